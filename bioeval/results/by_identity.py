@@ -150,5 +150,5 @@ class OpenSetByIdentity:
         if not scores.any():
             accepted_always = (self.mate == -np.inf).any() or (self.other == -np.inf).any()
             return 0.0, float("nan") if accepted_always else float("-inf")
-        place = int(scores.argmax())
+        place = int(np.argmax(scores >= scores.max() * (1 - 1e-12)))  # but for rounding
         return float(scores[place]), float(points[place])

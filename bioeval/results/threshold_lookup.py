@@ -41,7 +41,7 @@ AT = {
     "threshold_used": Name("threshold of the results whose rates are given", "score"),
     "threshold_next": Name("next looser threshold of the results", "score"),
 }
-for _rate in (*ACCEPTED_WITH_THRESHOLD, *REJECTED_WITH_THRESHOLD):
+for _rate in (*ACCEPTED_WITH_THRESHOLD, *REJECTED_WITH_THRESHOLD, "open_set_score"):
     AT[f"{_rate}_at_least"] = Name(f"lower bound of {_rate} at the threshold")
     AT[f"{_rate}_at_most"] = Name(f"upper bound of {_rate} at the threshold")
 
@@ -205,6 +205,11 @@ def rates_at(dataset: xr.Dataset, given_thresholds: np.ndarray | Rule) -> xr.Dat
         rates = rates.assign(_bracket(dataset[name], rates[name], next_rows, accepts=True))
     for name in _curves(dataset, REJECTED_WITH_THRESHOLD):
         rates = rates.assign(_bracket(dataset[name], rates[name], next_rows, accepts=False))
+    if _curves(dataset, ["open_set_score"]):  # the geometric mean of both, so of their limits
+        for end in ("at_least", "at_most"):
+            name = f"open_set_score_{end}"
+            product = rates[f"dir_by_identity_{end}"] * rates[f"grr_by_identity_{end}"]
+            rates[name] = (product**0.5).assign_attrs(AT[name].attrs())
     rates.attrs["threshold_lookup"] = _RULES[similar]
     return rates
 
@@ -272,10 +277,8 @@ def _grid(dataset: xr.Dataset) -> tuple[bool, np.ndarray]:
             "those of a task, in their order"
         )
     kind = dataset.attrs.get("kind")
-    if (
-        dataset.attrs.get("result_type") == "gom"
-    ):  # of normalised distances, whatever the scores are
-        kind = "distance"
+    if dataset.attrs.get("result_type") == "gom":
+        kind = "distance"  # normalised, whatever the scores are
     if kind is None:
         raise DataError(
             "the results do not say whether scores are distances or similarities (attribute kind)"

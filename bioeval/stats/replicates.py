@@ -157,7 +157,8 @@ def _bca(
     """Return the bias-corrected and accelerated interval of Efron (1987)."""
     at = estimate[..., None]
     number = np.maximum((~np.isnan(drawn)).sum(axis=-1), 1)
-    below = ((drawn < at).sum(axis=-1) + 0.5 * (drawn == at).sum(axis=-1)) / number
+    same = np.isclose(drawn, at, rtol=1e-12, atol=1e-15)  # but for the rounding of sums
+    below = (((drawn < at) & ~same).sum(axis=-1) + 0.5 * same.sum(axis=-1)) / number
     bias = scipy.special.ndtri(np.clip(below, 1 / (number + 1), number / (number + 1)))
     there = ~np.isnan(without)
     mean = np.where(there, without, 0.0).sum(axis=-1) / np.maximum(there.sum(axis=-1), 1)

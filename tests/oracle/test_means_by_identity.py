@@ -202,3 +202,14 @@ def test_distractors_and_junk_are_of_no_identity():
     assert ds.impostor_identities == 1
     assert ds.grr[0] == 0.5
     assert ds.grr_by_identity[0] == 1
+
+
+def test_the_score_between_rows_has_the_limits_of_its_rates():
+    rng = np.random.default_rng(0)
+    scores = be.Scores(rng.random((30, 14)), np.repeat(np.arange(10), 3), np.repeat(range(7), 2))
+    ds = be.open_set(scores, thresholds=[0.05, 0.2, 0.4], average="identity")
+    exact = be.open_set(scores, thresholds=[0.1, 0.2], average="identity").open_set_score.values
+    between = be.at(ds, [0.1, 0.2])
+    low, high = between.open_set_score_at_least.values, between.open_set_score_at_most.values
+    assert low[0] <= exact[0] <= high[0] and low[0] < high[0]
+    assert low[1] == high[1] == exact[1] == between.open_set_score.values[1]

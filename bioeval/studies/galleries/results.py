@@ -85,7 +85,7 @@ def mean_over_galleries(results: Mapping[str, xr.Dataset]) -> xr.Dataset:
     if len(results) < 2:
         raise DataError(f"results has {counted(len(results), 'galleries')}; expected at least two")
     every = list(results.values())
-    tasks = {str(dataset.attrs.get("result_type", "")) for dataset in every}
+    tasks = {str(dataset.attrs.get("task", "")) for dataset in every}
     if len(tasks) > 1:
         raise DataError(f"results are of different tasks: {', '.join(sorted(tasks))}")
     first = every[0]

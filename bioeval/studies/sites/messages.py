@@ -81,8 +81,8 @@ MESSAGES = (
     ),
     MessageType(
         "same-labels-other-scores",
-        "all {probes:count probes} of two tallies have the same labels and metadata in the same "
-        "order, but other scores: they count as other probes of the same subjects",
+        "all {probes:count probes} of a tally have the labels, metadata and positions of probes of "
+        "the other one, but other scores: they count as other probes of the same subjects",
         "Two sites whose labels name other people look so, and so do the same probes that were "
         "scored anew.",
         "If the labels name other people, name the site of each tally by {arg.site}; if these are "

@@ -280,8 +280,10 @@ class CountedProbes:
             notes.append(Message("overlap-without-digests"))
         elif not np.isin(known[0] & _EMBEDDED, known[1] & _EMBEDDED).any():
             notes.append(Message("overlap-of-embeddings-and-scores"))
-        if len(self.probes) > 1 and np.array_equal(self.probes, other.probes):
-            notes.append(Message("same-labels-other-scores", probes=len(self.probes)))
+        for one, another in ((self, other), (other, self)):
+            if len(one.probes) > 1 and np.isin(one.probes, another.probes).all():
+                notes.append(Message("same-labels-other-scores", probes=len(one.probes)))
+                break
         mine, theirs, _ = _alike(self, other)
         if len(mine):
             notes.append(

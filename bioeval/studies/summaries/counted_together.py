@@ -144,7 +144,8 @@ def summaries_tree(
             elif dim in used:
                 coordinates[dim] = labels[dim]
         title = f"{node.replace('_', '-').replace('/', ', ')}, over partitions"
-        about = {"result_type": "partitions", "task": title, **attrs}
+        result_type = node.partition("/")[0].replace("_", "-")
+        about = {"result_type": result_type, "task": title, **attrs}
         datasets[node] = _in_columns(build(variables, _names_in(node), coordinates, about))
     return tree_of(datasets)
 
