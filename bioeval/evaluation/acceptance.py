@@ -76,8 +76,9 @@ def accepted_by(dataset: xr.Dataset, kind: str, accept: Accept) -> xr.Dataset:
             if _at_infinite_scores(dataset, str(name), kind):
                 raise DataError(
                     Argument("accept", "beyond"),
-                    " has no threshold for scores that are infinite; leave these comparisons out, "
-                    "or give ",
+                    " has no threshold for scores that are infinite, or for failed comparisons of ",
+                    Argument("nan", "reject"),
+                    "; leave these comparisons out, state the thresholds, or give ",
                     Argument("accept", "at"),
                 )
             moved[name] = looser(variable.values, kind, accept)
