@@ -86,6 +86,19 @@ class Row:
     undefined: str = ""  # why it is not defined, as a template
 
     @property
+    def heading(self) -> Text:
+        """The label where thresholds have no column: it names a threshold that was given."""
+        if self.threshold is None or "threshold" not in self.value.at:
+            return self.label
+        if "rank" in self.value.at:
+            return say(
+                "{label}, threshold {threshold:score}", label=self.label, threshold=self.threshold
+            )
+        return say(
+            "{label} at threshold {threshold:score}", label=self.label, threshold=self.threshold
+        )
+
+    @property
     def why_not(self) -> Text:
         """Why there is no value."""
         return self.over.lacking or say(self.undefined or "not defined")
