@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import re
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -11,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bioeval.base.errors import Naming
-from bioeval.base.scalars import RANKED_LISTS
 from bioeval.base.variables import TARGETS
 from bioeval.base.version import __version__
 from bioeval.cli.outputs import (

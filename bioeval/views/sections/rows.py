@@ -90,13 +90,8 @@ class Row:
         """The label where thresholds have no column: it names a threshold that was given."""
         if self.threshold is None or "threshold" not in self.value.at:
             return self.label
-        if "rank" in self.value.at:
-            return say(
-                "{label}, threshold {threshold:score}", label=self.label, threshold=self.threshold
-            )
-        return say(
-            "{label} at threshold {threshold:score}", label=self.label, threshold=self.threshold
-        )
+        text = "{label} at threshold {threshold:score}"
+        return say(text, label=self.label, threshold=self.threshold)
 
     @property
     def why_not(self) -> Text:
@@ -201,7 +196,7 @@ def closed_set_rows(dataset: xr.Dataset) -> Iterator[Row]:
 def reid_rows(dataset: xr.Dataset) -> Iterator[Row]:
     """Return the rows of re-identification."""
     queries = int(value_of(dataset, "queries") or 0)
-    over = SampleSize(queries, None, _classes(dataset).genuine.subjects)
+    over = SampleSize(queries, None, int(value_of(dataset, "subjects") or 0))
     why = "not offered under expected ties"
     if "beyond_lists" in dataset:
         why = "some matches are beyond the ends of the lists"
