@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import re
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -11,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bioeval.base.errors import Naming
-from bioeval.base.scalars import RANKED_LISTS
 from bioeval.base.variables import TARGETS
 from bioeval.base.version import __version__
 from bioeval.cli.outputs import (
@@ -61,6 +59,9 @@ _ELSEWHERE = (*_SHARED, "messages", "bioeval_version", "report_ranks")
 
 #: Dimensions of curves, which are in the CSV files.
 _CURVES = ("threshold", "rank", "probe")
+
+#: Up to this number of thresholds the document has the rates at each; more make a curve.
+_MOST_THRESHOLDS = 100
 
 #: Those of an evaluation in folds.
 _SHARED_OF_FOLDS = (
@@ -272,17 +273,15 @@ def task_document(dataset: xr.Dataset) -> dict[str, Any]:
         document |= row
     ranks = report_ranks(dataset)
     if "far_target" in dataset.dims:
-        document["far_targets"] = _far_targets(dataset, ranks)
+        document["far_targets"] = _at_places(dataset, "far_target", ranks)
     for dim in dataset.dims:
         if dim not in (*_CURVES, "far_target"):
             document[f"{dim}s"] = rows_over(dataset, str(dim))
-    ends = ("", "_count", "_low", "_high", "_at_least", "_at_most")
-    curves = ("cms", "cmc", *(scalar.name for scalar in RANKED_LISTS))
-    names = map("".join, itertools.product(curves, ends))
     if {"cms", "cmc", "cmc_at_least"} & set(dataset):
         at_ranks = {"rank": ranks}
-        for name in filter(set(dataset).__contains__, names):
-            at_ranks[name] = dataset[name].sel(rank=ranks).values.tolist()
+        for name, values in dataset.data_vars.items():
+            if values.dims == ("rank",):
+                at_ranks[str(name)] = values.sel(rank=ranks).values.tolist()
         document["ranks"] = rows_of(at_ranks)
     if "recall_level" in dataset.dims and "threshold" in dataset.dims:
         document["retrieved"] = rows_over(dataset, "threshold")
@@ -293,19 +292,21 @@ def task_document(dataset: xr.Dataset) -> dict[str, Any]:
             "first": thresholds[0],
             "last": thresholds[-1],
         }
+        if len(thresholds) <= _MOST_THRESHOLDS and "retrieved" not in document:
+            document["at_thresholds"] = _at_places(dataset, "threshold", ranks)
     return document
 
 
-def _far_targets(dataset: xr.Dataset, ranks: list[int]) -> list[dict[str, Any]]:
-    """Return the values at each FAR target; values at ranks are keyed by rank."""
+def _at_places(dataset: xr.Dataset, dim: str, ranks: list[int]) -> list[dict[str, Any]]:
+    """Return the values at each FAR target or threshold; values at ranks are keyed by rank."""
     rows = []
-    for i, target in enumerate(dataset["far_target"].values):
-        row = {"far_target": target}
+    for i, place in enumerate(dataset[dim].values.tolist()):
+        row: dict[str, Any] = {dim: place}
         for name, values in dataset.data_vars.items():
-            if values.dims == ("far_target",):
+            if values.dims == (dim,):
                 row[str(name)] = values.values[i].item()
-            elif set(values.dims) == {"far_target", "rank"}:
-                at_ranks = values.isel(far_target=i).sel(rank=ranks).values.tolist()
+            elif set(values.dims) == {dim, "rank"}:
+                at_ranks = values.isel({dim: i}).sel(rank=ranks).values.tolist()
                 row[str(name)] = dict(zip(map(str, ranks), at_ranks, strict=True))
         rows.append(row)
     return rows

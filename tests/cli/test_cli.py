@@ -506,6 +506,29 @@ def test_thresholds(scores, tmp_path, capsys):
     assert "t.txt: line 2: 'x'; expected one number" in capsys.readouterr().err
 
 
+def test_json_has_the_rates_at_thresholds(scores, capsys):
+    given = ("--thresholds", "1.5,2.5", "--interval", "subject-bootstrap", "--replicates", "100")
+    assert run("run", scores, "--json", *given) == 0
+    tasks = json.loads(capsys.readouterr().out)["tasks"]
+    options = {"interval": "subject-bootstrap", "replicates": 100}
+    tree = be.evaluate(be.load(scores), thresholds=[1.5, 2.5], **options)
+    for task in ("verification/single", "verification/multi", "open_set"):
+        truth, rows = tree[task].to_dataset(), tasks[task]["at_thresholds"]
+        assert [row["threshold"] for row in rows] == [1.5, 2.5]
+        assert {"far", "far_low", "far_high", "frr", "frr_low", "fa"} <= rows[0].keys()
+        for name, values in truth.data_vars.items():
+            if "threshold" not in values.dims:
+                continue
+            for i, row in enumerate(rows):
+                if "rank" in values.dims:
+                    shown, true = row[name]["1"], float(values.isel(threshold=i).sel(rank=1))
+                else:
+                    shown, true = row[name], float(values[i])
+                assert (shown is None and np.isnan(true)) or shown == true
+    assert run("run", scores, "--json", "--thresholds", "101") == 0
+    assert "at_thresholds" not in json.loads(capsys.readouterr().out)["tasks"]["open_set"]
+
+
 @pytest.mark.slow
 def test_arrays_under_other_names(tmp_path, capsys):
     np.savez(

@@ -52,6 +52,29 @@ def test_json_and_csv_have_the_variables(capsys, sightings):
     assert closed["recognition_rate_by_identity"] > 0
 
 
+def test_json_has_the_means_by_identity_at_thresholds_and_ranks(capsys, sightings):
+    words = ["--means", "identity", "--thresholds", "0,0.2", "--json"]
+    assert main(["run", "s.npz", *words]) == 0
+    tasks = json.loads(capsys.readouterr().out)["tasks"]
+    ds = be.open_set(sightings, thresholds=[0, 0.2], average="identity")
+    for name in ("dir_by_identity", "grr_by_identity", "open_set_score"):
+        assert [row[name] for row in tasks["open_set"]["at_thresholds"]] == ds[name].values.tolist()
+    ds = be.closed_set(sightings, average="identity", unmated="skip")
+    for row in tasks["closed_set"]["ranks"]:
+        assert row["cms_by_identity"] == float(ds.cms_by_identity.sel(rank=row["rank"]))
+
+
+@pytest.mark.all_studies
+def test_json_has_the_cmc_by_identity(capsys, sightings):
+    words = ["--means", "identity", "--interval", "subject-bootstrap", "--replicates", "100"]
+    assert main(["run", "s.npz", "--protocol", "vehicleid", *words, "--json"]) == 0
+    options = {"average": "identity", "interval": "subject-bootstrap", "replicates": 100}
+    ds = be.reid(sightings, "vehicleid", **options)
+    for row in json.loads(capsys.readouterr().out)["tasks"]["reid"]["ranks"]:
+        for name in ("cmc_by_identity", "cmc_by_identity_low", "cmc_by_identity_high"):
+            assert row[name] == float(ds[name].sel(rank=row["rank"]))
+
+
 @pytest.mark.all_studies
 def test_reid_has_means_by_identity(capsys, sightings):
     assert main(["run", "s.npz", "--protocol", "vehicleid", "--means", "identity"]) == 0

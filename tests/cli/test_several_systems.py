@@ -85,3 +85,19 @@ def test_files_of_one_name_keep_apart(systems, inside, capsys):
 def test_what_several_systems_cannot_have(words, problem, inside, capsys):
     assert main(["run", *words]) == 2
     assert problem in capsys.readouterr().err
+
+
+def test_every_threshold_has_its_columns(systems, inside, capsys):
+    found = {x: be.evaluate(s, thresholds=[0.8, 1.2]) for x, s in systems.items()}
+    printed_table = printed(capsys, "old.npz", "new.npz", "--thresholds", "0.8,1.2", "--markdown")
+    assert printed_table.strip() == be.to_markdown(found).strip()
+    for task, names in (("verification/single", ("far", "frr")), ("open_set", ("far",))):
+        title = found["old"][task].attrs["task"].capitalize()
+        heading, _, *rows = printed_table.partition(f"**{title}**")[2].strip().splitlines()[:4]
+        columns = [x.strip() for x in heading.split("|")]
+        for place, threshold in enumerate((0.8, 1.2)):
+            for name in names:
+                at = columns.index(f"{name.upper()} at threshold {threshold:g}")
+                for row, system in zip(rows, found, strict=True):
+                    rate = 100 * float(found[system][task][name][place])
+                    assert float(row.split("|")[at].strip(" %")) == pytest.approx(rate, abs=0.006)

@@ -331,7 +331,7 @@ def _lists_dataset(scores: TopKScores, options: TopKOptions) -> tuple[xr.Dataset
         **along(("rank",), **over_ranks),
         "interpolated_precision": (("recall_level",), np.full(len(RECALL_LEVELS), np.nan)),
         "queries": queries,
-        "subjects": len(about.probe_subjects),
+        "subjects": len(np.unique(scores._codes.probe[counted])),
         "skipped": skipped,
         "left_out": int(left_out.sum()),
         "beyond_lists": beyond,

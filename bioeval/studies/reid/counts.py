@@ -44,6 +44,9 @@ class ReidTally:
     #: bool (m,): whether the query is junk or a distractor; without the array, none is.
     left_out: np.ndarray = field(default_factory=lambda: np.zeros(0, dtype=bool))
     people: ProbeIdentities | None = None  # for means by identity, and labels of single queries
+    #: int64 (m,): a number for the subject of each query, of one count alone: merged and sent
+    #: counts lack the array.
+    subject_of_query: np.ndarray | None = None
 
     def __post_init__(self) -> None:
         if not len(self.left_out):
@@ -53,6 +56,25 @@ class ReidTally:
     def absent(self) -> np.ndarray:
         """Which queries are of an identity that the gallery lacks, but for those left out."""
         return ~self.enrolled & ~self.left_out
+
+    def subjects_of(self, counted: np.ndarray) -> int | None:
+        """Return the number of subjects of some of the queries, of nobody that is left out.
+
+        None where neither the subjects are known nor the queries are all, or all that are enrolled.
+        """
+        labels = self.subject_of_query
+        if labels is None and self.people is not None:
+            labels = self.people.labels
+        if labels is not None:
+            return len(np.unique(labels[counted]))
+        about = self.about
+        if not about.people or self.left_out.any():
+            return None
+        if counted.all():
+            return len(about.probe_subjects)
+        if about.layout != "all-against-all" and np.array_equal(counted, self.enrolled):
+            return len(about.enrolled_subjects)
+        return None
 
     def merge(self, other: ReidTally) -> ReidTally:
         """Concatenate the queries of both."""
@@ -71,6 +93,7 @@ class ReidTally:
             about=self.about.merge(other.about),
             matches=MatchLists.joined([self.matches, other.matches]),
             people=merged_identities(self.people, other.people),
+            subject_of_query=None,
             **joined,
         )
 

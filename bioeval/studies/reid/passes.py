@@ -474,6 +474,7 @@ class RetrievalPass(RowPass):
             thresholds=taus,
             retrieved=within,
             people=self.people,
+            subject_of_query=self.lists.query_identity,
             **extra,
         )
 

@@ -63,7 +63,7 @@ REID: dict[str, Name] = {
     "cmc_queries": Name(
         "queries that the CMC is over, where its list is not that of average precision", "queries"
     ),
-    "subjects": Name("identities of all queries: independent trials", "subjects"),
+    "subjects": Name("identities of the queries that the means are over", "subjects"),
     "identities": Name("identities that the means by identity are over", "subjects"),
     "skipped": Name("queries without a match, left out of the means", "queries"),
     "unmatched": Name("queries that have no match left", "queries"),
@@ -118,7 +118,8 @@ def reid_dataset(tally: ReidTally, options: ReidOptions) -> xr.Dataset:
     ties = options.ties
     matched = tally.matches.counts > 0
     total, valid = len(matched), int(matched.sum())
-    queries = int(_counted(tally, tally.matches, options).sum())
+    in_means = _counted(tally, tally.matches, options)
+    queries = int(in_means.sum())
     ambiguous = _ambiguous(tally)
 
     measures = reid_measures(tally, options)
@@ -142,8 +143,8 @@ def reid_dataset(tally: ReidTally, options: ReidOptions) -> xr.Dataset:
     }
     if tally.cmc_matches is not None:
         variables["cmc_queries"] = int(measures.cmc.counted.sum())
-    if tally.about.people:
-        variables["subjects"] = len(tally.about.probe_subjects)
+    if tally.about.people and (subjects := tally.subjects_of(in_means)) is not None:
+        variables["subjects"] = subjects
     coordinates = {"rank": np.arange(1, options.max_rank + 1), "recall_level": RECALL_LEVELS}
     if (sets := _sets(tally)) is not None and tally.thresholds is not None:
         variables["micro_f1"] = ("threshold",), _in_order(sets.micro_f1(), tally)

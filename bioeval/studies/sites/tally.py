@@ -194,6 +194,8 @@ def tally(
             made.people = None  # of pairs; merged, it would not say who is in both
         elif isinstance(getattr(made, "people", None), ProbeIdentities):
             made.people = identities_of_site(made.people, secret)
+        if made.form == "reid":
+            made.subject_of_query = None  # numbers of this site alone
     with_notes(parts, counted.repeated())
     return Tally(card.name, parts, plan.far_targets, card.report.ranks, counted, part)
 

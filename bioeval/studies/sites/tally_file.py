@@ -475,6 +475,8 @@ def _retrieval(tally: ReidTally) -> str:
         return "its record of queries is damaged"
     if len(tally.removed_entries) != queries:
         return "its lists differ in length"
+    if tally.subject_of_query is not None:
+        return "it numbers the subjects of its queries, which no file holds"
     if wrong := _identities(tally.people, queries):
         return wrong
     for lists in (tally.matches, tally.cmc_matches):

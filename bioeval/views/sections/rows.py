@@ -86,6 +86,14 @@ class Row:
     undefined: str = ""  # why it is not defined, as a template
 
     @property
+    def heading(self) -> Text:
+        """The label where thresholds have no column: it names a threshold that was given."""
+        if self.threshold is None or "threshold" not in self.value.at:
+            return self.label
+        text = "{label} at threshold {threshold:score}"
+        return say(text, label=self.label, threshold=self.threshold)
+
+    @property
     def why_not(self) -> Text:
         """Why there is no value."""
         return self.over.lacking or say(self.undefined or "not defined")
@@ -191,7 +199,7 @@ def closed_set_rows(dataset: xr.Dataset) -> Iterator[Row]:
 def reid_rows(dataset: xr.Dataset) -> Iterator[Row]:
     """Return the rows of re-identification."""
     queries = int(value_of(dataset, "queries") or 0)
-    over = SampleSize(queries, None, _classes(dataset).genuine.subjects)
+    over = SampleSize(queries, None, int(value_of(dataset, "subjects") or 0))
     why = "not offered under expected ties"
     if "beyond_lists" in dataset:
         why = "some matches are beyond the ends of the lists"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -32,10 +33,19 @@ from bioeval.views.writers.lines import Lines
 
 @dataclass(frozen=True)
 class Measure:
-    """A number of a system with its label."""
+    """A number of a system with its label, and the threshold that it is at, if one was given."""
 
     label: Text
     value: Quantity
+
+    @property
+    def threshold(self) -> float | None:
+        """The threshold: numbers at two of them never share a column."""
+        return self.value.at.get("threshold")
+
+
+#: The label of a measure in the words of the table, in lower case, with its threshold.
+_Key = tuple[str, float | None]
 
 
 #: The measures of a result over partitions.
@@ -53,7 +63,7 @@ def measures_of(dataset: xr.Dataset, summarised: Summarised) -> Iterator[Measure
             yield Measure(row.name_in_text, cell)
     else:
         for row_of_task in rows_of_task(dataset):
-            yield Measure(row_of_task.label, row_of_task.value)
+            yield Measure(row_of_task.heading, row_of_task.value)
 
 
 def section(
@@ -65,7 +75,7 @@ def section(
     :class:`DataError` for an unknown one.
     """
     words: dict[str, str] = {}
-    by_task: dict[str, dict[str, dict[str, Measure]]] = {}
+    by_task: dict[str, dict[str, dict[_Key, Measure]]] = {}
     tasks: dict[str, str] = {}
     for path, dataset in results.items():
         task = "identification" if is_identification(dataset) else "verification"
@@ -78,7 +88,7 @@ def section(
         for measure in measures_of(dataset, summarised):
             label = lines.write(measure.label)
             words[label.casefold()] = label
-            found[label.casefold()] = measure
+            found[label.casefold(), measure.threshold] = measure
     chosen = [name.casefold() for name in measures]
     for name, folded in zip(measures, chosen, strict=True):
         if folded not in words:
@@ -96,19 +106,25 @@ def section(
 
 
 def _table(
-    title: str, of_systems: Mapping[str, dict[str, Measure]], chosen: Sequence[str]
+    title: str, of_systems: Mapping[str, dict[_Key, Measure]], chosen: Sequence[str]
 ) -> Table:
     """Return the measures of the systems of a task."""
-    labels: dict[str, Text] = {}
+    labels: dict[_Key, Text] = {}
     for of_system in of_systems.values():
-        labels |= {name: measure.label for name, measure in of_system.items()}
+        labels |= {key: measure.label for key, measure in of_system.items()}
     if chosen:
-        labels = {name: labels[name] for name in chosen if name in labels}
+        labels = {key: labels[key] for name in chosen for key in labels if key[0] == name}
+    printed_alike = Counter(name for name, _ in labels)
     columns = [Column("system")]
-    columns += [Column(name.replace(" ", "_"), label) for name, label in labels.items()]
+    for (name, threshold), label in labels.items():
+        column, heading = name.replace(" ", "_"), label
+        if printed_alike[name] > 1:  # thresholds that differ in the seventh digit
+            column = f"{column}_({threshold!r})"
+            heading = say("{label} ({threshold:name})", label=label, threshold=threshold)
+        columns.append(Column(column, heading))
     rows = []
     for system, of_system in of_systems.items():
-        cells = [of_system[name].value if name in of_system else None for name in labels]
+        cells = [of_system[key].value if key in of_system else None for key in labels]
         rows.append((Label(system), *cells))
     capital = f"{title[0].upper()}{title[1:]}"
     return Table(title.replace(" ", "_"), columns, rows, title=capital)

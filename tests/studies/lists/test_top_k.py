@@ -499,3 +499,16 @@ def test_a_matrix_warns_of_cut_lists_as_lists_do(card):
         be.reid(scores, card, rank_k=3)
         be.reid(scores, card, rank_k=2, rank_k_over="smaller")
     assert messages[0] == messages[1]
+
+
+@pytest.mark.filterwarnings("ignore::bioeval.base.errors.BioevalWarning")
+def test_subjects_are_those_of_the_queries_in_the_means():
+    """Queries 4 to 6 have no match in the gallery; two of their subjects have no other query."""
+    query, gallery = ["a", "a", "b", "c", "d", "e", "e"], ["a", "b", "b", "c"]
+    order = lists_of(np.random.default_rng(5).random((7, 4)), 3)
+    lists = be.TopKScores(order, query, gallery)
+    matched = {x for x in query if x in gallery}
+    ds = be.top_k(lists, average="identity")
+    assert int(ds.subjects) == int(ds.identities) == len(matched) == 3
+    assert set(be.to_frame(ds)["subjects"]) == {3}
+    assert int(be.top_k(lists, unmatched="zero").subjects) == len(set(query))

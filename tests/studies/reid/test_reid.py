@@ -1224,3 +1224,58 @@ def test_missing_scores_are_no_entries_however_many_mates(mates, ties):
     expected = be.reid(be.Scores(values[:, known], [1] * 3, labels[known]), "viper", ties=ties)
     for name in ("cmc", "mean_ap", "mean_inp", "mrr", "r_precision", "mean_ap_at_r", "ndcg"):
         np.testing.assert_array_equal(result[name], expected[name], err_msg=name)
+
+
+def subjects_of_queries(labels, gallery, cameras, rule, zero) -> tuple[int, int]:
+    """Queries in the means of templates against all others, and their subjects, by loops."""
+    queries, subjects = 0, set()
+    for i, label in enumerate(labels):
+        has_match = False
+        for j, other in enumerate(gallery):
+            removed = rule == "market1501" and cameras[i] == cameras[j]
+            if i != j and label == other and not removed:
+                has_match = True
+        if has_match or zero:
+            queries += 1
+            subjects.add(label)
+    return queries, len(subjects)
+
+
+@pytest.mark.parametrize("card", ["vehicleid", "market1501"])
+@pytest.mark.parametrize("unmatched", ["skip", "zero"])
+def test_subjects_are_those_of_the_queries_in_the_means(card, unmatched, tmp_path, capsys):
+    """Singletons, and subjects of whom one camera has all images, are skipped."""
+    rng = np.random.default_rng(3)
+    labels = [f"s{i}" for i in np.repeat(np.arange(9), [1, 1, 2, 2, 3, 3, 4, 4, 5])]
+    cameras = rng.integers(0, 2, len(labels)).tolist()
+    scores = be.Scores(rng.random((25, 25)), labels, probe_meta={"camera": cameras})
+    queries, subjects = subjects_of_queries(labels, labels, cameras, card, unmatched == "zero")
+    assert subjects < 9 or unmatched == "zero"
+    for average in ("attempt", "identity"):
+        ds = be.reid(scores, card, unmatched=unmatched, average=average)
+        assert (int(ds.queries), int(ds.subjects)) == (queries, subjects)
+        assert set(be.to_frame(ds)["subjects"]) == {subjects}
+        if average == "identity":
+            assert int(ds.identities) == subjects
+    if unmatched == "skip":
+        be.save(scores, tmp_path / "s.npz")
+        assert main(["run", str(tmp_path / "s.npz"), "--protocol", card, "--json"]) == 0
+        assert json.loads(capsys.readouterr().out)["tasks"]["reid"]["subjects"] == subjects
+
+
+def test_subjects_of_merged_counts_are_known_or_left_out():
+    rng = np.random.default_rng(4)
+    probes, gallery = [0, 0, 1, 1, 2, 3], [0, 1, 1, 2]
+    cameras = {
+        "probe_meta": {"camera": [0, 1, 0, 1, 0, 1]},
+        "gallery_meta": {"camera": [0, 0, 1, 0]},
+    }
+    scores = be.Scores(rng.random((6, 4)), probes, gallery, **cameras)
+    for card, subjects in (("vehicleid", 3), ("market1501", None)):
+        first, second = (be.tally(scores.select(probes=x), card) for x in ([0, 1, 2], [3, 4, 5]))
+        ds = first.merge(second).dataset("reid")
+        whole = be.reid(scores, card)
+        assert int(ds.queries) == int(whole.queries)
+        assert ("subjects" in ds) == (subjects is not None)
+        if subjects is not None:
+            assert int(ds.subjects) == int(whole.subjects) == subjects
