@@ -185,6 +185,17 @@ def test_printed_thresholds_have_the_printed_rates(write, kind, dtype):
     assert printed["FAR"][1:] == printed["FRR"][3:] == [str(x) for x in given]
 
 
+@pytest.mark.parametrize(("kind", "at", "past"), [("distance", "≤", "<"), ("llr", "≥", ">")])
+def test_plots_say_which_scores_are_accepted(kind, at, past):
+    pytest.importorskip("matplotlib")
+    scores = tied(kind)
+    for accept, sign in {"at": at, "beyond": past}.items():
+        drawn = be.plot.error_rates(be.verification(scores, accept=accept))
+        assert f"accepted if {sign} t" in drawn.ax_.get_xlabel()
+        drawn = be.plot.dir_surface(be.open_set(scores, accept=accept))
+        assert f"accepted if {sign} t" in drawn.ax_.get_xlabel()
+
+
 def test_the_command(tmp_path, capsys):
     scores, file = tied(), str(tmp_path / "s.npz")
     be.save(scores, file)
