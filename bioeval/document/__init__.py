@@ -47,6 +47,7 @@ _NAMES: NamesByModule = {
         "threshold_to_install",
     ),
     "bioeval.document.results": (
+        "accepts_beyond",
         "data_facts",
         "interval_note",
         "is_doubt",

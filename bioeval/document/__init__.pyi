@@ -48,6 +48,7 @@ from bioeval.document.message_types import (
     sentence_of as sentence_of,
 )
 from bioeval.document.results import (
+    accepts_beyond as accepts_beyond,
     data_facts as data_facts,
     interval_note as interval_note,
     is_doubt as is_doubt,

@@ -66,10 +66,12 @@ class Count(Quantity):
 class Score(Quantity):
     """A threshold or a score, in the units of the scores.
 
-    One to be copied is `rounded` up or down alone, so that it accepts nothing more.
+    One to be copied is `rounded` up or down alone, so that it accepts nothing more. An `exact` one
+    has all its digits: rounded to either side, it would accept other scores.
     """
 
     rounded: Literal["", "up", "down"] = ""
+    exact: bool = False
 
 
 @dataclass(frozen=True)

@@ -48,6 +48,14 @@ _FAILED = {
 }
 
 
+def accepts_beyond(attrs: Mapping[Any, Any]) -> bool:
+    """Whether scores are accepted strictly beyond a threshold, which then has all its digits.
+
+    It is the next float to a score, and rounded, it would be that score or be past other scores.
+    """
+    return attrs.get("accept") == "beyond"
+
+
 def data_facts(
     results: ResultsBySystem,
     *more: Fact,
@@ -63,7 +71,7 @@ def data_facts(
     attrs = next(iter(results.values())).attrs
     names = list(filter(None, systems or results)) or [str(attrs.get("system", ""))]
     kind, nan = str(attrs.get("kind", "")), str(attrs.get("nan_policy", ""))
-    accepted = _BEYOND if attrs.get("accept") == "beyond" else _SCORES
+    accepted = _BEYOND if accepts_beyond(attrs) else _SCORES
     failed: Text = _FAILED.get(nan, "")
     if failed and "failed_comparisons" in attrs:
         number = int(attrs["failed_comparisons"])

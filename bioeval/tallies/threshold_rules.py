@@ -31,8 +31,8 @@ from bioeval.tallies.threshold_search import Attempts
 RULES = ("eer", "far", "frr", "cost", "hter", "accuracy", "fixed")
 
 _EXPECTED = (
-    "expected a number, eer, hter, accuracy, far=X, frr=X, cost=PRIOR,C_MISS,C_FA or fixed=T, such "
-    'as 0.6, "far=0.001", "far=0.1%", "far=1/1000" or ("far", 0.001)'
+    "expected a number, {also}eer, hter, accuracy, far=X, frr=X, cost=PRIOR,C_MISS,C_FA or "
+    'fixed=T, such as 0.6, "far=0.001", "far=0.1%", "far=1/1000" or ("far", 0.001)'
 )
 
 
@@ -94,8 +94,12 @@ class Rule:
         return cls(name, tuple(map(float, filter(None, values.split(",")))))
 
     @classmethod
-    def parse(cls, threshold: Any, input_name: Part = "threshold") -> Rule:
+    def parse(
+        cls, threshold: Any, input_name: Part = "threshold", also: tuple[str, ...] = ()
+    ) -> Rule:
         """Return the rule that `threshold` is; `input_name` is its name in messages.
+
+        Names of rules without numbers that only the caller has are `also` taken.
 
         A number is a given threshold, in the units of the scores. A rule is its name, in any case,
         with its numbers as a tuple, ``("far", 0.001)``, or a text, ``"far=0.001"``; a rate may be
@@ -114,18 +118,19 @@ class Rule:
         elif _is_real(threshold):
             name, parts = "fixed", [threshold]
         wrong = Words(subject(input_name), f" is {received(threshold)}")
+        expected = _EXPECTED.format(also="".join(f"{x}, " for x in also))
+        remedy = f"; {expected}{_meant(threshold, also)}"
         if isinstance(name, str):
             name = name.strip().lower()
-        if not isinstance(name, str) or name not in RULES:
-            raise DataError(wrong, f"; {_EXPECTED}{_meant(threshold)}")
+        if not isinstance(name, str) or name not in (*RULES, *also):
+            raise DataError(wrong, remedy)
         read = cls.rate_in if name in TARGETS else number_in
         try:
             values = tuple(read(x) if isinstance(x, str) else float(x) for x in parts)
         except (TypeError, ValueError, ArithmeticError):
-            raise DataError(wrong, f"; {_EXPECTED}{_meant(threshold)}") from None
-        expected = {"far": 1, "frr": 1, "cost": 3, "fixed": 1}.get(name, 0)
-        if len(values) != expected:
-            raise DataError(wrong, f"; {_EXPECTED}{_meant(threshold)}")
+            raise DataError(wrong, remedy) from None
+        if len(values) != {"far": 1, "frr": 1, "cost": 3, "fixed": 1}.get(name, 0):
+            raise DataError(wrong, remedy)
         if name in TARGETS and not 0 <= values[0] <= 1:
             raise DataError(wrong, "; expected a rate in [0, 1]")
         if name == "cost":
@@ -153,7 +158,7 @@ class Rule:
         return _POINTS[self.name].format(*values)
 
 
-def _meant(threshold: Any) -> str:
+def _meant(threshold: Any, also: tuple[str, ...]) -> str:
     """Return ``". Did you mean 'frr=0.01'?"`` for a text near to a rule, or an empty string."""
     if not isinstance(threshold, str):
         return ""
@@ -167,7 +172,8 @@ def _meant(threshold: Any) -> str:
         rate = "frr"
     if rate in TARGETS:
         return f". Did you mean '{rate}={number or 0.01}'?"
-    near = nearest_name(name, RULES)
+    rules = (*RULES, *also)
+    near = nearest_name(name, rules) or nearest_name(threshold.partition("=")[0].strip(), rules)
     return f".{near}" if near else ""
 
 

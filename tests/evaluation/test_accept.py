@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 import numpy as np
 import pytest
@@ -154,6 +155,47 @@ def test_what_does_not_apply_is_refused():
         be.open_set(lists, accept="beyond")
 
 
+@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("write", [be.to_markdown, be.to_latex])
+def test_printed_thresholds_have_the_printed_rates(write, kind, dtype):
+    rng = np.random.default_rng(4)
+    label = np.repeat(np.arange(8), 3)
+    d = np.round(rng.normal(3, 1, (24, 24)) - (label[:, None] == label), 2)
+    d = np.where(d < 2, 0, d)  # the next looser float of 0 has no six digits
+    scores = be.Scores((d if kind == "distance" else -d).astype(dtype), label, kind=kind)
+    given = sorted([1.23456789, 2.5] if kind == "distance" else [-1.23456789, -2.5])
+    options = {"far_targets": [0.3, 0.1, 0.05], "frr_targets": [0.2], "thresholds": given}
+    text = write(be.verification(scores, accept="beyond", **options))
+    genuine, impostor = classes(scores)
+    printed = {"FAR": [], "FRR": []}
+    for line in text.replace("$-$", "-").replace("\\,\\%", " %").splitlines():
+        label_of_row, *cells = re.split(r"[|&]", line.strip("| "))
+        rate = re.match(r"(FAR|FRR)\b", label_of_row)
+        if rate is None or " = 0" in label_of_row:
+            continue
+        value, threshold = float(cells[0].replace("%", "")), float(cells[1])
+        if rate[1] == "FAR":
+            expected = np.mean([beyond(x, threshold, kind) for x in impostor])
+        else:
+            expected = np.mean([not beyond(x, threshold, kind) for x in genuine])
+        assert value == pytest.approx(100 * expected, abs=0.006)
+        printed[rate[1]].append(cells[1].strip())
+    assert [len(x) for x in printed.values()] == [3, 5]
+    assert printed["FAR"][1:] == printed["FRR"][3:] == [str(x) for x in given]
+
+
+@pytest.mark.parametrize(("kind", "at", "past"), [("distance", "≤", "<"), ("llr", "≥", ">")])
+def test_plots_say_which_scores_are_accepted(kind, at, past):
+    pytest.importorskip("matplotlib")
+    scores = tied(kind)
+    for accept, sign in {"at": at, "beyond": past}.items():
+        drawn = be.plot.error_rates(be.verification(scores, accept=accept))
+        assert f"accepted if {sign} t" in drawn.ax_.get_xlabel()
+        drawn = be.plot.dir_surface(be.open_set(scores, accept=accept))
+        assert f"accepted if {sign} t" in drawn.ax_.get_xlabel()
+
+
 def test_the_command(tmp_path, capsys):
     scores, file = tied(), str(tmp_path / "s.npz")
     be.save(scores, file)
@@ -161,6 +203,9 @@ def test_the_command(tmp_path, capsys):
     task = json.loads(capsys.readouterr().out)["tasks"]["verification/single"]
     assert task["accept"] == "beyond"
     assert main(["run", file, "--accept", "beyond"]) == 0
-    assert "distances, accepted below the threshold" in capsys.readouterr().out
+    shown = capsys.readouterr().out
+    assert "distances, accepted below the threshold" in shown
+    eer = be.verification(scores, accept="beyond").eer_threshold.item()
+    assert eer != round(eer) and f" {eer} " in shown
     assert main(["run", file, "--accept", "beyond", "--report", str(tmp_path / "p.html")]) == 2
     assert "leave out --accept" in capsys.readouterr().err

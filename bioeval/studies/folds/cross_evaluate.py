@@ -223,8 +223,8 @@ def cross_evaluate(
         and ``unenrolled_attempts``, which are not in ``far``; of an experiment by sample
         ``frr_seen frr_unseen far_seen far_unseen``, by whether the probe's subject is in the
         training part, too (the attribute ``seen`` says what is fitted there), with their counts;
-        of the rule ``"open-set-score"`` ``dir_by_identity grr_by_identity open_set_score`` at
-        the threshold of the fold; with `attack` ``iapar_max iapar_pooled riapar`` and
+        of the rule ``"open-set-score"`` ``dir_by_identity grr_by_identity open_set_score`` of both
+        parts at the threshold of the fold; with `attack` ``iapar_max iapar_pooled riapar`` and
         ``ia attack_attempts`` of the test part, and over ``species`` ``iapar_of_species``.
         Over ``statistic``, for each rate ``<rate>_summary``, of the folds of all repeats:
         ``"mean"``, ``"sd"``, ``"se"``, ``"pooled"`` (counts summed), ``"low"`` and ``"high"`` (the

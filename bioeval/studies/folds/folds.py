@@ -417,17 +417,18 @@ def _identified(train: FoldSide, test: FoldSide, sizes: PartSizes, options: Fold
     if options.far_targets is not None:
         made.points = tested.points(options)
     if options.rule.name == OPEN_SET_SCORE:
-        made.points |= _by_identity(tested, made)
+        for prefix, part in (("", tested), ("train_", trained)):
+            made.points |= _by_identity(part, made, prefix)
     return made
 
 
-def _by_identity(tested: Searched, fold: Fold) -> dict[str, float]:
-    """Return the rates by identity of a test part at the threshold of its fold."""
+def _by_identity(part: Searched, fold: Fold, prefix: str) -> dict[str, float]:
+    """Return the rates by identity of a part at the threshold of the fold."""
     names = ("dir_by_identity", "grr_by_identity", "open_set_score")
-    if tested.by_identity is None or not fold.defined:
-        return dict.fromkeys(names, math.nan)
-    curves = tested.by_identity.curves(np.array([fold.threshold]))
-    return {name: float(curves[name][0]) for name in names}
+    if part.by_identity is None or not fold.defined:
+        return {f"{prefix}{name}": math.nan for name in names}
+    curves = part.by_identity.curves(np.array([fold.threshold]))
+    return {f"{prefix}{name}": float(curves[name][0]) for name in names}
 
 
 def _judged_searches(trained: Searched, tested: Searched, options: FoldOptions) -> Judged:

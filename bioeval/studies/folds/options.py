@@ -214,9 +214,7 @@ def parse_rule(threshold: Any) -> Rule:
     """Return the rule by which the thresholds of folds are chosen; None chooses none."""
     if threshold is None:
         return Rule("none")
-    if isinstance(threshold, str) and threshold.strip().lower() == OPEN_SET_SCORE:
-        return Rule(OPEN_SET_SCORE)
-    return Rule.parse(threshold)
+    return Rule.parse(threshold, also=(OPEN_SET_SCORE,))
 
 
 def parse_ranks(ranks: Any) -> np.ndarray:

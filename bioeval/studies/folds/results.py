@@ -138,8 +138,9 @@ class Fold:
     Names of the training part's counts begin with ``train_``. `detected` has, by that prefix, the
     genuine attempts detected, or identified, at each rank or better; `galleries` the numbers of
     subjects in which training and test part are searched. `points` are operating points of the
-    test part by itself, over FAR targets and ranks; `assured` is there if a FAR is to be assured,
-    `among` if the threshold is to be chosen anew without each person.
+    test part by itself, over FAR targets and ranks, and rates by identity of both parts; `assured`
+    is there if a FAR is to be assured, `among` if the threshold is to be chosen anew without each
+    person.
     """
 
     threshold: float

@@ -162,7 +162,7 @@ class AssuredDisplay(_OverThresholds):
         rates = np.concatenate([self.far, self.far_high, self.frr])
         positive = rates[np.isfinite(rates) & (rates > 0)]
         _rate_axis(self, np.append(positive, target))
-        x, y = self._threshold_label(ds.attrs["kind"]), say("Error rate: {far}, {frr}")
+        x, y = self._threshold_label(ds.attrs["kind"], ds.attrs), say("Error rate: {far}, {frr}")
         self._legend()
         self._labelled(x, y, "", self._other("far"))
         rule = ds.attrs["assured_rule"]
@@ -267,7 +267,7 @@ class ExtrapolatedFarDisplay(_OverThresholds):
             _rate_axis(self, positive)
         self._legend()
         self._labelled(
-            self._threshold_label(ds.attrs["kind"]),
+            self._threshold_label(ds.attrs["kind"], ds.attrs),
             say("{False accept rate, far}"),
             "",
             self._other("far"),

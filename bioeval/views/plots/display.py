@@ -22,7 +22,7 @@ from bioeval.base.arguments import require_integer, require_list
 from bioeval.base.errors import DataError
 from bioeval.base.kinds import larger_is_closer, noun_of
 from bioeval.base.panels import panel
-from bioeval.document import Text, say
+from bioeval.document import Text, accepts_beyond, say
 from bioeval.results.words import percent
 from bioeval.views.plots import style as plot_style
 from bioeval.views.plots.legend import draw_legend, name_in_legend
@@ -186,9 +186,10 @@ class Display:
         return f"{plot_style.sentence(noun)} ({closer} is closer)"
 
     @staticmethod
-    def _threshold_label(kind: str) -> str:
-        """Return the label of an axis of thresholds, with the rule of acceptance."""
-        sign = "≥" if larger_is_closer(kind) else "≤"
+    def _threshold_label(kind: str, attrs: Mapping[Any, Any]) -> str:
+        """Return the label of an axis of thresholds, with the rule of acceptance of a result."""
+        at, beyond = ("≥", ">") if larger_is_closer(kind) else ("≤", "<")
+        sign = beyond if accepts_beyond(attrs) else at
         return f"Threshold t ({noun_of(kind)}: accepted if {sign} t)"
 
     def _band_in_words(self, attrs: Mapping[Any, Any], where: str, of: Text = "") -> str:
@@ -593,7 +594,7 @@ class CurvesDisplay(Display):
                 x, y = thinned(x, y)
             self._line(curve, x, y, {"drawstyle": steps_of(kind), **style}, self.spec.marked)
             self._band(curve, shown)
-        return self._threshold_label(kind)
+        return self._threshold_label(kind, self.systems[0].dataset.attrs)
 
     def _diagonal(self, **style: Any) -> None:
         """Draw the line from (0, 0) to (1, 1)."""

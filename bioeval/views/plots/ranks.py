@@ -255,7 +255,8 @@ class DirSurfaceDisplay(Display):
         else:
             self._draw(last, log, style)
         self._labelled(
-            self._threshold_label(self.kind), "Rank k", "ISO: threshold T", "ISO: rank R"
+            self._threshold_label(self.kind, self.system.dataset.attrs),
+            *("Rank k", "ISO: threshold T", "ISO: rank R"),
         )
         return self
 

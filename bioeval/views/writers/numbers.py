@@ -101,15 +101,10 @@ def printed_column(cells: Sequence[Quantity]) -> list[Printed]:
     """Return the numbers of a column; rates have as many decimals, and scores of one column."""
     rates = [cell for cell in cells if isinstance(cell, Rate)]
     decimals = max(map(decimals_of_rate, filter(_is_defined, rates)), default=2)
-    scores = [
-        cell.value
-        for cell in cells
-        if isinstance(cell, Score) and cell.is_defined and not cell.rounded
-    ]
-    texts = iter(in_one_precision(scores, 6))
+    texts = iter(in_one_precision([cell.value for cell in cells if _is_rounded(cell)], 6))
     column = []
     for cell in cells:
-        if isinstance(cell, Score) and cell.is_defined and not cell.rounded:
+        if _is_rounded(cell):
             text = next(texts)
             if not cell.interval:
                 number = Printed(text, before=cell.bound)
@@ -117,6 +112,11 @@ def printed_column(cells: Sequence[Quantity]) -> list[Printed]:
                 continue
         column.append(printed(cell, decimals))
     return column
+
+
+def _is_rounded(cell: Quantity) -> bool:
+    """Whether a cell is a score that is rounded with those of its column."""
+    return isinstance(cell, Score) and cell.is_defined and not (cell.rounded or cell.exact)
 
 
 def printed(cell: Quantity, decimals: int | None = None) -> Printed:
@@ -165,7 +165,8 @@ def _printed(cell: Quantity, decimals: int | None) -> Printed:
             if cell.interval is not None:
                 low, high = map(score_text, cell.interval)
                 limits = low, high
-            return Printed(score_text(cell.value, cell.rounded), "", limits, cell.bound)
+            text = score_text(cell.value, cell.rounded, exact=cell.exact)
+            return Printed(text, "", limits, cell.bound)
     raise TypeError(f"{type(cell).__name__} is no number")
 
 
@@ -220,8 +221,13 @@ def _limits(
     return low, high
 
 
-def score_text(value: float, rounded: str = "") -> str:
-    """Return a score with six digits, perhaps `rounded` up or down; whole numbers whole."""
+def score_text(value: float, rounded: str = "", *, exact: bool = False) -> str:
+    """Return a score with six digits, perhaps `rounded` up or down; whole numbers whole.
+
+    An `exact` score has as many digits as are needed to read the same number.
+    """
+    if exact:
+        return _whole_or(value, "")
     if rounded and math.isfinite(value):
         value = in_six_digits(value, up=rounded == "up")
     return _whole_or(value, ".6g")
