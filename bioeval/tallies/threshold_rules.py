@@ -31,7 +31,7 @@ from bioeval.tallies.threshold_search import Attempts
 RULES = ("eer", "far", "frr", "cost", "hter", "accuracy", "fixed")
 
 _EXPECTED = (
-    "expected a number, {also}eer, hter, accuracy, far=X, frr=X, cost=PRIOR,C_MISS,C_FA or "
+    "expected a number, eer, hter, accuracy, {also}far=X, frr=X, cost=PRIOR,C_MISS,C_FA or "
     'fixed=T, such as 0.6, "far=0.001", "far=0.1%", "far=1/1000" or ("far", 0.001)'
 )
 

@@ -958,7 +958,7 @@ def test_a_run_of_top_k_lists(on_disk, capsys):
     document = json.loads(Path("found/summary.json").read_text())
     assert document["tasks"]["reid"]["rank_k_mean_ap"] == pytest.approx(float(ds.rank_k_mean_ap))
     assert main(["run", "lists.npz", "--protocol", "course-probe-vs-gallery"]) == 2
-    assert "give --protocol top-k" in " ".join(capsys.readouterr().err.split())
+    assert "by --protocol top-k" in " ".join(capsys.readouterr().err.split())
     assert main(["run", "lists.npz"]) == 0
     assert "Protocol  top-k" in capsys.readouterr().out
 
