@@ -128,5 +128,5 @@ def test_a_part_without_unknown_animals_has_no_score():
 
 @pytest.mark.parametrize("text", ["open_set_score", "open-set-scores", "Open set score"])
 def test_a_name_that_is_nearly_the_rule_is_told(text):
-    with pytest.raises(be.DataError, match=r"expected a number, eer, .*, open-set-score, .*Did you mean"):
+    with pytest.raises(be.DataError, match=r"accuracy, open-set-score, .*Did you mean"):
         be.cross_evaluate(uneven(), be.partition.SubjectKFold(3), task="open_set", threshold=text)
