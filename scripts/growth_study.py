@@ -79,6 +79,7 @@ CASES = {
     "sample-size": Case("sample-size --frr 0.1 --icc 0.2 --width 0.1", 1, 1, "none: no data"),
     "plan": Case("plan s.npz --workers 4", 2000, 1, "a sample"),
     "groups": Case("groups s.npz --by g --meta g=group", 2400),
+    "by-view": Case("by-view s.npz --view v --meta v=seen", 2400),
     "epc": Case("epc --dev s.npz --test other.npz", 1200),
     "error-discard": Case("error-discard s.npz --quality q --meta q=quality --threshold eer", 2400),
     "conventions": Case("conventions s.npz", 1000),
