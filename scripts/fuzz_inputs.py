@@ -590,7 +590,7 @@ def odd_options(rng: random.Random, valid: list[Input]) -> Input:
     name = rng.choice(list(COMMANDS))
     args = list(working[name].args)
     if rng.random() < 0.1:
-        args[1] = rng.choice((*ODD, *_PATHS))
+        args[1:2] = [rng.choice((*ODD, *_PATHS))]
     command = root.get_command(click.Context(root), name)
     assert command is not None
     options = [param for param in command.params if isinstance(param, click.Option)]

@@ -7,7 +7,15 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from bioeval.base.arguments import require_array, require_integer
-from bioeval.base.errors import Argument, DataError, ProtocolError, counted, nearest_name, subject
+from bioeval.base.errors import (
+    Argument,
+    DataError,
+    ProtocolError,
+    counted,
+    nearest_name,
+    received,
+    subject,
+)
 from bioeval.base.random import RandomState, Stream, seed_sequence
 from bioeval.partition import shuffling
 from bioeval.partition.base import Parameters, require_seed
@@ -71,7 +79,9 @@ class ClaimSampler(Parameters):
         require_integer(f"{who}: per_probe", per_probe, low=1)
         number = isinstance(genuine, int | float | np.number) and not isinstance(genuine, bool)
         if not (number and 0 <= genuine <= 1):
-            raise DataError(f"{who}: genuine is {genuine!r}; expected a proportion in [0, 1]")
+            raise DataError(
+                f"{who}: genuine is {received(genuine)}; expected a proportion in [0, 1]"
+            )
         require_seed(random_state)
 
     def draw(self, scores: Scores, repeat: int = 0, *, part: int = 0) -> DrawnClaims:

@@ -187,6 +187,12 @@ class Readings:
             base = load("market1501" if has_cameras(self.scores) else "vehicleid")
         else:
             base = for_layout(self.scores.layout)
+            if self.task not in base.tasks:
+                raise ProtocolError(
+                    f"the card {base.name}, of these scores, has no section [{self.task}]; give ",
+                    Argument("cards"),
+                    ", or a measure of re-identification",
+                )
         other_cards = []
         for name in available():
             card = load(name)

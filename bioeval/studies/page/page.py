@@ -96,7 +96,7 @@ def report(
             raise DataError(f"{missing}: no such file")
         folder = require_path("image_folder", image_folder)
         shown = Images(require_text("images", images), folder if images else None)
-        if terms:
+        if not isinstance(terms, str) or terms:
             require_choice("terms", terms, VOCABULARIES)
         text = page_text(results, title, PageSources.of(read, command), shown, terms)
         part.write_text(text, encoding="utf-8", newline="\n")
