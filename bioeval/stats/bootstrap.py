@@ -315,11 +315,12 @@ def checked_counts(errors: Any, attempts: Any) -> tuple[np.ndarray, np.ndarray]:
             "each subject, or both (n, n), a value for each pair of subjects"
         )
     for name, counts in (("errors", x), ("attempts", n)):
-        if counts.dtype.kind == "O" or (counts.dtype.kind == "u" and (counts >= 2**63).any()):
-            raise DataError(f"{name} has numbers that int64 cannot hold; expected counts")
         if counts.dtype.kind not in "biu" and not (counts == np.floor(counts)).all():
             raise DataError(f"{name} has dtype {counts.dtype}; expected whole numbers")
-    x, n = x.astype(np.int64), n.astype(np.int64)
+    try:
+        x, n = x.astype(np.int64), n.astype(np.int64)
+    except OverflowError:  # Python's numbers have any size
+        raise DataError("errors and attempts; expected counts that int64 holds") from None
     if square:
         np.fill_diagonal(x, 0)
         np.fill_diagonal(n, 0)
