@@ -12,9 +12,10 @@ from bioeval.kernels.compiling import parallel_rows
 class Embeddings(NamedTuple):
     """Embeddings of one side, ``exact * factor``, and squared lengths in the dtype of products."""
 
-    exact: np.ndarray  # (n, f)
-    factor: np.ndarray  # float64, (n,)
+    exact: np.ndarray  # (N, f)
+    factor: np.ndarray  # float64, (N,)
     squared: np.ndarray  # (n,)
+    rows: np.ndarray  # int64, (n,): the rows of `exact` and `factor` that are meant
 
 
 @parallel_rows("products")
@@ -48,13 +49,15 @@ def finish_euclidean(begin, end, products, first, x, y, near, cosine):
             close += squared < near * total
             row[j] = squared
         if close > 0:
-            a = x.factor[i]
+            p = x.rows[i]
+            a = x.factor[p]
             for j in range(len(row)):
                 if row[j] < near * (length + yy[j]):
-                    b = y.factor[j]
+                    q = y.rows[j]
+                    b = y.factor[q]
                     exact = 0.0
                     for f in range(features):
-                        difference = x.exact[i, f] * a - y.exact[j, f] * b
+                        difference = x.exact[p, f] * a - y.exact[q, f] * b
                         exact += difference * difference
                     row[j] = exact
         if cosine:

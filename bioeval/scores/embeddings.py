@@ -145,7 +145,7 @@ class _Side:
         from bioeval.kernels.distance import Embeddings
 
         exact, factor = map(writable_alias, map(np.ascontiguousarray, (self.exact, self.factor)))
-        return Embeddings(exact, factor, self.squared)
+        return Embeddings(exact, factor, self.squared, np.arange(len(self.squared)))
 
 
 class EmbeddingSource:
@@ -320,7 +320,7 @@ class EmbeddingSource:
                 else:
                     take(i, j, self._computed(i, j, buffer))
 
-        _on_all_threads(compute, len(pieces) + len(places))
+        on_all_threads(compute, len(pieces) + len(places))
 
     def _computed(self, i: int, j: int, buffer: np.ndarray) -> np.ndarray:
         left, right = self._part(0, range(i, i + 1)), self._part(1, range(j, j + 1))
@@ -377,6 +377,12 @@ class EmbeddingSource:
         """Return distances of some probes to some templates, most often with whole rows' bits."""
         return self._block(rows, columns)
 
+    def of_rows(self, rows: np.ndarray) -> np.ndarray:
+        """Return a few rows from anywhere; products are filled up, as those of some columns are."""
+        if callable(self.metric):
+            return self._block(rows)
+        return self._block(_filled(rows, _TILE_ROWS))[: len(rows)]
+
     def of_columns(self, columns: np.ndarray) -> EmbeddingSource:
         """Return the same probes against part of the gallery, computed alone."""
         return _SomeColumns(self, columns)
@@ -426,7 +432,7 @@ class EmbeddingSource:
                 some = slice(turn * TILE, (turn + 1) * TILE)
                 distances[:, some] = self._distances(left, right[some], metric, buffer)
 
-        _on_all_threads(compute, -(-distances.shape[1] // TILE))
+        on_all_threads(compute, -(-distances.shape[1] // TILE))
         return distances
 
     def _distances(self, left: _Side, right: _Side, metric: str, buffer: np.ndarray) -> np.ndarray:
@@ -559,7 +565,7 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_ONE_THREAD.after_fork)
 
 
-def _on_all_threads(compute: Callable[[Iterator[int]], None], steps: int) -> None:
+def on_all_threads(compute: Callable[[Iterator[int]], None], steps: int) -> None:
     """Run steps of work side by side, and the products in each on the thread of its own.
 
     So none waits for another, and last digits do not depend on the number of threads.

@@ -86,9 +86,15 @@ class RawRowCounter(Counter[Result]):
     def add_raw(self, low: int, raw: RawRows, columns: np.ndarray, block: Block | None) -> None:
         """Count the rows from `low` on: of their block if there is one, else of `columns`."""
 
+    @property
+    def reads_rows(self) -> bool:
+        """Whether the kernel has to hand on the rows; if not, the result is made without them."""
+        return True
+
     def join_kernel(self, kernel: KernelCounters) -> bool:
         """Join the counters of raw rows."""
-        kernel.raw.append(self)
+        if self.reads_rows:
+            kernel.raw.append(self)
         return True
 
 

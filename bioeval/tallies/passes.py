@@ -10,8 +10,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple, Self, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numba
 import numpy as np
@@ -19,12 +18,10 @@ import numpy as np
 from bioeval.base.errors import DataError
 from bioeval.base.executors import executor, refuse_executor
 from bioeval.base.kinds import larger_is_closer
-from bioeval.base.memory import at_most
 from bioeval.base.progress import report_rows
 from bioeval.kernels.argument_groups import (
     GalleryColumns,
     Matrix,
-    PointTables,
     Probes,
     RankFacts,
     RawRows,
@@ -46,18 +43,23 @@ from bioeval.scores.blocks import (
     threads_for,
 )
 from bioeval.scores.matrix import Scores, are_pairs
-from bioeval.tallies.cells import CELLS, CellGrid, rounded_down
+from bioeval.tallies.cells import CellGrid, rounded_down
 from bioeval.tallies.counters import HistogramWithThresholds
 from bioeval.tallies.counting import AttemptCounter, Counter, KernelCounters, RankCounter
 from bioeval.tallies.counts import CellCounts
+from bioeval.tallies.kinds import (
+    NO_SECOND_PASS,
+    PILOT_GROUPS,
+    UNUSED,
+    KindOfTemplates,
+    around,
+)
 from bioeval.tallies.parts import Counts, empty_facts, facts_of_rows
 from bioeval.tallies.points import moment_scale
 from bioeval.tallies.row_passes import RowPass
 from bioeval.tallies.second_pass import (
     PointsWanted,
     SecondPass,
-    Windows,
-    expected_windows,
     scratch_of,
 )
 
@@ -71,22 +73,9 @@ SAMPLE_ROWS = 32
 # of whole rows may be others.
 MATES, DIGITS = 1 << 11, 64
 
-# Rows of the pilot that places windows, at most a quarter of all, and groups of them, whose
-# differences say how far to trust it; the most that is kept of the scores, as a proportion, what is
-# kept anyway (and never `PointsWanted.MOST_SCORES`); and scores so few that all are kept.
-PILOT_ROWS, PILOT_GROUPS = 256, 16
-MOST_KEPT, KEPT_ANYWAY, KEEP_ALL = 1 / 8, 1 << 20, 1 << 16
-
-# Cells of the kernel's tables: twice those of a count, for scores beyond the sample's; the first
-# and the last two are for everything outside. Room for more scores that is kept on either side.
-WINDOW, MARGIN = 2 * CELLS + 3, CELLS // 4
-
-# Bits by which cells are narrower where points are looked for.
-NARROWER = 2
-
-# Counts of a task that is not there.
-UNUSED = CellCounts(counts=np.ones(1, dtype=np.int64))
-NO_SECOND_PASS = SecondPass(())
+# Rows of the pilot that places windows, at most a quarter of all; and scores so few that all are
+# kept.
+PILOT_ROWS, KEEP_ALL = 256, 1 << 16
 
 R = TypeVar("R")
 
@@ -119,7 +108,12 @@ def count_with_points(
         if chosen is not None and not (reader.of_rows and not are_pairs(reader.scores)):
             refuse_executor()  # nothing to merge: there are no blocks of rows
             chosen = None
-        if chosen is not None:
+        by_tiles = None
+        if kernel is not None:
+            by_tiles = count_by_tiles(reader, counters, kernel, wanted)
+        if by_tiles is not None:
+            second_passes = by_tiles
+        elif chosen is not None:
             counter_pass = CounterPass(reader, counters, kernel is not None, wanted)
             second_passes = counter_pass.include(chosen.count(counter_pass))
         elif kernel is not None:
@@ -174,6 +168,31 @@ def count_by_kernel(
     if kernel_pass.rows_counted(0, reader.scores.shape[0]):
         return _second_passes(kernel_pass.kinds)
     return {}
+
+
+def count_by_tiles(
+    reader: BlockReader,
+    counters: Sequence[Counter[Any]],
+    kernel: KernelCounters,
+    wanted: PointsWanted | None,
+) -> dict[Counter[Any], SecondPass] | None:
+    """Fill counters from tiles of embeddings; None, and nothing, where tiles cannot serve them."""
+    from bioeval.tallies.tiled_scores import TiledScores
+
+    if kernel.raw:
+        return None
+    tiled = TiledScores.of(reader)
+    if tiled is None:
+        return None
+    from bioeval.tallies.tile_pass import TilePass
+
+    tile_pass = TilePass(tiled, counters, kernel, wanted)
+    if not tile_pass.placed:
+        return None
+    chosen = executor()
+    if chosen is not None:
+        return tile_pass.include(chosen.count(tile_pass))
+    return tile_pass.include(tile_pass.part(0, reader.scores.shape[0]))
 
 
 def _second_passes(kinds: Iterable[KindOfTemplates]) -> dict[Counter[Any], SecondPass]:
@@ -255,125 +274,6 @@ def _joined(counters: Sequence[Counter[Any]]) -> KernelCounters:
     kernel = KernelCounters.of(counters)
     assert kernel is not None
     return kernel
-
-
-@dataclass(eq=False)
-class KindOfTemplates:
-    """What a pass knows of verification with single, or with multi templates."""
-
-    templates: str
-    counters: list[AttemptCounter[Any]]  # they differ in their results only; there may be none
-    pilot: CellCounts | None = None  # counts of a few rows, which place the cells
-    #: The points that are looked for, if there are genuine scores.
-    wanted: PointsWanted | None = None
-    #: float: the genuine scores, increasing, where points are wanted.
-    genuine: np.ndarray = field(default_factory=lambda: np.empty(0))
-    #: Where the points are expected, and the proportion of the impostor scores there.
-    windows: Windows = ()
-    share: float = 0.0
-    second_pass: SecondPass | None = None  # the second pass that is taken at the same time
-    cells: HistogramWithThresholds | None = None  # the cells of the last rows counted
-
-    @classmethod
-    def among(cls, templates: str, kernel: KernelCounters) -> Self:
-        """Return the kind with those of some counters that are of it."""
-        return cls(templates, [x for x in kernel.attempts if x.templates == templates])
-
-    def fresh(self, kernel: KernelCounters) -> Self:
-        """Return the same kind with other counters, before a pass has counted anything."""
-        second_pass = self.second_pass and self.second_pass.fresh()
-        alike = self.among(self.templates, kernel).counters
-        return replace(self, counters=alike, second_pass=second_pass, cells=None)
-
-    @property
-    def counted(self) -> CellCounts:
-        """The impostor scores counted so far."""
-        return self.counters[0].cells.cells if self.counters else UNUSED
-
-    def take_pilot(self, grid: CellGrid, by_group: np.ndarray, rows: int, of: int) -> None:
-        """Place windows by the counts of some rows of all, in groups of them."""
-        counts = CellCounts(grid.exponent, grid.first, by_group.sum(axis=0)).fitted()
-        if not len(counts.counts):
-            self.pilot = UNUSED
-            return
-        self.pilot = counts
-        if self.wanted is None:
-            return
-        every = counts.total / rows * of
-        keep = self.wanted.keep
-        anyway = max(keep, KEPT_ANYWAY) / every
-        most = min(max(MOST_KEPT, anyway), at_most(PointsWanted.MOST_SCORES, 32) / every)
-        if keep:  # wider windows, of which the closest are kept
-            from bioeval.tallies.kept_points import closest_windows
-
-            self.windows, self.share = closest_windows(
-                grid, by_group.sum(axis=0), self.genuine, self.wanted, most * counts.total
-            )
-        else:
-            self.windows, self.share = expected_windows(
-                grid, by_group, self.genuine, self.wanted, most
-            )
-
-    def take_second_pass(self, digits: int) -> None:
-        """Take a second pass at the same time, in the windows placed."""
-        if self.wanted is None:
-            return
-        ends = self.pilot.range if self.pilot is not None else (-np.inf, np.inf)
-        genuine = self.genuine if self.wanted.every_score else None
-        self.second_pass = SecondPass(
-            self.windows, genuine, ends, moments=self.wanted.every_score, digits=digits
-        )
-
-    def place_cells(self, counted: CellCounts, marks: np.ndarray) -> bool:
-        """Place the cells by counts, anew where the scores move; False if they are inexact."""
-        known = self.cells.grid if self.cells is not None else None
-        grid = _around(counted, marks.dtype, known)
-        if grid is None:
-            return False
-        if grid == known:
-            return True
-        bits = 0
-        if self.second_pass is not None:
-            bits = NARROWER
-            self.second_pass.keep_cells(grid)
-        self.cells = HistogramWithThresholds.at(counted, grid, marks, bits)
-        return True
-
-    def counts_in(self, tables: VerificationTables) -> RowCounts | None:
-        """Return what some rows were counted as; None if some score has no cell."""
-        assert self.cells is not None
-        grid, narrow = self.cells.grid, self.cells.narrow
-        by_narrow, at_marks = self.cells.counted(tables.counts)
-        by_cell = by_narrow.reshape(grid.count, -1).sum(axis=1)
-        if by_cell[0] or by_cell[-2] or by_cell[-1]:
-            return None
-        return RowCounts(
-            CellCounts(grid.exponent, grid.first + 1, by_cell[1:-2]),
-            CellCounts(narrow.exponent, narrow.first, by_narrow),
-            np.diff(at_marks, prepend=0, append=by_narrow.sum()),
-            tables.points,
-        )
-
-    def include(self, counts: RowCounts, genuine: np.ndarray) -> None:
-        """Include the counts of some rows and their genuine scores."""
-        for counter in self.counters:
-            counter.genuine.append(genuine)
-            counter.cells.include(counts.cells.fitted())
-            if counter.threshold_counter is not None:
-                counter.threshold_counter.counts += counts.between_marks
-        if self.second_pass is not None:
-            self.second_pass.include(counts.points)
-            self.second_pass.include_cells(counts.narrow)
-
-
-@dataclass(frozen=True, eq=False)
-class RowCounts:
-    """Impostor scores of some rows: in cells, in narrower ones, between marks, and the points."""
-
-    cells: CellCounts
-    narrow: CellCounts
-    between_marks: np.ndarray
-    points: PointTables
 
 
 def _mask_in_place(scores: Scores) -> bool:
@@ -519,7 +419,7 @@ class KernelPass:
         m = self.scores.shape[0]
         cells = []
         for counted in self._counted(0, m):
-            grid = _around(counted, self.dtype)
+            grid = around(counted, self.dtype)
             if grid is None:
                 return
             cells.append(HistogramWithThresholds.at(UNUSED, grid, self.thresholds[:0]))
@@ -772,21 +672,3 @@ def _sample(counter: AttemptCounter[Any], block: Block) -> CellCounts:
     grid = CellGrid.covering(float(scores.min()), float(scores.max()))
     places = grid.places_of(scores.astype(np.float64)).astype(np.int64)
     return CellCounts(grid.exponent, grid.first, np.bincount(places, minlength=grid.count))
-
-
-def _around(cells: CellCounts, dtype: np.dtype, known: CellGrid | None = None) -> CellGrid | None:
-    """Return a grid with the cells seen so far near its middle; None if it cannot be exact.
-
-    The `known` one is kept as long as it will do.
-    """
-    if not len(cells.counts):
-        return None
-    if known is not None and known.exponent == cells.exponent:
-        before = cells.first - known.first
-        if min(before, WINDOW - before - len(cells.counts)) >= MARGIN:
-            return known
-    first = cells.first - (WINDOW - len(cells.counts)) // 2
-    grid = CellGrid(cells.exponent, first, WINDOW)
-    if grid.exact_in(dtype):
-        return grid
-    return None

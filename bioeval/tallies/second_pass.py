@@ -11,7 +11,7 @@ import itertools
 import math
 from collections.abc import Callable, Iterator, Sequence
 from copy import copy
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Self
 
 import numba
@@ -301,6 +301,27 @@ class SecondPass:
         if self.windows:
             self.kept += _filled(tables.kept, tables.filled)
 
+    def include_tiles(
+        self, threads: Sequence[PointTables], moments: np.ndarray, scale: float
+    ) -> None:
+        """Include the findings of threads in tiles; they have set the kept scores aside."""
+        tables = threads[0]
+        for one in threads[1:]:
+            tables = tables._replace(
+                pairs=np.append(tables.pairs, one.pairs),
+                filled=np.append(tables.filled, one.filled),
+            )
+        none = np.empty((len(tables.filled), 0), dtype=tables.kept.dtype)
+        self.include(tables._replace(kept=none, moments=moments, scale=scale))
+
+    def count_twice(self) -> None:
+        """Let each score found stand for both directions of a pair of templates."""
+        self.pairs *= 2
+        self.kept += self.kept
+        self.rows = [
+            replace(rows, number=2 * rows.number, spread=2 * rows.spread) for rows in self.rows
+        ]
+
     def include_cells(self, cells: CellCounts) -> None:
         """Include counts in narrower cells than those of the tally."""
         self.most_cells = 2 * len(cells.counts)
@@ -455,8 +476,9 @@ ALIGNED = 4
 # it may be next to: a few scores more are kept, and another pass is seldom needed.
 FLAT, NEIGHBOURS = 2.0, 8
 
-# FAR targets that every window of the lowest scores covers.
-LEAST_TARGETS = (0.0, 1e-6, 1e-5)
+# FAR targets that every window of the lowest scores covers; and up to which FAR all are kept anyway:
+# they are few, and many points are there.
+LEAST_TARGETS, LOWEST = (0.0, 1e-6, 1e-5), 1e-3
 
 
 def expected_windows(
@@ -475,6 +497,8 @@ def expected_windows(
     for span in sorted(spans, key=lambda span: float(np.diff(before)[span].sum())):
         if np.diff(before)[chosen | span].sum() <= most:
             chosen |= span
+    if chosen.any():
+        chosen |= pilot.far <= min(LOWEST, most)
     change = np.flatnonzero(np.diff(chosen.astype(np.int8), prepend=0, append=0))
     ends = grid.boundaries
     ends[0], ends[-1] = -np.inf, np.inf

@@ -10,6 +10,7 @@ import numpy as np
 
 from bioeval.base import larger_is_closer
 from bioeval.kernels import RawRows
+from bioeval import Scores
 from bioeval.scores import Block, BlockReader
 from bioeval.studies.check.kernel import digest_rows
 from bioeval.studies.sites.template_digests import DISTINCT, DigestKey, mixing_keys, sample_of
@@ -19,6 +20,9 @@ from bioeval.tallies import ConcatenatedRows, Counts, RawRowCounter
 _PIECE = 1 << 20
 
 _NONE = np.empty(0, dtype=np.uint32)
+
+# Columns of embeddings whose distances most often tell whether a probe has many distinct ones.
+_COLUMNS = 64
 
 
 class RowDigestCounter(RawRowCounter["RowDigestCounter"]):
@@ -43,6 +47,7 @@ class RowDigestCounter(RawRowCounter["RowDigestCounter"]):
 
     def _reset(self) -> None:
         m = self.scores.shape[0]
+        self._seen = False
         self.sums, self.varied = np.zeros(m, dtype=np.uint64), np.zeros(m, dtype=bool)
 
     def fresh(self) -> Self:
@@ -57,6 +62,7 @@ class RowDigestCounter(RawRowCounter["RowDigestCounter"]):
 
     def merge(self, other: dict[str, Counts], low: int, high: int) -> None:
         """Add the digests of rows ``low:high``."""
+        self._seen = True
         self.sums[low:high] = other["sums"].array()
         self.varied[low:high] = other["varied"].array()
 
@@ -92,6 +98,7 @@ class RowDigestCounter(RawRowCounter["RowDigestCounter"]):
         sign: float = 1.0,
     ) -> None:
         """Add raw rows; of a sample, all columns where its scores are too few to tell apart."""
+        self._seen = True
         some = slice(low, low + len(raw.rows))
         sums, varied, keys = self.sums[some], self.varied[some], self.keys[order]
         summed = not self.scores._embedded
@@ -125,9 +132,38 @@ class RowDigestCounter(RawRowCounter["RowDigestCounter"]):
             )
             sums[rest], varied[rest] = whole, enough
 
+    @property
+    def reads_rows(self) -> bool:
+        """Whether all rows are read; of embeddings that are no matrix, a few columns suffice."""
+        return self.scores._embedding_source is None
+
     def result(self) -> Self:
         """Return the digests."""
+        if not self._seen:
+            self._read_few()
         return self
+
+    def _read_few(self) -> None:
+        """Say which probes have enough distinct scores, by a few columns where these suffice."""
+        m, n = self.scores.shape
+        some = np.linspace(0, n - 1, min(n, _COLUMNS)).astype(np.int64)
+        self.varied = self._varied(self.scores.select(gallery=np.unique(some)))
+        rest = np.flatnonzero(~self.varied)
+        if len(rest) and n > _COLUMNS:
+            self.varied[rest] = self._varied(self.scores.select(probes=rest))
+
+    @staticmethod
+    def _varied(scores: Scores) -> np.ndarray:
+        """Return which probes have enough distinct scores."""
+        reader = BlockReader(scores._reading_selected_columns())
+        varied = np.zeros(scores.shape[0], dtype=bool)
+        keys, none = np.empty(scores.shape[1], dtype=np.uint64), np.empty(len(varied), np.uint64)
+        for block in reader:
+            rows = slice(block.low, block.low + len(block.values))
+            raw = RawRows(block.values, np.arange(len(block.values)))
+            position = block.probe_position
+            digest_rows(raw, _NONE, position, 1.0, keys, False, DISTINCT, none[rows], varied[rows])
+        return varied
 
     def score_digests(self, key: DigestKey) -> np.ndarray:
         """Return a digest of the scores of each probe, or of its embedding."""

@@ -1,0 +1,469 @@
+"""One tile of scores that serves two sides: its rows as probes, and its columns as probes.
+
+Of a set compared with itself, each pair of tiles of templates is multiplied once. Its scores are
+counted once, for both directions; the ranks, and the scores fused by subject, are those of the rows
+and those of the columns. A tile has whole subjects on either side, in layers: the first template of
+each subject, then the second of each that has one, and so on, the subjects with most templates
+first. So the least score of each subject is found by comparing whole layers.
+
+A tile on the diagonal has all mates of its templates. They are found first; where they were, and
+in the columns that fill a tile up, is NaN, which is counted in the first cell and taken out again.
+Distances have no sign, so that their bits are ordered as they are, and NaN comes last.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numba.extending import register_jitable
+
+from bioeval.kernels.argument_groups import VerificationTables
+from bioeval.kernels.compiling import compiled
+from bioeval.kernels.whole_rows import (
+    add_pairs,
+    add_powers,
+    can_keep,
+    count_closer,
+    count_part,
+    find_cells,
+    take_back,
+)
+
+
+class TileSide(NamedTuple):
+    """One side of a tile: its templates as probes, and their subjects as candidates."""
+
+    #: float (w,): the score of the best mate, infinity for none; and int (w,): its bits.
+    best: np.ndarray
+    best_key: np.ndarray
+    #: int64 (w,): the place of the best mate in the gallery, and of each template.
+    best_place: np.ndarray
+    places: np.ndarray
+    #: int64 (k,): how many subjects have a first template, a second, and so on.
+    layers: np.ndarray
+    #: int32 (w,), added to: others closer than the best mate, as close, and of those before it in
+    #: the gallery; int (w,): the bits of the nearest, lowered.
+    closer: np.ndarray
+    tied: np.ndarray
+    tied_before: np.ndarray
+    other: np.ndarray
+    #: The same among subjects, fused by the nearest.
+    subjects_closer: np.ndarray
+    subjects_tied: np.ndarray
+    subjects_tied_before: np.ndarray
+
+
+class TileKind(NamedTuple):
+    """Which comparisons a tile holds."""
+
+    both: bool  # whether it is counted for its columns too
+    diagonal: bool  # whether rows and columns are the same templates
+    gaps: bool  # whether some scores are NaN: of a probe and its own subject
+
+
+class TileOutput(NamedTuple):
+    """Findings about the impostor scores of tiles, and where those of this one are written."""
+
+    single: VerificationTables
+    multi: VerificationTables
+    number: Any  # the number of the tile: its column of the moments
+    least: np.ndarray  # int (tiles,), written: the bits of the least impostor score of each tile
+
+
+# Scores among which one to be kept is looked for.
+FEW = 16
+
+
+@register_jitable
+def fuse_rows(keys, height, layers, fused):
+    """Write the least score of each subject of the columns, for each row."""
+    first = layers[0]
+    for i in range(height):
+        line = keys[i]
+        nearest = fused[i * first : (i + 1) * first]
+        for g in range(first):
+            nearest[g] = line[g]
+        start = first
+        for k in range(1, len(layers)):
+            size = layers[k]
+            layer = line[start : start + size]
+            for g in range(size):
+                nearest[g] = layer[g] if layer[g] < nearest[g] else nearest[g]
+            start += size
+
+
+@register_jitable
+def fuse_columns(keys, width, layers, fused):
+    """Write the least score of each subject of the rows, for each column."""
+    first = layers[0]
+    for g in range(first):
+        row = keys[g]
+        nearest = fused[g * width : (g + 1) * width]
+        for j in range(width):
+            nearest[j] = row[j]
+    start = first
+    for k in range(1, len(layers)):
+        for g in range(layers[k]):
+            row = keys[start + g]
+            nearest = fused[g * width : (g + 1) * width]
+            for j in range(width):
+                nearest[j] = row[j] if row[j] < nearest[j] else nearest[j]
+        start += layers[k]
+
+
+@register_jitable
+def rank_rows(keys, width, side):
+    """Add up for each row the scores closer than its best mate and those as close; find the least.
+
+    Return the least of all rows.
+    """
+    least = side.other[0]
+    for i in range(len(side.best)):
+        below, within, low = count_closer(keys[i, :width], side.best_key[i], side.other[i])
+        side.closer[i] += below
+        side.tied[i] += within - below
+        side.other[i] = low
+        least = low if low < least else least
+    return least
+
+
+@register_jitable
+def rank_columns(keys, height, side):
+    """Add up for each column the scores closer than its best mate, and those as close."""
+    width = len(side.best)
+    best = side.best_key
+    closer = side.closer
+    tied = side.tied
+    whole = height - height % 4
+    for i in range(0, whole, 4):
+        a = keys[i]
+        b = keys[i + 1]
+        c = keys[i + 2]
+        d = keys[i + 3]
+        for j in range(width):
+            t = best[j]
+            closer[j] += np.int32(
+                np.int32(np.int32(a[j] < t) + np.int32(b[j] < t))
+                + np.int32(np.int32(c[j] < t) + np.int32(d[j] < t))
+            )
+            tied[j] += np.int32(
+                np.int32(np.int32(a[j] == t) + np.int32(b[j] == t))
+                + np.int32(np.int32(c[j] == t) + np.int32(d[j] == t))
+            )
+    for i in range(whole, height):
+        a = keys[i]
+        for j in range(width):
+            closer[j] += np.int32(a[j] < best[j])
+            tied[j] += np.int32(a[j] == best[j])
+
+
+@register_jitable
+def take_nearest(fused, subjects, side):
+    """Find the least score of each column, from those of the subjects."""
+    width = len(side.best)
+    other = side.other
+    for g in range(subjects):
+        row = fused[g * width : (g + 1) * width]
+        for j in range(width):
+            other[j] = row[j] if row[j] < other[j] else other[j]
+
+
+@register_jitable
+def rank_subjects_of_rows(fused, subjects, side):
+    """Add up for each row the subjects closer than its best mate, and those as close."""
+    for i in range(len(side.best)):
+        key = side.best_key[i]
+        line = fused[i * subjects : (i + 1) * subjects]
+        closer = np.int32(0)
+        tied = np.int32(0)
+        for g in range(subjects):
+            closer = np.int32(closer + np.int32(line[g] < key))
+            tied = np.int32(tied + np.int32(line[g] == key))
+        side.subjects_closer[i] += closer
+        side.subjects_tied[i] += tied
+
+
+@register_jitable
+def rank_subjects_of_columns(fused, subjects, side):
+    """Add up for each column the subjects closer than its best mate, and those as close."""
+    width = len(side.best)
+    best = side.best_key
+    closer = side.subjects_closer
+    tied = side.subjects_tied
+    for g in range(subjects):
+        row = fused[g * width : (g + 1) * width]
+        for j in range(width):
+            closer[j] += np.int32(row[j] < best[j])
+            tied[j] += np.int32(row[j] == best[j])
+
+
+@register_jitable
+def count_ties(line, side, p, candidates):
+    """Count the ties of probe `p` before its best mate: of templates, and of subjects."""
+    key = side.best_key[p]
+    place = side.best_place[p]
+    places = candidates.places
+    templates = np.int32(0)
+    for q in range(len(places)):
+        templates += np.int32((line[q] == key) & (places[q] < place))
+    side.tied_before[p] += templates
+    if templates == 0:
+        return
+    for g in range(candidates.layers[0]):
+        low = np.int64(-1)  # the least score of the subject, and whether it comes before
+        before = False
+        start = 0
+        for k in range(len(candidates.layers)):
+            if g >= candidates.layers[k]:
+                break
+            q = start + g
+            if low < 0 or line[q] < low:
+                low = np.int64(line[q])
+            before |= (line[q] == key) & (places[q] < place)
+            start += candidates.layers[k]
+        side.subjects_tied_before[p] += np.int32((low == key) & before)
+
+
+@register_jitable
+def keep_few(line, index, points):
+    """Append the scores of flagged cells to the kept scores, where few are."""
+    if not can_keep(line, points, 0):
+        return
+    flags = points.flags
+    shift = points.shift
+    kept = points.kept[0]
+    filled = np.uint64(points.filled[0])
+    whole = len(line) - len(line) % FEW
+    for start in range(0, whole, FEW):
+        cells = index[start : start + FEW]
+        some = np.uint8(0)
+        for j in range(FEW):
+            some |= flags[cells[j] >> shift]
+        if some == 0:
+            continue
+        part = line[start : start + FEW]
+        for j in range(FEW):
+            kept[filled] = part[j]
+            filled += np.uint64(flags[cells[j] >> shift])
+    for p in range(whole, len(line)):
+        kept[filled] = line[p]
+        filled += np.uint64(flags[index[p] >> shift])
+    points.filled[0] = np.int64(filled)
+
+
+@register_jitable
+def add_pairs_up_to(line, points, top, scratch):
+    """Add the pairs of scores that are not above the largest genuine score; return their number."""
+    inside = np.int64(0)
+    for p in range(len(line)):
+        inside += np.int64(line[p] <= top)
+    if inside == 0:
+        return inside
+    if 2 * inside > len(line):
+        above = np.int64(0)
+        for p in range(len(line)):
+            above += np.int64(line[p] > top)
+        add_pairs(line, points, 0, scratch)
+        return inside + above
+    few = scratch.line[0]
+    filled = np.uint64(0)
+    whole = len(line) - len(line) % FEW
+    for start in range(0, whole, FEW):
+        part = line[start : start + FEW]
+        some = np.int32(0)
+        for j in range(FEW):
+            some |= np.int32(part[j] <= top)
+        if some == 0:
+            continue
+        for j in range(FEW):
+            few[filled] = part[j]
+            filled += np.uint64(part[j] <= top)
+    for p in range(whole, len(line)):
+        few[filled] = line[p]
+        filled += np.uint64(line[p] <= top)
+    add_pairs(few[:filled], points, 0, scratch)
+    return inside
+
+
+@register_jitable
+def count_flat(scores, number, missing, tables, tile, scratch):
+    """Count the scores of a tile, `number` of them and `missing` NaN, and collect findings."""
+    counts, points = tables
+    piece = scratch.cells.shape[1]
+    with_moments = points.moments.shape[1] > 0
+    with_pairs = len(points.ranks.bits) > 0
+    origin = 0.0
+    if with_moments:
+        points.sums[0] = 0.0
+        for p in range(len(scores)):
+            if scores[p] == scores[p]:
+                origin = np.float64(scores[p]) * points.scale
+                break
+    paired = np.int64(0)
+    top = points.ranks.scores[max(len(points.ranks.scores) - 2, 0)]
+    for start in range(0, len(scores), piece):
+        line = scores[start : start + piece]
+        index = scratch.cells[0, : len(line)]
+        find_cells(line, index, counts.window)
+        count_part(line, index, counts, 0, scratch.marked[0])
+        if len(points.flags) > 0:
+            keep_few(line, index, points)
+        if with_pairs:
+            paired += add_pairs_up_to(line, points, top, scratch)
+        if with_moments:
+            add_powers(line, points.scale, origin, points.sums[0, 0], points.sums[0, 1])
+    take_back(missing, counts, 0)
+    if with_pairs:
+        genuine = np.int64(points.ranks.below[len(points.ranks.below) - 1])
+        points.pairs[0] += 2 * genuine * (number - paired)
+    if with_moments:
+        total = 0.0
+        square = 0.0
+        for j in range(points.sums.shape[2]):
+            total += points.sums[0, 0, j]
+            square += points.sums[0, 1, j]
+        points.moments[0, tile] = number
+        points.moments[1, tile] = origin
+        points.moments[2, tile] = total
+        points.moments[3, tile] = square
+
+
+@register_jitable
+def count_nan(line):
+    """Count the scores that are NaN."""
+    missing = np.int64(0)
+    for j in range(len(line)):
+        missing += np.int64(line[j] != line[j])
+    return missing
+
+
+@register_jitable
+def above_diagonal(tile, width, nan):
+    """Write NaN where the other direction of a pair is in the tile as well."""
+    for i in range(width):
+        for j in range(i + 1):
+            tile[i, j] = nan
+
+
+@compiled
+def count_tile(tile, keys, rows, columns, kind, wanted, output, fused, fused_keys, scratch, nan):
+    """Count a tile for its rows, and for its columns if it serves them too.
+
+    - `tile` (float (h', w'), overwritten on the diagonal): has h rows and w columns of scores, then
+      NaN
+    - `keys`: the same memory as integers, in the same order: no score has a sign
+    - `rows`, `columns` (TileSide)
+    - `fused` (float (2, c)), `fused_keys` (the same memory): room for fused scores
+    """
+    height = len(rows.best)
+    width = len(columns.places)
+    subjects = columns.layers[0]
+
+    # The ranks of the rows and of the columns, and the nearest of each subject.
+    least = rank_rows(keys, width, rows)
+    output.least[output.number] = least
+    of_rows = height * subjects
+    fuse_rows(keys, height, columns.layers, fused_keys[0])
+    if wanted.subject_ranks:
+        rank_subjects_of_rows(fused_keys[0], subjects, rows)
+    for i in range(height):
+        if rows.tied[i] > 0:
+            count_ties(keys[i], rows, i, columns)
+    of_columns = 0
+    if kind.both:
+        of_columns = rows.layers[0] * width
+        rank_columns(keys, height, columns)
+        fuse_columns(keys, width, rows.layers, fused_keys[1])
+        take_nearest(fused_keys[1], rows.layers[0], columns)
+        if wanted.subject_ranks:
+            rank_subjects_of_columns(fused_keys[1], rows.layers[0], columns)
+        for j in range(width):
+            if columns.tied[j] > 0:
+                count_ties(keys[:height, j], columns, j, rows)
+
+    # The scores of subjects, of both sides, and those of templates once.
+    if wanted.multi:
+        every = fused[0, :of_rows]
+        if kind.both:
+            both = fused.reshape(fused.size)
+            for p in range(of_columns):
+                both[of_rows + p] = fused[1, p]
+            every = both[: of_rows + of_columns]
+        missing = count_nan(every) if kind.gaps else np.int64(0)
+        number = len(every) - missing
+        count_flat(every, number, missing, output.multi, output.number, scratch)
+    if wanted.single:
+        number = np.int64(height * width)
+        every = tile[:height].reshape(height * tile.shape[1])
+        if kind.diagonal:
+            above_diagonal(tile, width, nan)
+        if kind.gaps:
+            number = len(every) - count_nan(every)
+        missing = len(every) - number
+        count_flat(every, number, missing, output.single, output.number, scratch)
+
+
+class Mates(NamedTuple):
+    """What is known of the mates of some probes."""
+
+    offsets: np.ndarray  # int64 (h,): the genuine scores of each are written from there on
+    genuine: np.ndarray  # float: written
+    best: np.ndarray  # float (h,), written: the score of the best mate; infinity for none
+    #: int64 (h,), written: its place in the gallery, how many mates are as close, and how many
+    #: there are.
+    best_place: np.ndarray
+    tied: np.ndarray
+    count: np.ndarray
+
+
+@compiled
+def take_mates(tile, of_rows, of_columns, places, itself, same, mates):
+    """Write down the mates of the rows of a tile.
+
+    - `of_rows` (int64 (h,)), `of_columns` (int64 (w,)): the subjects
+    - `places` (int64 (w,)): the place of each column in the gallery
+    - `itself` (int64 (h,)): the column of the probe itself; -1 for none
+    - `same` (a pair of int64 (c, h), (c, w)): templates of one subject with an equal code are no
+      mates
+    - `mates` (Mates)
+    """
+    for i in range(len(of_rows)):
+        filled = 0
+        same_best = 0
+        least = np.inf
+        place = 0
+        for j in range(len(of_columns)):
+            if of_columns[j] != of_rows[i] or j == itself[i]:
+                continue
+            x = tile[i, j]
+            left_out = False
+            for c in range(len(same[0])):
+                left_out |= same[0][c, i] == same[1][c, j]
+            if left_out:
+                continue
+            mates.genuine[mates.offsets[i] + filled] = x
+            if filled == 0 or x < least:
+                least = x
+                same_best = 1
+                place = places[j]
+            elif x == least:
+                same_best += 1
+                place = min(place, places[j])
+            filled += 1
+        if filled > 0:
+            mates.best[i] = least
+            mates.best_place[i] = place
+            mates.tied[i] = same_best
+            mates.count[i] = filled
+
+
+@compiled
+def leave_out_subjects(tile, of_rows, of_columns, nan, mirrored):
+    """Write NaN for pairs of one subject; first copy the part above the diagonal if `mirrored`."""
+    if mirrored:
+        for i in range(len(of_rows)):
+            for j in range(i):
+                tile[i, j] = tile[j, i]
+    for i in range(len(of_rows)):
+        for j in range(len(of_columns)):
+            if of_columns[j] == of_rows[i]:
+                tile[i, j] = nan

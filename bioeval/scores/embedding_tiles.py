@@ -1,0 +1,182 @@
+"""Distances between embeddings in tiles of whole subjects, for counts that need no rows.
+
+A tile compares two groups of templates. Of a set compared with itself, each pair of groups has one
+tile, for both directions: half as many products as the matrix has scores. No tile is kept.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from bioeval.kernels.distance import Embeddings, finish_euclidean
+from bioeval.scores.arrays import writable_alias
+from bioeval.scores.embeddings import EmbeddingSource
+
+# Templates of a tile of distances of 4 and of 8 bytes, about: a tile and its tables are in the
+# cache of a core. Subjects with more than so many tiles of templates have no tile.
+LARGEST = {4: 480, 8: 320}
+MOST_OF_SUBJECT = 2
+
+# Subjects of a tile are a multiple of it where there are as many: so many scores are compared at a
+# time.
+SIDE_BY_SIDE = 8
+
+# The rows and the columns of a product are a multiple of it, so that linear algebra takes the same
+# steps everywhere in it; and the least number of them.
+MULTIPLE, LEAST = 16, 64
+
+
+@dataclass(frozen=True, eq=False)
+class TemplateTiles:
+    """The templates of one side in tiles."""
+
+    #: int64 (n,): the template at each place of the tiles; int64 (tiles + 1,): where tiles begin.
+    order: np.ndarray
+    starts: np.ndarray
+    #: int64 (n,): the subject of each place, -1 for one that is not in the gallery.
+    subjects: np.ndarray
+    #: The sizes of the layers of each tile: how many subjects have a first template, a second, ...
+    layers: Sequence[np.ndarray]
+
+    @classmethod
+    def of_subjects(cls, starts: np.ndarray, most: int) -> TemplateTiles:
+        """Lay out a gallery whose subject ``g`` is at the positions ``starts[g]:starts[g + 1]``."""
+        sizes, n = np.diff(starts), int(starts[-1])
+        cuts = [0]
+        while cuts[-1] < len(sizes):
+            last = int(np.searchsorted(starts, starts[cuts[-1]] + most, side="right")) - 1
+            number = last - cuts[-1]
+            if last < len(sizes) and number > SIDE_BY_SIDE:
+                number -= number % SIDE_BY_SIDE
+            cuts.append(cuts[-1] + max(number, 1))
+        tile = np.repeat(np.arange(len(cuts) - 1), np.diff(cuts))
+        # In a tile, the subjects with most templates come first.
+        by_size = np.lexsort((np.arange(len(sizes)), -sizes, tile))
+        rank = np.empty(len(sizes), dtype=np.int64)
+        rank[by_size] = np.arange(len(sizes))
+        subject = np.repeat(np.arange(len(sizes)), sizes)
+        layer = np.arange(n) - starts[subject]
+        order = np.lexsort((rank[subject], layer, tile[subject]))
+        begin = starts[np.array(cuts)]
+        layers = [
+            np.bincount(layer[order[low:high]]).astype(np.int64)
+            for low, high in zip(begin[:-1], begin[1:], strict=True)
+        ]
+        return cls(order, begin, subject[order], layers)
+
+    @classmethod
+    def of_probes(cls, subjects: np.ndarray, most: int) -> TemplateTiles:
+        """Lay out probes in the order of their subjects."""
+        order = np.argsort(subjects, kind="stable")
+        starts = np.append(np.arange(0, len(order), most), len(order))
+        return cls(order, starts, subjects[order], ())
+
+    def __len__(self) -> int:
+        return len(self.starts) - 1
+
+    def __getitem__(self, tile: int) -> slice:
+        """Return the places of a tile."""
+        return slice(int(self.starts[tile]), int(self.starts[tile + 1]))
+
+    def sizes(self) -> np.ndarray:
+        """Return the numbers of templates of the tiles."""
+        return np.diff(self.starts)
+
+
+class EmbeddingTiles:
+    """Computes tiles of distances.
+
+    - `rows`, `columns` (TemplateTiles): whose orders are places of the embeddings of the source
+    - `symmetric`: whether both are one set, each pair of tiles of which is computed once
+    """
+
+    def __init__(
+        self, source: EmbeddingSource, rows: TemplateTiles, columns: TemplateTiles, symmetric: bool
+    ):
+        self.source, self.rows, self.columns, self.symmetric = source, rows, columns, symmetric
+        self._left = _PaddedSide(source, 0, rows)
+        self._right = self._left if symmetric else _PaddedSide(source, 1, columns)
+
+    def of_band(self, i: int) -> Iterator[int]:
+        """Yield the columns of the tiles that are computed in a band of rows.
+
+        Of one set, each band has as many, going round, and each pair of bands has one tile.
+        """
+        count = len(self.columns)
+        if not self.symmetric:
+            yield from range(count)
+            return
+        half = count // 2 + 1
+        if count % 2 == 0 and 2 * i >= count:
+            half -= 1
+        for step in range(half):
+            yield (i + step) % count
+
+    @property
+    def size(self) -> int:
+        """The number of scores of the largest tile, filled up."""
+        return max(self._left.sizes) * max(self._right.sizes)
+
+    def compute(self, i: int, j: int, buffer: np.ndarray) -> np.ndarray:
+        """Return the distances of a tile, filled up with NaN, in the memory of `buffer`."""
+        source, (rows, left), (columns, right) = self.source, self._left[i], self._right[j]
+        shape = len(left), len(right)
+        tile = buffer[: shape[0] * shape[1]].reshape(shape)
+        if source.metric in ("cosine", "l2"):
+            np.matmul(left, right.T, out=tile)
+            near, cosine = source._near, source.metric == "cosine"
+            finish_euclidean.on_one_thread(tile, 0, rows, columns, near, cosine)
+            if source._scale != 1.0:
+                tile[...] = source._unscaled(tile)
+            return tile
+        x = self.rows.order[self.rows[i]]
+        y = self.columns.order[self.columns[j]]
+        tile[...] = np.nan
+        tile[: len(x), : len(y)] = source._distances(
+            source._left[x], source._right[y], str(source.metric), np.empty_like(buffer)
+        )
+        tile += 0.0  # no zero has a sign
+        return tile
+
+
+class _PaddedSide:
+    """The embeddings of one side in the order of its tiles, each filled up with zeros."""
+
+    def __init__(self, source: EmbeddingSource, number: int, tiles: TemplateTiles):
+        self.side = (source._left, source._right)[number]
+        self.tiles = tiles
+        self.sizes = np.maximum(-(-tiles.sizes() // MULTIPLE) * MULTIPLE, LEAST).tolist()
+        self.starts = np.concatenate([[0], np.cumsum(self.sizes)]).tolist()
+        self.products = source.metric in ("cosine", "l2")
+
+    @cached_property
+    def _filled(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """The vectors that products take, their squared lengths, and their rows in the source."""
+        side, total = self.side, self.starts[-1]
+        place = np.repeat(self.starts[:-1], self.tiles.sizes())
+        place += np.arange(len(place)) - np.repeat(self.tiles.starts[:-1], self.tiles.sizes())
+        vectors = np.zeros((total, side.products.shape[1]), dtype=side.products.dtype)
+        vectors[place] = side.products[self.tiles.order]
+        squared = np.full(total, np.nan, dtype=side.squared.dtype)
+        squared[place] = side.squared[self.tiles.order]
+        rows = np.zeros(total, dtype=np.int64)
+        rows[place] = self.tiles.order
+        return vectors, squared, rows
+
+    def __getitem__(self, tile: int) -> tuple[Embeddings, np.ndarray]:
+        """Return what the kernel needs of a tile, and its vectors."""
+        some = slice(self.starts[tile], self.starts[tile + 1])
+        if not self.products:
+            return None, range(some.start, some.stop)  # type: ignore[return-value]
+        vectors, squared, rows = self._filled
+        exact, factor = self._exact
+        return Embeddings(exact, factor, squared[some], rows[some]), vectors[some]
+
+    @cached_property
+    def _exact(self) -> tuple[np.ndarray, np.ndarray]:
+        exact, factor = map(np.ascontiguousarray, (self.side.exact, self.side.factor))
+        return writable_alias(exact), writable_alias(factor)

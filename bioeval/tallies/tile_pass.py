@@ -1,0 +1,458 @@
+"""One pass over tiles of distances between embeddings, each of which serves two sides.
+
+A few tiles of pairs from all over the templates are a pilot that places the cells and the windows
+of operating points. Then each tile is computed, and counted while it is in the cache of a core. The
+facts of a probe add up over its tiles, in any order: each thread has its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from bioeval.base.executors import executor
+from bioeval.base.memory import at_most
+from bioeval.kernels.argument_groups import TaskFlags, VerificationTables
+from bioeval.kernels.tiles import TileKind, TileOutput, TileSide, count_tile
+from bioeval.tallies.cells import CellGrid, rounded_down
+from bioeval.tallies.counters import HistogramWithThresholds
+from bioeval.tallies.counting import Counter, KernelCounters
+from bioeval.tallies.counts import CellCounts
+from bioeval.tallies.kinds import NO_SECOND_PASS, PILOT_GROUPS, UNUSED, KindOfTemplates, around
+from bioeval.tallies.points import moment_scale
+from bioeval.tallies.row_passes import RowPass
+from bioeval.tallies.second_pass import PointsWanted, SecondPass, scratch_of
+from bioeval.tallies.tiled_scores import TiledScores
+
+# Scores of a line that are counted together, and tiles whose counts fit into 32 bits.
+LINE, TILES_COUNTED = 1 << 12, 1 << 12
+
+# Tiles of the pilot.
+PILOT_TILES = 32
+
+# Kept scores for which a thread has room before it sets them aside, besides those of a tile.
+ROOM = 1 << 18
+
+
+@dataclass(frozen=True, eq=False)
+class LeastOfAll:
+    """The least number of each place, over the parts of a pass."""
+
+    values: np.ndarray
+
+    def merge(self, other: LeastOfAll) -> LeastOfAll:
+        """Return the least of both."""
+        return LeastOfAll(np.minimum(self.values, other.values))
+
+
+class KindCounts:
+    """What one thread counts for verification with single or with multi templates.
+
+    - `moments` (float (4, tiles)): common to all threads, each tile has a column
+    """
+
+    def __init__(
+        self,
+        cells: HistogramWithThresholds,
+        second_pass: SecondPass | None,
+        moments: np.ndarray,
+        scale: float,
+        most: int,
+    ):
+        """Make empty tables, with room to keep as many scores as one tile may add."""
+        self.cells, self.second_pass = cells, second_pass
+        self.counts = np.zeros(cells.narrow.count, dtype=np.int64)
+        self.within = np.zeros(len(cells.marks), dtype=np.int64)
+        self.kept: list[np.ndarray] = []
+        self.most, self.room, self.tiles = most, 0, 0
+        dtype = cells.marks.dtype
+        if second_pass is None:
+            points = NO_SECOND_PASS.tables(dtype, 1, 0)
+        else:
+            self.room = (ROOM + 2 * most) * bool(second_pass.windows)
+            points = second_pass.tables(dtype, 1, self.room, 0, scale)
+            shift = np.uint32(cells.grid.exponent - cells.narrow.exponent)
+            points = points._replace(shift=shift, moments=moments)
+        self.tables = VerificationTables(cells.tables(1), points)
+
+    def end_tile(self) -> None:
+        """Set counts and kept scores aside before there is no room for those of another tile."""
+        self.tiles += 1
+        if self.tiles % TILES_COUNTED == 0:
+            self.set_counts_aside()
+        points = self.tables.points
+        if points.filled[0] + self.most > self.room > 0:
+            self.set_kept_aside()
+            if sum(map(len, self.kept)) > at_most(PointsWanted.MOST_SCORES, 32):
+                points.filled[0], self.kept = -1, []
+
+    def set_counts_aside(self) -> None:
+        """Add the counts up in 64 bits, and begin again."""
+        counts, within = self.cells.counted(self.tables.counts)
+        self.counts += counts
+        self.within += within
+        self.tables = self.tables._replace(counts=self.cells.tables(1))
+
+    def set_kept_aside(self) -> None:
+        """Copy the scores kept, and make room for more."""
+        points = self.tables.points
+        if points.filled[0] > 0:
+            self.kept.append(points.kept[0, : points.filled[0]].copy())
+            points.filled[0] = 0
+
+
+class TileThread:
+    """Counts the tiles of one thread; the facts of a probe add up over its tiles."""
+
+    FACTS = (
+        "closer",
+        "tied",
+        "tied_before",
+        "subjects_closer",
+        "subjects_tied",
+        "subjects_tied_before",
+    )
+
+    def __init__(self, tile_pass: TilePass, kinds: Sequence[KindCounts], tiles: int):
+        """Begin with no facts; `tiles` is how many there are for all threads."""
+        self.tile_pass, self.tiled, self.kinds = tile_pass, tile_pass.tiled, kinds
+        tiled, dtype = self.tiled, tile_pass.dtype
+        self.facts = {name: np.zeros(tiled.shape[0], dtype=np.int32) for name in self.FACTS}
+        self.keys = np.dtype(f"i{dtype.itemsize}")
+        self.other = np.full(tiled.shape[0], np.inf, dtype=dtype).view(self.keys)
+        self.least = np.full(tiles, np.inf, dtype=dtype).view(self.keys)
+        subjects = max(int(layers[0]) for layers in tiled.columns.layers)
+        largest = max(int(side.sizes().max()) for side in (tiled.rows, tiled.columns))
+        self.fused = np.empty((2, subjects * largest), dtype=dtype)
+        self.scratch = scratch_of(dtype, 1, LINE, 1)
+
+    def count(self, turn: int, i: int, j: int, tile: np.ndarray) -> None:
+        """Count a tile."""
+        tiled = self.tiled
+        gaps = tiled.without_mates(i, j, tile)
+        self.count_impostors(turn, i, j, tile, gaps)
+
+    def count_impostors(self, turn: int, i: int, j: int, tile: np.ndarray, gaps: bool) -> None:
+        """Count a tile in which pairs of one subject are NaN, if it has `gaps`."""
+        tiled, single, multi = self.tiled, *self.kinds
+        diagonal = tiled.symmetric and i == j
+        kind = TileKind(tiled.symmetric and not diagonal, diagonal, gaps)
+        layers = tiled.rows.layers[i] if tiled.symmetric else self.tile_pass.no_layers
+        rows = self._side(tiled.rows[i], layers)
+        across = tiled.columns[j]
+        columns = self._side(across if tiled.symmetric else slice(0, 0), tiled.columns.layers[j])
+        columns = columns._replace(places=tiled.column[across])
+        output = TileOutput(single.tables, multi.tables, turn, self.least)
+        count_tile(
+            tile,
+            tile.view(self.keys),
+            rows,
+            columns,
+            kind,
+            self.tile_pass.flags,
+            output,
+            self.fused,
+            self.fused.view(self.keys),
+            self.scratch,
+            tile.dtype.type(np.nan),
+        )
+        single.end_tile()
+        multi.end_tile()
+
+    def fused_of(self, i: int, j: int) -> np.ndarray:
+        """Return the fused scores of the tile that was counted last."""
+        tiled = self.tiled
+        number = int(tiled.rows.sizes()[i] * tiled.columns.layers[j][0])
+        if not tiled.symmetric or i == j:
+            return self.fused[0, :number]
+        others = int(tiled.columns.sizes()[j] * tiled.rows.layers[i][0])
+        return np.append(self.fused[0, :number], self.fused[1, :others])
+
+    def _side(self, places: slice, layers: np.ndarray) -> TileSide:
+        """Return some templates as a side of a tile."""
+        mates = self.tiled.mates
+        return TileSide(
+            mates.best[places],
+            mates.best.view(self.keys)[places],
+            mates.best_place[places],
+            self.tiled.column[places],
+            layers,
+            *(self.facts[name][places] for name in self.FACTS[:3]),
+            self.other[places],
+            *(self.facts[name][places] for name in self.FACTS[3:]),
+        )
+
+
+class TilePass(RowPass):
+    """A pass that fills counters of verification and identification by tiles.
+
+    Its rows stand for bands of tiles: of one set, each band has as many.
+    """
+
+    name = "counts by tiles"
+    no_layers = np.zeros(1, dtype=np.int64)
+
+    def __init__(
+        self,
+        tiled: TiledScores,
+        counters: Sequence[Counter[Any]],
+        kernel: KernelCounters,
+        wanted: PointsWanted | None,
+    ):
+        """Find the mates, and place cells and windows by a pilot."""
+        self.tiled, self.reader, self.scores = tiled, tiled.reader, tiled.scores
+        self.dtype = tiled.source.dtype
+        self.depends_on = [array for counter in counters for array in counter.depends_on]
+        self.kinds = [KindOfTemplates.among(x, kernel) for x in ("single", "multi")]
+        self.by_template = [x for x in kernel.ranks if x.rank_unit == "template"]
+        self.by_subject = [x for x in kernel.ranks if x.rank_unit == "subject"]
+        single, multi = self.kinds
+        self.flags = TaskFlags(bool(single.counters), bool(multi.counters), bool(self.by_subject))
+        self.thresholds = np.empty(0, dtype=self.dtype)
+        for counter in kernel.attempts:
+            if counter.threshold_counter is not None:
+                given = counter.threshold_counter.thresholds
+                self.thresholds = rounded_down(given, self.dtype)
+        mates = tiled.mates
+        best = mates.best[mates.count > 0]
+        for kind, genuine in zip(self.kinds, (tiled.genuine, best), strict=True):
+            if kind.counters and wanted is not None and len(genuine):
+                kind.wanted, kind.genuine = wanted, np.sort(genuine)
+        #: Whether cells could be placed.
+        self.placed = self._take_pilot()
+
+    @property
+    def step(self) -> int:
+        """Number of rows counted together."""
+        return max(1, -(-self.scores.shape[0] // len(self.tiled.rows)))
+
+    def bands(self, low: int, high: int) -> range:
+        """Return the bands that some rows stand for."""
+        m, count = self.scores.shape[0], len(self.tiled.rows)
+        return range(-(-low * count // m), -(-high * count // m))
+
+    # -- the pilot
+
+    def _take_pilot(self) -> bool:
+        """Place cells and windows by the scores of some tiles; False if no cells are exact."""
+        tiled, places = self.tiled, self._pilot_places()
+        tiles: dict[int, np.ndarray] = {}
+
+        def take() -> Any:
+            def visit(turn: int, i: int, j: int, tile: np.ndarray) -> None:
+                tiled.without_mates(i, j, tile)
+                tiles[turn] = tile.copy()
+
+            return visit
+
+        tiled.visit(places, take)
+        about = self._ranges([(places[k], tiles[k]) for k in range(len(places))])
+        if about is None:
+            return False
+        cells = []
+        for counts in about:
+            grid = around(counts, self.dtype)
+            if grid is None:
+                return False
+            cells.append(HistogramWithThresholds.at(counts, grid, self.thresholds[:0]))
+        groups = []
+        for some in np.array_split(np.arange(len(places)), PILOT_GROUPS):
+            kinds = [KindCounts(x, None, np.empty((4, 0)), 1.0, 0) for x in cells]
+            thread = TileThread(self, kinds, len(places))
+            for turn in some.tolist():
+                i, j = places[turn]
+                thread.count_impostors(turn, i, j, tiles[turn], tiled.holds_mates(i, j))
+            for x in kinds:
+                x.set_counts_aside()
+            groups.append([x.counts for x in kinds])
+        every = tiled.impostors
+        for k, kind in enumerate(self.kinds):
+            kind.pilot = about[k]
+            if kind.counters:
+                by_group = np.array([counts[k] for counts in groups])
+                by_group = by_group[by_group.any(axis=1)]
+                total = every[k] // (1 + self._twice(kind))
+                kind.take_pilot(cells[k].grid, by_group, int(by_group.sum()), of=total)
+                kind.take_second_pass(0)
+            if not kind.place_cells(kind.pilot, self.thresholds):
+                return False
+        return True
+
+    def _twice(self, kind: KindOfTemplates) -> bool:
+        """Whether a score that is counted stands for both directions."""
+        return self.tiled.symmetric and kind.templates == "single"
+
+    def _ranges(
+        self, tiles: Sequence[tuple[tuple[int, int], np.ndarray]]
+    ) -> list[CellCounts] | None:
+        """Return cells that cover the scores of some tiles, and the fused ones; None for none."""
+        none = HistogramWithThresholds.at(UNUSED, CellGrid(0, 0, 3), self.thresholds[:0])
+        kinds = [KindCounts(none, None, np.empty((4, 0)), 1.0, 0) for _ in self.kinds]
+        thread = TileThread(self, kinds, len(tiles))
+        ends: list[list[float]] = [[], []]
+        flags, self.flags = self.flags, TaskFlags(False, False, False)
+        for turn, ((i, j), tile) in enumerate(tiles):
+            thread.count_impostors(turn, i, j, tile, self.tiled.holds_mates(i, j))
+            for k, scores in enumerate((tile, thread.fused_of(i, j))):
+                there = scores[scores == scores]
+                if len(there):
+                    ends[k] += [float(there.min()), float(there.max())]
+        self.flags = flags
+        if not (ends[0] and ends[1] and np.isfinite(ends[0]).all()):
+            return None
+        cells = []
+        for its in ends:
+            grid = CellGrid.covering(min(its), max(its))
+            cells.append(CellCounts(grid.exponent, grid.first, np.ones(grid.count, np.int64)))
+        return cells
+
+    def _pilot_places(self) -> list[tuple[int, int]]:
+        """Return tiles from all over the scores, none of them on the diagonal if there are more."""
+        rows, columns = len(self.tiled.rows), len(self.tiled.columns)
+        number = min(PILOT_TILES, rows * columns)
+        bands = np.linspace(0, rows - 1, number).astype(int).tolist()
+        steps = (np.arange(number) * 0.6180339887 % 1).tolist()  # spread, whatever their number
+        if self.tiled.symmetric and rows > 1:
+            places = [
+                (i, (i + 1 + int(step * (rows - 1))) % rows)
+                for i, step in zip(bands, steps, strict=True)
+            ]
+        else:
+            places = [(i, int(step * columns)) for i, step in zip(bands, steps, strict=True)]
+        return [places[k] for k in np.random.default_rng(0).permutation(number)]
+
+    # -- counting
+
+    def part(self, low: int, high: int) -> dict[str, Any]:
+        """Count the bands of tiles that rows ``low:high`` stand for."""
+        tiled = self.tiled
+        places = tiled.places(self.bands(low, high))
+        moments, scales = [], []
+        for kind in self.kinds:
+            wants = kind.second_pass is not None and kind.second_pass.with_moments
+            moments.append(np.zeros((4, len(places) * wants)))
+            scales.append(moment_scale(*kind.pilot.range) if kind.pilot is not None else 1.0)
+        threads: list[TileThread] = []
+
+        def take() -> Any:
+            counts = [
+                KindCounts(kind.cells, kind.second_pass, *rest, most=self._most(kind))
+                for kind, *rest in zip(self.kinds, moments, scales, strict=True)
+            ]
+            threads.append(TileThread(self, counts, len(places)))
+            return threads[-1].count
+
+        tiled.visit(places, take, progress=executor() is None)
+        of_kinds, complete = [], True
+        for k, kind in enumerate(self.kinds):
+            counts = [thread.kinds[k] for thread in threads]
+            its = self._counts_of(kind, counts, moments[k], scales[k], self._twice(kind))
+            complete &= its is not None
+            of_kinds.append(its or {})
+        facts = {name: np.zeros(tiled.shape[0], dtype=np.int64) for name in TileThread.FACTS}
+        other = np.full(tiled.shape[0], np.inf, dtype=self.dtype)
+        for thread in threads:
+            for name, values in thread.facts.items():
+                facts[name] += values
+            other = np.minimum(other, thread.other.view(self.dtype))
+        if not complete:
+            return {"complete": False}
+        return {
+            "complete": True,
+            "kinds": {str(k): its for k, its in enumerate(of_kinds)},
+            "facts": facts,
+            "other": LeastOfAll(other),
+        }
+
+    def _most(self, kind: KindOfTemplates) -> int:
+        """Return how many scores a tile has at most."""
+        return int(self.tiled.tiles.size)
+
+    def _counts_of(
+        self,
+        kind: KindOfTemplates,
+        threads: Sequence[KindCounts],
+        moments: np.ndarray,
+        scale: float,
+        twice: bool,
+    ) -> dict[str, Any] | None:
+        """Return what all threads have counted; None if some score has no cell."""
+        cells, times = kind.cells, 1 + twice
+        assert cells is not None
+        by_narrow = np.zeros(cells.narrow.count, dtype=np.int64)
+        within = np.zeros(len(cells.marks), dtype=np.int64)
+        for x in threads:
+            x.set_counts_aside()
+            x.set_kept_aside()
+            by_narrow += times * x.counts
+            within += times * x.within
+        grid, narrow = cells.grid, cells.narrow
+        by_cell = by_narrow.reshape(grid.count, -1).sum(axis=1)
+        if by_cell[0] or by_cell[-2] or by_cell[-1]:
+            return None
+        counts: dict[str, Any] = {
+            "cells": CellCounts(grid.exponent, grid.first + 1, by_cell[1:-2]).fitted(),
+            "between": np.diff(within, prepend=0, append=by_narrow.sum()),
+        }
+        if kind.second_pass is not None:
+            found = kind.second_pass.fresh()
+            found.include_tiles([x.tables.points for x in threads], moments, scale)
+            if found.windows:
+                found.kept = [scores for x in threads for scores in x.kept]
+            found.include_cells(CellCounts(narrow.exponent, narrow.first, by_narrow))
+            if twice:
+                found.count_twice()
+            counts["points"] = found.counts()
+        return counts
+
+    def include(self, counts: dict[str, Any]) -> dict[Counter[Any], SecondPass] | None:
+        """Fill the counters with the counts of all tiles; None if some score had no cell."""
+        if not counts["complete"]:
+            return None
+        mates, tiled = self.tiled.mates, self.tiled
+        second_passes: dict[Counter[Any], SecondPass] = {}
+        genuine = tiled.genuine, mates.best[mates.count > 0]
+        for kind, its, scores in zip(self.kinds, counts["kinds"].values(), genuine, strict=True):
+            if kind.second_pass is not None:
+                kind.second_pass.include_counts(its["points"])
+            for counter in kind.counters:
+                counter.genuine.append(scores)
+                counter.cells.include(its["cells"])
+                if counter.threshold_counter is not None:
+                    counter.threshold_counter.counts += its["between"]
+                if kind.second_pass is not None:
+                    second_passes[counter] = kind.second_pass
+        self._include_facts(counts)
+        return second_passes
+
+    def _include_facts(self, counts: dict[str, Any]) -> None:
+        """Write the facts of all probes."""
+        tiled, mates, n = self.tiled, self.tiled.mates, self.tiled.shape[1]
+        sizes = np.diff(self.reader.gallery.starts)
+        group = tiled.rows.subjects
+        others = n - np.where(group >= 0, sizes[group], 0)
+        mated = mates.count > 0
+        common = {
+            "mate": np.where(mated, mates.best.astype(np.float64), np.nan),
+            "other": np.where(others > 0, counts["other"].values.astype(np.float64), np.nan),
+        }
+        facts = {name: values * mated for name, values in counts["facts"].items()}
+        by_template = {
+            **{name: facts[name] for name in TileThread.FACTS[:3]},
+            "mates_tied": mates.tied,
+            "mates": mates.count,
+            "others": others,
+        }
+        by_subject = {
+            **{name: facts[f"subjects_{name}"] for name in TileThread.FACTS[:3]},
+            "mates_tied": mated,
+            "mates": mated,
+            "others": len(sizes) - (group >= 0),
+        }
+        for counters, values in ((self.by_template, by_template), (self.by_subject, by_subject)):
+            for counter in counters:
+                for name, array in {**common, **values}.items():
+                    getattr(counter.facts, name)[tiled.row] = array

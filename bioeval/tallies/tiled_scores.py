@@ -1,0 +1,208 @@
+"""Scores computed from embeddings as tiles, each of which serves two sides, and their mates.
+
+Mates come first: few tiles hold comparisons of a probe with its own subject. All other passes leave
+these out, and count the rest while a tile is in the cache of a core.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from bioeval.base.progress import report_rows
+from bioeval.kernels.tiles import Mates, leave_out_subjects, take_mates
+from bioeval.scores.blocks import BlockReader
+from bioeval.scores.embedding_tiles import LARGEST, MOST_OF_SUBJECT, EmbeddingTiles, TemplateTiles
+from bioeval.scores.embeddings import EmbeddingSource, on_all_threads
+from bioeval.scores.matrix import are_pairs
+
+#: Takes a tile: its number among those visited, its band of rows and its columns, and the scores.
+Visit = Callable[[int, int, int, np.ndarray], None]
+
+
+class TiledScores:
+    """The tiles of scores that are computed from embeddings, and the mates of their probes.
+
+    It is made once for the passes over one reader.
+    """
+
+    def __init__(self, reader: BlockReader, source: EmbeddingSource):
+        """Lay out the tiles of both sides."""
+        self.reader, self.scores, self.source = reader, reader.scores, source
+        gallery, scores = reader.gallery, reader.scores
+        self.symmetric = source.symmetric and np.array_equal(scores.probe_ids, scores.gallery_ids)
+        most = LARGEST[source.dtype.itemsize]
+        columns = TemplateTiles.of_subjects(gallery.starts, most)
+        #: The column of the scores, and the row, at each place of the tiles.
+        self.column = gallery.columns[0][columns.order]
+        rows = columns
+        self.row = self.column
+        if not self.symmetric:
+            rows = TemplateTiles.of_probes(gallery.probe_group, most)
+            self.row = rows.order
+        self.rows, self.columns = rows, columns
+        self.shape = len(self.row), len(self.column)
+        #: The place of the probe itself among the columns, -1 for none.
+        place = np.empty(len(self.column), dtype=np.int64)
+        place[columns.order] = np.arange(len(self.column))
+        position = gallery.probe_position[self.row]
+        self.itself = np.where(position >= 0, place[position], -1)
+
+    @classmethod
+    def of(cls, reader: BlockReader) -> TiledScores | None:
+        """Return the tiles of a reader's scores; None if they cannot be counted by tiles."""
+        scores = reader.scores
+        if not reader.of_rows or are_pairs(scores) or not scores._labelled or scores._has_mask:
+            return None
+        source = scores._embedding_source
+        if source is None or callable(source.metric) or type(source) is not EmbeddingSource:
+            return None
+        if scores._enrolment_times is not None or scores.kind != "distance":
+            return None
+        if not (
+            np.isfinite(source._left.squared).all() and np.isfinite(source._right.squared).all()
+        ):
+            return None  # failed templates
+        largest = LARGEST[source.dtype.itemsize] * MOST_OF_SUBJECT
+        if np.diff(reader.gallery.starts).max() > largest:
+            return None
+        return cls(reader, source)
+
+    def __getstate__(self) -> dict[str, Any]:
+        state = dict(self.__dict__)
+        for name in ("tiles", "mates"):  # made again where they are needed
+            state.pop(name, None)
+        return state
+
+    @cached_property
+    def tiles(self) -> EmbeddingTiles:
+        """The distances."""
+        scores = self.scores
+        rows = TemplateTiles(
+            scores._base_rows(self.row), self.rows.starts, self.rows.subjects, self.rows.layers
+        )
+        columns = TemplateTiles(
+            scores._base_columns(self.column),
+            self.columns.starts,
+            self.columns.subjects,
+            self.columns.layers,
+        )
+        return EmbeddingTiles(self.source, rows, columns, self.symmetric)
+
+    def visit(
+        self, places: Sequence[tuple[int, int]], take: Callable[[], Visit], progress: bool = False
+    ) -> None:
+        """Compute tiles side by side; `take` returns what takes those of one thread."""
+        todo = places
+        caller = threading.get_ident()
+
+        def compute(turns: Iterator[int]) -> None:
+            buffer = np.empty(self.tiles.size, dtype=self.source.dtype)
+            visit = take()
+            for turn in turns:
+                i, j = todo[turn]
+                visit(turn, i, j, self.tiles.compute(i, j, buffer))
+                if progress and threading.get_ident() == caller:
+                    report_rows(self.shape[0] * turn // len(todo), self.scores.shape[0])
+
+        if todo:
+            _ = self.tiles  # made once, before threads want it
+            on_all_threads(compute, len(todo))
+
+    def places(self, bands: range) -> list[tuple[int, int]]:
+        """Return the tiles of some bands of rows."""
+        return [(i, j) for i in bands for j in self.tiles.of_band(i)]
+
+    def holds_mates(self, i: int, j: int) -> bool:
+        """Whether a tile may hold comparisons of a probe with its own subject."""
+        if self.symmetric:
+            return i == j
+        rows, columns = self.rows.subjects[self.rows[i]], self.columns.subjects[self.columns[j]]
+        return bool(rows[-1] >= columns.min() and rows[0] <= columns.max())
+
+    def without_mates(self, i: int, j: int, tile: np.ndarray) -> bool:
+        """Write NaN for pairs of one subject; return whether there may be any."""
+        if not self.holds_mates(i, j):
+            return False
+        rows, columns = self.rows.subjects[self.rows[i]], self.columns.subjects[self.columns[j]]
+        leave_out_subjects(tile, rows, columns, tile.dtype.type(np.nan), self.symmetric)
+        return True
+
+    @cached_property
+    def mates(self) -> Mates:
+        """The genuine scores, and the best mate of each row of the tiles."""
+        m, dtype = self.shape[0], self.source.dtype
+        sizes = np.diff(self.reader.gallery.starts)
+        group = self.rows.subjects
+        number = np.where(group >= 0, sizes[group], 0)
+        offsets = np.cumsum(number) - number
+        genuine = np.full(int(number.sum()), np.nan, dtype=dtype)
+        mates = Mates(
+            offsets, genuine, np.full(m, np.inf, dtype=dtype), *np.zeros((3, m), dtype=np.int64)
+        )
+        probe, gallery = self.same
+
+        def take() -> Visit:
+            def visit(turn: int, i: int, j: int, tile: np.ndarray) -> None:
+                some, across = self.rows[i], self.columns[j]
+                if self.symmetric:
+                    leave_out_subjects(
+                        tile,
+                        self.rows.subjects[some],
+                        self.rows.subjects[:0],
+                        tile.dtype.type(np.nan),
+                        True,
+                    )
+                take_mates(
+                    tile,
+                    self.rows.subjects[some],
+                    self.columns.subjects[across],
+                    self.column[across],
+                    self.itself[some] - across.start,
+                    (probe[:, some], gallery[:, across]),
+                    Mates(offsets[some], genuine, *(x[some] for x in mates[2:])),
+                )
+
+            return visit
+
+        pairs = [(i, i) for i in range(len(self.rows))]
+        if not self.symmetric:
+            pairs = [
+                (i, j)
+                for i in range(len(self.rows))
+                for j in range(len(self.columns))
+                if self.holds_mates(i, j)
+            ]
+        self.visit(pairs, take)
+        return mates
+
+    @property
+    def same(self) -> tuple[np.ndarray, np.ndarray]:
+        """Codes of rows and columns: pairs of one subject with an equal code are left out."""
+        probe = np.empty((0, self.shape[0]), dtype=np.int64)
+        gallery = np.empty((0, self.shape[1]), dtype=np.int64)
+        if self.scores.exclude:
+            order = self.columns.order
+            codes = self.reader._excluding
+            probe = np.array([rows[self.row] for rows, _ in codes], dtype=np.int64)
+            gallery = np.array([columns[order] for _, columns in codes], dtype=np.int64)
+        return probe, gallery
+
+    @property
+    def impostors(self) -> tuple[int, int]:
+        """The numbers of impostor attempts, by templates and by subjects."""
+        sizes, (m, n) = np.diff(self.reader.gallery.starts), self.shape
+        group = self.rows.subjects
+        enrolled = group >= 0
+        genuine = int(np.where(enrolled, sizes[group], 0).sum())
+        return m * n - genuine, m * len(sizes) - int(enrolled.sum())
+
+    @property
+    def genuine(self) -> np.ndarray:
+        """The genuine scores, without those that are left out."""
+        genuine = self.mates.genuine
+        return genuine[~np.isnan(genuine)]
