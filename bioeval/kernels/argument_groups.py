@@ -119,14 +119,12 @@ class CellTables(NamedTuple):
 class RankTable(NamedTuple):
     """Rank of scores among the genuine scores."""
 
-    window: CellWindow  # narrow cells, 64 of them a word
-    #: uint64 (words,): the cells of each word that hold a genuine score; all where it is not one
-    #: score in each cell, with the usual repeats.
-    bits: np.ndarray
-    #: uint64 (words,) or (0,): the cells whose scores are put aside, where those are not the same.
-    aside: np.ndarray
+    window: CellWindow  # narrow cells, 32 of them a word
+    #: uint64 (words,): in the lower half, the cells of each word that hold a genuine score, all
+    #: where it is not one score in each cell, with the usual repeats; in the upper half, how many
+    #: genuine scores there are up to the end of the word.
+    words: np.ndarray
     repeats: int  # genuine scores of the same value, in most words
-    ends: np.ndarray  # uint32 (words,): genuine scores up to the end of each word
     #: uint32 (words + 1,): distinct genuine scores up to the beginning of each word, and of all.
     places: np.ndarray
     #: Of the dtype of the scores (u + 1,): the distinct genuine scores, increasing, and infinity.
@@ -152,11 +150,6 @@ class PointTables(NamedTuple):
     #: int64 (chunks,), added to: twice the pairs of a genuine score and a larger impostor score,
     #: equal ones counted once.
     pairs: np.ndarray
-    #: float (chunks, room), written: scores put aside, whose pairs are not among them; for a table
-    #: with `aside`.
-    later: np.ndarray
-    #: int64 (chunks,), added to: how many there are; -1 where there was not room for all.
-    deferred: np.ndarray
     scale: float  # a power of two by which scores are multiplied for their moments
     #: float64 (chunks, 2, lanes): room for as many sums side by side, whose order is the same on
     #: any processor.

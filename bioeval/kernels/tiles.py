@@ -290,7 +290,7 @@ def count_flat(scores, number, missing, tables, tile, scratch):
     counts, points = tables
     piece = scratch.cells.shape[1]
     with_moments = points.moments.shape[1] > 0
-    with_pairs = len(points.ranks.bits) > 0
+    with_pairs = len(points.ranks.words) > 0
     origin = 0.0
     if with_moments:
         points.sums[0] = 0.0

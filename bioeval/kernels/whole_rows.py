@@ -319,38 +319,19 @@ def pairs_by_cell(index, ranks, marked):
     Most scores are in cells without a genuine score, whose number of smaller ones is that up to the
     end of the word less that in the rest of it. The positions of others are written.
     """
-    bits = ranks.bits
-    aside = ranks.aside
-    ends = ranks.ends
-    last = np.uint64(63)
+    words = ranks.words
     filled = np.uint64(0)
-    before = np.int64(0)
-    after = np.int64(0)
-    if len(aside) == 0:
-        for p in range(len(index)):
-            cell = np.uint64(index[p])
-            rest = bits[cell >> np.uint64(6)] >> (cell & last)
-            before += np.int64(ends[cell >> np.uint64(6)])
-            after += np.int64(ones(rest))
-            marked[filled] = p
-            filled += rest & np.uint64(1)
-    else:
-        for p in range(len(index)):
-            cell = np.uint64(index[p])
-            rest = bits[cell >> np.uint64(6)] >> (cell & last)
-            before += np.int64(ends[cell >> np.uint64(6)])
-            after += np.int64(ones(rest))
-            marked[filled] = p
-            filled += (aside[cell >> np.uint64(6)] >> (cell & last)) & np.uint64(1)
-    return before - ranks.repeats * after, filled
-
-
-@register_jitable
-def pairs_of_cell(cell, ranks):
-    """Return the number of genuine scores that a score was paired with for its cell."""
-    word = np.uint64(cell) >> np.uint64(6)
-    rest = ones(ranks.bits[word] >> (np.uint64(cell) & np.uint64(63)))
-    return np.int64(ranks.ends[word]) - ranks.repeats * np.int64(rest)
+    before = np.uint64(0)
+    after = np.uint64(0)
+    for p in range(len(index)):
+        cell = np.uint64(index[p])
+        word = words[cell >> np.uint64(5)]
+        rest = (word & np.uint64(0xFFFFFFFF)) >> (cell & np.uint64(31))
+        before += word >> np.uint64(32)
+        after += ones(rest)
+        marked[filled] = p
+        filled += rest & np.uint64(1)
+    return np.int64(before) - ranks.repeats * np.int64(after), filled
 
 
 @register_jitable
@@ -359,42 +340,33 @@ def pairs_in_order(line, index, ranks, marked):
 
     The pairs by cell are taken back.
     """
-    bits = ranks.bits
+    words = ranks.words
     scores = ranks.scores
     below = ranks.below
     places = ranks.places
+    every = np.uint64(0xFFFFFFFF)
     pairs = np.int64(0)
     for q in range(len(marked)):
         p = marked[q]
         x = line[p]
         cell = np.uint64(index[p])
-        word = cell >> np.uint64(6)
-        rest = ones(bits[word] >> (cell & np.uint64(63)))
-        end = np.uint64(places[word + np.uint64(1)])
-        g = np.uint64(places[word]) if bits[word] == ~np.uint64(0) else end - rest
+        number = cell >> np.uint64(5)
+        bits = words[number] & every
+        rest = ones(bits >> (cell & np.uint64(31)))
+        end = np.uint64(places[number + np.uint64(1)])
+        if bits != every:  # one genuine score is in the cell
+            smaller = scores[end - rest]
+            pairs += ranks.repeats * (np.int64(x > smaller) + np.int64(x >= smaller))
+            continue
+        g = np.uint64(places[number])
         # Two steps that take no branch; more are rare.
         g += np.uint64(scores[g] < x)
         g += np.uint64(scores[g] < x)
         if scores[g] < x:
             g = first_not_below(scores, g, end, x)
         equal = np.int64(below[g + np.uint64(1)] - below[g]) * np.int64(scores[g] == x)
-        pairs += 2 * (np.int64(below[g]) - pairs_of_cell(cell, ranks)) + equal
-    return pairs
-
-
-@register_jitable
-def keep_aside(line, index, points, chunk, marked):
-    """Append scores put aside for a later count; return minus the pairs of their cells, twice."""
-    filled = points.deferred[chunk]
-    if filled < 0 or filled + len(marked) > points.later.shape[1]:
-        points.deferred[chunk] = -1
-        return np.int64(0)
-    later = points.later[chunk]
-    pairs = np.int64(0)
-    for q in range(len(marked)):
-        later[filled + q] = line[marked[q]]
-        pairs -= 2 * pairs_of_cell(index[marked[q]], points.ranks)
-    points.deferred[chunk] = filled + len(marked)
+        known = np.int64(words[number] >> np.uint64(32)) - ranks.repeats * np.int64(rest)
+        pairs += 2 * (np.int64(below[g]) - known) + equal
     return pairs
 
 
@@ -402,18 +374,13 @@ def keep_aside(line, index, points, chunk, marked):
 def add_pairs(line, points, chunk, scratch):
     """Add up the pairs with genuine scores that are in order."""
     ranks = points.ranks
-    if len(ranks.bits) == 0:
+    if len(ranks.words) == 0:
         return
     index = scratch.cells[chunk, : len(line)]
     find_cells(line, index, ranks.window)
     pairs, filled = pairs_by_cell(index, ranks, scratch.marked[chunk])
     marked = scratch.marked[chunk, :filled]
-    pairs *= 2
-    if len(ranks.aside) == 0:
-        pairs += pairs_in_order(line, index, ranks, marked)
-    else:
-        pairs += keep_aside(line, index, points, chunk, marked)
-    points.pairs[chunk] += pairs
+    points.pairs[chunk] += 2 * pairs + pairs_in_order(line, index, ranks, marked)
 
 
 @register_jitable
@@ -611,7 +578,7 @@ def count_impostors(line, start, stop, missing, tables, chunk, scratch, i):
     count_part(line[stop:], index[stop:], counts, chunk, marked)
     take_back(missing, counts, chunk)
     # Nothing is looked for: of short rows, what follows would take longer than what is above.
-    if len(points.flags) + len(points.ranks.bits) + points.moments.shape[1] == 0:
+    if len(points.flags) + len(points.ranks.words) + points.moments.shape[1] == 0:
         return
     keep_flagged(line[:start], index[:start], points, chunk)
     keep_flagged(line[stop:], index[stop:], points, chunk)

@@ -83,9 +83,6 @@ _MANY_SCORES, _MOST_FEATURES = 1 << 25, 1 << 12
 # Columns of a tile that are transposed together.
 _STRIP = 32
 
-# Of that many tiles, one may be computed for single cells.
-MOST_OF_TILES = 8
-
 # Multiples of the rows and columns that kernels of linear algebra compute together.
 _TILE_ROWS, _TILE_COLUMNS = 64, 192
 
@@ -341,28 +338,6 @@ class EmbeddingSource:
     def _parts(self) -> dict[tuple[int, range], _Side]:
         return {}
 
-    def of_cells(self, rows: np.ndarray, columns: np.ndarray) -> np.ndarray | None:
-        """Return the distances of cells as in whole rows; None where that is a long computation."""
-        if self.tile == 1:
-            return None
-        across = -(-self.shape[1] // TILE)
-        number = rows // TILE * across + columns // TILE
-        tiles = np.unique(number)
-        if len(tiles) * MOST_OF_TILES > across * -(-self.shape[0] // TILE):
-            return None
-        out = np.empty(len(rows), dtype=self.dtype)
-        order = np.argsort(number, kind="stable")
-        limits = np.searchsorted(number[order], tiles)
-        places = [divmod(tile, across) for tile in tiles.tolist()]
-        cells = dict(zip(places, np.split(order, limits[1:]), strict=False))  # none: one part
-
-        def take(i: int, j: int, tile: np.ndarray) -> None:
-            some = cells[i, j]
-            out[some] = tile[rows[some] % TILE, columns[some] % TILE]
-
-        self._each(places, take)
-        return out
-
     @property
     def symmetric(self) -> bool:
         """Whether a set is compared with itself by a metric of :data:`METRICS`."""
@@ -372,10 +347,6 @@ class EmbeddingSource:
         state = dict(self.__dict__)
         state.pop("_parts", None)
         return state
-
-    def among(self, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
-        """Return distances of some probes to some templates, most often with whole rows' bits."""
-        return self._block(rows, columns)
 
     def of_rows(self, rows: np.ndarray) -> np.ndarray:
         """Return a few rows from anywhere; products are filled up, as those of some columns are."""

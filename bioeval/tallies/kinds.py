@@ -93,15 +93,13 @@ class KindOfTemplates:
                 grid, by_group, self.genuine, self.wanted, most
             )
 
-    def take_second_pass(self, digits: int) -> None:
+    def take_second_pass(self) -> None:
         """Take a second pass at the same time, in the windows placed."""
         if self.wanted is None:
             return
         ends = self.pilot.range if self.pilot is not None else (-np.inf, np.inf)
         genuine = self.genuine if self.wanted.every_score else None
-        self.second_pass = SecondPass(
-            self.windows, genuine, ends, moments=self.wanted.every_score, digits=digits
-        )
+        self.second_pass = SecondPass(self.windows, genuine, ends, moments=self.wanted.every_score)
 
     def place_cells(self, counted: CellCounts, marks: np.ndarray) -> bool:
         """Place the cells by counts, anew where the scores move; False if they are inexact."""

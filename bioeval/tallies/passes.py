@@ -69,9 +69,8 @@ VALUES_IN_MEMORY = 1 << 24
 READ_VALUES = 1 << 22
 SAMPLE_ROWS = 32
 
-# Genuine scores of embeddings that are computed together, about, and by how many last digits those
-# of whole rows may be others.
-MATES, DIGITS = 1 << 11, 64
+# Genuine scores of a mapped file that are read together.
+MATES = 1 << 11
 
 # Rows of the pilot that places windows, at most a quarter of all; and scores so few that all are
 # kept.
@@ -337,8 +336,8 @@ class KernelPass:
         if threshold_counters:
             self.thresholds = rounded_down(threshold_counters[0].thresholds, self.dtype)
         self.computed = GivenRows(scores)
-        # Of a file the genuine scores, which are all over the rows, would have to be read first.
-        at_hand = scores._streams or isinstance(scores._base, np.ndarray)
+        # Of a file, or of embeddings that have no tiles, the genuine scores are all over the rows.
+        at_hand = isinstance(scores._base, np.ndarray)
         at_hand &= isinstance(scores._mask, np.ndarray | None)
         if not known and at_hand and wanted is not None and kernel.attempts:
             self._want_second_passes(wanted)
@@ -396,7 +395,7 @@ class KernelPass:
 
     def _want_second_passes(self, wanted: PointsWanted) -> None:
         """Gather the genuine scores, and estimate by a pilot where operating points fall."""
-        mates, digits = self._mates()
+        mates = self._mates()
         for kind in self.kinds:
             if not kind.counters:
                 continue
@@ -412,7 +411,7 @@ class KernelPass:
         for kind in self.kinds:
             if m * n <= KEEP_ALL:
                 kind.windows, kind.share = [(-np.inf, np.inf)], 1.0
-            kind.take_second_pass(digits)
+            kind.take_second_pass()
 
     def _pilot(self, number: int) -> None:
         """Place windows by the counts of some rows."""
@@ -446,25 +445,13 @@ class KernelPass:
         groups = len(self.gallery.starts) - 1
         return scratch_of(self.dtype, chunks, self.scores.shape[1], groups)
 
-    def _mates(self) -> tuple[np.ndarray, int]:
-        """Return the genuine scores of all rows side by side, NaN for the probe itself.
-
-        And the number of last digits in which they may differ from those of the rows.
-        """
+    def _mates(self) -> np.ndarray:
+        """Return the genuine scores of all rows side by side, NaN for the probe itself."""
         gallery = self.reader.gallery
         row, place = self.reader.same_subject_cells(0, self.scores.shape[0])
         column = gallery.columns[0][place]
         cells = self.scores._base_rows(row), self.scores._base_columns(column)
-        digits = 0
-        exact: np.ndarray | None = None
-        if not self.scores._streams:
-            exact = self._gathered(*cells)
-        elif not self.scores._selects_rows:
-            exact = self.scores._base.of_cells(*cells)
-        mates = exact
-        if mates is None:
-            mates = self._computed_mates(row, column)
-            digits = DIGITS
+        mates = self._gathered(*cells)
         if larger_is_closer(self.scores.kind):
             mates = -mates
         left_out = place == gallery.probe_position[row]
@@ -472,7 +459,7 @@ class KernelPass:
         if self.scores._mask is not None:
             left_out |= self.scores._mask[cells] == Mask.IGNORE
         mates[left_out] = np.nan
-        return mates, digits
+        return mates
 
     def _gathered(self, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
         """Return scores of cells; those of a mapped file are read gradually."""
@@ -481,24 +468,6 @@ class KernelPass:
             some = slice(low, low + MATES)
             scores[some] = self.scores._base[rows[some], columns[some]]
             give_back(self.scores)
-        return scores
-
-    def _computed_mates(self, row: np.ndarray, column: np.ndarray) -> np.ndarray:
-        """Return scores of embeddings, computed for a few subjects at a time."""
-        scores = np.empty(len(row), dtype=self.dtype)
-        group = self.reader.gallery.probe_group[row]
-        order = np.argsort(group, kind="stable")
-        row, column, group = row[order], column[order], group[order]
-        change = np.flatnonzero(np.append(True, group[1:] != group[:-1]))
-        size = np.diff(np.append(change, len(group)))
-        part = (np.cumsum(size) - 1) // MATES
-        for some in np.split(np.arange(len(row)), change[np.flatnonzero(np.diff(part)) + 1]):
-            rows, i = np.unique(row[some], return_inverse=True)
-            columns, j = np.unique(column[some], return_inverse=True)
-            block = self.scores._base.among(
-                self.scores._base_rows(rows), self.scores._base_columns(columns)
-            )
-            scores[order[some]] = block[i, j]
         return scores
 
     def _nearest(self, mates: np.ndarray) -> np.ndarray:

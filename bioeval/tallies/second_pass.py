@@ -35,17 +35,14 @@ from bioeval.tallies.points import (
 )
 from bioeval.tallies.threshold_search import Objective, crossing_weight, distinct, objectives
 
-EVERY_BIT = np.iinfo(np.uint64).max
+EVERY_BIT = np.iinfo(np.uint32).max
 
 # Cells of a table: so many for each genuine score, and at most; those of one word.
-CELLS_A_SCORE, MOST_CELLS, WORD = 128, 1 << 22, 64
+CELLS_A_SCORE, MOST_CELLS, WORD = 128, 1 << 22, 32
 
 
-def rank_table(genuine: np.ndarray, low: float, high: float, digits: int = 0) -> RankTable:
-    """Return the table of increasing genuine scores, for impostor scores from about low to high.
-
-    Scores next to genuine ones are put aside too where these may be off by some last `digits`.
-    """
+def rank_table(genuine: np.ndarray, low: float, high: float) -> RankTable:
+    """Return the table of increasing genuine scores, for impostor scores from about low to high."""
     scores = distinct(genuine)
     grid = _grid_of(scores, low, high)
     number = grid.count // WORD
@@ -53,29 +50,19 @@ def rank_table(genuine: np.ndarray, low: float, high: float, digits: int = 0) ->
     repeats = np.diff(np.searchsorted(genuine, scores), append=len(genuine))
     word = places // WORD
     usual = int(np.argmax(np.bincount(repeats, minlength=2)))  # two where a matrix is symmetric
-    bits = _bits(grid, places)
+    occupied = np.zeros(grid.count, dtype=bool)
+    occupied[places] = True
+    bits = np.packbits(occupied, bitorder="little").view("<u4").astype(np.uint64)
     # The outermost cells hold whatever is beyond the table.
     several = (repeats != usual) | (places == 0) | (places == grid.count - 2)
     several[1:] |= places[1:] == places[:-1]
     bits[word[several]] = EVERY_BIT
-    aside = np.zeros(0, dtype=np.uint64)
-    if digits:
-        finite = scores[np.isfinite(scores)]
-        spacing = np.spacing(abs(finite)).astype(np.float64)
-        width = 2.0**grid.exponent
-        step = int(np.clip(width / spacing.max(initial=width / digits), 1, digits))
-        offsets = np.append(np.arange(-digits, digits, step), digits)
-        around = finite + offsets[:, None] * spacing
-        aside = _bits(grid, _places(grid, around.reshape(-1)))
-        aside[word[several]] = EVERY_BIT
     below = np.concatenate([[0], np.cumsum(repeats), [len(genuine)]])
     first = np.searchsorted(word, np.arange(number + 1))
     return RankTable(
         window=grid.window(genuine.dtype),
-        bits=bits,
-        aside=aside,
+        words=bits | (below[first[1:]].astype(np.uint64) << np.uint64(32)),
         repeats=usual,
-        ends=below[first[1:]].astype(np.uint32),
         places=first.astype(np.uint32),
         scores=np.append(scores, genuine.dtype.type(np.inf)),
         below=below.astype(np.uint32),
@@ -86,13 +73,6 @@ def _places(grid: CellGrid, scores: np.ndarray) -> np.ndarray:
     """Return the cell of each score; scores beyond the cells go to the outermost ones."""
     places = grid.places_of(scores.astype(np.float64))
     return np.clip(places, 0, grid.count - 2).astype(np.int64)
-
-
-def _bits(grid: CellGrid, places: np.ndarray) -> np.ndarray:
-    """Return bits for all cells, set at the given places."""
-    occupied = np.zeros(grid.count, dtype=bool)
-    occupied[places] = True
-    return np.packbits(occupied, bitorder="little").view("<u8").astype(np.uint64)
 
 
 def _grid_of(scores: np.ndarray, low: float, high: float) -> CellGrid:
@@ -117,9 +97,6 @@ def _grid_of(scores: np.ndarray, low: float, high: float) -> CellGrid:
 # four times as long (0.53 and 0.13 ns a score). And scores that are compared with all windows
 # while they are close at hand.
 LANES, PIECE = 128, 256
-
-# Scores whose pairs are found later, at most.
-MOST_LATER = 1 << 24
 
 # Ranges of scores: above the first number, and at most the second.
 Windows = Sequence[tuple[float, float]]
@@ -202,7 +179,6 @@ class SecondPass:
     - `genuine` (float array): genuine scores, increasing, to count pairs with
     - `ends` ((float, float)): impostor scores are about from the one to the other
     - `moments` (bool): whether moments are wanted
-    - `digits` (int): by how many of the last digits the genuine scores may be off
     - `places` (bool): whether :meth:`add` keeps the row in its block and the position of each
       score, in `places`
     """
@@ -214,7 +190,6 @@ class SecondPass:
         ends: tuple[float, float] = (-np.inf, np.inf),
         *,
         moments: bool = False,
-        digits: int = 0,
         places: bool = False,
     ):
         """Lay out the windows; the genuine scores are sorted."""
@@ -224,7 +199,6 @@ class SecondPass:
         self.cells, self.most_cells = CellCounts(), CELLS
         self.kept: list[np.ndarray] = []
         self.with_places, self.places = places, list[np.ndarray]()
-        self.digits, self.later = digits, list[np.ndarray]()
         self.pairs = 0
         self.with_moments = moments
         self.rows: list[RowMoments] = []
@@ -238,9 +212,9 @@ class SecondPass:
             genuine = np.empty(0)
             if self.genuine is not None:
                 genuine = self.genuine
-            table = rank_table(genuine.astype(dtype), *self.ends, self.digits)
+            table = rank_table(genuine.astype(dtype), *self.ends)
             if not len(genuine):
-                table = table._replace(bits=table.bits[:0])
+                table = table._replace(words=table.words[:0])
             self._ranks[dtype] = table
         flags, frame = np.empty(0, dtype=np.uint8), CellWindow(*np.zeros(5, dtype=dtype))
         windows = self.windows
@@ -257,8 +231,6 @@ class SecondPass:
             filled=np.zeros(chunks, dtype=np.int64),
             ranks=self._ranks[dtype],
             pairs=np.zeros(chunks, dtype=np.int64),
-            later=np.empty((chunks, MOST_LATER * bool(self.digits)), dtype=dtype),
-            deferred=np.zeros(chunks, dtype=np.int64),
             scale=scale,
             sums=np.empty((chunks, 2, LANES)),
             moments=np.empty((4, rows)),
@@ -293,9 +265,6 @@ class SecondPass:
             number = number.astype(np.int64)
             self.rows.append(RowMoments(tables.scale, number, origin, mean, spread))
         self.pairs += int(tables.pairs.sum())
-        self.later += _filled(tables.later, tables.deferred)
-        if (tables.deferred < 0).any() or sum(map(len, self.later)) > MOST_LATER:
-            self.genuine, self.digits, self.later = None, 0, []
         if (tables.filled < 0).any():
             self.windows, self.kept, self.places = (), [], []
         if self.windows:
@@ -361,16 +330,7 @@ class SecondPass:
         """Return twice the ordered pairs with genuine scores; None if unknown."""
         if self.genuine is None or len(self.genuine) != len(genuine):
             return None
-        if not self.digits:
-            if (self.genuine == genuine).all():
-                return self.pairs
-            return None
-        if not (abs(genuine - self.genuine) <= self.digits * np.spacing(abs(self.genuine))).all():
-            return None
-        rest = SecondPass((), genuine, self.ends)
-        for scores in self.later:
-            rest.add(ImpostorBlock.of_listed(scores))
-        return self.pairs + rest.pairs
+        return self.pairs if (self.genuine == genuine).all() else None
 
     @property
     def starts_with_any(self) -> bool:
@@ -381,7 +341,7 @@ class SecondPass:
         """Return the same second pass before it has found anything."""
         second_pass = copy(self)
         second_pass.cells, second_pass.pairs = CellCounts(), 0
-        second_pass.kept, second_pass.places, second_pass.later, second_pass.rows = [], [], [], []
+        second_pass.kept, second_pass.places, second_pass.rows = [], [], []
         return second_pass
 
     def counts(self) -> dict[str, Any]:
@@ -395,7 +355,6 @@ class SecondPass:
             "scale": self._of_rows("scales"),
             "pairs": self.pairs,
             "paired": self.genuine is not None,
-            "later": ConcatenatedRows(tuple(self.later)),
             "kept": KeptRows.of(self.windows, self.kept),
             "cells": NarrowCells(self.cells, self.most_cells),
         }
@@ -417,9 +376,9 @@ class SecondPass:
                 spread=counts["spread"].array(),
             )
             self.rows = [every.part(low, high, float(scale[low])) for low, high in runs(scale)]
-        self.pairs, self.later = counts["pairs"], list(counts["later"].arrays)
-        if not counts["paired"] or sum(map(len, self.later)) > MOST_LATER:
-            self.genuine, self.digits, self.later = None, 0, []
+        self.pairs = counts["pairs"]
+        if not counts["paired"]:
+            self.genuine = None
         self.windows, self.kept = counts["kept"].windows, list(counts["kept"].scores.arrays)
         self.cells = counts["cells"].cells
 
@@ -476,7 +435,7 @@ ALIGNED = 4
 # it may be next to: a few scores more are kept, and another pass is seldom needed.
 FLAT, NEIGHBOURS = 2.0, 8
 
-# FAR targets that every window of the lowest scores covers; and up to which FAR all are kept anyway:
+# FAR targets that every window of the lowest scores covers; and up to which FAR all are kept:
 # they are few, and many points are there.
 LEAST_TARGETS, LOWEST = (0.0, 1e-6, 1e-5), 1e-3
 

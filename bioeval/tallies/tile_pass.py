@@ -276,9 +276,12 @@ class TilePass(RowPass):
                 by_group = by_group[by_group.any(axis=1)]
                 total = every[k] // (1 + self._twice(kind))
                 kind.take_pilot(cells[k].grid, by_group, int(by_group.sum()), of=total)
-                kind.take_second_pass(0)
+                kind.take_second_pass()
             if not kind.place_cells(kind.pilot, self.thresholds):
                 return False
+        for turn, (i, j) in enumerate(places):
+            if not tiled.holds_mates(i, j):  # what was counted of others is no longer there
+                tiled.held[i, j] = tiles[turn]
         return True
 
     def _twice(self, kind: KindOfTemplates) -> bool:
@@ -316,9 +319,9 @@ class TilePass(RowPass):
         bands = np.linspace(0, rows - 1, number).astype(int).tolist()
         steps = (np.arange(number) * 0.6180339887 % 1).tolist()  # spread, whatever their number
         if self.tiled.symmetric and rows > 1:
+            half = max((rows - 1) // 2, 1)  # as those of a band go round
             places = [
-                (i, (i + 1 + int(step * (rows - 1))) % rows)
-                for i, step in zip(bands, steps, strict=True)
+                (i, (i + 1 + int(step * half)) % rows) for i, step in zip(bands, steps, strict=True)
             ]
         else:
             places = [(i, int(step * columns)) for i, step in zip(bands, steps, strict=True)]

@@ -20,6 +20,9 @@ from bioeval.scores.embedding_tiles import LARGEST, MOST_OF_SUBJECT, EmbeddingTi
 from bioeval.scores.embeddings import EmbeddingSource, on_all_threads
 from bioeval.scores.matrix import are_pairs
 
+# Bytes of the tiles that are held for the next visit.
+HELD = 64 << 20
+
 #: Takes a tile: its number among those visited, its band of rows and its columns, and the scores.
 Visit = Callable[[int, int, int, np.ndarray], None]
 
@@ -51,6 +54,8 @@ class TiledScores:
         place[columns.order] = np.arange(len(self.column))
         position = gallery.probe_position[self.row]
         self.itself = np.where(position >= 0, place[position], -1)
+        #: Tiles that were computed and not yet counted, with NaN for pairs of one subject.
+        self.held: dict[tuple[int, int], np.ndarray] = {}
 
     @classmethod
     def of(cls, reader: BlockReader) -> TiledScores | None:
@@ -76,6 +81,7 @@ class TiledScores:
         state = dict(self.__dict__)
         for name in ("tiles", "mates"):  # made again where they are needed
             state.pop(name, None)
+        state["held"] = {}
         return state
 
     @cached_property
@@ -105,13 +111,21 @@ class TiledScores:
             visit = take()
             for turn in turns:
                 i, j = todo[turn]
-                visit(turn, i, j, self.tiles.compute(i, j, buffer))
+                tile = self.held.pop((i, j), None)
+                if tile is None:
+                    tile = self.tiles.compute(i, j, buffer)
+                visit(turn, i, j, tile)
                 if progress and threading.get_ident() == caller:
                     report_rows(self.shape[0] * turn // len(todo), self.scores.shape[0])
 
         if todo:
             _ = self.tiles  # made once, before threads want it
             on_all_threads(compute, len(todo))
+
+    def hold(self, i: int, j: int, tile: np.ndarray) -> None:
+        """Keep a copy of a tile for the next visit, where there is room."""
+        if (len(self.held) + 1) * tile.nbytes <= HELD:
+            self.held[i, j] = tile.copy()
 
     def places(self, bands: range) -> list[tuple[int, int]]:
         """Return the tiles of some bands of rows."""
@@ -166,6 +180,7 @@ class TiledScores:
                     (probe[:, some], gallery[:, across]),
                     Mates(offsets[some], genuine, *(x[some] for x in mates[2:])),
                 )
+                self.hold(i, j, tile)
 
             return visit
 

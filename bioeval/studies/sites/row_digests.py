@@ -8,9 +8,9 @@ from typing import Self
 
 import numpy as np
 
+from bioeval import Scores
 from bioeval.base import larger_is_closer
 from bioeval.kernels import RawRows
-from bioeval import Scores
 from bioeval.scores import Block, BlockReader
 from bioeval.studies.check.kernel import digest_rows
 from bioeval.studies.sites.template_digests import DISTINCT, DigestKey, mixing_keys, sample_of
