@@ -149,6 +149,15 @@ class PointFinder:
     def take(second_passes: SecondPasses) -> None:
         """Read all impostor scores of some counters of one reader again, in one pass."""
         reader, chosen = second_passes[0][0].reader, executor()
+        if reader.tile_pass is not None:
+            from bioeval.tallies.tile_reading import TileReading
+
+            by_tiles = TileReading(reader.tile_pass, second_passes)
+            if chosen is not None:
+                by_tiles.include(chosen.count(by_tiles))
+            else:
+                by_tiles.include(by_tiles.part(0, reader.scores.shape[0]))
+            return
         if are_pairs(reader.scores):
             for counter, second_pass in second_passes:
                 for impostors in counter.impostors_again():

@@ -333,6 +333,11 @@ class SecondPass:
         return self.pairs if (self.genuine == genuine).all() else None
 
     @property
+    def windows_looked_for(self) -> Windows:
+        """All windows whose scores are looked for."""
+        return self.windows
+
+    @property
     def starts_with_any(self) -> bool:
         """Whether the second pass takes from a first block what it needs for all others."""
         return False
@@ -492,9 +497,17 @@ class Pilot:
         if wanted.expected is not None:
             yield from wanted.expected(self)
         if wanted.every_score:
-            weight = crossing_weight(np.append(0.0, self.far), np.append(1.0, self.frr))
-            for objective in objectives(wanted.optima, wanted.costs, [weight]):
+            for objective in objectives(wanted.optima, wanted.costs, self.weights()):
                 yield self.optimum(objective)
+
+    def weights(self) -> list[float]:
+        """Return weights of the hull's point, of all groups and of two halves of them."""
+        weights = []
+        for some in (slice(None), slice(0, None, 2), slice(1, None, 2)):
+            far = self.accepted[some].mean(axis=0)
+            if len(self.accepted[some]):
+                weights.append(crossing_weight(np.append(0.0, far), np.append(1.0, self.frr)))
+        return weights
 
     def error_of(self, groups: np.ndarray, share: np.ndarray) -> np.ndarray:
         """Return the possible error of the mean of the groups, in proportions of the scores."""

@@ -71,11 +71,17 @@ def optimal_bins(attempts: Attempts, optima: Sequence[Scalar], costs: np.ndarray
         wanted |= objective(far0, frr) <= best + SLACK * abs(best)
     weights, least = _supporting(*known)
     lowest = hull_equal_error(np.append(0.0, far0), np.append(1.0, frr))
-    # The least of the hull is concave in the weight: those that may be largest, and one beside.
+    # The least of the hull is concave in the weight, and linear between the weights of corners. It is
+    # largest where it may reach the lowest possible largest value: from one weight to another. The
+    # bins that may be below it somewhere there are so at one of these or at a corner between.
     near = np.flatnonzero(least >= lowest - SLACK)
-    for i in range(max(int(near[0]) - 1, 0), min(int(near[-1]) + 2, len(weights))):
-        cost = weights[i] * far0 + (1 - weights[i]) * frr
-        wanted |= cost <= least[i] + SLACK
+    some = [(weights[i], least[i]) for i in near]
+    for i, beside in ((near[0], near[0] - 1), (near[-1], near[-1] + 1)):
+        if 0 <= beside < len(weights):
+            part = (lowest - SLACK - least[beside]) / (least[i] - least[beside])
+            some.append((weights[beside] + part * (weights[i] - weights[beside]), lowest))
+    for weight, cost in some:
+        wanted |= weight * far0 + (1 - weight) * frr <= cost + SLACK
     return wanted & held
 
 

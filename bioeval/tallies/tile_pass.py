@@ -22,6 +22,7 @@ from bioeval.tallies.counters import HistogramWithThresholds
 from bioeval.tallies.counting import Counter, KernelCounters
 from bioeval.tallies.counts import CellCounts
 from bioeval.tallies.kinds import NO_SECOND_PASS, PILOT_GROUPS, UNUSED, KindOfTemplates, around
+from bioeval.tallies.parts import ConcatenatedRows
 from bioeval.tallies.points import moment_scale
 from bioeval.tallies.row_passes import RowPass
 from bioeval.tallies.second_pass import PointsWanted, SecondPass, scratch_of
@@ -128,6 +129,7 @@ class TileThread:
         largest = max(int(side.sizes().max()) for side in (tiled.rows, tiled.columns))
         self.fused = np.empty((2, subjects * largest), dtype=dtype)
         self.scratch = scratch_of(dtype, 1, LINE, 1)
+        self.flags = tile_pass.flags
 
     def count(self, turn: int, i: int, j: int, tile: np.ndarray) -> None:
         """Count a tile."""
@@ -152,7 +154,7 @@ class TileThread:
             rows,
             columns,
             kind,
-            self.tile_pass.flags,
+            self.flags,
             output,
             self.fused,
             self.fused.view(self.keys),
@@ -162,14 +164,26 @@ class TileThread:
         single.end_tile()
         multi.end_tile()
 
-    def fused_of(self, i: int, j: int) -> np.ndarray:
-        """Return the fused scores of the tile that was counted last."""
+    @classmethod
+    def that_fuses(cls, tile_pass: TilePass) -> TileThread:
+        """Return a thread whose facts and counts are not looked at."""
+        none = np.empty(0, dtype=tile_pass.dtype)
+        cells = HistogramWithThresholds.at(UNUSED, CellGrid(0, 0, 3), none)
+        thread = cls(tile_pass, [KindCounts(cells, None, np.empty((4, 0)), 1.0, 0)] * 2, 1)
+        thread.flags = TaskFlags(False, False, False)
+        return thread
+
+    def fused_of(self, i: int, j: int, tile: np.ndarray) -> list[np.ndarray]:
+        """Return the fused scores of a tile, by rows and by columns if it serves both."""
         tiled = self.tiled
-        number = int(tiled.rows.sizes()[i] * tiled.columns.layers[j][0])
-        if not tiled.symmetric or i == j:
-            return self.fused[0, :number]
-        others = int(tiled.columns.sizes()[j] * tiled.rows.layers[i][0])
-        return np.append(self.fused[0, :number], self.fused[1, :others])
+        self.count_impostors(0, i, j, tile, tiled.holds_mates(i, j))
+        rows, columns = int(tiled.rows.sizes()[i]), int(tiled.columns.sizes()[j])
+        of_columns = int(tiled.columns.layers[j][0])
+        fused = [self.fused[0, : rows * of_columns].reshape(rows, of_columns)]
+        if tiled.symmetric and i != j:
+            of_rows = int(tiled.rows.layers[i][0])
+            fused.append(self.fused[1, : of_rows * columns].reshape(of_rows, columns))
+        return fused
 
     def _side(self, places: slice, layers: np.ndarray) -> TileSide:
         """Return some templates as a side of a tile."""
@@ -292,18 +306,14 @@ class TilePass(RowPass):
         self, tiles: Sequence[tuple[tuple[int, int], np.ndarray]]
     ) -> list[CellCounts] | None:
         """Return cells that cover the scores of some tiles, and the fused ones; None for none."""
-        none = HistogramWithThresholds.at(UNUSED, CellGrid(0, 0, 3), self.thresholds[:0])
-        kinds = [KindCounts(none, None, np.empty((4, 0)), 1.0, 0) for _ in self.kinds]
-        thread = TileThread(self, kinds, len(tiles))
+        thread = TileThread.that_fuses(self)
         ends: list[list[float]] = [[], []]
-        flags, self.flags = self.flags, TaskFlags(False, False, False)
-        for turn, ((i, j), tile) in enumerate(tiles):
-            thread.count_impostors(turn, i, j, tile, self.tiled.holds_mates(i, j))
-            for k, scores in enumerate((tile, thread.fused_of(i, j))):
-                there = scores[scores == scores]
-                if len(there):
-                    ends[k] += [float(there.min()), float(there.max())]
-        self.flags = flags
+        for (i, j), tile in tiles:
+            for k, scores in enumerate(([tile], thread.fused_of(i, j, tile))):
+                for some in scores:
+                    there = some[some == some]
+                    if len(there):
+                        ends[k] += [float(there.min()), float(there.max())]
         if not (ends[0] and ends[1] and np.isfinite(ends[0]).all()):
             return None
         cells = []
@@ -368,6 +378,9 @@ class TilePass(RowPass):
             "kinds": {str(k): its for k, its in enumerate(of_kinds)},
             "facts": facts,
             "other": LeastOfAll(other),
+            "least": ConcatenatedRows.of(
+                np.minimum.reduce([thread.least.view(self.dtype) for thread in threads])
+            ),
         }
 
     def _most(self, kind: KindOfTemplates) -> int:
@@ -429,6 +442,9 @@ class TilePass(RowPass):
                 if kind.second_pass is not None:
                     second_passes[counter] = kind.second_pass
         self._include_facts(counts)
+        places = tiled.places(range(len(tiled.rows)))
+        tiled.least = dict(zip(places, counts["least"].array().tolist(), strict=True))
+        self.reader.tile_pass = self
         return second_passes
 
     def _include_facts(self, counts: dict[str, Any]) -> None:

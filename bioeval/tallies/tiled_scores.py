@@ -56,6 +56,8 @@ class TiledScores:
         self.itself = np.where(position >= 0, place[position], -1)
         #: Tiles that were computed and not yet counted, with NaN for pairs of one subject.
         self.held: dict[tuple[int, int], np.ndarray] = {}
+        #: The least impostor score of each tile, once all have been counted.
+        self.least: dict[tuple[int, int], float] = {}
 
     @classmethod
     def of(cls, reader: BlockReader) -> TiledScores | None:

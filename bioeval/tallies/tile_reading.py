@@ -1,0 +1,162 @@
+"""Second passes over tiles of embeddings: only those that may hold scores of their windows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numba
+import numpy as np
+
+from bioeval.base.executors import executor
+from bioeval.tallies.counters import ImpostorBlock
+from bioeval.tallies.parts import merged
+from bioeval.tallies.row_passes import RowPass
+from bioeval.tallies.second_pass import RowMoments, SecondPass
+from bioeval.tallies.tile_pass import TilePass, TileThread
+from bioeval.tallies.verification_counter import VerificationCounter
+
+
+class TileReading(RowPass):
+    """Second passes over the impostor scores that a pass by tiles has counted.
+
+    - `tile_pass` (TilePass): the pass
+    """
+
+    name = "second passes by tiles"
+
+    def __init__(
+        self,
+        tile_pass: TilePass,
+        second_passes: Sequence[tuple[VerificationCounter, SecondPass]],
+    ):
+        self.tile_pass, self.second_passes = tile_pass, second_passes
+        self.reader, self.scores = tile_pass.reader, tile_pass.scores
+        self.fuses = any(counter.templates == "multi" for counter, _ in second_passes)
+        # What divides crowded bins is taken from the first tiles.
+        starting = [pair for pair in second_passes if pair[1].starts_with_any]
+        tiled = tile_pass.tiled
+        if starting:
+            for i, j in tiled.places(range(len(tiled.rows))):
+                tile = tiled.tiles.compute(i, j, np.empty(tiled.tiles.size, tiled.source.dtype))
+                reading = _ReadingThread(self, [second_pass for _, second_pass in second_passes])
+                reading.add(i, j, tile, only=starting)
+                starting = [pair for pair in starting if pair[1].starts_with_any]
+                if not starting:
+                    break
+
+    @property
+    def step(self) -> int:
+        """Number of rows counted together."""
+        return self.tile_pass.step
+
+    def part(self, low: int, high: int) -> dict[str, Any]:
+        """Read the bands of tiles that rows ``low:high`` stand for."""
+        tiled = self.tile_pass.tiled
+        places = [
+            place for place in tiled.places(self.tile_pass.bands(low, high)) if self._may(place)
+        ]
+        threads: list[_ReadingThread] = []
+
+        def take() -> Any:
+            fresh = [second_pass.fresh() for _, second_pass in self.second_passes]
+            threads.append(_ReadingThread(self, fresh))
+            return threads[-1].visit
+
+        tiled.visit(places, take, progress=executor() is None)
+        counts = {}
+        for k, (counter, second_pass) in enumerate(self.second_passes):
+            found = [thread.second_passes[k] for thread in threads] or [second_pass.fresh()]
+            rows: dict[int, list[RowMoments]] = {}
+            for thread in threads:
+                rows |= thread.rows[k]
+            each = [x.counts() for x in found]
+            total = each[0]
+            for one in each[1:]:
+                total = merged(total, one)
+            whole = second_pass.fresh()
+            whole.include_counts(total)
+            # In the order of the tiles, whichever thread had them.
+            whole.rows = [moments for turn in sorted(rows) for moments in rows[turn]]
+            if tiled.symmetric and counter.templates == "single":
+                whole.count_twice()
+            counts[str(k)] = whole.counts()
+        return counts
+
+    def include(self, counts: dict[str, Any]) -> None:
+        """Include the findings in all tiles."""
+        for k, (_, second_pass) in enumerate(self.second_passes):
+            second_pass.include_counts(counts[str(k)])
+
+    def _may(self, place: tuple[int, int]) -> bool:
+        """Whether a tile may hold scores that are looked for."""
+        least = self.tile_pass.tiled.least.get(place)
+        if least is None:
+            return True
+        for _, second_pass in self.second_passes:
+            if second_pass.genuine is not None or second_pass.with_moments:
+                return True
+            if any(high >= least for _, high in second_pass.windows_looked_for):
+                return True
+        return False
+
+
+class _ReadingThread:
+    """Second passes of one thread."""
+
+    def __init__(self, reading: TileReading, second_passes: Sequence[SecondPass]):
+        self.reading, self.second_passes = reading, second_passes
+        tile_pass = reading.tile_pass
+        self.tiled = tile_pass.tiled
+        self.fuser = TileThread.that_fuses(tile_pass) if reading.fuses else None
+        #: The moments of each tile, by second pass.
+        self.rows: list[dict[int, list[RowMoments]]] = [{} for _ in second_passes]
+
+    def visit(self, turn: int, i: int, j: int, tile: np.ndarray) -> None:
+        """Take in a tile, on this thread alone."""
+        before = [len(x.rows) for x in self.second_passes]
+        threads = numba.get_num_threads()
+        numba.set_num_threads(1)
+        try:
+            self.add(i, j, tile)
+        finally:
+            numba.set_num_threads(threads)
+        for k, x in enumerate(self.second_passes):
+            self.rows[k][turn] = x.rows[before[k] :]
+
+    def add(
+        self,
+        i: int,
+        j: int,
+        tile: np.ndarray,
+        only: Sequence[tuple[VerificationCounter, SecondPass]] | None = None,
+    ) -> None:
+        """Take in a tile, for all second passes or `only` some of them."""
+        self.tiled.without_mates(i, j, tile)
+        wanted = self.reading.second_passes if only is None else only
+        for k, (counter, given) in enumerate(self.reading.second_passes):
+            if any(given is second_pass for _, second_pass in wanted):
+                for block in self._impostors(counter, i, j, tile):
+                    self.second_passes[k].add(block)
+
+    def _impostors(
+        self, counter: VerificationCounter, i: int, j: int, tile: np.ndarray
+    ) -> Iterator[ImpostorBlock]:
+        """Yield the impostor scores of a tile, each pair of templates once; NaN is none."""
+        tiled, height = self.tiled, int(self.tiled.rows.sizes()[i])
+        if counter.templates == "multi":
+            assert self.fuser is not None
+            for fused in self.fuser.fused_of(i, j, tile):
+                yield _without_genuine(fused)
+            return
+        scores = tile[:height]
+        if tiled.symmetric and i == j:
+            scores = scores.copy()
+            scores[np.tril_indices(height, m=scores.shape[1])] = np.nan
+        yield _without_genuine(scores)
+
+
+def _without_genuine(scores: np.ndarray) -> ImpostorBlock:
+    """Return rows of scores, none of which is genuine."""
+    none = np.zeros(len(scores), dtype=np.int64)
+    return ImpostorBlock(scores, none, none)
