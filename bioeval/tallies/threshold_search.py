@@ -71,9 +71,9 @@ def optimal_bins(attempts: Attempts, optima: Sequence[Scalar], costs: np.ndarray
         wanted |= objective(far0, frr) <= best + SLACK * abs(best)
     weights, least = _supporting(*known)
     lowest = hull_equal_error(np.append(0.0, far0), np.append(1.0, frr))
-    # The least of the hull is concave in the weight, and linear between the weights of corners. It is
-    # largest where it may reach the lowest possible largest value: from one weight to another. The
-    # bins that may be below it somewhere there are so at one of these or at a corner between.
+    # The least of the hull is concave in the weight, and linear between the weights of corners. It
+    # is largest where it may reach the lowest possible largest value: from one weight to another.
+    # Bins that may be below it somewhere there are so at one of these or at a corner between.
     near = np.flatnonzero(least >= lowest - SLACK)
     some = [(weights[i], least[i]) for i in near]
     for i, beside in ((near[0], near[0] - 1), (near[-1], near[-1] + 1)):
