@@ -49,12 +49,12 @@ from bioeval.tallies.counters import HistogramWithThresholds
 from bioeval.tallies.counting import AttemptCounter, Counter, KernelCounters, RankCounter
 from bioeval.tallies.counts import CellCounts
 from bioeval.tallies.kinds import (
-    NARROWER,
     NO_SECOND_PASS,
     PILOT_GROUPS,
     UNUSED,
     KindOfTemplates,
     around,
+    pilot_bits,
 )
 from bioeval.tallies.parts import Counts, empty_facts, facts_of_rows
 from bioeval.tallies.points import moment_scale
@@ -420,14 +420,14 @@ class KernelPass:
 
     def _pilot(self, number: int) -> None:
         """Place windows by the counts of some rows."""
-        m = self.scores.shape[0]
+        m, n = self.scores.shape
         cells = []
         for counted in self._counted(0, m):
             grid = around(counted, self.dtype)
             if grid is None:
                 return
             no_marks = self.thresholds[:0]
-            cells.append(HistogramWithThresholds.at(UNUSED, grid, no_marks, NARROWER))
+            cells.append(HistogramWithThresholds.at(UNUSED, grid, no_marks, pilot_bits(m * n)))
         rows = np.linspace(0, m - 1, number).astype(np.int64)
         rows = rows.reshape(-1, PILOT_GROUPS).T.reshape(-1)  # each group from all over
         block = None

@@ -22,12 +22,12 @@ from bioeval.tallies.counters import HistogramWithThresholds
 from bioeval.tallies.counting import Counter, KernelCounters
 from bioeval.tallies.counts import CellCounts
 from bioeval.tallies.kinds import (
-    NARROWER,
     NO_SECOND_PASS,
     PILOT_GROUPS,
     UNUSED,
     KindOfTemplates,
     around,
+    pilot_bits,
 )
 from bioeval.tallies.parts import ConcatenatedRows
 from bioeval.tallies.points import moment_scale
@@ -289,12 +289,14 @@ class TilePass(RowPass):
         about = self._ranges(places[:HELD_TILES])
         if about is None:
             return False
+        m, n = self.tiled.shape
+        bits = pilot_bits(m * n)
         cells = []
         for counts in about:
             grid = around(counts, self.dtype)
             if grid is None:
                 return False
-            cells.append(HistogramWithThresholds.at(counts, grid, self.thresholds[:0], NARROWER))
+            cells.append(HistogramWithThresholds.at(counts, grid, self.thresholds[:0], bits))
         groups = [
             self._counts_of_pilot(places[k::PILOT_GROUPS], cells) for k in range(PILOT_GROUPS)
         ]
