@@ -479,14 +479,11 @@ class MatrixToMake:
         self.counted = False
         self._lock = threading.Lock()
 
-    def __getstate__(self) -> dict[str, Any]:
-        state = dict(self.__dict__)
-        del state["_lock"]
-        return state | {"_matrix": None}
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update(state)
-        self._lock = threading.Lock()
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Return what is pickled: the matrix once it is made, before that the embeddings."""
+        if self._matrix is not None:
+            return np.asarray, (self._matrix,)
+        return MatrixToMake, (self._source,), {"counted": self.counted}
 
     @property
     def source(self) -> EmbeddingSource | None:

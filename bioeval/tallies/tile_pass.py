@@ -239,7 +239,7 @@ class TilePass(RowPass):
     Its rows stand for bands of tiles: of one set, each band has as many.
     """
 
-    name = "counts by tiles"
+    name, reads_rows = "counts by tiles", False
     no_layers = np.zeros(1, dtype=np.int64)
 
     def __init__(
