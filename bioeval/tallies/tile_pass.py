@@ -29,7 +29,7 @@ from bioeval.tallies.second_pass import PointsWanted, SecondPass, scratch_of
 from bioeval.tallies.tiled_scores import TiledScores
 
 # Scores of a line that are counted together, and tiles whose counts fit into 32 bits.
-LINE, TILES_COUNTED = 1 << 12, 1 << 12
+LINE, TILES_COUNTED = 1 << 12, 1 << 11
 
 # Tiles of the pilot.
 PILOT_TILES = 32
