@@ -8,7 +8,6 @@ facts of a probe add up over its tiles, in any order: each thread has its own.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -22,7 +21,7 @@ from bioeval.tallies.counters import HistogramWithThresholds
 from bioeval.tallies.counting import Counter, KernelCounters
 from bioeval.tallies.counts import CellCounts
 from bioeval.tallies.kinds import NO_SECOND_PASS, PILOT_GROUPS, UNUSED, KindOfTemplates, around
-from bioeval.tallies.parts import ConcatenatedRows
+from bioeval.tallies.parts import ConcatenatedRows, LeastOfAll
 from bioeval.tallies.points import moment_scale
 from bioeval.tallies.row_passes import RowPass
 from bioeval.tallies.second_pass import PointsWanted, SecondPass, scratch_of
@@ -36,17 +35,6 @@ PILOT_TILES = 32
 
 # Kept scores for which a thread has room before it sets them aside, besides those of a tile.
 ROOM = 1 << 18
-
-
-@dataclass(frozen=True, eq=False)
-class LeastOfAll:
-    """The least number of each place, over the parts of a pass."""
-
-    values: np.ndarray
-
-    def merge(self, other: LeastOfAll) -> LeastOfAll:
-        """Return the least of both."""
-        return LeastOfAll(np.minimum(self.values, other.values))
 
 
 class KindCounts:
