@@ -8,7 +8,6 @@ import pytest
 from twins import assert_same_but_d_prime
 
 import bioeval as be
-from bioeval.scores import embedding_tiles
 from bioeval.tallies import kinds, passes, point_search as search, second_pass as piloting
 from bioeval.tallies.cells import CellGrid
 from bioeval.tallies.counters import ImpostorBlock
@@ -171,7 +170,7 @@ def test_scores_that_later_rows_reach_farther(monkeypatch):
 @pytest.mark.cases(1)
 def test_streamed_embeddings(dtype, metric, monkeypatch, second_passes):
     """A pass by tiles knows all genuine scores before it begins."""
-    monkeypatch.setattr(embedding_tiles, "LARGEST", {4: 32, 8: 32})
+    monkeypatch.setattr("bioeval.tallies.tiled_scores.LARGEST", {4: 32, 8: 32})
     rng = np.random.default_rng(1)
     labels = rng.permutation(np.repeat(np.arange(30), 5))
     x = rng.normal(size=(30, 16))[labels] + rng.normal(size=(150, 16))
