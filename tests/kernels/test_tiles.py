@@ -194,9 +194,7 @@ def test_count_tile(seed, dtype, kind, piece):
         tile.view(key),
         rows.kernel,
         of_columns,
-        TileKind(
-            kind == "both sides", kind == "diagonal", kind in ("diagonal", "one side with mates")
-        ),
+        TileKind(kind == "both sides", kind == "diagonal", gaps),
         TaskFlags(True, True, True),
         TileOutput(found[0].tables, found[1].tables, 1, least),
         fused,
