@@ -584,11 +584,6 @@ class _Division(SecondPass):
         second_pass._counts = np.zeros_like(self._counts)
         return second_pass
 
-    def count_twice(self) -> None:
-        """Let each score found stand for both directions of a pair of templates."""
-        super().count_twice()
-        self._counts *= 2
-
     def counts(self) -> dict[str, Any]:
         """Return the findings as counts of rows, to merge with those of others."""
         return {**super().counts(), "divided": self._counts}
