@@ -20,7 +20,14 @@ from bioeval.tallies.cells import CellGrid, rounded_down
 from bioeval.tallies.counters import HistogramWithThresholds
 from bioeval.tallies.counting import Counter, KernelCounters
 from bioeval.tallies.counts import CellCounts
-from bioeval.tallies.kinds import NO_SECOND_PASS, PILOT_GROUPS, UNUSED, KindOfTemplates, around
+from bioeval.tallies.kinds import (
+    NARROWER,
+    NO_SECOND_PASS,
+    PILOT_GROUPS,
+    UNUSED,
+    KindOfTemplates,
+    around,
+)
 from bioeval.tallies.parts import ConcatenatedRows, LeastOfAll
 from bioeval.tallies.points import moment_scale
 from bioeval.tallies.row_passes import RowPass
@@ -250,7 +257,7 @@ class TilePass(RowPass):
             grid = around(counts, self.dtype)
             if grid is None:
                 return False
-            cells.append(HistogramWithThresholds.at(counts, grid, self.thresholds[:0]))
+            cells.append(HistogramWithThresholds.at(counts, grid, self.thresholds[:0], NARROWER))
         groups = [
             self._counts_of_pilot(places[k::PILOT_GROUPS], cells) for k in range(PILOT_GROUPS)
         ]
@@ -261,7 +268,7 @@ class TilePass(RowPass):
                 by_group = np.array([counts[k] for counts in groups])
                 by_group = by_group[by_group.any(axis=1)]
                 total = every[k] // (1 + self._twice(kind))
-                kind.take_pilot(cells[k].grid, by_group, int(by_group.sum()), of=total)
+                kind.take_pilot(cells[k].narrow, by_group, int(by_group.sum()), of=total)
                 kind.take_second_pass()
             if not kind.place_cells(kind.pilot, self.thresholds):
                 return False
