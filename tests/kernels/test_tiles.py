@@ -266,7 +266,7 @@ def test_take_mates(seed, dtype):
             and not any(same[0][c, i] == same[1][c, j] for c in range(number))
         ]
         filled = genuine[i * w : i * w + len(mine)].tolist()
-        assert filled == [x for x, _ in mine] and mates.count[i] == len(mine)
+        assert filled == [x for x, _ in mine] and mates.number[i] == len(mine)
         assert (genuine[i * w + len(mine) : (i + 1) * w] == -1).all()
         best = min((x for x, _ in mine), default=INF)
         assert mates.best[i] == best
