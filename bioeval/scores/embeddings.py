@@ -771,8 +771,9 @@ def _plain(values: np.ndarray, metric: str, input_name: Part, dtype: np.dtype) -
 def _side(plain: np.ndarray, metric: str, dtype: np.dtype) -> _Side:
     """Return the vectors of one side from which a metric computes distances."""
     exact, factor = plain, np.ones(len(plain))
-    if metric in ("l1", "linf"):  # which make no products
-        return _Side(plain, plain, factor, factor)
+    if metric in ("l1", "linf"):  # which make no products; failed templates have no length either
+        squared = np.where(np.isnan(plain).any(axis=1), np.nan, factor)
+        return _Side(plain, plain, factor, squared)
     if metric == "l2":
         products = plain.astype(dtype, copy=False)
     else:
