@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 
 import numpy as np
 
 from bioeval.kernels.distance import Embeddings, finish_euclidean
 from bioeval.scores.arrays import writable_alias
-from bioeval.scores.embeddings import EmbeddingSource
+from bioeval.scores.embeddings import LEAST, MULTIPLE, EmbeddingSource, filled_up, one_thread
 
 # Templates of a tile of distances of 4 and of 8 bytes, about: a tile and its tables are in the
 # cache of a core. Subjects with more than so many tiles of templates have no tile.
@@ -24,10 +24,6 @@ MOST_OF_SUBJECT = 2
 # Subjects of a tile are a multiple of it where there are as many: so many scores are compared at a
 # time.
 SIDE_BY_SIDE = 8
-
-# The rows and the columns of a product are a multiple of it, so that linear algebra takes the same
-# steps everywhere in it; and the least number of them.
-MULTIPLE, LEAST = 16, 64
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,6 +81,26 @@ class TemplateTiles:
     def sizes(self) -> np.ndarray:
         """Return the numbers of templates of the tiles."""
         return np.diff(self.starts)
+
+
+@cache
+def same_in_any_tile(features: int, dtype: np.dtype) -> bool:
+    """Whether a product has the same bits in any tile, and with its sides exchanged.
+
+    They are summed over the features in the same order by most libraries, but none promises it.
+    """
+    rng = np.random.default_rng(0)
+    x, y = rng.standard_normal((2, 512 + MULTIPLE, features), dtype=dtype.type)
+    with one_thread():
+        whole = x @ y.T
+        for height, width in ((480, 496), (LEAST, 464), (320, LEAST + MULTIPLE)):
+            rows, columns = rng.permutation(len(x))[:height], rng.permutation(len(y))[:width]
+            some = whole[np.ix_(rows, columns)]
+            if not np.array_equal(x[rows] @ y[columns].T, some):
+                return False
+            if not np.array_equal((y[columns] @ x[rows].T).T, some):
+                return False
+    return True
 
 
 class EmbeddingTiles:
@@ -149,7 +165,7 @@ class _PaddedSide:
     def __init__(self, source: EmbeddingSource, number: int, tiles: TemplateTiles):
         self.side = (source._left, source._right)[number]
         self.tiles = tiles
-        self.sizes = np.maximum(-(-tiles.sizes() // MULTIPLE) * MULTIPLE, LEAST).tolist()
+        self.sizes = [filled_up(n) for n in tiles.sizes().tolist()]
         self.starts = np.concatenate([[0], np.cumsum(self.sizes)]).tolist()
         self.products = source.metric in ("cosine", "l2")
 

@@ -80,11 +80,15 @@ TILE, MOST_COLUMNS = 256, 1 << 17
 PIECE, _PIECES = 2, 4
 _MANY_SCORES, _MOST_FEATURES = 1 << 25, 1 << 12
 
+# Distances of a matrix that is made only where its rows are needed.
+_MANY_TO_MAKE = 1 << 23
+
 # Columns of a tile that are transposed together.
 _STRIP = 32
 
-# Multiples of the rows and columns that kernels of linear algebra compute together.
-_TILE_ROWS, _TILE_COLUMNS = 64, 192
+# The rows and the columns of a product are filled up to a multiple of the first number, and to the
+# second at least: most kernels of linear algebra take the same steps everywhere in it then.
+MULTIPLE, LEAST = 16, 64
 
 
 def as_embeddings(values: Any, input_name: Part) -> np.ndarray:
@@ -135,6 +139,15 @@ class _Side:
             factor=self.factor[rows],
             squared=self.squared[rows],
         )
+
+    @cached_property
+    def filled(self) -> np.ndarray:
+        """The vectors that products take, filled up with zeros."""
+        n, features = self.products.shape
+        rows = filled_up(n)
+        if rows == n:
+            return self.products
+        return np.concatenate([self.products, np.zeros((rows - n, features), self.products.dtype)])
 
     @cached_property
     def in_kernel(self) -> Any:
@@ -349,14 +362,24 @@ class EmbeddingSource:
         return state
 
     def of_rows(self, rows: np.ndarray) -> np.ndarray:
-        """Return a few rows from anywhere; products are filled up, as those of some columns are."""
-        if callable(self.metric):
-            return self._block(rows)
-        return self._block(_filled(rows, _TILE_ROWS))[: len(rows)]
+        """Return a few rows from anywhere, computed by themselves."""
+        return self._block(rows)
 
     def of_columns(self, columns: np.ndarray) -> EmbeddingSource:
         """Return the same probes against part of the gallery, computed alone."""
         return _SomeColumns(self, columns)
+
+    def matrix(self) -> np.ndarray | MatrixToMake:
+        """Return all rows, now or where they are needed; of small matrices, now.
+
+        Until then distances are computed by other tiles, which must have the same bits.
+        """
+        from bioeval.scores.embedding_tiles import same_in_any_tile
+
+        many = math.prod(self.shape) >= _MANY_TO_MAKE
+        if many and not callable(self.metric) and same_in_any_tile(self.features, self.dtype):
+            return MatrixToMake(self)
+        return self.whole()
 
     def whole(self) -> np.ndarray:
         """Return all rows."""
@@ -421,7 +444,7 @@ class EmbeddingSource:
         shape = len(left.products), len(right.products)
         products = buffer[: math.prod(shape)].reshape(shape)
         if metric == "bhattacharyya":
-            np.matmul(left.products, right.products.T, out=products)
+            _multiply(left, right, products)
             return _of_coefficients(products, left, right, self._near)
         self._fill(left, right, products, 0)
         return self._unscaled(products)
@@ -430,7 +453,7 @@ class EmbeddingSource:
         """Compute cosine or Euclidean distances in the columns of rows from the first one on."""
         from bioeval.kernels.distance import finish_euclidean
 
-        np.matmul(left.products, right.products.T, out=out[:, first : first + len(right.products)])
+        _multiply(left, right, out[:, first : first + len(right.products)])
         finish_euclidean.on_one_thread(
             out, first, left.in_kernel, right.in_kernel, self._near, self.metric == "cosine"
         )
@@ -442,12 +465,46 @@ class EmbeddingSource:
             return distances / self.dtype.type(self._scale)
 
 
-class _SomeColumns(EmbeddingSource):
-    """Some columns of distances.
+class MatrixToMake:
+    """A matrix of distances that is made when its rows are first read, and kept.
 
-    Products are filled up to whole tiles of a linear algebra library, so that its kernels compute
-    them as those of whole rows; most often they are the same to the last bit.
+    All scores that are views of it share it.
     """
+
+    rows_of = "matrix to be made"
+
+    def __init__(self, source: EmbeddingSource):
+        self._source = source
+        self._matrix: np.ndarray | None = None
+        self.shape, self.dtype = source.shape, source.dtype
+        #: Whether the distances were computed once without the matrix: the next time it is made.
+        self.counted = False
+        self._lock = threading.Lock()
+
+    def __getstate__(self) -> dict[str, Any]:
+        state = dict(self.__dict__)
+        del state["_lock"]
+        return state | {"_matrix": None}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._lock = threading.Lock()
+
+    @property
+    def source(self) -> EmbeddingSource | None:
+        """What computes the distances; None once the matrix is made."""
+        return self._source if self._matrix is None else None
+
+    def made(self) -> np.ndarray:
+        """Return the matrix."""
+        with self._lock:
+            if self._matrix is None:
+                self._matrix = self._source.whole()
+            return self._matrix
+
+
+class _SomeColumns(EmbeddingSource):
+    """Some columns of distances; most often they have the bits of whole rows."""
 
     def __init__(self, source: EmbeddingSource, columns: np.ndarray):
         self.__dict__.update(source.__dict__)
@@ -456,15 +513,14 @@ class _SomeColumns(EmbeddingSource):
         if callable(source.metric):
             self.sides = source.sides[0], source.sides[1][columns]
         else:
-            self._right = source._right[_filled(columns, _TILE_COLUMNS)]
+            self._right = source._right[columns]
 
     def __getitem__(self, rows: Any) -> np.ndarray:
         """Return the distances of some probes (a slice or indices) to these columns."""
         index = np.arange(self.shape[0])[rows]
         if index.ndim == 0:
             return self[index[None]][0]
-        filled = _filled(index, _TILE_ROWS) if not callable(self.metric) else index
-        return np.ascontiguousarray(self._block(filled)[: len(index), : self.shape[1]])
+        return self._block(index)
 
 
 class _OneThread:
@@ -536,6 +592,11 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_ONE_THREAD.after_fork)
 
 
+def one_thread() -> _OneThread:
+    """Return a context in which products are computed on the thread that asks for them."""
+    return _ONE_THREAD
+
+
 def on_all_threads(compute: Callable[[Iterator[int]], None], steps: int) -> None:
     """Run steps of work side by side, and the products in each on the thread of its own.
 
@@ -590,9 +651,18 @@ def _copy(tile: np.ndarray, out: np.ndarray) -> None:
     out[...] = tile
 
 
-def _filled(index: np.ndarray, tile: int) -> np.ndarray:
-    """Return indices with the last one repeated, up to a multiple of a tile."""
-    return np.append(index, np.repeat(index[-1:], -len(index) % tile))
+def filled_up(rows: int) -> int:
+    """Return how many rows a side of a product has, filled up."""
+    return max(-(-rows // MULTIPLE) * MULTIPLE, LEAST)
+
+
+def _multiply(left: _Side, right: _Side, out: np.ndarray) -> None:
+    """Compute the products of two sides."""
+    x, y = left.filled, right.filled
+    if out.shape == (len(x), len(y)):
+        np.matmul(x, y.T, out=out)
+    else:
+        out[...] = np.matmul(x, y.T)[: out.shape[0], : out.shape[1]]
 
 
 def _scale_of(sides: list[np.ndarray], dtype: np.dtype) -> float:

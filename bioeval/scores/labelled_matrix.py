@@ -120,7 +120,6 @@ class LabelledMatrix:
     gallery_labels: np.ndarray
     probe_ids: np.ndarray
     gallery_ids: np.ndarray
-    _base: Any
     _codes: Codes
     _mask_is_consistent: bool
     _probe_meta: Mapping[str, np.ndarray] = {}
@@ -168,6 +167,17 @@ class LabelledMatrix:
             instead = "scores.replace, with_values, with_mask and select make other ones"
         raise FrozenError(f"{kind} do not change: {name} cannot be set; {instead}")
 
+    @property
+    def _base(self) -> Any:
+        """The values; a matrix of embeddings that is yet to be made is made now, and kept."""
+        given = self._given
+        return given.made() if rows_of(given) == "matrix to be made" else given
+
+    @property
+    def _given(self) -> Any:
+        """The values, or the embeddings of which a matrix is yet to be made."""
+        return self.__dict__["_base"]
+
     def _set(self, **attributes: Any) -> None:
         """Set attributes of scores that are being made."""
         for name in _FIXED:
@@ -209,7 +219,7 @@ class LabelledMatrix:
         """Check what is given, and mark what is left out."""
         self._set_words(kind, nan, name)
         self._set(**_limits(memory_limit), _base=as_values(values))
-        m, n = self._base.shape
+        m, n = self._given.shape
         if probe_labels is gallery_labels is mask is None and (sides := labels_of_table(values)):
             (probe_labels, probe_columns), (gallery_labels, other) = sides
             probe_meta = probe_columns | dict(probe_meta or {})
@@ -301,7 +311,7 @@ class LabelledMatrix:
 
     def _init_square(self, probe_labels: Any, gallery_meta: Any) -> None:
         """Take the labels and identities of the rows for the columns."""
-        m, n = self._base.shape
+        m, n = self._given.shape
         if m != n:
             raise DataError(
                 f"the scores have shape ({m}, {n}); without gallery_labels the same templates "
@@ -331,7 +341,7 @@ class LabelledMatrix:
                 Argument("probe_labels"),
                 "; expected both",
             )
-        m, n = self._base.shape
+        m, n = self._given.shape
         square = m == n and not self._mask.diagonal().any()
         probe, gallery, consistent = subjects_of_mask(self._mask, square)
         gallery_ids = np.arange(n, dtype=np.int64)
@@ -355,7 +365,7 @@ class LabelledMatrix:
     @property
     def dtype(self) -> np.dtype:
         """The dtype of the values that were given."""
-        return np.dtype(self._base.dtype)
+        return np.dtype(self._given.dtype)
 
     @property
     def values(self) -> np.ndarray:
@@ -586,7 +596,7 @@ class LabelledMatrix:
     @property
     def _from_square(self) -> bool:
         """Whether the probes were templates on both sides, before any selection."""
-        return bool(self._labelled and (self.probe_ids < self._base.shape[1]).all())
+        return bool(self._labelled and (self.probe_ids < self._given.shape[1]).all())
 
     def _as_part_of(self, layout: str) -> Self:
         """Return a view of some columns of a matrix, with the layout of that matrix."""
@@ -704,9 +714,9 @@ class LabelledMatrix:
         embeddings may, some rows are selected, an executor counts, or there is a mask without
         labels: the last digits of its d' depend on the blocks of rows.
         """
-        base = self._base
         if not self._is_stored or self._limited or self._selects_rows or executor() is not None:
             return self
+        base = self._base
         size = math.prod(base.shape) * base.dtype.itemsize
         if not self._labelled or size > MEMORY_LIMIT:
             return self
@@ -718,11 +728,12 @@ class LabelledMatrix:
 
         Of embeddings, the last digits of a distance may be others than in a whole row.
         """
-        base, columns = self._base, self._columns
-        if columns is None or self._mask is not None or 2 * len(columns) > base.shape[1]:
+        columns, source = self._columns, self._embedding_source
+        if columns is None or self._mask is not None or 2 * len(columns) > self._given.shape[1]:
             return self
-        if rows_of(base) == "embeddings":
-            return self._with(_base=base.of_columns(columns), _columns=None)
+        if source is not None:
+            return self._with(_base=source.of_columns(columns), _columns=None)
+        base = self._base
         if rows_of(base) == "container" and not base.is_graph:
             low = int(columns.min())
             part = base.of_columns(low, int(columns.max()) + 1)
@@ -795,12 +806,15 @@ class LabelledMatrix:
     @property
     def _streams(self) -> bool:
         """Whether the rows are computed from embeddings each time they are read."""
-        return rows_of(self._base) == "embeddings"
+        return rows_of(self._given) == "embeddings"
 
     @property
     def _embedding_source(self) -> EmbeddingSource | None:
         """What computes the scores from embeddings, if they are not in memory."""
-        return self._base if self._streams else None
+        given = self._given
+        if rows_of(given) == "matrix to be made":
+            return given.source
+        return given if self._streams else None
 
     @property
     def _embedded(self) -> bool:
@@ -818,7 +832,7 @@ class LabelledMatrix:
     @property
     def _is_stored(self) -> bool:
         """Whether the values are in a container; its chunks are decompressed when read."""
-        return rows_of(self._base) == "container"
+        return rows_of(self._given) == "container"
 
     @property
     def _in_memory(self) -> bool:
@@ -880,7 +894,9 @@ class LabelledMatrix:
 
     def _few_rows(self, rows: np.ndarray) -> np.ndarray:
         """Return the raw values of a few rows, computed from embeddings by themselves."""
-        values = self._base.of_rows(self._base_rows(rows))
+        source = self._embedding_source
+        assert source is not None
+        values = source.of_rows(self._base_rows(rows))
         return values if self._columns is None else values[:, self._columns]
 
     def _cells(self, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:

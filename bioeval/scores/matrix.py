@@ -253,7 +253,7 @@ class Scores(LabelledMatrix):
         kind = kind_of_metric(metric, kind)
         memory_limit = require_bytes("memory_limit", memory_limit)
         small = math.prod(source.shape) * source.dtype.itemsize <= memory_limit
-        values = source.whole() if small else source
+        values = source if not small else source.matrix()
         made = cls(
             values,
             subjects,

@@ -38,7 +38,7 @@ from bioeval.tallies.threshold_search import Objective, crossing_weight, distinc
 EVERY_BIT = np.iinfo(np.uint32).max
 
 # Cells of a table: so many for each genuine score, and at most; those of one word.
-CELLS_A_SCORE, MOST_CELLS, WORD = 128, 1 << 22, 32
+CELLS_A_SCORE, MOST_CELLS, WORD = 128, 1 << 21, 32
 
 
 def rank_table(genuine: np.ndarray, low: float, high: float) -> RankTable:

@@ -47,8 +47,9 @@ def is_symmetric(scores: Scores) -> bool:
         mask = some._read_mask(0, len(sample))
         if (mask != mask.T).any():
             return False  # each pair once, or so
-    if scores._streams:
-        return not callable(scores._base.metric)  # the named metrics are symmetric
+    source = scores._embedding_source
+    if source is not None:
+        return not callable(source.metric)  # the named metrics are symmetric
     step = len(sample) if not is_mapped(scores) else 1
     parts = []
     for low in range(0, len(sample), step):

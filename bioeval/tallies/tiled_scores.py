@@ -77,6 +77,10 @@ class TiledScores:
         largest = LARGEST[source.dtype.itemsize] * MOST_OF_SUBJECT
         if np.diff(reader.gallery.starts).max() > largest:
             return None
+        if not scores._streams:  # a matrix that is yet to be made
+            if scores._given.counted:
+                return None
+            scores._given.counted = True
         return cls(reader, source)
 
     def __getstate__(self) -> dict[str, Any]:
