@@ -43,7 +43,7 @@ FLAT = "FAISS IndexFlatIP, k = 1"
 
 def noises(features: int) -> dict[str, float]:
     """Return the noise of templates that hardly overlap, and for an EER of about 3.5 %."""
-    return {"apart": 1.0, "overlapping": math.sqrt(max(math.sqrt(features) / 3.5 - 1, 0.25))}
+    return {"apart": 1.0, "overlapping": math.sqrt(max(math.sqrt(features) / 3.55 - 1, 0.25))}
 
 
 def scores_of(x: np.ndarray, labels: np.ndarray) -> be.Scores:
