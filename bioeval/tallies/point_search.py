@@ -588,6 +588,11 @@ class _Division(SecondPass):
         """Return the findings as counts of rows, to merge with those of others."""
         return {**super().counts(), "divided": self._counts}
 
+    def count_twice(self) -> None:
+        """Let each score found stand for both directions of a pair of templates."""
+        super().count_twice()
+        self._counts = 2 * self._counts
+
     def include_counts(self, counts: dict[str, Any]) -> None:
         """Take in the findings of second passes over all rows."""
         super().include_counts(counts)

@@ -26,13 +26,14 @@ from bioeval.tallies.parts import ConcatenatedRows
 from bioeval.tallies.points import moment_scale
 from bioeval.tallies.row_passes import RowPass
 from bioeval.tallies.second_pass import PointsWanted, SecondPass, scratch_of
-from bioeval.tallies.tiled_scores import TiledScores
+from bioeval.tallies.tiled_scores import TiledScores, Visit
 
 # Scores of a line that are counted together, and tiles whose counts fit into 32 bits.
 LINE, TILES_COUNTED = 1 << 12, 1 << 12
 
-# Tiles of the pilot.
-PILOT_TILES = 32
+# Tiles of the pilot: at most, and one of so many where there are many; those of them that are held
+# until they are counted.
+PILOT_TILES, PART, HELD_TILES = 256, 80, 32
 
 # Kept scores for which a thread has room before it sets them aside, besides those of a tile.
 ROOM = 1 << 18
@@ -252,18 +253,8 @@ class TilePass(RowPass):
 
     def _take_pilot(self) -> bool:
         """Place cells and windows by the scores of some tiles; False if no cells are exact."""
-        tiled, places = self.tiled, self._pilot_places()
-        tiles: dict[int, np.ndarray] = {}
-
-        def take() -> Any:
-            def visit(turn: int, i: int, j: int, tile: np.ndarray) -> None:
-                tiled.without_mates(i, j, tile)
-                tiles[turn] = tile.copy()
-
-            return visit
-
-        tiled.visit(places, take)
-        about = self._ranges([(places[k], tiles[k]) for k in range(len(places))])
+        places = self._pilot_places()
+        about = self._ranges(places[:HELD_TILES])
         if about is None:
             return False
         cells = []
@@ -272,17 +263,10 @@ class TilePass(RowPass):
             if grid is None:
                 return False
             cells.append(HistogramWithThresholds.at(counts, grid, self.thresholds[:0]))
-        groups = []
-        for some in np.array_split(np.arange(len(places)), PILOT_GROUPS):
-            kinds = [KindCounts(x, None, np.empty((4, 0)), 1.0, 0) for x in cells]
-            thread = TileThread(self, kinds, len(places))
-            for turn in some.tolist():
-                i, j = places[turn]
-                thread.count_impostors(turn, i, j, tiles[turn], tiled.holds_mates(i, j))
-            for x in kinds:
-                x.set_counts_aside()
-            groups.append([x.counts for x in kinds])
-        every = tiled.impostors
+        groups = [
+            self._counts_of_pilot(places[k::PILOT_GROUPS], cells) for k in range(PILOT_GROUPS)
+        ]
+        every = self.tiled.impostors
         for k, kind in enumerate(self.kinds):
             kind.pilot = about[k]
             if kind.counters:
@@ -293,27 +277,64 @@ class TilePass(RowPass):
                 kind.take_second_pass()
             if not kind.place_cells(kind.pilot, self.thresholds):
                 return False
-        for turn, (i, j) in enumerate(places):
-            if not tiled.holds_mates(i, j):  # what was counted of others is no longer there
-                tiled.held[i, j] = tiles[turn]
         return True
+
+    def _counts_of_pilot(
+        self, places: Sequence[tuple[int, int]], cells: Sequence[HistogramWithThresholds]
+    ) -> list[np.ndarray]:
+        """Return the counts of some tiles, single and multi, by cell."""
+        threads: list[TileThread] = []
+
+        def take() -> Visit:
+            kinds = [KindCounts(x, None, np.empty((4, 0)), 1.0, 0) for x in cells]
+            thread = TileThread(self, kinds, len(places))
+            threads.append(thread)
+
+            def visit(turn: int, i: int, j: int, tile: np.ndarray) -> None:
+                if self.tiled.holds_mates(i, j):
+                    tile = tile.copy()  # on the diagonal it is overwritten
+                thread.count(turn, i, j, tile)
+
+            return visit
+
+        self.tiled.visit(places, take, again=True)
+        for thread in threads:
+            for kind in thread.kinds:
+                kind.set_counts_aside()
+        none = [np.zeros(x.narrow.count, dtype=np.int64) for x in cells]
+        return [
+            sum((thread.kinds[k].counts for thread in threads), start=none[k])
+            for k in range(len(cells))
+        ]
 
     def _twice(self, kind: KindOfTemplates) -> bool:
         """Whether a score that is counted stands for both directions."""
         return self.tiled.symmetric and kind.templates == "single"
 
-    def _ranges(
-        self, tiles: Sequence[tuple[tuple[int, int], np.ndarray]]
-    ) -> list[CellCounts] | None:
-        """Return cells that cover the scores of some tiles, and the fused ones; None for none."""
-        thread = TileThread.that_fuses(self)
+    def _ranges(self, places: Sequence[tuple[int, int]]) -> list[CellCounts] | None:
+        """Return cells that cover the scores of some tiles, and the fused ones; None for none.
+
+        The tiles are held.
+        """
+        tiled = self.tiled
         ends: list[list[float]] = [[], []]
-        for (i, j), tile in tiles:
-            for k, scores in enumerate(([tile], thread.fused_of(i, j, tile))):
-                for some in scores:
-                    there = some[some == some]
-                    if len(there):
-                        ends[k] += [float(there.min()), float(there.max())]
+
+        def take() -> Visit:
+            thread = TileThread.that_fuses(self)
+
+            def visit(turn: int, i: int, j: int, tile: np.ndarray) -> None:
+                if (i, j) not in tiled.held:
+                    tiled.held[i, j] = tile.copy()
+                tiled.without_mates(i, j, tile)
+                for k, scores in enumerate(([tile], thread.fused_of(i, j, tile))):
+                    for some in scores:
+                        there = some[some == some]
+                        if len(there):
+                            ends[k] += [float(there.min()), float(there.max())]
+
+            return visit
+
+        tiled.visit(places, take, again=True)
         if not (ends[0] and ends[1] and np.isfinite(ends[0]).all()):
             return None
         cells = []
@@ -325,7 +346,7 @@ class TilePass(RowPass):
     def _pilot_places(self) -> list[tuple[int, int]]:
         """Return tiles from all over the scores, none of them on the diagonal if there are more."""
         rows, columns = len(self.tiled.rows), len(self.tiled.columns)
-        number = min(PILOT_TILES, rows * columns)
+        number = min(max(HELD_TILES, rows * columns // PART), PILOT_TILES, rows * columns)
         bands = np.linspace(0, rows - 1, number).astype(int).tolist()
         steps = (np.arange(number) * 0.6180339887 % 1).tolist()  # spread, whatever their number
         if self.tiled.symmetric and rows > 1:
@@ -350,7 +371,7 @@ class TilePass(RowPass):
             scales.append(moment_scale(*kind.pilot.range) if kind.pilot is not None else 1.0)
         threads: list[TileThread] = []
 
-        def take() -> Any:
+        def take() -> Visit:
             counts = [
                 KindCounts(kind.cells, kind.second_pass, *rest, most=self._most(kind))
                 for kind, *rest in zip(self.kinds, moments, scales, strict=True)

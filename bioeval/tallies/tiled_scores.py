@@ -106,27 +106,33 @@ class TiledScores:
         return EmbeddingTiles(self.source, rows, columns, self.symmetric)
 
     def visit(
-        self, places: Sequence[tuple[int, int]], take: Callable[[], Visit], progress: bool = False
+        self,
+        places: Sequence[tuple[int, int]],
+        take: Callable[[], Visit],
+        *,
+        progress: bool = False,
+        again: bool = False,
     ) -> None:
-        """Compute tiles side by side; `take` returns what takes those of one thread."""
-        todo = places
+        """Compute tiles side by side, or take those that are held; they remain so if `again`.
+
+        `take` returns what takes the tiles of one thread.
+        """
         caller = threading.get_ident()
+        held = self.held.get if again else self.held.pop
 
         def compute(turns: Iterator[int]) -> None:
             buffer = np.empty(self.tiles.size, dtype=self.source.dtype)
             visit = take()
             for turn in turns:
-                i, j = todo[turn]
-                tile = self.held.pop((i, j), None)
-                if tile is None:
-                    tile = self.tiles.compute(i, j, buffer)
-                visit(turn, i, j, tile)
+                i, j = places[turn]
+                tile = held((i, j), None)
+                visit(turn, i, j, self.tiles.compute(i, j, buffer) if tile is None else tile)
                 if progress and threading.get_ident() == caller:
-                    report_rows(self.shape[0] * turn // len(todo), self.scores.shape[0])
+                    report_rows(self.shape[0] * turn // len(places), self.scores.shape[0])
 
-        if todo:
+        if places:
             _ = self.tiles  # made once, before threads want it
-            on_all_threads(compute, len(todo))
+            on_all_threads(compute, len(places))
 
     def hold(self, i: int, j: int, tile: np.ndarray) -> None:
         """Keep a copy of a tile for the next visit, where there is room."""
