@@ -48,7 +48,8 @@ def noises(features: int) -> dict[str, float]:
 
 def scores_of(x: np.ndarray, labels: np.ndarray) -> be.Scores:
     """Return the scores of embeddings, as a user has them."""
-    return be.Scores.from_embeddings(x, labels, dtype=x.dtype.name)
+    dtype: Any = x.dtype.name
+    return be.Scores.from_embeddings(x, labels, dtype=dtype)
 
 
 def product(x: np.ndarray) -> Callable[[], object]:
