@@ -21,10 +21,10 @@ from bioeval.kernels.compiling import compiled
 from bioeval.kernels.whole_rows import (
     add_pairs,
     add_powers,
-    can_keep,
     count_closer,
     count_part,
     find_cells,
+    keep_flagged,
     take_back,
 )
 
@@ -65,6 +65,9 @@ class TileOutput(NamedTuple):
 
     single: VerificationTables
     multi: VerificationTables
+    #: uint8 (cells,), or (0,): 1 for the cells whose scores are looked at one by one.
+    single_cells: np.ndarray
+    multi_cells: np.ndarray
     number: Any  # the number of the tile: its column of the moments
     least: np.ndarray  # int (tiles,), written: the bits of the least impostor score of each tile
 
@@ -224,73 +227,41 @@ def count_ties(line, side, p, candidates):
 
 
 @register_jitable
-def keep_few(line, index, points):
-    """Append the scores of flagged cells to the kept scores, where few are."""
-    if not can_keep(line, points, 0):
-        return
-    flags = points.flags
-    shift = points.shift
-    kept = points.kept[0]
-    filled = np.uint64(points.filled[0])
+def gather_flagged(line, index, flags, few, many):
+    """Write the scores in flagged cells; return their number. Pieces have none unless `many`."""
+    filled = np.uint64(0)
+    if many:
+        for p in range(len(line)):
+            few[filled] = line[p]
+            filled += np.uint64(flags[index[p]])
+        return filled
     whole = len(line) - len(line) % FEW
     for start in range(0, whole, FEW):
         cells = index[start : start + FEW]
         some = np.uint8(0)
         for j in range(FEW):
-            some |= flags[cells[j] >> shift]
+            some |= flags[cells[j]]
         if some == 0:
             continue
         part = line[start : start + FEW]
-        for j in range(FEW):
-            kept[filled] = part[j]
-            filled += np.uint64(flags[cells[j] >> shift])
-    for p in range(whole, len(line)):
-        kept[filled] = line[p]
-        filled += np.uint64(flags[index[p] >> shift])
-    points.filled[0] = np.int64(filled)
-
-
-@register_jitable
-def add_pairs_up_to(line, points, top, scratch):
-    """Add the pairs of scores that are not above the largest genuine score; return their number."""
-    inside = np.int64(0)
-    for p in range(len(line)):
-        inside += np.int64(line[p] <= top)
-    if inside == 0:
-        return inside
-    if 2 * inside > len(line):
-        above = np.int64(0)
-        for p in range(len(line)):
-            above += np.int64(line[p] > top)
-        add_pairs(line, points, 0, scratch)
-        return inside + above
-    few = scratch.line[0]
-    filled = np.uint64(0)
-    whole = len(line) - len(line) % FEW
-    for start in range(0, whole, FEW):
-        part = line[start : start + FEW]
-        some = np.int32(0)
-        for j in range(FEW):
-            some |= np.int32(part[j] <= top)
-        if some == 0:
-            continue
         for j in range(FEW):
             few[filled] = part[j]
-            filled += np.uint64(part[j] <= top)
+            filled += np.uint64(flags[cells[j]])
     for p in range(whole, len(line)):
         few[filled] = line[p]
-        filled += np.uint64(line[p] <= top)
-    add_pairs(few[:filled], points, 0, scratch)
-    return inside
+        filled += np.uint64(flags[index[p]])
+    return filled
 
 
 @register_jitable
-def count_flat(scores, number, missing, tables, tile, scratch):
-    """Count the scores of a tile, `number` of them and `missing` NaN, and collect findings."""
+def count_flat(scores, number, missing, tables, flags, tile, scratch):
+    """Count the scores of a tile, `number` of them and `missing` NaN, and collect findings.
+
+    Those in flagged cells are looked at one by one: they are kept, or paired with genuine scores.
+    """
     counts, points = tables
     piece = scratch.cells.shape[1]
     with_moments = points.moments.shape[1] > 0
-    with_pairs = len(points.ranks.words) > 0
     origin = 0.0
     if with_moments:
         points.sums[0] = 0.0
@@ -298,23 +269,24 @@ def count_flat(scores, number, missing, tables, tile, scratch):
             if scores[p] == scores[p]:
                 origin = np.float64(scores[p]) * points.scale
                 break
-    paired = np.int64(0)
-    top = points.ranks.scores[max(len(points.ranks.scores) - 2, 0)]
+    many = False
+    few = scratch.line[0]
     for start in range(0, len(scores), piece):
         line = scores[start : start + piece]
         index = scratch.cells[0, : len(line)]
         find_cells(line, index, counts.window)
         count_part(line, index, counts, 0, scratch.marked[0])
-        if len(points.flags) > 0:
-            keep_few(line, index, points)
-        if with_pairs:
-            paired += add_pairs_up_to(line, points, top, scratch)
+        if len(flags) > 0:
+            filled = gather_flagged(line, index, flags, few, many)
+            many = 16 * filled > len(line)
+            some = few[:filled]
+            if len(points.flags) > 0:
+                find_cells(some, index[:filled], counts.window)
+                keep_flagged(some, index[:filled], points, 0)
+            add_pairs(some, points, 0, scratch)
         if with_moments:
             add_powers(line, points.scale, origin, points.sums[0, 0], points.sums[0, 1])
     take_back(missing, counts, 0)
-    if with_pairs:
-        genuine = np.int64(points.ranks.below[len(points.ranks.below) - 1])
-        points.pairs[0] += 2 * genuine * (number - paired)
     if with_moments:
         total = 0.0
         square = 0.0
@@ -390,7 +362,7 @@ def count_tile(tile, keys, rows, columns, kind, wanted, output, fused, fused_key
             every = both[: of_rows + of_columns]
         missing = count_nan(every) if kind.gaps else np.int64(0)
         number = len(every) - missing
-        count_flat(every, number, missing, output.multi, output.number, scratch)
+        count_flat(every, number, missing, output.multi, output.multi_cells, output.number, scratch)
     if wanted.single:
         number = np.int64(height * width)
         every = tile[:height].reshape(height * tile.shape[1])
@@ -399,7 +371,9 @@ def count_tile(tile, keys, rows, columns, kind, wanted, output, fused, fused_key
         if kind.gaps:
             number = len(every) - count_nan(every)
         missing = len(every) - number
-        count_flat(every, number, missing, output.single, output.number, scratch)
+        count_flat(
+            every, number, missing, output.single, output.single_cells, output.number, scratch
+        )
 
 
 class Mates(NamedTuple):

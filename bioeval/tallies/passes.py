@@ -48,6 +48,7 @@ from bioeval.tallies.counters import HistogramWithThresholds
 from bioeval.tallies.counting import AttemptCounter, Counter, KernelCounters, RankCounter
 from bioeval.tallies.counts import CellCounts
 from bioeval.tallies.kinds import (
+    NARROWER,
     NO_SECOND_PASS,
     PILOT_GROUPS,
     UNUSED,
@@ -421,7 +422,8 @@ class KernelPass:
             grid = around(counted, self.dtype)
             if grid is None:
                 return
-            cells.append(HistogramWithThresholds.at(UNUSED, grid, self.thresholds[:0]))
+            none = self.thresholds[:0]
+            cells.append(HistogramWithThresholds.at(UNUSED, grid, none, NARROWER))
         rows = np.linspace(0, m - 1, number).astype(np.int64)
         rows = rows.reshape(-1, PILOT_GROUPS).T.reshape(-1)  # each group from all over
         block = None
@@ -438,7 +440,7 @@ class KernelPass:
         if self._run(rows, matrix, tables, facts, subject_facts, scratch) is None:
             return
         for kind, table, its in zip(self.kinds, tables, cells, strict=True):
-            kind.take_pilot(its.grid, table.counts.cells, number, of=m)
+            kind.take_pilot(its.narrow, table.counts.cells, number, of=m)
 
     def _scratch(self, chunks: int) -> Scratch:
         """Return memory for one row of each chunk."""

@@ -434,7 +434,7 @@ def scratch_of(dtype: np.dtype, chunks: int, n: int, groups: int) -> Scratch:
 ERRORS = 4.0
 
 # Cells that a window begins and ends between: as much wider may the final cells be.
-ALIGNED = 4
+ALIGNED = 16
 
 # How many times as far an optimum is looked for, which is flat, and cells with genuine scores that
 # it may be next to: a few scores more are kept, and another pass is seldom needed.
@@ -480,9 +480,10 @@ class Pilot:
         self.filled = np.flatnonzero(counts.any(axis=0))
         self.accepted = np.cumsum(counts, axis=1) / np.maximum(counts.sum(axis=1), 1)[:, None]
         self.far = np.cumsum(counts.sum(axis=0)) / self.total
-        within = np.searchsorted(genuine, grid.edges, side="right")
-        self.frr = 1 - within / len(genuine)
-        self.held = np.diff(within, prepend=0) > 0
+        #: Genuine scores up to the edge of each cell.
+        self.within = np.searchsorted(genuine, grid.edges, side="right")
+        self.frr = 1 - self.within / len(genuine)
+        self.held = np.diff(self.within, prepend=0) > 0
         self.last = int(np.searchsorted(grid.edges, genuine[-1]))
 
     def spans(self, wanted: PointsWanted) -> Iterator[np.ndarray]:
@@ -533,13 +534,14 @@ class Pilot:
         groups = objective(self.accepted, self.frr)
         error = FLAT * self.error_of(groups - groups[:, [best]], abs(self.far - self.far[best]))
         near = objective(np.append(0.0, self.far[:-1]), self.frr) - error <= cost[best]
-        held = near[self.held]
-        widened = (
-            np.convolve(held, np.ones(2 * NEIGHBOURS + 1))[NEIGHBOURS : NEIGHBOURS + len(held)] > 0
-        )
-        span = np.zeros(len(near), dtype=bool)
-        span[self.held] = widened
-        return span
+        chosen = np.flatnonzero(near & self.held)
+        before = np.append(0, self.within[:-1])
+        first = np.searchsorted(self.within, before[chosen] - NEIGHBOURS, side="right")
+        last = np.searchsorted(self.within, self.within[chosen] + NEIGHBOURS)
+        changes = np.zeros(len(near) + 2, dtype=np.int64)
+        np.add.at(changes, np.minimum(first, np.maximum(chosen - 1, 0)), 1)
+        np.add.at(changes, np.minimum(np.maximum(last, chosen + 1), len(near) - 1) + 1, -1)
+        return np.cumsum(changes)[: len(near)] > 0
 
     def aligned(self, span: np.ndarray) -> np.ndarray:
         """Return the cells of a span, widened to whole wider cells."""

@@ -21,7 +21,14 @@ from bioeval.tallies.cells import CellGrid, rounded_down
 from bioeval.tallies.counters import HistogramWithThresholds
 from bioeval.tallies.counting import Counter, KernelCounters
 from bioeval.tallies.counts import CellCounts
-from bioeval.tallies.kinds import NO_SECOND_PASS, PILOT_GROUPS, UNUSED, KindOfTemplates, around
+from bioeval.tallies.kinds import (
+    NARROWER,
+    NO_SECOND_PASS,
+    PILOT_GROUPS,
+    UNUSED,
+    KindOfTemplates,
+    around,
+)
 from bioeval.tallies.parts import ConcatenatedRows
 from bioeval.tallies.points import moment_scale
 from bioeval.tallies.row_passes import RowPass
@@ -79,6 +86,30 @@ class KindCounts:
             shift = np.uint32(cells.grid.exponent - cells.narrow.exponent)
             points = points._replace(shift=shift, moments=moments)
         self.tables = VerificationTables(cells.tables(1), points)
+        self.flags = (
+            np.empty(0, dtype=np.uint8) if second_pass is None else self._flags(second_pass)
+        )
+
+    def _flags(self, second_pass: SecondPass) -> np.ndarray:
+        """Flag the cells whose scores are kept, or that hold genuine scores to pair them with."""
+        narrow = self.cells.narrow
+        flags = np.zeros(narrow.count, dtype=np.uint8)
+        if len(second_pass.flags):
+            flags |= np.repeat(second_pass.flags, narrow.count // len(second_pass.flags))
+        if second_pass.genuine is not None:
+            places = narrow.places_of(second_pass.genuine.astype(np.float64))
+            flags[np.clip(places, 0, narrow.count - 1).astype(np.int64)] = 1
+        flags[0] = 0  # which NaN is counted in; no score may be there
+        return flags
+
+    @property
+    def pairs_by_cell(self) -> int:
+        """Twice the pairs of genuine scores with larger ones in cells that are not flagged."""
+        if self.second_pass is None or self.second_pass.genuine is None:
+            return 0
+        edges = self.cells.narrow.edges
+        below = np.searchsorted(self.second_pass.genuine, edges, side="right")
+        return 2 * int((self.counts * below)[self.flags == 0].sum())
 
     def end_tile(self) -> None:
         """Set counts and kept scores aside before there is no room for those of another tile."""
@@ -148,7 +179,9 @@ class TileThread:
         across = tiled.columns[j]
         columns = self._side(across if tiled.symmetric else slice(0, 0), tiled.columns.layers[j])
         columns = columns._replace(places=tiled.column[across])
-        output = TileOutput(single.tables, multi.tables, turn, self.least)
+        output = TileOutput(
+            single.tables, multi.tables, single.flags, multi.flags, turn, self.least
+        )
         count_tile(
             tile,
             tile.view(self.keys),
@@ -262,7 +295,7 @@ class TilePass(RowPass):
             grid = around(counts, self.dtype)
             if grid is None:
                 return False
-            cells.append(HistogramWithThresholds.at(counts, grid, self.thresholds[:0]))
+            cells.append(HistogramWithThresholds.at(counts, grid, self.thresholds[:0], NARROWER))
         groups = [
             self._counts_of_pilot(places[k::PILOT_GROUPS], cells) for k in range(PILOT_GROUPS)
         ]
@@ -273,7 +306,7 @@ class TilePass(RowPass):
                 by_group = np.array([counts[k] for counts in groups])
                 by_group = by_group[by_group.any(axis=1)]
                 total = every[k] // (1 + self._twice(kind))
-                kind.take_pilot(cells[k].grid, by_group, int(by_group.sum()), of=total)
+                kind.take_pilot(cells[k].narrow, by_group, int(by_group.sum()), of=total)
                 kind.take_second_pass()
             if not kind.place_cells(kind.pilot, self.thresholds):
                 return False
@@ -437,6 +470,7 @@ class TilePass(RowPass):
         if kind.second_pass is not None:
             found = kind.second_pass.fresh()
             found.include_tiles([x.tables.points for x in threads], moments, scale)
+            found.pairs += sum(x.pairs_by_cell for x in threads)
             if found.windows:
                 found.kept = [scores for x in threads for scores in x.kept]
             found.include_cells(CellCounts(narrow.exponent, narrow.first, by_narrow))
