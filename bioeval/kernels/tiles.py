@@ -386,7 +386,7 @@ class Mates(NamedTuple):
     #: there are.
     best_place: np.ndarray
     tied: np.ndarray
-    count: np.ndarray
+    number: np.ndarray
 
 
 @compiled
@@ -427,7 +427,7 @@ def take_mates(tile, of_rows, of_columns, places, itself, same, mates):
             mates.best[i] = least
             mates.best_place[i] = place
             mates.tied[i] = same_best
-            mates.count[i] = filled
+            mates.number[i] = filled
 
 
 @compiled

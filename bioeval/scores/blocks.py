@@ -397,8 +397,8 @@ class BlockReader:
         scores._require_matrix()
         self.scores = scores
         self.failure_codes: list[Message] = []  # after note_failure_codes
-        #: The pass by tiles that has counted the scores, if one has; its distances are used again.
-        self.tile_pass: Any = None
+        #: Makes second passes by the tiles that have counted the scores, if tiles have.
+        self.second_reading: Any = None
 
     @staticmethod
     def memory(probes: int, gallery: int, genuine: int, itemsize: int) -> MatrixMemory:

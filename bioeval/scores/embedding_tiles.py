@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cached_property
 
 import numpy as np
 
 from bioeval.kernels.distance import Embeddings, finish_euclidean
 from bioeval.scores.arrays import writable_alias
-from bioeval.scores.embeddings import LEAST, MULTIPLE, EmbeddingSource, filled_up, one_thread
+from bioeval.scores.embeddings import EmbeddingSource, filled_up
 
 # Templates of a tile of distances of 4 and of 8 bytes, about: a tile and its tables are in the
 # cache of a core. Subjects with more than so many tiles of templates have no tile.
@@ -81,26 +81,6 @@ class TemplateTiles:
     def sizes(self) -> np.ndarray:
         """Return the numbers of templates of the tiles."""
         return np.diff(self.starts)
-
-
-@cache
-def same_in_any_tile(features: int, dtype: np.dtype) -> bool:
-    """Whether a product has the same bits in any tile, and with its sides exchanged.
-
-    They are summed over the features in the same order by most libraries, but none promises it.
-    """
-    rng = np.random.default_rng(0)
-    x, y = rng.standard_normal((2, 512 + MULTIPLE, features), dtype=dtype.type)
-    with one_thread():
-        whole = x @ y.T
-        for height, width in ((480, 496), (LEAST, 464), (320, LEAST + MULTIPLE)):
-            rows, columns = rng.permutation(len(x))[:height], rng.permutation(len(y))[:width]
-            some = whole[np.ix_(rows, columns)]
-            if not np.array_equal(x[rows] @ y[columns].T, some):
-                return False
-            if not np.array_equal((y[columns] @ x[rows].T).T, some):
-                return False
-    return True
 
 
 class EmbeddingTiles:

@@ -374,8 +374,6 @@ class EmbeddingSource:
 
         Until then distances are computed by other tiles, which must have the same bits.
         """
-        from bioeval.scores.embedding_tiles import same_in_any_tile
-
         many = math.prod(self.shape) >= _MANY_TO_MAKE
         if many and not callable(self.metric) and same_in_any_tile(self.features, self.dtype):
             return MatrixToMake(self)
@@ -592,11 +590,6 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_ONE_THREAD.after_fork)
 
 
-def one_thread() -> _OneThread:
-    """Return a context in which products are computed on the thread that asks for them."""
-    return _ONE_THREAD
-
-
 def on_all_threads(compute: Callable[[Iterator[int]], None], steps: int) -> None:
     """Run steps of work side by side, and the products in each on the thread of its own.
 
@@ -606,6 +599,26 @@ def on_all_threads(compute: Callable[[Iterator[int]], None], steps: int) -> None
 
     with _ONE_THREAD:
         in_turns(compute, steps)
+
+
+@cache
+def same_in_any_tile(features: int, dtype: np.dtype) -> bool:
+    """Whether a product has the same bits in any tile, and with its sides exchanged.
+
+    They are summed over the features in the same order by most libraries, but none promises it.
+    """
+    rng = np.random.default_rng(0)
+    x, y = rng.standard_normal((2, 512 + MULTIPLE, features), dtype=dtype.type)
+    with _ONE_THREAD:
+        whole = x @ y.T
+        for height, width in ((480, 496), (LEAST, 464), (320, LEAST + MULTIPLE)):
+            rows, columns = rng.permutation(len(x))[:height], rng.permutation(len(y))[:width]
+            some = whole[np.ix_(rows, columns)]
+            if not np.array_equal(x[rows] @ y[columns].T, some):
+                return False
+            if not np.array_equal((y[columns] @ x[rows].T).T, some):
+                return False
+    return True
 
 
 @cache

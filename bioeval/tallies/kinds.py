@@ -31,9 +31,18 @@ WINDOW, MARGIN = 2 * CELLS + 3, CELLS // 4
 # Bits by which cells are narrower where points are looked for.
 NARROWER = 2
 
+# Scores from which on a pilot has narrower cells, too: its windows keep fewer of them, and take
+# longer to find.
+MANY = 1 << 24
+
 # Counts of a task that is not there.
 UNUSED = CellCounts(counts=np.ones(1, dtype=np.int64))
 NO_SECOND_PASS = SecondPass(())
+
+
+def pilot_bits(scores: int) -> int:
+    """Return by how many bits the cells of a pilot are narrower, of a number of scores."""
+    return NARROWER if scores >= MANY else 0
 
 
 @dataclass(eq=False)

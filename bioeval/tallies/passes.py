@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterable, Sequence
+from functools import partial
 from typing import Any, NamedTuple, TypeVar
 
 import numba
@@ -48,12 +49,12 @@ from bioeval.tallies.counters import HistogramWithThresholds
 from bioeval.tallies.counting import AttemptCounter, Counter, KernelCounters, RankCounter
 from bioeval.tallies.counts import CellCounts
 from bioeval.tallies.kinds import (
-    NARROWER,
     NO_SECOND_PASS,
     PILOT_GROUPS,
     UNUSED,
     KindOfTemplates,
     around,
+    pilot_bits,
 )
 from bioeval.tallies.parts import Counts, empty_facts, facts_of_rows
 from bioeval.tallies.points import moment_scale
@@ -185,14 +186,17 @@ def count_by_tiles(
     if tiled is None:
         return None
     from bioeval.tallies.tile_pass import TilePass
+    from bioeval.tallies.tile_reading import TileReading
 
     tile_pass = TilePass(tiled, counters, kernel, wanted)
     if not tile_pass.placed:
         return None
-    chosen = executor()
-    if chosen is not None:
-        return tile_pass.include(chosen.count(tile_pass))
-    return tile_pass.include(tile_pass.part(0, reader.scores.shape[0]))
+    chosen, m = executor(), reader.scores.shape[0]
+    counts = tile_pass.part(0, m) if chosen is None else chosen.count(tile_pass)
+    second_passes = tile_pass.include(counts)
+    if second_passes is not None:
+        reader.second_reading = partial(TileReading, tile_pass)
+    return second_passes
 
 
 def _second_passes(kinds: Iterable[KindOfTemplates]) -> dict[Counter[Any], SecondPass]:
@@ -416,14 +420,14 @@ class KernelPass:
 
     def _pilot(self, number: int) -> None:
         """Place windows by the counts of some rows."""
-        m = self.scores.shape[0]
+        m, n = self.scores.shape
         cells = []
         for counted in self._counted(0, m):
             grid = around(counted, self.dtype)
             if grid is None:
                 return
-            none = self.thresholds[:0]
-            cells.append(HistogramWithThresholds.at(UNUSED, grid, none, NARROWER))
+            no_marks = self.thresholds[:0]
+            cells.append(HistogramWithThresholds.at(UNUSED, grid, no_marks, pilot_bits(m * n)))
         rows = np.linspace(0, m - 1, number).astype(np.int64)
         rows = rows.reshape(-1, PILOT_GROUPS).T.reshape(-1)  # each group from all over
         block = None

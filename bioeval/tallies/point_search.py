@@ -149,14 +149,11 @@ class PointFinder:
     def take(second_passes: SecondPasses) -> None:
         """Read all impostor scores of some counters of one reader again, in one pass."""
         reader, chosen = second_passes[0][0].reader, executor()
-        if reader.tile_pass is not None:
-            from bioeval.tallies.tile_reading import TileReading
-
-            by_tiles = TileReading(reader.tile_pass, second_passes)
-            if chosen is not None:
-                by_tiles.include(chosen.count(by_tiles))
-            else:
-                by_tiles.include(by_tiles.part(0, reader.scores.shape[0]))
+        if reader.second_reading is not None:
+            by_tiles = reader.second_reading(second_passes)
+            m = reader.scores.shape[0]
+            counts = by_tiles.part(0, m) if chosen is None else chosen.count(by_tiles)
+            by_tiles.include(counts)
             return
         if are_pairs(reader.scores):
             for counter, second_pass in second_passes:

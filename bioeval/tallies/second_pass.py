@@ -434,7 +434,7 @@ def scratch_of(dtype: np.dtype, chunks: int, n: int, groups: int) -> Scratch:
 ERRORS = 4.0
 
 # Cells that a window begins and ends between: as much wider may the final cells be.
-ALIGNED = 16
+ALIGNED = 4
 
 # How many times as far an optimum is looked for, which is flat, and cells with genuine scores that
 # it may be next to: a few scores more are kept, and another pass is seldom needed.
@@ -545,9 +545,10 @@ class Pilot:
 
     def aligned(self, span: np.ndarray) -> np.ndarray:
         """Return the cells of a span, widened to whole wider cells."""
-        shift = (self.grid.first - 1) % ALIGNED
-        count = -(-(shift + len(span)) // ALIGNED) * ALIGNED
+        size = ALIGNED * max(1, len(span) // (2 * CELLS))
+        shift = (self.grid.first - 1) % size
+        count = -(-(shift + len(span)) // size) * size
         padded = np.zeros(count, dtype=bool)
         padded[shift : shift + len(span)] = span
-        wide = np.repeat(padded.reshape(-1, ALIGNED).any(axis=1), ALIGNED)
+        wide = np.repeat(padded.reshape(-1, size).any(axis=1), size)
         return wide[shift : shift + len(span)]

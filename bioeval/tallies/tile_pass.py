@@ -22,12 +22,12 @@ from bioeval.tallies.counters import HistogramWithThresholds
 from bioeval.tallies.counting import Counter, KernelCounters
 from bioeval.tallies.counts import CellCounts
 from bioeval.tallies.kinds import (
-    NARROWER,
     NO_SECOND_PASS,
     PILOT_GROUPS,
     UNUSED,
     KindOfTemplates,
     around,
+    pilot_bits,
 )
 from bioeval.tallies.parts import ConcatenatedRows
 from bioeval.tallies.points import moment_scale
@@ -228,9 +228,8 @@ class TileThread:
             mates.best_place[places],
             self.tiled.column[places],
             layers,
-            *(self.facts[name][places] for name in self.FACTS[:3]),
-            self.other[places],
-            *(self.facts[name][places] for name in self.FACTS[3:]),
+            other=self.other[places],
+            **{name: values[places] for name, values in self.facts.items()},
         )
 
 
@@ -265,7 +264,7 @@ class TilePass(RowPass):
                 given = counter.threshold_counter.thresholds
                 self.thresholds = rounded_down(given, self.dtype)
         mates = tiled.mates
-        best = mates.best[mates.count > 0]
+        best = mates.best[mates.number > 0]
         for kind, genuine in zip(self.kinds, (tiled.genuine, best), strict=True):
             if kind.counters and wanted is not None and len(genuine):
                 kind.wanted, kind.genuine = wanted, np.sort(genuine)
@@ -290,12 +289,14 @@ class TilePass(RowPass):
         about = self._ranges(places[:HELD_TILES])
         if about is None:
             return False
+        m, n = self.tiled.shape
+        bits = pilot_bits(m * n)
         cells = []
         for counts in about:
             grid = around(counts, self.dtype)
             if grid is None:
                 return False
-            cells.append(HistogramWithThresholds.at(counts, grid, self.thresholds[:0], NARROWER))
+            cells.append(HistogramWithThresholds.at(counts, grid, self.thresholds[:0], bits))
         groups = [
             self._counts_of_pilot(places[k::PILOT_GROUPS], cells) for k in range(PILOT_GROUPS)
         ]
@@ -405,10 +406,14 @@ class TilePass(RowPass):
         threads: list[TileThread] = []
 
         def take() -> Visit:
-            counts = [
-                KindCounts(kind.cells, kind.second_pass, *rest, most=self._most(kind))
-                for kind, *rest in zip(self.kinds, moments, scales, strict=True)
-            ]
+            counts = []
+            for k, kind in enumerate(self.kinds):
+                assert kind.cells is not None
+                counts.append(
+                    KindCounts(
+                        kind.cells, kind.second_pass, moments[k], scales[k], tiled.tiles.size
+                    )
+                )
             threads.append(TileThread(self, counts, len(places)))
             return threads[-1].count
 
@@ -436,10 +441,6 @@ class TilePass(RowPass):
                 np.minimum.reduce([thread.least.view(self.dtype) for thread in threads])
             ),
         }
-
-    def _most(self, kind: KindOfTemplates) -> int:
-        """Return how many scores a tile has at most."""
-        return int(self.tiled.tiles.size)
 
     def _counts_of(
         self,
@@ -485,7 +486,7 @@ class TilePass(RowPass):
             return None
         mates, tiled = self.tiled.mates, self.tiled
         second_passes: dict[Counter[Any], SecondPass] = {}
-        genuine = tiled.genuine, mates.best[mates.count > 0]
+        genuine = tiled.genuine, mates.best[mates.number > 0]
         for kind, its, scores in zip(self.kinds, counts["kinds"].values(), genuine, strict=True):
             if kind.second_pass is not None:
                 kind.second_pass.include_counts(its["points"])
@@ -499,7 +500,6 @@ class TilePass(RowPass):
         self._include_facts(counts)
         places = tiled.places(range(len(tiled.rows)))
         tiled.least = dict(zip(places, counts["least"].array().tolist(), strict=True))
-        self.reader.tile_pass = self
         return second_passes
 
     def _include_facts(self, counts: dict[str, Any]) -> None:
@@ -508,7 +508,7 @@ class TilePass(RowPass):
         sizes = np.diff(self.reader.gallery.starts)
         group = tiled.rows.subjects
         others = n - np.where(group >= 0, sizes[group], 0)
-        mated = mates.count > 0
+        mated = mates.number > 0
         common = {
             "mate": np.where(mated, mates.best.astype(np.float64), np.nan),
             "other": np.where(others > 0, counts["other"].values.astype(np.float64), np.nan),
@@ -517,7 +517,7 @@ class TilePass(RowPass):
         by_template = {
             **{name: facts[name] for name in TileThread.FACTS[:3]},
             "mates_tied": mates.tied,
-            "mates": mates.count,
+            "mates": mates.number,
             "others": others,
         }
         by_subject = {

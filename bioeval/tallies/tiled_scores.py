@@ -85,8 +85,7 @@ class TiledScores:
 
     def __getstate__(self) -> dict[str, Any]:
         state = dict(self.__dict__)
-        for name in ("tiles", "mates"):  # made again where they are needed
-            state.pop(name, None)
+        state.pop("tiles", None)  # made again where they are needed
         state["held"] = {}
         return state
 
