@@ -8,6 +8,10 @@ comparisons, pairs, frames or probes. Less than that ratio means that fixed cost
     scripts/growth                     a few minutes
     scripts/growth --only zoo --only check
     scripts/growth --docs              put the table into docs/contributing-benchmarks.md
+    scripts/growth --embeddings        `be.evaluate` of 5,000 to 100,000 embeddings, ten minutes
+
+Embeddings are evaluated beside the product of all with all, at the same moment: where classes
+hardly overlap, and where the EER is about 3.5 %.
 """
 
 from __future__ import annotations
@@ -19,11 +23,14 @@ import re
 import shutil
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
+from benchmarks.embeddings import noises, product, scores_of
+from benchmarks.matrices import vectors
 
 import bioeval as be
 from bioeval.cli import main
@@ -31,6 +38,9 @@ from bioeval.cli import main
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "contributing-benchmarks.md"
 TEMPLATES = 4
 ROUNDS = 2
+
+#: Templates of embeddings with as many features, and those whose cost a score is 1.
+SIZES, FEATURES, REFERENCE = (5_000, 10_000, 20_000, 50_000, 100_000), 128, 10_000
 
 #: Time beyond this multiple of the work needs an explanation.
 TOLERANCE = 1.15
@@ -224,6 +234,60 @@ def table(found: dict[str, tuple[float, float]]) -> str:
     return "\n".join(lines) + "\n"
 
 
+def of_embeddings(sizes: Sequence[int]) -> dict[str, dict[int, tuple[float, float]]]:
+    """Return the seconds of `be.evaluate` and of the product, by overlap and number of templates.
+
+    Up to 10,000 templates they are the least of some rounds.
+    """
+    found: dict[str, dict[int, tuple[float, float]]] = {}
+    be.evaluate(scores_of(*vectors(2_000, FEATURES, 1.0, 10)))  # compiles
+    for which, noise in noises(FEATURES).items():
+        for size in sizes:
+            x, labels = vectors(size, FEATURES, noise, 10)
+            evaluate = partial(evaluated, x, labels)
+            taken = []
+            for _ in range(ROUNDS + 1 if size <= REFERENCE else 1):
+                taken.append([processor_seconds(call) for call in (evaluate, product(x))])
+            once, of_product = np.min(taken, axis=0).tolist()
+            found.setdefault(which, {})[size] = once, of_product
+            print(
+                f"{which:12} {size:8,} templates: {once / of_product:5.2f} products, "
+                f"{1e9 * once / size**2:6.2f} ns a score",
+                flush=True,
+            )
+    return found
+
+
+def evaluated(x: np.ndarray, labels: np.ndarray) -> object:
+    """Evaluate embeddings, from the vectors on."""
+    return be.evaluate(scores_of(x, labels))
+
+
+def processor_seconds(call: Callable[[], object]) -> float:
+    """Return the processor time of a call."""
+    before = time.process_time()
+    call()
+    return time.process_time() - before
+
+
+def table_of_embeddings(found: dict[str, dict[int, tuple[float, float]]]) -> str:
+    """Return ratios as Markdown: to the product, and of a score to one of the reference."""
+    lines = [
+        "| templates | " + " | ".join(f"{x}: over the product | a score" for x in found) + " |",
+        "|---:|" + "---:|" * 2 * len(found),
+    ]
+    sizes = list(next(iter(found.values())))
+    reference = REFERENCE if REFERENCE in sizes else sizes[0]
+    for size in sizes:
+        cells = []
+        for taken in found.values():
+            once, of_product = taken[size]
+            each = (reference / size) ** 2 * once / taken[reference][0]
+            cells += [f"{once / of_product:.2f}", f"{each:.2f}"]
+        lines.append(f"| {size:,} | " + " | ".join(cells) + " |")
+    return "\n".join(lines) + "\n"
+
+
 def grows_faster(found: dict[str, tuple[float, float]]) -> list[str]:
     """Return the commands whose time grows faster than their work."""
     return [
@@ -231,10 +295,10 @@ def grows_faster(found: dict[str, tuple[float, float]]) -> list[str]:
     ]
 
 
-def write_into(page: Path, rows: str) -> None:
-    """Replace the table of growth of a page."""
+def write_into(page: Path, rows: str, name: str = "growth") -> None:
+    """Replace a table of growth of a page."""
     text = page.read_text(encoding="utf-8")
-    pattern = r"(<!-- growth: .*? -->\n).*?(<!-- end of growth -->)"
+    pattern = rf"(<!-- {name}: .*? -->\n).*?(<!-- end of {name} -->)"
     page.write_text(
         re.sub(pattern, lambda m: f"{m[1]}{rows}{m[2]}", text, flags=re.S), encoding="utf-8"
     )
@@ -248,7 +312,19 @@ def cli() -> None:
     parser.add_argument("--only", action="append", choices=CASES, help="this command; repeatable")
     parser.add_argument("--factor", type=float, default=1.0, help="sizes times this (1)")
     parser.add_argument("--docs", action="store_true", help="write the table into the page")
+    parser.add_argument(
+        "--embeddings",
+        nargs="*",
+        type=int,
+        metavar="TEMPLATES",
+        help="`be.evaluate` of so many embeddings instead of the commands",
+    )
     given = parser.parse_args()
+    if given.embeddings is not None:
+        growth = of_embeddings(given.embeddings or SIZES)
+        if given.docs:
+            write_into(PAGE, table_of_embeddings(growth), "growth of embeddings")
+        return
     found = {}
     for name in given.only or CASES:
         found[name] = measured(name, given.factor)

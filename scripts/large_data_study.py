@@ -1,14 +1,12 @@
 """Matrices larger than the memory they are evaluated in, printed as tables of docs/large-data.md.
 
     scripts/large_data [--size 12000] [--limit "256 MiB"] [--only hdf5]
-    scripts/large_data --embeddings 10000x128 50000x128 [--sorted 10000]
     scripts/large_data --tables 1000000x128
 
 Each container is evaluated by a process of its own, after a small matrix has compiled what is
 compiled; peak memory is the largest resident size beyond that, from /proc (Linux). The ratio is the
 time of a sweep that reads and counts, to that of the slower of reading alone and counting alone.
-Embeddings are evaluated beside their product alone, and beside the matrix and scikit-learn's
-`roc_curve`, for so many templates as are named.
+Embeddings are measured by `scripts/bench --only embeddings --only memory --large`.
 
 Tables have embeddings in a column of fixed-size lists of float32, and are compared with the same
 embeddings in a `.npy` file with its labels in CSV: the time of all processors and the peak memory,
@@ -168,57 +166,6 @@ def ratio(kind: str, folder: Path, size: int, limit: str) -> dict[str, float]:
     return times | {"speed": statistics.median(slower)}
 
 
-def embedded(what: str, _: Path, templates: int, features: str) -> dict[str, float]:
-    """Return the seconds of one way to evaluate embeddings, and the peak memory beyond them."""
-    dim = int(features)
-    rng, labels = np.random.default_rng(0), labels_of(templates)
-    x = rng.normal(size=(labels[-1] + 1, dim))[labels] + 1.2 * rng.normal(size=(templates, dim))
-    x = (x / np.linalg.norm(x, axis=1)[:, None]).astype(np.float32)
-
-    def product(n: int) -> None:
-        out = np.empty((512, n), np.float32)
-        for low in range(0, n, 512):
-            rows = x[low : min(low + 512, n)]
-            np.matmul(rows, x[:n].T, out=out[: len(rows)])
-
-    def evaluate(n: int) -> None:
-        be.evaluate(be.Scores.from_embeddings(x[:n], labels[:n], dtype="float32"))
-
-    def by_sorting(n: int) -> None:
-        from sklearn.metrics import roc_curve
-
-        one, other = np.triu_indices(n, 1)
-        roc_curve(labels[one] == labels[other], (x[:n] @ x[:n].T)[one, other])
-
-    run = {"product": product, "evaluate": evaluate, "sorting": by_sorting}[what]
-    run(min(2000, templates))  # compiles what is compiled
-    gc.collect()
-    Path("/proc/self/clear_refs").write_text("5")
-    resident, before = status("VmRSS"), time.perf_counter()
-    run(templates)
-    return {"seconds": time.perf_counter() - before, "peak": status("VmHWM") - resident}
-
-
-def print_embeddings(sizes: list[str], most_sorted: int) -> None:
-    """Print the table of embeddings."""
-    print(
-        "| templates x numbers | product, s | `be.evaluate`, s | memory | matrix and sorting, s |"
-    )
-    print("|---|---|---|---|---|")
-    for size in sizes:
-        n, dim = map(int, size.split("x"))
-        ways = ["product", "evaluate", *["sorting"] * (n <= most_sorted)]
-        found = [in_a_process("embedded", way, ".", n, dim) for way in ways]
-        seconds = [
-            f"{x['seconds']:.2g}" if x["seconds"] < 10 else f"{x['seconds']:.0f}" for x in found
-        ]
-        peak_of = [f"{x['peak'] / 2**20:,.0f} MiB" for x in found]
-        last = f"{seconds[2]} ({peak_of[2]})" if len(found) > 2 else "-"
-        print(
-            f"| {n:,} x {dim} | {seconds[0]} | {seconds[1]} | {peak_of[1]} | {last} |", flush=True
-        )
-
-
 FORMS = ("npy", "parquet", "arrow")
 
 
@@ -296,7 +243,7 @@ def main() -> None:
     """Print the tables."""
     if sys.argv[1:2] == ["--one"]:
         what, kind, folder, size, *rest = sys.argv[2:]
-        calls = {"peak": peak, "ratio": ratio, "embedded": embedded, "from_file": from_file}
+        calls = {"peak": peak, "ratio": ratio, "from_file": from_file}
         call: Any = calls[what]
         print(json.dumps(call(kind, Path(folder), int(size), *rest)))
         return
@@ -305,15 +252,10 @@ def main() -> None:
     parser.add_argument("--limit", default="256 MiB")
     parser.add_argument("--only", choices=KINDS, action="append")
     parser.add_argument("--task", default="evaluate")
-    parser.add_argument("--embeddings", nargs="+", metavar="TEMPLATESxNUMBERS")
-    parser.add_argument("--sorted", type=int, default=10_000)
     parser.add_argument("--tables", metavar="TEMPLATESxNUMBERS")
     options = parser.parse_args()
     if options.tables:
         print_tables(options.tables)
-        return
-    if options.embeddings:
-        print_embeddings(options.embeddings, options.sorted)
         return
     size, limit = options.size, options.limit
     print(f"{size:,} x {size:,} float32, {4 * size * size / 2**20:,.0f} MiB; limit {limit}\n")

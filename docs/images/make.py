@@ -13,12 +13,14 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
+from typing import Any
 
 import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.colors import Normalize
 from matplotlib.offsetbox import AnnotationBbox, OffsetImage
+from matplotlib.patches import Rectangle
 from matplotlib.text import Text
 from PIL import Image
 
@@ -286,6 +288,158 @@ def how_it_counts(path: Path) -> None:
     be.plot.save(above.figure, path, dpi=100)
 
 
+#: Subjects of the rows and of the columns of a tile in a picture, with their templates.
+TILE_ROWS, TILE_COLUMNS = {"A": 3, "B": 2, "C": 2}, {"P": 3, "Q": 2, "R": 2}
+
+
+def square(ax: Axes, x: float, y: float, side: float = 1.0, **looks: Any) -> None:
+    """Draw a square by its upper left corner."""
+    looks = {"facecolor": "none", "edgecolor": style.Style.rule, "linewidth": 0.6, **looks}
+    ax.add_patch(Rectangle((x, y), side, side, **looks))
+
+
+def layered(subjects: dict[str, int]) -> list[tuple[str, int]]:
+    """Return templates in layers: the first of each subject, the second of each, and so on."""
+    layers = range(1, max(subjects.values()) + 1)
+    return [(name, layer) for layer in layers for name in subjects if subjects[name] >= layer]
+
+
+def tiles(path: Path) -> None:
+    """One tile that serves two sides, the layers in it, and a tile with mates, of how-it-counts."""
+    figure = plt.figure(figsize=(9.6, 5.6))
+    whole = figure.add_axes((0.0, 0.0, 0.56, 0.9))
+    layers = figure.add_axes((0.59, 0.4, 0.41, 0.5))
+    mates = figure.add_axes((0.59, 0.0, 0.41, 0.37))
+    for ax in (whole, layers, mates):
+        ax.set(aspect="equal", anchor="W")
+        ax.axis("off")
+    all_tiles(whole)
+    one_tile(layers)
+    diagonal_tile(mates)
+    lines = (
+        "Each pair of templates is multiplied once. What is found in a tile is added to the facts"
+    )
+    figure.text(0.03, 0.96, "One tile serves two sides", fontsize=style.TITLE_SIZE, weight="bold")
+    figure.text(
+        0.03, 0.925, f"{lines} of the probes at its rows, and of those at its columns.",
+        fontsize=style.Style.small, color=style.Style.quiet,
+    )  # fmt: skip
+    be.plot.save(figure, path, dpi=100)
+
+
+def all_tiles(ax: Axes) -> None:
+    """Draw all tiles of a set: those that are computed, and where the facts of one of them go."""
+    blue, orange = style.Style.colour(style.GENUINE), style.Style.colour(style.IMPOSTOR)
+    ink, small, n = style.Style.ink(orange), style.TICK_SIZE, 7
+    i, j = 1, 4
+    for row in range(n):
+        for column in range(n):
+            computed = (column - row) % n <= n // 2
+            square(ax, column, row, facecolor=style.GRID if computed else "white")
+            if row == column:
+                square(ax, column, row, facecolor=(*blue, 0.35))
+    square(ax, j, i, facecolor=(*orange, 0.75), edgecolor=orange, linewidth=1.8, zorder=3)
+    square(ax, i, j, edgecolor=orange, linewidth=1.4, linestyle=(0, (3, 2)), zorder=3)
+    for row, name in ((i, f"band {i + 1}"), (j, f"band {j + 1}")):
+        ax.add_patch(Rectangle((-1.05, row), 0.45, 1, facecolor=(*orange, 0.35), zorder=2))
+        ax.text(-1.15, row + 0.5, name, ha="right", va="center", fontsize=small, color=ink)
+    ax.add_patch(Rectangle((-1.05, 0), 0.45, n, facecolor="none", edgecolor=style.Style.text))
+    for row in range(1, n):
+        ax.plot([-1.05, -0.6], [row, row], color=style.Style.rule, linewidth=0.6)
+    arrow = {"arrowstyle": "-|>", "color": ink, "linewidth": 1.5, "shrinkA": 0, "shrinkB": 0}
+    ax.annotate("", (-0.6, i + 0.5), (j, i + 0.5), arrowprops=arrow, zorder=4)
+    ax.plot([j + 0.5] * 2, [i + 1, j + 0.5], color=ink, linewidth=1.5, zorder=4)
+    ax.annotate("", (-0.6, j + 0.5), (j + 0.5, j + 0.5), arrowprops=arrow, zorder=4)
+    words = {"fontsize": small, "color": ink, "zorder": 5, "va": "center"}
+    box = {"facecolor": "white", "edgecolor": "none", "pad": 1.2, "alpha": 0.9}
+    ax.text(2.35, i + 0.5, "facts of its rows", ha="center", bbox=box, **words)
+    ax.text(j + 0.5, 3.0, "facts of\nits columns", ha="center", bbox=box, **words)
+    ax.text(i + 0.5, j + 1.24, "its mirror", ha="center", bbox=box, **words)
+    words["color"] = style.Style.text
+    ax.text(-0.82, -0.14, "facts of\neach probe", ha="center", **{**words, "va": "bottom"})
+    ax.text(n / 2, -0.14, "templates as gallery", ha="center", **{**words, "va": "bottom"})
+    looks = (
+        ({"facecolor": style.GRID}, "computed: equally many in each band, going round"),
+        ({"facecolor": (*blue, 0.35)}, "on the diagonal: has all mates, and comes first"),
+        ({"facecolor": "white"}, "not computed: the same pairs, the other way round"),
+    )
+    for k, (look, said) in enumerate(looks):
+        square(ax, -1.05, n + 0.3 + 0.42 * k, 0.3, **look)
+        ax.text(-0.6, n + 0.47 + 0.42 * k, said, **words)
+    ax.set(xlim=(-2.2, n + 0.3), ylim=(n + 1.7, -0.75))
+
+
+def one_tile(ax: Axes) -> None:
+    """Draw a tile with its layers, and the scores of subjects that are compared by layers."""
+    orange, text = style.Style.colour(style.IMPOSTOR), style.Style.text
+    rows, columns = layered(TILE_ROWS), layered(TILE_COLUMNS)
+    h, w = len(rows), len(columns)
+    small: dict[str, Any] = {"fontsize": style.Style.small, "color": text}
+    centred = {**small, "ha": "center", "va": "center"}
+    for a, (_, layer) in enumerate(rows):
+        for b, (_, across) in enumerate(columns):
+            shade = 0.16 + 0.16 * ((layer + across) % 2)
+            square(ax, b, a, facecolor=(*orange, shade), edgecolor="white")
+    for a, (name, layer) in enumerate(rows):
+        ax.text(-0.6, a + 0.5, f"{name}{layer}", **centred)
+    for b, (name, layer) in enumerate(columns):
+        ax.text(b + 0.5, -0.6, f"{name}{layer}", **centred)
+    ax.add_patch(Rectangle((0, 0), w, h, facecolor="none", edgecolor=orange, linewidth=1.8))
+    for b, name in enumerate(TILE_COLUMNS):
+        for a in range(h):
+            square(ax, w + 1.9 + b, a, facecolor=(*orange, 0.55), edgecolor="white")
+        ax.text(w + 2.4 + b, -0.6, name, **centred)
+    for a, name in enumerate(TILE_ROWS):
+        for b in range(w):
+            square(ax, b, h + 1.5 + a, facecolor=(*orange, 0.55), edgecolor="white")
+        ax.text(-0.6, h + 2 + a, name, **centred)
+    arrow = {"arrowstyle": "-|>", "color": text, "shrinkA": 0, "shrinkB": 0}
+    ax.annotate("", (w + 1.75, h / 2), (w + 0.2, h / 2), arrowprops=arrow)
+    ax.annotate("", (w / 2, h + 1.35), (w / 2, h + 0.2), arrowprops=arrow)
+    said = "for each column the least\nscore of each subject:\nwhole layers are compared"
+    ax.text(w + 0.4, h + 3, said, va="center", **small)
+    ax.text(w + 5.3, h / 2, "for each row\nthe least score\nof each subject", va="center", **small)
+    ax.text(
+        -1.2,
+        -1.8,
+        "Layers in a tile: first templates, second, third",
+        **{**small, "weight": "bold"},
+    )
+    ax.set(xlim=(-1.3, w + 10), ylim=(h + 4.8, -2.6))
+
+
+def diagonal_tile(ax: Axes) -> None:
+    """Draw a tile whose rows and columns are the same templates."""
+    blue, orange = style.Style.colour(style.GENUINE), style.Style.colour(style.IMPOSTOR)
+    templates, text = layered(TILE_ROWS), style.Style.text
+    small = {"fontsize": style.Style.small, "color": text}
+    for a, (row, layer) in enumerate(templates):
+        for b, (column, across) in enumerate(templates):
+            look = {"facecolor": (*orange, 0.16 + 0.16 * ((layer + across) % 2))}
+            if row == column:
+                look = {"facecolor": (*blue, 0.8)}
+            elif b < a:
+                look = {"facecolor": (*orange, 0.06)}
+            if a == b:
+                look = {"facecolor": "white"}
+            square(ax, b, a, **{"edgecolor": "white", **look})
+        ax.text(-0.6, a + 0.5, f"{row}{layer}", ha="center", va="center", **small)
+        ax.text(a + 0.5, -0.6, f"{row}{layer}", ha="center", va="center", **small)
+    n = len(templates)
+    ax.add_patch(Rectangle((0, 0), n, n, facecolor="none", edgecolor=blue, linewidth=1.8))
+    looks = (
+        ({"facecolor": (*blue, 0.8)}, "mates: genuine scores"),
+        ({"facecolor": "white"}, "the probe itself: no attempt"),
+        ({"facecolor": (*orange, 0.32)}, "impostor scores, counted here"),
+        ({"facecolor": (*orange, 0.06)}, "the same pairs: not again"),
+    )
+    for k, (look, said) in enumerate(looks):
+        square(ax, n + 0.8, 0.9 + 1.4 * k, 0.8, **look)
+        ax.text(n + 2.0, 1.3 + 1.4 * k, said, va="center", **small)
+    ax.text(-1.2, -1.8, "A tile on the diagonal", weight="bold", **small)
+    ax.set(xlim=(-1.3, n + 10), ylim=(n + 0.3, -2.6))
+
+
 def benchmarks(path: Path) -> None:
     """Write benchmarks.png of benchmarks.md: recorded seconds by comparisons of each program."""
     found = json.loads(Path(__file__).with_name("benchmarks.json").read_text(encoding="utf-8"))[
@@ -345,7 +499,7 @@ def coverage(path: Path) -> None:
 #: Each picture is a file of this name.
 PICTURES = (
     who, faces_1991_2017, worst_pairs, det, errors, matrix, reid, report, claims, zoo, row,
-    one_or_all, eigenfaces, how_it_counts, benchmarks, coverage,
+    one_or_all, eigenfaces, how_it_counts, tiles, benchmarks, coverage,
 )  # fmt: skip
 
 

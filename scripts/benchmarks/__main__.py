@@ -39,6 +39,7 @@ Examples:
 @click.option("--repeat", type=click.IntRange(1), help="Rounds, of which medians are taken.  [5]")
 @click.option("--threads", type=click.IntRange(1), default=1, show_default=True)
 @click.option("--quick", is_flag=True, help="Smaller sizes and 3 rounds.")
+@click.option("--large", is_flag=True, help="Embeddings of 50,000 and 100,000 templates as well.")
 @click.option("--only", multiple=True, metavar="NAME", help="Run this part; may be repeated.")
 @click.option("--list", "listing", is_flag=True, help="List the parts and stop.")
 @click.option("--docs", is_flag=True, help="Write the table into docs/contributing-benchmarks.md.")

@@ -87,6 +87,18 @@ def features(people: int, templates: int, dimensions: int) -> tuple[np.ndarray, 
     return population.embeddings, population.labels
 
 
+def vectors(
+    templates: int, dimensions: int, noise: float, of_each: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return unit vectors of float32 around a normal mean of each subject, and their labels."""
+    rng = np.random.default_rng(0)
+    labels = np.repeat(np.arange(templates // of_each), of_each)
+    x = rng.standard_normal((labels[-1] + 1, dimensions), dtype=np.float32)[labels]
+    x += np.float32(noise) * rng.standard_normal(x.shape, dtype=np.float32)
+    x /= np.linalg.norm(x, axis=1, keepdims=True)
+    return x, labels
+
+
 def _distances(x: np.ndarray) -> np.ndarray:
     n = len(x)
     out = np.empty((n, n), dtype=x.dtype)

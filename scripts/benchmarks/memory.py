@@ -11,6 +11,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +28,6 @@ CASES = {
     "evaluate, shuffled": "be.evaluate, gallery not grouped by subject",
     "evaluate, float64": "be.evaluate, float64",
     "embeddings": "be.tally from embeddings, streamed in float32",
-    "embeddings, evaluate": "be.evaluate from embeddings, streamed in float32",
     "file": "be.load and be.evaluate of a .npz file, float64",
     "argsort": "np.argsort of the rows",
     "sort": "two np.sort, genuine and impostor",
@@ -39,7 +39,12 @@ _PATIENCE = 1_800
 
 def memory_rows(options: Options, tell: Callable[[str], None]) -> Iterator[Row]:
     """Measure each case in a new process."""
-    for key, name in CASES.items():
+    cases = [(key, key, name, options) for key, name in CASES.items()]
+    for templates, features in options.sizes_of_vectors:
+        size = f"{templates:,} x {features}"
+        of_size = replace(options, embeddings=(templates, features))
+        cases.append((size, "vectors", f"be.evaluate from embeddings, {size}", of_size))
+    for key, work, name, given_options in cases:
         about: dict[str, Any] = {
             "part": "memory",
             "key": f"memory: {key}",
@@ -50,7 +55,7 @@ def memory_rows(options: Options, tell: Callable[[str], None]) -> Iterator[Row]:
             yield Row(**about, note="not offered: this system does not tell a process's peak")
             continue
         tell(f"peak memory: {key}")
-        found = elsewhere(key, options)
+        found = elsewhere(work, given_options)
         if "reason" in found:
             yield Row(**about, note=found["reason"])
             continue

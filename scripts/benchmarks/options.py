@@ -29,7 +29,7 @@ PARTS: Mapping[str, str] = MappingProxyType(
         "feerci": "feerci, if it is installed",
         "evalify": "evalify, if it is installed",
         "bob.measure": "bob.measure, if it is installed",
-        "embeddings": "embeddings against the bare matrix product",
+        "embeddings": "embeddings against the bare matrix product, and FAISS if it is installed",
         "partitions": "random partitions of one matrix, 100 x 100 each",
         "folds": "ten folds against one verification",
         "bootstrap": "1,000 resamples of 100 subjects, against as many calls of be.summary",
@@ -46,6 +46,9 @@ PARTS: Mapping[str, str] = MappingProxyType(
 )
 
 
+#: Templates and features of the embeddings that ``--large`` adds.
+LARGE = ((50_000, 128), (100_000, 128))
+
 #: What ``--quick`` measures by default.
 QUICK: Mapping[str, Any] = MappingProxyType(
     {
@@ -53,6 +56,7 @@ QUICK: Mapping[str, Any] = MappingProxyType(
         "repeat": 3,
         "growth": (500, 1_000, 2_000, 4_000),
         "embeddings": (3_000, 128),
+        "vectors": ((2_000, 128), (5_000, 128)),
         "partitions": 400,
         "reid": (600, 3_000),
     }
@@ -78,7 +82,11 @@ class Options:
     growth : sequence of int
         Sizes of the growth.
     embeddings : (int, int)
-        Templates and features of the embeddings.
+        Templates and features of the embeddings whose growth and memory are measured.
+    vectors : sequence of (int, int)
+        Templates and features of embeddings that are evaluated beside their product.
+    large : bool
+        Whether 50,000 and 100,000 of them are measured as well.
     partitions, side : int
         Number of random partitions, and probes and templates of each.
     reid : (int, int)
@@ -99,6 +107,8 @@ class Options:
     only: Sequence[str] = ()
     growth: Sequence[int] = (1_000, 2_000, 4_000, 8_000, 20_000)
     embeddings: tuple[int, int] = (20_000, 512)
+    vectors: Sequence[tuple[int, int]] = ((2_000, 128), (12_000, 512), (20_000, 128))
+    large: bool = False
     partitions: int = 1_000
     side: int = 100
     reid: tuple[int, int] = (3_368, 15_913)
@@ -106,7 +116,8 @@ class Options:
 
     def __post_init__(self) -> None:
         _at_least("templates", self.templates, 2)
-        for size in (self.size, *self.growth, self.embeddings[0]):
+        of_vectors = (templates for templates, _ in self.vectors)
+        for size in (self.size, *self.growth, self.embeddings[0], *of_vectors):
             _at_least("size", size, 2 * self.templates)
         for size in self.reid:
             _at_least("reid", size, 1)
@@ -115,6 +126,11 @@ class Options:
         for name in self.only:
             if name not in PARTS:
                 raise DataError(bad_choice("the part to run", name, PARTS))
+
+    @property
+    def sizes_of_vectors(self) -> Sequence[tuple[int, int]]:
+        """Templates and features of embeddings that are evaluated beside their product."""
+        return [*self.vectors, *(LARGE if self.large else ())]
 
     @property
     def parts(self) -> tuple[str, ...]:

@@ -59,6 +59,19 @@ def evalify(embeddings: np.ndarray, labels: np.ndarray) -> Call:
     return call
 
 
+def faiss_flat(x: np.ndarray, threads: int) -> Call:
+    """Return a call of FAISS's flat index that finds the nearest of all vectors to each."""
+    found = imported("faiss")
+
+    def call() -> object:
+        found.omp_set_num_threads(threads)
+        index = found.IndexFlatIP(x.shape[1])
+        index.add(x)
+        return index.search(x, 1)
+
+    return call
+
+
 def imported(name: str) -> Any:
     """Import another program's module, or say why that is not possible.
 

@@ -1,4 +1,4 @@
-"""What is measured apart from one large matrix: embeddings, many small galleries, growth."""
+"""What is measured apart from one large matrix: many small galleries, growth."""
 
 from __future__ import annotations
 
@@ -19,7 +19,6 @@ from benchmarks.rows import Row, number, timed
 from benchmarks.timing import Contender, interleaved, limited, quartiles, seconds
 from benchmarks.workbench import streamed
 from bioeval.evaluation.all_tasks import evaluate
-from bioeval.scores.blocks import BlockReader
 from bioeval.scores.matrix import Scores
 from bioeval.studies.sites.tally import tally
 from bioeval.studies.summaries.summaries import summaries
@@ -38,59 +37,6 @@ MILLION = 1_000_000
 
 #: Templates on each side of the matrix that partitions are drawn from, at most.
 _POOL = 2_000
-
-
-def embedding_rows(options: Options, tell: Tell) -> Iterator[Row]:
-    """All tasks straight from embeddings, against the matrix products alone."""
-    size, dimensions = options.embeddings
-    x, labels = features(size // options.templates, options.templates, dimensions)
-    work = []
-    for dtype in ("float32", "float64"):
-        step = BlockReader(streamed(x, labels, dtype)).rows_per_block()
-        work.append(
-            Contender(f"product {dtype}", _products(x.astype(dtype), step), options.threads)
-        )
-    for name, dtype, run in _STREAMED:
-
-        def call(run: Callable[[Scores], object] = run, dtype: str = dtype) -> object:
-            return run(streamed(x, labels, dtype))
-
-        work.append(Contender(f"{name} {dtype}", call, options.threads))
-    times, _ = interleaved(work, min(options.repeat, _FEW_ROUNDS), tell)
-    for name, dtype, _ in _STREAMED:
-        product = times[f"product {dtype}"]
-        pace = number(float(np.median(product)) / len(x) ** 2 * 1e9)
-        yield timed(
-            times[f"{name} {dtype}"] / product,
-            times[f"{name} {dtype}"],
-            len(x) ** 2,
-            part="embeddings",
-            key=f"embeddings: {name} {dtype}",
-            section="product",
-            name=f"{name}, {len(x):,} x {dimensions}, {dtype}",
-            note=f"cosine, streamed; the products in {dtype} take {pace} ns a cell",
-        )
-
-
-#: What is run on embeddings, and in which precision their distances are computed.
-_STREAMED: tuple[tuple[str, str, Callable[[Scores], object]], ...] = (
-    ("be.tally", "float32", tally),
-    ("be.evaluate", "float32", evaluate),
-    ("be.tally", "float64", tally),
-    ("be.evaluate", "float64", evaluate),
-)
-
-
-def _products(x: np.ndarray, step: int) -> Callable[[], object]:
-    """Return a call of the bare products, each block of rows over the last."""
-    out = np.empty((min(step, len(x)), len(x)), dtype=x.dtype)
-
-    def call() -> None:
-        for low in range(0, len(x), step):
-            block = x[low : low + step]
-            np.matmul(block, x.T, out=out[: len(block)])
-
-    return call
 
 
 def partition_rows(options: Options, tell: Tell) -> Iterator[Row]:

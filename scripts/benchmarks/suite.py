@@ -8,6 +8,7 @@ from typing import Any
 
 from benchmarks import machine
 from benchmarks.drawn import drawn_rows
+from benchmarks.embeddings import embedding_rows
 from benchmarks.files import file_rows
 from benchmarks.lists import list_rows
 from benchmarks.memory import memory_rows
@@ -18,7 +19,6 @@ from benchmarks.retrieval import reid_rows
 from benchmarks.rows import Row, number, timed
 from benchmarks.series import (
     bootstrap_rows,
-    embedding_rows,
     fold_rows,
     growth_rows,
     million_rows,

@@ -43,6 +43,8 @@ class Contender:
         The key of what runs just before, each time; its time of a round is the median.
     foreign : bool
         Whether it is another program, which may fail without ending the run.
+    processor : bool
+        Whether it is timed by processor time on several threads as well.
     """
 
     key: str
@@ -50,6 +52,7 @@ class Contender:
     threads: int = 1
     against: str | None = None
     foreign: bool = False
+    processor: bool = False
 
 
 def interleaved(
@@ -103,7 +106,7 @@ def wall(key: str) -> str:
 
 def seconds(contender: Contender) -> tuple[float, float]:
     """Run a contender once on its threads; return how long that took, and by the wall clock."""
-    clock = clock_of(contender.threads)
+    clock = clock_of(1 if contender.processor else contender.threads)
     with limited(contender.threads), warnings.catch_warnings():
         if contender.foreign:
             warnings.simplefilter("ignore")

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks import peers
-from benchmarks.matrices import Matrix, features
+from benchmarks.matrices import Matrix, features, vectors
 from benchmarks.options import Options
 from benchmarks.peers import NotRun
 from bioeval.evaluation.all_tasks import evaluate
@@ -176,6 +176,17 @@ def _embeddings(bench: Workbench, run: Callable[[Scores], object]) -> Work:
     return Work(lambda: run(streamed(x, labels, "float32")), cells, 4 * cells, note)
 
 
+def _vectors(bench: Workbench) -> Work:
+    from benchmarks.embeddings import noises, scores_of
+
+    size, dimensions = bench.options.embeddings
+    noise = noises(dimensions)["overlapping"]
+    x, labels = vectors(size, dimensions, noise, bench.options.templates)
+    cells = len(x) ** 2
+    note = "as a proportion of the matrix that is not made"
+    return Work(lambda: evaluate(scores_of(x, labels)), cells, 4 * cells, note)
+
+
 def _archive(bench: Workbench) -> Work:
     mapped = bench.archive.stat().st_size
     cells = bench.options.size**2
@@ -242,7 +253,7 @@ WORK: Mapping[str, Callable[[Workbench], Work]] = MappingProxyType(
         "tally, shuffled": lambda b: _sweep(b.shuffled, tally),
         "evaluate, shuffled": lambda b: _sweep(b.shuffled, evaluate),
         "embeddings": lambda b: _embeddings(b, tally),
-        "embeddings, evaluate": lambda b: _embeddings(b, evaluate),
+        "vectors": _vectors,
         "file": _archive,
         "argsort": _argsort,
         "sort": _sort,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import math
 import shutil
@@ -13,7 +14,8 @@ import numpy as np
 import pytest
 from benchmarks import memory, peers, start, suite, users
 from benchmarks.__main__ import PAGE, command
-from benchmarks.matrices import Matrix, features
+from benchmarks.embeddings import CALLS, FLAT, noises
+from benchmarks.matrices import Matrix, features, vectors
 from benchmarks.options import PARTS, QUICK, Options
 from benchmarks.pieces import handed, pieces
 from benchmarks.rows import AT_LEAST, AT_MOST, SECTIONS, WITHIN, Row
@@ -22,6 +24,7 @@ from benchmarks.table import END_MARK, TABLE_MARK, BenchTable, aim, json_lines, 
 from benchmarks.timing import Contender, interleaved, most_threads
 from benchmarks.workbench import WORK, Workbench, streamed, without_auc
 
+import bioeval as be
 from bioeval.base.errors import DataError
 from bioeval.cli import main
 from bioeval.views.writers.terminal import plain
@@ -32,6 +35,7 @@ TINY = {
     "repeat": 2,
     "growth": (12, 24, 36),
     "embeddings": (24, 4),
+    "vectors": ((24, 4), (36, 4)),
     "partitions": 4,
     "reid": (20, 60),
     "side": 12,
@@ -105,7 +109,7 @@ def test_only_what_is_missing_here_has_no_ratio(report):
     may_miss = {"pyeer", "feerci", "evalify", "bob.measure", "auc", "threads", "million"}
     for row in report.rows:
         if row.ratio is None:
-            assert row.part in may_miss, row
+            assert row.part in may_miss or FLAT in row.name, row
             says = ("skipped: ", "not offered", "failed: ", "too little", "about ")
             assert row.note.startswith(says)
 
@@ -159,7 +163,7 @@ def test_aims_at_least(report):
         Row("threads", "speed-up: tally", "speed-up", "be.tally", 1.8, 1.8, 1.8),
         Row("memory", "memory: tally", "memory", "x", 0.1, 0.1, 0.1, "9 MiB", bytes_per_cell=0.4),
         Row(
-            "embeddings", "embeddings: be.evaluate float32", "product", "be.evaluate", 2.0, 2.0,
+            "embeddings", "embeddings: be.evaluate, 20,000 x 128, apart", "product", "x", 2.0, 2.0,
             2.0, ns_per_cell=20.0,
         ),
     ]  # fmt: skip
@@ -179,6 +183,10 @@ def test_every_aim_belongs_to_a_row(report):
     keys |= {"workers: matrix", "workers: embeddings", "folds: eer, large"}
     keys |= {"folds: accuracy, large", "partition: summary"}
     keys |= {"partition: summaries"}
+    sizes = [f"{n:,} x {d}" for n, d in Options(large=True).sizes_of_vectors]
+    for size, which in itertools.product(sizes, ("apart", "overlapping")):
+        keys |= {f"embeddings: {call}, {size}, {which}" for call in CALLS}
+    keys |= {f"memory: {size}" for size in sizes}
     assert {*AT_MOST, *AT_LEAST, *WITHIN} <= keys
 
 
@@ -421,6 +429,25 @@ def test_rounds_that_disagree_on_which_call_is_slower_give_no_ratio():
     assert (clear.low, clear.ratio, clear.high) == (2.125, 2.25, 2.375)
 
 
+def test_vectors_overlap_as_is_said():
+    for features_of, which in itertools.product((128, 512), ("apart", "overlapping")):
+        x, labels = vectors(2_000, features_of, noises(features_of)[which], 10)
+        assert x.dtype == np.float32 and np.allclose(np.linalg.norm(x, axis=1), 1, atol=1e-6)
+        eer = be.verification(be.Scores.from_embeddings(x, labels)).eer.item()
+        assert 0.03 < eer < 0.04 if which == "overlapping" else eer < 0.005
+
+
+@pytest.mark.slow
+def test_embeddings_are_held_against_their_product(report):
+    rows = by_key(report)
+    for call in CALLS:
+        assert rows[f"embeddings: {call}, 24 x 4, apart"].ratio > 0
+        assert rows[f"embeddings: {call}, 36 x 4, overlapping, float64"].ratio > 0
+    row = rows["embeddings: be.evaluate, 24 x 4, overlapping"]
+    assert row.note.startswith("unit vectors, EER ") and "ns a cell" in row.note
+    assert f"embeddings: {FLAT}, 24 x 4, apart" in rows
+
+
 def test_embeddings_are_streamed():
     x, labels = features(6, 4, 8)
     for dtype in ("float32", "float64"):
@@ -448,7 +475,9 @@ def test_the_bytes_that_a_kernel_goes_over(parameters, expected):
 @pytest.mark.slow
 def test_memory_is_measured_in_another_process(monkeypatch):
     monkeypatch.setattr(memory, "CASES", {"argsort": "np.argsort of the rows"})
-    (row,) = run(Options(**{**TINY, "size": 600, "pairs": 360_000}, only=["memory"])).rows
+    (row,) = run(
+        Options(**{**TINY, "size": 600, "pairs": 360_000, "vectors": ()}, only=["memory"])
+    ).rows
     if row.ratio is None:
         assert row.note.startswith("not offered")
     else:
@@ -462,7 +491,7 @@ def test_memory_is_measured_in_another_process(monkeypatch):
 def test_a_process_that_fails_is_a_line(monkeypatch):
     monkeypatch.setattr(memory, "CASES", {"tally": "be.tally"})
     monkeypatch.setattr(sys, "executable", shutil.which("false"))
-    (row,) = run(Options(**TINY, only=["memory"])).rows
+    (row,) = run(Options(**{**TINY, "vectors": ()}, only=["memory"])).rows
     assert row.ratio is None
     assert row.note.startswith(("failed: the process ended with 1", "not offered"))
 
@@ -490,6 +519,8 @@ def test_quick_is_smaller():
     assert quick.size < plain.size
     assert quick.repeat < plain.repeat
     assert quick.embeddings == (3_000, 128)
+    assert len(quick.sizes_of_vectors) < len(plain.sizes_of_vectors)
+    assert Options(large=True).sizes_of_vectors[-1] == (100_000, 128)
     assert quick.growth == (500, 1_000, 2_000, 4_000)
     assert quick.parts == plain.parts == tuple(PARTS)
     assert Options(only=["memory", "tally"]).parts == ("tally", "memory")

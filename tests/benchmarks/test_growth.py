@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import growth_study
 import pytest
-from growth_study import CASES, PAGE, grows_faster, table, write_into
+from growth_study import CASES, PAGE, grows_faster, table, table_of_embeddings, write_into
 
 from bioeval.cli.lazy_group import COMMANDS
 
@@ -32,6 +32,27 @@ def test_the_table_replaces_the_one_before(tmp_path):
     assert "old" not in text
     assert text.startswith("# A\n<!-- growth")
     assert text.endswith("<!-- end of growth -->\n# B\n")
+
+
+def test_embeddings_are_held_against_their_product_and_their_own_growth(tmp_path, capsys):
+    found = growth_study.of_embeddings([40, 60])
+    assert {which: list(taken) for which, taken in found.items()} == {
+        "apart": [40, 60],
+        "overlapping": [40, 60],
+    }
+    assert all(min(seconds) > 0 for taken in found.values() for seconds in taken.values())
+    assert "apart              40 templates" in capsys.readouterr().out
+    page = tmp_path / "page.md"
+    page.write_text(
+        "<!-- growth of embeddings: by x -->\nold\n<!-- end of growth of embeddings -->\n"
+    )
+    known = {"apart": {10_000: (1.0, 2.0), 20_000: (8.0, 8.0)}}
+    write_into(page, table_of_embeddings(known), "growth of embeddings")
+    text = page.read_text("utf-8")
+    assert "| 10,000 | 0.50 | 1.00 |" in text
+    assert "| 20,000 | 1.00 | 2.00 |" in text
+    assert "old" not in text
+    assert "| apart: over the product | a score |" in PAGE.read_text("utf-8")
 
 
 @pytest.mark.parametrize("name", ["explain", "merge", "tracking", "run, a list"])
