@@ -114,17 +114,17 @@ def fuse_columns(keys, width, layers, fused):
 
 
 @register_jitable
-def rank_rows(keys, width, side):
+def rank_rows(keys, width, side, infinity):
     """Add up for each row the scores closer than its best mate and those as close; find the least.
 
     Return the least of all rows.
     """
-    least = side.other[0]
+    least = infinity
     for i in range(len(side.best)):
-        below, within, low = count_closer(keys[i, :width], side.best_key[i], side.other[i])
+        below, within, low = count_closer(keys[i, :width], side.best_key[i], infinity)
         side.closer[i] += below
         side.tied[i] += within - below
-        side.other[i] = low
+        side.other[i] = low if low < side.other[i] else side.other[i]
         least = low if low < least else least
     return least
 
@@ -331,8 +331,8 @@ def count_tile(tile, keys, rows, columns, kind, wanted, output, fused, fused_key
     subjects = columns.layers[0]
 
     # The ranks of the rows and of the columns, and the nearest of each subject.
-    least = rank_rows(keys, width, rows)
-    output.least[output.number] = least
+    # The least that was written before is infinity.
+    output.least[output.number] = rank_rows(keys, width, rows, output.least[output.number])
     of_rows = height * subjects
     fuse_rows(keys, height, columns.layers, fused_keys[0])
     if wanted.subject_ranks:

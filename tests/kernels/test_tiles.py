@@ -211,7 +211,8 @@ def test_count_tile(seed, dtype, kind, piece):
     for side in (rows, columns) if kind == "both sides" else (rows,):
         for name, values in side.expected.items():
             assert side.found(name) == values, name
-    assert least.view(dtype).tolist() == [INF, min(rows.expected["other"]), INF]
+    every = [x for line in plain for x in line if not math.isnan(x)]
+    assert least.view(dtype).tolist() == [INF, min(every, default=INF), INF]
     found[0].check(single)
     found[1].check(multi)
 
@@ -226,7 +227,7 @@ def test_count_tile_counts_only_what_is_wanted(wanted):
     before = {name: getattr(rows.kernel, name).copy() for name in FACTS}
     found = [Findings("float64", 100) for _ in range(2)]
     fused = np.empty((2, 18))
-    least = np.zeros(2, dtype=np.int64)
+    least = np.full(2, INF).view("i8")
     run_count_tile(
         tile, tile.view("i8"), rows.kernel, columns.kernel, TileKind(True, False, False),
         TaskFlags(*wanted),

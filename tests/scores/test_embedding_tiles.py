@@ -15,9 +15,8 @@ from bioeval.scores.embedding_tiles import (
     SIDE_BY_SIDE,
     EmbeddingTiles,
     TemplateTiles,
-    same_in_any_tile,
 )
-from bioeval.scores.embeddings import METRICS, EmbeddingSource
+from bioeval.scores.embeddings import METRICS, EmbeddingSource, same_in_any_tile
 
 NAN = np.nan
 SIZES = st.lists(st.integers(1, 9), min_size=1, max_size=40)

@@ -15,8 +15,7 @@ from twins import assert_same_but_d_prime, one_thread  # noqa: F401
 
 import bioeval as be
 from bioeval.scores import blocks, embeddings
-from bioeval.scores.embedding_tiles import same_in_any_tile
-from bioeval.scores.embeddings import METRICS, EmbeddingSource
+from bioeval.scores.embeddings import METRICS, EmbeddingSource, same_in_any_tile
 
 NAN = np.nan
 

@@ -16,8 +16,7 @@ from twins import assert_same_but_d_prime
 import bioeval as be
 from bioeval.scores import embeddings
 from bioeval.scores.blocks import BlockReader
-from bioeval.scores.embedding_tiles import same_in_any_tile
-from bioeval.scores.embeddings import METRICS, EmbeddingSource
+from bioeval.scores.embeddings import METRICS, EmbeddingSource, same_in_any_tile
 
 
 def features(n=60, f=12, seed=0, dtype="float64"):

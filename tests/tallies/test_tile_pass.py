@@ -17,7 +17,7 @@ from twins import assert_all_tasks, assert_same_but_d_prime, one_thread  # noqa:
 
 import bioeval as be
 from bioeval.scores.blocks import BlockReader
-from bioeval.scores.embedding_tiles import same_in_any_tile
+from bioeval.scores.embeddings import same_in_any_tile
 from bioeval.tallies import kinds, passes, point_search, tile_pass, tiled_scores
 from bioeval.tallies.second_pass import PointsWanted
 from tests.optional import optional_import

@@ -48,7 +48,7 @@ def saved(tmp_path, kind):
 
 
 def fake_pass(scores):
-    return types.SimpleNamespace(scores=scores, also_read=())
+    return types.SimpleNamespace(scores=scores, also_read=(), reads_rows=True)
 
 
 KINDS = ("s.npy", "s.npz", "s.h5", "s.zarr", "zarr 2")
