@@ -33,6 +33,7 @@ _NAMES: NamesByModule = {
     "bioeval.base.executors": (
         "Client",
         "Pass",
+        "computed_by",
         "computed_here",
         "executor",
     ),

@@ -29,6 +29,7 @@ from bioeval.base.errors import (
 from bioeval.base.executors import (
     Client as Client,
     Pass as Pass,
+    computed_by as computed_by,
     computed_here as computed_here,
     executor as executor,
 )

@@ -31,12 +31,14 @@ class Pass(ABC):
     - `depends_on`: arrays besides scores and options that the counts depend on, such as folds that
       were drawn
     - `also_read`: other scores, whose same rows are read as well
+    - `reads_rows`: whether rows of the scores are read, and not other parts of what they are of
     """
 
     name: str
     scores: Any
     depends_on: Sequence[np.ndarray] = ()
     also_read: Sequence[Any] = ()
+    reads_rows: bool = True
 
     @property
     @abstractmethod

@@ -472,14 +472,14 @@ class BlockReader:
 
     def look(self, low: int, values: np.ndarray) -> None:
         """Look for failure codes in distances of the rows from `low` on, in the gallery's order."""
-        if not self.scores._streams:
+        if not self.scores._computed:
             sign = -1.0 if larger_is_closer(self.scores.kind) else 1.0
             raw = RawRows(values, np.arange(len(values)))
             self.watch.look(low, raw, self.watch.positions, sign)
 
     def note_failure_codes(self) -> None:
         """Add findings about failure codes to the provenance; computed distances have none."""
-        if self.scores._streams:
+        if self.scores._computed:
             return
         self.failure_codes = self._warnings()
         notes = dict.fromkeys([*self.about.notes, *self.failure_codes])

@@ -479,14 +479,11 @@ class MatrixToMake:
         self.counted = False
         self._lock = threading.Lock()
 
-    def __getstate__(self) -> dict[str, Any]:
-        state = dict(self.__dict__)
-        del state["_lock"]
-        return state | {"_matrix": None}
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update(state)
-        self._lock = threading.Lock()
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Return what is pickled: the matrix once it is made, before that the embeddings."""
+        if self._matrix is not None:
+            return np.asarray, (self._matrix,)
+        return MatrixToMake, (self._source,), {"counted": self.counted}
 
     @property
     def source(self) -> EmbeddingSource | None:
@@ -774,8 +771,9 @@ def _plain(values: np.ndarray, metric: str, input_name: Part, dtype: np.dtype) -
 def _side(plain: np.ndarray, metric: str, dtype: np.dtype) -> _Side:
     """Return the vectors of one side from which a metric computes distances."""
     exact, factor = plain, np.ones(len(plain))
-    if metric in ("l1", "linf"):  # which make no products
-        return _Side(plain, plain, factor, factor)
+    if metric in ("l1", "linf"):  # which make no products; failed templates have no length either
+        squared = np.where(np.isnan(plain).any(axis=1), np.nan, factor)
+        return _Side(plain, plain, factor, squared)
     if metric == "l2":
         products = plain.astype(dtype, copy=False)
     else:

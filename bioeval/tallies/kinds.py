@@ -97,6 +97,8 @@ class KindOfTemplates:
             self.windows, self.share = closest_windows(
                 grid, by_group.sum(axis=0), self.genuine, self.wanted, most * counts.total
             )
+        elif len(by_group) < 2:  # nothing tells how far off they are: of so few, all are kept
+            self.windows, self.share = [(-np.inf, np.inf)], 1.0
         else:
             self.windows, self.share = expected_windows(
                 grid, by_group, self.genuine, self.wanted, most

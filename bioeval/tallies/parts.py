@@ -67,6 +67,17 @@ class Extent:
 
 
 @dataclass(frozen=True, eq=False)
+class LeastOfAll:
+    """The least number of each place, over the parts of a pass."""
+
+    values: np.ndarray
+
+    def merge(self, other: LeastOfAll) -> LeastOfAll:
+        """Return the least of both."""
+        return LeastOfAll(np.minimum(self.values, other.values))
+
+
+@dataclass(frozen=True, eq=False)
 class NarrowCells:
     """Counts in cells that may be narrower, and more, than those of a tally."""
 

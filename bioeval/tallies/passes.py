@@ -377,7 +377,7 @@ class KernelPass:
             else:
                 for of_raw in self.raw:
                     of_raw.add_raw(low, raw, self.columns, block)
-                if not (scores._streams or self.by_blocks):
+                if not (scores._computed or self.by_blocks):
                     reader.watch.look(low, raw, self.columns, 1.0)
             give_back(scores)
             report_rows(high, scores.shape[0])

@@ -8,7 +8,6 @@ facts of a probe add up over its tiles, in any order: each thread has its own.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -29,14 +28,14 @@ from bioeval.tallies.kinds import (
     around,
     pilot_bits,
 )
-from bioeval.tallies.parts import ConcatenatedRows
+from bioeval.tallies.parts import ConcatenatedRows, LeastOfAll
 from bioeval.tallies.points import moment_scale
 from bioeval.tallies.row_passes import RowPass
 from bioeval.tallies.second_pass import PointsWanted, SecondPass, scratch_of
 from bioeval.tallies.tiled_scores import TiledScores, Visit
 
 # Scores of a line that are counted together, and tiles whose counts fit into 32 bits.
-LINE, TILES_COUNTED = 1 << 12, 1 << 12
+LINE, TILES_COUNTED = 1 << 12, 1 << 11
 
 # Tiles of the pilot: at most, and one of so many where there are many; those of them that are held
 # until they are counted.
@@ -44,17 +43,6 @@ PILOT_TILES, PART, HELD_TILES = 256, 80, 32
 
 # Kept scores for which a thread has room before it sets them aside, besides those of a tile.
 ROOM = 1 << 18
-
-
-@dataclass(frozen=True, eq=False)
-class LeastOfAll:
-    """The least number of each place, over the parts of a pass."""
-
-    values: np.ndarray
-
-    def merge(self, other: LeastOfAll) -> LeastOfAll:
-        """Return the least of both."""
-        return LeastOfAll(np.minimum(self.values, other.values))
 
 
 class KindCounts:
@@ -239,7 +227,7 @@ class TilePass(RowPass):
     Its rows stand for bands of tiles: of one set, each band has as many.
     """
 
-    name = "counts by tiles"
+    name, reads_rows = "counts by tiles", False
     no_layers = np.zeros(1, dtype=np.int64)
 
     def __init__(
@@ -418,22 +406,22 @@ class TilePass(RowPass):
             return threads[-1].count
 
         tiled.visit(places, take, progress=executor() is None)
+        if not threads:  # the last rows may stand for no band
+            take()
         of_kinds, complete = [], True
         for k, kind in enumerate(self.kinds):
             counts = [thread.kinds[k] for thread in threads]
             its = self._counts_of(kind, counts, moments[k], scales[k], self._twice(kind))
-            complete &= its is not None
-            of_kinds.append(its or {})
+            complete &= its.pop("complete")
+            of_kinds.append(its)
         facts = {name: np.zeros(tiled.shape[0], dtype=np.int64) for name in TileThread.FACTS}
         other = np.full(tiled.shape[0], np.inf, dtype=self.dtype)
         for thread in threads:
             for name, values in thread.facts.items():
                 facts[name] += values
             other = np.minimum(other, thread.other.view(self.dtype))
-        if not complete:
-            return {"complete": False}
         return {
-            "complete": True,
+            "complete": complete,
             "kinds": {str(k): its for k, its in enumerate(of_kinds)},
             "facts": facts,
             "other": LeastOfAll(other),
@@ -449,8 +437,11 @@ class TilePass(RowPass):
         moments: np.ndarray,
         scale: float,
         twice: bool,
-    ) -> dict[str, Any] | None:
-        """Return what all threads have counted; None if some score has no cell."""
+    ) -> dict[str, Any]:
+        """Return what all threads have counted, and whether it is complete: every score has a cell.
+
+        What is incomplete merges with the counts of other bands all the same.
+        """
         cells, times = kind.cells, 1 + twice
         assert cells is not None
         by_narrow = np.zeros(cells.narrow.count, dtype=np.int64)
@@ -462,19 +453,20 @@ class TilePass(RowPass):
             within += times * x.within
         grid, narrow = cells.grid, cells.narrow
         by_cell = by_narrow.reshape(grid.count, -1).sum(axis=1)
-        if by_cell[0] or by_cell[-2] or by_cell[-1]:
-            return None
+        complete = not (by_cell[0] or by_cell[-2] or by_cell[-1])
         counts: dict[str, Any] = {
+            "complete": complete,
             "cells": CellCounts(grid.exponent, grid.first + 1, by_cell[1:-2]).fitted(),
             "between": np.diff(within, prepend=0, append=by_narrow.sum()),
         }
         if kind.second_pass is not None:
             found = kind.second_pass.fresh()
-            found.include_tiles([x.tables.points for x in threads], moments, scale)
-            found.pairs += sum(x.pairs_by_cell for x in threads)
-            if found.windows:
-                found.kept = [scores for x in threads for scores in x.kept]
-            found.include_cells(CellCounts(narrow.exponent, narrow.first, by_narrow))
+            if complete:
+                found.include_tiles([x.tables.points for x in threads], moments, scale)
+                found.pairs += sum(x.pairs_by_cell for x in threads)
+                if found.windows:
+                    found.kept = [scores for x in threads for scores in x.kept]
+                found.include_cells(CellCounts(narrow.exponent, narrow.first, by_narrow))
             if twice:
                 found.count_twice()
             counts["points"] = found.counts()

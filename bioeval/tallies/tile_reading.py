@@ -23,7 +23,7 @@ class TileReading(RowPass):
     - `tile_pass` (TilePass): the pass
     """
 
-    name = "second passes by tiles"
+    name, reads_rows = "second passes by tiles", False
 
     def __init__(
         self,

@@ -132,6 +132,8 @@ class TiledScores:
         if places:
             _ = self.tiles  # made once, before threads want it
             on_all_threads(compute, len(places))
+        if progress:
+            report_rows(self.scores.shape[0], self.scores.shape[0])
 
     def hold(self, i: int, j: int, tile: np.ndarray) -> None:
         """Keep a copy of a tile for the next visit, where there is room."""

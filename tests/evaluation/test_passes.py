@@ -2,16 +2,18 @@
 
 from collections import Counter
 
+import numpy as np
 import pytest
 
 import bioeval as be
+from bioeval.scores.embedding_tiles import EmbeddingTiles
 from bioeval.scores.embeddings import EmbeddingSource
 
 BOOTSTRAP = {"interval": "subject-bootstrap", "replicates": 100}
 
 # The most passes over each system, and the call.
 MOST_PASSES = {
-    "verification": (2, lambda a, b: be.verification(a)),
+    "verification": (1, lambda a, b: be.verification(a)),
     "interval": (3, lambda a, b: be.verification(a, **BOOTSTRAP)),
     "comparison": (3, lambda a, b: be.compare(a, b, replicates=100)),
     "folds": (2, lambda a, b: be.cross_evaluate(a, be.partition.RepeatedSubjectKFold(5))),
@@ -55,23 +57,30 @@ MOST_PASSES of tests/evaluation/test_passes.py, and say in the commit what it is
 @pytest.mark.parametrize("name", MOST_PASSES)
 @pytest.mark.cases(1)
 def test_no_more_passes_than_needed(name, people, monkeypatch):
-    rows_computed: Counter = Counter()
-    rows_of = EmbeddingSource.__getitem__
+    scores_computed: Counter = Counter()
+    rows_of, tile_of = EmbeddingSource.__getitem__, EmbeddingTiles.compute
 
     def counting(self, rows):
         computed = rows_of(self, rows)
-        rows_computed[self.metric] += len(computed)
+        scores_computed[self.metric] += computed.size
         return computed
 
+    def counting_tiles(self, i, j, buffer):
+        sizes = self.rows.sizes()[i], self.columns.sizes()[j]
+        scores_computed[self.source.metric] += int(np.prod(sizes))
+        return tile_of(self, i, j, buffer)
+
+    monkeypatch.setattr("bioeval.tallies.tiled_scores.LARGEST", {4: 16, 8: 16})
     crowd = be.simulate_embeddings(people, 4, random_state=1)
     systems = [
         be.Scores.from_embeddings(crowd.embeddings, crowd.labels, metric=metric, memory_limit=1)
         for metric in ("l2", "cosine")
     ]
     monkeypatch.setattr(EmbeddingSource, "__getitem__", counting)
+    monkeypatch.setattr(EmbeddingTiles, "compute", counting_tiles)
     most, call = MOST_PASSES[name]
     call(*systems)
-    assert rows_computed
-    for rows in rows_computed.values():  # a sample that places cells is less than half a pass
-        passes = rows / len(crowd.labels)
+    assert scores_computed
+    for scores in scores_computed.values():  # a sample that places cells is less than half a pass
+        passes = scores / len(crowd.labels) ** 2
         assert passes < most + 0.5, RULE.format(name=name, passes=passes, most=most)

@@ -318,8 +318,7 @@ def test_look_at_rows(seed, dtype, chunks, genuine, by_cell):
     case = Case(seed, dtype)
     g = None if GENUINE[genuine] is None else np.sort(GENUINE[genuine]).astype(dtype)
     windows = [(-5.0, -0.5), (0.0, 0.25), (1.0, 4.5)]
-    digits = 0 if by_cell or genuine in ("none", "every kind") else 2
-    second_pass = SecondPass(windows, g, (-2.0, 2.0), digits=digits)
+    second_pass = SecondPass(windows, g, (-2.0, 2.0))
     if by_cell:
         second_pass.keep_cells(CellGrid(-2, -20, 41))
         assert second_pass.windows == [(-5.0, -0.5), (0.0, 0.25), (1.0, 4.5)]

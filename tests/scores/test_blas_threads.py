@@ -14,7 +14,8 @@ import pytest
 from threadpoolctl import threadpool_info, threadpool_limits
 
 import bioeval as be
-from bioeval.scores.embeddings import _on_all_threads
+from bioeval.scores import embeddings
+from bioeval.scores.embeddings import on_all_threads
 
 #: Evaluations side by side; the line has the threads of each library before and after.
 SIDE_BY_SIDE = """
@@ -103,6 +104,7 @@ def test_an_evaluation_with_the_default_threads_has_the_same_numbers():
 
 def test_the_limit_holds_until_the_last_call_ends():
     """The first call that has begun ends first, while the other one goes on."""
+    embeddings._libraries.cache_clear()  # others may have been loaded since it was filled
     begun = threading.Barrier(2)
     first_has_ended = threading.Event()
     seen = []
@@ -121,8 +123,8 @@ def test_the_limit_holds_until_the_last_call_ends():
         if not before - {1}:  # of a library that threadpoolctl does not know, none are seen
             pytest.skip("no threads of linear algebra can be limited here")
         with ThreadPoolExecutor(2) as pool:
-            one = pool.submit(_on_all_threads, first, 1)
-            two = pool.submit(_on_all_threads, other, 1)
+            one = pool.submit(on_all_threads, first, 1)
+            two = pool.submit(on_all_threads, other, 1)
             one.result(30)
             first_has_ended.set()
             two.result(30)
@@ -137,7 +139,7 @@ def test_a_call_that_fails_brings_the_threads_back():
     with threadpool_limits(limits=3, user_api="blas"):
         before = threads()
         with pytest.raises(ZeroDivisionError):
-            _on_all_threads(work, 1)
+            on_all_threads(work, 1)
         assert threads() == before
 
 
@@ -155,5 +157,5 @@ def test_a_child_process_has_no_limit_of_its_parent():
 
     with threadpool_limits(limits=3, user_api="blas"):
         before = threads()
-        _on_all_threads(work, 1)
+        on_all_threads(work, 1)
     assert seen == [0]

@@ -37,6 +37,7 @@ from bioeval.tallies.parts import (
     ConcatenatedRows,
     Extent,
     KeptRows,
+    LeastOfAll,
     NarrowCells,
     RowRangeCounts,
 )
@@ -218,7 +219,9 @@ def _contents_of_code(code: CodeType) -> list[Any]:
 
 _CLASSES: dict[str, type] = {
     kind.__name__: kind
-    for kind in (CellCounts, ConcatenatedRows, ExactSums, Extent, KeptRows, NarrowCells)
+    for kind in (
+        *(CellCounts, ConcatenatedRows, ExactSums, Extent, KeptRows, LeastOfAll, NarrowCells),
+    )
 }
 
 

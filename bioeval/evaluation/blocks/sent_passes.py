@@ -171,7 +171,8 @@ def pack(row_pass: Pass, by_path: bool = True) -> Packed:
 def _matrices(row_pass: Pass, by_path: bool) -> dict[str, tuple[Any, list[Scores]]]:
     """Return the matrices that are sent by rows, each once, and the scores that read them."""
     matrices: dict[int, tuple[str, Any, list[Scores]]] = {}
-    for k, scores in enumerate((row_pass.scores, *row_pass.also_read)):
+    read = (row_pass.scores, *row_pass.also_read) if row_pass.reads_rows else ()
+    for k, scores in enumerate(read):
         for name, values in (("values", scores._base), ("mask", scores._mask)):
             computed = isinstance(values, EmbeddingSource) or not hasattr(values, "dtype")
             if values is not None and not (computed or by_path and place_in_file(values)):
