@@ -284,7 +284,10 @@ class SecondPass:
         self.include(tables._replace(kept=none, moments=moments, scale=scale))
 
     def count_twice(self) -> None:
-        """Let each score found stand for both directions of a pair of templates."""
+        """Let each score found stand for both directions of a pair of templates.
+
+        Arrays of kept scores are listed twice, and not copied.
+        """
         self.pairs *= 2
         self.kept += self.kept
         self.rows = [
@@ -397,12 +400,14 @@ class SecondPass:
 
     def within(self, windows: Windows) -> np.ndarray:
         """Return the kept scores in windows inside of those of this pass, increasing."""
-        inner = SecondPass(windows)
-        for scores in self.kept:
+        inner, arrays = SecondPass(windows), {id(scores): scores for scores in self.kept}
+        both_ways = 2 * len(arrays) == len(self.kept)  # see count_twice
+        for scores in arrays.values() if both_ways else self.kept:
             inner.add(ImpostorBlock.of_listed(scores))
         increasing = np.concatenate([np.empty(0, dtype=np.float32), *inner.kept])
+        inner.kept = []
         increasing.sort()
-        return increasing
+        return np.repeat(increasing, 2) if both_ways else increasing
 
 
 def _filled(chunks: np.ndarray, numbers: np.ndarray) -> list[np.ndarray]:

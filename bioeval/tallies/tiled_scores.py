@@ -135,11 +135,6 @@ class TiledScores:
         if progress:
             report_rows(self.scores.shape[0], self.scores.shape[0])
 
-    def hold(self, i: int, j: int, tile: np.ndarray) -> None:
-        """Keep a copy of a tile for the next visit, where there is room."""
-        if (len(self.held) + 1) * tile.nbytes <= HELD:
-            self.held[i, j] = tile.copy()
-
     def places(self, bands: range) -> list[tuple[int, int]]:
         """Return the tiles of some bands of rows."""
         return [(i, j) for i in bands for j in self.tiles.of_band(i)]
@@ -193,7 +188,8 @@ class TiledScores:
                     (probe[:, some], gallery[:, across]),
                     Mates(offsets[some], genuine, *(x[some] for x in mates[2:])),
                 )
-                self.hold(i, j, tile)
+                if len(pairs) * tile.nbytes <= HELD:  # of many tiles these are a small part
+                    self.held[i, j] = tile.copy()
 
             return visit
 
