@@ -139,6 +139,8 @@ def test_a_kernel_file_stands_alone(path):
     """numba's cache does not see a change in another file, so no compiled code is used of any."""
     names = {name for _, name in targets(path, path.read_text(encoding="utf-8"))}
     names = {name for name in names if not name.startswith(SHARED_BY_KERNELS)}
+    if path.stem == "tiles":  # of one folder, whose name changes with either
+        names = {name for name in names if not name.startswith("bioeval.kernels.whole_rows.")}
     allowed = KERNEL_LIBRARIES
     if path.stem == "argument_groups":
         allowed = KERNEL_LIBRARIES - {"numba"}
