@@ -102,7 +102,7 @@ def _wait(there: Callable[[], bool], seconds: float = 120.0) -> None:
         time.sleep(0.001)
 
 
-def population(subjects: int = 500) -> be.Scores:
+def population(subjects: int = 2000) -> be.Scores:
     """Return a square matrix of embeddings, computed as it is read."""
     rng = np.random.default_rng(7)
     centres = rng.normal(size=(subjects, 1, 64))
