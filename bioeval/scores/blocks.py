@@ -169,7 +169,7 @@ def give_back(scores: LabelledMatrix) -> None:
 
 def _pages(scores: LabelledMatrix) -> mmap.mmap | None:
     """Return the memory map behind scores; None where it is small, or has private changes."""
-    array = getattr(scores._given, "_values", scores._given)
+    array = getattr(scores._source, "_values", scores._source)
     most = scores._memory_limit // 4 if scores._limited else MAPPED
     while isinstance(array, np.ndarray):
         if isinstance(array, np.memmap):

@@ -119,10 +119,10 @@ class EmbeddingTiles:
 
     def compute(self, i: int, j: int, buffer: np.ndarray) -> np.ndarray:
         """Return the distances of a tile, filled up with NaN, in the memory of `buffer`."""
-        source, (rows, left), (columns, right) = self.source, self._left[i], self._right[j]
-        shape = len(left), len(right)
+        source, shape = self.source, (self._left.sizes[i], self._right.sizes[j])
         tile = buffer[: shape[0] * shape[1]].reshape(shape)
         if source.metric in ("cosine", "l2"):
+            (rows, left), (columns, right) = self._left[i], self._right[j]
             np.matmul(left, right.T, out=tile)
             near, cosine = source._near, source.metric == "cosine"
             finish_euclidean.on_one_thread(tile, 0, rows, columns, near, cosine)
@@ -147,7 +147,6 @@ class _PaddedSide:
         self.tiles = tiles
         self.sizes = [filled_up(n) for n in tiles.sizes().tolist()]
         self.starts = np.concatenate([[0], np.cumsum(self.sizes)]).tolist()
-        self.products = source.metric in ("cosine", "l2")
 
     @cached_property
     def _filled(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -166,8 +165,6 @@ class _PaddedSide:
     def __getitem__(self, tile: int) -> tuple[Embeddings, np.ndarray]:
         """Return what the kernel needs of a tile, and its vectors."""
         some = slice(self.starts[tile], self.starts[tile + 1])
-        if not self.products:
-            return None, range(some.start, some.stop)  # type: ignore[return-value]
         vectors, squared, rows = self._filled
         exact, factor = self._exact
         return Embeddings(exact, factor, squared[some], rows[some]), vectors[some]

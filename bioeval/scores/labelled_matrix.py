@@ -170,11 +170,11 @@ class LabelledMatrix:
     @property
     def _base(self) -> Any:
         """The values; a matrix of embeddings that is yet to be made is made now, and kept."""
-        given = self._given
-        return given.made() if rows_of(given) == "matrix to be made" else given
+        source = self._source
+        return source.made() if rows_of(source) == "matrix to be made" else source
 
     @property
-    def _given(self) -> Any:
+    def _source(self) -> Any:
         """The values, or the embeddings of which a matrix is yet to be made."""
         return self.__dict__["_base"]
 
@@ -219,7 +219,7 @@ class LabelledMatrix:
         """Check what is given, and mark what is left out."""
         self._set_words(kind, nan, name)
         self._set(**_limits(memory_limit), _base=as_values(values))
-        m, n = self._given.shape
+        m, n = self._source.shape
         if probe_labels is gallery_labels is mask is None and (sides := labels_of_table(values)):
             (probe_labels, probe_columns), (gallery_labels, other) = sides
             probe_meta = probe_columns | dict(probe_meta or {})
@@ -311,7 +311,7 @@ class LabelledMatrix:
 
     def _init_square(self, probe_labels: Any, gallery_meta: Any) -> None:
         """Take the labels and identities of the rows for the columns."""
-        m, n = self._given.shape
+        m, n = self._source.shape
         if m != n:
             raise DataError(
                 f"the scores have shape ({m}, {n}); without gallery_labels the same templates "
@@ -341,7 +341,7 @@ class LabelledMatrix:
                 Argument("probe_labels"),
                 "; expected both",
             )
-        m, n = self._given.shape
+        m, n = self._source.shape
         square = m == n and not self._mask.diagonal().any()
         probe, gallery, consistent = subjects_of_mask(self._mask, square)
         gallery_ids = np.arange(n, dtype=np.int64)
@@ -365,7 +365,7 @@ class LabelledMatrix:
     @property
     def dtype(self) -> np.dtype:
         """The dtype of the values that were given."""
-        return np.dtype(self._given.dtype)
+        return np.dtype(self._source.dtype)
 
     @property
     def values(self) -> np.ndarray:
@@ -596,7 +596,7 @@ class LabelledMatrix:
     @property
     def _from_square(self) -> bool:
         """Whether the probes were templates on both sides, before any selection."""
-        return bool(self._labelled and (self.probe_ids < self._given.shape[1]).all())
+        return bool(self._labelled and (self.probe_ids < self._source.shape[1]).all())
 
     def _as_part_of(self, layout: str) -> Self:
         """Return a view of some columns of a matrix, with the layout of that matrix."""
@@ -729,7 +729,7 @@ class LabelledMatrix:
         Of embeddings, the last digits of a distance may be others than in a whole row.
         """
         columns, source = self._columns, self._embedding_source
-        if columns is None or self._mask is not None or 2 * len(columns) > self._given.shape[1]:
+        if columns is None or self._mask is not None or 2 * len(columns) > self._source.shape[1]:
             return self
         if source is not None:
             return self._with(_base=source.of_columns(columns), _columns=None)
@@ -806,20 +806,20 @@ class LabelledMatrix:
     @property
     def _streams(self) -> bool:
         """Whether the rows are computed from embeddings each time they are read."""
-        return rows_of(self._given) == "embeddings"
+        return rows_of(self._source) == "embeddings"
 
     @property
     def _computed(self) -> bool:
         """Whether the scores are computed when they are read, or when a matrix is made of them."""
-        return rows_of(self._given) in ("embeddings", "matrix to be made")
+        return rows_of(self._source) in ("embeddings", "matrix to be made")
 
     @property
     def _embedding_source(self) -> EmbeddingSource | None:
         """What computes the scores from embeddings, if they are not in memory."""
-        given = self._given
-        if rows_of(given) == "matrix to be made":
-            return given.source
-        return given if self._streams else None
+        source = self._source
+        if rows_of(source) == "matrix to be made":
+            return source.source
+        return source if self._streams else None
 
     @property
     def _embedded(self) -> bool:
@@ -837,7 +837,7 @@ class LabelledMatrix:
     @property
     def _is_stored(self) -> bool:
         """Whether the values are in a container; its chunks are decompressed when read."""
-        return rows_of(self._given) == "container"
+        return rows_of(self._source) == "container"
 
     @property
     def _in_memory(self) -> bool:

@@ -149,7 +149,8 @@ class PointFinder:
     def take(second_passes: SecondPasses) -> None:
         """Read all impostor scores of some counters of one reader again, in one pass."""
         reader, chosen = second_passes[0][0].reader, executor()
-        if reader.second_reading is not None:
+        of_tiles = all(counter.counts_selections for counter, _ in second_passes)
+        if reader.second_reading is not None and of_tiles:
             by_tiles = reader.second_reading(second_passes)
             m = reader.scores.shape[0]
             counts = by_tiles.part(0, m) if chosen is None else chosen.count(by_tiles)

@@ -336,11 +336,6 @@ class SecondPass:
         return self.pairs if (self.genuine == genuine).all() else None
 
     @property
-    def windows_looked_for(self) -> Windows:
-        """All windows whose scores are looked for."""
-        return self.windows
-
-    @property
     def starts_with_any(self) -> bool:
         """Whether the second pass takes from a first block what it needs for all others."""
         return False

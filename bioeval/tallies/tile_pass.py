@@ -249,8 +249,8 @@ class TilePass(RowPass):
         self.thresholds = np.empty(0, dtype=self.dtype)
         for counter in kernel.attempts:
             if counter.threshold_counter is not None:
-                given = counter.threshold_counter.thresholds
-                self.thresholds = rounded_down(given, self.dtype)
+                thresholds = counter.threshold_counter.thresholds
+                self.thresholds = rounded_down(thresholds, self.dtype)
         mates = tiled.mates
         best = mates.best[mates.number > 0]
         for kind, genuine in zip(self.kinds, (tiled.genuine, best), strict=True):

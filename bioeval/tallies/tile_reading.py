@@ -96,7 +96,7 @@ class TileReading(RowPass):
         for _, second_pass in self.second_passes:
             if second_pass.genuine is not None or second_pass.with_moments:
                 return True
-            if any(high >= least for _, high in second_pass.windows_looked_for):
+            if any(high >= least for _, high in second_pass.windows):
                 return True
         return False
 

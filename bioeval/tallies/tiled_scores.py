@@ -78,9 +78,9 @@ class TiledScores:
         if np.diff(reader.gallery.starts).max() > largest:
             return None
         if not scores._streams:  # a matrix that is yet to be made
-            if scores._given.counted:
+            if scores._source.counted:
                 return None
-            scores._given.counted = True
+            scores._source.counted = True
         return cls(reader, source)
 
     def __getstate__(self) -> dict[str, Any]:

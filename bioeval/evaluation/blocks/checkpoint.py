@@ -217,12 +217,8 @@ def _contents_of_code(code: CodeType) -> list[Any]:
     return [code.co_code, code.co_names, constants]
 
 
-_CLASSES: dict[str, type] = {
-    kind.__name__: kind
-    for kind in (
-        *(CellCounts, ConcatenatedRows, ExactSums, Extent, KeptRows, LeastOfAll, NarrowCells),
-    )
-}
+_KINDS = CellCounts, ConcatenatedRows, ExactSums, Extent, KeptRows, LeastOfAll, NarrowCells
+_CLASSES: dict[str, type] = {kind.__name__: kind for kind in _KINDS}
 
 
 def write_file(path: Path, data: bytes) -> None:
