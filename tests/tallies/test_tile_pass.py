@@ -19,7 +19,9 @@ import bioeval as be
 from bioeval.scores.blocks import BlockReader
 from bioeval.scores.embeddings import same_in_any_tile
 from bioeval.tallies import kinds, passes, point_search, tile_pass, tiled_scores
+from bioeval.tallies.point_search import PointFinder
 from bioeval.tallies.second_pass import PointsWanted
+from bioeval.tallies.verification_counter import VerificationCounter
 from tests.optional import optional_import
 
 METRICS = ("cosine", "l2", "l1", "linf", "bhattacharyya")
@@ -483,3 +485,24 @@ def test_a_cluster_shares_bands_of_tiles(name, kept, client):
         assert_same_but_d_prime(found, expected)
         found, expected = be.tally(scores, client=client), be.tally(scores)
         assert found.tree().identical(expected.tree())
+
+
+def test_second_passes_of_what_tiles_have_not_counted_read_rows():
+    """On one reader: nearest templates by tiles, and then the farthest, which tiles do not have."""
+    rng = np.random.default_rng(4)
+    labels = np.repeat(np.arange(300), 4)
+    x = rng.normal(size=(300, 8))[labels] + rng.normal(size=(1200, 8))
+    wanted = PointsWanted(np.array([0.01]), np.empty((0, 3)), every_score=True)
+    found = []
+    for limit in ("1 MB", "1 GiB"):
+        scores = be.Scores.from_embeddings(x, labels, memory_limit=limit)
+        reader = BlockReader(scores)
+        if limit == "1 MB":
+            passes.count_with_points(reader, [VerificationCounter(reader)], wanted)
+            assert reader.second_reading is not None
+        counter = VerificationCounter(reader, templates="multi", fusion="max")
+        (tally,) = passes.count_together(reader, [counter])
+        found.append(PointFinder.points_of(tally, [counter], wanted, symmetric=False))
+    streamed, whole = found
+    assert streamed.frr_at_far.tolist() == whole.frr_at_far.tolist()
+    assert streamed.auc == whole.auc
