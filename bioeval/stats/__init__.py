@@ -69,6 +69,14 @@ _FOR_STUDIES: NamesByModule = {
         "open_limits",
         "quantiles",
     ),
+    "bioeval.stats.simultaneous": (
+        "DRAWS",
+        "Differences",
+        "drawn_deviations",
+        "jackknife_errors",
+        "letter_sets",
+        "normal_draws",
+    ),
     "bioeval.stats.verification": (
         "ErrorColumns",
         "Replicates",
