@@ -166,11 +166,10 @@ class Ranked:
             return say("{measure}: no system is shown to be the best.", measure=self.name)
         names = Enumeration([Label(self.systems[i]) for i in best], "or")
         return say(
-            "{measure}: the best is {systems}; each of the other {others} is shown to be worse "
-            "than at least one system.",
+            "{measure}: the best is {systems}; shown to be worse: {others:count other systems}.",
             measure=self.name,
             systems=names,
-            others=Count(len(defined) - len(best)),
+            others=len(defined) - len(best),
         )
 
 
