@@ -14,7 +14,7 @@ from bioeval.base import Argument, received, reporter, rows_reported_to
 from bioeval.document import Message
 from bioeval.protocol import with_exclusions
 from bioeval.results import KindVerdict
-from bioeval.scores import are_pairs, without_attacks
+from bioeval.scores import are_pairs, codes_of, without_attacks
 from bioeval.stats import (
     Differences,
     IntervalOptions,
@@ -192,10 +192,11 @@ class _Measured:
                     warn_of_kind(doubt.concerning(name))
         if not self.details:
             sides = {"probes": scores.shape[0]}
-            if are_pairs(scores):
-                sides = {"pairs": scores.shape[0]}
-            else:
+            if not are_pairs(scores):
+                codes = codes_of(scores)
+                sides["probe_subjects"] = len(np.unique(codes.probe))
                 sides["gallery_templates"] = scores.shape[1]
+                sides["gallery_subjects"] = len(np.unique(codes.gallery))
             self.details = {
                 "layout": scores.layout,
                 **sides,
