@@ -39,6 +39,7 @@ from bioeval.studies.reid.counts import GomTally, ReidTally
 from bioeval.studies.reid.kernel import ListedGallery, Mates, Queries, rank_mates
 from bioeval.studies.reid.matches import MatchLists
 from bioeval.studies.reid.shared_mates import MateLists, SharedMates
+from bioeval.studies.reid.tiles import RetrievalTiles, TiledRanks
 from bioeval.tallies import (
     ConcatenatedRows,
     Extent,
@@ -440,9 +441,15 @@ class RetrievalPass(RowPass):
         """Count all queries in one pass."""
         convention, reader, taus = self.convention, self.reader, self.thresholds
         cmc_rule, ap_rule = convention.removed, convention.ap_removed
-        counted = count_all(self)
-        parts = {rule: _matches_of(counts) for rule, counts in counted["matches"].items()}
-        removed = counted["removed"].array()
+        by_tiles = self._by_tiles()
+        if by_tiles is not None:
+            counted = count_all(by_tiles)
+            parts = by_tiles.matches(counted["counts"])
+            removed = by_tiles.removed(cmc_rule)
+        else:
+            counted = count_all(self)
+            parts = {rule: _matches_of(counts) for rule, counts in counted["matches"].items()}
+            removed = counted["removed"].array()
         removed += self.lists.rules[cmc_rule].off_list(self.lists.self_column)
         extra: dict[str, Any] = {}
         shots_of = ""
@@ -477,6 +484,14 @@ class RetrievalPass(RowPass):
             subject_of_query=self.lists.query_identity,
             **extra,
         )
+
+    def _by_tiles(self) -> TiledRanks | None:
+        """Return a pass by tiles; None where whole rows are needed."""
+        needs_rows = self.convention.cmc in ("identity-dedup", "single-gallery-shot")
+        if needs_rows or self.thresholds is not None or self.shared:
+            return None
+        tiles = RetrievalTiles.of(self.lists, self.reader)
+        return None if tiles is None else TiledRanks(tiles)
 
     def _extra(self, ranked: RankedRows) -> list[np.ndarray]:
         """Return the facts of a block of rows that a CMC over identities needs."""
@@ -752,7 +767,7 @@ def count_all(row_pass: RowPass) -> dict[str, Any]:
             counts = row_pass.part(0, row_pass.scores.shape[0])
         else:
             counts = chosen.count(row_pass)
-    row_pass.include_watched(counts["watch"])
+    row_pass.include_watched(counts.get("watch", {}))
     return counts
 
 
