@@ -245,6 +245,10 @@ class EmbeddingSource:
         if self.tile == 1:
             out[...] = self[low:high]
             return out
+        many = math.prod(self.shape) >= _MANY_TO_MAKE
+        if many and high - low < TILE and same_in_any_tile(self.features, self.dtype):
+            out[...] = self._block(slice(low, high))  # a tile would have more rows
+            return out
         bands, columns = range(low // TILE, -(-high // TILE)), range(-(-self.shape[1] // TILE))
         pieces = self._pieces(low, high) if out.flags.c_contiguous else []
         together: set[tuple[int, int]] = set()

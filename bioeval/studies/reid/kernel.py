@@ -332,8 +332,8 @@ class TileMates(NamedTuple):
 def rank_in_tile(begin, end, tile, candidates, mates):
     """Count the candidates of a tile around the mates of each of its queries.
 
-    - `tile` (float (h, w'), overwritten): distances to the candidates, and perhaps more columns; NaN
-      for candidates of the query's identity
+    - `tile` (float (h, w'), overwritten): distances to the candidates, NaN for those of the query's
+      identity; and perhaps more columns
     - `candidates` (TileCandidates), `mates` (TileMates)
     """
     width = len(candidates.column)
@@ -348,9 +348,7 @@ def rank_in_tile(begin, end, tile, candidates, mates):
             for j in range(len(row)):
                 row[j] = row[j] if listed[j] else np.nan
         s = _collect(row, mates.distance[high - 1], near, np.int64(0))
-        ranked = RankedMates(
-            mates.distance[low:high], mates.closer[low:high], mates.tied[low:high]
-        )
+        ranked = RankedMates(mates.distance[low:high], mates.closer[low:high], mates.tied[low:high])
         if high - low <= FEW:
             _count_few(near[:s], ranked)
         else:

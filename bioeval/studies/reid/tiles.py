@@ -12,7 +12,7 @@ import threading
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -20,18 +20,15 @@ from bioeval.base import executor
 from bioeval.kernels import leave_out_subjects
 from bioeval.scores import LARGEST, EmbeddingSource, TemplateTiles, threads_for
 from bioeval.studies.reid import kernel
+from bioeval.studies.reid.candidate_lists import Lists, RowReader
 from bioeval.studies.reid.matches import MatchLists
 from bioeval.tallies import (
     HELD,
     ComputedTiles,
     RowPass,
-    Visit,
     may_compute,
     source_of_tiles,
 )
-
-if TYPE_CHECKING:
-    from bioeval.studies.reid.passes import Lists, RowReader
 
 
 class RetrievalTiles(ComputedTiles):
@@ -46,7 +43,7 @@ class RetrievalTiles(ComputedTiles):
         scores = lists.scores
         self.lists, self.reader, self.scores, self.source = lists, reader, scores, source
         most = LARGEST[source.dtype.itemsize]
-        self.held = {}
+        self.held: dict[tuple[int, int], np.ndarray] = {}
         on_lists = [candidates.kept.any(axis=0) for candidates in lists.rules.values()]
         column = np.flatnonzero(np.any(on_lists, axis=0))
         query = np.flatnonzero(lists.template_counts > (lists.self_column >= 0))
@@ -83,9 +80,7 @@ class RetrievalTiles(ComputedTiles):
     def wanted(self, bands: range) -> list[tuple[int, int]]:
         """Return the tiles of some bands that have queries who may have matches."""
         rows, columns = self.ends_of_rows[:, 1] >= 0, self.ends_of_columns[:, 1] >= 0
-        return [
-            (i, j) for i, j in self.places(bands) if rows[i] or (self.symmetric and columns[j])
-        ]
+        return [(i, j) for i, j in self.places(bands) if rows[i] or (self.symmetric and columns[j])]
 
     def holds_own(self, i: int, j: int) -> bool:
         """Whether a tile may compare a query with its own identity."""
