@@ -259,6 +259,16 @@ class TiledScores(ComputedTiles):
         genuine = int(np.where(enrolled, sizes[group], 0).sum())
         return m * n - genuine, m * len(sizes) - int(enrolled.sum())
 
+    def genuine_of_subjects(self, farthest: bool) -> np.ndarray:
+        """Return the genuine score of each row with mates: of the nearest, or the farthest."""
+        mates = self.mates
+        mated = mates.number > 0
+        if not farthest:
+            return mates.best[mated]
+        there = np.diff(mates.offsets, append=len(mates.genuine)) > 0
+        worst = np.fmax.reduceat(mates.genuine, mates.offsets[there]) if there.any() else there
+        return worst[mated[there]]
+
     @property
     def genuine(self) -> np.ndarray:
         """The genuine scores, without those that are left out."""
