@@ -21,6 +21,10 @@ from numba.extending import register_jitable
 from bioeval.kernels.compiling import parallel_rows
 
 
+# Scores among which one to be kept is looked for.
+TOGETHER = 16
+
+
 @register_jitable
 def count_closer(bits, key, low):
     """Count the scores below `key` and at most `key`, and find the least, by their bits.
@@ -224,14 +228,29 @@ def can_keep(line, points, chunk):
 
 @register_jitable
 def keep_flagged(line, index, points, chunk):
-    """Append the scores of flagged cells to the kept scores, without branches."""
+    """Append the scores of flagged cells to the kept scores, without branches.
+
+    Where windows are narrow, most groups of `TOGETHER` scores have none.
+    """
     if len(points.flags) == 0 or not can_keep(line, points, chunk):
         return
     flags = points.flags
     shift = points.shift
     kept = points.kept[chunk]
     filled = np.uint64(points.filled[chunk])
-    for p in range(len(line)):
+    whole = len(line) - len(line) % TOGETHER
+    for start in range(0, whole, TOGETHER):
+        some = line[start : start + TOGETHER]
+        cells = index[start : start + TOGETHER]
+        any_flag = np.uint8(0)
+        for j in range(TOGETHER):
+            any_flag |= flags[cells[j] >> shift]
+        if any_flag == 0:
+            continue
+        for j in range(TOGETHER):
+            kept[filled] = some[j]
+            filled += np.uint64(flags[cells[j] >> shift])
+    for p in range(whole, len(line)):
         kept[filled] = line[p]
         filled += np.uint64(flags[index[p] >> shift])
     points.filled[chunk] = np.int64(filled)
