@@ -20,7 +20,6 @@ from numba.extending import register_jitable
 
 from bioeval.kernels.compiling import parallel_rows
 
-
 # Scores among which one to be kept is looked for.
 TOGETHER = 16
 

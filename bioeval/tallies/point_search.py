@@ -208,7 +208,7 @@ class PointFinder:
             self._take(self._second_pass)
         if not len(self._needed):
             self._find_bins()
-        bins = np.flatnonzero(self._needed & ~self._attempts.single_valued())
+        bins = self._open()
         for known in self._known:
             bins = bins[~self._held(known, bins)]
         counts = attempts.counts[bins]
@@ -226,7 +226,8 @@ class PointFinder:
         rest = windows, genuine, self._cells.grid.finite_ends
         if len(divided):
             intervals = [attempts.interval(b) for b in divided]
-            self._second_pass = _Division(intervals, *rest, moments=moments)
+            at = [None if self._near[b] else attempts.genuine_within(b) for b in divided]
+            self._second_pass = _Division(intervals, at, *rest, moments=moments)
         else:
             self._second_pass = SecondPass(*rest, moments=moments)
             grid = self._cells.grid.with_margin()
@@ -241,7 +242,7 @@ class PointFinder:
         points = undefined_points(wanted, self._symmetric)
         if not attempts.defined:
             return points
-        scores = self._kept_in(np.flatnonzero(self._needed & ~self._attempts.single_valued()))
+        scores = self._kept_in(self._open())
         near = self._list_group(scores)
         _add_points(points, near, wanted, self._with_rows)
         _add_partial_areas(points, near, self._pairs_of_first)
@@ -258,9 +259,8 @@ class PointFinder:
 
         Bins that are not wanted may be joined.
         """
-        bins = np.flatnonzero(self._needed & ~self._attempts.single_valued())
         if self._attempts.defined:
-            return self._list_group(self._kept_in(bins))
+            return self._list_group(self._kept_in(self._open()))
         return self._attempts
 
     def want_rows(self, thresholds: np.ndarray) -> None:
@@ -297,6 +297,19 @@ class PointFinder:
         if self._wanted.every_score:
             self._optimal = optimal_bins(attempts, self._wanted.optima, self._wanted.costs)
         self._needed = (near | self._optimal) & (attempts.counts > 0)
+
+    def _open(self) -> np.ndarray:
+        """Return the bins whose scores are needed, and are not said by their counts."""
+        return np.flatnonzero(self._needed & ~self._said())
+
+    def _said(self) -> np.ndarray:
+        """Return the bins whose counts say what is needed of their scores, as flags.
+
+        They can hold one value only, or an optimum only: it is at a genuine score, and these bins
+        have none but at their upper edge.
+        """
+        attempts = self._attempts
+        return attempts.single_valued() | (attempts.genuine_at_ends() & ~self._near)
 
     def _windows(self, bins: np.ndarray) -> Windows:
         """Return windows that hold bins, at most as many as a pass has; the gaps with fewest."""
@@ -389,12 +402,12 @@ class PointFinder:
 
     def _corners(self, kept_in_bins: _KeptInBins) -> ErrorCurve:
         """Return the points where optima can lie, and the reject-all point."""
-        attempts, single, wanted = self._attempts, self._attempts.single_valued(), self._optimal
+        attempts, said, wanted = self._attempts, self._said(), self._optimal
         scores = distinct(attempts.genuine)
         bins = attempts.bin_of(scores)
         scores, bins = scores[wanted[bins]], bins[wanted[bins]]
         fa = (np.cumsum(attempts.counts) - attempts.counts)[bins]
-        fa += np.where(single[bins], attempts.counts[bins], 0)
+        fa += np.where(said[bins], attempts.counts[bins], 0)
         for some, kept in kept_in_bins:
             here = np.isin(bins, some)
             lows = self._interval(bins[here])[0]
@@ -546,30 +559,48 @@ def wants_rows(tally: VerificationTally, wanted: PointsWanted) -> bool:
 
 
 class _Division(SecondPass):
-    """A pass that divides crowded bins: it counts scores between and at dividing scores."""
+    """A pass that divides crowded bins: it counts scores between and at dividing scores.
 
-    def __init__(self, bins: Windows, windows: Windows, *rest: Any, **options: Any):
+    `at` are the scores at which each bin is divided; None for some of the first scores there.
+    """
+
+    def __init__(
+        self,
+        bins: Windows,
+        at: Sequence[np.ndarray | None],
+        windows: Windows,
+        *rest: Any,
+        **options: Any,
+    ):
         super().__init__(windows, *rest, **options)
-        self._bins = bins
+        self._bins, self._at = bins, at
         self._edges = np.empty(0)
         self._counts = np.zeros(1, dtype=np.int64)
+        if all(edges is not None for edges in at):
+            self._divide(np.empty(0))
 
     def include(self, tables: PointTables) -> None:
         """Include the findings in some rows; the first scores divide the bins."""
         super().include(tables)
-        scores = np.sort(np.concatenate(self.kept)).astype(np.float64)
+        scores = np.concatenate([np.empty(0), *self.kept])
         self.kept = []
         if len(scores) and not len(self._edges):
-            edges = [np.array(self._bins).reshape(-1)]
-            for first, last in zip(*_places(scores, np.array(self._bins).T), strict=True):
+            self._divide(np.sort(scores))
+        self._counts += np.bincount(self._edges.searchsorted(scores), minlength=len(self._counts))
+
+    def _divide(self, scores: np.ndarray) -> None:
+        """Place the dividing scores, some of them among these, which are increasing."""
+        edges = [np.array(self._bins).reshape(-1)]
+        places = _places(scores, np.array(self._bins).T)
+        for first, last, at in zip(*places, self._at, strict=True):
+            if at is None:
                 some = distinct(scores[first:last])
                 some = some[:: -(-len(some) * len(self._bins) // DIVIDING) or 1]
                 edges += [some, np.nextafter(some, -np.inf)]
-            self._edges = distinct(np.sort(np.concatenate(edges)))
-            self._counts = np.zeros(len(self._edges) + 1, dtype=np.int64)
-        self._counts += np.diff(
-            np.searchsorted(scores, self._edges, side="right"), prepend=0, append=len(scores)
-        )
+            else:
+                edges.append(at)
+        self._edges = distinct(np.sort(np.concatenate(edges)))
+        self._counts = np.zeros(len(self._edges) + 1, dtype=np.int64)
 
     @property
     def starts_with_any(self) -> bool:
