@@ -388,7 +388,7 @@ def test_a_few_rows_of_a_large_matrix_have_the_bits_of_the_whole(
     x[9] = x[120]
     source = EmbeddingSource(x, x, metric, dtype)
     whole = source.whole()
-    monkeypatch.setattr(embeddings, "_MANY_TO_MAKE", 0)
+    monkeypatch.setattr(embeddings, "MANY_TO_MAKE", 0)
     for low, high in ((0, 7), (40, 60), (130, 150), (149, 150)):
         np.testing.assert_array_equal(source.read(low, high), whole[low:high])
 

@@ -247,7 +247,7 @@ def test_failed_templates_and_masks_are_read_by_rows(change):
 
 
 def test_a_matrix_that_is_yet_to_be_made_is_counted_by_tiles_once(monkeypatch):
-    monkeypatch.setattr("bioeval.scores.embeddings._MANY_TO_MAKE", 0)
+    monkeypatch.setattr("bioeval.scores.embeddings.MANY_TO_MAKE", 0)
     x = np.random.default_rng(0).integers(0, 5, (40, 16)).astype(float)
     scores = be.Scores.from_embeddings(
         x, np.arange(40) // 4, metric="l1", probe_meta={"camera": np.arange(40) % 3}
