@@ -38,7 +38,7 @@ from bioeval.tallies.points import (
 )
 from bioeval.tallies.row_passes import RowPass
 from bioeval.tallies.second_pass import PointsWanted, SecondPass, Windows
-from bioeval.tallies.threshold_search import Attempts, distinct, optimal_bins
+from bioeval.tallies.threshold_search import Attempts, distinct, optimal_bins, runs
 from bioeval.tallies.verification_counter import VerificationCounter
 
 SecondPasses = Sequence[tuple[VerificationCounter, SecondPass]]
@@ -91,8 +91,8 @@ FEW = 1 << 18
 
 Impostors = Callable[[], Iterable[ImpostorBlock]]
 
-# Bins of one second pass, and the scores that it kept there, increasing.
-_KeptInBins = list[tuple[np.ndarray, np.ndarray]]
+# Bins of one second pass, the scores that it kept there, increasing, and how many each stands for.
+_KeptInBins = list[tuple[np.ndarray, np.ndarray, int]]
 
 
 class PointFinder:
@@ -374,7 +374,7 @@ class PointFinder:
         for second_pass in self._known:
             held = self._held(second_pass, bins)
             if held.any():
-                parts.append((bins[held], second_pass.within(self._windows(bins[held]))))
+                parts.append((bins[held], *second_pass.within(self._windows(bins[held]))))
             bins = bins[~held]
         return parts
 
@@ -384,14 +384,15 @@ class PointFinder:
         wanted = self._near & (attempts.counts > 0)
         alone = np.flatnonzero(wanted & single)
         values, weights = [attempts.edges[alone]], [attempts.counts[alone]]
-        for bins, scores in kept_in_bins:
+        for bins, scores, times in kept_in_bins:
             bins = bins[wanted[bins]]
             lower, upper = self._interval(bins)
             first, last = _places(scores, lower), _places(scores, upper)
-            require_same(int((last - first).sum()), int(attempts.counts[bins].sum()))
-            for a, b in zip(first, last, strict=True):
-                values.append(scores[a:b].astype(np.float64))
-                weights.append(np.ones(b - a, dtype=np.int64))
+            require_same(times * int((last - first).sum()), int(attempts.counts[bins].sum()))
+            for a, b in zip(first, last, strict=True):  # of many scores, few are distinct
+                some, starts = runs(scores[a:b])
+                values.append(some.astype(np.float64))
+                weights.append(times * np.diff(starts, append=b - a))
         kept = np.append(self._near[1:], True) | self._near
         kept[[0, -1]] = True
         before = np.cumsum(attempts.counts)[kept]
@@ -408,10 +409,10 @@ class PointFinder:
         scores, bins = scores[wanted[bins]], bins[wanted[bins]]
         fa = (np.cumsum(attempts.counts) - attempts.counts)[bins]
         fa += np.where(said[bins], attempts.counts[bins], 0)
-        for some, kept in kept_in_bins:
+        for some, kept, times in kept_in_bins:
             here = np.isin(bins, some)
             lows = self._interval(bins[here])[0]
-            fa[here] += _places(kept, scores[here]) - _places(kept, lows)
+            fa[here] += times * (_places(kept, scores[here]) - _places(kept, lows))
         return attempts.curve(scores, fa)
 
 
