@@ -14,7 +14,6 @@ _NAMES: NamesByModule = {
     "bioeval.kernels.argument_groups": ("RawRows",),
     "bioeval.kernels.compiling": ("compiled", "parallel_rows"),
     "bioeval.kernels.fuse": ("mean_of",),
-    "bioeval.kernels.tiles": ("leave_out_subjects",),
 }
 
 __getattr__, __dir__ = lazy_names(__name__, _NAMES)

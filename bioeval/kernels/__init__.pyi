@@ -3,4 +3,3 @@
 from bioeval.kernels.argument_groups import RawRows as RawRows
 from bioeval.kernels.compiling import compiled as compiled, parallel_rows as parallel_rows
 from bioeval.kernels.fuse import mean_of as mean_of
-from bioeval.kernels.tiles import leave_out_subjects as leave_out_subjects

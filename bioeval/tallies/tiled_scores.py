@@ -128,6 +128,14 @@ class ComputedTiles:
         """Return the tiles of some bands of rows."""
         return [(i, j) for i in bands for j in self.tiles.of_band(i)]
 
+    def complete(self, i: int, j: int, tile: np.ndarray, *, own: bool = True) -> None:
+        """Write what is below the diagonal of one set; without the `own` subjects, NaN for them."""
+        rows, columns = self.rows.subjects[self.rows[i]], self.columns.subjects[self.columns[j]]
+        mirrored = self.symmetric and i == j
+        leave_out_subjects(
+            tile, rows, columns[:0] if own else columns, tile.dtype.type(np.nan), mirrored
+        )
+
 
 class TiledScores(ComputedTiles):
     """The tiles of scores that are computed from embeddings, and the mates of their probes.
@@ -184,8 +192,7 @@ class TiledScores(ComputedTiles):
         """Write NaN for pairs of one subject; return whether there may be any."""
         if not self.holds_mates(i, j):
             return False
-        rows, columns = self.rows.subjects[self.rows[i]], self.columns.subjects[self.columns[j]]
-        leave_out_subjects(tile, rows, columns, tile.dtype.type(np.nan), self.symmetric)
+        self.complete(i, j, tile, own=False)
         return True
 
     @cached_property
@@ -205,14 +212,7 @@ class TiledScores(ComputedTiles):
         def take() -> Visit:
             def visit(turn: int, i: int, j: int, tile: np.ndarray) -> None:
                 some, across = self.rows[i], self.columns[j]
-                if self.symmetric:
-                    leave_out_subjects(
-                        tile,
-                        self.rows.subjects[some],
-                        self.rows.subjects[:0],
-                        tile.dtype.type(np.nan),
-                        True,
-                    )
+                self.complete(i, j, tile)
                 take_mates(
                     tile,
                     self.rows.subjects[some],

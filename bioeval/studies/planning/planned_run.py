@@ -157,7 +157,7 @@ def plan_run(
         if scores._embedded:
             embeddings: Any = scores._embedded_probes
             features, dtype = embeddings.shape[1], _float_format(embeddings)
-        source = scores._embedding_source
+        source: Any = scores._embedding_source
         held = source is None
         if source is not None:
             metric = "l2" if callable(source.metric) else source.metric

@@ -17,7 +17,6 @@ from typing import Any
 import numpy as np
 
 from bioeval.base import executor
-from bioeval.kernels import leave_out_subjects
 from bioeval.scores import LARGEST, EmbeddingSource, TemplateTiles, threads_for
 from bioeval.studies.reid import kernel
 from bioeval.studies.reid.candidate_lists import Lists, RowReader
@@ -87,13 +86,6 @@ class RetrievalTiles(ComputedTiles):
         (first, last), (low, high) = self.ends_of_rows[i], self.ends_of_columns[j]
         return bool(first <= high and low <= last)
 
-    def leave_out(self, i: int, j: int, tile: np.ndarray, same: bool) -> None:
-        """Complete a tile on the diagonal; write NaN for pairs of the `same` identity."""
-        rows = self.rows.subjects[self.rows[i]]
-        columns = self.columns.subjects[self.columns[j]] if same else self.columns.subjects[:0]
-        mirrored = self.symmetric and i == j
-        leave_out_subjects(tile, rows, columns, tile.dtype.type(np.nan), mirrored)
-
     def turned(self, i: int, j: int, tile: np.ndarray) -> np.ndarray:
         """Return a tile with rows and columns exchanged."""
         height, width = self.rows.sizes()[i], self.columns.sizes()[j]
@@ -117,7 +109,7 @@ class RetrievalTiles(ComputedTiles):
             )
 
         def visit(turn: int, i: int, j: int, tile: np.ndarray) -> None:
-            self.leave_out(i, j, tile, same=False)
+            self.complete(i, j, tile)
             write(self.rows[i], self.columns[j], tile)
             if self.symmetric and i != j:
                 write(self.columns[j], self.rows[i], self.turned(i, j, tile))
@@ -241,7 +233,7 @@ class TiledRanks(RowPass):
 
         def visit(turn: int, i: int, j: int, tile: np.ndarray) -> None:
             if tiles.holds_own(i, j):
-                tiles.leave_out(i, j, tile, same=True)
+                tiles.complete(i, j, tile, own=False)
             rows, columns = tiles.rows[i], tiles.columns[j]
             turned = None
             if tiles.symmetric and i != j and tiles.ends_of_columns[j, 1] >= 0:
