@@ -227,14 +227,25 @@ def can_keep(line, points, chunk):
 
 @register_jitable
 def keep_flagged(line, index, points, chunk):
-    """Append the scores of flagged cells to the kept scores, without branches.
-
-    Where windows are narrow, most groups of `TOGETHER` scores have none.
-    """
+    """Append the scores of flagged cells to the kept scores, without branches."""
     if len(points.flags) == 0 or not can_keep(line, points, chunk):
         return
     flags = points.flags
     shift = points.shift
+    kept = points.kept[chunk]
+    filled = np.uint64(points.filled[chunk])
+    for p in range(len(line)):
+        kept[filled] = line[p]
+        filled += np.uint64(flags[index[p] >> shift])
+    points.filled[chunk] = np.int64(filled)
+
+
+@register_jitable
+def keep_few_flagged(line, index, points, chunk):
+    """Append the scores of flagged cells, where most groups of `TOGETHER` scores have none."""
+    if len(points.flags) == 0 or not can_keep(line, points, chunk):
+        return
+    flags = points.flags
     kept = points.kept[chunk]
     filled = np.uint64(points.filled[chunk])
     whole = len(line) - len(line) % TOGETHER
@@ -243,15 +254,15 @@ def keep_flagged(line, index, points, chunk):
         cells = index[start : start + TOGETHER]
         any_flag = np.uint8(0)
         for j in range(TOGETHER):
-            any_flag |= flags[cells[j] >> shift]
+            any_flag |= flags[cells[j]]
         if any_flag == 0:
             continue
         for j in range(TOGETHER):
             kept[filled] = some[j]
-            filled += np.uint64(flags[cells[j] >> shift])
+            filled += np.uint64(flags[cells[j]])
     for p in range(whole, len(line)):
         kept[filled] = line[p]
-        filled += np.uint64(flags[index[p] >> shift])
+        filled += np.uint64(flags[index[p]])
     points.filled[chunk] = np.int64(filled)
 
 
@@ -729,7 +740,7 @@ def second_pass_of_rows(begin, end, block, mate_start, mate_stop, points, places
             for side in range(2):
                 part = slice(0, mate_start[i]) if side == 0 else slice(mate_stop[i], len(index))
                 line = block[i, part]
-                keep_flagged(line, index[part], points, c)
+                keep_few_flagged(line, index[part], points, c)
                 if places.shape[1] > 0:
                     keep_places(line, points, c, places[c], i, part.start)
                 else:
