@@ -29,31 +29,11 @@ from bioeval.studies.tracking.matching import (
     most_in_common,
     serials,
 )
-
-_HOTA = {
-    "hota": "higher order tracking accuracy: sqrt(DetA * AssA)",
-    "deta": "detection accuracy: TP / (TP + FN + FP)",
-    "assa": "association accuracy: mean over the TP of TPA / (TPA + FNA + FPA)",
-    "detre": "detection recall: TP / (TP + FN)",
-    "detpr": "detection precision: TP / (TP + FP)",
-    "assre": "association recall: mean over the TP of TPA / (TPA + FNA)",
-    "asspr": "association precision: mean over the TP of TPA / (TPA + FPA)",
-    "loca": "localisation accuracy: mean overlap (IoU) of the TP",
-}
+from bioeval.studies.tracking.scalars import MEASURES, OF_HOTA, Counts, MatchSums
 
 TRACKING = {
-    "mota": Name("multiple object tracking accuracy: 1 - (FN + FP + IDSW) / boxes of targets"),
-    "motp": Name("multiple object tracking precision: mean overlap (IoU) of the matches"),
-    "motp_distance": Name("mean of 1 - IoU over the matches: MOTP as a distance"),
-    "recall": Name("proportion of the boxes of targets that are matched"),
-    "precision": Name("proportion of the boxes of the result that are matched"),
-    "far": Name("false alarm rate of CityFlow: FN + FP + IDSW in a frame", "errors/frame"),
-    "fp_per_frame": Name("false positives in a frame (FAF of MOTChallenge)", "boxes/frame"),
-    "idp": Name("identification precision: IDTP / (IDTP + IDFP)"),
-    "idr": Name("identification recall: IDTP / (IDTP + IDFN)"),
-    "idf1": Name("identification F1: 2 IDTP / (2 IDTP + IDFP + IDFN)"),
-    **{k: Name(f"{text}; mean over localisation thresholds") for k, text in _HOTA.items()},
-    **{f"{k}_by_threshold": Name(text) for k, text in _HOTA.items()},
+    **MEASURES,
+    **{f"{x.name}_by_threshold": x.by_threshold for x in OF_HOTA},
     "tp_by_threshold": Name("true positives in the matching of HOTA", "boxes"),
     "frames": Name("frames of the sequence; where its length is not given, those with rows"),
     "frames_with_rows": Name("frames with a row in either file"),
@@ -273,26 +253,14 @@ def _segments(
     }
 
 
-def rates(c: dict[str, int | float], hota: dict[str, np.ndarray]) -> dict[str, Any]:
+def rates(counts: Counts, sums: MatchSums) -> dict[str, Any]:
     """Return the rates, each computed from counts once, and HOTA by threshold."""
-    errors = c["fn"] + c["fp"] + c["idsw"]
-    quotients = {
-        "mota": (c["truth_boxes"] - errors, c["truth_boxes"]),
-        "motp": (c["overlap"], c["tp"]),
-        "motp_distance": (c["tp"] - c["overlap"], c["tp"]),
-        "recall": (c["tp"], c["truth_boxes"]),
-        "precision": (c["tp"], c["result_boxes"]),
-        "far": (errors, c["frames"]),
-        "fp_per_frame": (c["fp"], c["frames"]),
-        "idp": (c["idtp"], c["idtp"] + c["idfp"]),
-        "idr": (c["idtp"], c["idtp"] + c["idfn"]),
-        "idf1": (2 * c["idtp"], 2 * c["idtp"] + c["idfp"] + c["idfn"]),
-    }
-    values = dict.fromkeys(quotients, np.nan)
-    for name, (numerator, denominator) in quotients.items():
-        if denominator:
-            values[name] = numerator / denominator
-    return values | hota_rates(hota, c["truth_boxes"], c["result_boxes"])
+    values: dict[str, Any] = {}
+    for measure in MEASURES.values():
+        values[measure.name] = measure.value(counts, sums)
+    for measure in OF_HOTA:
+        values[f"{measure.name}_by_threshold"] = measure.curve(counts, sums)
+    return {**values, "tp_by_threshold": sums["tp"]}
 
 
 # ------------------------------------------------------------------------- HOTA
@@ -345,41 +313,6 @@ def _at_thresholds(by_level: np.ndarray) -> np.ndarray:
     """Add up the amounts that pass each threshold, from the number of thresholds passed."""
     table = by_level.reshape(-1, len(THRESHOLDS) + 1)[:, 1:]
     return table[:, ::-1].cumsum(axis=1)[:, ::-1]
-
-
-def hota_rates(
-    sums: dict[str, np.ndarray], truth_boxes: float, result_boxes: float
-) -> dict[str, Any]:
-    """Return HOTA and its parts, by threshold and as means over the thresholds.
-
-    Where a threshold has no match, AssA, AssRe and AssPr are 0 and LocA is 1, as in TrackEval, for
-    else few means were defined; without a match at any threshold they are NaN.
-    """
-    tp = sums["tp"]
-
-    def over(total: np.ndarray, count: Any) -> np.ndarray:
-        return np.divide(total, count, out=np.full(tp.shape, np.nan), where=np.greater(count, 0))
-
-    detections = truth_boxes + result_boxes - tp
-    curves = {
-        # sqrt(DetA * AssA), in which the number of matches cancels.
-        "hota": np.sqrt(over(sums["assa"], detections)),
-        "deta": over(tp, detections),
-        "assa": over(sums["assa"], tp),
-        "detre": over(tp, truth_boxes),
-        "detpr": over(tp, result_boxes),
-        "assre": over(sums["assre"], tp),
-        "asspr": over(sums["asspr"], tp),
-        "loca": over(sums["loca"], tp),
-    }
-    if tp.any():
-        for name, value in (("assa", 0), ("assre", 0), ("asspr", 0), ("loca", 1)):
-            curves[name][tp == 0] = value
-    means, by_threshold = {}, {}
-    for name, values in curves.items():
-        means[name] = float(values.mean())
-        by_threshold[f"{name}_by_threshold"] = values
-    return {**means, **by_threshold, "tp_by_threshold": tp}
 
 
 def tracking_dataset(
