@@ -47,4 +47,5 @@ bioeval tracking MOT17/train tracker/MOT17 --pairing previous-frame --mostly-tra
     views=(View(("tracking",), "section"),),
     needs=("check",),
     messages="messages.MESSAGES",
+    scalars="scalars.RANKED",
 )

@@ -4,18 +4,36 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter, defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal, get_args
 
 import numpy as np
 import xarray as xr
 
-from bioeval import __version__
-from bioeval.base import Name, require_callable, require_choice, require_flag, require_number
+from bioeval import DataError, __version__
+from bioeval.base import (
+    Argument,
+    Name,
+    require_callable,
+    require_choice,
+    require_flag,
+    require_integer,
+    require_number,
+)
 from bioeval.document import Message, message_attrs
 from bioeval.results import along, build
+from bioeval.stats import IntervalOptions
+from bioeval.studies.tracking.blocks import cut
 from bioeval.studies.tracking.inputs import parse_columns, read_pairs
+from bioeval.studies.tracking.intervals import (
+    FEWEST,
+    LeftOut,
+    TrackingInterval,
+    interval_attrs,
+    interval_messages,
+    videos_of,
+)
 from bioeval.studies.tracking.matching import (
     PAIRINGS,
     ROUNDING,
@@ -58,6 +76,9 @@ TRACKING = {
     "ignored_truth_boxes": Name("boxes of the ground truth that are ignored", "boxes"),
     "removed_result_boxes": Name("boxes of the result left out, on ignored ground truth", "boxes"),
 }
+
+for _name in MEASURES:
+    TRACKING |= TRACKING[_name].ends_of(_name)
 
 TRACKING_TARGETS = {
     "frames_present": Name("frames in which the target is present", "frames"),
@@ -321,8 +342,12 @@ def tracking_dataset(
     options: dict[str, str | int | float],
     notes: Sequence[Message],
     timeline: bool = False,
+    confidence: float | None = None,
 ) -> xr.Dataset:
-    """Return the Dataset; several sequences are listed beside the total."""
+    """Return the Dataset; several sequences are listed beside the total.
+
+    With a `confidence` the measures of all sequences together have intervals.
+    """
     total = _combined([part.counts for part in measured], sum)
     whole = _values(total, _combined([part.hota for part in measured], sum))
     variables = {}
@@ -349,6 +374,14 @@ def tracking_dataset(
         remarks += [Message(note.code, about, **note.arguments) for note in scene.notes]
     if len(sources) > 4:
         sources[4:] = ["..."]
+    intervals: dict[str, str | int | float] = {}
+    if confidence is not None:
+        left_out = sequences_left_out(scenes, measured)
+        for name, measure in MEASURES.items():
+            low, high = left_out.limits(measure, confidence)
+            variables |= along((), **{f"{name}_low": low, f"{name}_high": high})
+        remarks += interval_messages(len(scenes), left_out.videos)
+        intervals = interval_attrs(confidence, left_out.videos, options)
     if timeline:
         segments = _combined([part.segments for part in measured], np.concatenate)
         if cameras == 1:
@@ -358,6 +391,7 @@ def tracking_dataset(
         "result_type": "tracking",
         "task": "tracking",
         **options,
+        **intervals,
         "frames_from": "; ".join(sources),
         "cameras": cameras,
         "fingerprint": fingerprint(scenes),
@@ -365,6 +399,12 @@ def tracking_dataset(
         **message_attrs([*remarks, *_of_all(total, options, scenes)]),
     }
     return build(variables, names, coordinates, attrs)
+
+
+def sequences_left_out(scenes: Sequence[Scene], measured: Sequence[Measured]) -> LeftOut:
+    """Return the sums of all sequences, and without each video."""
+    video, videos = videos_of(scene.name for scene in scenes)
+    return LeftOut([x.counts for x in measured], [x.hota for x in measured], video, videos)
 
 
 def _combined(
@@ -442,6 +482,88 @@ Duplicates = Literal["raise", "accept"]
 Part = Literal["sequences", "cameras"]
 
 
+@dataclass(frozen=True)
+class TrackingOptions:
+    """Checked options of an evaluation of tracks; see :func:`tracking`."""
+
+    iou: float
+    pairing: EarlierPairing
+    mostly_tracked: MostlyTracked
+    ignored: Ignored
+    duplicates: Duplicates
+    parts: Part
+    columns: tuple[str, ...]
+    blocks: int | None
+
+    @classmethod
+    def parse(
+        cls,
+        *,
+        iou: float,
+        pairing: EarlierPairing,
+        mostly_tracked: MostlyTracked,
+        ignored: Ignored,
+        duplicates: Duplicates,
+        parts: Part,
+        columns: str,
+        blocks: int | None,
+    ) -> TrackingOptions:
+        """Check the arguments of a public function."""
+        iou = require_number("iou", iou, above=0, high=1)
+        require_choice("pairing", pairing, PAIRINGS)
+        require_choice("mostly_tracked", mostly_tracked, MOSTLY_TRACKED)
+        require_choice("ignored", ignored, IGNORED)
+        require_choice("duplicates", duplicates, get_args(Duplicates))
+        require_choice("parts", parts, get_args(Part))
+        if blocks is not None:
+            blocks = require_integer("blocks", blocks, low=FEWEST)
+        names = parse_columns(columns)
+        return cls(iou, pairing, mostly_tracked, ignored, duplicates, parts, names, blocks)
+
+    def attrs(self) -> dict[str, str | int | float]:
+        """Return the attributes of a result."""
+        options: dict[str, str | int | float] = {
+            "iou": self.iou,
+            "pairing": self.pairing,
+            "mostly_tracked": self.mostly_tracked,
+            "ignored": self.ignored,
+            "duplicates": self.duplicates,
+        }
+        if self.blocks is not None:
+            options["blocks"] = self.blocks
+        return options
+
+    def measured(
+        self,
+        truth: Any,
+        result: Any,
+        frames: Any,
+        progress: Callable[[str], None] | None = None,
+        names: Collection[str] | None = None,
+    ) -> tuple[list[Scene], list[Measured], list[Message]]:
+        """Read and match each sequence, or those of some `names`, and return remarks on all."""
+        pairs, remarks = read_pairs(truth, result, frames, self.columns, self.parts, names)
+        if self.blocks is not None and len(pairs) > 1:
+            raise DataError(
+                Argument("blocks", self.blocks),
+                f" cuts one sequence, and there are {len(pairs)}; leave it out, since intervals "
+                "are over the sequences",
+            )
+        scenes, measured = [], []
+        for pair in pairs:
+            if progress is not None:
+                progress(pair.name)
+            parts = [make_scene(pair, self.ignored, self.duplicates)]
+            if self.blocks is not None:
+                remarks += parts[0].notes
+                remarks.append(Message("blocks-of-one-sequence", blocks=self.blocks))
+                parts = cut(parts[0], self.blocks)
+            for scene in parts:
+                scenes.append(scene)
+                measured.append(measure(scene, self.iou, self.pairing, self.mostly_tracked))
+        return scenes, measured, remarks
+
+
 def tracking(
     truth: Any,
     result: Any,
@@ -454,6 +576,9 @@ def tracking(
     duplicates: Duplicates = "raise",
     parts: Part = "sequences",
     columns: str = "motchallenge",
+    interval: TrackingInterval | None = None,
+    confidence: float = IntervalOptions.CONFIDENCE,
+    blocks: int | None = None,
     timeline: bool = False,
     progress: Callable[[str], None] | None = None,
 ) -> xr.Dataset:
@@ -494,6 +619,17 @@ def tracking(
         ``"motchallenge"``; ``"cityflow"`` (``camera, id, frame, left, top, width, height``); or
         names of columns in order, of ``camera frame id left top width height flag class``, and
         ``-`` for columns to ignore.
+    interval : {"sequence-jackknife"}, optional
+        Add confidence intervals of the measures of all sequences together: Student's, with the
+        standard error of the jackknife over sequences, from 12 sequences on. The sequences of
+        MOT17 that differ in ``-DPM``, ``-FRCNN`` and ``-SDP`` are one video, and are left out
+        together.
+    confidence : float
+        Two-sided confidence of the intervals.
+    blocks : int, at least 12, optional
+        Cut a single long sequence into so many blocks of frames, each a sequence of its own:
+        targets and identities are cut with it. All numbers are then of the blocks, and intervals
+        are approximate.
     timeline : bool
         Whether to list the track segments, the maximal frame intervals in which a target has one
         identity: over ``spell``, ``spell_target spell_identity first_frame last_frame`` (and
@@ -513,7 +649,8 @@ def tracking(
         parts, and ``tp_by_threshold``. Over ``target``: ``frames_present frames_covered coverage
         target_switches target_fragmentations state``. With several sequences, the scalars are of
         the summed counts, and each has a twin over ``sequence``, such as ``sequence_mota``. A rate
-        with denominator 0 is NaN. :func:`bioeval.messages` gives the remarks on the data.
+        with denominator 0 is NaN. With an `interval`, each measure has ``_low`` and ``_high``, as
+        ``mota_low``; NaN where there are none. :func:`bioeval.messages` gives the remarks on the data.
 
     Raises
     ------
@@ -550,27 +687,27 @@ def tracking(
     >>> round(float(ds.hota), 3), float(ds.deta), round(float(ds.assa), 3)
     (0.632, 1.0, 0.4)
     """
-    iou = require_number("iou", iou, above=0, high=1)
-    require_choice("pairing", pairing, PAIRINGS)
-    require_choice("mostly_tracked", mostly_tracked, MOSTLY_TRACKED)
-    require_choice("ignored", ignored, IGNORED)
-    require_choice("duplicates", duplicates, get_args(Duplicates))
-    require_choice("parts", parts, get_args(Part))
+    options = TrackingOptions.parse(
+        iou=iou,
+        pairing=pairing,
+        mostly_tracked=mostly_tracked,
+        ignored=ignored,
+        duplicates=duplicates,
+        parts=parts,
+        columns=columns,
+        blocks=blocks,
+    )
+    if interval is not None:
+        require_choice("interval", interval, get_args(TrackingInterval))
+    confidence = IntervalOptions.check_confidence(confidence)
     require_callable("progress", progress)
     timeline = require_flag("timeline", timeline)
-    pairs, notes = read_pairs(truth, result, frames, parse_columns(columns), parts)
-    scenes, measured = [], []
-    for pair in pairs:
-        if progress is not None:
-            progress(pair.name)
-        scene = make_scene(pair, ignored, duplicates)
-        scenes.append(scene)
-        measured.append(measure(scene, iou, pairing, mostly_tracked))
-    options: dict[str, str | int | float] = {
-        "iou": iou,
-        "pairing": pairing,
-        "mostly_tracked": mostly_tracked,
-        "ignored": ignored,
-        "duplicates": duplicates,
-    }
-    return tracking_dataset(scenes, measured, options, notes, timeline)
+    scenes, measured, notes = options.measured(truth, result, frames, progress)
+    return tracking_dataset(
+        scenes,
+        measured,
+        options.attrs(),
+        notes,
+        timeline,
+        confidence=None if interval is None else confidence,
+    )

@@ -1,0 +1,144 @@
+"""Intervals over sequences: the jackknife, which leaves out one sequence at a time.
+
+A measure is a ratio of sums over sequences, or a mean of such ratios. Its standard error comes from
+its values without each sequence, and its limits are Student's, with a degree of freedom less than
+there are sequences (Tukey 1958; Efron and Tibshirani 1993, An introduction to the bootstrap,
+chapter 11). Sequences are taken as drawn from many of their kind.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Literal
+
+import numpy as np
+import scipy
+
+from bioeval.document import Message
+from bioeval.stats import open_limits
+from bioeval.studies.tracking.scalars import Counts, MatchSums, TrackingMeasure
+
+#: Methods of the intervals of tracking.
+TrackingInterval = Literal["sequence-jackknife"]
+METHOD: TrackingInterval = "sequence-jackknife"
+
+#: With fewer sequences limits are not given: a simulation found them too narrow.
+FEWEST = 12
+
+# The public detections of MOT17, which has each of its videos once for each of them.
+_DETECTIONS = re.compile(r"-(?:DPM|FRCNN|SDP)$")
+
+# Values without each sequence that differ by rounding alone, as a share of the largest.
+_ROUNDING = 1e-12
+
+
+def videos_of(names: Iterable[str]) -> tuple[np.ndarray, int]:
+    """Return the number of the video of each sequence, and how many videos there are.
+
+    MOT17 has each video three times, with the detections of DPM, FRCNN and SDP.
+    """
+    videos = [_DETECTIONS.sub("", name) for name in names]
+    distinct, video = np.unique(np.array(videos, dtype=object), return_inverse=True)
+    return video.reshape(-1), len(distinct)
+
+
+@dataclass(frozen=True)
+class LeftOut:
+    """The sums of sequences: of all, and without each video.
+
+    A video is one sequence, or those that show it with other detections.
+    """
+
+    counts: Sequence[Counts]  # of each sequence
+    sums: Sequence[MatchSums]
+    video: np.ndarray  # int64 (sequences,): the video of each
+    videos: int
+
+    @cached_property
+    def _without(self) -> list[tuple[Counts, MatchSums]]:
+        counts = {x: np.array([of[x] for of in self.counts]) for x in self.counts[0]}
+        sums = {x: np.array([of[x] for of in self.sums]) for x in self.sums[0]}
+        without = []
+        for video in range(self.videos):
+            kept = self.video != video
+            without.append(
+                (
+                    {name: values[kept].sum().item() for name, values in counts.items()},
+                    {name: values[kept].sum(axis=0) for name, values in sums.items()},
+                )
+            )
+        return without
+
+    def value(self, measure: TrackingMeasure) -> float:
+        """Return the measure of all sequences together."""
+        counts = {name: sum(of[name] for of in self.counts) for name in self.counts[0]}
+        sums: MatchSums = {name: np.add.reduce([of[name] for of in self.sums]) for name in self.sums[0]}
+        return measure.value(counts, sums)
+
+    def without(self, measure: TrackingMeasure) -> np.ndarray:
+        """Return the measure without each video, shape (videos,)."""
+        return np.array([measure.value(*sums) for sums in self._without])
+
+    def of_each(self, measure: TrackingMeasure) -> np.ndarray:
+        """Return the measure of each sequence by itself, shape (sequences,)."""
+        each = zip(self.counts, self.sums, strict=True)
+        return np.array([measure.value(*of_sequence) for of_sequence in each])
+
+    def limits(self, measure: TrackingMeasure, confidence: float) -> tuple[float, float]:
+        """Return the limits of a measure, NaN where there are none."""
+        if self.videos < FEWEST:
+            return np.nan, np.nan
+        return jackknife_t(
+            self.value(measure), self.without(measure), confidence, measure.bounds
+        )
+
+
+def jackknife_t(
+    value: float, without: np.ndarray, confidence: float, bounds: tuple[float, float]
+) -> tuple[float, float]:
+    """Return Student's limits of a value, from its values without each of some units.
+
+    Limits are within the bounds of the measure. A proportion of exactly 0 or 1, in every unit, has
+    the bound of as many trials as there are units. Where a value is not defined without some unit,
+    or all of the values are the same, there are no limits.
+    """
+    units = len(without)
+    if np.isnan(value) or np.isnan(without).any() or units < 2:
+        return np.nan, np.nan
+    if np.ptp(without) <= _ROUNDING * np.abs(without).max():
+        if bounds == (0.0, 1.0) and value in bounds:
+            nothing = np.array(np.nan)
+            low, high = open_limits(np.array(value), nothing, nothing, units, confidence)
+            return float(low), float(high)
+        return np.nan, np.nan
+    error = np.sqrt((units - 1) / units * ((without - without.mean()) ** 2).sum())
+    half = scipy.special.stdtrit(units - 1, 0.5 + confidence / 2) * error
+    return max(value - half, bounds[0]), min(value + half, bounds[1])
+
+
+def interval_attrs(
+    confidence: float, videos: int, options: Mapping[str, Any]
+) -> dict[str, str | int | float]:
+    """Return the attributes of a result with these intervals; none where there are too few."""
+    if videos < FEWEST:
+        return {}
+    unit = "blocks of frames" if "blocks" in options else "sequences"
+    return {
+        "interval_method": METHOD,
+        "confidence": confidence,
+        "interval_unit": unit,
+        "interval_for": f"new {unit}",
+    }
+
+
+def interval_messages(sequences: int, videos: int) -> list[Message]:
+    """Return why there are no intervals, and what is left out at a time if not a sequence."""
+    messages = []
+    if videos < sequences:
+        messages.append(Message("sequences-of-one-video", sequences=sequences, videos=videos))
+    if videos < FEWEST:
+        messages.append(Message("few-sequences", sequences=videos, needed=FEWEST))
+    return messages
