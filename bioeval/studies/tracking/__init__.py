@@ -3,7 +3,11 @@
 from bioeval.base.manifest import Plot, StudyManifest, Subcommand, View, along
 
 STUDY = StudyManifest(
-    calls={"check": ("check_tracks",), "tracking": ("tracking",)},
+    calls={
+        "check": ("check_tracks",),
+        "tracking": ("tracking",),
+        "trackers": ("compare_trackers",),
+    },
     commands=(
         Subcommand(
             "tracking",
@@ -45,7 +49,7 @@ bioeval tracking MOT17/train tracker/MOT17 --pairing previous-frame --mostly-tra
     ),
     nodes={"mota": "tracking"},
     views=(View(("tracking",), "section"),),
-    needs=("check",),
+    needs=("check", "compare"),
     messages="messages.MESSAGES",
     scalars="scalars.RANKED",
 )

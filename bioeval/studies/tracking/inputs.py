@@ -370,7 +370,8 @@ def sequence_length(path: Path) -> int:
 
 
 _ENDINGS = (".txt", ".txt.gz")
-_LISTED = 5
+#: Names in a message or an error.
+LISTED = 5
 
 
 @dataclass(frozen=True)
@@ -410,25 +411,28 @@ def read_pairs(
     frames: Any,
     columns: tuple[str, ...],
     parts: str,
+    role: Part = "result",
     only: Collection[str] | None = None,
 ) -> tuple[list[Pair], list[Message]]:
     """Return the pairs of ground truth and result, and remarks on skipped results.
 
-    Of some names `only` these are read.
+    Errors call the result by its `role`. Of some names `only` these are read.
     """
-    truths, results = _sources(truth, "truth"), _sources(result, "result")
+    truths, results = _sources(truth, "truth"), _sources(result, role)
     if ("" in truths) != ("" in results):
-        several, single = ("result", "truth") if "" in truths else ("truth", "result")
+        several, single = (role, "truth") if "" in truths else ("truth", role)
         raise DataError(
-            f"{several} has several files and {single} is a single one; expected a folder, or a "
-            f"mapping of names, for both"
+            several,
+            " has several files and ",
+            single,
+            " is a single one; expected a folder, or a mapping of names, for both",
         )
     if only is None:
         _require_all(truths, results, result, parts)
     extra = sorted(set(results) - set(truths))
     notes = []
     if extra:
-        skipped = Message("results-without-truth", number=len(extra), names=extra[:_LISTED])
+        skipped = Message("results-without-truth", number=len(extra), names=extra[:LISTED])
         notes.append(skipped)
     if "" not in truths and isinstance(frames, Mapping):
         for name in map(str, frames):
@@ -609,8 +613,8 @@ def _length(frames: Any, name: str, truth: _Source) -> tuple[int | dict[str, int
 
 
 def _some(names: list[str]) -> str:
-    more = f" and {len(names) - _LISTED} more" if len(names) > _LISTED else ""
-    return ", ".join(names[:_LISTED]) + more
+    more = f" and {len(names) - LISTED} more" if len(names) > LISTED else ""
+    return ", ".join(names[:LISTED]) + more
 
 
 def frames_of(pair: Pair, cameras: list[str]) -> dict[str, int] | None:

@@ -28,6 +28,10 @@ METHOD: TrackingInterval = "sequence-jackknife"
 #: With fewer sequences limits are not given: a simulation found them too narrow.
 FEWEST = 12
 
+#: What limits are for.
+NEW_SEQUENCES = "new sequences"
+PARTS_OF_SEQUENCE = "other parts of this sequence"
+
 # The public detections of MOT17, which has each of its videos once for each of them.
 _DETECTIONS = re.compile(r"-(?:DPM|FRCNN|SDP)$")
 
@@ -125,12 +129,12 @@ def interval_attrs(
     """Return the attributes of a result with these intervals; none where there are too few."""
     if videos < FEWEST:
         return {}
-    unit = "blocks of frames" if "blocks" in options else "sequences"
+    cut = "blocks" in options
     return {
         "interval_method": METHOD,
         "confidence": confidence,
-        "interval_unit": unit,
-        "interval_for": f"new {unit}",
+        "interval_unit": "blocks of frames" if cut else "sequences",
+        "interval_for": PARTS_OF_SEQUENCE if cut else NEW_SEQUENCES,
     }
 
 

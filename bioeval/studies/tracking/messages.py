@@ -340,12 +340,26 @@ MESSAGES = (
     ),
     MessageType(
         "few-sequences",
-        "no intervals: there are {sequences:count sequences}, and {needed} are needed",
+        "no intervals over {sequences:count sequences}: at least {needed} are needed",
         "Intervals are over sequences: they say how much a number would change with other "
         "sequences of the same kind. The spread of a few sequences is too uncertain to say so.",
         "Evaluate more sequences. One long sequence may be cut into blocks of frames, with "
         "{arg.blocks}.",
         example={"sequences": 7, "needed": 12},
+    ),
+    MessageType(
+        "sequences-not-in-common",
+        "left out: {left_out:count} of {sequences:count sequences}, such as {names:names}; "
+        "sequences without a result: {trackers:counts}",
+        "Trackers are compared on the sequences that all of them have. The numbers are of these "
+        "sequences, and may differ from those of each tracker by itself.",
+        "Give every tracker a result of each sequence, or leave out the tracker that lacks many.",
+        example={
+            "left_out": 1,
+            "sequences": 25,
+            "names": ["dancetrack0004"],
+            "trackers": {"SORT": 1},
+        },
     ),
     MessageType(
         "sequences-of-one-video",

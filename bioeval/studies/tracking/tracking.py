@@ -15,6 +15,7 @@ from bioeval import DataError, __version__
 from bioeval.base import (
     Argument,
     Name,
+    Part,
     require_callable,
     require_choice,
     require_flag,
@@ -365,22 +366,20 @@ def tracking_dataset(
     coordinates["target"] = targets.pop("target")
     variables |= along(("target",), **targets)
     cameras, sources = 0, list[str]()
-    remarks = [*notes]
     for scene in scenes:
         cameras = max(cameras, len(scene.cameras))
         if scene.frames_from not in sources:
             sources.append(scene.frames_from)
-        about = [scene.name] if scene.name else []
-        remarks += [Message(note.code, about, **note.arguments) for note in scene.notes]
     if len(sources) > 4:
         sources[4:] = ["..."]
     intervals: dict[str, str | int | float] = {}
+    messages = messages_of_sequences(scenes, measured, options, notes)
     if confidence is not None:
         left_out = sequences_left_out(scenes, measured)
         for name, measure in MEASURES.items():
             low, high = left_out.limits(measure, confidence)
             variables |= along((), **{f"{name}_low": low, f"{name}_high": high})
-        remarks += interval_messages(len(scenes), left_out.videos)
+        messages += interval_messages(len(scenes), left_out.videos)
         intervals = interval_attrs(confidence, left_out.videos, options)
     if timeline:
         segments = _combined([part.segments for part in measured], np.concatenate)
@@ -396,9 +395,24 @@ def tracking_dataset(
         "cameras": cameras,
         "fingerprint": fingerprint(scenes),
         "bioeval_version": __version__,
-        **message_attrs([*remarks, *_of_all(total, options, scenes)]),
+        **message_attrs(messages),
     }
     return build(variables, names, coordinates, attrs)
+
+
+def messages_of_sequences(
+    scenes: Sequence[Scene],
+    measured: Sequence[Measured],
+    options: dict[str, str | int | float],
+    remarks: Sequence[Message],
+) -> list[Message]:
+    """Return remarks on the inputs, on each sequence, and on all of them together."""
+    messages = [*remarks]
+    for scene in scenes:
+        about = [scene.name] if scene.name else []
+        messages += [note.concerning(*about) for note in scene.notes]
+    counts = _combined([part.counts for part in measured], sum)
+    return [*messages, *_of_all(counts, options, scenes)]
 
 
 def sequences_left_out(scenes: Sequence[Scene], measured: Sequence[Measured]) -> LeftOut:
@@ -479,7 +493,7 @@ MOSTLY_TRACKED: tuple[MostlyTracked, ...] = get_args(MostlyTracked)
 
 
 Duplicates = Literal["raise", "accept"]
-Part = Literal["sequences", "cameras"]
+Parts = Literal["sequences", "cameras"]
 
 
 @dataclass(frozen=True)
@@ -491,7 +505,7 @@ class TrackingOptions:
     mostly_tracked: MostlyTracked
     ignored: Ignored
     duplicates: Duplicates
-    parts: Part
+    parts: Parts
     columns: tuple[str, ...]
     blocks: int | None
 
@@ -504,7 +518,7 @@ class TrackingOptions:
         mostly_tracked: MostlyTracked,
         ignored: Ignored,
         duplicates: Duplicates,
-        parts: Part,
+        parts: Parts,
         columns: str,
         blocks: int | None,
     ) -> TrackingOptions:
@@ -514,7 +528,7 @@ class TrackingOptions:
         require_choice("mostly_tracked", mostly_tracked, MOSTLY_TRACKED)
         require_choice("ignored", ignored, IGNORED)
         require_choice("duplicates", duplicates, get_args(Duplicates))
-        require_choice("parts", parts, get_args(Part))
+        require_choice("parts", parts, get_args(Parts))
         if blocks is not None:
             blocks = require_integer("blocks", blocks, low=FEWEST)
         names = parse_columns(columns)
@@ -539,10 +553,14 @@ class TrackingOptions:
         result: Any,
         frames: Any,
         progress: Callable[[str], None] | None = None,
-        names: Collection[str] | None = None,
+        role: Part = "result",
+        only: Collection[str] | None = None,
     ) -> tuple[list[Scene], list[Measured], list[Message]]:
-        """Read and match each sequence, or those of some `names`, and return remarks on all."""
-        pairs, remarks = read_pairs(truth, result, frames, self.columns, self.parts, names)
+        """Read and match each sequence, or `only` some, and return remarks on the inputs.
+
+        Errors call the result by its `role`.
+        """
+        pairs, remarks = read_pairs(truth, result, frames, self.columns, self.parts, role, only)
         if self.blocks is not None and len(pairs) > 1:
             raise DataError(
                 Argument("blocks", self.blocks),
@@ -574,7 +592,7 @@ def tracking(
     mostly_tracked: MostlyTracked = "at-least",
     ignored: Ignored = "motchallenge",
     duplicates: Duplicates = "raise",
-    parts: Part = "sequences",
+    parts: Parts = "sequences",
     columns: str = "motchallenge",
     interval: TrackingInterval | None = None,
     confidence: float = IntervalOptions.CONFIDENCE,
