@@ -11,7 +11,7 @@ STUDY = StudyManifest(
     commands=(
         Subcommand(
             "tracking",
-            "Evaluate tracks: CLEAR MOT, identity measures, HOTA.",
+            "Evaluate or compare trackers: CLEAR MOT, IDF1, HOTA.",
             "Re-identification and tracking",
             2,
         ),
@@ -23,6 +23,12 @@ bioeval tracking gt.txt tracker.txt --frames 1050
 bioeval tracking cameras/gt cameras/tracks --parts cameras
 # Read another form of rows; print JSON
 bioeval tracking truth.txt track3.txt --columns cityflow --json
+# Compare trackers on the sequences that all of them have
+bioeval tracking dancetrack/val trackers/SORT trackers/ByteTrack trackers/OC-SORT
+# Compare trackers by other measures; print JSON
+bioeval tracking gt SORT ByteTrack --measure assa --measure deta --json
+# Add intervals over the sequences
+bioeval tracking dancetrack/val trackers/SORT --interval sequence-jackknife
 # Evaluate the sequences of a challenge by its conventions
 bioeval tracking MOT17/train tracker/MOT17 --pairing previous-frame --mostly-tracked more-than
 """,
