@@ -19,12 +19,12 @@ STUDY = StudyManifest(
     examples="""
 # Evaluate one sequence
 bioeval tracking gt.txt tracker.txt --frames 1050
+# Compare trackers on the sequences that all of them have
+bioeval tracking dancetrack/val trackers/SORT trackers/ByteTrack trackers/OC-SORT
 # Evaluate the cameras of a network
 bioeval tracking cameras/gt cameras/tracks --parts cameras
 # Read another form of rows; print JSON
 bioeval tracking truth.txt track3.txt --columns cityflow --json
-# Compare trackers on the sequences that all of them have
-bioeval tracking dancetrack/val trackers/SORT trackers/ByteTrack trackers/OC-SORT
 # Compare trackers by other measures; print JSON
 bioeval tracking gt SORT ByteTrack --measure assa --measure deta --json
 # Add intervals over the sequences
@@ -57,5 +57,4 @@ bioeval tracking MOT17/train tracker/MOT17 --pairing previous-frame --mostly-tra
     views=(View(("tracking",), "section"),),
     needs=("check", "compare"),
     messages="messages.MESSAGES",
-    scalars="scalars.RANKED",
 )

@@ -107,8 +107,8 @@ def _frames(text: str) -> tuple[str, int]:
 @option("--targets", "Of one tracker: list every target.", bool)
 @option(
     "--interval METHOD",
-    "Add confidence intervals over sequences, from 12 sequences on; several trackers have them "
-    "anyway.  [none]",
+    "Add confidence intervals over sequences, from 12 sequences on (sequence-jackknife); several "
+    "trackers have them anyway.  [none]",
     ["sequence-jackknife"],
 )
 @option("--confidence C", "Two-sided confidence of the intervals.", float, 0.95)
@@ -193,12 +193,12 @@ def _evaluate(truth: str, result: str, targets: bool, options: dict[str, Any]) -
 
 def _compare(truth: str, results: tuple[str, ...], options: dict[str, Any]) -> None:
     """Compare several trackers."""
-    from bioeval.studies.tracking.trackers import MEASURES, compare_trackers
+    from bioeval.studies.tracking.trackers import COMPARED, compare_trackers
 
     for name in ("targets", "interval"):  # the only method of a comparison
         del options[name]
     trackers = dict(zip(_names(results, options.pop("name")), results, strict=True))
-    measures = options.pop("measures") or MEASURES
+    measures = options.pop("measures") or COMPARED
     with StudyCommand(truth, options, reads=False) as run:
         dataset = compare_trackers(
             truth,

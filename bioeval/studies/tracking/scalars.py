@@ -238,9 +238,3 @@ OF_HOTA = (
 
 #: Every measure by its name, in the order of the variables.
 MEASURES: dict[str, TrackingMeasure] = {x.name: x for x in (*_COUNTED, *OF_HOTA)}
-
-#: Names that other results use with another meaning.
-_OF_OTHERS = ("recall", "precision", "far")
-
-#: The measures that trackers are compared by.
-RANKED = tuple(x for x in MEASURES.values() if x.name not in _OF_OTHERS)

@@ -39,7 +39,7 @@ from bioeval.studies.tracking.intervals import (
     interval_messages,
 )
 from bioeval.studies.tracking.matching import EarlierPairing
-from bioeval.studies.tracking.scalars import RANKED, TrackingMeasure
+from bioeval.studies.tracking.scalars import MEASURES, TrackingMeasure
 from bioeval.studies.tracking.tracking import (
     Duplicates,
     Ignored,
@@ -51,17 +51,15 @@ from bioeval.studies.tracking.tracking import (
     sequences_left_out,
 )
 
-_BY_NAME = {measure.name: measure for measure in RANKED}
-
 #: Measures that trackers are compared by unless others are asked for.
-MEASURES = ("hota", "mota", "idf1")
+COMPARED = ("hota", "mota", "idf1")
 
 
 def compare_trackers(
     truth: Any,
     trackers: Mapping[str, Any],
     *,
-    measures: Sequence[str] = MEASURES,
+    measures: Sequence[str] = COMPARED,
     iou: float = 0.5,
     frames: Any = None,
     pairing: EarlierPairing = "last-known",
@@ -86,8 +84,7 @@ def compare_trackers(
         may have the files in a folder ``data``, as TrackEval has them. Sequences that some tracker
         lacks are left out for all of them, and named in a message.
     measures : sequence of str
-        Names of measures, such as ``"hota"``, ``"deta"``, ``"assa"``, ``"mota"``, ``"motp"``,
-        ``"idf1"``, ``"idp"`` and ``"idr"``.
+        Names of measures of :func:`tracking`, such as ``"deta"``, ``"assa"`` and ``"motp"``.
     iou, frames, pairing, mostly_tracked, ignored, duplicates, parts, columns, blocks
         As for :func:`tracking`, the same for all trackers.
     confidence : float
@@ -181,6 +178,8 @@ def compare_trackers(
         **options.attrs(),
         **interval_attrs(confidence, videos, options.attrs()),
         "confidence": confidence,
+        "adjust": "none",
+        "least_discordant": least_discordant(confidence),
         "fingerprint": "; ".join(prints),
         "bioeval_version": __version__,
     }
@@ -208,13 +207,13 @@ def _measures(names: Sequence[str]) -> list[TrackingMeasure]:
     if isinstance(names, str) or not isinstance(names, Sequence) or not names:
         raise DataError(
             Argument("measures"),
-            f" is {received(names)}; expected a list of names, such as {list(MEASURES)}",
+            f" is {received(names)}; expected a list of names, such as {list(COMPARED)}",
         )
     for name in names:
-        require_choice(Words("a name in ", Argument("measures")), name, _BY_NAME)
+        require_choice(Words("a name in ", Argument("measures")), name, MEASURES)
         if names.count(name) > 1:
             raise DataError(Argument("measures"), f" names {name!r} twice; expected each once")
-    return [_BY_NAME[name] for name in names]
+    return [MEASURES[name] for name in names]
 
 
 def _require_trackers(trackers: Any) -> None:
@@ -303,7 +302,13 @@ def _ranked(
         comparable = _discordant(measure, trackers) >= least_discordant(confidence)
         comparable &= known[:, None] & known
     differences = Differences.of(
-        values, deviations, comparable, confidence, videos - 1, error=error
+        values,
+        deviations,
+        comparable,
+        confidence,
+        videos - 1,
+        error=error,
+        widest=measure.bounds[1] - measure.bounds[0],
     )
     return RankedMeasure(
         scalar=measure,

@@ -13,7 +13,7 @@ from mot_sequences import Rows, follow, lines, sequences, walk, write_benchmark
 import bioeval as be
 from bioeval.cli import main
 from bioeval.studies.tracking.intervals import FEWEST, jackknife_t
-from bioeval.studies.tracking.scalars import MEASURES, RANKED
+from bioeval.studies.tracking.scalars import MEASURES
 
 TRACKER = {"A": (0.15, 0.03)}
 JACKKNIFE = {"interval": "sequence-jackknife"}
@@ -260,10 +260,3 @@ def test_the_command_on_one_file(tmp_path, capsys):
     assert "--blocks" not in capsys.readouterr().out
     assert main(["tracking", str(gt), str(result), "--confidence", "0.9"]) == 2
     assert "needs --interval METHOD, such as sequence-jackknife" in capsys.readouterr().err
-
-
-def test_every_ranked_measure_is_found_by_its_name():
-    from bioeval.base import scalar_registry
-
-    for measure in RANKED:
-        assert scalar_registry()[measure.name] is measure

@@ -17,10 +17,10 @@ from bioeval.base.random import seed_sequence
 from bioeval.cli import main
 from bioeval.stats import normal_draws
 from bioeval.studies.tracking.intervals import FEWEST
-from bioeval.studies.tracking.scalars import RANKED
+from bioeval.studies.tracking.scalars import MEASURES
 
 FOUR = {"A": (0.10, 0.02), "B": (0.11, 0.02), "C": (0.3, 0.02), "D": (0.1, 0.15)}
-LABELS = {measure.name: measure.label for measure in RANKED}
+LABELS = {measure.name: measure.label for measure in MEASURES.values()}
 
 
 @pytest.fixture(scope="module")
