@@ -123,9 +123,7 @@ def _named(
 ) -> tuple[dict[str, Rows], dict[str, dict[str, Rows]]]:
     """Return the ground truth and the results of trackers by the names of sequences."""
     truths = {str(i): truth for i, (truth, _) in enumerate(sequences)}
-    results = {
-        name: {str(i): of[name] for i, (_, of) in enumerate(sequences)} for name in trackers
-    }
+    results = {name: {str(i): of[name] for i, (_, of) in enumerate(sequences)} for name in trackers}
     return truths, results
 
 

@@ -130,8 +130,13 @@ def _frames(text: str) -> tuple[str, int]:
     "Name of a tracker, of several; repeatable, in their order.  [the names of files and folders]",
     multiple=True,
 )
-@option("--seed N", "Seed of the limits of three trackers or more.", click.IntRange(0), 0,
-        name="random_state")
+@option(
+    "--seed N",
+    "Seed of the limits of three trackers or more.",
+    click.IntRange(0),
+    0,
+    name="random_state",
+)
 @output_options(
     "results.nc, summary.json, table.txt, hota_table.csv and targets_table.csv",
     "write segments.csv, and draw a timeline of the targets and HOTA by threshold",

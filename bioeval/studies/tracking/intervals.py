@@ -79,7 +79,9 @@ class LeftOut:
     def value(self, measure: TrackingMeasure) -> float:
         """Return the measure of all sequences together."""
         counts = {name: sum(of[name] for of in self.counts) for name in self.counts[0]}
-        sums: MatchSums = {name: np.add.reduce([of[name] for of in self.sums]) for name in self.sums[0]}
+        sums: MatchSums = {
+            name: np.add.reduce([of[name] for of in self.sums]) for name in self.sums[0]
+        }
         return measure.value(counts, sums)
 
     def without(self, measure: TrackingMeasure) -> np.ndarray:
@@ -95,9 +97,7 @@ class LeftOut:
         """Return the limits of a measure, NaN where there are none."""
         if self.videos < FEWEST:
             return np.nan, np.nan
-        return jackknife_t(
-            self.value(measure), self.without(measure), confidence, measure.bounds
-        )
+        return jackknife_t(self.value(measure), self.without(measure), confidence, measure.bounds)
 
 
 def jackknife_t(

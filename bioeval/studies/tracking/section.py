@@ -32,7 +32,6 @@ from bioeval.document import (
 from bioeval.studies.tracking.scalars import MEASURES, OF_HOTA
 
 
-
 def _labels(*names: str) -> dict[str, str]:
     """Return measures by their labels, which are headings."""
     return {MEASURES[name].label: name for name in names}

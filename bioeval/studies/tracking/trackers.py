@@ -234,9 +234,7 @@ def _require_trackers(trackers: Any) -> None:
         )
 
 
-def _common(
-    truth: Any, trackers: Mapping[str, Any], parts: str
-) -> tuple[set[str], list[Message]]:
+def _common(truth: Any, trackers: Mapping[str, Any], parts: str) -> tuple[set[str], list[Message]]:
     """Return the sequences that all trackers have, and a message on the others."""
     names = names_of_sequences(truth, "truth")
     lacking: dict[str, list[str]] = {}

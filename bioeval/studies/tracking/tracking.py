@@ -458,9 +458,10 @@ def _of_all(
             notes.append(Message("ignored-boxes-removed", boxes=boxes, removed=removed))
         else:
             notes.append(Message("distractor-boxes-removed", boxes=boxes, removed=removed))
-    unknown = [scene.frames_from for scene in scenes].count("rows")
+    whole = scenes[:1] if "blocks" in options else scenes
+    unknown = [scene.frames_from for scene in whole].count("rows")
     if unknown:
-        notes.append(Message("frames-not-given", unknown=unknown, sequences=len(scenes)))
+        notes.append(Message("frames-not-given", unknown=unknown, sequences=len(whole)))
     elif counts["frames"] > counts["frames_with_rows"]:
         frames = int(counts["frames"])
         empty = frames - int(counts["frames_with_rows"])
