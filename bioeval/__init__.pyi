@@ -42,6 +42,7 @@ from bioeval.studies.calibration.calibration import calibration as calibration
 from bioeval.studies.calibration.calibrator import Calibrator as Calibrator
 from bioeval.studies.check.check_data import check_data as check_data
 from bioeval.studies.compare.compare import compare as compare
+from bioeval.studies.compare.wanted import Measure as Measure
 from bioeval.studies.conventions.conventions import conventions as conventions
 from bioeval.studies.epc.epc import epc as epc, epsc as epsc
 from bioeval.studies.explain.explain import explain as explain

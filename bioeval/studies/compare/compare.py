@@ -28,6 +28,7 @@ from bioeval.results import KindVerdict, along, build
 from bioeval.scores import BlockReader, FusionRule, Progress, are_pairs, leaves_out_attacks
 from bioeval.stats import IntervalOptions
 from bioeval.studies.compare.counts import unpaired_attempts
+from bioeval.studies.compare.described import DESCRIBED, describe, is_known
 from bioeval.studies.compare.limits import (
     DifferenceLimits,
     difference_limits,
@@ -67,6 +68,8 @@ COMPARISON = {
     "measure": Name("measure that two systems are compared by"),
     "scalar": Name("name of the measure without its target and rank, as frr_at_far"),
     "target": Name("FAR or FRR target of the measure; NaN without one"),
+    "prior": Name("prior probability of a genuine attempt, of a cost; NaN without one"),
+    "at_threshold": Name("threshold of a rate at one that was given; NaN without one", "score"),
     "at_rank": Name("rank of a CMC, or that lists are cut at; NaN without one", "rank"),
     "value_a": Name("value of the first system"),
     "value_b": Name("value of the second system"),
@@ -409,6 +412,8 @@ class _Conclusion:
         values = {
             "scalar": measure.scalar.name,
             "target": measure.target,
+            "prior": measure.prior,
+            "at_threshold": measure.threshold,
             "at_rank": measure.rank or np.nan,
             "value_a": measure.values[0, 0],
             "value_b": measure.values[1, 0],
@@ -476,18 +481,27 @@ class _Comparison:
         """Return the measures of both systems, and what is concluded about them."""
         labels = []
         columns: dict[str, Any] = defaultdict(list)
+        scalars = [x.measure.scalar for x in self.conclusions]
+        described = not all(is_known(x.name) for x in scalars)  # those of scripts are not
         for conclusion in self.conclusions:
             labels.append(conclusion.measure.label)
             for name, value in conclusion.variables().items():
                 columns[name].append(value)
-        for name in ("scalar", "undecided", "interval_for"):
-            columns[name] = np.array(columns[name], dtype=object)
+            if described:
+                for name, value in describe(conclusion.measure.scalar).items():
+                    columns[name].append(value)
+        for name in ("prior", "at_threshold"):
+            if np.isnan(columns[name]).all():
+                del columns[name]
+        for name in ("scalar", "undecided", "interval_for", "value_kind"):
+            if name in columns:
+                columns[name] = np.array(columns[name], dtype=object)
         variables = along(("measure",), **{name: np.array(x) for name, x in columns.items()})
         coordinates = {"measure": np.array(labels, dtype=object)}
         doubts = self._doubts()
         attrs = self._data() | {"bioeval_version": __version__}
         attrs |= message_attrs([*doubts, *self._warnings()])
-        dataset = build(variables, COMPARISON | MARGINS, coordinates, attrs)
+        dataset = build(variables, COMPARISON | MARGINS | DESCRIBED, coordinates, attrs)
         return dataset.assign_attrs(attributes_in_words(dataset))
 
     def _data(self) -> dict[str, str | int | float]:

@@ -84,7 +84,7 @@ class _Measured:
         self.measures: list[list[SystemMeasure]] = []
         self.two: list[Scores] = []
         self.details: dict[str, Any] = {}
-        self._of_systems: list[Message] = []
+        self._of_systems: dict[Message, list[str]] = {}
         self._in_common: dict[tuple[str, str], Message] = {}
         reference: Scores | None = None
         while True:
@@ -97,7 +97,7 @@ class _Measured:
     ) -> tuple[Scores, bool]:
         """Measure all systems; return what they have in common, and whether all had it."""
         complete = True
-        self.measures, self._of_systems, self.two = [], [], []
+        self.measures, self._of_systems, self.two = [], {}, []
         for name, system in systems.items():
             scores = self._read(name, system)
             if reference is None:
@@ -148,8 +148,7 @@ class _Measured:
                 scores, options.count, options.wanted, options.interval, options.gallery
             )
         self._keep(name, system, measures)
-        for message in column_warnings(scores):
-            self._of_systems.append(message)
+        self._say(name, column_warnings(scores))
 
     def _add_retrieval(self, name: str, system: ComparedRetrieval) -> None:
         self._keep(name, system, retrieval_of(system, self.options.wanted, self.options.interval))
@@ -163,10 +162,7 @@ class _Measured:
         """Keep the measures of a system, and what is said of it."""
         scores = system.scores
         self.measures.append(list(measures))
-        self._of_systems += [
-            x.concerning(name)
-            for x in dict.fromkeys([*scores._remarks, *system.failure_codes, *system.remarks])
-        ]
+        self._say(name, [*scores._remarks, *system.failure_codes, *system.remarks])
         for measure in measures:
             if measure.scalar.name == "eer":
                 fused = self.options.claim.templates == "multi"
@@ -174,8 +170,8 @@ class _Measured:
                     measure.value, scores.kind, system.people, fused=fused, metric=scores._metric
                 )
                 if doubt is not None:
-                    self._of_systems.append(doubt.concerning(name))
-                    warn_of_kind(self._of_systems[-1])
+                    self._say(name, [doubt])
+                    warn_of_kind(doubt.concerning(name))
         if not self.details:
             sides = {"probes": scores.shape[0]}
             if are_pairs(scores):
@@ -189,12 +185,22 @@ class _Measured:
                 **system.details,
             }
 
+    def _say(self, name: str, messages: Sequence[Message]) -> None:
+        for message in dict.fromkeys(messages):
+            self._of_systems.setdefault(message, []).append(name)
+
     @property
     def messages(self) -> list[Message]:
-        """What is to be said of the systems."""
+        """What is to be said of the systems, what concerns all of them once."""
+        several = []
+        for message, names in self._of_systems.items():
+            if len(names) == len(self.names):
+                several.append(message)
+            else:
+                several += [message.concerning(name) for name in names]
         people = int(self.details["subjects"])
         few = self.options.interval.few_people(people)
-        return [*self._in_common.values(), *few, *dict.fromkeys(self._of_systems)]
+        return [*self._in_common.values(), *few, *several]
 
     def attrs(self) -> dict[str, str | int | float]:
         """Return the attributes of the data and of the options."""

@@ -88,11 +88,12 @@ class Measure:
     Examples
     --------
     >>> import bioeval as be
-    >>> spread = be.Measure("spread", lambda scores: float(be.verification(scores).d_prime))
-    >>> systems = {f"noise {x}": be.simulate(30, 3, noise=x) for x in (0.5, 0.7, 0.9)}
-    >>> ranking = be.compare(systems, measures=["eer", spread])
+    >>> apart = be.Measure("d_prime", lambda scores: be.verification(scores).d_prime.item(),
+    ...     label="d'", larger_is_better=True)
+    >>> systems = {f"spread {x}": be.simulate(30, 3, within=x) for x in (0.4, 0.5, 0.6)}
+    >>> ranking = be.compare(systems, measures=["eer", apart])
     >>> ranking["measure"].values.tolist()
-    ['EER', 'spread']
+    ['EER', "d'"]
     """
 
     name: str
