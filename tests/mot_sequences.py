@@ -1,4 +1,4 @@
-"""Sequences with the results of trackers, made at random, and folders laid out as benchmarks are."""
+"""Sequences with the results of trackers, made at random, and folders as benchmarks have them."""
 
 from __future__ import annotations
 

@@ -139,7 +139,8 @@ def _frames(text: str) -> tuple[str, int]:
 )
 @output_options(
     "results.nc, summary.json, table.txt, hota_table.csv and targets_table.csv",
-    "write segments.csv, and draw a timeline of the targets and HOTA by threshold",
+    "write segments.csv, and draw a timeline of the targets and HOTA by threshold; of several "
+    "trackers draw their ranks",
     " instead of a table: rates are fractions",
 )
 def command(truth: str, results: tuple[str, ...], **options: Any) -> None:
@@ -153,7 +154,7 @@ def command(truth: str, results: tuple[str, ...], **options: Any) -> None:
     """
     options["frames"] = _lengths(options["frames"])
     if len(results) > 1:
-        _refuse_given(("targets", "plots"), "shows one tracker, and several are given")
+        _refuse_given(("targets",), "shows one tracker, and several are given")
         _compare(truth, results, options)
         return
     _refuse_given(("measures", "name", "random_state"), "compares trackers; give two or more")

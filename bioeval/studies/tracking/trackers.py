@@ -54,6 +54,9 @@ from bioeval.studies.tracking.tracking import (
 #: Measures that trackers are compared by unless others are asked for.
 COMPARED = ("hota", "mota", "idf1")
 
+#: Messages on the number of frames, which matter to rates per frame alone.
+_OF_FRAMES = ("frames-not-given", "frames-without-rows")
+
 
 def compare_trackers(
     truth: Any,
@@ -167,7 +170,10 @@ def compare_trackers(
         by_tracker.append(messages_of_sequences(scenes, measured, options.attrs(), remarks))
         prints.append(fingerprint(scenes))
     sequences, videos = len(evaluated[0].video), evaluated[0].videos
-    messages += _joined(list(trackers), by_tracker)
+    per_frame = any(measure.units.endswith("/frame") for measure in wanted)
+    for message in _joined(list(trackers), by_tracker):
+        if per_frame or message.code not in _OF_FRAMES:
+            messages.append(message)
     messages += interval_messages(sequences, videos)
     normal = normal_draws(videos, seed) if videos >= FEWEST else np.empty((videos, 0))
     population = NEW_SEQUENCES if blocks is None else PARTS_OF_SEQUENCE

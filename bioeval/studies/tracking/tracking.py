@@ -669,7 +669,8 @@ def tracking(
         target_switches target_fragmentations state``. With several sequences, the scalars are of
         the summed counts, and each has a twin over ``sequence``, such as ``sequence_mota``. A rate
         with denominator 0 is NaN. With an `interval`, each measure has ``_low`` and ``_high``, as
-        ``mota_low``; NaN where there are none. :func:`bioeval.messages` gives the remarks on the data.
+        ``mota_low``, NaN where there are none. :func:`bioeval.messages` gives the remarks on the
+        data.
 
     Raises
     ------
