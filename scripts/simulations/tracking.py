@@ -2,24 +2,39 @@
 
 A population is a pool of sequences with the results of five trackers on each; a data set has
 sequences drawn from it with replacement, so that the true values are those of the whole pool. A
-sequence has a difficulty that all trackers share, and another one that is each tracker's own.
+sequence has a difficulty that all trackers share, and another one that is each tracker's own. The
+sequences of a pool are matched once: a data set adds up their counts, as the public calls do.
 """
 
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-import bioeval as be
+from bioeval.stats import normal_draws
+from bioeval.studies.compare.ranking import RankedMeasure
+from bioeval.studies.tracking.intervals import LeftOut
+from bioeval.studies.tracking.scalars import MEASURES
+from bioeval.studies.tracking.trackers import COMPARED as NAMES, ranked_measure
+from bioeval.studies.tracking.tracking import TrackingOptions, sequences_left_out
 from simulations.claims import Cell, Claim, Interval, Outcomes, Verdict, cells
 
 #: Sequences of a pool.
 POOL = 1000
-MEASURES = ("hota", "mota", "idf1")
-LABELS = ("HOTA", "MOTA", "IDF1")
+CONFIDENCE = 0.95
+OPTIONS = TrackingOptions.parse(
+    iou=0.5,
+    pairing="last-known",
+    mostly_tracked="at-least",
+    ignored="motchallenge",
+    duplicates="raise",
+    parts="sequences",
+    columns="motchallenge",
+    blocks=None,
+)
 
 #: Probabilities that a tracker misses a box, and that an identity changes, in a frame.
 TRACKERS = {
@@ -51,8 +66,6 @@ POPULATIONS = {
 PEOPLE, CROWD, HARDER = 3, 9, 2.5
 
 Rows = np.ndarray
-#: The ground truth and the result of each tracker, of one sequence.
-Sequence = tuple[Rows, dict[str, Rows]]
 
 
 def _truth(rng: np.random.Generator, frames: int, people: int) -> Rows:
@@ -90,7 +103,10 @@ def _result(
     return np.vstack([rows, false])
 
 
-def _sequence(rng: np.random.Generator, kind: Sequences, trackers: Mapping) -> Sequence:
+def _sequence(
+    rng: np.random.Generator, kind: Sequences, trackers: Mapping[str, tuple[float, float]]
+) -> tuple[Rows, dict[str, Rows]]:
+    """Return the ground truth and the result of each tracker, of one sequence."""
     fewest, most = kind.frames
     in_crowd = rng.random() < kind.crowds
     truth = _truth(rng, int(rng.integers(fewest, most + 1)), CROWD if in_crowd else PEOPLE)
@@ -103,94 +119,113 @@ def _sequence(rng: np.random.Generator, kind: Sequences, trackers: Mapping) -> S
 
 
 @functools.cache
-def pool(population: str, equal: bool) -> list[Sequence]:
-    """Return the sequences of a population; two `equal` trackers, or five different ones."""
+def pool(population: str, equal: bool) -> dict[str, LeftOut]:
+    """Return the counts of each tracker on the sequences of a population.
+
+    There are two `equal` trackers, or five different ones.
+    """
     trackers = {name: TRACKERS["A"] for name in "AB"} if equal else TRACKERS
     rng = np.random.default_rng([20261125, list(POPULATIONS).index(population), equal])
-    return [_sequence(rng, POPULATIONS[population], trackers) for _ in range(POOL)]
+    truths: dict[str, Rows] = {}
+    results: dict[str, dict[str, Rows]] = {name: {} for name in trackers}
+    for i in range(POOL):
+        truth, of_trackers = _sequence(rng, POPULATIONS[population], trackers)
+        truths[f"{i:04d}"] = truth
+        for name, rows in of_trackers.items():
+            results[name][f"{i:04d}"] = rows
+    counted = {}
+    for name, result in results.items():
+        scenes, measured, _ = OPTIONS.measured(truths, result, None)
+        counted[name] = sequences_left_out(scenes, measured)
+    return counted
 
 
 @functools.cache
-def true_values(population: str, tracker: str) -> dict[str, float]:
-    """Return the measures of a tracker on all sequences of a population."""
-    truths, results = _named(pool(population, False), [tracker])
-    ds = be.tracking(truths, results[tracker])
-    return {name: float(ds[name]) for name in MEASURES}
+def true_values(population: str, measure: str) -> dict[str, float]:
+    """Return a measure of each tracker on all sequences of a population."""
+    trackers = pool(population, False).items()
+    return {name: tracker.value(MEASURES[measure]) for name, tracker in trackers}
 
 
-def _named(
-    sequences: list[Sequence], trackers: list[str]
-) -> tuple[dict[str, Rows], dict[str, dict[str, Rows]]]:
-    """Return the ground truth and the results of trackers by the names of sequences."""
-    truths = {str(i): truth for i, (truth, _) in enumerate(sequences)}
-    results = {name: {str(i): of[name] for i, (_, of) in enumerate(sequences)} for name in trackers}
-    return truths, results
+def _of(tracker: LeftOut, places: np.ndarray) -> LeftOut:
+    """Return a tracker on some sequences."""
+    counts = [tracker.counts[i] for i in places]
+    sums = [tracker.sums[i] for i in places]
+    return LeftOut(counts, sums, np.arange(len(places)), len(places))
 
 
-def _drawn(cell: Cell, rng: np.random.Generator, trackers: list[str]) -> tuple[dict, dict]:
-    sequences = pool(cell.population, False)
+def _drawn(cell: Cell, rng: np.random.Generator, trackers: Iterable[str]) -> list[LeftOut]:
     places = rng.integers(0, POOL, cell.people)
-    return _named([sequences[i] for i in places], trackers)
+    return [_of(pool(cell.population, False)[name], places) for name in trackers]
+
+
+@functools.cache
+def _normal(sequences: int) -> np.ndarray:
+    """Return the draws of a comparison with the default seed, whatever the data."""
+    return normal_draws(sequences, np.random.SeedSequence(0))
+
+
+def _ranked(measure: str, trackers: Sequence[LeftOut]) -> RankedMeasure:
+    normal = _normal(trackers[0].videos)
+    return ranked_measure(MEASURES[measure], trackers, CONFIDENCE, normal, "")
 
 
 def intervals(cell: Cell, rng: np.random.Generator) -> Outcomes:
     """Return whether intervals hold the measures of the population."""
-    truths, results = _drawn(cell, rng, ["A"])
-    ds = be.tracking(truths, results["A"], interval="sequence-jackknife")
+    (tracker,) = _drawn(cell, rng, "A")
     outcomes = {}
-    for name, label in zip(MEASURES, LABELS, strict=True):
-        low, high = float(ds[f"{name}_low"]), float(ds[f"{name}_high"])
-        outcomes[label] = Interval(low, high, true_values(cell.population, "A")[name])
+    for name in NAMES:
+        limits = tracker.limits(MEASURES[name], CONFIDENCE)
+        truth = true_values(cell.population, name)["A"]
+        outcomes[MEASURES[name].label] = Interval(*limits, truth)
     return outcomes
 
 
 def two_trackers(cell: Cell, rng: np.random.Generator) -> Outcomes:
     """Return whether the limits of the difference of two trackers hold it."""
-    truths, results = _drawn(cell, rng, ["A", "D"])
-    ds = be.compare_trackers(truths, results, measures=MEASURES)
+    trackers = _drawn(cell, rng, "AD")
     outcomes = {}
-    for name, label in zip(MEASURES, LABELS, strict=True):
-        true = true_values(cell.population, "A")[name] - true_values(cell.population, "D")[name]
-        at = ds.sel(system="A", other_system="D", measure=label)
-        outcomes[label] = Interval(float(at.difference_low), float(at.difference_high), true)
+    for name in NAMES:
+        limits = _ranked(name, trackers).differences
+        truth = true_values(cell.population, name)
+        outcomes[MEASURES[name].label] = Interval(
+            float(limits.low[0, 1]), float(limits.high[0, 1]), truth["A"] - truth["D"]
+        )
     return outcomes
 
 
 def five_trackers(cell: Cell, rng: np.random.Generator) -> Outcomes:
     """Return whether all limits of differences and all sets of ranks hold, of five trackers."""
-    truths, results = _drawn(cell, rng, [*TRACKERS])
-    ds = be.compare_trackers(truths, results, measures=MEASURES)
+    trackers = _drawn(cell, rng, TRACKERS)
     outcomes = {}
-    for name, label in zip(MEASURES, LABELS, strict=True):
-        true = np.array([true_values(cell.population, x)[name] for x in TRACKERS])
-        at = ds.sel(measure=label)
-        low = at.difference_low.transpose("system", "other_system").values
-        high = at.difference_high.transpose("system", "other_system").values
-        differences = true[:, None] - true
-        missed = (differences < low) | (differences > high)  # NaN: not told apart
-        rank = 1 + (true[None, :] > true[:, None]).sum(axis=1)
-        kept = (at.rank_low.values <= rank) & (rank <= at.rank_high.values)
+    for name in NAMES:
+        limits = _ranked(name, trackers).differences
+        truth = np.array([*true_values(cell.population, name).values()])
+        differences = truth[:, None] - truth
+        missed = (differences < limits.low) | (differences > limits.high)  # NaN: not told apart
+        rank = 1 + (truth[None, :] > truth[:, None]).sum(axis=1)
+        _, first, last = limits.ranks(larger_is_better=True)
+        label = MEASURES[name].label
         outcomes[f"{label}, all differences"] = Verdict(not missed.any())
-        outcomes[f"{label}, all ranks"] = Verdict(bool(kept.all()))
+        outcomes[f"{label}, all ranks"] = Verdict(bool(((first <= rank) & (rank <= last)).all()))
     return outcomes
 
 
 def equal_trackers(cell: Cell, rng: np.random.Generator) -> Outcomes:
-    """Return whether no winner is declared of two equal trackers; on a sequence they change roles.
+    """Return whether no winner is declared of two equal trackers.
 
     In half of the sequences each has the result of the other one, so that they are equal exactly.
     """
-    sequences = pool(cell.population, True)
-    drawn = []
-    for i in rng.integers(0, POOL, cell.people):
-        truth, results = sequences[i]
-        if rng.random() < 0.5:
-            results = {"A": results["B"], "B": results["A"]}
-        drawn.append((truth, results))
-    truths, by_tracker = _named(drawn, ["A", "B"])
-    ds = be.compare_trackers(truths, by_tracker, measures=MEASURES)
-    separated = ds.separated.sel(system="A", other_system="B")
-    return {x: Verdict(not separated.sel(measure=x).item()) for x in LABELS}
+    places = rng.integers(0, POOL, cell.people)
+    one, other = (_of(tracker, places) for tracker in pool(cell.population, True).values())
+    for i in np.flatnonzero(rng.random(cell.people) < 0.5):
+        one.counts[i], other.counts[i] = other.counts[i], one.counts[i]
+        one.sums[i], other.sums[i] = other.sums[i], one.sums[i]
+    outcomes = {}
+    for name in NAMES:
+        larger = _ranked(name, [one, other]).differences.larger
+        outcomes[MEASURES[name].label] = Verdict(not larger.any())
+    return outcomes
 
 
 _CELLS = cells(POPULATIONS, (12, 20, 50), (1,), ("sequences",))
@@ -220,6 +255,7 @@ CLAIMS = (
         five_trackers,
         _CELLS,
         {"alike": 0.9, "differ": 0.9},
+        from_people=50,
     ),
     Claim(
         "tracking, two equal trackers",

@@ -62,36 +62,46 @@ class LeftOut:
     videos: int
 
     @cached_property
-    def _without(self) -> list[tuple[Counts, MatchSums]]:
-        counts = {x: np.array([of[x] for of in self.counts]) for x in self.counts[0]}
-        sums = {x: np.array([of[x] for of in self.sums]) for x in self.sums[0]}
-        without = []
-        for video in range(self.videos):
-            kept = self.video != video
-            without.append(
-                (
-                    {name: values[kept].sum().item() for name, values in counts.items()},
-                    {name: values[kept].sum(axis=0) for name, values in sums.items()},
-                )
-            )
-        return without
+    def _each(self) -> tuple[Counts, MatchSums]:
+        """The counts and sums of each sequence, in arrays with the sequences first."""
+        counts = {name: np.array([of[name] for of in self.counts]) for name in self.counts[0]}
+        sums = {name: np.array([of[name] for of in self.sums]) for name in self.sums[0]}
+        return counts, sums
+
+    @cached_property
+    def _without(self) -> tuple[Counts, MatchSums]:
+        """The counts and sums without each video, in arrays with the videos first."""
+        counts, sums = self._each
+        return (
+            {name: self._of_others(values) for name, values in counts.items()},
+            {name: self._of_others(values) for name, values in sums.items()},
+        )
+
+    def _of_others(self, values: np.ndarray) -> np.ndarray:
+        """Return for each video the sum over all others.
+
+        It is that of the videos before it and after it: all less the video would not be 0 where no
+        other has a match.
+        """
+        of_video = np.zeros((self.videos + 2, *values.shape[1:]), dtype=values.dtype)
+        np.add.at(of_video, 1 + self.video, values)
+        before = np.cumsum(of_video, axis=0)[:-2]
+        after = np.cumsum(of_video[::-1], axis=0)[::-1][2:]
+        return before + after
 
     def value(self, measure: TrackingMeasure) -> float:
         """Return the measure of all sequences together."""
         counts = {name: sum(of[name] for of in self.counts) for name in self.counts[0]}
-        sums: MatchSums = {
-            name: np.add.reduce([of[name] for of in self.sums]) for name in self.sums[0]
-        }
-        return measure.value(counts, sums)
+        sums = {name: sum(of[name] for of in self.sums) for name in self.sums[0]}
+        return float(measure.value(counts, sums))
 
     def without(self, measure: TrackingMeasure) -> np.ndarray:
         """Return the measure without each video, shape (videos,)."""
-        return np.array([measure.value(*sums) for sums in self._without])
+        return measure.value(*self._without)
 
     def of_each(self, measure: TrackingMeasure) -> np.ndarray:
         """Return the measure of each sequence by itself, shape (sequences,)."""
-        each = zip(self.counts, self.sums, strict=True)
-        return np.array([measure.value(*of_sequence) for of_sequence in each])
+        return measure.value(*self._each)
 
     def limits(self, measure: TrackingMeasure, confidence: float) -> tuple[float, float]:
         """Return the limits of a measure, NaN where there are none."""
@@ -119,7 +129,7 @@ def jackknife_t(
             return float(low), float(high)
         return np.nan, np.nan
     error = np.sqrt((units - 1) / units * ((without - without.mean()) ** 2).sum())
-    half = scipy.special.stdtrit(units - 1, 0.5 + confidence / 2) * error
+    half = float(scipy.special.stdtrit(units - 1, 0.5 + confidence / 2) * error)
     return max(value - half, bounds[0]), min(value + half, bounds[1])
 
 

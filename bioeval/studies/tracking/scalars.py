@@ -11,10 +11,10 @@ import numpy as np
 from bioeval.base import Name, Scalar
 
 #: Counts of a sequence, or of several added up, by name; ``overlap`` is the sum of IoU over the
-#: matches.
-Counts = Mapping[str, int | float]
+#: matches. Each is a number, or an array with those of several results.
+Counts = Mapping[str, Any]
 
-#: Sums over the matches of HOTA, by name, each of shape (localisation thresholds,).
+#: Sums over the matches of HOTA, by name, each of shape (..., localisation thresholds).
 MatchSums = Mapping[str, np.ndarray]
 
 
@@ -24,8 +24,8 @@ class TrackingMeasure(Scalar):
 
     larger_is_better: bool = True
 
-    def value(self, counts: Counts, sums: MatchSums) -> float:
-        """Return the measure of counts, NaN where its denominator is 0."""
+    def value(self, counts: Counts, sums: MatchSums) -> np.ndarray:
+        """Return the measure of counts, of their shape; NaN where its denominator is 0."""
         raise NotImplementedError
 
 
@@ -33,12 +33,11 @@ class TrackingMeasure(Scalar):
 class CountQuotient(TrackingMeasure):
     """A quotient of counts."""
 
-    of_counts: Callable[[Counts], tuple[float, float]]  # numerator and denominator
+    of_counts: Callable[[Counts], tuple[Any, Any]]  # numerator and denominator
 
-    def value(self, counts: Counts, sums: MatchSums) -> float:
+    def value(self, counts: Counts, sums: MatchSums) -> np.ndarray:
         """Return the quotient; the sums of HOTA do not matter."""
-        numerator, denominator = self.of_counts(counts)
-        return numerator / denominator if denominator else np.nan
+        return _over(*self.of_counts(counts))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,15 +52,16 @@ class MeanOverThresholds(TrackingMeasure):
     at_thresholds: Callable[[Counts, MatchSums], np.ndarray]
     without_match: float | None = None
 
-    def value(self, counts: Counts, sums: MatchSums) -> float:
+    def value(self, counts: Counts, sums: MatchSums) -> np.ndarray:
         """Return the mean."""
-        return float(self.curve(counts, sums).mean())
+        return np.asarray(self.curve(counts, sums).mean(axis=-1))
 
     def curve(self, counts: Counts, sums: MatchSums) -> np.ndarray:
-        """Return the value at each threshold."""
+        """Return the value at each threshold, the last axis."""
         values = self.at_thresholds(counts, sums)
-        if self.without_match is not None and sums["tp"].any():
-            values[sums["tp"] == 0] = self.without_match
+        if self.without_match is not None:
+            unmatched = (sums["tp"] == 0) & sums["tp"].any(axis=-1, keepdims=True)
+            values[unmatched] = self.without_match
         return values
 
     @property
@@ -76,12 +76,17 @@ def _over(total: Any, count: Any) -> np.ndarray:
     return np.divide(above, below, out=np.full(above.shape, np.nan), where=below > 0)
 
 
+def _boxes(counts: Counts, name: str) -> np.ndarray:
+    """Return a count, the same at each threshold."""
+    return np.asarray(counts[name])[..., None]
+
+
 def _detections(counts: Counts, sums: MatchSums) -> np.ndarray:
-    """Return TP + FN + FP."""
-    return counts["truth_boxes"] + counts["result_boxes"] - sums["tp"]
+    """Return TP + FN + FP at each threshold."""
+    return _boxes(counts, "truth_boxes") + _boxes(counts, "result_boxes") - sums["tp"]
 
 
-def errors(counts: Counts) -> float:
+def errors(counts: Counts) -> Any:
     """Return FN + FP + IDSW."""
     return counts["fn"] + counts["fp"] + counts["idsw"]
 
@@ -205,13 +210,13 @@ OF_HOTA = (
         "detre",
         "DetRe",
         "detection recall: TP / (TP + FN)",
-        lambda c, s: _over(s["tp"], c["truth_boxes"]),
+        lambda c, s: _over(s["tp"], _boxes(c, "truth_boxes")),
     ),
     _of_hota(
         "detpr",
         "DetPr",
         "detection precision: TP / (TP + FP)",
-        lambda c, s: _over(s["tp"], c["result_boxes"]),
+        lambda c, s: _over(s["tp"], _boxes(c, "result_boxes")),
     ),
     _of_hota(
         "assre",

@@ -154,9 +154,8 @@ def _intervals(ds: xr.Dataset) -> Table:
     """Return a row for each measure of all sequences together, with its interval."""
     rows: list[list[Text | None]] = []
     for name, measure in MEASURES.items():
-        interval = ds[f"{name}_low"].item(), ds[f"{name}_high"].item()
-        if any(map(math.isnan, interval)):
-            interval = None
+        limits = ds[f"{name}_low"].item(), ds[f"{name}_high"].item()
+        interval = None if any(map(math.isnan, limits)) else limits
         cell = cell_of_scalar(measure, ds[name].item(), interval=interval)
         rows.append([label_of(measure), name, cell])
     columns = [

@@ -177,7 +177,7 @@ def compare_trackers(
     messages += interval_messages(sequences, videos)
     normal = normal_draws(videos, seed) if videos >= FEWEST else np.empty((videos, 0))
     population = NEW_SEQUENCES if blocks is None else PARTS_OF_SEQUENCE
-    ranked = [_ranked(x, evaluated, confidence, normal, population) for x in wanted]
+    ranked = [ranked_measure(x, evaluated, confidence, normal, population) for x in wanted]
     attrs = {
         "trackers": len(trackers),
         "sequences": sequences,
@@ -282,7 +282,7 @@ def _joined(trackers: Sequence[str], by_tracker: Sequence[Sequence[Message]]) ->
     return joined
 
 
-def _ranked(
+def ranked_measure(
     measure: TrackingMeasure,
     trackers: Sequence[LeftOut],
     confidence: float,

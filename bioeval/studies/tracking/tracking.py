@@ -279,7 +279,7 @@ def rates(counts: Counts, sums: MatchSums) -> dict[str, Any]:
     """Return the rates, each computed from counts once, and HOTA by threshold."""
     values: dict[str, Any] = {}
     for measure in MEASURES.values():
-        values[measure.name] = measure.value(counts, sums)
+        values[measure.name] = float(measure.value(counts, sums))
     for measure in OF_HOTA:
         values[f"{measure.name}_by_threshold"] = measure.curve(counts, sums)
     return {**values, "tp_by_threshold": sums["tp"]}
