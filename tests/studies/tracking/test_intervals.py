@@ -49,7 +49,7 @@ def leave_one_out(truths, results, names, confidence: float) -> dict[str, tuple[
     return limits
 
 
-@pytest.mark.parametrize("confidence", [0.95, 0.8])
+@pytest.mark.parametrize("confidence", [0.95, pytest.param(0.8, marks=pytest.mark.slow)])
 def test_as_a_loop_over_sequences(fourteen, confidence):
     truths, results = fourteen
     ds = be.tracking(truths, results, confidence=confidence, **JACKKNIFE)
@@ -79,6 +79,7 @@ def test_few_sequences_have_no_interval(number):
     assert "interval_method" not in ds.attrs
 
 
+@pytest.mark.slow
 def test_sequences_of_one_video_are_left_out_together(tmp_path):
     """As in MOT17, which has each video with three detectors."""
     truths, results = sequences(13, TRACKER)
@@ -224,6 +225,7 @@ def test_odd_options(fourteen, options, message):
 # ---------------------------------------------------------------------------- the command
 
 
+@pytest.mark.slow
 def test_the_command_and_what_it_writes(fourteen, tmp_path, capsys):
     gt, places = write_benchmark(tmp_path, fourteen[0], {"A": fourteen[1]})
     out = tmp_path / "out"

@@ -50,7 +50,9 @@ def error_of(values: list[float]) -> float:
     return math.sqrt((n - 1) / n * sum((x - mean) ** 2 for x in values))
 
 
-@pytest.mark.parametrize("measure", ["hota", "mota", pytest.param("idf1", marks=pytest.mark.slow)])
+@pytest.mark.parametrize(
+    "measure", ["mota", *(pytest.param(x, marks=pytest.mark.slow) for x in ("hota", "idf1"))]
+)
 def test_two_trackers_as_a_loop_over_sequences(four, measure):
     truths, results = four
     two = {name: results[name] for name in ("A", "C")}
@@ -134,6 +136,7 @@ def test_the_order_of_trackers_and_sequences_does_not_matter(four):
         np.testing.assert_allclose(ds[name].values, expected.values, rtol=1e-12)
 
 
+@pytest.mark.slow
 def test_values_are_those_of_each_tracker_by_itself(four):
     truths, results = four
     ds = be.compare_trackers(truths, results, measures=list(LABELS))
@@ -212,6 +215,7 @@ def test_blocks_of_one_sequence(four):
 # ------------------------------------------------------------------- folders and sequences
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("below", ["", "data"])
 def test_folders_of_trackers(four, tmp_path, below):
     truths, results = four
@@ -243,6 +247,7 @@ def test_sequences_that_some_tracker_lacks(four, tmp_path):
     assert "sequences-not-in-common" not in codes(expected)
 
 
+@pytest.mark.slow
 def test_videos_of_mot17_are_left_out_as_one(tmp_path):
     truths, results = sequences(12, FOUR)
     detectors = ("-DPM", "-FRCNN", "-SDP")
