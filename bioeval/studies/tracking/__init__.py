@@ -20,13 +20,13 @@ STUDY = StudyManifest(
 # Evaluate one sequence
 bioeval tracking gt.txt tracker.txt --frames 1050
 # Compare trackers on the sequences that all of them have
-bioeval tracking dancetrack/val trackers/SORT trackers/ByteTrack trackers/OC-SORT
+bioeval tracking dancetrack/val trackers/SORT trackers/ByteTrack
 # Evaluate the cameras of a network
 bioeval tracking cameras/gt cameras/tracks --parts cameras
 # Read another form of rows; print JSON
 bioeval tracking truth.txt track3.txt --columns cityflow --json
 # Compare trackers by other measures; print JSON
-bioeval tracking gt SORT ByteTrack --measure assa --measure deta --json
+bioeval tracking dancetrack/val trackers/SORT trackers/ByteTrack --measure assa --json
 # Add intervals over the sequences
 bioeval tracking dancetrack/val trackers/SORT --interval sequence-jackknife
 # Evaluate the sequences of a challenge by its conventions
