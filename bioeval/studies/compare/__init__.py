@@ -3,7 +3,10 @@
 from bioeval.base.manifest import Plot, StudyManifest, Subcommand, View
 
 STUDY = StudyManifest(
-    calls={"compare": ("compare",), "wanted": ("Measure",)},
+    calls={
+        "compare": ("compare",),
+        "leaderboard": ("leaderboard",),
+    },
     commands=(Subcommand("compare", "Compare two systems on the same data.", "Decide", 2),),
     examples="""
 # Compare two systems
@@ -26,7 +29,7 @@ bioeval compare old.npz new.npz --out comparison --plots
 bioeval compare old.npz new.npz --workers 2
 """,
     hooks={"report_results": "command.ComparedSystems"},
-    nodes={"value_a": "comparison"},
+    nodes={"value_a": "comparison", "rank_low": "ranking"},
     plots=(
         Plot(
             "ranking",

@@ -13,7 +13,7 @@ import xarray as xr
 from bioeval.base import Name, Scalar, scalar_registry
 from bioeval.studies.compare.wanted import AT_THRESHOLD, CMS_AT_RANK
 
-DESCRIBED = {
+DESCRIBED: dict[str, Name] = {
     "value_kind": Name("what a value of the measure is: rate, number or cost"),
     "value_decimals": Name("decimals of the measure in tables; NaN of a rate in per cent"),
     "larger_is_better": Name("1 where the system with the larger value is better, else 0"),

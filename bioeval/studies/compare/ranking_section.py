@@ -61,7 +61,8 @@ def section(results: ResultsBySystem) -> Section:
         _overview(ds, measures),
         _ranks(ds, measures, len(shown)),
         _differences(ds, measures, len(shown)),
-        Figure("ranking"),
+        # A page draws the first measure with the other plots.
+        *(Figure("ranking", options={"measure": x.label}) for x in shown[1:]),
         Messages(others),
     ]
     title = say("Comparison of {systems:count systems}", systems=ds.sizes["system"])
@@ -166,11 +167,10 @@ class Ranked:
             return say("{measure}: no system is shown to be the best.", measure=self.name)
         names = Enumeration([Label(self.systems[i]) for i in best], "or")
         return say(
-            "{measure}: the best is {systems}; each of the other {others} is shown to be worse "
-            "than at least one system.",
+            "{measure}: the best is {systems}; shown to be worse: {others:count other systems}.",
             measure=self.name,
             systems=names,
-            others=Count(len(defined) - len(best)),
+            others=len(defined) - len(best),
         )
 
 
