@@ -50,6 +50,10 @@ class CheckedTracks:
         return check_tracks(self._data, self._result, columns=self._columns or "motchallenge")
 
 
+#: Options of several trackers.
+_OF_SEVERAL = ("measures", "name", "differences", "random_state")
+
+
 def _frames(text: str) -> tuple[str, int]:
     """Return the name of a sequence, empty for all sequences, and its number of frames."""
     name, _, number = text.rpartition("=")
@@ -125,6 +129,7 @@ def _frames(text: str) -> tuple[str, int]:
     name="measures",
     multiple=True,
 )
+@option("--differences", "Of several trackers: show the differences of all pairs.", bool)
 @option(
     "--name NAME",
     "Name of a tracker, of several; repeatable, in their order.  [the names of files and folders]",
@@ -157,8 +162,8 @@ def command(truth: str, results: tuple[str, ...], **options: Any) -> None:
         _refuse_given(("targets",), "shows one tracker, and several are given")
         _compare(truth, results, options)
         return
-    _refuse_given(("measures", "name", "random_state"), "compares trackers; give two or more")
-    for name in ("measures", "name", "random_state"):
+    _refuse_given(_OF_SEVERAL, "compares trackers; give two or more")
+    for name in _OF_SEVERAL:
         del options[name]
     _evaluate(truth, results[0], options.pop("targets"), options)
 
@@ -199,12 +204,13 @@ def _evaluate(truth: str, result: str, targets: bool, options: dict[str, Any]) -
 
 def _compare(truth: str, results: tuple[str, ...], options: dict[str, Any]) -> None:
     """Compare several trackers."""
+    from bioeval.studies.compare.ranking_section import SHOWS_DIFFERENCES
     from bioeval.studies.tracking.trackers import COMPARED, compare_trackers
 
     for name in ("targets", "interval"):  # the only method of a comparison
         del options[name]
     trackers = dict(zip(_names(results, options.pop("name")), results, strict=True))
-    measures = options.pop("measures") or COMPARED
+    measures, shows_differences = options.pop("measures") or COMPARED, options.pop("differences")
     with StudyCommand(truth, options, reads=False) as run:
         dataset = compare_trackers(
             truth,
@@ -213,6 +219,8 @@ def _compare(truth: str, results: tuple[str, ...], options: dict[str, Any]) -> N
             **run.options,
             progress=lambda name: run.stages(f"matching {name}"),
         )
+        if shows_differences:
+            dataset.attrs[SHOWS_DIFFERENCES] = 1
         inputs = {"truth": truth, "results": trackers}
         run.finish(dataset, more=inputs, files=[truth, *results])
 
