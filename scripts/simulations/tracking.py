@@ -16,10 +16,10 @@ import numpy as np
 
 from bioeval.stats import normal_draws
 from bioeval.studies.compare.ranking import RankedMeasure
-from bioeval.studies.tracking.intervals import LeftOut
+from bioeval.studies.tracking.intervals import SequenceSums
 from bioeval.studies.tracking.scalars import MEASURES
 from bioeval.studies.tracking.trackers import COMPARED as NAMES, ranked_measure
-from bioeval.studies.tracking.tracking import TrackingOptions, sequences_left_out
+from bioeval.studies.tracking.tracking import TrackingOptions, sums_of_sequences
 from simulations.claims import Cell, Claim, Interval, Outcomes, Verdict, cells
 
 #: Sequences of a pool.
@@ -119,7 +119,7 @@ def _sequence(
 
 
 @functools.cache
-def pool(population: str, equal: bool) -> dict[str, LeftOut]:
+def pool(population: str, equal: bool) -> dict[str, SequenceSums]:
     """Return the counts of each tracker on the sequences of a population.
 
     There are two `equal` trackers, or five different ones.
@@ -136,7 +136,7 @@ def pool(population: str, equal: bool) -> dict[str, LeftOut]:
     counted = {}
     for name, result in results.items():
         scenes, measured, _ = OPTIONS.measured(truths, result, None)
-        counted[name] = sequences_left_out(scenes, measured)
+        counted[name] = sums_of_sequences(scenes, measured)
     return counted
 
 
@@ -147,14 +147,14 @@ def true_values(population: str, measure: str) -> dict[str, float]:
     return {name: tracker.value(MEASURES[measure]) for name, tracker in trackers}
 
 
-def _of(tracker: LeftOut, places: np.ndarray) -> LeftOut:
+def _of(tracker: SequenceSums, places: np.ndarray) -> SequenceSums:
     """Return a tracker on some sequences."""
     counts = [tracker.counts[i] for i in places]
     sums = [tracker.sums[i] for i in places]
-    return LeftOut(counts, sums, np.arange(len(places)), len(places))
+    return SequenceSums(counts, sums, np.arange(len(places)), len(places))
 
 
-def _drawn(cell: Cell, rng: np.random.Generator, trackers: Iterable[str]) -> list[LeftOut]:
+def _drawn(cell: Cell, rng: np.random.Generator, trackers: Iterable[str]) -> list[SequenceSums]:
     places = rng.integers(0, POOL, cell.people)
     return [_of(pool(cell.population, False)[name], places) for name in trackers]
 
@@ -165,7 +165,7 @@ def _normal(sequences: int) -> np.ndarray:
     return normal_draws(sequences, np.random.SeedSequence(0))
 
 
-def _ranked(measure: str, trackers: Sequence[LeftOut]) -> RankedMeasure:
+def _ranked(measure: str, trackers: Sequence[SequenceSums]) -> RankedMeasure:
     normal = _normal(trackers[0].videos)
     return ranked_measure(MEASURES[measure], trackers, CONFIDENCE, normal, "")
 

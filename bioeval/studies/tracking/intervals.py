@@ -50,7 +50,7 @@ def videos_of(names: Iterable[str]) -> tuple[np.ndarray, int]:
 
 
 @dataclass(frozen=True)
-class LeftOut:
+class SequenceSums:
     """The sums of sequences: of all, and without each video.
 
     A video is one sequence, or those that show it with other detections.

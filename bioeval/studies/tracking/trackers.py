@@ -34,7 +34,7 @@ from bioeval.studies.tracking.intervals import (
     FEWEST,
     NEW_SEQUENCES,
     PARTS_OF_SEQUENCE,
-    LeftOut,
+    SequenceSums,
     interval_attrs,
     interval_messages,
 )
@@ -48,7 +48,7 @@ from bioeval.studies.tracking.tracking import (
     TrackingOptions,
     fingerprint,
     messages_of_sequences,
-    sequences_left_out,
+    sums_of_sequences,
 )
 
 #: Measures that trackers are compared by unless others are asked for.
@@ -157,19 +157,20 @@ def compare_trackers(
     seed = seed_sequence(random_state)
     require_callable("progress", progress)
     _require_trackers(trackers)
-    common, messages = _common(truth, trackers, parts)
-    evaluated, by_tracker, prints = [], [], []
+    common, messages = _common(truth, trackers)
+    evaluated: list[SequenceSums] = []
+    by_tracker: list[list[Message]] = []
+    fingerprints: list[str] = []
     for name, result in trackers.items():
-        told = None
-        if progress is not None:
-            told = _Told(progress, name)
+        report = None if progress is None else _ProgressOf(progress, name)
         scenes, measured, remarks = options.measured(
-            truth, result, frames, told, _role(name), common
+            truth, result, frames, report, _role(name), common
         )
-        evaluated.append(sequences_left_out(scenes, measured))
+        evaluated.append(sums_of_sequences(scenes, measured))
         by_tracker.append(messages_of_sequences(scenes, measured, options.attrs(), remarks))
-        prints.append(fingerprint(scenes))
-    sequences, videos = len(evaluated[0].video), evaluated[0].videos
+        fingerprints.append(fingerprint(scenes))
+    sequences = len(evaluated[0].video)
+    videos = evaluated[0].videos
     per_frame = any(measure.units.endswith("/frame") for measure in wanted)
     for message in _joined(list(trackers), by_tracker):
         if per_frame or message.code not in _OF_FRAMES:
@@ -186,15 +187,15 @@ def compare_trackers(
         "confidence": confidence,
         "adjust": "none",
         "least_discordant": least_discordant(confidence),
-        "fingerprint": "; ".join(prints),
+        "fingerprint": "; ".join(fingerprints),
         "bioeval_version": __version__,
     }
     return ranking_dataset(list(trackers), ranked, attrs, messages)
 
 
 @dataclass(frozen=True)
-class _Told:
-    """Reports the progress of one tracker."""
+class _ProgressOf:
+    """The progress of one tracker, which is named before each sequence."""
 
     progress: Callable[[str], None]
     tracker: str
@@ -240,7 +241,7 @@ def _require_trackers(trackers: Any) -> None:
         )
 
 
-def _common(truth: Any, trackers: Mapping[str, Any], parts: str) -> tuple[set[str], list[Message]]:
+def _common(truth: Any, trackers: Mapping[str, Any]) -> tuple[set[str], list[Message]]:
     """Return the sequences that all trackers have, and a message on the others."""
     names = names_of_sequences(truth, "truth")
     lacking: dict[str, list[str]] = {}
@@ -284,7 +285,7 @@ def _joined(trackers: Sequence[str], by_tracker: Sequence[Sequence[Message]]) ->
 
 def ranked_measure(
     measure: TrackingMeasure,
-    trackers: Sequence[LeftOut],
+    trackers: Sequence[SequenceSums],
     confidence: float,
     normal: np.ndarray,
     population: str,
@@ -323,7 +324,7 @@ def ranked_measure(
     )
 
 
-def _discordant(measure: TrackingMeasure, trackers: Sequence[LeftOut]) -> np.ndarray:
+def _discordant(measure: TrackingMeasure, trackers: Sequence[SequenceSums]) -> np.ndarray:
     """Return in how many videos two trackers have another value, shape (trackers, trackers)."""
     of_each = np.array([tracker.of_each(measure) for tracker in trackers])
     values = np.where(np.isnan(of_each), np.inf, of_each)  # equal where neither is defined

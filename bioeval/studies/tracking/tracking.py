@@ -29,7 +29,7 @@ from bioeval.studies.tracking.blocks import cut
 from bioeval.studies.tracking.inputs import parse_columns, read_pairs
 from bioeval.studies.tracking.intervals import (
     FEWEST,
-    LeftOut,
+    SequenceSums,
     TrackingInterval,
     interval_attrs,
     interval_messages,
@@ -375,12 +375,12 @@ def tracking_dataset(
     intervals: dict[str, str | int | float] = {}
     messages = messages_of_sequences(scenes, measured, options, notes)
     if confidence is not None:
-        left_out = sequences_left_out(scenes, measured)
+        sequences = sums_of_sequences(scenes, measured)
         for name, measure in MEASURES.items():
-            low, high = left_out.limits(measure, confidence)
+            low, high = sequences.limits(measure, confidence)
             variables |= along((), **{f"{name}_low": low, f"{name}_high": high})
-        messages += interval_messages(len(scenes), left_out.videos)
-        intervals = interval_attrs(confidence, left_out.videos, options)
+        messages += interval_messages(len(scenes), sequences.videos)
+        intervals = interval_attrs(confidence, sequences.videos, options)
     if timeline:
         segments = _combined([part.segments for part in measured], np.concatenate)
         if cameras == 1:
@@ -415,10 +415,10 @@ def messages_of_sequences(
     return [*messages, *_of_all(counts, options, scenes)]
 
 
-def sequences_left_out(scenes: Sequence[Scene], measured: Sequence[Measured]) -> LeftOut:
+def sums_of_sequences(scenes: Sequence[Scene], measured: Sequence[Measured]) -> SequenceSums:
     """Return the sums of all sequences, and without each video."""
     video, videos = videos_of(scene.name for scene in scenes)
-    return LeftOut([x.counts for x in measured], [x.hota for x in measured], video, videos)
+    return SequenceSums([x.counts for x in measured], [x.hota for x in measured], video, videos)
 
 
 def _combined(
