@@ -92,7 +92,9 @@ class SequenceSums:
     def value(self, measure: TrackingMeasure) -> float:
         """Return the measure of all sequences together."""
         counts = {name: sum(of[name] for of in self.counts) for name in self.counts[0]}
-        sums = {name: sum(of[name] for of in self.sums) for name in self.sums[0]}
+        sums: dict[str, Any] = {}
+        for name in self.sums[0]:
+            sums[name] = sum(of[name] for of in self.sums)
         return float(measure.value(counts, sums))
 
     def without(self, measure: TrackingMeasure) -> np.ndarray:
