@@ -75,6 +75,7 @@ class SystemMeasure:
     shared: np.ndarray = field(default_factory=lambda: NONE)
     made: float = np.inf  # attempts that a target needs
     population: str = NEW_PEOPLE  # that the limits are for
+    drawn_for: str = NEW_PEOPLE  # the population of the replicates
 
     @property
     def at(self) -> float:
@@ -239,11 +240,12 @@ def identification_of(
     targets = system.targets
     for rank in ranks:
         found, at_far, _, trials = identification_replicates(
-            tally, person, search, targets, interval, rank
+            tally, person, search, targets[: len(targets) * (rank == 1)], interval, rank
         )
         hits, at_hits = system.hits_within(rank)
         low, high = (float(x[0]) for x in interval.limits(found[None], trials))
-        at_low, at_high = interval.limits(at_far, trials)
+        if rank == 1:
+            at_low, at_high = interval.limits(at_far, trials)
         without, at_far_without = NONE, [NONE] * len(targets)
         if people is not None:
             persons = ~scores._no_person[who]
@@ -259,6 +261,7 @@ def identification_of(
             without=without,
             own=_by_person(person, hits),
             population=population,
+            drawn_for=THIS_GALLERY,
         )
         if rank == 1:
             yield recognised
@@ -278,6 +281,7 @@ def identification_of(
                 target=target,
                 made=system.impostor_searches or np.inf,
                 population=population,
+                drawn_for=THIS_GALLERY,
             )
 
 
@@ -321,6 +325,7 @@ def retrieval_of(
                 own=_by_person(person, np.nan_to_num(mean.each) + mean.counted),
                 rank=rank,
                 population=NEW_PEOPLE if len(left_out) else THIS_GALLERY,
+                drawn_for=THIS_GALLERY,
             )
         )
     return in_order(measures, wanted)
