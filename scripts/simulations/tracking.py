@@ -229,7 +229,10 @@ def equal_trackers(cell: Cell, rng: np.random.Generator) -> Outcomes:
 
 
 _CELLS = cells(POPULATIONS, (12, 20, 50), (1,), ("sequences",))
-_COUNTED = "people: the number of sequences"
+_COUNTED = (
+    "people: the number of sequences, which are alike, or differ in length and difficulty, or one "
+    "in ten of which is a crowd as well"
+)
 
 CLAIMS = (
     Claim(
