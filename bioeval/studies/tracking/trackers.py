@@ -297,13 +297,13 @@ def ranked_measure(
     if videos < FEWEST:
         deviations = np.zeros((number, 0))
         comparable = np.zeros((number, number), dtype=bool)
-        error = np.full((number, number), np.nan)
+        spread = np.full((number, number), np.nan)
     else:
         without = np.array([tracker.without(measure) for tracker in trackers])
         known = ~np.isnan(without).any(axis=1) & ~np.isnan(values)
         without[~known] = 0.0  # a tracker without values is compared with no other
         deviations = drawn_deviations(without, normal)
-        error = jackknife_errors(without)
+        spread = jackknife_errors(without)
         comparable = _discordant(measure, trackers) >= least_discordant(confidence)
         comparable &= known[:, None] & known
     differences = Differences.of(
@@ -312,7 +312,7 @@ def ranked_measure(
         comparable,
         confidence,
         videos - 1,
-        error=error,
+        spread=spread,
         widest=measure.bounds[1] - measure.bounds[0],
     )
     return RankedMeasure(
