@@ -70,6 +70,7 @@ from bioeval.studies.thresholds.extrapolated_far import extrapolate_far as extra
 from bioeval.studies.thresholds.threshold_study import study_threshold as study_threshold
 from bioeval.studies.time.over_time import ageing as ageing, over_time as over_time
 from bioeval.studies.tracking.check import check_tracks as check_tracks
+from bioeval.studies.tracking.trackers import compare_trackers as compare_trackers
 from bioeval.studies.tracking.tracking import tracking as tracking
 from bioeval.studies.training.meter import Meter as Meter
 from bioeval.studies.training.pair_meter import PairMeter as PairMeter

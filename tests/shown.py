@@ -107,6 +107,10 @@ SHOWN = {
     ),
     "plan_run": (lambda: be.plan_run(templates=100, auc=False), "processor time"),
     "tracking": (lambda: be.tracking(np.array(GROUND), np.array(GROUND)), "MOTA"),
+    "compare_trackers": (
+        lambda: be.compare_trackers(np.array(GROUND), dict.fromkeys("AB", np.array(GROUND))),
+        "Comparison of 2 systems",
+    ),
     "check_data": (lambda: be.check_data(square()), "course-all-vs-all"),
     "check_tracks": (lambda: be.check_tracks(np.array(GROUND), np.array(GROUND)), "boxes"),
     "explain": (lambda: be.explain(square(), 0), "What this row adds"),

@@ -129,7 +129,9 @@ def texts() -> dict[str, str]:
     }  # fmt: skip
     made |= {f"{x}.csv": text("score,attack,subject", *marks) for x in ("pad", "test", "dev")}
     for place in ("gt", "tracker", "cameras/gt/c1", "cameras/tracks/c1", "cameras/gt/c2",
-                  "cameras/tracks/c2", "MOT17/train/one/gt/gt", "tracker/MOT17/one"):  # fmt: skip
+                  "cameras/tracks/c2", "MOT17/train/one/gt/gt", "tracker/MOT17/one",
+                  "dancetrack/val/one/gt/gt", "trackers/SORT/one",
+                  "trackers/ByteTrack/one"):  # fmt: skip
         made[f"{place}.txt"] = text(*boxes)
     return made
 

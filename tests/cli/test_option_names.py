@@ -38,7 +38,7 @@ OF_THE_COMMAND = {
     "run": {"fta", "fte", "gallery_quality", "means"},
     "tally": {"fold", "share"},  # methods of a Tally
     "threshold": {"claim", "extrapolate"},  # other calls
-    "tracking": {"targets"},
+    "tracking": {"differences", "targets"},
     "workload": {"task"},
 }
 
