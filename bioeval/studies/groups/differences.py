@@ -42,13 +42,22 @@ class PeopleOfRate:
     trials: int
     fewest: float = np.inf
 
+    @property
+    def rate(self) -> float:
+        """The rate; NaN without attempts."""
+        return self.errors / self.attempts if self.attempts else np.nan
+
+    @property
+    def without(self) -> np.ndarray:
+        """The rate without each person, float64 (n,)."""
+        return ratio(self.errors - self.errors_of, self.attempts - self.attempts_of)
+
     def limits(self, level: float) -> tuple[float, float]:
         """Return the limits of the rate by leaving out each person."""
         if not self.attempts:
             return np.nan, np.nan
-        without = ratio(self.errors - self.errors_of, self.attempts - self.attempts_of)
-        rate = np.array(self.errors / self.attempts)
-        low, high = jackknife_limits(rate, without, level, self.trials, self.fewest)
+        rate = np.array(self.rate)
+        low, high = jackknife_limits(rate, self.without, level, self.trials, self.fewest)
         return float(low), float(high)
 
     def limits_alone(self, confidence: float) -> tuple[float, float]:
