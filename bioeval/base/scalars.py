@@ -369,8 +369,17 @@ EQUAL_ERROR = (
     Scalar("upper end of the EER bracket (FVC)", name="eer_bracket_high"),
 )
 
+#: EER where one may draw between two thresholds.
+EER_HULL = Scalar(
+    "EER on the convex hull of the ROC (ROCCH)",
+    name="eer_hull",
+    label="EER on the hull",
+    results=("task", "comparison"),
+    jackknife="wider",
+)
+
 _OTHER_POINTS = (
-    Scalar("EER on the convex hull of the ROC (ROCCH)", name="eer_hull"),
+    EER_HULL,
     Scalar(
         "area under the ROC: probability that a genuine score ranks above an impostor score, ties "
         "one half (Mann-Whitney)",
@@ -482,7 +491,9 @@ MIN_DCF = Scalar(
     label="minDCF at prior {prior}",
     kind="cost",
     decimals=4,
-    bounds=(0.0, np.inf),
+    bounds=(0.0, 1.0),  # the trivial decisions are among those that it is the least of
+    results=("task", "comparison"),
+    jackknife="wider",
 )
 
 # ------------------------------------------------------------------------------- identification

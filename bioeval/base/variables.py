@@ -202,7 +202,10 @@ VERIFICATION |= in_band(("gar", "frr", "far", "grr"))
 OPEN_SET |= in_band(("dir", "far", "grr", "frr"))
 CLOSED_SET |= in_band(("cms",))
 
-for _name in ("gar", "frr", "far", "grr", "frr_at_far", "far_at_frr", "eer", "auc"):
+for _name in (
+    *("gar", "frr", "far", "grr", "frr_at_far", "far_at_frr", "eer", "auc"),
+    *("eer_hull", "min_dcf"),
+):
     VERIFICATION |= VERIFICATION[_name].ends_of(_name)
 for _best in VERIFICATION_SCALARS:
     if _best.best:

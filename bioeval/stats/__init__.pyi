@@ -48,6 +48,14 @@ from bioeval.stats.replicates import (
     open_limits as open_limits,
     quantiles as quantiles,
 )
+from bioeval.stats.simultaneous import (
+    DRAWS as DRAWS,
+    Differences as Differences,
+    drawn_deviations as drawn_deviations,
+    jackknife_errors as jackknife_errors,
+    letter_sets as letter_sets,
+    normal_draws as normal_draws,
+)
 from bioeval.stats.verification import ErrorColumns as ErrorColumns, Replicates as Replicates
 from bioeval.studies.folds.intervals import (
     RepeatedMean as RepeatedMean,

@@ -15,6 +15,7 @@ from bioeval.base.progress import stage
 from bioeval.base.registry import names_of, scalar_registry
 from bioeval.results.support import ComparedPeople, RuleOf
 from bioeval.stats.bootstrap import QuadraticForms, SubjectMeans, linear_forms, ratio, variance
+from bioeval.stats.curve_measures import CurveMeasure, curve_measures
 from bioeval.stats.few_errors import (
     ErringPairs,
     FewErrors,
@@ -186,17 +187,12 @@ class ErrorColumns:
         return far if target < 1 else 0 * far  # reject-all, which is the last
 
     def points(self, points: VerificationPoints, exact: bool) -> dict[str, np.ndarray]:
-        """Return the EER, the rates at the targets, and the AUC where all scores are known."""
-        rates = {"eer": self.equal_error(), "frr_at_far": np.empty((0, self.far.shape[1]))}
-        for name, targets, at in (
-            ("frr_at_far", points.far_target, self.frr_at_far),
-            ("far_at_frr", points.frr_target, self.far_at_frr),
-        ):
-            if len(targets):
-                rates[name] = np.stack([at(float(x), exact) for x in targets])
-        if points.every_score:
-            rates["auc"] = self.area()
-        return rates
+        """Return the measures that operating points have, in each column."""
+        return {
+            measure.name: measure.in_columns(self, points, exact)
+            for measure in curve_measures()
+            if measure.is_defined(points)
+        }
 
     def area(self) -> np.ndarray:
         """Return the area under the ROC of each column, by the trapezoidal rule."""
@@ -264,9 +260,6 @@ class Replicates:
             erring.few(copies_of(tally)),
         )
         chosen = errors.points(points, exact)
-        if points.every_score:
-            corners = errors.with_ends()
-            chosen |= {x.name: x.over_points(*corners) for x in scalar_registry().optima}
         on_the_data = cls.on_the_data(points)
         without = replicates.without.points(points, exact)
         for estimates, values in (
@@ -275,7 +268,7 @@ class Replicates:
         ):
             for name, value in estimates.items():  # an undefined point is so in every column
                 moved = np.asarray(on_the_data[name])[..., None] - value[..., :1]
-                values[name] = np.clip(value + moved, *scalar_registry().compared[name].bounds)
+                values[name] = np.clip(value + moved, *scalar_registry()[name].bounds)
                 values[name][..., 0] = on_the_data[name]
         return replicates
 
@@ -284,24 +277,72 @@ class Replicates:
         rate, without = self.without.far[:, 0], self.without.far[:, 1:]
         return jackknife_limits(rate, without, confidence, self.pairs, self.fewest)
 
-    def point_without_each(self, name: str, confidence: float) -> Limits:
-        """Return the limits of an operating point, chosen anew without each person."""
-        values = self.values_without[name]
+    def limits(
+        self, few_genuine: tuple[FewErrors, FewErrors], options: IntervalOptions
+    ) -> dict[str, Limits]:
+        """Return the limits of each measure; `few_genuine` is where few people err."""
+        limits = {}
+        for measure in curve_measures():
+            if measure.name not in self.values:
+                continue
+            rule = measure.scalar.jackknife
+            if measure.rate_of:
+                limits[measure.name] = self._limits_of_rate(measure, few_genuine, options)
+            elif options.method == "subject-bootstrap" and rule:
+                # Percentiles hold an AUC close to 1 too seldom.
+                low, high = self._point_without_each(measure, options.confidence)
+                if rule == "wider":
+                    drawn = self._percentiles(measure, options)
+                    low, high = np.fmin(low, drawn[0]), np.fmax(high, drawn[1])
+                limits[measure.name] = low, high
+            else:
+                limits[measure.name] = self._percentiles(measure, options)
+        return limits
+
+    def _percentiles(self, measure: CurveMeasure, options: IntervalOptions) -> Limits:
+        """Return the limits of a measure by its replicates alone."""
+        scalar, mixed = measure.scalar, min(self.subjects, self.pairs)
+        low, high = options.limits(scalar.scaled(self.values[measure.name]), mixed)
+        return scalar.unscaled(low), scalar.unscaled(high)
+
+    def _limits_of_rate(
+        self,
+        measure: CurveMeasure,
+        few_genuine: tuple[FewErrors, FewErrors],
+        options: IntervalOptions,
+    ) -> Limits:
+        """Return the limits of a rate of errors: where few people err, from these alone."""
+        few_of = {"genuine": few_genuine, "impostor": self.few_far}
+        trials_of = {"genuine": self.subjects, "impostor": self.pairs}
+        curves = [few_of[x] for x in measure.rate_of]
+        trials = min(trials_of[x] for x in measure.rate_of)
+        values = self.values[measure.name]
+        x = values[..., 0]
+        low, high = options.limits(values)
+        if options.method == "subject-bootstrap":  # percentiles hold rates of few too seldom
+            many = ~np.any([few[0].at(x) | few[1].at(1 - x) for few in curves], axis=0)
+            without_each = self._point_without_each(measure, options.confidence)
+            low = np.where(many, np.fmin(low, without_each[0]), low)
+            high = np.where(many, np.fmax(high, without_each[1]), high)
+        for few in curves:
+            low, high = around_few(x, (low, high), few, options.confidence)
+        return np.where(trials, low, np.nan), np.where(trials, high, np.nan)
+
+    def _point_without_each(self, measure: CurveMeasure, confidence: float) -> Limits:
+        """Return the limits of a measure, chosen anew without each person."""
+        values = self.values_without[measure.name]
         value, without, trials = values[..., 0], values[..., 1:], min(self.subjects, self.pairs)
-        limits = jackknife_limits(value, without, confidence, trials, self.fewest)
+        # A cost is no proportion of trials.
+        chosen_anew = measure.scalar.kind == "cost"
+        limits = jackknife_limits(
+            value, without, confidence, trials, self.fewest, chosen_anew=chosen_anew
+        )
         return open_limits(value, *limits, trials, confidence)
 
     @staticmethod
     def on_the_data(points: VerificationPoints) -> dict[str, float | np.ndarray]:
-        """Return the operating points of the data themselves that have replicates."""
-        at_frr = {"far_at_frr": points.far_at_frr} if len(points.frr_target) else {}
-        return {
-            "eer": points.equal_error.eer,
-            "frr_at_far": points.frr_at_far,
-            **at_frr,
-            "auc": points.auc,
-            **{x.name: points.optima.get(x.name, np.nan) for x in scalar_registry().optima},
-        }
+        """Return the measures of the data themselves that have replicates."""
+        return {x.name: x.on_the_data(points) for x in curve_measures() if x.is_defined(points)}
 
 
 def copies_of(tally: VerificationTally) -> int:
@@ -330,39 +371,14 @@ def _resampled(
     drawn = Replicates.of(tally, attempts, grid, options)
     # Percentiles hold rates of few people, and an AUC close to 1, too seldom.
     jackknife = options.method == "subject-bootstrap"
-    mixed = min(drawn.subjects, drawn.pairs)
-    limits: dict[str, Limits] = {}
-    for name, values in drawn.values.items():
-        scalar = scalar_registry().compared[name]
-        low, high = options.limits(scalar.scaled(values), mixed)
-        limits[name] = scalar.unscaled(low), scalar.unscaled(high)
     genuine = _Genuine.of(drawn.genuine, drawn.weights, options, copies_of(tally), jackknife)
+    limits = drawn.limits(genuine.few, options)
     if jackknife:
         limits["frr"] = genuine.frr_limits(grid)
         at_thresholds = drawn.far_without_each(options.confidence)
-        if "auc" in limits:
-            limits["auc"] = drawn.point_without_each("auc", options.confidence)
     else:
         limits["frr"] = genuine.frr_limits(grid, options.limits(drawn.frr, drawn.subjects))
         at_thresholds = options.limits(drawn.far)
-    of_points = {
-        "frr_at_far": (drawn.subjects, [genuine.few]),
-        "far_at_frr": (drawn.pairs, [drawn.few_far]),
-        "eer": (mixed, [genuine.few, drawn.few_far]),
-    }
-    for name in limits.keys() & of_points:
-        trials, curves = of_points[name]
-        values = drawn.values[name]
-        x = values[..., 0]
-        low, high = options.limits(values)
-        if jackknife:
-            many = ~np.any([few[0].at(x) | few[1].at(1 - x) for few in curves], axis=0)
-            without_each = drawn.point_without_each(name, options.confidence)
-            low = np.where(many, np.fmin(low, without_each[0]), low)
-            high = np.where(many, np.fmax(high, without_each[1]), high)
-        for few in curves:
-            low, high = around_few(x, (low, high), few, options.confidence)
-        limits[name] = np.where(trials, low, np.nan), np.where(trials, high, np.nan)
     far = _grid_far(dataset, tally)
     limits["far"] = _interpolated(far, drawn.far[:, 0], at_thresholds, drawn.few_far, options)
     inside: dict[str, np.ndarray] = {}

@@ -1,0 +1,189 @@
+"""The measures of verification that follow from FAR and FRR at all thresholds.
+
+One :class:`CurveMeasure` says what a number of verification is on the data, what it is in a
+replicate, and whose errors it counts. Intervals, comparisons of two systems and rankings of many
+read it here: a new one is one entry of :data:`MEASURES`, with its limits among the variables
+(:mod:`bioeval.base.variables`). The best value of a function of FAR and FRR needs no entry: it is
+the :class:`bioeval.base.Scalar` that :func:`bioeval.scalar` or a study declares.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, Protocol
+
+import numpy as np
+
+from bioeval.base.registry import scalar_registry
+from bioeval.base.scalars import EER_HULL, EQUAL_ERROR, FAR_AT_FRR, FRR_AT_FAR, MIN_DCF, Scalar
+from bioeval.tallies.points import (
+    VerificationPoints,
+    hull_equal_errors,
+    normalised_cost,
+    trivial_cost,
+)
+
+#: The classes of attempts.
+AttemptClass = Literal["genuine", "impostor"]
+
+
+class ErrorCurve(Protocol):
+    """FAR and FRR over the thresholds in some columns, such as replicates."""
+
+    def equal_error(self) -> np.ndarray:
+        """Return the interpolated EER of each column."""
+
+    def frr_at_far(self, target: float, exact: bool) -> np.ndarray:
+        """Return the smallest FRR with FAR at most the target, for each column."""
+
+    def far_at_frr(self, target: float, exact: bool) -> np.ndarray:
+        """Return the smallest FAR with FRR at most the target, for each column."""
+
+    def area(self) -> np.ndarray:
+        """Return the area under the ROC of each column."""
+
+    def with_ends(self) -> tuple[np.ndarray, np.ndarray]:
+        """Return FAR and FRR from strict to loose, with reject-all and accept-all."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class CurveMeasure:
+    """A measure of verification: its value on the data and in replicates, and what it rests on."""
+
+    scalar: Scalar
+    #: The value in operating points, or one for each target.
+    on_the_data: Callable[[VerificationPoints], Any]
+    #: The same in each column of a curve; whether the thresholds are all scores comes last.
+    in_columns: Callable[[ErrorCurve, VerificationPoints, bool], np.ndarray]
+    #: The threshold of each value; None where a measure is over all thresholds.
+    thresholds: Callable[[VerificationPoints], Any] | None = None
+    #: The classes whose rate of errors the value is; none of a cost or an area.
+    rate_of: tuple[AttemptClass, ...] = ()
+    #: The targets that the values are at: FAR, FRR or the prior of a cost.
+    targets: Callable[[VerificationPoints], np.ndarray] | None = None
+    of_target: Literal["", "far", "frr", "prior"] = ""
+    #: Whether it needs the counts of every impostor score, which few operating points do.
+    every_score: bool = False
+
+    @property
+    def name(self) -> str:
+        """The name of its variable."""
+        return self.scalar.name
+
+    def is_defined(self, points: VerificationPoints) -> bool:
+        """Whether operating points have it."""
+        if self.every_score and not points.every_score:
+            return False
+        # FRR at no FAR target is there, and empty: the others are left out.
+        return self.targets is None or self.of_target == "far" or len(self.targets(points)) > 0
+
+
+def _stacked(
+    at: Callable[[float, bool], np.ndarray], targets: np.ndarray, exact: bool, columns: int
+) -> np.ndarray:
+    """Return rates at targets, of shape (targets, columns)."""
+    if not len(targets):
+        return np.empty((0, columns))
+    return np.stack([at(float(x), exact) for x in targets])
+
+
+def _columns(curve: ErrorCurve) -> int:
+    return curve.with_ends()[0].shape[1]
+
+
+def _least_costs(curve: ErrorCurve, points: VerificationPoints, exact: bool) -> np.ndarray:
+    """Return the least normalised cost of each prior and costs, in each column."""
+    far, frr = curve.with_ends()
+    least = np.empty((len(points.costs), far.shape[1]))
+    for row, (prior, miss, accept) in zip(least, points.costs, strict=True):
+        cost = prior * miss * frr + (1 - prior) * accept * far
+        row[:] = cost.min(axis=0)
+    trivial = trivial_cost(*np.transpose(points.costs))[:, None]
+    return np.where(trivial > 0, least / np.where(trivial > 0, trivial, 1), np.nan)
+
+
+def _hull_errors(curve: ErrorCurve, points: VerificationPoints, exact: bool) -> np.ndarray:
+    """Return the EER on the convex hull of the ROC of each column."""
+    far, frr = curve.with_ends()
+    defined = ~np.isnan(far).any(axis=0) & ~np.isnan(frr).any(axis=0)
+    rates = np.full(far.shape[1], np.nan)
+    starts = np.arange(int(defined.sum()) + 1) * len(far)
+    rates[defined] = hull_equal_errors(
+        far[:, defined].T.reshape(-1), frr[:, defined].T.reshape(-1), starts
+    )
+    return rates
+
+
+EER = CurveMeasure(
+    scalar=EQUAL_ERROR[0],
+    on_the_data=lambda points: points.equal_error.eer,
+    in_columns=lambda curve, points, exact: curve.equal_error(),
+    thresholds=lambda points: points.equal_error.eer_threshold,
+    rate_of=("genuine", "impostor"),
+)
+
+#: All but the best values of functions of FAR and FRR, in the order of tables.
+MEASURES = (
+    EER,
+    CurveMeasure(
+        scalar=FRR_AT_FAR,
+        on_the_data=lambda points: points.frr_at_far,
+        in_columns=lambda curve, points, exact: _stacked(
+            curve.frr_at_far, points.far_target, exact, _columns(curve)
+        ),
+        thresholds=lambda points: points.threshold_at_far,
+        rate_of=("genuine",),
+        targets=lambda points: points.far_target,
+        of_target="far",
+    ),
+    CurveMeasure(
+        scalar=FAR_AT_FRR,
+        on_the_data=lambda points: points.far_at_frr,
+        in_columns=lambda curve, points, exact: _stacked(
+            curve.far_at_frr, points.frr_target, exact, _columns(curve)
+        ),
+        thresholds=lambda points: points.threshold_at_frr,
+        rate_of=("impostor",),
+        targets=lambda points: points.frr_target,
+        of_target="frr",
+    ),
+    CurveMeasure(
+        scalar=scalar_registry()["auc"],
+        on_the_data=lambda points: points.auc,
+        in_columns=lambda curve, points, exact: curve.area(),
+        every_score=True,
+    ),
+    CurveMeasure(
+        scalar=EER_HULL,
+        on_the_data=lambda points: points.eer_hull,
+        in_columns=_hull_errors,
+        thresholds=lambda points: points.equal_error.eer_threshold,
+        every_score=True,
+    ),
+    CurveMeasure(
+        scalar=MIN_DCF,
+        on_the_data=lambda points: normalised_cost(points.min_cost, points.costs),
+        in_columns=_least_costs,
+        thresholds=lambda points: points.min_cost_threshold,
+        targets=lambda points: points.costs[:, 0],
+        of_target="prior",
+        every_score=True,
+    ),
+)
+
+
+def curve_measures() -> Sequence[CurveMeasure]:
+    """Return all measures, with the best values that studies and scripts declare."""
+    return (*MEASURES, *map(_best_value, scalar_registry().optima))
+
+
+def _best_value(scalar: Scalar) -> CurveMeasure:
+    """Return the measure of the best value of a function of FAR and FRR."""
+    return CurveMeasure(
+        scalar=scalar,
+        on_the_data=lambda points: points.optima.get(scalar.name, np.nan),
+        in_columns=lambda curve, points, exact: scalar.over_points(*curve.with_ends()),
+        thresholds=lambda points: points.optima.get(scalar.threshold, np.nan),
+        every_score=True,
+    )
