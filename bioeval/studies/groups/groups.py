@@ -51,6 +51,7 @@ from bioeval.studies.groups.group_rates import (
     groups_dataset,
 )
 from bioeval.studies.groups.measures import INEQUITY, inequity
+from bioeval.studies.groups.own_thresholds import COST, own_rules, require_cost
 from bioeval.tallies import (
     FAR_TARGETS,
     GroupTally,
@@ -91,6 +92,7 @@ def by_group(
     ties: Ties = "pessimistic",
     impostors: ImpostorProbes = "auto",
     alpha: float = 0.5,
+    cost: tuple[float, float, float] = COST,
     interval: Bootstrap | None = None,
     confidence: float = IntervalOptions.CONFIDENCE,
     replicates: int = IntervalOptions.REPLICATES,
@@ -126,6 +128,8 @@ def by_group(
         Of open-set identification, as for :func:`bioeval.open_set`.
     alpha : float
         Weight of FAR in FDR and GARBE, from 0 to 1; that of FRR is ``1 - alpha``.
+    cost : tuple of (prior, c_miss, c_fa)
+        Of the minDCF of each group.
     interval : {None, "subject-bootstrap", "subject-bootstrap-bca", "subject-bootstrap-logit"}
         Method of the confidence intervals; none by default, since they take another pass.
         Subjects are resampled, of all groups together. The threshold of all groups stays; those of
@@ -196,9 +200,12 @@ def by_group(
     options = IntervalOptions.parse(interval, confidence, replicates, random_state)
     rule, targets = Rule.parse(threshold), check_targets(far_targets)
     alpha = require_number("alpha", alpha, low=0, high=1)
+    cost = require_cost(cost)
     task = chosen_task(task, get_args(ComparedTask))
     if task == "open_set":
         _require_default(task, ("templates", templates, "single"))
+        if cost != COST:
+            raise DataError(Argument("cost", cost), " does not apply to the task open_set")
         searches = {
             "rank_unit": rank_unit,
             "ties": ties,
@@ -239,10 +246,12 @@ def by_group(
     else:
         both = of_code[codes.probe], of_code[codes.gallery]
         with rows_reported_to(progress, passes=2):
-            tally = GroupTally.of_matrix(reader, both, distance_rule, targets, (templates, fusion))
+            tally = GroupTally.of_matrix(
+                reader, both, distance_rule, targets, own_rules(cost), (templates, fusion)
+            )
     symmetric = templates == "single" and is_symmetric(scores)
     subjects = np.bincount(of_person, minlength=len(groups))
-    ds = groups_dataset(tally, groups, subjects, targets, alpha, symmetric)
+    ds = groups_dataset(tally, groups, subjects, targets, alpha, cost, symmetric)
     fused = fusion if templates == "multi" else "none"
     ds.attrs |= {**_about(group, rule), "templates": templates, "fusion": fused}
     if options is not None:
