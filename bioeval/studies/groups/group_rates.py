@@ -316,7 +316,7 @@ def group_intervals(
     at_far += (exact_values - at_far[..., 0])[..., None]  # interpolation error of the data
     at_far[..., 0] = exact_values
     at_far[0] = np.clip(at_far[0], 0, 1)
-    trials = _trials(attempts, group, people, number)
+    trials = independent_trials(attempts, group, people, number)
     limits = _limits(far, frr, at_far, trials, options)
     remarks: list[Message] = [*options.few_people(attempts.people)]
     if sign < 0:
@@ -457,7 +457,7 @@ class _ByGroup:
             self._within[g].add(pairs.in_layers(layer, (probe == g) & (claimed == g)))
 
 
-def _trials(
+def independent_trials(
     attempts: SubjectAttempts, group: np.ndarray, people: np.ndarray, number: int
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return numbers of independent trials: subjects of a group, disjoint pairs of two groups."""
@@ -520,7 +520,7 @@ def _limits_without_each(
     number = len(subjects)
     frr, far = np.full((2, number), np.nan), np.full((2, number, number), np.nan)
     for g in range(number):
-        people = _with_mates(g, group, genuine, IntervalOptions.trials_of(int(subjects[g])))
+        people = people_with_mates(g, group, genuine, IntervalOptions.trials_of(int(subjects[g])))
         frr[:, g] = people.limits_alone(confidence)
         for h in range(number):
             far[:, g, h] = pairs.people_of(g, h, int(disjoint[g, h])).limits_alone(confidence)
@@ -552,7 +552,7 @@ def _own_points(
     return found
 
 
-def _with_mates(
+def people_with_mates(
     g: int, group: np.ndarray, genuine: tuple[np.ndarray, np.ndarray], trials: int
 ) -> PeopleOfRate:
     """Return the people of a group who have genuine attempts."""
@@ -586,7 +586,7 @@ class _Differences:
         self._far = self._frr.copy()
         subjects, disjoint = trials
         for g in np.flatnonzero(self._enough).tolist():
-            self._frr[g] = _with_mates(g, group, genuine, int(subjects[g]))
+            self._frr[g] = people_with_mates(g, group, genuine, int(subjects[g]))
             self._far[g] = pairs.people_of(g, g, int(disjoint[g, g]))
         self._compared = self._enough.sum() > 1
         self.remarks: list[Message] = []

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -223,41 +224,80 @@ def by_group(
         labels, places = _groups_of_subjects(codes.probe, codes.values, column, column[:0])
         places = places[codes.probe]
         ds = searches_by_group(scores, (labels, places), rule, targets, alpha, searches)
-        return ds.assign_attrs(_about(group, rule))
+        return ds.assign_attrs(about_threshold(group, rule))
     _require_default(
         task,
         ("rank_unit", rank_unit, "template"),
         ("ties", ties, "pessimistic"),
         ("impostors", impostors, "auto"),
     )
-    reader = BlockReader(scores)
-    require_values(scores, "verification by group")
-    codes = _subjects(scores)
-    of_probes, of_gallery = template_columns(scores, group, "group")
-    everyone = np.append(codes.probe, codes.gallery)
-    groups, of_code = _groups_of_subjects(everyone, codes.values, of_probes, of_gallery)
-    counter = VerificationCounter(reader, templates=templates, fusion=fusion)
-    attempts = SubjectAttempts(counter)
-    of_person = of_code[np.unique(everyone)]
-    distance_rule = rule.as_distance(scores.kind)
-    if are_pairs(scores) or math.prod(scores.shape) <= LISTED:
-        with threads_for(scores):
-            tally = GroupTally.of_listed(attempts, of_person, distance_rule)
-    else:
-        both = of_code[codes.probe], of_code[codes.gallery]
-        with rows_reported_to(progress, passes=2):
-            tally = GroupTally.of_matrix(
-                reader, both, distance_rule, targets, own_rules(cost), (templates, fusion)
-            )
+    counted = CountedGroups.of(
+        scores, group, rule, targets, own_rules(cost), (templates, fusion), progress
+    )
+    tally = counted.tally
     symmetric = templates == "single" and is_symmetric(scores)
-    subjects = np.bincount(of_person, minlength=len(groups))
-    ds = groups_dataset(tally, groups, subjects, targets, alpha, cost, symmetric)
+    ds = groups_dataset(
+        tally, counted.groups, counted.subjects, targets, alpha, cost, symmetric
+    )
     fused = fusion if templates == "multi" else "none"
-    ds.attrs |= {**_about(group, rule), "templates": templates, "fusion": fused}
+    ds.attrs |= {**about_threshold(group, rule), "templates": templates, "fusion": fused}
     if options is not None:
         with threads_for(scores):
-            ds = group_intervals(ds, tally, attempts, of_person, options)
+            ds = group_intervals(ds, tally, counted.attempts, counted.group, options)
     return ds
+
+
+@dataclass(frozen=True)
+class CountedGroups:
+    """The attempts of scores by group.
+
+    - `groups`: the labels of the groups, sorted
+    - `group` (int64 (people,)): the group of each person, by its place in `groups`
+    """
+
+    groups: np.ndarray
+    group: np.ndarray
+    attempts: SubjectAttempts
+    tally: GroupTally
+
+    @classmethod
+    def of(
+        cls,
+        scores: Scores,
+        group: Any,
+        rule: Rule,
+        targets: np.ndarray,
+        rules_within: Sequence[Rule],
+        claim: tuple[Templates, FusionRule],
+        progress: Progress | None,
+    ) -> CountedGroups:
+        """Count scores; `claim` is templates and fusion."""
+        templates, fusion = claim
+        reader = BlockReader(scores)
+        require_values(scores, "verification by group")
+        codes = _subjects(scores)
+        of_probes, of_gallery = template_columns(scores, group, "group")
+        everyone = np.append(codes.probe, codes.gallery)
+        groups, of_code = _groups_of_subjects(everyone, codes.values, of_probes, of_gallery)
+        counter = VerificationCounter(reader, templates=templates, fusion=fusion)
+        attempts = SubjectAttempts(counter)
+        of_person = of_code[np.unique(everyone)]
+        distance_rule = rule.as_distance(scores.kind)
+        if are_pairs(scores) or math.prod(scores.shape) <= LISTED:
+            with threads_for(scores):
+                tally = GroupTally.of_listed(attempts, of_person, distance_rule)
+        else:
+            both = of_code[codes.probe], of_code[codes.gallery]
+            with rows_reported_to(progress, passes=2):
+                tally = GroupTally.of_matrix(
+                    reader, both, distance_rule, targets, rules_within, claim
+                )
+        return cls(groups, of_person, attempts, tally)
+
+    @property
+    def subjects(self) -> np.ndarray:
+        """The number of subjects of each group."""
+        return np.bincount(self.group, minlength=len(self.groups))
 
 
 def _require_default(task: str, *options: tuple[str, Any, str]) -> None:
@@ -268,7 +308,7 @@ def _require_default(task: str, *options: tuple[str, Any, str]) -> None:
             raise DataError(argument, f" does not apply to the task {task}; leave it out")
 
 
-def _about(group: Any, rule: Rule) -> dict[str, str]:
+def about_threshold(group: Any, rule: Rule) -> dict[str, str]:
     """Return the attributes of the groups and of the threshold."""
     is_given = rule.name == "fixed"
     return {
