@@ -121,6 +121,9 @@ class StudyManifest:
     #: The place of results in a tree, by a variable that only they have.
     nodes: Mapping[str, str] = field(default_factory=dict)
     scalars: str = ""  # ``"module.NAME"`` of its :class:`bioeval.base.Scalar` in results of others
+    #: ``"module.NAME"`` of its :class:`bioeval.Measure`: numbers of scores that systems are
+    #: compared by when they are asked for by name.
+    measures: str = ""
     formats: tuple[str, ...] = ()  # modules with a ``FORMAT``
     #: Modules that make results of counts, by the `form` of a tally: each has ``dataset``,
     #: ``scalars`` and ``with_intervals`` (:mod:`bioeval.evaluation.task_counts`).
@@ -173,6 +176,7 @@ class StudyManifest:
             stats={f"{before}{home}": names for home, names in self.stats.items()},
             formats=tuple(f"{before}{home}" for home in self.formats),
             scalars=self.scalars and f"{before}{self.scalars}",
+            measures=self.measures and f"{before}{self.measures}",
             messages=self.messages and f"{before}{self.messages}",
             hooks=with_homes(self.hooks),
             **modules,

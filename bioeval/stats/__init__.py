@@ -43,6 +43,11 @@ _FOR_STUDIES: NamesByModule = {
         "ratio",
     ),
     "bioeval.stats.by_identity": ("means_of_identities",),
+    "bioeval.stats.error_curves": (
+        "CurveMeasure",
+        "ErrorCurve",
+        "curve_measures",
+    ),
     "bioeval.stats.effective_number": (
         "drawn_variance",
         "effective_trials",
@@ -81,6 +86,8 @@ _FOR_STUDIES: NamesByModule = {
     "bioeval.stats.verification": (
         "ErrorColumns",
         "Replicates",
+        "limits_at_threshold",
+        "limits_of_measures",
     ),
 }
 

@@ -27,6 +27,11 @@ from bioeval.stats.effective_number import (
     largest_limits as largest_limits,
     sum_limits as sum_limits,
 )
+from bioeval.stats.error_curves import (
+    CurveMeasure as CurveMeasure,
+    ErrorCurve as ErrorCurve,
+    curve_measures as curve_measures,
+)
 from bioeval.stats.identification import (
     FEWEST as FEWEST,
     NewPeople as NewPeople,
@@ -56,7 +61,12 @@ from bioeval.stats.simultaneous import (
     letter_sets as letter_sets,
     normal_draws as normal_draws,
 )
-from bioeval.stats.verification import ErrorColumns as ErrorColumns, Replicates as Replicates
+from bioeval.stats.verification import (
+    ErrorColumns as ErrorColumns,
+    Replicates as Replicates,
+    limits_at_threshold as limits_at_threshold,
+    limits_of_measures as limits_of_measures,
+)
 from bioeval.studies.folds.intervals import (
     RepeatedMean as RepeatedMean,
     nadeau_bengio as nadeau_bengio,

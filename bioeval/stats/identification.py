@@ -324,13 +324,13 @@ class NewPeople:
         first = replace(genuine, hits=genuine.hits.within(1), losses=genuine.losses.within(1))
         return left_out_curves(first, self._searches_by_identity(), grid)
 
-    def rank_one_without_each(self, targets: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return the recognition rate and DIR at each FAR target without each person, at rank 1.
+    def without_each(self, targets: np.ndarray, rank: int = 1) -> tuple[np.ndarray, np.ndarray]:
+        """Return CMS and DIR at each FAR target without each person, at a rank.
 
         The thresholds are chosen anew among the impostor attempts of the others. The shapes are
         (people,) and (targets, people); NaN where nothing is left.
         """
-        rate = self.genuine.up_to(1)
+        rate = self.genuine.up_to(rank)
         hits, losses, people = rate.hits, rate.losses, self.people
         lost = np.bincount(losses.person, losses.weight, minlength=people)
         recognised = ratio(hits.weight.sum() - lost, rate.without)
@@ -417,9 +417,8 @@ class NewPeople:
             inside |= {"far": far_inside, "frr": there[:, 0], "dir": there}
         return {"far": (far[0], far[1]), "frr": (1 - high[:, 0], 1 - low[:, 0]), "dir": (low, high)}
 
-    def points(self, dataset: xr.Dataset, ranks: int) -> dict[str, Limits]:
+    def points(self, targets: np.ndarray, eer: float, ranks: int) -> dict[str, Limits]:
         """Return the limits of DIR at FAR targets, and of the EER."""
-        targets, eer = dataset["far_target"].values, float(dataset["eer"])
         low, high = np.full((2, len(targets), ranks), np.nan)
         ends = np.full(2, np.nan)
         if self.genuine.attempts and self.impostor.attempts:
@@ -616,7 +615,7 @@ def open_set_intervals(
         if larger_is_closer(kind):
             inside = {name: there[::-1] for name, there in inside.items()}
             limits = {name: (low[::-1], high[::-1]) for name, (low, high) in limits.items()}
-        limits |= by_person.points(dataset, ranks)
+        limits |= by_person.points(dataset["far_target"].values, float(dataset["eer"]), ranks)
         remarks += _without_lower_limit(limits, dataset)
     else:
         genuine, impostor = int(dataset["genuine_attempts"]), int(dataset["impostor_attempts"])
@@ -688,18 +687,19 @@ def identification_replicates(
     search: OpenSet,
     targets: np.ndarray,
     options: IntervalOptions,
+    rank: int = 1,
 ) -> tuple[np.ndarray, np.ndarray, int, int]:
-    """Return the recognition rate and DIR at each FAR target, both at rank 1, and sample sizes.
+    """Return CMS and DIR at each FAR target, both at a rank, and sample sizes.
 
     The rates have the shapes (columns,) and (targets, columns); the sample sizes are the subjects
     with probes, and those with genuine attempts (0 for a single one).
     """
     probing = _ProbeSubjects(tally, subjects, search.ties, options, search.impostors)
-    first = probing.genuine.within(1)
-    hits = np.bincount(first.person, first.weight, minlength=len(probing.weights))
+    within = probing.genuine.within(rank)
+    hits = np.bincount(within.person, within.weight, minlength=len(probing.weights))
     recognised = ratio(linear_forms(hits[None], probing.weights)[0], probing.of_genuine.total)
-    at_far, _ = probing.drawn_points(targets, 1)
-    return recognised, at_far[:, 0], probing.people, probing.of_genuine.trials
+    at_far, _ = probing.drawn_points(targets, rank)
+    return recognised, at_far[:, -1], probing.people, probing.of_genuine.trials
 
 
 def _sorted(person: np.ndarray, distance: np.ndarray, rank: np.ndarray, weight: np.ndarray) -> Hits:
@@ -773,13 +773,12 @@ class _ProbeSubjects:
             inside |= {"far": far_inside, "frr": in_band[0], "dir": np.stack(in_band, axis=1)}
         return {"far": far, "frr": (1 - high[:, 0], 1 - low[:, 0]), "dir": (low, high)}
 
-    def points(self, dataset: xr.Dataset, ranks: int) -> dict[str, Limits]:
+    def points(self, targets: np.ndarray, eer: float, ranks: int) -> dict[str, Limits]:
         """Return the limits of the operating points, chosen anew in each replicate."""
-        targets = dataset["far_target"].values
         if not self.options.resamples:
             undefined = np.full((len(targets), ranks), np.nan)
             return {"dir_at_far": (undefined, undefined)}
-        at_far, eer = self.drawn_points(targets, ranks)
+        at_far, errors = self.drawn_points(targets, ranks)
         fewer = min(self.of_genuine, self.of_impostor, key=lambda means: means.trials)
         confidence, at_ranks = self.options.confidence, np.full((2, *at_far.shape[:2]), np.nan)
         for k in range(ranks):
@@ -789,9 +788,9 @@ class _ProbeSubjects:
             at_ranks[:, :, k] = around_few(at_far[:, k, 0], ends, few, confidence)
         first, other = self.genuine.within(1), self.impostor
         accepted, rejected = self.of_genuine.few(first.along(first.distance))
-        low, high = self.options.limits(eer)
+        low, high = self.options.limits(errors)
         for few in ((rejected, accepted), self.of_impostor.few(other.along(other.distance))):
-            low, high = around_few(eer[0], (low, high), few, confidence)
+            low, high = around_few(errors[0], (low, high), few, confidence)
         points = {
             "dir_at_far": (self.of_genuine, (at_ranks[0], at_ranks[1])),
             "eer": (fewer, (low, high)),

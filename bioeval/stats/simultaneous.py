@@ -67,6 +67,7 @@ class Differences:
         freedom: int,
         *,
         error: np.ndarray | None = None,
+        widest: float = np.inf,
     ) -> Differences:
         """Return the differences of `values` with limits from draws of all systems together.
 
@@ -86,6 +87,8 @@ class Differences:
             beyond the normal one.
         error : float64 array, shape (k, k), optional
             Standard errors of the differences, by default the deviations' own.
+        widest : float
+            The largest possible difference, at which limits end.
         """
         k = len(values)
         difference = values[:, None] - values
@@ -115,8 +118,9 @@ class Differences:
                 )
                 p_values = (1 + reached) / (1 + len(largest))
             half = quantile * spread
-            low[one, other], high[one, other] = away - half, away + half
-            low[other, one], high[other, one] = -away - half, half - away
+            low[one, other] = np.maximum(away - half, -widest)
+            high[one, other] = np.minimum(away + half, widest)
+            low[other, one], high[other, one] = -high[one, other], -low[one, other]
             p[one, other] = p[other, one] = p_values
             larger[one, other] = (away > half).astype(int) - (away < -half)
             larger[other, one] = -larger[one, other]

@@ -15,7 +15,7 @@ from bioeval.base.progress import stage
 from bioeval.base.registry import names_of, scalar_registry
 from bioeval.results.support import ComparedPeople, RuleOf
 from bioeval.stats.bootstrap import QuadraticForms, SubjectMeans, linear_forms, ratio, variance
-from bioeval.stats.curve_measures import CurveMeasure, curve_measures
+from bioeval.stats.error_curves import CurveMeasure, curve_measures
 from bioeval.stats.few_errors import (
     ErringPairs,
     FewErrors,
@@ -215,6 +215,7 @@ class Replicates:
     weights: np.ndarray  # (people, columns)
     genuine: tuple[np.ndarray, np.ndarray]  # distances of genuine attempts, and their subjects
     few_far: tuple[FewErrors, FewErrors]  # false accepts of few pairs of people, and rejections
+    persons: AttemptsOfEach  # impostor attempts of each person, or group of people, by threshold
     #: Operating points (..., columns), chosen anew in each column.
     values: dict[str, np.ndarray] = field(default_factory=dict)
     #: The same without each person, after a column for the data.
@@ -258,6 +259,7 @@ class Replicates:
             weights,
             errors.genuine,
             erring.few(copies_of(tally)),
+            persons,
         )
         chosen = errors.points(points, exact)
         on_the_data = cls.on_the_data(points)
@@ -271,6 +273,38 @@ class Replicates:
                 values[name] = np.clip(value + moved, *scalar_registry()[name].bounds)
                 values[name][..., 0] = on_the_data[name]
         return replicates
+
+    def place_of(self, threshold: float) -> int:
+        """Return the number of the last of :attr:`thresholds` up to one, -1 of reject-all."""
+        if np.isnan(threshold):
+            return -1
+        return int(np.searchsorted(self.thresholds, threshold, side="right")) - 1
+
+    def errors_of_each(self, threshold: float) -> tuple[np.ndarray, np.ndarray]:
+        """Return the false rejects and the false accepts of each person at a threshold.
+
+        A false accept is one of both people. Of more than a thousand people they are those of
+        groups.
+        """
+        layer = self.place_of(threshold)
+        if threshold == np.inf:
+            layer = len(self.thresholds)
+        values, people = self.genuine
+        rejected = ~(values <= threshold)
+        groups = self.persons.groups
+        rejects = np.bincount(self.persons.group[people[rejected]], minlength=groups + 1)[:groups]
+        taken = self.persons.accepted()
+        accepts = taken[layer, :1] - taken[layer, 1:] if layer >= 0 else np.zeros(groups)
+        return rejects, accepts.astype(np.int64)
+
+    def placements_of_each(self) -> np.ndarray:
+        """Return the sum of the numbers of impostor attempts below each person's genuine ones."""
+        values, people = self.genuine
+        taken = np.append(0, self.persons.accepted()[:, 0])
+        below = taken[np.searchsorted(self.thresholds, values)].astype(np.float64)
+        groups = self.persons.groups
+        of_each = np.bincount(self.persons.group[people], below, minlength=groups + 1)
+        return of_each[:groups]
 
     def far_without_each(self, confidence: float) -> Limits:
         """Return the limits of FAR at the thresholds, from the rates without each person."""
@@ -396,20 +430,46 @@ def _resampled(
         for name in ("far", "frr"):
             limits[name] = limits[name][0][::-1], limits[name][1][::-1]
         inside = {name: there[::-1] for name, there in inside.items()}
-    remarks = [*options.few_people(drawn.people), *_without_upper_limit(limits, dataset, tally)]
+    remarks = [*options.few_people(drawn.people), *_without_upper_limit(limits, tally)]
     units = {"genuine_subjects": drawn.subjects}
     return limits, remarks, units, inside
 
 
-def _without_upper_limit(
-    limits: dict[str, Limits], dataset: xr.Dataset, tally: VerificationTally
-) -> list[Message]:
+def limits_of_measures(
+    tally: VerificationTally, drawn: Replicates, options: IntervalOptions
+) -> dict[str, Limits]:
+    """Return the limits of each measure of operating points, as results have them."""
+    jackknife = options.method == "subject-bootstrap"
+    genuine = _Genuine.of(drawn.genuine, drawn.weights, options, copies_of(tally), jackknife)
+    limits = drawn.limits(genuine.few, options)
+    _without_upper_limit(limits, tally)
+    return limits
+
+
+def limits_at_threshold(
+    tally: VerificationTally, drawn: Replicates, threshold: float, options: IntervalOptions
+) -> dict[str, Limits]:
+    """Return the limits of FAR and FRR at a threshold, an internal distance."""
+    genuine = _Genuine.of(drawn.genuine, drawn.weights, options, copies_of(tally), jackknife=True)
+    low, high = genuine.frr_limits(np.array([threshold]))
+    far = drawn.far[[drawn.place_of(threshold)], 0] if drawn.place_of(threshold) >= 0 else [0.0]
+    of_far = _interpolated(
+        np.asarray(far),
+        drawn.far[:, 0],
+        drawn.far_without_each(options.confidence),
+        drawn.few_far,
+        options,
+    )
+    return {"frr": (low[0], high[0]), "far": (of_far[0][0], of_far[1][0])}
+
+
+def _without_upper_limit(limits: dict[str, Limits], tally: VerificationTally) -> list[Message]:
     """Let FRR at each FAR that the people cannot support have the upper limit 1; return a message.
 
     There may be no threshold in the data that has this FAR in the population.
     """
-    targets = dataset["far_target"].values
-    attempts = float(dataset["impostor_attempts"]) / copies_of(tally)
+    assert tally.points is not None
+    targets, attempts = tally.points.far_target, tally.impostor.total / copies_of(tally)
     people = ComparedPeople.of_tally(tally)
     supported = np.array([RuleOf(3).supports(x, attempts, people) for x in targets], dtype=bool)
     low, high = limits["frr_at_far"]

@@ -12,13 +12,12 @@ from typing import Any, Literal, get_args
 import numpy as np
 import xarray as xr
 
-from bioeval import DataError, ProtocolError, Scores, TopKScores, __version__
+from bioeval import DataError, Scores, TopKScores, __version__
 from bioeval.base import (
     Argument,
     Client,
     Name,
     RandomState,
-    enumerated,
     require_choice,
     rows_reported_to,
 )
@@ -35,6 +34,7 @@ from bioeval.studies.compare.limits import (
     least_discordant,
     population_of,
 )
+from bioeval.studies.compare.many import rank_systems
 from bioeval.studies.compare.margins import MARGINS, MarginConclusion, check_margin, within_margins
 from bioeval.studies.compare.measures import (
     ComparedRetrieval,
@@ -44,8 +44,11 @@ from bioeval.studies.compare.measures import (
     retrieval_measures,
     verification_measures,
 )
+from bioeval.studies.compare.options import ComparisonOptions, refuse_unused
 from bioeval.studies.compare.paired_systems import aligned, numbered_as
 from bioeval.studies.compare.section import attributes_in_words
+from bioeval.studies.compare.systems import curves_asked_for, in_order, other_measures
+from bioeval.studies.compare.wanted import WantedMeasures, measures_of_scores
 from bioeval.studies.reid.convention import cameras_of, column_warnings, convention_of
 from bioeval.studies.reid.reid import Named
 from bioeval.tallies import (
@@ -116,22 +119,14 @@ GALLERIES: tuple[ComparedGallery, ...] = get_args(ComparedGallery)
 
 _SIDES = ("probe", "gallery template")
 
-# Options without effect on re-identification, and their defaults.
-_DEFAULTS = {
-    "templates": "single",
-    "fusion": "min",
-    "rank_unit": "template",
-    "ties": "pessimistic",
-    "impostors": "auto",
-}
-
 
 @leaves_out_attacks
 @distributable
 def compare(
-    a: Scores,
-    b: Scores,
+    a: Scores | Mapping[str, Any],
+    b: Scores | None = None,
     *,
+    measures: Sequence[Any] | str | None = None,
     templates: Templates = "single",
     fusion: FusionRule = "min",
     far_targets: Sequence[float] = FAR_TARGETS,
@@ -255,43 +250,81 @@ def compare(
     assert interval is not None
     require_choice("adjust", adjust, ADJUSTMENTS)
     require_choice("gallery", gallery, GALLERIES)
-    margins = check_margin(margin, interval.confidence)
+    targets, at_frr = check_targets(far_targets), check_targets(frr_targets, "frr_targets")
+    rules = None
+    if protocol is not None:
+        rules = convention_of(protocol)
+        if measures is None:
+            how = [templates, fusion, rank_unit, ties, impostors]
+            refuse_unused(how, targets, at_frr, rules.name)
+    options = ComparisonOptions(
+        wanted=WantedMeasures.parse(
+            measures,
+            targets,
+            at_frr,
+            retrieval=rules is not None,
+            functions=measures_of_scores(),
+        ),
+        claim=Claim(templates, fusion),
+        search=OpenSet(rank_unit=rank_unit, fusion=fusion, ties=ties, impostors=impostors),
+        interval=interval,
+        gallery=gallery,
+        adjust=adjust,
+        margins=check_margin(margin, interval.confidence),
+        rules=rules,
+        protocol=protocol,
+    )
+    if isinstance(a, Mapping):
+        if b is not None:
+            raise DataError(
+                "systems are given by name and as ", Argument("b"), "; give one of both"
+            )
+        with rows_reported_to(progress):
+            return rank_systems(
+                a, options, require_same, lambda x, y: _compare_two(x, y, options, None)
+            )
+    return _compare_two(a, b, options, progress)
+
+
+def _compare_two(
+    a: Any, b: Any, options: ComparisonOptions, progress: Progress | None
+) -> xr.Dataset:
+    """Return the comparison of two systems."""
+    interval = options.interval
     _require_scores(a, b)
     a, b, apart = aligned(a, b, _names(a, b))
     require_same(a, b)
     b = numbered_as(a, b)
     for scores in (a, b):
         SubjectAttempts.require_people(scores)
-    targets, at_frr = check_targets(far_targets), check_targets(frr_targets, "frr_targets")
-    columns = replace(interval, method="subject-bootstrap-bca")  # the last ones of the jackknife
-    measures: list[PairedMeasure] = []
-    if protocol is not None:
-        rules = convention_of(protocol)
-        a = with_exclusions(a, protocol)
-        b = with_exclusions(b, protocol)
-        _refuse_unused([templates, fusion, rank_unit, ties, impostors], targets, at_frr, rules.name)
-        if rules.needs_cameras and not are_pairs(a):
+    # With the last columns, those of the jackknife.
+    columns, wanted = options.for_each_person, options.wanted
+    compared: list[PairedMeasure] = []
+    one: ComparedSystem | ComparedRetrieval
+    other: ComparedSystem | ComparedRetrieval
+    if options.rules is not None:
+        a = with_exclusions(a, options.protocol)
+        b = with_exclusions(b, options.protocol)
+        if options.rules.needs_cameras and not are_pairs(a):
             for first_side, second_side, where in zip(
                 cameras_of(a), cameras_of(b), _SIDES, strict=True
             ):
                 _require_equal(first_side, second_side, "cameras", where)
         with rows_reported_to(progress):
-            one, other = (ComparedRetrieval(x, rules, gallery) for x in (a, b))
-        measures += retrieval_measures(one, other, columns)
-        conclusions = _conclusions(measures, interval, adjust, margins)
-        return _Comparison(one, other, conclusions, interval, adjust, apart).dataset()
-    claim = Claim(templates, fusion)
-    search = OpenSet(rank_unit=rank_unit, fusion=fusion, ties=ties, impostors=impostors)
-    with rows_reported_to(progress):
-        first = ComparedSystem(a, claim, search, targets, at_frr)
-        second = ComparedSystem(b, claim, search, targets, at_frr)
-    if first.claimed is not None and second.claimed is not None:
-        measures += verification_measures(first, second, columns)
-    if first.searched is not None:
-        order = measures[0].reordered if measures else None
-        measures += identification_measures(first, second, columns, order, gallery)
-    conclusions = _conclusions(measures, interval, adjust, margins)
-    return _Comparison(first, second, conclusions, interval, adjust, apart).dataset()
+            one, other = (options.count_queries(x) for x in (a, b))
+        compared += retrieval_measures(one, other, columns)
+    else:
+        with rows_reported_to(progress):
+            one, other = options.count(a), options.count(b)
+        if one.claimed is not None and other.claimed is not None:
+            compared += verification_measures(one, other, columns, curves_asked_for(one, wanted))
+        if one.searched is not None:
+            order = compared[0].reordered if compared else None
+            compared += identification_measures(one, other, columns, order, options.gallery)
+        compared += other_measures(one, other, wanted, interval, options.gallery)
+    asked = in_order(compared, wanted)
+    conclusions = _conclusions(asked, interval, options.adjust, options.margins)
+    return _Comparison(one, other, conclusions, interval, options.adjust, apart).dataset()
 
 
 def _require_scores(a: Any, b: Any) -> None:
@@ -321,26 +354,6 @@ def require_same(a: Any, b: Any) -> None:
         return
     mine, theirs = BlockReader(a).gallery.probe_position, BlockReader(b).gallery.probe_position
     _require_equal(mine, theirs, "templates compared with themselves", "probe")
-
-
-def _refuse_unused(
-    options: Sequence[str], targets: np.ndarray, at_frr: np.ndarray, convention: str
-) -> None:
-    """Raise :class:`ProtocolError` for options without effect on re-identification."""
-    unused = []
-    for (name, default), value in zip(_DEFAULTS.items(), options, strict=True):
-        if value != default:
-            unused.append(name)
-    if not np.array_equal(targets, FAR_TARGETS):
-        unused.append("far_targets")
-    if len(at_frr):
-        unused.append("frr_targets")
-    if unused:
-        raise ProtocolError(
-            enumerated(map(Argument, unused), "and"),
-            f" have no effect in a comparison of re-identification ({convention}); leave that out, "
-            "or change the card",
-        )
 
 
 def _require_equal(a: np.ndarray, b: np.ndarray, column: str, where: str) -> None:

@@ -15,11 +15,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from bioeval import Scores
-from bioeval.base import Pass, Stream, executor, report, rows_reported_to, scalar_registry, stage
+from bioeval.base import Pass, Stream, executor, report, rows_reported_to, stage
 from bioeval.scores import BlockReader, mates_among
+from bioeval.stats import CurveMeasure
 from bioeval.studies.compare import kernel
 from bioeval.studies.compare.kernel import OrderedAttempts
-from bioeval.tallies import SubjectAttempts
+from bioeval.tallies import SubjectAttempts, VerificationPoints
 
 _SEED = np.random.SeedSequence(0x4F52444552)
 
@@ -267,6 +268,40 @@ _COLUMNS = 256
 
 
 @dataclass(frozen=True)
+class ReplicatedCurve:
+    """FAR and FRR of listed attempts in replicates, as :class:`bioeval.stats.ErrorCurve`.
+
+    The corners, points of the ROC from strict to loose, are there where a measure needs them.
+    """
+
+    points: kernel.ReplicatePoints
+    far_targets: np.ndarray
+
+    def equal_error(self) -> np.ndarray:
+        """Return the interpolated EER of each replicate."""
+        return self.points.eer
+
+    def frr_at_far(self, target: float, exact: bool) -> np.ndarray:
+        """Return the smallest FRR with FAR at most one of the targets, for each replicate."""
+        return self.points.frr[self.far_targets.tolist().index(target)]
+
+    def far_at_frr(self, target: float, exact: bool) -> np.ndarray:
+        """Return the smallest FAR with FRR at most the target, for each replicate."""
+        far, frr = self.points.corners
+        # Points go from strict to loose: the first with FRR at most the target.
+        return far[np.argmax(frr <= target, axis=0), np.arange(far.shape[1])]
+
+    def area(self) -> np.ndarray:
+        """Return the area under the ROC of each replicate."""
+        return self.points.auc
+
+    def with_ends(self) -> tuple[np.ndarray, np.ndarray]:
+        """Return FAR and FRR of the corners."""
+        far, frr = self.points.corners
+        return far, frr
+
+
+@dataclass(frozen=True)
 class PairedAttempts:
     """The attempts of two systems in the same order, and their subjects."""
 
@@ -314,22 +349,27 @@ class PairedAttempts:
 
     @stage("bootstrap")
     def points(
-        self, system: int, weights: np.ndarray, targets: np.ndarray, frr_targets: np.ndarray
+        self,
+        system: int,
+        weights: np.ndarray,
+        points: VerificationPoints,
+        measures: Sequence[CurveMeasure],
     ) -> dict[str, np.ndarray]:
-        """Return the operating points of one system in weighted replicates, exactly.
+        """Return measures of one system in weighted replicates, exactly.
 
         Parameters
         ----------
         system : int
             0 or 1.
         weights : array of whole numbers, shape (people, columns)
-        targets : float64 array, shape (t,)
-            FAR targets.
-        frr_targets : float64 array, shape (r,)
+        points : VerificationPoints
+            The operating points of the system, with the targets.
+        measures : sequence of CurveMeasure
+            Those to return.
 
         Returns
         -------
-        dict of str to float64 array, shape (columns,), (t, columns) or (r, columns)
+        dict of str to float64 array, shape (columns,) or (targets, columns)
         """
         layer, same = self.layers[system], self._genuine
         is_genuine = (layer >= 0) & same
@@ -348,7 +388,7 @@ class PairedAttempts:
             [key // self.people**2, pair // self.people, pair % self.people, counts], axis=1
         ).astype(np.int32)
         columns = weights.shape[1]
-        corners = distinct + 1 if scalar_registry().optima or len(frr_targets) else 0
+        corners = distinct + 1 if any(x.of_corners for x in measures) else 0
         step = max(1, min(_COLUMNS, _MOST_VALUES // max(corners, 1)))
         parts = defaultdict(list)
         for first in range(0, columns, step):
@@ -356,21 +396,14 @@ class PairedAttempts:
             width = whole.shape[1]
             written = kernel.ReplicatePoints(
                 eer=np.empty(width),
-                frr=np.empty((len(targets), width)),
+                frr=np.empty((len(points.far_target), width)),
                 auc=np.empty(width),
                 corners=np.empty((2, corners, width)),
             )
-            kernel.replicate_points(impostor, genuine, whole, targets, written)
-            parts["eer"].append(written.eer)
-            parts["frr_at_far"].append(written.frr)
-            parts["auc"].append(written.auc)
-            far, frr = written.corners
-            for scalar in scalar_registry().optima:
-                parts[scalar.name].append(scalar.over_points(far, frr))
-            if len(frr_targets):
-                # Points go from strict to loose: the first with FRR at most the target.
-                at = [np.argmax(frr <= target, axis=0) for target in frr_targets]
-                parts["far_at_frr"].append(far[np.stack(at), np.arange(width)])
+            kernel.replicate_points(impostor, genuine, whole, points.far_target, written)
+            curve = ReplicatedCurve(written, points.far_target)
+            for measure in measures:
+                parts[measure.name].append(measure.in_columns(curve, points, True))
             report(first + width, columns)
         return {name: np.concatenate(values, axis=-1) for name, values in parts.items()}
 

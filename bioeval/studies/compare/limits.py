@@ -39,8 +39,14 @@ def difference_limits(
         return DifferenceLimits()
     if measure.same:
         return DifferenceLimits(0.0, 0.0, 1.0)
-    low, high, p = percentile_limits(change, tolerance, interval)
     rule = measure.scalar.jackknife
+    drawn = change[1 : 1 + interval.replicates]
+    if rule == "alone" and np.isnan(drawn).all():  # of people left out alone
+        low, high, p = jackknife_limits(change, tolerance, interval)
+        if np.isnan(low):
+            return DifferenceLimits()
+    else:
+        low, high, p = percentile_limits(change, tolerance, interval)
     if widened and not rule:
         rule = "wider"
         low, high = _as_student(low, high, change, interval)

@@ -24,6 +24,7 @@ from bioeval.results import ComparedPeople, QueryMean, QueryMeasures, RuleOf, su
 from bioeval.scores import BlockReader, are_pairs, codes_of, threads_for
 from bioeval.stats import (
     FEWEST,
+    CurveMeasure,
     IntervalOptions,
     NewPeople,
     Replicates,
@@ -40,6 +41,7 @@ from bioeval.studies.compare.counts import (
     numbers_by_scores,
     ranks_among,
 )
+from bioeval.studies.compare.wanted import AT_THRESHOLD, WantedMeasures
 from bioeval.studies.reid.convention import Convention
 from bioeval.studies.reid.intervals import QuerySubjects
 from bioeval.studies.reid.passes import RetrievalPass
@@ -61,13 +63,22 @@ from bioeval.tallies import (
 
 #: Populations that an interval is for: people left out as probes and in the gallery, or as probes
 #: alone.
-NEW_PEOPLE, THIS_GALLERY = "new people", "this gallery"
+NEW_PEOPLE = "new people"
+THIS_GALLERY = "this gallery"
 
 # Far below the difference of one attempt in any countable number.
 _ROUNDING = 1e-12
 
 # With fewer subjects that can be listed with all their templates, all subjects are kept with some.
 _MANY_SUBJECTS = 100
+
+
+def place_of(target: float, prior: float, threshold: float, rank: int) -> float:
+    """Return the one number that a measure is at; NaN without one."""
+    for number in (target, prior, threshold):
+        if not np.isnan(number):
+            return number
+    return float(rank) if rank else np.nan
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -86,6 +97,8 @@ class PairedMeasure:
     #: them may move a threshold, and with it the decisions of many others.
     reordered: int
     target: float = np.nan  # FAR target (FRR target), NaN without one
+    prior: float = np.nan  # of a cost, NaN without one
+    threshold: float = np.nan  # that was given, NaN without one
     rank: int = 0  # of a CMC, or that lists are cut at; 0 without one
     made: float = np.inf  # impostor attempts (genuine attempts) of the system that made fewer
     population: str = NEW_PEOPLE  # that the interval is for
@@ -95,7 +108,18 @@ class PairedMeasure:
     @property
     def label(self) -> str:
         """The name of the measure, with its target or its rank."""
-        return name_of_scalar(self.scalar, target=per_cent(self.target), rank=self.rank)
+        return name_of_scalar(
+            self.scalar,
+            target=per_cent(self.target),
+            prior=f"{self.prior:g}",
+            threshold=f"{self.threshold:g}",
+            rank=self.rank,
+        )
+
+    @property
+    def at(self) -> float:
+        """The target, prior, threshold or rank; NaN without one."""
+        return place_of(self.target, self.prior, self.threshold, self.rank)
 
     @property
     def supported(self) -> bool:
@@ -133,26 +157,39 @@ class ComparedSystem:
         scores: Scores,
         claim: Claim,
         search: OpenSet,
-        targets: np.ndarray,
-        frr_targets: np.ndarray,
+        asked: WantedMeasures,
     ):
-        """Count all tasks that the scores support, with the operating points of verification."""
+        """Count the tasks of the measures `asked` for, as far as the scores support them."""
         self.scores, self.claim, self.search = scores, claim, search
-        self.targets, self.frr_targets = targets, frr_targets
+        self.targets, self.frr_targets = asked.far_targets, asked.frr_targets
+        self.thresholds = np.unique(
+            [x for name in AT_THRESHOLD for x in asked.numbers(name)]
+        )  # that were given, in the units of the scores
         self.reader = BlockReader(scores)
         counters: dict[str, Any] = {}
-        optima = scalar_registry().optima
+        costs = [(prior, 1.0, 1.0) for prior in sorted(set(asked.numbers("min_dcf")))]
         wanted = PointsWanted(
-            targets, np.empty((0, 3)), True, frr_targets=frr_targets, optima=optima
+            self.targets,
+            np.array(costs, dtype=np.float64).reshape(-1, 3),
+            True,
+            frr_targets=self.frr_targets,
+            optima=scalar_registry().optima,
         )
-        if scores.kind != "order":
-            counter = VerificationCounter(self.reader, **asdict(claim))
+        if scores.kind != "order" and asked.verification:
+            given = self.thresholds if len(self.thresholds) else None
+            counter = VerificationCounter(self.reader, thresholds=given, **asdict(claim))
             counters["verification"] = counter
-        if not are_pairs(scores):
+        if not are_pairs(scores) and asked.identification:
             counters["identification"] = IdentificationCounter(self.reader, search)
-        if not counters:
-            raise ProtocolError("pairs that hold only an order cannot be compared")
-        results, second_passes = count_with_points(self.reader, list(counters.values()), wanted)
+        if not counters and not asked.functions:
+            raise ProtocolError(
+                "there is nothing to compare: pairs have no identification, and scores that hold "
+                "only an order no verification"
+            )
+        results: list[Any] = []
+        second_passes: dict[Any, Any] = {}
+        if counters:
+            results, second_passes = count_with_points(self.reader, list(counters.values()), wanted)
         tallies = dict(zip(counters, results, strict=True))
         #: The counter of verification and both tallies; None where scores do not support a task.
         self.verification: VerificationCounter | None = counters.get("verification")
@@ -190,7 +227,7 @@ class ComparedSystem:
             left_out = LeftOut.of(self.searched, self.reader, self.search.ties, ranks=1)
         ties, impostors = self.search.ties, self.search.impostors
         people = NewPeople(self.searched, left_out, ties, interval.for_new_people, impostors)
-        recognised, at_far = people.rank_one_without_each(self.targets)
+        recognised, at_far = people.without_each(self.targets)
         codes = LeftOut.subjects_of(self.scores)
         order = np.argsort(numbers[codes])
         order = order[~self.scores._no_person[codes[order]]]
@@ -278,15 +315,15 @@ class ComparedSystem:
         """Return :func:`identification_replicates`, with the subjects of the probes resampled."""
         return identification_replicates(self.searched, person, self.search, self.targets, interval)
 
-    def rank_one(self) -> tuple[np.ndarray, np.ndarray]:
-        """Return the rank-1 hits of each probe, and those within each FAR target's threshold.
+    def hits_within(self, rank: int = 1) -> tuple[np.ndarray, np.ndarray]:
+        """Return the hits of each probe up to a rank, and those within each FAR target's threshold.
 
         Of the shapes (probes,) and (targets, probes): 1 or 0, or fractions under expected ties; the
         threshold is the loosest with FAR at most the target.
         """
         tally, search = self.searched, self.search
         probes, ranks, weights = tally.rank_weights(np.nonzero(tally.mates > 0)[0], search.ties)
-        first = ranks <= 1
+        first = ranks <= rank
         hits = np.bincount(probes[first], weights[first], minlength=len(tally.mate))
         non_mated = tally.impostor_probes(tally.impostor_role(search.impostors))
         nearest = np.sort(tally.other[non_mated])
@@ -314,75 +351,65 @@ class _Drawn:
 
 
 def verification_measures(
-    a: ComparedSystem, b: ComparedSystem, interval: IntervalOptions
+    a: ComparedSystem,
+    b: ComparedSystem,
+    interval: IntervalOptions,
+    measures: Sequence[CurveMeasure],
 ) -> Iterator[PairedMeasure]:
-    """Yield EER, rates at each target and AUC of both systems, in replicates of the same people.
+    """Yield measures of verification of both systems, in replicates of the same people.
 
     With at most :data:`EXACT_ATTEMPTS` attempts every replicate is counted exactly, so that one
     in which both systems decide alike has the same value for both.
     """
     with threads_for(a.scores):
-        drawn = _drawn(a, b, interval)
+        drawn = _drawn(a, b, interval, measures)
         listed, first, second = drawn.listed, a.points, b.points
         genuine = max(a.attempts[0], b.attempts[0])
         impostor = max(a.attempts[1], b.attempts[1])
-        either = 1 / max(genuine, impostor, 1)
+        # The smallest change of a rate of each class, and of both.
+        weights: dict[Any, float] = {
+            ("genuine",): 1 / max(genuine, 1),
+            ("impostor",): 1 / max(impostor, 1),
+        }
+        made = {"far": _fewer(a.impostors, b.impostors), "frr": _fewer(a.genuine, b.genuine)}
         mixed, order = min(drawn.subjects, drawn.pairs), listed.discordant_order()
-        at_eer = first.equal_error.eer_threshold, second.equal_error.eer_threshold
-        differing = listed.discordant(at_eer, True)
-        scalar = scalar_registry().compared["eer"]
-        eer = drawn.both("eer")
-        yield PairedMeasure(
-            scalar=scalar,
-            values=eer,
-            trials=mixed,
-            attempt=either,
-            discordant=differing,
-            reordered=order,
-        )
-        scalar, values = scalar_registry().compared["frr_at_far"], drawn.both("frr_at_far")
-        for i, target in enumerate(a.targets.tolist()):
-            thresholds = first.threshold_at_far[i], second.threshold_at_far[i]
-            yield PairedMeasure(
-                scalar=scalar,
-                values=values[:, i],
-                trials=drawn.subjects,
-                attempt=1 / max(genuine, 1),
-                discordant=listed.discordant(thresholds, False),
-                reordered=order,
-                target=target,
-                made=_fewer(a.impostors, b.impostors),
-            )
-        scalar = scalar_registry().compared["far_at_frr"]
-        for i, target in enumerate(a.frr_targets.tolist()):
-            thresholds = first.threshold_at_frr[i], second.threshold_at_frr[i]
-            yield PairedMeasure(
-                scalar=scalar,
-                values=drawn.both(scalar.name)[:, i],
-                trials=mixed,
-                attempt=1 / max(impostor, 1),
-                discordant=listed.discordant(thresholds, True),
-                reordered=order,
-                target=target,
-                made=_fewer(a.genuine, b.genuine),
-            )
-        for scalar in (scalar_registry().compared["auc"], *scalar_registry().optima):
-            if scalar.name in scalar_registry().compared:
-                attempt, values = either, drawn.both(scalar.name)
-                if scalar.name == "auc":
-                    attempt = 1 / max(genuine * impostor, 1)
+        for measure in measures:
+            values, attempt = drawn.both(measure.name), 1 / max(genuine, impostor, 1)
+            if measure.name == "auc":
+                attempt = 1 / max(genuine * impostor, 1)
+            targets: Sequence[float] = [np.nan]
+            if measure.targets is None:
+                values = values[:, None]
+            else:
+                targets = measure.targets(first).tolist()
+            thresholds = [(np.nan, np.nan)] * len(targets)
+            if measure.thresholds is not None:
+                both = (np.atleast_1d(measure.thresholds(x)) for x in (first, second))
+                thresholds = list(zip(*(x.tolist() for x in both), strict=True))
+            for i, target in enumerate(targets):
+                discordant = order
+                if measure.thresholds is not None:
+                    discordant = listed.discordant(thresholds[i], measure.rate_of != ("genuine",))
                 yield PairedMeasure(
-                    scalar=scalar,
-                    values=values,
-                    trials=mixed,
-                    attempt=attempt,
-                    discordant=order,
+                    scalar=measure.scalar,
+                    values=values[:, i],
+                    trials=drawn.subjects if measure.rate_of == ("genuine",) else mixed,
+                    attempt=weights.get(measure.rate_of, attempt),
+                    discordant=discordant,
                     reordered=order,
+                    prior=target if measure.of_target == "prior" else np.nan,
+                    target=target if measure.of_target in made else np.nan,
+                    made=made.get(measure.of_target, np.inf),
                 )
 
 
 @stage("bootstrap")
-def _drawn(a: ComparedSystem, b: ComparedSystem, interval: IntervalOptions) -> _Drawn:
+def _drawn(
+    a: ComparedSystem,
+    b: ComparedSystem,
+    interval: IntervalOptions,
+    measures: Sequence[CurveMeasure],
+) -> _Drawn:
     """Draw operating points of both systems: of listed attempts exactly, of more on a grid."""
     first, second = a.by_subject(), b.by_subject()
     paired = PairedAttempts.of(first, second)
@@ -400,12 +427,12 @@ def _drawn(a: ComparedSystem, b: ComparedSystem, interval: IntervalOptions) -> _
         return _Drawn((one.values, other.values), some, one.subjects, one.pairs)
     weights = interval.weights(len(first.no_person), first.no_person)
     points = (
-        paired.points(0, weights, a.targets, a.frr_targets),
-        paired.points(1, weights, a.targets, a.frr_targets),
+        paired.points(0, weights, a.points, measures),
+        paired.points(1, weights, b.points, measures),
     )
     for system, replicated in zip((a, b), points, strict=True):
-        for name, value in Replicates.on_the_data(system.points).items():
-            replicated[name][..., 0] = value
+        for measure in measures:
+            replicated[measure.name][..., 0] = measure.on_the_data(system.points)
     return _Drawn(points, paired, interval.trials_of(paired.genuine_subjects), first.disjoint_pairs)
 
 
@@ -422,7 +449,7 @@ def identification_measures(
     person = _people(a.scores, numbers)
     recognised, at_far, _, trials = a.drawn_rank_one(person, interval)
     other_recognised, other_at_far, _, _ = b.drawn_rank_one(person, interval)
-    (hits, at_hits), (other_hits, at_other_hits) = a.rank_one(), b.rank_one()
+    (hits, at_hits), (other_hits, at_other_hits) = a.hits_within(), b.hits_within()
     attempt = 1 / max(a.attempts[-1], b.attempts[-1], 1)
 
     def differing(one: np.ndarray, other: np.ndarray) -> int:
@@ -491,7 +518,7 @@ def _searches_in_another_order(
     subjects of an identified probe and of a non-mated search whose order differs.
     """
     first, second = a.searched, b.searched
-    identified = (a.rank_one()[0] > _ROUNDING) & (b.rank_one()[0] > _ROUNDING)
+    identified = (a.hits_within()[0] > _ROUNDING) & (b.hits_within()[0] > _ROUNDING)
     searches = np.zeros(len(person), dtype=bool)
     searches[first.impostor_probes(first.impostor_role(a.search.impostors))] = True
     searches &= second.others > 0
@@ -516,7 +543,7 @@ def _rows_of_probes(a: ComparedSystem, b: ComparedSystem) -> tuple[np.ndarray, n
         tally = x.searched
         mate = ranks_among(tally.mate, tally.other)
         other = ranks_among(tally.other, tally.mate)
-        hits = np.rint(x.rank_one()[0] * 1023).astype(np.int64)
+        hits = np.rint(x.hits_within()[0] * 1023).astype(np.int64)
         rows.append((mate * (2 * len(mate) + 1) + other) * 1024 + hits)
     return rows[0], rows[1]
 
@@ -574,7 +601,7 @@ def _place_within(codes: np.ndarray, key: np.ndarray) -> np.ndarray:
 GROUPS = 20
 
 # Ranks of the CMC that are compared.
-_RANKS = (1, 5)
+RANKS = (1, 5)
 
 # Subjects, at most, whose queries are looked at for distances in another order.
 _SUBJECTS = 4 * ENOUGH
@@ -586,7 +613,9 @@ _DETAILS = ("convention", "removes", "junk", "cmc_counts", "ties", "ap", "unmatc
 class ComparedRetrieval:
     """One system under a convention: the contribution of each query to each measure."""
 
-    def __init__(self, scores: Scores, rules: Convention, gallery: str):
+    def __init__(
+        self, scores: Scores, rules: Convention, gallery: str, ranks: Sequence[int] = RANKS
+    ):
         """Count the queries, and take the means that the convention defines."""
         self.scores, self.rules = scores, rules
         if isinstance(scores, TopKScores):
@@ -607,7 +636,8 @@ class ComparedRetrieval:
         self.failure_codes: tuple[Message, ...] = ()  # they are among the remarks
         self.details = {name: dataset.attrs[name] for name in _DETAILS}
         cut = rules.rank_k or int(dataset.get("rank_k", 0))
-        self._named = partial(_named, cut=cut, ranks=dataset.sizes["rank"])
+        self.ranks = ranks  # of the CMC
+        self._named = partial(_named, cut=cut, ranks=dataset.sizes["rank"], compared=tuple(ranks))
         self.measures = self._named(measures)
         #: Groups of people that are left out in turn, as queries and from the gallery: each person,
         #: or :data:`GROUPS` where there are more than twice as many. 0 where the gallery is fixed:
@@ -633,7 +663,7 @@ class ComparedRetrieval:
             people = np.flatnonzero(side & ~self.no_person)
             people = people[np.argsort(numbers[people])]
             group[people] = np.arange(len(people)) * self.groups // max(len(people), 1)
-        most = min(self.rules.max_rank, _RANKS[-1])  # the ranks that are compared
+        most = min(self.rules.max_rank, max(self.ranks))  # the ranks that are compared
         rules = replace(self.rules, max_rank=most)
         left_out = RetrievalWithoutGroups(self.scores, rules, group, self._named)
         with rows_reported_to(None):
@@ -649,7 +679,9 @@ class ComparedRetrieval:
         return SubjectAttempts(VerificationCounter(BlockReader(self.scores.select(probes=queries))))
 
 
-def _named(measures: QueryMeasures, cut: int, ranks: int) -> dict[tuple[str, int], QueryMean]:
+def _named(
+    measures: QueryMeasures, cut: int, ranks: int, compared: Sequence[int]
+) -> dict[tuple[str, int], QueryMean]:
     """Return the means that are compared, by the names of their scalars and their ranks.
 
     Lists are cut at rank `cut`, if at all, and curves end at rank `ranks`.
@@ -658,7 +690,7 @@ def _named(measures: QueryMeasures, cut: int, ranks: int) -> dict[tuple[str, int
     for scalar in QUERY_MEANS.values():
         if (mean := measures.means.get(scalar.name)) is not None:
             named[scalar.name, cut if scalar.cut else 0] = mean
-    for rank in _RANKS:
+    for rank in compared:
         if rank <= ranks:
             named["cmc", rank] = measures.cmc.within(rank)
     return named

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import xarray as xr
@@ -116,7 +117,7 @@ def ranking_dataset(
     for measure in measures:
         for name, value in measure.variables().items():
             columns.setdefault(name, []).append(np.asarray(value))
-    variables = {}
+    variables: dict[str, Any] = {}
     for name, values in columns.items():
         stacked = np.stack(values, axis=-1)
         if stacked.dtype.kind == "U":

@@ -72,7 +72,7 @@ def test_rates_without_each_person_are_those_of_the_others(layout, ties, unit):
     left_out = LeftOut.of(tally, reader, ties, ranks=1)
     options = IntervalOptions.parse("subject-bootstrap").for_new_people
     people = NewPeople(tally, left_out, ties, options)
-    recognised, at_far = people.rank_one_without_each(np.array(TARGETS))
+    recognised, at_far = people.without_each(np.array(TARGETS))
     for i, person in enumerate(people_of(scores)):
         others = without(scores, person)
         opened = be.open_set(others, rank_unit=unit, ties=ties, far_targets=TARGETS)

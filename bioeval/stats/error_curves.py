@@ -63,8 +63,10 @@ class CurveMeasure:
     #: The targets that the values are at: FAR, FRR or the prior of a cost.
     targets: Callable[[VerificationPoints], np.ndarray] | None = None
     of_target: Literal["", "far", "frr", "prior"] = ""
-    #: Whether it needs the counts of every impostor score, which few operating points do.
+    #: Whether it needs the counts of every impostor score, as areas and the least of costs do.
     every_score: bool = False
+    #: Whether it is computed from all points of the ROC, and not from a number of the curve.
+    of_corners: bool = False
 
     @property
     def name(self) -> str:
@@ -89,7 +91,7 @@ def _stacked(
 
 
 def _columns(curve: ErrorCurve) -> int:
-    return curve.with_ends()[0].shape[1]
+    return len(curve.equal_error())
 
 
 def _least_costs(curve: ErrorCurve, points: VerificationPoints, exact: bool) -> np.ndarray:
@@ -147,6 +149,7 @@ MEASURES = (
         rate_of=("impostor",),
         targets=lambda points: points.frr_target,
         of_target="frr",
+        of_corners=True,
     ),
     CurveMeasure(
         scalar=scalar_registry()["auc"],
@@ -160,6 +163,7 @@ MEASURES = (
         in_columns=_hull_errors,
         thresholds=lambda points: points.equal_error.eer_threshold,
         every_score=True,
+        of_corners=True,
     ),
     CurveMeasure(
         scalar=MIN_DCF,
@@ -169,6 +173,7 @@ MEASURES = (
         targets=lambda points: points.costs[:, 0],
         of_target="prior",
         every_score=True,
+        of_corners=True,
     ),
 )
 
@@ -186,4 +191,5 @@ def _best_value(scalar: Scalar) -> CurveMeasure:
         in_columns=lambda curve, points, exact: scalar.over_points(*curve.with_ends()),
         thresholds=lambda points: points.optima.get(scalar.threshold, np.nan),
         every_score=True,
+        of_corners=True,
     )

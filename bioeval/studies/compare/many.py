@@ -1,0 +1,334 @@
+"""Comparison of any number of systems: a ranking by each measure."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, TypeAlias
+
+import numpy as np
+import xarray as xr
+
+from bioeval import DataError, Scores, __version__
+from bioeval.base import Argument, received, reporter, rows_reported_to
+from bioeval.document import Message
+from bioeval.protocol import with_exclusions
+from bioeval.results import KindVerdict
+from bioeval.scores import are_pairs, without_attacks
+from bioeval.stats import (
+    Differences,
+    IntervalOptions,
+    drawn_deviations,
+    jackknife_errors,
+    normal_draws,
+)
+from bioeval.studies.compare.limits import least_discordant
+from bioeval.studies.compare.measures import ComparedRetrieval, ComparedSystem
+from bioeval.studies.compare.options import ComparisonOptions
+from bioeval.studies.compare.paired_systems import aligned, numbered_as
+from bioeval.studies.compare.ranking import RankedMeasure, ranking_dataset
+from bioeval.studies.compare.systems import (
+    SystemMeasure,
+    discordant_people,
+    retrieval_of,
+    system_measures,
+)
+from bioeval.studies.reid.convention import column_warnings
+from bioeval.tallies import SubjectAttempts
+from bioeval.views import warn_of_kind
+
+#: Scores, or what reads them when it is called, so that one system at a time is in memory.
+System: TypeAlias = Scores | Callable[[], Scores]
+
+
+def rank_systems(
+    systems: Mapping[str, System],
+    options: ComparisonOptions,
+    require_same: Callable[[Any, Any], None],
+    compare_two: Callable[[Scores, Scores], xr.Dataset],
+) -> xr.Dataset:
+    """Return the measures of systems with their ranks, and the differences of all pairs.
+
+    `require_same` raises unless two systems have the same data. Of two systems, the limits of the
+    difference are those of `compare_two`.
+    """
+    if len(systems) < 2:
+        raise DataError(
+            Argument("a"), f" has {len(systems)} systems by name; expected two or more to compare"
+        )
+    if options.margins is not None:
+        raise DataError(
+            Argument("margin"), " is that of a comparison of two systems; give these two alone"
+        )
+    measured = _Measured(systems, options, require_same)
+    rows = list(zip(*measured.measures, strict=True))
+    ranked = [_ranked(row, options.interval) for row in rows]
+    if len(systems) == 2:
+        ranked = _as_compared(ranked, compare_two(*measured.two))
+    ranked = _adjusted(ranked, options)
+    return ranking_dataset(list(systems), ranked, measured.attrs(), measured.messages)
+
+
+class _Measured:
+    """All systems, measured one after another on the templates that they have in common."""
+
+    def __init__(
+        self,
+        systems: Mapping[str, System],
+        options: ComparisonOptions,
+        require_same: Callable[[Any, Any], None],
+    ):
+        """Read and measure the systems; twice where a later one lacks some templates."""
+        self.options, self.require_same = options, require_same
+        self.names = list(systems)
+        self.measures: list[list[SystemMeasure]] = []
+        self.two: list[Scores] = []
+        self.details: dict[str, Any] = {}
+        self._of_systems: list[Message] = []
+        self._in_common: dict[tuple[str, str], Message] = {}
+        reference: Scores | None = None
+        while True:
+            reference, complete = self._measure(systems, reference)
+            if complete:
+                break
+
+    def _measure(
+        self, systems: Mapping[str, System], reference: Scores | None
+    ) -> tuple[Scores, bool]:
+        """Measure all systems; return what they have in common, and whether all had it."""
+        complete = True
+        self.measures, self._of_systems, self.two = [], [], []
+        for name, system in systems.items():
+            scores = self._read(name, system)
+            if reference is None:
+                reference = scores
+            elif scores is not reference:
+                common, scores = self._aligned(reference, name, scores)
+                if common.shape != reference.shape:  # those measured before have too many
+                    reference, complete = common, False
+            if complete:
+                self._add(name, scores)
+        assert reference is not None
+        return reference, complete
+
+    def _read(self, name: str, system: System) -> Scores:
+        scores = system() if callable(system) and not isinstance(system, Scores) else system
+        if not isinstance(scores, Scores):
+            raise DataError(
+                f"the system {name} is {received(scores)}; expected bioeval.Scores, or a function "
+                "that reads them"
+            )
+        scores = without_attacks(scores)
+        if self.options.rules is not None:
+            scores = with_exclusions(scores, self.options.protocol)
+        SubjectAttempts.require_people(scores)
+        return scores
+
+    def _aligned(self, reference: Scores, name: str, scores: Scores) -> tuple[Scores, Scores]:
+        """Return what the reference and a system have in common, in the order of the reference."""
+        try:
+            common, scores, apart = aligned(reference, scores, (self.names[0], name))
+            self.require_same(common, scores)
+        except DataError as error:
+            raise DataError(f"{name} cannot be ranked with {self.names[0]}: {error}") from None
+        for message in apart:
+            self._in_common.setdefault((name, str(message.arguments["what"])), message)
+        return common, numbered_as(common, scores)
+
+    def _add(self, name: str, scores: Scores) -> None:
+        """Measure a system."""
+        options = self.options
+        if len(self.names) == 2:
+            self.two.append(scores)
+        with rows_reported_to(reporter()):
+            if options.rules is not None:
+                self._add_retrieval(name, options.count_queries(scores))
+                return
+            system, measures = system_measures(
+                scores, options.count, options.wanted, options.interval, options.gallery
+            )
+        self._keep(name, system, measures)
+        for message in column_warnings(scores):
+            self._of_systems.append(message)
+
+    def _add_retrieval(self, name: str, system: ComparedRetrieval) -> None:
+        self._keep(name, system, retrieval_of(system, self.options.wanted, self.options.interval))
+
+    def _keep(
+        self,
+        name: str,
+        system: ComparedSystem | ComparedRetrieval,
+        measures: Sequence[SystemMeasure],
+    ) -> None:
+        """Keep the measures of a system, and what is said of it."""
+        scores = system.scores
+        self.measures.append(list(measures))
+        self._of_systems += [
+            x.concerning(name)
+            for x in dict.fromkeys([*scores._remarks, *system.failure_codes, *system.remarks])
+        ]
+        for measure in measures:
+            if measure.scalar.name == "eer":
+                fused = self.options.claim.templates == "multi"
+                doubt = KindVerdict.doubt(
+                    measure.value, scores.kind, system.people, fused=fused, metric=scores._metric
+                )
+                if doubt is not None:
+                    self._of_systems.append(doubt.concerning(name))
+                    warn_of_kind(self._of_systems[-1])
+        if not self.details:
+            sides = {"probes": scores.shape[0]}
+            if are_pairs(scores):
+                sides = {"pairs": scores.shape[0]}
+            else:
+                sides["gallery_templates"] = scores.shape[1]
+            self.details = {
+                "layout": scores.layout,
+                **sides,
+                "subjects": system.people,
+                **system.details,
+            }
+
+    @property
+    def messages(self) -> list[Message]:
+        """What is to be said of the systems."""
+        people = int(self.details["subjects"])
+        few = self.options.interval.few_people(people)
+        return [*self._in_common.values(), *few, *dict.fromkeys(self._of_systems)]
+
+    def attrs(self) -> dict[str, str | int | float]:
+        """Return the attributes of the data and of the options."""
+        interval = self.options.interval
+        return {
+            **self.details,
+            **interval.attrs(),
+            "adjust": self.options.adjust,
+            "least_discordant": least_discordant(interval.confidence),
+            "bioeval_version": __version__,
+        }
+
+
+def _ranked(systems: Sequence[SystemMeasure], interval: IntervalOptions) -> RankedMeasure:
+    """Return one measure of all systems, with the differences that it can tell apart."""
+    first, k = systems[0], len(systems)
+    values = np.array([x.value for x in systems])
+    supported = all(x.supported for x in systems)
+    enough = discordant_people(systems) >= least_discordant(interval.confidence)
+    comparable = enough & ~np.eye(k, dtype=bool)
+    if not supported:
+        comparable[:] = False
+    draws = _Draws.of(systems, interval)
+    comparable &= draws.known[:, None] & draws.known
+    widest = first.scalar.bounds[1] - first.scalar.bounds[0]
+    return RankedMeasure(
+        scalar=first.scalar,
+        values=values,
+        limits=(
+            np.array([x.limits[0] for x in systems]),
+            np.array([x.limits[1] for x in systems]),
+        ),
+        differences=Differences.of(
+            values,
+            draws.deviations,
+            comparable,
+            interval.confidence,
+            draws.freedom,
+            error=draws.errors,
+            widest=widest,
+        ),
+        target=first.target,
+        prior=first.prior,
+        threshold=first.threshold,
+        rank=first.rank,
+        supported=supported,
+        population=first.population,
+    )
+
+
+@dataclass(frozen=True)
+class _Draws:
+    """Draws of the errors of a measure of all systems, with the same people in each."""
+
+    deviations: np.ndarray  # (systems, draws)
+    errors: np.ndarray | None  # (systems, systems): standard errors, unless the draws' own
+    freedom: int
+    known: np.ndarray  # (systems,): whether the system has draws
+
+    @classmethod
+    def of(cls, systems: Sequence[SystemMeasure], interval: IntervalOptions) -> _Draws:
+        """Take the jackknife, the bootstrap, or the wider of both, as the measure says."""
+        rule = systems[0].scalar.jackknife
+        people = min(len(x.without) for x in systems)
+        replicates = min(len(x.drawn) for x in systems)
+        resampled = None
+        if replicates:
+            drawn = np.stack([x.drawn for x in systems])
+            known = ~np.isnan(drawn).all(axis=1)
+            mean = np.nanmean(np.where(known[:, None], drawn, 0.0), axis=1, keepdims=True)
+            deviations = np.where(known[:, None], drawn - mean, 0.0)
+            resampled = cls(deviations, None, max(people, 2) - 1, known)
+        if people < 2 or (not rule and resampled is not None):
+            if resampled is None:
+                k = len(systems)
+                return cls(np.zeros((k, 0)), None, 0, np.zeros(k, dtype=bool))
+            return resampled
+        without = np.stack([x.without for x in systems])
+        known = ~np.isnan(without).any(axis=1)
+        without = np.where(known[:, None], without, 0.0)
+        normal = normal_draws(people, interval.seed)
+        errors = jackknife_errors(without)
+        if rule == "wider" and resampled is not None:
+            apart = resampled.deviations[:, None] - resampled.deviations
+            errors = np.fmax(errors, np.sqrt(np.nanmean(apart**2, axis=-1)))
+            known &= resampled.known
+        return cls(drawn_deviations(without, normal), errors, people - 1, known)
+
+
+def _as_compared(ranked: Sequence[RankedMeasure], compared: xr.Dataset) -> list[RankedMeasure]:
+    """Return measures with the limits that a comparison of the two systems has."""
+    labels = compared["measure"].values.tolist()
+    out = []
+    for measure in ranked:
+        row = compared.isel(measure=labels.index(measure.label))
+        better = int(row["better"])
+        larger = better if measure.scalar.larger_is_better else -better
+        low, high = float(row["difference_low"]), float(row["difference_high"])
+
+        def square(value: float, other: float) -> np.ndarray:
+            return np.array([[np.nan, value], [other, np.nan]])
+
+        p = float(row["p_value"])
+        differences = replace(
+            measure.differences,
+            low=square(low, -high),
+            high=square(high, -low),
+            p=square(p, p),
+            larger=np.array([[0, larger], [-larger, 0]]),
+        )
+        out.append(replace(measure, differences=differences))
+    return out
+
+
+def _adjusted(ranked: Sequence[RankedMeasure], options: ComparisonOptions) -> list[RankedMeasure]:
+    """Return measures in which fewer systems are told apart, adjusted for the number of measures.
+
+    Holm's step-down method over the families of pairs: a p-value, which is adjusted for the pairs,
+    is multiplied by the number of measures of which some pair is not told apart.
+    """
+    if options.adjust != "holm":
+        return list(ranked)
+    alpha = 1 - options.interval.confidence
+    tested = [m for m in ranked if not np.isnan(m.differences.p).all()]
+    factor = len(tested)
+    while True:
+        open_ = [m for m in tested if np.nanmax(m.differences.p) * factor > alpha]
+        if len(open_) >= factor or not open_:
+            break
+        factor = len(open_)
+    adjusted = []
+    for measure in ranked:
+        between = measure.differences
+        kept = np.nan_to_num(between.p, nan=1.0) * max(factor, 1) <= alpha
+        larger = np.where(kept, between.larger, 0)
+        adjusted.append(replace(measure, differences=replace(between, larger=larger)))
+    return adjusted

@@ -1,0 +1,78 @@
+"""What a comparison is asked for, checked."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from bioeval import ProtocolError, Scores
+from bioeval.base import Argument, enumerated
+from bioeval.protocol import OpenSet
+from bioeval.stats import IntervalOptions
+from bioeval.studies.compare.measures import ComparedRetrieval, ComparedSystem
+from bioeval.studies.compare.wanted import WantedMeasures
+from bioeval.studies.reid.convention import Convention
+from bioeval.tallies import FAR_TARGETS, Claim
+
+# Options without effect on re-identification, and their defaults.
+_DEFAULTS = {
+    "templates": "single",
+    "fusion": "min",
+    "rank_unit": "template",
+    "ties": "pessimistic",
+    "impostors": "auto",
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class ComparisonOptions:
+    """How systems are compared."""
+
+    wanted: WantedMeasures
+    claim: Claim
+    search: OpenSet
+    interval: IntervalOptions
+    gallery: str
+    adjust: str
+    margins: float | dict[str, float] | None
+    #: The convention of re-identification, in place of verification and identification.
+    rules: Convention | None
+    protocol: Any
+
+    @property
+    def for_each_person(self) -> IntervalOptions:
+        """The options of the interval with weights for the data without each person."""
+        return replace(self.interval, method="subject-bootstrap-bca")
+
+    def count(self, scores: Scores) -> ComparedSystem:
+        """Count the attempts of a system for verification and identification."""
+        return ComparedSystem(scores, self.claim, self.search, self.wanted)
+
+    def count_queries(self, scores: Scores) -> ComparedRetrieval:
+        """Count the queries of a system under the convention."""
+        assert self.rules is not None
+        ranks = sorted({int(x) for x in self.wanted.numbers("cmc")}) or (1, 5)
+        return ComparedRetrieval(scores, self.rules, self.gallery, tuple(ranks))
+
+
+def refuse_unused(
+    options: Sequence[str], targets: np.ndarray, at_frr: np.ndarray, convention: str
+) -> None:
+    """Raise :class:`ProtocolError` for options without effect on re-identification."""
+    unused = []
+    for (name, default), value in zip(_DEFAULTS.items(), options, strict=True):
+        if value != default:
+            unused.append(name)
+    if not np.array_equal(targets, FAR_TARGETS):
+        unused.append("far_targets")
+    if len(at_frr):
+        unused.append("frr_targets")
+    if unused:
+        raise ProtocolError(
+            enumerated(map(Argument, unused), "and"),
+            f" have no effect in a comparison of re-identification ({convention}); leave that out, "
+            "or change the card",
+        )
