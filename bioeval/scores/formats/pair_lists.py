@@ -432,7 +432,7 @@ FORMAT = Format(
     options=(
         *("scores_key", "genuine_key", "kind", "nan"),
         *("trials", "impostor", "missing_pairs", "subject_from", "session_from", "as_", "labels"),
-        *("keep", "unordered", "pairs"),
+        *("meta", "keep", "unordered", "pairs"),
     ),
     written="a list of pairs, also as .tsv, .txt or .csv.gz; a matrix as .wide.csv",
     otherwise=(
