@@ -276,7 +276,7 @@ class PairScores(Scores):
 
     def _as_columns(self, exclude: Sequence[str]) -> NoReturn:
         """Raise: pairs are left out, not excluded by metadata."""
-        raise ProtocolError("pairs of a list are not excluded by metadata; leave the pairs out")
+        raise ProtocolError("a pair list excludes nothing by metadata; leave the pairs out")
 
     def select(self, *index: Any, probes: Any = None, gallery: Any = None) -> Self:
         """Take some pairs: one index, or `probes`; pairs have no gallery."""

@@ -563,14 +563,15 @@ def _subjects(
         one, other = layout.subjects
         listed = table.text[one], table.text[other]
         if media is not None and media.subjects() is not None:
-            _require_agreement(table, listed, _of_templates(table, layout, media.subject_of(), options))
+            whose = _of_templates(table, layout, media.subject_of(), options)
+            _require_agreement(table, listed, whose)
         return listed, ()
-    first, second = layout.templates or (0, 0)
     if options.subject_from is None:
         # A table without subjects has metadata alone, where the list marks its genuine pairs.
         if media is None or (media.subjects() is None and media.more and marked):
             return None, ()
         return _of_templates(table, layout, media.subject_of(), options), ()
+    first, second = layout.templates or (0, 0)
     a = _named_subjects(table, layout, first, options.subject_from)
     b = _named_subjects(table, layout, second, options.subject_from)
     names = table.text[first]
@@ -595,9 +596,9 @@ def _of_templates(
         some = ", ".join(map(repr, missing[:EXAMPLES]))
         more = ", ..." if len(missing) > EXAMPLES else ""
         raise DataError(
-            f"{table.path}: {counted(len(missing), 'templates')} of "
-            f"{len(_all_names(table, layout)):,} are not in {options.labels}: {some}{more}; add "
-            "them to the table, or leave their pairs out"
+            f"{table.path}: {options.labels} lacks {counted(len(missing), 'templates')} of "
+            f"{len(_all_names(table, layout)):,}: {some}{more}; add them to the table, or leave "
+            "their pairs out"
         )
     a, b = table.text[first], table.text[second]
     return (

@@ -381,7 +381,7 @@ def _media_columns(shape: Shape) -> tuple[dict[str, int], bool]:
         for name in reversed(known):
             if name in names:
                 places[word] = names.index(name)
-    if "template" in places and len(places) > 1:
+    if "template" in places and len(names) > 1:
         return places, True
     if all(len(row) == 3 and row[1].isdigit() and row[2].isdigit() for row in shape.cells):
         return {"template": 1, "media": 2}, False

@@ -32,6 +32,9 @@ COST = (0.01, 1.0, 1.0)
 # A rate of 0 or 1 has no logit.
 _EDGE = 1e-12
 
+# Genuine scores that are thresholds.
+_MOST_GENUINE = 256
+
 
 def require_cost(cost: Any) -> tuple[float, float, float]:
     """Return a cost as three numbers, or raise :class:`DataError`."""
@@ -160,7 +163,8 @@ class WithoutEachWithin:
 def nodes_around(attempts: Attempts) -> np.ndarray:
     """Return thresholds between which the EER and the least cost of a group can be found.
 
-    All scores where there are few; else they are denser around the EER.
+    All scores where there are few; else impostor scores, denser around the EER, and genuine scores
+    each with the number before it: between these two FRR changes, and nothing else does.
     """
     if not attempts.defined:
         return np.empty(0)
@@ -172,7 +176,12 @@ def nodes_around(attempts: Attempts) -> np.ndarray:
     else:
         places, reached = attempts.edges, attempts.below[1:]
     total, eer = attempts.impostor_attempts, attempts.equal_error()
-    wanted = np.array([eer.eer_threshold])
+    genuine = np.unique(attempts.genuine)
+    if len(genuine) > _MOST_GENUINE:
+        around = 1 - np.clip(eer.eer * np.geomspace(1 / 3, 3, _MOST_GENUINE // 2), 0, 1)
+        share = np.append(around, np.linspace(0, 1, _MOST_GENUINE // 2))
+        genuine = np.unique(np.quantile(genuine, share, method="lower"))
+    wanted = np.concatenate([[eer.eer_threshold], genuine, np.nextafter(genuine, -np.inf)])
     return SubjectAttempts.thresholds_among(places, reached, total, [eer.eer * total], wanted)
 
 

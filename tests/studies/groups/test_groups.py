@@ -55,6 +55,9 @@ def assert_groups(ds, expected, group, alpha):
     for name in ("frr_at_far", "threshold_at_far"):
         values = [[expected[name][g, x] for x in TARGETS] for g in names]
         np.testing.assert_array_equal(ds[name], floats(values), err_msg=name)
+    for name in ("eer", "min_dcf"):
+        values = floats([expected[name][g] for g in names])
+        np.testing.assert_allclose(ds[name], values, rtol=1e-12, atol=1e-15, err_msg=name)
     rates = [expected["far"][g, g] for g in names], [expected["frr"][g] for g in names]
     for name, value in naive_groups.inequity(*rates, alpha).items():
         np.testing.assert_allclose(ds[name], float(value), rtol=1e-12, atol=1e-14, err_msg=name)
@@ -395,7 +398,7 @@ def test_wrong_options_are_named(scores, options, message):
 
 def test_scores_that_cannot_be_grouped_are_refused(scores):
     pairs = be.Scores.from_pairs([0.1, 0.2], [True, False])
-    with pytest.raises(be.DataError, match="a list of pairs has no metadata"):
+    with pytest.raises(be.DataError, match="list of pairs has no metadata"):
         be.by_group(be.Scores.from_pairs([0.1], [True], subjects=[["a", "a"]]), "sex")
     with pytest.raises(be.ProtocolError, match="subjects of both sides"):
         be.by_group(pairs, (["a", "a"], ["a", "b"]))
