@@ -196,6 +196,7 @@ def pair_losses(scores: Scores) -> list[Part]:
         for input_name, values in known.items():
             if values is not None:
                 lost += text_losses([values], input_name)
+        lost += metadata_losses(scores)
     else:
         lost = []
         if scores._labelled:
