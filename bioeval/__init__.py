@@ -29,6 +29,7 @@ _NAMES: NamesByModule = {
     "bioeval.evaluation.rates_at": ("at",),
     "bioeval.evaluation.verification_task": ("verification",),
     "bioeval.protocol": ("Protocol",),
+    "bioeval.results.measure": ("Measure",),
     "bioeval.results.scalar": ("scalar",),
     "bioeval.scores.formats": ("load", "save"),
     "bioeval.scores.image_names": ("parse_names",),

@@ -24,6 +24,7 @@ from bioeval.evaluation.identification import (
 from bioeval.evaluation.rates_at import at as at
 from bioeval.evaluation.verification_task import verification as verification
 from bioeval.protocol import Protocol as Protocol
+from bioeval.results.measure import Measure as Measure
 from bioeval.results.scalar import scalar as scalar
 from bioeval.scores.formats import load as load, save as save
 from bioeval.scores.image_names import parse_names as parse_names
@@ -42,6 +43,7 @@ from bioeval.studies.calibration.calibration import calibration as calibration
 from bioeval.studies.calibration.calibrator import Calibrator as Calibrator
 from bioeval.studies.check.check_data import check_data as check_data
 from bioeval.studies.compare.compare import compare as compare
+from bioeval.studies.compare.leaderboard import leaderboard as leaderboard
 from bioeval.studies.conventions.conventions import conventions as conventions
 from bioeval.studies.epc.epc import epc as epc, epsc as epsc
 from bioeval.studies.explain.explain import explain as explain

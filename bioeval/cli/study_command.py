@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, Self, TypeVar
 
@@ -154,10 +154,17 @@ class StudyCommand:
 
     def names(self, files: tuple[str, ...]) -> tuple[str, ...]:
         """Return the names of several systems: those given, one for each, or their own."""
+        return tuple(
+            name or system_name(file, None, self.reading)
+            for file, name in zip(files, self.given_names(files), strict=True)
+        )
+
+    def given_names(self, files: Sequence[str]) -> tuple[str | None, ...]:
+        """Return the names that are given to several systems, None where they have their own."""
         value = self._name
         if value and len(value) != len(files):
             raise click.UsageError(f"--name is given {len(value)} times for {len(files)} systems")
-        return value or tuple(system_name(file, None, self.reading) for file in files)
+        return value or (None,) * len(files)
 
     def read(
         self,

@@ -29,6 +29,10 @@ from bioeval.studies.calibration.plots import (
     reliability as reliability,
     tippett as tippett,
 )
+from bioeval.studies.compare.ranking_plot import (
+    RankingDisplay as RankingDisplay,
+    ranking as ranking,
+)
 from bioeval.studies.epc.plots import (
     EpcDisplay as EpcDisplay,
     EpscDisplay as EpscDisplay,

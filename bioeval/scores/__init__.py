@@ -39,6 +39,7 @@ _NAMES: NamesByModule = {
         "Format",
         "ReadOptions",
     ),
+    "bioeval.scores.formats.registry": ("read_suffixes",),
     "bioeval.scores.formats.label_files": (
         "matrix_advice",
         "read_side",

@@ -36,6 +36,7 @@ from bioeval.scores.formats.label_files import (
     matrix_advice as matrix_advice,
     read_side as read_side,
 )
+from bioeval.scores.formats.registry import read_suffixes as read_suffixes
 from bioeval.scores.labelled_matrix import NanPolicy as NanPolicy
 from bioeval.scores.labels import (
     NAME_COLUMNS as NAME_COLUMNS,

@@ -1266,7 +1266,7 @@ def test_named_pairs_are_compared_in_any_order(named_pairs, capsys):
     options = ["--kind", "distance", "--replicates", "100", "--json"]
 
     def compared(a, b):
-        assert run("compare", a, b, "--name", "one", "--name-b", "two", *options) == 0
+        assert run("compare", a, b, "--name", "one", "--name", "two", *options) == 0
         return json.loads(capsys.readouterr().out)
 
     whole = compared("a.csv", "b.csv")

@@ -112,6 +112,11 @@ def _unchanged(form: Format, path: Path) -> Iterator[None]:
             raise DataError(f"{path}: was replaced while it was read; read it again")
 
 
+def read_suffixes() -> tuple[str, ...]:
+    """Return how the names of the files end that formats read."""
+    return tuple(dict.fromkeys(chain.from_iterable(form.suffixes for form in formats())))
+
+
 def recognise(path: Path, options: ReadOptions) -> Format:
     """Return the format of a file by its content, when its name does not contradict.
 
@@ -126,8 +131,7 @@ def recognise(path: Path, options: ReadOptions) -> Format:
     form = _named_by_first_line(file) or _recognised_by(promised or formats(), file)
     if form is not None:
         return form
-    suffixes = dict.fromkeys(chain.from_iterable(form.suffixes for form in formats()))
-    listed = listing(list(suffixes))
+    listed = listing(list(read_suffixes()))
     if file.content == "text" and not promised:
         from bioeval.scores.formats.label_files import matrix_advice
 

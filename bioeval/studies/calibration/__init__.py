@@ -4,6 +4,7 @@ from bioeval.base.manifest import Plot, StudyManifest, Subcommand, View, along
 
 STUDY = StudyManifest(
     scalars="scalars.CALIBRATION_POINTS",
+    measures="measures.MEASURES",
     calls={"calibration": ("calibration",), "calibrator": ("Calibrator",)},
     commands=(
         Subcommand(

@@ -1,9 +1,12 @@
 """Two systems on the same data, with intervals of their differences."""
 
-from bioeval.base.manifest import StudyManifest, Subcommand, View
+from bioeval.base.manifest import Plot, StudyManifest, Subcommand, View
 
 STUDY = StudyManifest(
-    calls={"compare": ("compare",)},
+    calls={
+        "compare": ("compare",),
+        "leaderboard": ("leaderboard",),
+    },
     commands=(Subcommand("compare", "Compare two systems on the same data.", "Decide", 2),),
     examples="""
 # Compare two systems
@@ -26,8 +29,19 @@ bioeval compare old.npz new.npz --out comparison --plots
 bioeval compare old.npz new.npz --workers 2
 """,
     hooks={"report_results": "command.ComparedSystems"},
-    nodes={"value_a": "comparison"},
-    views=(View(("comparison",), "section"),),
+    nodes={"value_a": "comparison", "rank_low": "ranking"},
+    plots=(
+        Plot(
+            "ranking",
+            "RankingDisplay",
+            "ranking_plot",
+            "be.compare",
+            ({"rank_low": ("system", "measure"), "value": ("system", "measure")},),
+            {"ranking": {}},
+            one_system=True,
+        ),
+    ),
+    views=(View(("comparison",), "section"), View(("ranking",), "ranking_section")),
     messages="messages.MESSAGES",
     needs=("reid",),
 )

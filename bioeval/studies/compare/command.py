@@ -1,10 +1,11 @@
-"""``bioeval compare``: two systems over the same data."""
+"""``bioeval compare``: systems over the same data."""
 
 from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
 
@@ -145,22 +146,32 @@ class ComparedSystems(MoreResults):
 
 
 @click.command("compare", cls=Command)
-@click.argument("a")
-@click.argument("b")
+@click.argument("data", nargs=-1, required=True)
 @output_options(
-    "comparison.nc, summary.json, table.txt and comparison.csv",
-    "draw each curve of both systems",
+    "comparison.nc, or ranking.nc and ranking_table.csv of three systems or more, summary.json, "
+    "table.txt and comparison.csv",
+    "draw each curve of both systems, or the ranking",
 )
-@option("--name NAME", "Name of A.  [the file's name]")
-@option("--name-b NAME", "Name of B.  [the file's name]")
-@option("--kind-b", "Kind of the scores of B.  [as for A]", get_args(Kind))
-@option("--scores-b KEY", "Array of scores of B.  [as for A]")
-@option("--embeddings-b KEY", "Array of embeddings of B.  [as for A]")
+@option(
+    "--name NAME", "Name of a system; once for each, in order.  [the file's name]", multiple=True
+)
+@option(
+    "--measure M",
+    "Measure to compare: eer, frr_at_far=0.001, far_at_frr=0.01, auc, eer_hull, min_dcf=0.01, "
+    "frr_at_threshold=0.4, far_at_threshold=0.4, recognition_rate, cms=5, dir_at_far=0.01, cllr, "
+    "min_cllr, act_dcf=0.01; with --protocol cmc=1, mean_ap, mean_inp, ...; repeatable.  [EER, FRR "
+    "at each FAR, AUC, recognition rate, DIR]",
+    multiple=True,
+)
+@option("--differences", "Show the differences of all pairs of systems.", bool)
+@option("--kind-b", "Kind of the scores of the second system.  [as for the first]", get_args(Kind))
+@option("--scores-b KEY", "Array of scores of the second system.  [as for the first]")
+@option("--embeddings-b KEY", "Array of embeddings of the second system.  [as for the first]")
 @option(
     "--gallery-embeddings-b KEY|NPY",
-    "Array or .npy file of the gallery's embeddings of B.  [as for A]",
+    "Array or .npy file of the gallery's embeddings of the second system.  [as for the first]",
 )
-@option("--metric-b M", "Metric between embeddings of B.  [as for A]")
+@option("--metric-b M", "Metric between embeddings of the second system.  [as for the first]")
 @option(
     "--protocol CARD",
     "Compare mAP, CMC and the other measures of re-identification under this convention (name or "
@@ -189,67 +200,136 @@ class ComparedSystems(MoreResults):
     ["none", "holm"],
     "none",
 )
-@_margin_option("A is worse than B")
-def command(a: str, b: str, name: str | None, name_b: str | None, **options: Any) -> None:
-    """Compare systems A and B on the same templates in the same order.
+@_margin_option("the first system is worse than the second")
+def command(data: tuple[str, ...], **options: Any) -> None:
+    """Compare systems on the same templates in the same order.
 
-    A and B are files as `bioeval run` reads them. They may be the same file if --scores and
-    --scores-b name different arrays in it. Options of A apply to B as well, unless the option for B
-    is given. Both systems are resampled together by subject, and each line of the table says
-    whether they differ. A system that was chosen because it is the best on these data, such as the
-    best of several epochs, looks better than it is: choose it on other people.
+    DATA are two files or more as `bioeval run` reads them, or one folder with a file for each
+    system. The people are resampled together for all systems. Of two systems, each line of the
+    table says whether they differ; they may be the same file if --scores and --scores-b name
+    different arrays in it. Of more, systems are ranked by each measure: the table says which ranks
+    each may have, and systems that share a letter cannot be told apart. A file in a folder that
+    cannot be read, or has other data than the first, is left out, and a warning says why. Options
+    apply to all systems, unless the option of the second is given. A system that was chosen because
+    it is the best on these data, such as the best of several epochs, looks better than it is:
+    choose it on other people.
     """
-    of_b = {}
-    not_of_b: dict[str, Any] = {}
-    for option_name in _OF_B:
-        value = options.pop(f"{option_name}_b")
-        if value is not None:
-            of_b[option_name] = value
-            not_of_b |= dict.fromkeys(_APART.get(option_name, ()))
-    with StudyCommand(a, options) as run:
-        readings = run.reading, run.reading_of(b, **(not_of_b | of_b))
-        from bioeval.studies.compare.compare import compare
-        from bioeval.tallies import FAR_TARGETS
-
-        options = {"far_targets": FAR_TARGETS, "frr_targets": (), "protocol": None} | run.options
-        read = []
-        for file, given_name, reading in zip((a, b), (name, name_b), readings, strict=True):
-            key = reading["scores_key"] or reading["embeddings_key"] if a == b else None
-            read.append(run.read(file, given_name or key or Path(file).stem, reading=reading))
-        place = run.place(*read)
-        comparison = run.count(compare, *read, **options)
-        values = [comparison["value_a"], comparison["value_b"]]
-        run.require_defined(values, read, options["protocol"] or "auto")
-        curves = {}
-        if run.output.plots or run.output.page is not None:
-            names = str(comparison.attrs["system_a"]), str(comparison.attrs["system_b"])
-            trees = _curves(
-                dict(zip(names, read, strict=True)),
-                options["protocol"],
-                options["templates"],
-                options["far_targets"],
-                options["frr_targets"],
-                client=place.get("client"),
-                progress=run.stages.counting,
-                extra_thresholds=None if run.output.page is None else (),
-            )
-            for name, tree in trees.children.items():
-                curves[name] = run.in_terms(tree.copy())
-        shown = run.in_terms(comparison)
-        document, _ = run.data_of(comparison)
-        for name in ("file", "conclusions", "verdicts"):  # the last two are in the rows
-            del document[name]
-        document = {"file_a": a, "file_b": b, **document}
-        run.save(
-            document,
-            comparison,
-            run.table(shown),
-            name="comparison.nc",
-            csv={"comparison.csv": document["measures"]},
-            drawn=curves or None,
-            overlaid=True,
+    options["measures"] = list(options.pop("measure")) or None
+    shows_differences = options.pop("differences")
+    of_second = {name: options.pop(f"{name}_b") for name in _OF_B}
+    of_second = {name: value for name, value in of_second.items() if value is not None}
+    files, folder = data, ""
+    if len(data) == 1:
+        folder = data[0]
+        files = _files_of(folder, options)
+    if len(files) > 2 and of_second:
+        raise click.UsageError(
+            f"--{next(iter(of_second)).replace('_', '-')}-b is of the second of two systems; here "
+            f"are {len(files)}"
         )
-        run.output.write_page({" and ".join(curves): shown, **curves}, [a, b], run.stages)
+    with StudyCommand(files[0], options) as run:
+        if len(files) == 2 and not folder:
+            _compare_two(run, files, of_second)
+        else:
+            _rank(run, files, folder, shows_differences)
+
+
+def _files_of(folder: str, options: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return the files of a folder with a system each."""
+    if not Path(folder).is_dir():
+        raise click.UsageError(
+            f"one system is given, {folder}; expected two or more, or a folder with a file for each"
+        )
+    from bioeval.studies.compare.leaderboard import submissions
+
+    lists = [options.get(name) for name in ("labels", "probe_labels", "gallery_labels")]
+    return tuple(map(str, submissions(folder, tuple(filter(None, lists))).values()))
+
+
+def _compare_two(run: StudyCommand, files: Sequence[str], of_second: Mapping[str, Any]) -> None:
+    """Compare two systems, and write the comparison."""
+    from bioeval.studies.compare.compare import compare
+    from bioeval.tallies import FAR_TARGETS
+
+    a, b = files
+    not_of_second: dict[str, Any] = {}
+    for name in of_second:
+        not_of_second |= dict.fromkeys(_APART.get(name, ()))
+    readings = run.reading, run.reading_of(b, **(not_of_second | dict(of_second)))
+    options = {"far_targets": FAR_TARGETS, "frr_targets": (), "protocol": None} | run.options
+    given = run.given_names(files)
+    read = []
+    for file, given_name, reading in zip((a, b), given, readings, strict=True):
+        key = reading["scores_key"] or reading["embeddings_key"] if a == b else None
+        read.append(run.read(file, given_name or key or Path(file).stem, reading=reading))
+    place = run.place(*read)
+    comparison = run.count(compare, *read, **options)
+    values = [comparison["value_a"], comparison["value_b"]]
+    run.require_defined(values, read, options["protocol"] or "auto")
+    curves = {}
+    if run.output.plots or run.output.page is not None:
+        names = str(comparison.attrs["system_a"]), str(comparison.attrs["system_b"])
+        trees = _curves(
+            dict(zip(names, read, strict=True)),
+            options["protocol"],
+            options["templates"],
+            options["far_targets"],
+            options["frr_targets"],
+            client=place.get("client"),
+            progress=run.stages.counting,
+            extra_thresholds=None if run.output.page is None else (),
+        )
+        for name, tree in trees.children.items():
+            curves[name] = run.in_terms(tree.copy())
+    shown = run.in_terms(comparison)
+    document, _ = run.data_of(comparison)
+    for name in ("file", "conclusions", "verdicts"):  # the last two are in the rows
+        del document[name]
+    document = {"file_a": a, "file_b": b, **document}
+    run.save(
+        document,
+        comparison,
+        run.table(shown),
+        name="comparison.nc",
+        csv={"comparison.csv": document["measures"]},
+        drawn=curves or None,
+        overlaid=True,
+    )
+    run.output.write_page({" and ".join(curves): shown, **curves}, [a, b], run.stages)
+
+
+def _rank(run: StudyCommand, files: Sequence[str], folder: str, shows_differences: bool) -> None:
+    """Rank systems that are read one after another, and write the ranking."""
+    from bioeval.studies.compare.compare import compare
+    from bioeval.studies.compare.ranking_section import SHOWS_DIFFERENCES
+
+    names = [
+        given or Path(file).stem for file, given in zip(files, run.given_names(files), strict=True)
+    ]
+    if len(set(names)) < len(names):
+        names = [
+            given or str(file) for file, given in zip(files, run.given_names(files), strict=True)
+        ]
+    systems = {}
+    for name, file in zip(names, files, strict=True):
+        reading = run.reading if file == files[0] else run.reading_of(file)
+        systems[name] = partial(run.read, file, name, reading=reading)
+    invalid = "leave-out" if folder else "raise"
+    ranking = run.count(compare, systems, invalid=invalid, **run.options)
+    if shows_differences:
+        ranking.attrs[SHOWS_DIFFERENCES] = 1
+    shown = run.in_terms(ranking)
+    document, csv = run.data_of(ranking)
+    del document["file"]
+    run.save(
+        {"files": dict(zip(names, map(str, files), strict=True)), **document},
+        ranking,
+        run.table(shown),
+        name="ranking.nc",
+        csv=csv,
+        drawn=shown,
+    )
+    run.output.write_page({"": shown}, list(files), run.stages)
 
 
 def _curves(

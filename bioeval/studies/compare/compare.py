@@ -28,6 +28,7 @@ from bioeval.results import KindVerdict, along, build
 from bioeval.scores import BlockReader, FusionRule, Progress, are_pairs, leaves_out_attacks
 from bioeval.stats import IntervalOptions
 from bioeval.studies.compare.counts import unpaired_attempts
+from bioeval.studies.compare.described import DESCRIBED, describe, is_known
 from bioeval.studies.compare.limits import (
     DifferenceLimits,
     difference_limits,
@@ -67,6 +68,8 @@ COMPARISON = {
     "measure": Name("measure that two systems are compared by"),
     "scalar": Name("name of the measure without its target and rank, as frr_at_far"),
     "target": Name("FAR or FRR target of the measure; NaN without one"),
+    "prior": Name("prior probability of a genuine attempt, of a cost; NaN without one"),
+    "at_threshold": Name("threshold of a rate at one that was given; NaN without one", "score"),
     "at_rank": Name("rank of a CMC, or that lists are cut at; NaN without one", "rank"),
     "value_a": Name("value of the first system"),
     "value_b": Name("value of the second system"),
@@ -117,6 +120,10 @@ ADJUSTMENTS: tuple[Adjustment, ...] = get_args(Adjustment)
 ComparedGallery = Literal["new", "fixed"]
 GALLERIES: tuple[ComparedGallery, ...] = get_args(ComparedGallery)
 
+#: What becomes of a system that cannot be read, or has other data than the first.
+InvalidSystem = Literal["raise", "leave-out"]
+INVALID: tuple[InvalidSystem, ...] = get_args(InvalidSystem)
+
 _SIDES = ("probe", "gallery template")
 
 
@@ -140,23 +147,36 @@ def compare(
     random_state: RandomState = 0,
     adjust: Adjustment = "none",
     margin: float | Mapping[str, float] | None = None,
+    invalid: InvalidSystem = "raise",
     protocol: Named | None = None,
     progress: Progress | None = None,
     client: Client | None = None,
     checkpoint: str | os.PathLike[str] | None = None,
 ) -> xr.Dataset:
-    """Compare two systems that scored the same templates of the same people.
+    """Compare systems that scored the same templates of the same people.
 
-    The bootstrap is paired: each replicate draws the same subjects for both systems, so that the
-    difficulty of the data that both have in common cancels in the difference.
+    Of two systems the result is a comparison, of any number by name a ranking. The people are the
+    same in every replicate and for every system, so that the difficulty of the data that all have
+    in common cancels in the differences.
 
     Parameters
     ----------
     a, b : Scores
-        Of the same layout, shape and labels, in the same order. One may hold distances and the
-        other similarities. Pairs need their subjects. Where both name their templates (the names of
-        a list; metadata ``template`` of both sides of a matrix), or no two pairs have the same
-        subjects, they may be in any order, and what one of them lacks is left out, with a warning.
+        Two systems of the same layout, shape and labels, in the same order. One may hold distances
+        and the other similarities. Pairs need their subjects. Where both name their templates (the
+        names of a list; metadata ``template`` of both sides of a matrix), or no two pairs have the
+        same subjects, they may be in any order, and what one of them lacks is left out, with a
+        warning. Or `a` alone, a mapping of the name of each system to its scores, or to a function
+        without arguments that reads them: then one system at a time is in memory.
+    measures : sequence, optional
+        What to compare: names as ``"eer"``, ``"frr_at_far=0.001"``, ``"far_at_frr=0.01"``,
+        ``"auc"``, ``"eer_hull"``, ``"min_dcf=0.01"`` (at a prior), ``"frr_at_threshold=0.4"``,
+        ``"far_at_threshold=0.4"``, ``"recognition_rate"``, ``"cms=5"`` (at a rank),
+        ``"dir_at_far=0.01"``, ``"cllr"``, ``"min_cllr"`` and the best values of
+        :func:`bioeval.scalar`; with a protocol ``"cmc=10"`` and the means over queries, as
+        ``"mean_ap"``. Also a :class:`bioeval.Measure`, or a function of scores that returns a
+        number of which less is better. By default EER, FRR at each FAR target, FAR at each FRR
+        target, AUC, recognition rate and DIR.
     templates, fusion, far_targets, frr_targets
         As for :func:`verification`.
     rank_unit, ties, impostors
@@ -177,6 +197,9 @@ def compare(
         point of every measure, ``{"frr_at_far": 0.01}`` of FRR at each FAR target alone. Keys are
         ``eer auc frr_at_far far_at_frr recognition_rate dir_at_far``; with a protocol ``cmc`` and
         the means over queries, as ``mean_ap``.
+    invalid : {"raise", "leave-out"}
+        Of systems by name, whether one that cannot be read, or has other data than the first, is an
+        error, or is left out with a warning.
     protocol : str, path or Protocol, optional
         A card with a ``[reid]`` section: compare re-identification by its convention, in place of
         verification and identification. Top-K lists are accepted as :func:`reid` does.
@@ -188,9 +211,10 @@ def compare(
     Returns
     -------
     xarray.Dataset
-        Over ``measure`` (EER, FRR at each FAR target, FAR at each FRR target, AUC, the recognition
-        rate, DIR at each FAR target at rank 1; as far as the scores support them; with a protocol
-        mAP, mINP, MRR, R-precision, MAP@R, NDCG, CMC(1) and CMC(5), and the mAP of cut lists):
+        Of two systems over ``measure`` (EER, FRR at each FAR target, FAR at each FRR target, AUC,
+        the recognition rate, DIR at each FAR target at rank 1; as far as the scores support them;
+        with a protocol mAP, mINP, MRR, R-precision, MAP@R, NDCG, CMC(1) and CMC(5), and the mAP
+        of cut lists):
         ``value_a value_b difference`` (a - b) ``difference_low difference_high p_value
         p_adjusted`` (Holm's), and ``better``: 1 where a is better, -1 where b is, 0 where there is
         no significant difference.
@@ -207,6 +231,15 @@ def compare(
         excludes that a is worse by the margin, ``equivalent`` where the two-sided interval of
         confidence ``2 * confidence - 1`` is within the margin on both sides. The attribute
         ``conclusions`` has a sentence for each measure, and ``verdicts`` what follows from it.
+
+        Of systems by name, over ``system`` and ``measure``: ``value value_low value_high`` (the
+        interval of the value by itself), ``rank`` (1 is the best), ``rank_low rank_high`` (the
+        ranks that the system may have, at `confidence` for all systems together) and ``letters``
+        (systems that share one cannot be told apart). Over ``system``, ``other_system`` and
+        ``measure``: ``difference difference_low difference_high`` (limits for all pairs together),
+        ``p_value`` (adjusted for the number of pairs) and ``separated``: 1 where the system is
+        better, -1 where it is worse, else 0. Of two systems the limits are those of the
+        comparison.
 
     Raises
     ------
@@ -245,11 +278,19 @@ def compare(
     -4.67 pp [-8.67, 0.00]: no significant difference at 95 %.
     >>> comparison.discordant_subjects.sel(measure="FRR at FAR <= 10 %").item()
     2
+
+    Which of three metrics is the best?
+
+    >>> systems = {metric: crowd.scores(metric) for metric in ("l2", "l1", "cosine")}
+    >>> ranking = be.compare(systems, measures=["frr_at_far=0.01"])
+    >>> ranking["letters"].values[:, 0].tolist()
+    ['ab', 'b', 'a']
     """
     interval = IntervalOptions.parse("subject-bootstrap", confidence, replicates, random_state)
     assert interval is not None
     require_choice("adjust", adjust, ADJUSTMENTS)
     require_choice("gallery", gallery, GALLERIES)
+    require_choice("invalid", invalid, INVALID)
     targets, at_frr = check_targets(far_targets), check_targets(frr_targets, "frr_targets")
     rules = None
     if protocol is not None:
@@ -273,6 +314,7 @@ def compare(
         margins=check_margin(margin, interval.confidence),
         rules=rules,
         protocol=protocol,
+        leave_out=invalid == "leave-out",
     )
     if isinstance(a, Mapping):
         if b is not None:
@@ -409,6 +451,8 @@ class _Conclusion:
         values = {
             "scalar": measure.scalar.name,
             "target": measure.target,
+            "prior": measure.prior,
+            "at_threshold": measure.threshold,
             "at_rank": measure.rank or np.nan,
             "value_a": measure.values[0, 0],
             "value_b": measure.values[1, 0],
@@ -476,18 +520,27 @@ class _Comparison:
         """Return the measures of both systems, and what is concluded about them."""
         labels = []
         columns: dict[str, Any] = defaultdict(list)
+        scalars = [x.measure.scalar for x in self.conclusions]
+        described = not all(is_known(x.name) for x in scalars)  # those of scripts are not
         for conclusion in self.conclusions:
             labels.append(conclusion.measure.label)
             for name, value in conclusion.variables().items():
                 columns[name].append(value)
-        for name in ("scalar", "undecided", "interval_for"):
-            columns[name] = np.array(columns[name], dtype=object)
+            if described:
+                for name, value in describe(conclusion.measure.scalar).items():
+                    columns[name].append(value)
+        for name in ("prior", "at_threshold"):
+            if np.isnan(columns[name]).all():
+                del columns[name]
+        for name in ("scalar", "undecided", "interval_for", "value_kind"):
+            if name in columns:
+                columns[name] = np.array(columns[name], dtype=object)
         variables = along(("measure",), **{name: np.array(x) for name, x in columns.items()})
         coordinates = {"measure": np.array(labels, dtype=object)}
         doubts = self._doubts()
         attrs = self._data() | {"bioeval_version": __version__}
         attrs |= message_attrs([*doubts, *self._warnings()])
-        dataset = build(variables, COMPARISON | MARGINS, coordinates, attrs)
+        dataset = build(variables, COMPARISON | MARGINS | DESCRIBED, coordinates, attrs)
         return dataset.assign_attrs(attributes_in_words(dataset))
 
     def _data(self) -> dict[str, str | int | float]:

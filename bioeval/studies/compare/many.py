@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import xarray as xr
 
-from bioeval import DataError, Scores, __version__
+from bioeval import BioevalError, DataError, Scores, __version__
 from bioeval.base import Argument, received, reporter, rows_reported_to
 from bioeval.document import Message
 from bioeval.protocol import with_exclusions
@@ -63,10 +63,10 @@ def rank_systems(
     measured = _Measured(systems, options, require_same)
     rows = list(zip(*measured.measures, strict=True))
     ranked = [_ranked(row, options.interval) for row in rows]
-    if len(systems) == 2:
-        ranked = _as_compared(ranked, compare_two(*measured.two))
+    if len(measured.names) == 2:
+        ranked = _as_compared(ranked, compare_two(*measured.pair()))
     ranked = _adjusted(ranked, options)
-    return ranking_dataset(list(systems), ranked, measured.attrs(), measured.messages)
+    return ranking_dataset(measured.names, ranked, measured.attrs(), measured.messages)
 
 
 class _Measured:
@@ -80,12 +80,13 @@ class _Measured:
     ):
         """Read and measure the systems; twice where a later one lacks some templates."""
         self.options, self.require_same = options, require_same
-        self.names = list(systems)
+        self.systems, self.names = systems, list(systems)
         self.measures: list[list[SystemMeasure]] = []
-        self.two: list[Scores] = []
         self.details: dict[str, Any] = {}
-        self._of_systems: list[Message] = []
+        self._of_systems: dict[Message, list[str]] = {}
         self._in_common: dict[tuple[str, str], Message] = {}
+        self._left_out: dict[str, Message] = {}
+        self._first = self.names[0]  # the first one that is not left out
         reference: Scores | None = None
         while True:
             reference, complete = self._measure(systems, reference)
@@ -97,19 +98,38 @@ class _Measured:
     ) -> tuple[Scores, bool]:
         """Measure all systems; return what they have in common, and whether all had it."""
         complete = True
-        self.measures, self._of_systems, self.two = [], [], []
+        self.measures, self._of_systems, self.names = [], {}, []
         for name, system in systems.items():
-            scores = self._read(name, system)
+            if name in self._left_out:
+                continue
+            try:
+                scores = self._read(name, system)
+                common = scores
+                if reference is not None and scores is not reference:
+                    common, scores = self._aligned(reference, name, scores)
+            except BioevalError as error:
+                if not self.options.leave_out:
+                    raise
+                self._left_out[name] = Message("system-left-out", system=name, reason=str(error))
+                continue
+            self.names.append(name)
             if reference is None:
-                reference = scores
-            elif scores is not reference:
-                common, scores = self._aligned(reference, name, scores)
-                if common.shape != reference.shape:  # those measured before have too many
-                    reference, complete = common, False
+                reference, self._first = scores, name
+            elif common.shape != reference.shape:  # those measured before have too many
+                reference, complete = common, False
             if complete:
                 self._add(name, scores)
-        assert reference is not None
+        if len(self.names) < 2 or reference is None:
+            raise DataError(
+                "two systems or more are needed for a comparison, and all but "
+                f"{len(self.names)} are left out: ",
+                "; ".join(f"{name}: {x.arguments['reason']}" for name, x in self._left_out.items()),
+            )
         return reference, complete
+
+    def pair(self) -> list[Scores]:
+        """Read the two systems that are left again, with what they have in common."""
+        return [self._read(name, self.systems[name]) for name in self.names]
 
     def _read(self, name: str, system: System) -> Scores:
         scores = system() if callable(system) and not isinstance(system, Scores) else system
@@ -127,10 +147,10 @@ class _Measured:
     def _aligned(self, reference: Scores, name: str, scores: Scores) -> tuple[Scores, Scores]:
         """Return what the reference and a system have in common, in the order of the reference."""
         try:
-            common, scores, apart = aligned(reference, scores, (self.names[0], name))
+            common, scores, apart = aligned(reference, scores, (self._first, name))
             self.require_same(common, scores)
         except DataError as error:
-            raise DataError(f"{name} cannot be ranked with {self.names[0]}: {error}") from None
+            raise DataError(f"{name} is not like {self._first}: {error}") from None
         for message in apart:
             self._in_common.setdefault((name, str(message.arguments["what"])), message)
         return common, numbered_as(common, scores)
@@ -138,8 +158,6 @@ class _Measured:
     def _add(self, name: str, scores: Scores) -> None:
         """Measure a system."""
         options = self.options
-        if len(self.names) == 2:
-            self.two.append(scores)
         with rows_reported_to(reporter()):
             if options.rules is not None:
                 self._add_retrieval(name, options.count_queries(scores))
@@ -148,8 +166,7 @@ class _Measured:
                 scores, options.count, options.wanted, options.interval, options.gallery
             )
         self._keep(name, system, measures)
-        for message in column_warnings(scores):
-            self._of_systems.append(message)
+        self._say(name, column_warnings(scores))
 
     def _add_retrieval(self, name: str, system: ComparedRetrieval) -> None:
         self._keep(name, system, retrieval_of(system, self.options.wanted, self.options.interval))
@@ -163,10 +180,7 @@ class _Measured:
         """Keep the measures of a system, and what is said of it."""
         scores = system.scores
         self.measures.append(list(measures))
-        self._of_systems += [
-            x.concerning(name)
-            for x in dict.fromkeys([*scores._remarks, *system.failure_codes, *system.remarks])
-        ]
+        self._say(name, [*scores._remarks, *system.failure_codes, *system.remarks])
         for measure in measures:
             if measure.scalar.name == "eer":
                 fused = self.options.claim.templates == "multi"
@@ -174,8 +188,8 @@ class _Measured:
                     measure.value, scores.kind, system.people, fused=fused, metric=scores._metric
                 )
                 if doubt is not None:
-                    self._of_systems.append(doubt.concerning(name))
-                    warn_of_kind(self._of_systems[-1])
+                    self._say(name, [doubt])
+                    warn_of_kind(doubt.concerning(name))
         if not self.details:
             sides = {"probes": scores.shape[0]}
             if are_pairs(scores):
@@ -189,12 +203,22 @@ class _Measured:
                 **system.details,
             }
 
+    def _say(self, name: str, messages: Sequence[Message]) -> None:
+        for message in dict.fromkeys(messages):
+            self._of_systems.setdefault(message, []).append(name)
+
     @property
     def messages(self) -> list[Message]:
-        """What is to be said of the systems."""
+        """What is to be said of the systems, what concerns all of them once."""
+        several = []
+        for message, names in self._of_systems.items():
+            if len(names) == len(self.names):
+                several.append(message)
+            else:
+                several += [message.concerning(name) for name in names]
         people = int(self.details["subjects"])
         few = self.options.interval.few_people(people)
-        return [*self._in_common.values(), *few, *dict.fromkeys(self._of_systems)]
+        return [*self._left_out.values(), *self._in_common.values(), *few, *several]
 
     def attrs(self) -> dict[str, str | int | float]:
         """Return the attributes of the data and of the options."""

@@ -15,6 +15,13 @@ MESSAGES = (
         {"what": "pairs", "left_out_a": 3, "a": "old", "left_out_b": 0, "b": "new"},
     ),
     MessageType(
+        "system-left-out",
+        "{system:name} is left out: {reason}",
+        "A submission that cannot be read, or that has other data than the others, is not ranked.",
+        "Correct the file, or ask its author for another one.",
+        example={"system": "team 7", "reason": "its matrix has 199 rows; expected 200"},
+    ),
+    MessageType(
         "different-attempts",
         "the systems have different attempts: one of them alone made "
         "{comparisons:count comparisons}, because of failed comparisons, masks or exclusions. "

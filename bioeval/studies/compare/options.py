@@ -41,6 +41,8 @@ class ComparisonOptions:
     #: The convention of re-identification, in place of verification and identification.
     rules: Convention | None
     protocol: Any
+    #: Whether a system that cannot be read or compared is left out, with a message.
+    leave_out: bool = False
 
     @property
     def for_each_person(self) -> IntervalOptions:

@@ -13,6 +13,7 @@ from bioeval.base import Name, Scalar
 from bioeval.document import Message, message_attrs, name_of_scalar
 from bioeval.results import along, build
 from bioeval.stats import Differences
+from bioeval.studies.compare.described import DESCRIBED, describe
 from bioeval.tallies import per_cent
 
 RANKING = {
@@ -20,6 +21,7 @@ RANKING = {
     "other_system": Name("system that is subtracted"),
     "measure": Name("measure that systems are ranked by"),
     "scalar": Name("name of the measure without its target and rank, as frr_at_far"),
+    **DESCRIBED,
     "target": Name("FAR or FRR target of the measure; NaN without one"),
     "prior": Name("prior probability of a genuine attempt, of a cost; NaN without one"),
     "at_threshold": Name("threshold of a rate at one that was given; NaN without one", "score"),
@@ -79,6 +81,7 @@ class RankedMeasure:
         limits, between = self.limits, self.differences
         return {
             "scalar": self.scalar.name,
+            **describe(self.scalar),
             "target": self.target,
             "prior": self.prior,
             "at_threshold": self.threshold,

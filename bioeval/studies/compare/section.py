@@ -9,7 +9,6 @@ from typing import Any
 
 import xarray as xr
 
-from bioeval.base import scalar_registry
 from bioeval.document import (
     Column,
     Count,
@@ -36,6 +35,7 @@ from bioeval.document import (
     table_of_variables,
 )
 from bioeval.results import RuleOf, excluded
+from bioeval.studies.compare.described import places_of, scalar_at
 from bioeval.studies.compare.measures import THIS_GALLERY
 from bioeval.views import fusion_in_words, written
 
@@ -85,19 +85,14 @@ class ComparedMeasure:
         self.values: dict[str, Any] = {}
         for name, variable in ds.data_vars.items():
             self.values[str(name)] = variable.values.tolist()[place]
-        self.scalar = scalar_registry().compared[self.values["scalar"]]
+        self.scalar, self._places = scalar_at(ds, place), places_of(ds, place)
         self._task = "identification" if self.scalar.name == "dir_at_far" else "verification"
 
     def name(self, *, short: bool = False) -> Text:
         """Return the name of the measure; a `short` one without the rank of DIR, which is 1."""
         if short and self.scalar.name == "dir_at_far":
             return say("{dir} at {far} <= {target}", task=self._task, target=self.target)
-        places: dict[str, float] = {}
-        if self.has_target:
-            places["target"] = self.values["target"]
-        if not math.isnan(self.values["at_rank"]):
-            places["rank"] = int(self.values["at_rank"])
-        return label_of(self.scalar, task=self._task, **places)
+        return label_of(self.scalar, task=self._task, **self._places)
 
     @property
     def has_target(self) -> bool:

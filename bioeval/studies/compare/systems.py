@@ -15,7 +15,7 @@ from typing import TypeVar
 import numpy as np
 import scipy
 
-from bioeval import Scores
+from bioeval import Measure, Scores
 from bioeval.base import Scalar, Stream, rows_reported_to, scalar_registry
 from bioeval.results import RuleOf
 from bioeval.scores import are_pairs, codes_of, threads_for
@@ -40,7 +40,7 @@ from bioeval.studies.compare.measures import (
     PairedMeasure,
     place_of,
 )
-from bioeval.studies.compare.wanted import AT_THRESHOLD, CMS_AT_RANK, Measure, WantedMeasures
+from bioeval.studies.compare.wanted import AT_THRESHOLD, CMS_AT_RANK, WantedMeasures
 from bioeval.studies.reid.intervals import QuerySubjects
 from bioeval.tallies import LeftOut, to_internal
 
@@ -330,21 +330,22 @@ def retrieval_of(
 
 
 def functions_of(
-    scores: Scores, functions: Sequence[Measure], interval: IntervalOptions
+    scores: Scores, functions: Sequence[tuple[Measure, float]], interval: IntervalOptions
 ) -> Iterator[SystemMeasure]:
     """Yield numbers of the scores, computed anew without each group of people."""
     if not functions:
         return
     groups = _Groups(scores, interval)
-    for measure in functions:
-        value = float(measure.function(scores))
-        without = np.array([float(measure.function(x)) for x in groups])
+    for measure, prior in functions:
+        value = measure.of(scores, prior)
+        without = np.array([measure.of(x, prior) for x in groups])
         yield SystemMeasure(
             scalar=measure.scalar,
             value=value,
             limits=limits_without(measure.scalar, value, without, groups.number, interval),
             without=without,
             own=without - value,
+            prior=prior,
         )
 
 
@@ -396,7 +397,6 @@ def limits_without(
             scalar.scaled(without),
             interval.confidence,
             max(trials, 1),
-            chosen_anew=True,
         )
         return float(scalar.unscaled(low)), float(scalar.unscaled(high))
     n = len(without)

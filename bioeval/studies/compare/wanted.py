@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from bioeval import DataError
+from bioeval import DataError, Measure
 from bioeval.base import (
     QUERY_MEANS,
     Argument,
-    Scalar,
     Words,
     received,
     require_choice,
@@ -62,64 +61,6 @@ _NEEDED = {"min_dcf": 0.01, "cms": 5, "cmc": 5, **dict.fromkeys(AT_THRESHOLD, 0.
 
 
 @dataclass(frozen=True)
-class Measure:
-    """A number of scores, such as Cllr, that systems are compared by.
-
-    Its value without each of some groups of people says how sure it is: it is computed anew for
-    each of them. A measure of FAR and FRR is one for :func:`bioeval.scalar`: it costs less.
-
-    Parameters
-    ----------
-    name : str
-        Of the measure in results.
-    function : callable
-        ``function(scores)``, a number; it is called with all scores and with those without each
-        group of people.
-    label : str, optional
-        In tables; `name` by default.
-    larger_is_better : bool
-    percent : bool
-        Whether it is a proportion from 0 to 1 that tables show in per cent.
-    decimals : int
-        In tables, unless in per cent.
-    meaning : str, optional
-        What it is, in words.
-
-    Examples
-    --------
-    >>> import bioeval as be
-    >>> spread = be.Measure("spread", lambda scores: float(be.verification(scores).d_prime))
-    >>> systems = {f"noise {x}": be.simulate(30, 3, noise=x) for x in (0.5, 0.7, 0.9)}
-    >>> ranking = be.compare(systems, measures=["eer", spread])
-    >>> ranking["measure"].values.tolist()
-    ['EER', 'spread']
-    """
-
-    name: str
-    function: Callable[[Any], float]
-    label: str = ""
-    larger_is_better: bool = False
-    percent: bool = False
-    decimals: int = 3
-    meaning: str = ""
-
-    @property
-    def scalar(self) -> Scalar:
-        """The number of the measure."""
-        return Scalar(
-            self.meaning or self.name,
-            name=require_text("name", self.name),
-            label=self.label or self.name,
-            kind="rate" if self.percent else "number",
-            decimals="genuine" if self.percent else self.decimals,
-            bounds=(0.0, 1.0) if self.percent else (-np.inf, np.inf),
-            larger_is_better=self.larger_is_better,
-            results=("comparison",),
-            jackknife="alone",
-        )
-
-
-@dataclass(frozen=True)
 class Wanted:
     """One measure that is asked for, by name; `at` is its target, prior, threshold or rank."""
 
@@ -128,8 +69,11 @@ class Wanted:
     function: Measure | None = None
 
     @classmethod
-    def parse(cls, measure: Any, known: Iterable[str]) -> Wanted:
-        """Read ``"frr_at_far=0.01"``, or take a :class:`Measure`, or a function."""
+    def parse(cls, measure: Any, known: Mapping[str, Measure | None]) -> Wanted:
+        """Read ``"frr_at_far=0.01"``, or take a :class:`Measure`, or a function.
+
+        `known` are the names, with what computes numbers of scores.
+        """
         if isinstance(measure, Measure):
             return cls(measure.name, function=measure)
         if callable(measure):
@@ -138,29 +82,33 @@ class Wanted:
         text = require_text("measures", measure)
         name, equals, number = text.partition("=")
         require_choice(Words("a measure of ", Argument("measures")), name, list(known))
+        function = known[name]
+        noun, needed = _NUMBERS.get(name, ""), _NEEDED.get(name)
+        if function is not None and function.of_prior:
+            noun, needed = "a prior", 0.01
+        if not equals and needed is not None:
+            raise DataError(
+                Argument("measures"),
+                f" has {name}, which needs {noun}; expected as in {name}={needed}",
+            )
         if not equals:
-            if name in _NEEDED:
-                raise DataError(
-                    Argument("measures"),
-                    f" has {name}, which needs {_NUMBERS[name]}; expected as in "
-                    f"{name}={_NEEDED[name]}",
-                )
-            return cls(name)
+            return cls(name, function=function)
         try:
             at = float(number)
         except ValueError:
             at = np.nan
-        if name not in _NUMBERS or np.isnan(at):
-            wanted = f"{_NUMBERS[name]} behind =" if name in _NUMBERS else f"{name} alone"
-            raise DataError(Argument("measures"), f" has {received(text)}; expected {wanted}")
-        if _NUMBERS[name] == "a rank" and (at != int(at) or at < 1):
-            raise DataError(Argument("measures"), f" has {received(text)}; expected a rank from 1")
-        inside = 0 < at < 1 if _NUMBERS[name] == "a prior" else 0 <= at <= 1
-        if _NUMBERS[name] not in ("a rank", "a threshold") and not inside:
-            raise DataError(
-                Argument("measures"), f" has {received(text)}; expected a proportion behind ="
-            )
-        return cls(name, at)
+        expected = {"": f"{name} alone", "a rank": "a whole number from 1 behind ="}.get(
+            noun, f"{noun} behind ="
+        )
+        is_one = {
+            "": False,
+            "a rank": at >= 1 and at == np.floor(at) < np.inf,
+            "a threshold": np.isfinite(at),
+            "a prior": 0 < at < 1,
+        }.get(noun, 0 <= at <= 1)
+        if not is_one:
+            raise DataError(Argument("measures"), f" has {received(text)}; expected {expected}")
+        return cls(name, at, function)
 
 
 @dataclass(frozen=True)
@@ -189,29 +137,22 @@ class WantedMeasures:
             return cls(None, far_targets, frr_targets)
         if isinstance(measures, str) or callable(measures) or isinstance(measures, Measure):
             measures = [measures]
-        by_name = {x.name: x for x in functions}
-        known = [*by_name]
-        if retrieval:
-            known += ["cmc", *QUERY_MEANS]
-        else:
-            known += [x.name for x in curve_measures()]
-            known += [*AT_THRESHOLD, *IDENTIFICATION]
-        chosen = []
-        for measure in measures:
-            wanted = Wanted.parse(measure, known)
-            if wanted.function is None and wanted.name in by_name:
-                wanted = replace(wanted, function=by_name[wanted.name])
-            chosen.append(wanted)
+        names = ["cmc", *QUERY_MEANS]
+        if not retrieval:
+            names = [*(x.name for x in curve_measures()), *AT_THRESHOLD, *IDENTIFICATION]
+        known: dict[str, Measure | None] = dict.fromkeys(names)
+        known |= {x.name: x for x in functions}
+        chosen = [Wanted.parse(measure, known) for measure in measures]
         if not chosen:
             raise DataError(Argument("measures"), " is empty; expected names such as eer")
 
         def targets(given: np.ndarray, *names: str) -> np.ndarray:
-            """Return the targets that are asked for, or those given where none is."""
+            """Return the targets that are asked for, with those given for a bare name."""
             asked = [x for x in chosen if x.name in names]
-            own = [x.at for x in asked if x.at is not None]
-            if asked and len(own) == len(asked):
-                return np.unique(np.array(own, dtype=np.float64))
-            return np.union1d(given, np.array(own, dtype=np.float64))
+            own = np.unique([x.at for x in asked if x.at is not None]).astype(np.float64)
+            if any(x.at is None for x in asked):
+                return np.union1d(given, own)
+            return own
 
         return cls(
             tuple(chosen),
@@ -241,9 +182,13 @@ class WantedMeasures:
         return self.chosen is None or self.asks(*IDENTIFICATION)
 
     @property
-    def functions(self) -> list[Measure]:
-        """The numbers of scores that are asked for."""
-        return [x.function for x in self.chosen or () if x.function is not None]
+    def functions(self) -> list[tuple[Measure, float]]:
+        """The numbers of scores that are asked for, each with its prior, NaN without one."""
+        functions = []
+        for x in self.chosen or ():
+            if x.function is not None:
+                functions.append((x.function, np.nan if x.at is None else x.at))
+        return functions
 
     @property
     def ranks(self) -> list[int]:
