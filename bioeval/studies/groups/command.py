@@ -109,7 +109,9 @@ def _compare(data: str, b: str, threshold_b: Any, options: dict[str, Any]) -> No
         if threshold_b is not None:
             of_two["threshold_b"] = threshold_b
         if run.output.plots:
-            raise click.UsageError("--plots draws the groups of one system, and there are two files")
+            raise click.UsageError(
+                "--plots draws the groups of one system, and there are two files"
+            )
         systems = [run.read(file, Path(file).stem) for file in (data, b)]
         dataset = run.count(compare_groups, *systems, group, **of_two)
         run.finish(dataset)

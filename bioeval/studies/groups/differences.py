@@ -87,8 +87,13 @@ def limits_of_all(groups: Iterable[PeopleOfRate | None], rates: int, confidence:
 class LimitedRate(Protocol):
     """A rate of a group that has limits at any level, and its values without each person."""
 
-    rate: float
-    without: np.ndarray
+    @property
+    def rate(self) -> float:
+        """The rate; NaN without attempts."""
+
+    @property
+    def without(self) -> np.ndarray:
+        """The rate without each person."""
 
     def limits(self, level: float) -> tuple[float, float]:
         """Return the limits of the rate at a level of confidence."""

@@ -11,7 +11,6 @@ larger gap on average, and resampling takes that for a difference.
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 

@@ -26,6 +26,7 @@ from bioeval.stats import (
 from bioeval.studies.groups.differences import (
     MOST_TESTED,
     DifferencesOfGroups,
+    LimitedRate,
     PairsOfGroups,
     PeopleOfRate,
     far_differs,
@@ -114,8 +115,8 @@ for _rate, _words in (("frr", "FRR"), ("far", "FAR within groups"), ("eer", "EER
             f"upper limit of {_rate}_difference; the limits hold for all pairs of groups together"
         ),
         f"{_rate}_separated": Name(
-            f"1 where the {_words} of the group is shown to be larger than that of the other group, "
-            "-1 where it is shown to be smaller, else 0"
+            f"1 where {_words} is shown to be larger in the group than in the other group, -1 "
+            "where it is shown to be smaller, else 0"
         ),
         f"{_rate}_letters": Name(
             f"groups that share a letter cannot be told apart by {_words}; empty: not compared"
@@ -332,7 +333,9 @@ def group_intervals(
         remarks.append(Message("groups-of-one-subject", groups=listed))
     of_own = _own_points(dataset, own, (values, people), trials, pairs)
     for name in ("eer", "min_dcf"):
-        ends = [each[name].limits(options.confidence) if each else (np.nan, np.nan) for each in of_own]
+        ends = [
+            each[name].limits(options.confidence) if each else (np.nan, np.nan) for each in of_own
+        ]
         low, high = np.array(ends).T
         limits[name] = low, high
     differences = _Differences(dataset, group, by_person, pairs, trials, options)
@@ -538,7 +541,8 @@ def _own_points(
 
     A group without attempts of both classes has none.
     """
-    cost = tuple(float(dataset.attrs[f"cost_{x}"]) for x in ("prior", "miss", "false_accept"))
+    prior, miss, accept = (dataset.attrs[f"cost_{x}"] for x in ("prior", "miss", "false_accept"))
+    cost = float(prior), float(miss), float(accept)
     found: list[dict[str, PointOfGroup]] = []
     for g, subjects in enumerate(trials[0].tolist()):
         points = {name: float(dataset[name][g]) for name in ("eer", "min_dcf")}
@@ -628,11 +632,14 @@ class _Differences:
         """Return the differences of FRR, of FAR within groups and of EER of each two groups."""
         variables: dict[str, Any] = {}
         compared = [x if enough else None for x, enough in zip(eer, self._enough, strict=True)]
-        for i, (name, rates) in enumerate(
-            (("frr", self._frr), ("far", self._far), ("eer", compared))
-        ):
+        rates: dict[str, Sequence[LimitedRate | None]] = {
+            "frr": self._frr,
+            "far": self._far,
+            "eer": compared,
+        }
+        for i, (name, of_groups) in enumerate(rates.items()):
             stream = Stream(self._options.seed, 3 + i)
-            between = DifferencesOfGroups.of(rates, self._options.confidence, stream)
+            between = DifferencesOfGroups.of(of_groups, self._options.confidence, stream)
             for key, values in between.variables().items():
                 dims = ("group", "other_group")[: values.ndim]
                 full = f"{name}_{key}"

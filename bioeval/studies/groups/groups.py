@@ -236,9 +236,7 @@ def by_group(
     )
     tally = counted.tally
     symmetric = templates == "single" and is_symmetric(scores)
-    ds = groups_dataset(
-        tally, counted.groups, counted.subjects, targets, alpha, cost, symmetric
-    )
+    ds = groups_dataset(tally, counted.groups, counted.subjects, targets, alpha, cost, symmetric)
     fused = fusion if templates == "multi" else "none"
     ds.attrs |= {**about_threshold(group, rule), "templates": templates, "fusion": fused}
     if options is not None:

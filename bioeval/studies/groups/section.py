@@ -349,7 +349,9 @@ def _differences(ds: xr.Dataset) -> Iterator[Table]:
         (Column("group"), *headings),
         letters,
         title="Groups that can be told apart",
-        notes=["Groups that share a letter in a column cannot be told apart; a: the smallest rate."],
+        notes=[
+            "Groups that share a letter in a column cannot be told apart; a: the smallest rate."
+        ],
     )
     if len(compared) > _PAIRS_SHOWN:
         return

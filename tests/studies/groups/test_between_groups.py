@@ -101,7 +101,9 @@ def test_eer_and_cost_have_limits_by_leaving_out_each_person_of_the_group():
             own, people, "distance", naive_groups.normalised_cost
         )
         logits = scipy.special.logit(costs)
-        half = scipy.stats.t.ppf(0.975, 19) * np.sqrt(19 / 20 * ((logits - logits.mean()) ** 2).sum())
+        half = scipy.stats.t.ppf(0.975, 19) * np.sqrt(
+            19 / 20 * ((logits - logits.mean()) ** 2).sum()
+        )
         expected = scipy.special.expit(scipy.special.logit(cost) + np.array([-half, half]))
         ends = [ds[f"min_dcf_{end}"].sel(group=g).item() for end in ("low", "high")]
         np.testing.assert_allclose(ends, expected, rtol=1e-6)

@@ -79,9 +79,7 @@ def test_limits_of_gaps_are_those_of_their_definition(groups, monkeypatch):
         outcomes = [[of_group(made[name], of, g) for g in groups] for made, _ in counted]
         trials = {"frr": 33, "far": 16}[name]
         rates[name] = [[rate_of(x) for x in row] for row in outcomes]
-        limits = [
-            [naive_groups.left_out_limits(x, trials, level) for x in row] for row in outcomes
-        ]
+        limits = [[naive_groups.left_out_limits(x, trials, level) for x in row] for row in outcomes]
         shared = [
             correlation(outcomes[0][i], outcomes[1][i], [x for x in of if of[x] == g])
             for i, g in enumerate(groups)
@@ -193,7 +191,9 @@ def test_small_groups_are_left_out():
 
 def test_other_people_and_other_groups_are_refused():
     a, b, group = systems(people=64)
-    with pytest.raises(be.DataError, match="1 subject of the first are not|not over the same people"):
+    with pytest.raises(
+        be.DataError, match="1 subject of the first are not|not over the same people"
+    ):
         some = np.flatnonzero(np.asarray(b.probe_labels) != 5)
         be.compare_groups(
             be.Scores(a.values, a.probe_labels, probe_meta={"g": group}),
