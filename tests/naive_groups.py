@@ -135,28 +135,22 @@ def limits_of_gaps(
     in each group.
     """
     groups = range(len(rates[0]))
-    ends = [[], []]
-    for g in groups:
-        for h in groups:
-            if g == h:
-                continue
-            of_pair = [[], []]
-            for k in groups:
-                for m in groups:
-                    if k == m:
-                        continue
-                    places = [(1, 0, g), (-1, 0, h), (-1, 1, k), (1, 1, m)]
-                    terms = [(c, rates[s][x], *limits[s][x]) for c, s, x in places]
-                    shared = {}
-                    for i, (_, s, x) in enumerate(places):
-                        for j, (_, t, y) in enumerate(places):
-                            if s != t and x == y:
-                                shared[i, j] = correlation[x]
-                    for side, end in enumerate(limits_of_sum(terms, shared)):
-                        of_pair[side].append(end)
-            for side in (0, 1):
-                ends[side].append(min(of_pair[side]))
-    return max(ends[0]), max(ends[1])
+    pairs = [(g, h) for g in groups for h in groups if g != h]
+    low, high = {}, {}
+    for g, h in pairs:
+        for k, m in pairs:
+            places = [(1, 0, g), (-1, 0, h), (-1, 1, k), (1, 1, m)]
+            terms = [(c, rates[s][x], *limits[s][x]) for c, s, x in places]
+            shared = {}
+            for i, (_, s, x) in enumerate(places):
+                for j, (_, t, y) in enumerate(places):
+                    if s != t and x == y:
+                        shared[i, j] = correlation[x]
+            low[g, h, k, m], high[g, h, k, m] = limits_of_sum(terms, shared)
+    # A gap is the largest difference of a pair: at least each, and one of them.
+    least = min(max(low[*i, *j] for i in pairs) for j in pairs)
+    most = max(min(high[*i, *j] for j in pairs) for i in pairs)
+    return least, most
 
 
 def inequity(far: Sequence[Any], frr: Sequence[Any], alpha: Any) -> dict[str, Any]:

@@ -2,9 +2,10 @@
 
 The largest rate of a group less the smallest one is the largest of the differences of each two
 groups, ``max_i d_i``, in either order. So the difference of the gaps of two systems is ``max_i
-min_j (d_i - e_j)``, with the differences ``e_j`` of the other system. It rises with each ``d_i -
-e_j``, so that it is within the same function of their limits, which hold for all ``i`` and ``j``
-together. No percentile of a maximum is needed: of equal groups the system with more noise has the
+min_j (d_i - e_j)``, with the differences ``e_j`` of the other system, and as well ``min_j max_i``
+of the same. Both rise with each ``d_i - e_j``, whose limits hold for all ``i`` and ``j`` together:
+the upper limit of the gaps is ``max_i min_j`` of the upper ones, which is the smaller of the two,
+and the lower limit is ``min_j max_i`` of the lower ones, which is the larger. No percentile of a maximum is needed: of equal groups the system with more noise has the
 larger gap on average, and resampling takes that for a difference.
 """
 
@@ -140,8 +141,8 @@ def compare_groups(
     Limits are for new people of the same groups, at thresholds that stay. Each person is left out
     of its group in both systems at once, so that the difficulty of the people that both have in
     common cancels. With ``d`` the difference of the rates of two groups in `a` and ``e`` one in
-    `b`, all ``d - e`` have limits that hold together, and the difference of the gaps is the
-    ``max_d min_e (d - e)`` of these. FDR has the limits of both gaps together. Limits of GARBE, a
+    `b`, all ``d - e`` have limits that hold together, and those of the difference of the gaps are
+    ``min_e max_d`` of the lower ones and ``max_d min_e`` of the upper ones. FDR has the limits of both gaps together. Limits of GARBE, a
     ratio, are those of the two systems apart, and wider. ``docs/groups.md``.
 
     Examples
@@ -153,7 +154,7 @@ def compare_groups(
     >>> ds = be.compare_groups(a, b, sex, threshold=("far", 0.01))
     >>> gap = ds.sel(measure="frr_gap")
     >>> print(f"{gap.difference:.3f} [{gap.difference_low:.3f}, {gap.difference_high:.3f}]")
-    -0.004 [-0.134, 0.078]
+    -0.004 [-0.078, 0.078]
     >>> ds.fairer.values
     array([0, 0, 0, 0])
     """
@@ -415,7 +416,9 @@ class _Gaps:
         ends = np.array([x.limits(level) for x in people]).T
         low, high = limits_of_sums(sums, rates, (ends[0], ends[1]), correlation)
         square = (len(differences), len(differences))
-        return _largest_of_least(low.reshape(square)), _largest_of_least(high.reshape(square))
+        least = low.reshape(square).max(axis=0).min()
+        most = high.reshape(square).min(axis=1).max()
+        return float(least), float(most)
 
     def _of_garbe(self) -> tuple[float, float]:
         """Return the limits of the difference of GARBE, from those of all rates together."""
@@ -439,10 +442,6 @@ def _each_with_each(first: np.ndarray, second: np.ndarray) -> np.ndarray:
     left = np.repeat(first, len(second), axis=0)
     right = np.tile(second, (len(first), 1))
     return np.concatenate([left, -right], axis=1)
-
-
-def _largest_of_least(values: np.ndarray) -> float:
-    return float(values.min(axis=1).max())
 
 
 def _correlation(first: np.ndarray, second: np.ndarray) -> float:
