@@ -146,7 +146,8 @@ def by_group(
     xarray.Dataset
         Over ``group``, sorted: ``frr fr genuine_attempts subjects``; over ``group`` (of the probe)
         and ``claimed_group``: ``far fa impostor_attempts``; over ``group, far_target``:
-        ``threshold_at_far frr_at_far``, from the impostor attempts within the group. Scalars
+        ``threshold_at_far frr_at_far``, from the impostor attempts within the group. ``eer
+        min_dcf`` of each group, at its best threshold on these data. Scalars
         ``threshold frr_overall far_overall``, and of FAR within groups and FRR: ``fdr`` (1: all
         groups alike), ``garbe`` (0: all alike), ``far_max_over_min far_max_over_geomean
         frr_max_over_min frr_max_over_geomean`` (NaN where a rate is 0). With an interval,
@@ -154,8 +155,13 @@ def by_group(
         while all rates keep within ``frr_simultaneous_low frr_simultaneous_high
         far_simultaneous_low far_simultaneous_high``, limits over ``group`` that hold for all
         groups together. ``frr_groups_p far_groups_p``: p-values by permutation, of the hypothesis
-        that people of all groups have the same distribution. Groups of fewer than 30 subjects have
-        no part in either.
+        that people of all groups have the same distribution. Over ``group, other_group``, of FRR,
+        of FAR within groups (``far_``) and of EER (``eer_``): ``frr_difference
+        frr_difference_low frr_difference_high``, the group minus the other one, with limits that
+        hold for all pairs of groups together, and ``frr_separated``: 1 where the group is shown to
+        have the larger rate, -1 the smaller, else 0; over ``group`` ``frr_letters``: groups that
+        share a letter cannot be told apart. Groups of fewer than 30 subjects have no part in any of
+        these.
 
         With ``task="open_set"`` ``far fa impostor_attempts`` are over ``group`` alone, of searches
         without a mate in the gallery; ``fr`` counts mated searches without the mate at rank 1
