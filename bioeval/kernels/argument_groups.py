@@ -99,6 +99,7 @@ class TaskFlags(NamedTuple):
     single: bool
     multi: bool
     subject_ranks: bool
+    farthest: bool = False  # whether verification by subjects takes the farthest template
 
 
 class CellTables(NamedTuple):

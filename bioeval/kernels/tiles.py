@@ -77,8 +77,11 @@ FEW = 16
 
 
 @register_jitable
-def fuse_rows(keys, height, layers, fused):
-    """Write the least score of each subject of the columns, for each row."""
+def fuse_rows(keys, height, layers, fused, turn):
+    """Write the least score of each subject of the columns, for each row; the largest if turned.
+
+    `turn` (int) is 0, or -1, which turns the order of all integers around. NaN is the largest.
+    """
     first = layers[0]
     for i in range(height):
         line = keys[i]
@@ -90,13 +93,13 @@ def fuse_rows(keys, height, layers, fused):
             size = layers[k]
             layer = line[start : start + size]
             for g in range(size):
-                nearest[g] = layer[g] if layer[g] < nearest[g] else nearest[g]
+                nearest[g] = layer[g] if layer[g] ^ turn < nearest[g] ^ turn else nearest[g]
             start += size
 
 
 @register_jitable
-def fuse_columns(keys, width, layers, fused):
-    """Write the least score of each subject of the rows, for each column."""
+def fuse_columns(keys, width, layers, fused, turn):
+    """Write the least score of each subject of the rows, for each column, as :func:`fuse_rows`."""
     first = layers[0]
     for g in range(first):
         row = keys[g]
@@ -109,7 +112,7 @@ def fuse_columns(keys, width, layers, fused):
             row = keys[start + g]
             nearest = fused[g * width : (g + 1) * width]
             for j in range(width):
-                nearest[j] = row[j] if row[j] < nearest[j] else nearest[j]
+                nearest[j] = row[j] if row[j] ^ turn < nearest[j] ^ turn else nearest[j]
         start += layers[k]
 
 
@@ -334,7 +337,8 @@ def count_tile(tile, keys, rows, columns, kind, wanted, output, fused, fused_key
     # The least that was written before is infinity.
     output.least[output.number] = rank_rows(keys, width, rows, output.least[output.number])
     of_rows = height * subjects
-    fuse_rows(keys, height, columns.layers, fused_keys[0])
+    same = keys.dtype.type(0)
+    fuse_rows(keys, height, columns.layers, fused_keys[0], same)
     if wanted.subject_ranks:
         rank_subjects_of_rows(fused_keys[0], subjects, rows)
     for i in range(height):
@@ -344,13 +348,19 @@ def count_tile(tile, keys, rows, columns, kind, wanted, output, fused, fused_key
     if kind.both:
         of_columns = rows.layers[0] * width
         rank_columns(keys, height, columns)
-        fuse_columns(keys, width, rows.layers, fused_keys[1])
+        fuse_columns(keys, width, rows.layers, fused_keys[1], same)
         take_nearest(fused_keys[1], rows.layers[0], columns)
         if wanted.subject_ranks:
             rank_subjects_of_columns(fused_keys[1], rows.layers[0], columns)
         for j in range(width):
             if columns.tied[j] > 0:
                 count_ties(keys[:height, j], columns, j, rows)
+
+    if wanted.farthest:  # ranks are those of the nearest templates even so
+        turned = keys.dtype.type(-1)
+        fuse_rows(keys, height, columns.layers, fused_keys[0], turned)
+        if kind.both:
+            fuse_columns(keys, width, rows.layers, fused_keys[1], turned)
 
     # The scores of subjects, of both sides, and those of templates once.
     if wanted.multi:

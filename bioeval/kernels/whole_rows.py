@@ -20,6 +20,9 @@ from numba.extending import register_jitable
 
 from bioeval.kernels.compiling import parallel_rows
 
+# Scores among which one to be kept is looked for.
+TOGETHER = 16
+
 
 @register_jitable
 def count_closer(bits, key, low):
@@ -234,6 +237,32 @@ def keep_flagged(line, index, points, chunk):
     for p in range(len(line)):
         kept[filled] = line[p]
         filled += np.uint64(flags[index[p] >> shift])
+    points.filled[chunk] = np.int64(filled)
+
+
+@register_jitable
+def keep_few_flagged(line, index, points, chunk):
+    """Append the scores of flagged cells, where most groups of `TOGETHER` scores have none."""
+    if len(points.flags) == 0 or not can_keep(line, points, chunk):
+        return
+    flags = points.flags
+    kept = points.kept[chunk]
+    filled = np.uint64(points.filled[chunk])
+    whole = len(line) - len(line) % TOGETHER
+    for start in range(0, whole, TOGETHER):
+        some = line[start : start + TOGETHER]
+        cells = index[start : start + TOGETHER]
+        any_flag = np.uint8(0)
+        for j in range(TOGETHER):
+            any_flag |= flags[cells[j]]
+        if any_flag == 0:
+            continue
+        for j in range(TOGETHER):
+            kept[filled] = some[j]
+            filled += np.uint64(flags[cells[j]])
+    for p in range(whole, len(line)):
+        kept[filled] = line[p]
+        filled += np.uint64(flags[index[p]])
     points.filled[chunk] = np.int64(filled)
 
 
@@ -711,7 +740,7 @@ def second_pass_of_rows(begin, end, block, mate_start, mate_stop, points, places
             for side in range(2):
                 part = slice(0, mate_start[i]) if side == 0 else slice(mate_stop[i], len(index))
                 line = block[i, part]
-                keep_flagged(line, index[part], points, c)
+                keep_few_flagged(line, index[part], points, c)
                 if places.shape[1] > 0:
                     keep_places(line, points, c, places[c], i, part.start)
                 else:

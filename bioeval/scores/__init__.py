@@ -22,7 +22,12 @@ _NAMES: NamesByModule = {
         "without_attacks",
     ),
     "bioeval.scores.disjoint": ("mates_among",),
+    "bioeval.scores.embedding_tiles": (
+        "LARGEST",
+        "TemplateTiles",
+    ),
     "bioeval.scores.embeddings": (
+        "EmbeddingSource",
         "FloatType",
         "Metric",
         "as_embeddings",

@@ -18,7 +18,9 @@ from bioeval.scores.bona_fide import (
     without_attacks as without_attacks,
 )
 from bioeval.scores.disjoint import mates_among as mates_among
+from bioeval.scores.embedding_tiles import LARGEST as LARGEST, TemplateTiles as TemplateTiles
 from bioeval.scores.embeddings import (
+    EmbeddingSource as EmbeddingSource,
     FloatType as FloatType,
     Metric as Metric,
     as_embeddings as as_embeddings,

@@ -102,7 +102,7 @@ class MatrixMemory(NamedTuple):
     templates: int  # and genuine comparisons
     whole: float  # the matrix
     streamed: float  # the distances that are computed together
-    fits: bool  # whether distances are made whole where no limit is given
+    made: bool  # whether distances are made whole at once where no limit is given
     tiled: bool  # whether distances are computed in tiles
 
 
@@ -403,15 +403,14 @@ class BlockReader:
     @staticmethod
     def memory(probes: int, gallery: int, genuine: int, itemsize: int) -> MatrixMemory:
         """Return the memory that an evaluation takes; `itemsize` is the bytes of a score."""
-        from bioeval.scores.embeddings import MOST_COLUMNS, TILE
+        from bioeval.scores.embeddings import MANY_TO_MAKE, MOST_COLUMNS, TILE
 
         whole, tiled = probes * gallery * itemsize, gallery * itemsize <= 4 * MOST_COLUMNS
         together = (TILE if tiled else 1) * gallery
         block = max(together, min(STREAM_VALUES, MEMORY_LIMIT / STREAM_COPIES))
         templates = estimated_bytes(probes, gallery, genuine)
-        return MatrixMemory(
-            templates, whole, min(block * itemsize, whole), whole <= MEMORY_LIMIT, tiled
-        )
+        made = whole <= MEMORY_LIMIT and probes * gallery < MANY_TO_MAKE
+        return MatrixMemory(templates, whole, min(block * itemsize, whole), made, tiled)
 
     @cached_property
     def about(self) -> Provenance:

@@ -81,7 +81,7 @@ PIECE, _PIECES = 2, 4
 _MANY_SCORES, _MOST_FEATURES = 1 << 25, 1 << 12
 
 # Distances of a matrix that is made only where its rows are needed.
-_MANY_TO_MAKE = 1 << 23
+MANY_TO_MAKE = 1 << 23
 
 # Columns of a tile that are transposed together.
 _STRIP = 32
@@ -245,6 +245,10 @@ class EmbeddingSource:
         if self.tile == 1:
             out[...] = self[low:high]
             return out
+        many = math.prod(self.shape) >= MANY_TO_MAKE
+        if many and high - low < TILE and same_in_any_tile(self.features, self.dtype):
+            out[...] = self._block(slice(low, high))  # a tile would have more rows
+            return out
         bands, columns = range(low // TILE, -(-high // TILE)), range(-(-self.shape[1] // TILE))
         pieces = self._pieces(low, high) if out.flags.c_contiguous else []
         together: set[tuple[int, int]] = set()
@@ -374,7 +378,7 @@ class EmbeddingSource:
 
         Until then distances are computed by other tiles, which must have the same bits.
         """
-        many = math.prod(self.shape) >= _MANY_TO_MAKE
+        many = math.prod(self.shape) >= MANY_TO_MAKE
         if many and not callable(self.metric) and same_in_any_tile(self.features, self.dtype):
             return MatrixToMake(self)
         return self.whole()

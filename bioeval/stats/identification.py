@@ -826,8 +826,14 @@ class _ProbeSubjects:
             first_hits = ratio(_cumulative(weights, first)[of_first], genuine)
             eer[part] = ErrorColumns(far, np.clip(1 - first_hits, 0.0, 1.0)).equal_error()
             rate = ratio(taken[1:], impostor)[value]
-            hits = weights[mate.person] * mate.weight[:, None]
             defined = (genuine > 0) & (impostor > 0)
+            if ranks == 1:
+                taken = _cumulative(weights, mate)
+                drawn = _dir_at_rank_one(rate, targets, below, taken, genuine)
+                at_far[:, 0, part] = np.where(defined, drawn, np.nan)
+                report(low + weights.shape[1], columns)
+                continue
+            hits = weights[mate.person] * mate.weight[:, None]
             for i, target in enumerate(targets):
                 limit = below[(rate <= target).sum(axis=0)]
                 for c in np.nonzero(defined)[0]:
@@ -838,6 +844,22 @@ class _ProbeSubjects:
                     at_far[i, :, low + c] = np.where(share > 1 - 1e-12, 1.0, share)
             report(low + weights.shape[1], columns)
         return at_far, eer
+
+
+def _dir_at_rank_one(
+    rate: np.ndarray, targets: np.ndarray, below: np.ndarray, taken: np.ndarray, genuine: np.ndarray
+) -> np.ndarray:
+    """Return DIR at rank 1 at each FAR target, in each column, of the shape (targets, columns).
+
+    - `rate`: FAR up to each impostor attempt, in each column
+    - `below`: the genuine attempts below each impostor attempt; `taken`, the weight of so many
+    """
+    at_far = np.empty((len(targets), rate.shape[1]))
+    for i, target in enumerate(targets):
+        limit = below[(rate <= target).sum(axis=0)]
+        share = ratio(taken[limit, np.arange(len(limit))], genuine)
+        at_far[i] = np.where(share > 1 - 1e-12, 1.0, share)
+    return at_far
 
 
 def _limits_of_curve(

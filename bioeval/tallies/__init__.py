@@ -116,6 +116,13 @@ _NAMES: NamesByModule = {
         "Ties",
         "place_weights",
     ),
+    "bioeval.tallies.tiled_scores": (
+        "HELD",
+        "ComputedTiles",
+        "Visit",
+        "may_compute",
+        "source_of_tiles",
+    ),
     "bioeval.tallies.verification_counter": (
         "Claim",
         "Templates",

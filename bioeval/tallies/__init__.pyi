@@ -97,6 +97,13 @@ from bioeval.tallies.tied_places import (
     Ties as Ties,
     place_weights as place_weights,
 )
+from bioeval.tallies.tiled_scores import (
+    HELD as HELD,
+    ComputedTiles as ComputedTiles,
+    Visit as Visit,
+    may_compute as may_compute,
+    source_of_tiles as source_of_tiles,
+)
 from bioeval.tallies.verification_counter import (
     Claim as Claim,
     Templates as Templates,

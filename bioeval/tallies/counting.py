@@ -104,6 +104,7 @@ class AttemptCounter(Counter[Result]):
     suits_kernel = True
 
     templates: str
+    farthest = False  # whether the templates of a subject are fused by the farthest
     genuine: list[np.ndarray]  # genuine scores, in pieces
     cells: CellCounter  # impostor scores by cell
     threshold_counter: ThresholdCounter | None  # impostor scores between the given thresholds
@@ -126,10 +127,16 @@ class KernelCounters:
     ranks: list[RankCounter[Any]] = field(default_factory=list)
     raw: list[RawRowCounter[Any]] = field(default_factory=list)
 
+    @property
+    def farthest(self) -> bool:
+        """Whether subjects are fused by the farthest template, as tiles alone can count them."""
+        return any(x.farthest for x in self.attempts)
+
     @classmethod
     def of(cls, counters: Iterable[Counter[Any]]) -> KernelCounters | None:
         """Return some counters by kind; None if the kernel does not serve all of them."""
         kernel = cls()
-        if all(counter.join_kernel(kernel) for counter in counters):
-            return kernel
-        return None
+        if not all(counter.join_kernel(kernel) for counter in counters):
+            return None
+        rules = {x.farthest for x in kernel.attempts if x.templates == "multi"}
+        return kernel if len(rules) < 2 else None

@@ -331,7 +331,8 @@ def kept_of(
     # The tally counted nothing finite outside of its cells.
     lows = np.where(first == 0, -np.inf, ends[first])
     highs = np.where(last == len(ends) - 1, np.inf, ends[last])
-    scores = second_pass.within(list(zip(lows.tolist(), highs.tolist(), strict=True)))
+    between = list(zip(lows.tolist(), highs.tolist(), strict=True))
+    scores = np.repeat(*second_pass.within(between))
     scores = scores[np.isfinite(scores)]
     require_same(len(scores), int((below[last] - below[first]).sum()))
     return KeptScores(lows, highs, below[first], scores, wanted.targets, wanted.costs, rare)

@@ -112,6 +112,8 @@ def count_with_points(
         by_tiles = None
         if kernel is not None:
             by_tiles = count_by_tiles(reader, counters, kernel, wanted)
+            if kernel.farthest:
+                kernel = None
         if by_tiles is not None:
             second_passes = by_tiles
         elif chosen is not None:

@@ -38,7 +38,7 @@ from bioeval.tallies.points import (
 )
 from bioeval.tallies.row_passes import RowPass
 from bioeval.tallies.second_pass import PointsWanted, SecondPass, Windows
-from bioeval.tallies.threshold_search import Attempts, distinct, optimal_bins
+from bioeval.tallies.threshold_search import Attempts, distinct, optimal_bins, runs
 from bioeval.tallies.verification_counter import VerificationCounter
 
 SecondPasses = Sequence[tuple[VerificationCounter, SecondPass]]
@@ -91,8 +91,8 @@ FEW = 1 << 18
 
 Impostors = Callable[[], Iterable[ImpostorBlock]]
 
-# Bins of one second pass, and the scores that it kept there, increasing.
-_KeptInBins = list[tuple[np.ndarray, np.ndarray]]
+# Bins of one second pass, the scores that it kept there, increasing, and how many each stands for.
+_KeptInBins = list[tuple[np.ndarray, np.ndarray, int]]
 
 
 class PointFinder:
@@ -208,7 +208,7 @@ class PointFinder:
             self._take(self._second_pass)
         if not len(self._needed):
             self._find_bins()
-        bins = np.flatnonzero(self._needed & ~self._attempts.single_valued())
+        bins = self._open()
         for known in self._known:
             bins = bins[~self._held(known, bins)]
         counts = attempts.counts[bins]
@@ -226,7 +226,8 @@ class PointFinder:
         rest = windows, genuine, self._cells.grid.finite_ends
         if len(divided):
             intervals = [attempts.interval(b) for b in divided]
-            self._second_pass = _Division(intervals, *rest, moments=moments)
+            at = [None if self._near[b] else attempts.genuine_within(b) for b in divided]
+            self._second_pass = _Division(intervals, at, *rest, moments=moments)
         else:
             self._second_pass = SecondPass(*rest, moments=moments)
             grid = self._cells.grid.with_margin()
@@ -241,7 +242,7 @@ class PointFinder:
         points = undefined_points(wanted, self._symmetric)
         if not attempts.defined:
             return points
-        scores = self._kept_in(np.flatnonzero(self._needed & ~self._attempts.single_valued()))
+        scores = self._kept_in(self._open())
         near = self._list_group(scores)
         _add_points(points, near, wanted, self._with_rows)
         _add_partial_areas(points, near, self._pairs_of_first)
@@ -258,9 +259,8 @@ class PointFinder:
 
         Bins that are not wanted may be joined.
         """
-        bins = np.flatnonzero(self._needed & ~self._attempts.single_valued())
         if self._attempts.defined:
-            return self._list_group(self._kept_in(bins))
+            return self._list_group(self._kept_in(self._open()))
         return self._attempts
 
     def want_rows(self, thresholds: np.ndarray) -> None:
@@ -297,6 +297,19 @@ class PointFinder:
         if self._wanted.every_score:
             self._optimal = optimal_bins(attempts, self._wanted.optima, self._wanted.costs)
         self._needed = (near | self._optimal) & (attempts.counts > 0)
+
+    def _open(self) -> np.ndarray:
+        """Return the bins whose scores are needed, and are not said by their counts."""
+        return np.flatnonzero(self._needed & ~self._said())
+
+    def _said(self) -> np.ndarray:
+        """Return the bins whose counts say what is needed of their scores, as flags.
+
+        They can hold one value only, or an optimum only: it is at a genuine score, and these bins
+        have none but at their upper edge.
+        """
+        attempts = self._attempts
+        return attempts.single_valued() | (attempts.genuine_at_ends() & ~self._near)
 
     def _windows(self, bins: np.ndarray) -> Windows:
         """Return windows that hold bins, at most as many as a pass has; the gaps with fewest."""
@@ -361,7 +374,7 @@ class PointFinder:
         for second_pass in self._known:
             held = self._held(second_pass, bins)
             if held.any():
-                parts.append((bins[held], second_pass.within(self._windows(bins[held]))))
+                parts.append((bins[held], *second_pass.within(self._windows(bins[held]))))
             bins = bins[~held]
         return parts
 
@@ -371,14 +384,15 @@ class PointFinder:
         wanted = self._near & (attempts.counts > 0)
         alone = np.flatnonzero(wanted & single)
         values, weights = [attempts.edges[alone]], [attempts.counts[alone]]
-        for bins, scores in kept_in_bins:
+        for bins, scores, times in kept_in_bins:
             bins = bins[wanted[bins]]
             lower, upper = self._interval(bins)
             first, last = _places(scores, lower), _places(scores, upper)
-            require_same(int((last - first).sum()), int(attempts.counts[bins].sum()))
-            for a, b in zip(first, last, strict=True):
-                values.append(scores[a:b].astype(np.float64))
-                weights.append(np.ones(b - a, dtype=np.int64))
+            require_same(times * int((last - first).sum()), int(attempts.counts[bins].sum()))
+            for a, b in zip(first, last, strict=True):  # of many scores, few are distinct
+                some, starts = runs(scores[a:b])
+                values.append(some.astype(np.float64))
+                weights.append(times * np.diff(starts, append=b - a))
         kept = np.append(self._near[1:], True) | self._near
         kept[[0, -1]] = True
         before = np.cumsum(attempts.counts)[kept]
@@ -389,16 +403,16 @@ class PointFinder:
 
     def _corners(self, kept_in_bins: _KeptInBins) -> ErrorCurve:
         """Return the points where optima can lie, and the reject-all point."""
-        attempts, single, wanted = self._attempts, self._attempts.single_valued(), self._optimal
+        attempts, said, wanted = self._attempts, self._said(), self._optimal
         scores = distinct(attempts.genuine)
         bins = attempts.bin_of(scores)
         scores, bins = scores[wanted[bins]], bins[wanted[bins]]
         fa = (np.cumsum(attempts.counts) - attempts.counts)[bins]
-        fa += np.where(single[bins], attempts.counts[bins], 0)
-        for some, kept in kept_in_bins:
+        fa += np.where(said[bins], attempts.counts[bins], 0)
+        for some, kept, times in kept_in_bins:
             here = np.isin(bins, some)
             lows = self._interval(bins[here])[0]
-            fa[here] += _places(kept, scores[here]) - _places(kept, lows)
+            fa[here] += times * (_places(kept, scores[here]) - _places(kept, lows))
         return attempts.curve(scores, fa)
 
 
@@ -546,30 +560,48 @@ def wants_rows(tally: VerificationTally, wanted: PointsWanted) -> bool:
 
 
 class _Division(SecondPass):
-    """A pass that divides crowded bins: it counts scores between and at dividing scores."""
+    """A pass that divides crowded bins: it counts scores between and at dividing scores.
 
-    def __init__(self, bins: Windows, windows: Windows, *rest: Any, **options: Any):
+    `at` are the scores at which each bin is divided; None for some of the first scores there.
+    """
+
+    def __init__(
+        self,
+        bins: Windows,
+        at: Sequence[np.ndarray | None],
+        windows: Windows,
+        *rest: Any,
+        **options: Any,
+    ):
         super().__init__(windows, *rest, **options)
-        self._bins = bins
+        self._bins, self._at = bins, at
         self._edges = np.empty(0)
         self._counts = np.zeros(1, dtype=np.int64)
+        if all(edges is not None for edges in at):
+            self._divide(np.empty(0))
 
     def include(self, tables: PointTables) -> None:
         """Include the findings in some rows; the first scores divide the bins."""
         super().include(tables)
-        scores = np.sort(np.concatenate(self.kept)).astype(np.float64)
+        scores = np.concatenate([np.empty(0), *self.kept])
         self.kept = []
         if len(scores) and not len(self._edges):
-            edges = [np.array(self._bins).reshape(-1)]
-            for first, last in zip(*_places(scores, np.array(self._bins).T), strict=True):
+            self._divide(np.sort(scores))
+        self._counts += np.bincount(self._edges.searchsorted(scores), minlength=len(self._counts))
+
+    def _divide(self, scores: np.ndarray) -> None:
+        """Place the dividing scores, some of them among these, which are increasing."""
+        edges = [np.array(self._bins).reshape(-1)]
+        places = _places(scores, np.array(self._bins).T)
+        for first, last, at in zip(*places, self._at, strict=True):
+            if at is None:
                 some = distinct(scores[first:last])
                 some = some[:: -(-len(some) * len(self._bins) // DIVIDING) or 1]
                 edges += [some, np.nextafter(some, -np.inf)]
-            self._edges = distinct(np.sort(np.concatenate(edges)))
-            self._counts = np.zeros(len(self._edges) + 1, dtype=np.int64)
-        self._counts += np.diff(
-            np.searchsorted(scores, self._edges, side="right"), prepend=0, append=len(scores)
-        )
+            else:
+                edges.append(at)
+        self._edges = distinct(np.sort(np.concatenate(edges)))
+        self._counts = np.zeros(len(self._edges) + 1, dtype=np.int64)
 
     @property
     def starts_with_any(self) -> bool:

@@ -393,8 +393,11 @@ class SecondPass:
         parts = [x.scaled(scale) for x in self.rows]
         return moments_of_rows(scale, *map(np.concatenate, zip(*parts, strict=True)))
 
-    def within(self, windows: Windows) -> np.ndarray:
-        """Return the kept scores in windows inside of those of this pass, increasing."""
+    def within(self, windows: Windows) -> tuple[np.ndarray, int]:
+        """Return the kept scores in windows inside of those of this pass, increasing.
+
+        And how many scores each of them stands for.
+        """
         inner, arrays = SecondPass(windows), {id(scores): scores for scores in self.kept}
         both_ways = 2 * len(arrays) == len(self.kept)  # see count_twice
         for scores in arrays.values() if both_ways else self.kept:
@@ -402,7 +405,7 @@ class SecondPass:
         increasing = np.concatenate([np.empty(0, dtype=np.float32), *inner.kept])
         inner.kept = []
         increasing.sort()
-        return np.repeat(increasing, 2) if both_ways else increasing
+        return increasing, 1 + both_ways
 
 
 def _filled(chunks: np.ndarray, numbers: np.ndarray) -> list[np.ndarray]:

@@ -224,6 +224,17 @@ class Attempts:
         with np.errstate(over="ignore"):
             return np.append(True, np.nextafter(self.edges[:-1], np.inf) == self.edges[1:])
 
+    def genuine_at_ends(self) -> np.ndarray:
+        """Return the bins with no genuine score but at their upper edge, as flags."""
+        before = self.genuine.searchsorted(self.edges[:-1], side="right")
+        return self.genuine.searchsorted(self.edges) == np.append(0, before)
+
+    def genuine_within(self, b: int) -> np.ndarray:
+        """Return the distinct genuine scores in a bin."""
+        low, high = self.interval(b)
+        first = self.genuine.searchsorted(low, side="right") if b else 0
+        return distinct(self.genuine[first : self.genuine.searchsorted(high, side="right")])
+
     def crossing_bin(self) -> int:
         """Return the first bin at whose upper edge FAR >= FRR."""
         bins, has_crossed = range(len(self.counts) - 1), self._crossing()

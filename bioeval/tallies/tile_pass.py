@@ -192,7 +192,7 @@ class TileThread:
         none = np.empty(0, dtype=tile_pass.dtype)
         cells = HistogramWithThresholds.at(UNUSED, CellGrid(0, 0, 3), none)
         thread = cls(tile_pass, [KindCounts(cells, None, np.empty((4, 0)), 1.0, 0)] * 2, 1)
-        thread.flags = TaskFlags(False, False, False)
+        thread.flags = TaskFlags(False, False, False, tile_pass.flags.farthest)
         return thread
 
     def fused_of(self, i: int, j: int, tile: np.ndarray) -> list[np.ndarray]:
@@ -245,15 +245,16 @@ class TilePass(RowPass):
         self.by_template = [x for x in kernel.ranks if x.rank_unit == "template"]
         self.by_subject = [x for x in kernel.ranks if x.rank_unit == "subject"]
         single, multi = self.kinds
-        self.flags = TaskFlags(bool(single.counters), bool(multi.counters), bool(self.by_subject))
+        self.flags = TaskFlags(
+            bool(single.counters), bool(multi.counters), bool(self.by_subject), kernel.farthest
+        )
         self.thresholds = np.empty(0, dtype=self.dtype)
         for counter in kernel.attempts:
             if counter.threshold_counter is not None:
                 thresholds = counter.threshold_counter.thresholds
                 self.thresholds = rounded_down(thresholds, self.dtype)
-        mates = tiled.mates
-        best = mates.best[mates.number > 0]
-        for kind, genuine in zip(self.kinds, (tiled.genuine, best), strict=True):
+        of_subjects = tiled.genuine_of_subjects(kernel.farthest)
+        for kind, genuine in zip(self.kinds, (tiled.genuine, of_subjects), strict=True):
             if kind.counters and wanted is not None and len(genuine):
                 kind.wanted, kind.genuine = wanted, np.sort(genuine)
         #: Whether cells could be placed.
@@ -476,9 +477,9 @@ class TilePass(RowPass):
         """Fill the counters with the counts of all tiles; None if some score had no cell."""
         if not counts["complete"]:
             return None
-        mates, tiled = self.tiled.mates, self.tiled
+        tiled = self.tiled
         second_passes: dict[Counter[Any], SecondPass] = {}
-        genuine = tiled.genuine, mates.best[mates.number > 0]
+        genuine = tiled.genuine, tiled.genuine_of_subjects(self.flags.farthest)
         for kind, its, scores in zip(self.kinds, counts["kinds"].values(), genuine, strict=True):
             if kind.second_pass is not None:
                 kind.second_pass.include_counts(its["points"])

@@ -13,7 +13,7 @@ from bioeval.tallies.counters import ImpostorBlock
 from bioeval.tallies.parts import merged
 from bioeval.tallies.row_passes import RowPass
 from bioeval.tallies.second_pass import RowMoments, SecondPass
-from bioeval.tallies.tile_pass import TilePass, TileThread
+from bioeval.tallies.tile_pass import LINE, TilePass, TileThread
 from bioeval.tallies.verification_counter import VerificationCounter
 
 
@@ -147,16 +147,21 @@ class _ReadingThread:
         if counter.templates == "multi":
             assert self.fuser is not None
             for fused in self.fuser.fused_of(i, j, tile):
-                yield _without_genuine(fused)
+                yield from _without_genuine(fused)
             return
         scores = tile[:height]
         if tiled.symmetric and i == j:
             scores = scores.copy()
             scores[np.tril_indices(height, m=scores.shape[1])] = np.nan
-        yield _without_genuine(scores)
+        yield from _without_genuine(scores)
 
 
-def _without_genuine(scores: np.ndarray) -> ImpostorBlock:
-    """Return rows of scores, none of which is genuine."""
-    none = np.zeros(len(scores), dtype=np.int64)
-    return ImpostorBlock(scores, none, none)
+def _without_genuine(scores: np.ndarray) -> Iterator[ImpostorBlock]:
+    """Yield scores none of which is genuine, in lines of several rows, and the rows left over."""
+    width = scores.shape[1]
+    together = max(1, LINE // width)
+    whole = len(scores) - len(scores) % together
+    for some in (scores[:whole].reshape(-1, together * width), scores[whole:]):
+        if len(some):
+            none = np.zeros(len(some), dtype=np.int64)
+            yield ImpostorBlock(some, none, none)

@@ -27,61 +27,50 @@ HELD = 64 << 20
 Visit = Callable[[int, int, int, np.ndarray], None]
 
 
-class TiledScores:
-    """The tiles of scores that are computed from embeddings, and the mates of their probes.
+def source_of_tiles(scores: Any) -> EmbeddingSource | None:
+    """Return what computes the tiles of scores; None if they are to be read by rows."""
+    if are_pairs(scores) or not scores._labelled or scores._has_mask:
+        return None
+    source = scores._embedding_source
+    if source is None or callable(source.metric) or type(source) is not EmbeddingSource:
+        return None
+    if scores._enrolment_times is not None or scores.kind != "distance":
+        return None
+    if not (np.isfinite(source._left.squared).all() and np.isfinite(source._right.squared).all()):
+        return None  # failed templates
+    return source
 
-    It is made once for the passes over one reader.
+
+def may_compute(scores: Any) -> bool:
+    """Whether scores are to be computed by tiles now, and not by a matrix that is to be made.
+
+    Of a matrix that is yet to be made this is so once: the second time it is made.
+    """
+    if scores._streams:
+        return True
+    if scores._source.counted:
+        return False
+    scores._source.counted = True
+    return True
+
+
+class ComputedTiles:
+    """Tiles of scores that are computed from embeddings, each used by the thread that computes it.
+
+    - `scores`, `source`: the scores, and what computes them
+    - `rows`, `columns` (TemplateTiles): both sides; `symmetric`: whether they are one set
+    - `row`, `column` (int64): the row, and the column, of the scores at each place of the tiles
+    - `held`: tiles that were computed and not yet counted
     """
 
-    def __init__(self, reader: BlockReader, source: EmbeddingSource):
-        """Lay out the tiles of both sides."""
-        self.reader, self.scores, self.source = reader, reader.scores, source
-        gallery, scores = reader.gallery, reader.scores
-        self.symmetric = source.symmetric and np.array_equal(scores.probe_ids, scores.gallery_ids)
-        most = LARGEST[source.dtype.itemsize]
-        columns = TemplateTiles.of_subjects(gallery.starts, most)
-        #: The column of the scores, and the row, at each place of the tiles.
-        self.column = gallery.columns[0][columns.order]
-        rows = columns
-        self.row = self.column
-        if not self.symmetric:
-            rows = TemplateTiles.of_probes(gallery.probe_group, most)
-            self.row = rows.order
-        self.rows, self.columns = rows, columns
-        self.shape = len(self.row), len(self.column)
-        #: The place of the probe itself among the columns, -1 for none.
-        place = np.empty(len(self.column), dtype=np.int64)
-        place[columns.order] = np.arange(len(self.column))
-        position = gallery.probe_position[self.row]
-        self.itself = np.where(position >= 0, place[position], -1)
-        #: Tiles that were computed and not yet counted, with NaN for pairs of one subject.
-        self.held: dict[tuple[int, int], np.ndarray] = {}
-        #: The least impostor score of each tile, once all have been counted.
-        self.least: dict[tuple[int, int], float] = {}
-
-    @classmethod
-    def of(cls, reader: BlockReader) -> TiledScores | None:
-        """Return the tiles of a reader's scores; None if they cannot be counted by tiles."""
-        scores = reader.scores
-        if not reader.of_rows or are_pairs(scores) or not scores._labelled or scores._has_mask:
-            return None
-        source = scores._embedding_source
-        if source is None or callable(source.metric) or type(source) is not EmbeddingSource:
-            return None
-        if scores._enrolment_times is not None or scores.kind != "distance":
-            return None
-        if not (
-            np.isfinite(source._left.squared).all() and np.isfinite(source._right.squared).all()
-        ):
-            return None  # failed templates
-        largest = LARGEST[source.dtype.itemsize] * MOST_OF_SUBJECT
-        if np.diff(reader.gallery.starts).max() > largest:
-            return None
-        if not scores._streams:  # a matrix that is yet to be made
-            if scores._source.counted:
-                return None
-            scores._source.counted = True
-        return cls(reader, source)
+    scores: Any
+    source: EmbeddingSource
+    rows: TemplateTiles
+    columns: TemplateTiles
+    symmetric: bool
+    row: np.ndarray
+    column: np.ndarray
+    held: dict[tuple[int, int], np.ndarray]
 
     def __getstate__(self) -> dict[str, Any]:
         state = dict(self.__dict__)
@@ -127,7 +116,7 @@ class TiledScores:
                 tile = held((i, j), None)
                 visit(turn, i, j, self.tiles.compute(i, j, buffer) if tile is None else tile)
                 if progress and threading.get_ident() == caller:
-                    report_rows(self.shape[0] * turn // len(places), self.scores.shape[0])
+                    report_rows(len(self.row) * turn // len(places), self.scores.shape[0])
 
         if places:
             _ = self.tiles  # made once, before threads want it
@@ -138,6 +127,59 @@ class TiledScores:
     def places(self, bands: range) -> list[tuple[int, int]]:
         """Return the tiles of some bands of rows."""
         return [(i, j) for i in bands for j in self.tiles.of_band(i)]
+
+    def complete(self, i: int, j: int, tile: np.ndarray, *, own: bool = True) -> None:
+        """Write what is below the diagonal of one set; without the `own` subjects, NaN for them."""
+        rows, columns = self.rows.subjects[self.rows[i]], self.columns.subjects[self.columns[j]]
+        mirrored = self.symmetric and i == j
+        leave_out_subjects(
+            tile, rows, columns[:0] if own else columns, tile.dtype.type(np.nan), mirrored
+        )
+
+
+class TiledScores(ComputedTiles):
+    """The tiles of scores that are computed from embeddings, and the mates of their probes.
+
+    It is made once for the passes over one reader.
+    """
+
+    def __init__(self, reader: BlockReader, source: EmbeddingSource):
+        """Lay out the tiles of both sides."""
+        self.reader, self.scores, self.source = reader, reader.scores, source
+        gallery, scores = reader.gallery, reader.scores
+        self.symmetric = source.symmetric and np.array_equal(scores.probe_ids, scores.gallery_ids)
+        most = LARGEST[source.dtype.itemsize]
+        columns = TemplateTiles.of_subjects(gallery.starts, most)
+        #: The column of the scores, and the row, at each place of the tiles.
+        self.column = gallery.columns[0][columns.order]
+        rows = columns
+        self.row = self.column
+        if not self.symmetric:
+            rows = TemplateTiles.of_probes(gallery.probe_group, most)
+            self.row = rows.order
+        self.rows, self.columns = rows, columns
+        self.shape = len(self.row), len(self.column)
+        #: The place of the probe itself among the columns, -1 for none.
+        place = np.empty(len(self.column), dtype=np.int64)
+        place[columns.order] = np.arange(len(self.column))
+        position = gallery.probe_position[self.row]
+        self.itself = np.where(position >= 0, place[position], -1)
+        #: Tiles that were computed and not yet counted, with NaN for pairs of one subject.
+        self.held: dict[tuple[int, int], np.ndarray] = {}
+        #: The least impostor score of each tile, once all have been counted.
+        self.least: dict[tuple[int, int], float] = {}
+
+    @classmethod
+    def of(cls, reader: BlockReader) -> TiledScores | None:
+        """Return the tiles of a reader's scores; None if they cannot be counted by tiles."""
+        scores = reader.scores
+        source = source_of_tiles(scores) if reader.of_rows else None
+        if source is None:
+            return None
+        largest = LARGEST[source.dtype.itemsize] * MOST_OF_SUBJECT
+        if np.diff(reader.gallery.starts).max() > largest or not may_compute(scores):
+            return None
+        return cls(reader, source)
 
     def holds_mates(self, i: int, j: int) -> bool:
         """Whether a tile may hold comparisons of a probe with its own subject."""
@@ -150,8 +192,7 @@ class TiledScores:
         """Write NaN for pairs of one subject; return whether there may be any."""
         if not self.holds_mates(i, j):
             return False
-        rows, columns = self.rows.subjects[self.rows[i]], self.columns.subjects[self.columns[j]]
-        leave_out_subjects(tile, rows, columns, tile.dtype.type(np.nan), self.symmetric)
+        self.complete(i, j, tile, own=False)
         return True
 
     @cached_property
@@ -171,14 +212,7 @@ class TiledScores:
         def take() -> Visit:
             def visit(turn: int, i: int, j: int, tile: np.ndarray) -> None:
                 some, across = self.rows[i], self.columns[j]
-                if self.symmetric:
-                    leave_out_subjects(
-                        tile,
-                        self.rows.subjects[some],
-                        self.rows.subjects[:0],
-                        tile.dtype.type(np.nan),
-                        True,
-                    )
+                self.complete(i, j, tile)
                 take_mates(
                     tile,
                     self.rows.subjects[some],
@@ -224,6 +258,16 @@ class TiledScores:
         enrolled = group >= 0
         genuine = int(np.where(enrolled, sizes[group], 0).sum())
         return m * n - genuine, m * len(sizes) - int(enrolled.sum())
+
+    def genuine_of_subjects(self, farthest: bool) -> np.ndarray:
+        """Return the genuine score of each row with mates: of the nearest, or the farthest."""
+        mates = self.mates
+        mated = mates.number > 0
+        if not farthest:
+            return mates.best[mated]
+        there = np.diff(mates.offsets, append=len(mates.genuine)) > 0
+        worst = np.fmax.reduceat(mates.genuine, mates.offsets[there]) if there.any() else there
+        return worst[mated[there]]
 
     @property
     def genuine(self) -> np.ndarray:

@@ -128,6 +128,11 @@ class VerificationCounter(AttemptCounter[VerificationTally]):
         return self.templates == "multi"
 
     @property
+    def farthest(self) -> bool:  # type: ignore[override]
+        """Whether the templates of a subject are fused by the farthest."""
+        return self.fuses and self.fusion == "max"
+
+    @property
     def counts_selections(self) -> bool:
         """Whether all attempts are made, each scored by the nearest template at most."""
         nearest = not self.fuses or self.fusion == "min"
@@ -167,8 +172,8 @@ class VerificationCounter(AttemptCounter[VerificationTally]):
             self.threshold_counter.counts += other["between_thresholds"]
 
     def join_kernel(self, kernel: KernelCounters) -> bool:
-        """Join the counters of verification; not with claims, nor fused but by the minimum."""
-        if self.claims is not None or (self.fuses and self.fusion != "min"):
+        """Join the counters of verification; not with claims, nor by other rules of fusion."""
+        if self.claims is not None or (self.fuses and self.fusion not in ("min", "max")):
             return False
         kernel.attempts.append(self)
         return True

@@ -53,13 +53,13 @@ def to_frame(results: Any, table: str = "") -> pd.DataFrame:
 
     from bioeval.document import tables
     from bioeval.views.registry import sections_of
-    from bioeval.views.writers.data import rows_of_table, units_of
+    from bioeval.views.writers.data import has_data, rows_of_table, units_of
     from bioeval.views.writers.lines import Lines
 
     require_text("table", table)
     found = []
     for section in sections_of(results):
-        found += [(section, each) for each in tables(section)]
+        found += [(section, each) for each in tables(section) if has_data(each)]
     if not found:
         raise DataError("the results have no table")
     name = table or found[0][1].id

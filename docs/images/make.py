@@ -173,6 +173,15 @@ def claims(path: Path) -> None:
     be.plot.save(ax, path, dpi=110)
 
 
+def ranking(path: Path) -> None:
+    """Eight systems of faces, from the best to the worst, with the ranks that each may have."""
+    systems = {"pixels": be.datasets.faces("pixels"), "deep": be.datasets.faces("deep")}
+    for number in (16, 32, 64):
+        for name in ("eigenfaces", "fisherfaces"):
+            systems[f"{name} {number}"] = be.datasets.faces(name, components=number)
+    be.plot.save(be.plot.ranking(be.compare(systems, measures=["eer"])), path, dpi=100)
+
+
 def zoo(path: Path) -> None:
     """Write zoo.png of who-fails.md: 40 people, and faces of those with the most errors."""
     scores, data = be.datasets.faces("deep", people="all"), be.datasets.faces()
@@ -498,7 +507,7 @@ def coverage(path: Path) -> None:
 
 #: Each picture is a file of this name.
 PICTURES = (
-    who, faces_1991_2017, worst_pairs, det, errors, matrix, reid, report, claims, zoo, row,
+    who, faces_1991_2017, worst_pairs, det, errors, matrix, reid, report, claims, ranking, zoo, row,
     one_or_all, eigenfaces, how_it_counts, tiles, benchmarks, coverage,
 )  # fmt: skip
 

@@ -80,8 +80,11 @@ class Side:
         none = {name: getattr(side, name)[:0] for name in (*FACTS, "other", "best", "best_key")}
         return side._replace(**none, best_place=side.best_place[:0])
 
-    def include(self, p, candidates, line):
-        """Add what a line of scores says about a probe: its candidates', NaN for mates."""
+    def include(self, p, candidates, line, fuse=min):
+        """Add what a line of scores says about a probe: its candidates', NaN for mates.
+
+        Return the fused score of each subject.
+        """
         best, place = float(self.kernel.best[p]), self.kernel.best_place[p]
         scores = [(x, q) for q, x in enumerate(line) if not math.isnan(x)]
         by_subject: dict = {}
@@ -98,7 +101,7 @@ class Side:
                 self.expected[f"{prefix}tied_before"][p] += nearest == best and first < place
         for x, _ in scores:
             self.expected["other"][p] = min(self.expected["other"][p], x)
-        return [min(x for x, _ in group) for group in by_subject.values()]
+        return [fuse(x for x, _ in group) for group in by_subject.values()]
 
 
 class Findings:
@@ -161,6 +164,8 @@ CASES = [
 def test_count_tile(seed, dtype, kind, piece):
     """Facts of rows and of columns, counts of templates and of subjects: NaN is no score."""
     rng = np.random.default_rng(seed)
+    farthest = seed % 2 == 1
+    fuse = max if farthest else min
     sizes, other_sizes = SIZES[seed % len(SIZES)], SIZES[(3 * seed + 1) % len(SIZES)]
     if kind == "diagonal":
         other_sizes = sizes
@@ -184,10 +189,10 @@ def test_count_tile(seed, dtype, kind, piece):
     if kind == "diagonal":
         single = [plain[i][j] for i in range(h) for j in range(i + 1, w)]
         single = [x for x in single if not math.isnan(x)]
-    multi = [x for i in range(h) for x in rows.include(i, columns, plain[i])]
+    multi = [x for i in range(h) for x in rows.include(i, columns, plain[i], fuse)]
     if kind == "both sides":
         for j in range(w):
-            multi += columns.include(j, rows, [plain[i][j] for i in range(h)])
+            multi += columns.include(j, rows, [plain[i][j] for i in range(h)], fuse)
 
     key = np.dtype(f"i{tile.itemsize}")
     found = [Findings(dtype, 2 * tile.size) for _ in range(2)]
@@ -201,7 +206,7 @@ def test_count_tile(seed, dtype, kind, piece):
         rows.kernel,
         of_columns,
         TileKind(kind == "both sides", kind == "diagonal", gaps),
-        TaskFlags(True, True, True),
+        TaskFlags(True, True, True, farthest),
         TileOutput(*(x.tables for x in found), *(x.flags for x in found), 1, least),
         fused,
         fused.view(key),

@@ -375,6 +375,24 @@ def test_a_function_as_metric_states_its_kind():
         be.Scores.from_embeddings(x, who, metric="l2", kind="similarity")
 
 
+@pytest.mark.parametrize("metric", METRICS)
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("features", [3, 64])
+@pytest.mark.cases(4)
+def test_a_few_rows_of_a_large_matrix_have_the_bits_of_the_whole(
+    metric, dtype, features, monkeypatch
+):
+    """They are computed alone and not with the other rows of their tiles."""
+    monkeypatch.setattr(embeddings, "TILE", 48)
+    x = np.random.default_rng(features).random((150, features)) + 0.1
+    x[9] = x[120]
+    source = EmbeddingSource(x, x, metric, dtype)
+    whole = source.whole()
+    monkeypatch.setattr(embeddings, "MANY_TO_MAKE", 0)
+    for low, high in ((0, 7), (40, 60), (130, 150), (149, 150)):
+        np.testing.assert_array_equal(source.read(low, high), whole[low:high])
+
+
 @pytest.mark.parametrize("metric", ["cosine", "l2"])
 def test_distances_are_the_same_on_any_number_of_threads(metric):
     """To the last bit: of 700 features, a library on two threads adds up in another order."""

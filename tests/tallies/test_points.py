@@ -17,7 +17,12 @@ from sklearn.metrics import roc_auc_score, roc_curve
 import bioeval as be
 from bioeval.base.registry import scalar_registry
 from bioeval.base.scalars import VERIFICATION_SCALARS
+from bioeval.scores.blocks import BlockReader
 from bioeval.tallies import point_search as refinement
+from bioeval.tallies.point_search import PointFinder
+from bioeval.tallies.second_pass import PointsWanted
+from bioeval.tallies.threshold_search import Attempts
+from bioeval.tallies.verification_counter import VerificationCounter
 
 RELAXED = settings(suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 TARGETS = (0.0, 0.05, 0.1, 1 / 3, 0.3, 0.5, 2 / 3, 1.0)
@@ -247,6 +252,45 @@ def test_a_tally_alone_gives_bounds_that_hold():
         np.testing.assert_equal(float(refined[name]), float(whole[name]))
     with pytest.raises(be.MergeError, match="impostor attempts"):
         refine_tally(merged, parts[:1])
+
+
+@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.cases(5)
+def test_bins_whose_genuine_scores_end_them(seed):
+    rng = np.random.default_rng(seed)
+    genuine = np.sort(rng.integers(0, 12, rng.integers(1, 9)).astype(float))
+    edges = np.append(np.unique(rng.integers(0, 12, 6).astype(float)), np.inf)
+    attempts = Attempts(genuine, edges, np.ones(len(edges), dtype=np.int64))
+    ends = attempts.genuine_at_ends()
+    for b, high in enumerate(edges):
+        low = edges[b - 1] if b else -np.inf
+        inside = sorted({x for x in genuine if low < x <= high})
+        assert attempts.genuine_within(b).tolist() == inside
+        assert ends[b] == all(x == high for x in inside)
+
+
+def test_an_optimum_among_many_scores_takes_one_pass_that_keeps_none(monkeypatch):
+    """It is at a genuine score: the impostor scores up to each are counted."""
+    monkeypatch.setattr(refinement, "COLLECT", 100)
+    monkeypatch.setattr(refinement, "FEW", 0)
+    rng = np.random.default_rng(1)
+    genuine, impostor = rng.normal(1, 0.3, 50), rng.normal(1.8, 0.3, 30_000)
+    scores = be.Scores.from_pairs([*genuine, *impostor], np.arange(30_050) < 50)
+    counter = VerificationCounter(BlockReader(scores))
+    counter.add_pairs()
+    tally = counter.result()
+    wanted = PointsWanted(np.empty(0), np.array([(0.5, 1.0, 1.0)]), every_score=True)
+    finder = PointFinder(tally, wanted, symmetric=False)
+    kept = []
+    while (second_pass := finder.next_second_pass()) is not None:
+        for block in counter.impostors_again():
+            second_pass.add(block)
+        kept.append(sum(map(len, second_pass.kept)))
+    points = finder.points()
+    far = np.searchsorted(np.sort(impostor), np.sort(genuine), side="right") / 30_000
+    frr = 1 - np.arange(1, 51) / 50
+    assert points.min_cost[0] == pytest.approx(min(0.5, (0.5 * (far + frr)).min()), abs=1e-12)
+    assert len(kept) <= 2 and max(kept) < 1000
 
 
 @pytest.mark.parametrize("targets", [[-0.1], [1.5], [np.nan], "x", [[0.1, 0.2]]])

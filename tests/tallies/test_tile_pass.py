@@ -16,9 +16,12 @@ from strategies import examples_of
 from twins import assert_all_tasks, assert_same_but_d_prime, one_thread  # noqa: F401
 
 import bioeval as be
+from bioeval.protocol.tasks import Search
 from bioeval.scores.blocks import BlockReader
 from bioeval.scores.embeddings import same_in_any_tile
 from bioeval.tallies import kinds, passes, point_search, tile_pass, tiled_scores
+from bioeval.tallies.counts import IdentificationTally
+from bioeval.tallies.identification_counter import IdentificationCounter
 from bioeval.tallies.point_search import PointFinder
 from bioeval.tallies.second_pass import PointsWanted
 from bioeval.tallies.verification_counter import VerificationCounter
@@ -150,6 +153,7 @@ def results(scores: be.Scores) -> Iterator[Any]:
     options = {"far_targets": (0.0, 0.2, 0.01, 1.0), "costs": ((0.1, 2.0, 1.0),)}
     for templates in ("single", "multi"):
         yield be.verification(scores, templates=templates, thresholds=THRESHOLDS, **options)
+    yield be.verification(scores, templates="multi", fusion="max", thresholds=THRESHOLDS, **options)
     yield be.verification(scores, thresholds=9, auc=False)
     unmated = {"unmated": "skip", "max_rank": 9}
     yield be.closed_set(scores, rank_unit="subject", ties="stable", **unmated)
@@ -219,6 +223,34 @@ def test_slow_twins_say_the_same_of_probes_against_a_gallery(case):
             streamed, sorted({0.0, float(np.median(values)), np.inf}),
             values=values.tolist(), probe_labels=labels[0], gallery_labels=labels[1],
         )  # fmt: skip
+
+
+@pytest.mark.parametrize("layout", ["square", "gallery"])
+@pytest.mark.parametrize("rules", [("max",), ("min", "max")])
+@pytest.mark.cases(4)
+def test_the_farthest_template_beside_other_tasks(layout, rules):
+    """Ranks are those of the nearest templates even so; two rules of fusion need rows."""
+    case = Case((1, 5, 2, 2, 3, 1, 1, 4, 6, 2), layout=layout, exclude=("session",))
+    found = []
+    with by_tiles(8) as answers:
+        for matrix in (False, True):
+            reader = BlockReader(case.scores(matrix=matrix))
+            counters = [
+                VerificationCounter(reader),
+                *(VerificationCounter(reader, templates="multi", fusion=x) for x in rules),
+                IdentificationCounter(reader),
+                IdentificationCounter(reader, Search(rank_unit="subject")),
+            ]
+            found.append(passes.count_together(reader, counters))
+    assert answers == ([True, False] if len(rules) == 1 else [])
+    for one, other in zip(*found, strict=True):
+        if isinstance(one, IdentificationTally):
+            for name in ("mate", "closer", "tied", "tied_before", "mates_tied", "other"):
+                np.testing.assert_array_equal(getattr(one, name), getattr(other, name))
+            continue
+        assert one.fusion == other.fusion
+        assert one.genuine.tolist() == other.genuine.tolist()
+        assert one.impostor.counts.tolist() == other.impostor.counts.tolist()
 
 
 OVERLAPPING = Case((3, 1, 4, 4, 2, 5, 1, 3, 3, 2, 6, 1), whole=True, metric="l1")

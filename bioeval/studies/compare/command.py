@@ -329,7 +329,8 @@ def _rank(run: StudyCommand, files: Sequence[str], folder: str, shows_difference
         csv=csv,
         drawn=shown,
     )
-    run.output.write_page({"": shown}, list(files), run.stages)
+    name = f"{ranking.sizes['system']} systems"
+    run.output.write_page({name: shown}, list(files), run.stages)
 
 
 def _curves(

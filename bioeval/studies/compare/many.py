@@ -14,7 +14,7 @@ from bioeval.base import Argument, received, reporter, rows_reported_to
 from bioeval.document import Message
 from bioeval.protocol import with_exclusions
 from bioeval.results import KindVerdict
-from bioeval.scores import are_pairs, without_attacks
+from bioeval.scores import are_pairs, codes_of, without_attacks
 from bioeval.stats import (
     Differences,
     IntervalOptions,
@@ -84,7 +84,7 @@ class _Measured:
         self.measures: list[list[SystemMeasure]] = []
         self.details: dict[str, Any] = {}
         self._of_systems: dict[Message, list[str]] = {}
-        self._in_common: dict[tuple[str, str], Message] = {}
+        self._in_common: list[Message] = []
         self._left_out: dict[str, Message] = {}
         self._first = self.names[0]  # the first one that is not left out
         reference: Scores | None = None
@@ -99,6 +99,7 @@ class _Measured:
         """Measure all systems; return what they have in common, and whether all had it."""
         complete = True
         self.measures, self._of_systems, self.names = [], {}, []
+        self.details, self._in_common = {}, []
         for name, system in systems.items():
             if name in self._left_out:
                 continue
@@ -152,7 +153,11 @@ class _Measured:
         except DataError as error:
             raise DataError(f"{name} is not like {self._first}: {error}") from None
         for message in apart:
-            self._in_common.setdefault((name, str(message.arguments["what"])), message)
+            if number := int(message.arguments["left_out_b"]):
+                what = message.arguments["what"]
+                self._in_common.append(
+                    Message("not-in-all", system=name, left_out=number, what=what)
+                )
         return common, numbered_as(common, scores)
 
     def _add(self, name: str, scores: Scores) -> None:
@@ -192,10 +197,11 @@ class _Measured:
                     warn_of_kind(doubt.concerning(name))
         if not self.details:
             sides = {"probes": scores.shape[0]}
-            if are_pairs(scores):
-                sides = {"pairs": scores.shape[0]}
-            else:
+            if not are_pairs(scores):
+                codes = codes_of(scores)
+                sides["probe_subjects"] = len(np.unique(codes.probe))
                 sides["gallery_templates"] = scores.shape[1]
+                sides["gallery_subjects"] = len(np.unique(codes.gallery))
             self.details = {
                 "layout": scores.layout,
                 **sides,
@@ -218,7 +224,7 @@ class _Measured:
                 several += [message.concerning(name) for name in names]
         people = int(self.details["subjects"])
         few = self.options.interval.few_people(people)
-        return [*self._left_out.values(), *self._in_common.values(), *few, *several]
+        return [*self._left_out.values(), *self._in_common, *few, *several]
 
     def attrs(self) -> dict[str, str | int | float]:
         """Return the attributes of the data and of the options."""

@@ -15,6 +15,16 @@ MESSAGES = (
         {"what": "pairs", "left_out_a": 3, "a": "old", "left_out_b": 0, "b": "new"},
     ),
     MessageType(
+        "not-in-all",
+        "{left_out} {what} of {system:name} are left out, since not all systems have them",
+        "All systems are ranked on what they have in common by the names of their templates or "
+        "pairs. The numbers are of the common part, and differ from those of each system alone.",
+        "Nothing, if the others are meant to be left out. Else give all systems the same "
+        "templates, with the same names.",
+        "note",
+        {"system": "team 7", "left_out": 3, "what": "templates"},
+    ),
+    MessageType(
         "system-left-out",
         "{system:name} is left out: {reason}",
         "A submission that cannot be read, or that has other data than the others, is not ranked.",

@@ -83,7 +83,8 @@ class RankingDisplay(OneResultDisplay):
         self._ranks()
         level = float(self._dataset.attrs["confidence"])
         lines: list[Text] = [say("{level:rate} interval of each value", level=level)]
-        self._titled(self._ranked.name, as_plot_text(name) if name else None, lines)
+        title = say("Ranking by {measure}", measure=self._ranked.name)
+        self._titled(title, as_plot_text(name) if name else None, lines)
         right: list[Text] = [say("all together, {level:rate}", level=level)]
         self._titled("May have rank", None, right, self.ranks_ax_)
         return self

@@ -61,7 +61,8 @@ def section(results: ResultsBySystem) -> Section:
         _overview(ds, measures),
         _ranks(ds, measures, len(shown)),
         _differences(ds, measures, len(shown)),
-        Figure("ranking"),
+        # A page draws the first measure with the other plots.
+        *(Figure("ranking", options={"measure": x.label}) for x in shown[1:]),
         Messages(others),
     ]
     title = say("Comparison of {systems:count systems}", systems=ds.sizes["system"])

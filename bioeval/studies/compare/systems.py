@@ -239,11 +239,12 @@ def identification_of(
     targets = system.targets
     for rank in ranks:
         found, at_far, _, trials = identification_replicates(
-            tally, person, search, targets, interval, rank
+            tally, person, search, targets[: len(targets) * (rank == 1)], interval, rank
         )
         hits, at_hits = system.hits_within(rank)
         low, high = (float(x[0]) for x in interval.limits(found[None], trials))
-        at_low, at_high = interval.limits(at_far, trials)
+        if rank == 1:
+            at_low, at_high = interval.limits(at_far, trials)
         without, at_far_without = NONE, [NONE] * len(targets)
         if people is not None:
             persons = ~scores._no_person[who]

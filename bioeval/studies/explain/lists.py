@@ -26,8 +26,8 @@ from bioeval.studies.explain.results import (
     Entry,
     TaskExplanation,
 )
+from bioeval.studies.reid.candidate_lists import Lists, RowReader
 from bioeval.studies.reid.convention import Convention
-from bioeval.studies.reid.passes import Lists, RowReader
 from bioeval.tallies import Claim, place_weights
 
 SELF_COMPARISON = "the probe itself: a template is never compared with itself"

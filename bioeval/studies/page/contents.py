@@ -325,7 +325,7 @@ class Page:
     def _picture(self, figure: Figure, result: Any, name: str) -> str:
         """Return a plot of a result as a picture."""
         drawn = Drawn(layout="constrained")
-        PLOTS[figure.plot].load().from_results(result).plot(drawn, **figure.options)
+        PLOTS[figure.plot].load().from_results(result, **figure.options).plot(drawn)
         source, wide = as_address(drawn)
         caption = self.writer.lines().write(figure.caption)
         return picture(figure.plot, caption, f"{name}-{figure.plot}", source, wide)

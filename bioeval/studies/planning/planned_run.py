@@ -31,7 +31,7 @@ from bioeval.scores import (
     leaves_out_attacks,
     require_scores,
 )
-from bioeval.tallies import PointsWanted
+from bioeval.tallies import HELD, PointsWanted
 
 PLANNED_RUN = {
     "comparisons": Name("comparisons, those of a template with itself too", "comparisons"),
@@ -54,6 +54,9 @@ MEASURED = 4000
 # Proportion of the scores that lies near operating points, about: these are kept by the pass.
 _KEPT = 0.01
 
+# Bytes of the tiles that a pass holds until they are counted: mates, and a pilot.
+_TILES = HELD + (32 << 20)
+
 
 @leaves_out_attacks
 def plan_run(
@@ -73,7 +76,8 @@ def plan_run(
 
     Two short evaluations of the same protocol, dimension and dtype are measured on this machine,
     and their processor time is extrapolated to the number of comparisons. Embeddings are planned
-    as :meth:`Scores.from_embeddings` compares them: a matrix below its memory limit is made whole.
+    as :meth:`Scores.from_embeddings` compares them, by tiles that are not kept; the matrix of few
+    is made whole.
 
     Parameters
     ----------
@@ -153,11 +157,10 @@ def plan_run(
         if scores._embedded:
             embeddings: Any = scores._embedded_probes
             features, dtype = embeddings.shape[1], _float_format(embeddings)
-        held = not scores._streams
-        if scores._streams:
-            metric = scores._base.metric
-            if callable(metric):
-                metric = "l2"
+        source: Any = scores._embedding_source
+        held = source is None
+        if source is not None:
+            metric = "l2" if callable(source.metric) else source.metric
     genuine = m * (n / people - square)
     if genuine <= 0:
         raise DataError("no subject has two templates: there is no genuine comparison to plan")
@@ -166,7 +169,7 @@ def plan_run(
     each = max(2, min(round(n / people), 50))
     memory = BlockReader.memory(int(m), int(n), int(genuine), wide)
     if held is None:
-        held = memory.fits
+        held = memory.made
     share = None if square else m / n
     rows = n if square else m + n
     how = _Measured(features, dtype, metric, each, share, distances, held, memory.tiled)
@@ -177,7 +180,8 @@ def plan_run(
         working += rows * features * (item + wide * (1 + (wide > item)))
         if held:
             working += memory.whole
-        else:
+        else:  # the vectors once more in the order of tiles, and tiles that are held
+            working += rows * features * wide + min(memory.whole, _TILES)
             working += memory.streamed
     hours = _seconds(how, protocol, auc, m * n) / 3600
     quantities = {
@@ -220,7 +224,7 @@ class _Measured(NamedTuple):
     """What is measured: embeddings with a number of features, or without a matrix of scores.
 
     `share` is the number of probes over that of the gallery, None for all against all; `held`
-    whether the matrix of distances is made whole, and `tiled` whether it is computed in tiles.
+    whether the matrix of distances is made whole, and `tiled` whether its rows are read in tiles.
     """
 
     features: int

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from numba.extending import register_jitable
 
-from bioeval.kernels import parallel_rows
+from bioeval.kernels import compiled, parallel_rows
 
 
 class Queries(NamedTuple):
@@ -303,6 +303,79 @@ def rank_mates(begin, end, queries, gallery, mates):
     near = np.empty(queries.values.shape[1] + 1, queries.values.dtype)
     for i in range(begin, end):
         _rank_row(queries, gallery, mates, near, i)
+
+
+class TileCandidates(NamedTuple):
+    """The candidates that a tile compares with its queries."""
+
+    column: np.ndarray  # int64 (w,): the column of each in the gallery
+    #: bool (lists, w): which of them are on each list; (0, w) where all are on every list.
+    kept: np.ndarray
+
+
+class TileMates(NamedTuple):
+    """The mates of the queries of a tile, and the candidates around them."""
+
+    #: int64 (h + 1,): those of query ``i`` are ``starts[i]:starts[i + 1]`` of the following.
+    starts: np.ndarray
+    distance: np.ndarray  # of the dtype of the tile, from near to far; equal ones by column
+    column: np.ndarray  # int64: the column of each in the gallery
+    list_index: np.ndarray  # int64 (h,): the list of candidates that each query searches
+    #: int32, written: candidates closer than the mate, exactly as close, and those of the latter in
+    #: an earlier column.
+    closer: np.ndarray
+    tied: np.ndarray
+    before: np.ndarray
+
+
+@parallel_rows("tile")
+def rank_in_tile(begin, end, tile, candidates, mates):
+    """Count the candidates of a tile around the mates of each of its queries.
+
+    - `tile` (float (h, w'), overwritten): distances to the candidates, NaN for those of the query's
+      identity; and perhaps more columns
+    - `candidates` (TileCandidates), `mates` (TileMates)
+    """
+    width = len(candidates.column)
+    near = np.empty(width + 1, tile.dtype)
+    for i in range(begin, end):
+        low, high = mates.starts[i], mates.starts[i + 1]
+        if low == high:
+            continue
+        row = tile[i, :width]
+        if len(candidates.kept) > 0:
+            listed = candidates.kept[mates.list_index[i]]
+            for j in range(len(row)):
+                row[j] = row[j] if listed[j] else np.nan
+        s = _collect(row, mates.distance[high - 1], near, np.int64(0))
+        ranked = RankedMates(mates.distance[low:high], mates.closer[low:high], mates.tied[low:high])
+        if high - low <= FEW:
+            _count_few(near[:s], ranked)
+        else:
+            _count_many(near[:s], ranked)
+        for t in range(low, high):
+            before = np.int32(0)
+            if mates.tied[t] > 0:
+                for j in range(len(row)):
+                    before += np.int32(
+                        (row[j] == mates.distance[t]) & (candidates.column[j] < mates.column[t])
+                    )
+            mates.before[t] = before
+
+
+@compiled
+def take_own(tile, first, stop, columns, offsets, own):
+    """Write down the distances of the queries of a tile to candidates of their identity.
+
+    - `first`, `stop` (int64 (h,)): the places of these candidates, among all that are laid out
+    - `columns` (two ints): the places of the columns of the tile
+    - `offsets` (int64 (h,)): the distance of the candidate ``first[i]`` is ``own[offsets[i]]``
+    """
+    begin, end = columns
+    for i in range(len(first)):
+        low, high = max(first[i], begin), min(stop[i], end)
+        for place in range(low, high):
+            own[offsets[i] + place - first[i]] = tile[i, place - begin]
 
 
 class ByGroup(NamedTuple):

@@ -17,18 +17,17 @@ from bioeval.base import reporter
 from bioeval.results import QueryMean, QueryMeasures, rate
 from bioeval.scores import codes_of
 from bioeval.studies.reid import kernel
+from bioeval.studies.reid.candidate_lists import (
+    Lists,
+    RankedRows,
+    match_lists,
+    places_used,
+)
 from bioeval.studies.reid.convention import Convention
 from bioeval.studies.reid.counts import ReidTally
 from bioeval.studies.reid.kernel import ByGroup
 from bioeval.studies.reid.matches import MatchLists
-from bioeval.studies.reid.passes import (
-    Lists,
-    RankedRows,
-    RetrievalPass,
-    count_all,
-    match_lists,
-    places_used,
-)
+from bioeval.studies.reid.passes import RetrievalPass, count_all
 from bioeval.studies.reid.results import ReidOptions, reid_measures
 from bioeval.tallies import ConcatenatedRows, RowPass
 

@@ -94,9 +94,14 @@ def as_data(
     lines = Lines(vocabulary, section.task, naming)
     in_data: dict[str, list[Row]] = {}
     for table in tables(section):
-        if any(column.only not in _NOT_IN_DATA for column in table.columns):
+        if has_data(table):
             in_data.setdefault(table.id, []).extend(rows_of_table(table, lines))
     return in_data
+
+
+def has_data(table: Table) -> bool:
+    """Whether a table has a column for data: one with a column for each system has none."""
+    return any(column.only not in _NOT_IN_DATA for column in table.columns)
 
 
 def facts_data(section: Section, vocabulary: str = "lecture") -> Row:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import naive
 import numpy as np
 import pytest
 import scipy
@@ -10,9 +11,11 @@ from named_arguments import raises_about
 import bioeval as be
 from bioeval.base.random import Stream, seed_sequence
 from bioeval.scores.blocks import BlockReader
+from bioeval.stats.error_curves import MEASURES
 from bioeval.studies.compare.compare import holm
 from bioeval.studies.compare.counts import PairedAttempts
 from bioeval.tallies.by_subject import SubjectAttempts
+from bioeval.tallies.points import VerificationPoints
 from bioeval.tallies.verification_counter import VerificationCounter
 
 
@@ -59,7 +62,10 @@ def test_replicates_are_exact():
     weights = Stream(seed_sequence(3), 0).resampled(7, 25)
     targets = np.array([0.2, 0.03, 0.0])
     paired = pair_up(scores, scores)
-    result = paired.points(0, weights, targets, targets)
+    asked = VerificationPoints(
+        far_target=targets, frr_target=targets, costs=np.array([[0.1, 1, 2], [0.5, 1, 1]])
+    )
+    result = paired.points(0, weights, asked, MEASURES)
     others = ~np.eye(21, dtype=bool)
     same = labels[:, None] == labels
     for c in range(25):
@@ -73,6 +79,15 @@ def test_replicates_are_exact():
         np.testing.assert_allclose(result["frr_at_far"][:, c], frr, atol=1e-12)
         np.testing.assert_allclose(result["far_at_frr"][:, c], far, atol=1e-12)
         assert result["auc"][c] == pytest.approx(auc, abs=1e-12)
+        lists = genuine.tolist(), impostor.tolist(), "distance"
+        assert result["eer_hull"][c] == pytest.approx(float(naive.eer_hull(*lists)), abs=1e-12)
+        for row, (prior, miss, accept) in zip(result["min_dcf"], asked.costs, strict=True):
+            least = min(
+                prior * miss * (genuine > t).mean() + (1 - prior) * accept * (impostor <= t).mean()
+                for t in [-np.inf, *genuine, *impostor]
+            )
+            least /= min(prior * miss, (1 - prior) * accept)
+            assert row[c] == pytest.approx(least, abs=1e-12)
 
 
 def test_replicates_without_the_altered_people_differ_by_exactly_0():
@@ -82,9 +97,10 @@ def test_replicates_without_the_altered_people_differ_by_exactly_0():
     transformed = be.Scores(-np.exp(b.values), b.probe_labels, kind="similarity")
     paired = pair_up(a, transformed)
     weights = Stream(seed_sequence(0), 0).resampled(40, 600)
-    targets, none = np.array([0.1, 0.01]), np.empty(0)
-    first = paired.points(0, weights, targets, none)
-    second = paired.points(1, weights, targets, none)
+    asked = VerificationPoints(far_target=np.array([0.1, 0.01]))
+    measures = [x for x in MEASURES if x.is_defined(asked)]
+    first = paired.points(0, weights, asked, measures)
+    second = paired.points(1, weights, asked, measures)
     spared = ~weights[paired.numbers[:3]].any(axis=0)
     assert 10 < spared.sum() < 60
     for name in first:

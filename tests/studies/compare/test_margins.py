@@ -158,7 +158,7 @@ def test_nothing_is_shown_without_an_interval():
         (True, "margin is True"),
         ([0.01], r"margin is \[0.01\]"),
         ({}, "margin is empty"),
-        ({"frr": 0.01}, "a measure of margin is 'frr'; expected one of 'eer', 'auc', 'frr_at_far'"),
+        ({"frr": 0.01}, "a measure of margin is 'frr'; expected one of 'eer', 'eer_hull'"),
         ({"eer": -1}, "margin is -1"),
         ({"mean_ap": 0.01}, "a measure of margin is 'mean_ap'; expected one of 'eer'"),
     ],

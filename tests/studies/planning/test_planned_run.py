@@ -144,10 +144,13 @@ def _planned(monkeypatch, **given):
 
 
 def test_a_small_matrix_of_embeddings_is_made_whole(monkeypatch):
-    small, how = _planned(monkeypatch, templates=10_000, dim=128)
+    small, how = _planned(monkeypatch, templates=2_000, dim=128)
     assert how.held
     assert how.distances == "float64"
-    assert float(small.working_bytes) > float(small.matrix_bytes) == 8 * 10_000**2
+    assert float(small.working_bytes) > float(small.matrix_bytes) == 8 * 2_000**2
+    made_later, how = _planned(monkeypatch, templates=10_000, dim=128)
+    assert not how.held
+    assert float(made_later.working_bytes) < float(made_later.matrix_bytes) / 2
     large, how = _planned(monkeypatch, templates=20_000, dim=128)
     assert not how.held
     assert float(large.working_bytes) < float(large.matrix_bytes) / 10
@@ -165,5 +168,9 @@ def test_embeddings_are_planned_in_the_dtype_of_their_distances(monkeypatch):
     plan, how = _planned(monkeypatch, scores=wide)
     assert how[:3] == (8, "float32", "cosine") and how.distances == "float64"
     assert float(plan.embedding_bytes) == x.nbytes
+    monkeypatch.setattr("bioeval.scores.embeddings.MANY_TO_MAKE", 0)
+    later = be.Scores.from_embeddings(x, labels, metric="l1")
+    plan, how = _planned(monkeypatch, scores=later)
+    assert how.metric == "l1" and how.held == (later._embedding_source is None)
     plan, how = _planned(monkeypatch, scores=be.Scores(scores.values, labels))
     assert how.features == 0

@@ -1,0 +1,484 @@
+"""Rankings of systems: each measure without each person against whole evaluations, and ranks."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import math
+
+import numpy as np
+import pytest
+import xarray as xr
+from scipy.stats import t
+
+import bioeval as be
+from bioeval.base.random import seed_sequence
+from bioeval.cli import main
+from bioeval.protocol.tasks import OpenSet
+from bioeval.stats import IntervalOptions
+from bioeval.studies.compare.measures import ComparedSystem
+from bioeval.studies.compare.ranking_section import SHOWS_DIFFERENCES, section
+from bioeval.studies.compare.systems import discordant_people, system_measures
+from bioeval.studies.compare.wanted import WantedMeasures, measures_of_scores
+from bioeval.tallies.verification_counter import Claim
+from bioeval.views.writers.lines import python_naming
+from bioeval.views.writers.terminal import as_text as text_of_section
+
+MANY = 200
+
+ALL = [
+    *("eer", "eer_hull", "auc", "frr_at_far=0.2", "far_at_frr=0.2", "min_dcf=0.3"),
+    *("frr_at_threshold=1", "far_at_threshold=1.5"),
+    *("recognition_rate", "cms=2", "dir_at_far=0.3"),
+]
+
+
+def as_text(ranking):
+    return text_of_section(section({"": ranking}), 140, "lecture", python_naming)
+
+
+def few_scores(seed, people=7, kind="distance"):
+    """Scores of few values, so that all are thresholds; people have unequal templates."""
+    rng = np.random.default_rng(seed)
+    labels = np.repeat([f"p{i}" for i in range(people)], rng.integers(2, 5, people))
+    n = len(labels)
+    values = rng.normal(1 + (labels[:, None] != labels), 0.7, (n, n)).round(1)
+    values = np.triu(values, 1) + np.triu(values, 1).T
+    return be.Scores(values if kind == "distance" else -values, labels, kind=kind)
+
+
+def measured(scores, measures=tuple(ALL), gallery="new"):
+    wanted = WantedMeasures.parse(
+        list(measures),
+        np.array([0.1]),
+        np.empty(0),
+        retrieval=False,
+        functions=measures_of_scores(),
+    )
+    interval = IntervalOptions("subject-bootstrap", 0.95, MANY, seed_sequence(0))
+
+    def count(scores):
+        return ComparedSystem(scores, Claim("single", "min"), OpenSet(), wanted)
+
+    return system_measures(scores, count, wanted, interval, gallery)[1]
+
+
+def evaluated(scores):
+    """The same numbers by the public calls, each over all of the scores that are given."""
+    single = be.verification(
+        scores,
+        thresholds=[1, 1.5],
+        far_targets=[0.2],
+        frr_targets=[0.2],
+        costs=[(0.3, 1, 1)],
+    )
+    closed = be.closed_set(scores)
+    searched = be.open_set(scores, far_targets=[0.3])
+    return [
+        float(single.eer),
+        float(single.eer_hull),
+        float(single.auc),
+        float(single.frr_at_far[0]),
+        float(single.far_at_frr[0]),
+        float(single.min_dcf[0]),
+        float(single.frr.sel(threshold=1)),
+        float(single.far.sel(threshold=1.5)),
+        float(closed.recognition_rate),
+        float(closed.cms.sel(rank=2)),
+        float(searched.dir_at_far[0, 0]),
+    ]
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_values_and_values_without_each_person_are_those_of_whole_evaluations(seed):
+    scores = few_scores(seed)
+    measures = measured(scores)
+    assert [x.scalar.name for x in measures] == [x.partition("=")[0] for x in ALL]
+    np.testing.assert_allclose([x.value for x in measures], evaluated(scores), atol=1e-12)
+    for place, person in enumerate(np.unique(scores.probe_labels)):
+        kept = np.flatnonzero(scores.probe_labels != person)
+        rest = scores.select(probes=kept, gallery=kept)
+        without = [x.without[place] for x in measures]
+        np.testing.assert_allclose(without, evaluated(rest), atol=1e-12)
+
+
+def test_that_values_have_the_limits_of_evaluations():
+    scores = be.simulate(30, 4, random_state=2)
+    ranking = be.compare(
+        {"a": scores, "b": be.simulate(30, 4, random_state=3), "c": scores},
+        measures=["eer", "min_dcf=0.01", "auc", "recognition_rate", "cms=3", "dir_at_far=0.1"],
+    )
+    how = {"interval": "subject-bootstrap"}
+    single = be.verification(scores, costs=[(0.01, 1, 1)], far_targets=[0.1], **how)
+    closed = be.closed_set(scores, **how)
+    opened = be.open_set(scores, far_targets=[0.1], **how)
+    expected = [
+        (single.eer, single.eer_low, single.eer_high),
+        (single.min_dcf[0], single.min_dcf_low[0], single.min_dcf_high[0]),
+        (single.auc, single.auc_low, single.auc_high),
+        (closed.recognition_rate, closed.recognition_rate_low, closed.recognition_rate_high),
+        (closed.cms[2], closed.cms_low[2], closed.cms_high[2]),
+        (opened.dir_at_far[0, 0], opened.dir_at_far_low[0, 0], opened.dir_at_far_high[0, 0]),
+    ]
+    found = ranking[["value", "value_low", "value_high"]].sel(system="a").to_dataarray().values.T
+    np.testing.assert_allclose(found, np.array(expected, dtype=float), atol=1e-12)
+
+
+def crowd_systems(people=40, **more):
+    crowd = be.simulate_embeddings(people, 4, random_state=1, **more)
+    return {metric: crowd.scores(metric) for metric in ("l2", "l1", "cosine")}
+
+
+def test_a_ranking_holds_together():
+    ranking = be.compare(crowd_systems(within=0.8), replicates=MANY)
+    assert dict(ranking.sizes) == {"measure": 11, "system": 3, "other_system": 3}
+    assert ranking.attrs["result_type"] == "ranking"
+    low, high = ranking["difference_low"].values, ranking["difference_high"].values
+    difference, separated = ranking["difference"].values, ranking["separated"].values
+    np.testing.assert_allclose(low, -np.swapaxes(high, 0, 1))
+    np.testing.assert_array_equal(separated, -np.swapaxes(separated, 0, 1))
+    there = ~np.isnan(low)
+    assert (low <= difference)[there].all() and (difference <= high)[there].all()
+    value = ranking["value"].values
+    np.testing.assert_allclose(difference, value[:, None] - value)
+    sign = np.where(ranking["larger_is_better"].values == 1, 1, -1)
+    apart = (np.minimum(low, high) > 0) | (np.maximum(low, high) < 0)
+    np.testing.assert_array_equal(separated != 0, apart & there)
+    assert (separated * difference * sign >= 0).all()
+    rank, first, last = (ranking[x].values for x in ("rank", "rank_low", "rank_high"))
+    assert (first <= rank).all() and (rank <= last).all()
+    np.testing.assert_array_equal(first, 1 + (separated == -1).sum(axis=1))
+    np.testing.assert_array_equal(last, 3 - (separated == 1).sum(axis=1))
+    letters = ranking["letters"].values
+    for i, j, m in itertools.product(range(3), range(3), range(11)):
+        shared = set(letters[i, m]) & set(letters[j, m])
+        assert bool(shared) == (separated[i, j, m] == 0)
+
+
+def test_that_equal_systems_are_never_told_apart():
+    scores = be.simulate(20, 4, random_state=1)
+    monotone = be.Scores(-np.exp(scores.values), scores.probe_labels, kind="similarity")
+    ranking = be.compare(
+        {"a": scores, "b": monotone, "c": scores}, replicates=MANY, measures=["eer", "auc", "cms=2"]
+    )
+    assert not ranking["separated"].any() and (ranking["letters"] == "a").all()
+    assert (ranking["rank"] == 1).all() and (ranking["rank_high"] == 3).all()
+    assert np.ptp(ranking["value"].values, axis=0).max() < 1e-12
+    assert ranking["difference_low"].isnull().all()  # nothing says how much they may differ
+
+
+def test_that_the_order_of_systems_does_not_matter():
+    systems = crowd_systems()
+    one = be.compare(systems, replicates=MANY)
+    other = be.compare(dict(reversed(systems.items())), replicates=MANY)
+    other = other.sel(system=list(systems), other_system=list(systems))
+    for name in one.data_vars:
+        if name != "letters":
+            np.testing.assert_array_equal(one[name].values, other[name].values)
+
+
+@pytest.mark.parametrize("measures", [None, ["eer", "min_dcf=0.1", "cms=2", "min_cllr"]])
+def test_of_two_systems_the_limits_are_those_of_their_comparison(measures):
+    a, b, _ = crowd_systems().values()
+    how = {"measures": measures, "replicates": MANY}
+    ranking, compared = be.compare({"a": a, "b": b}, **how), be.compare(a, b, **how)
+    assert ranking["measure"].values.tolist() == compared["measure"].values.tolist()
+    for mine, theirs in (
+        ("difference_low", "difference_low"),
+        ("difference_high", "difference_high"),
+        ("p_value", "p_value"),
+        ("separated", "better"),
+    ):
+        found = ranking[mine].sel(system="a", other_system="b").values
+        np.testing.assert_array_equal(found, compared[theirs].values)
+
+
+def test_that_measures_are_compared_in_the_order_in_which_they_are_asked_for():
+    systems = crowd_systems()
+    ranking = be.compare(systems, measures=["auc", "frr_at_far=0.01", "eer"], replicates=MANY)
+    assert ranking["measure"].values.tolist() == ["AUC", "FRR at FAR <= 1 %", "EER"]
+    bare = be.compare(systems, measures=["frr_at_far"], far_targets=[0.1, 0.2], replicates=MANY)
+    assert bare["target"].values.tolist() == [0.1, 0.2]
+
+
+def test_a_number_of_a_script_is_compared_by_people_left_out():
+    def spread(scores):
+        return be.verification(scores).d_prime
+
+    measure = be.Measure("d_prime", spread, label="d'", larger_is_better=True, decimals=2)
+    systems = crowd_systems(people=12)
+    ranking = be.compare(systems, measures=[measure, spread], replicates=MANY)
+    assert ranking["measure"].values.tolist() == ["d'", "spread"]
+    assert ranking["larger_is_better"].values.tolist() == [1, 0]
+    np.testing.assert_array_equal(ranking["value"].values[:, 0], ranking["value"].values[:, 1])
+    for name, scores in systems.items():
+        value = float(spread(scores))
+        without = []
+        for person in np.unique(scores.probe_labels):
+            kept = np.flatnonzero(scores.probe_labels != person)
+            without.append(float(spread(scores.select(probes=kept, gallery=kept))))
+        n, mean = len(without), sum(without) / len(without)
+        error = math.sqrt((n - 1) / n * sum((x - mean) ** 2 for x in without))
+        half = t.ppf(0.975, n - 1) * error
+        row = ranking.sel(system=name).isel(measure=0)
+        np.testing.assert_allclose(
+            [row["value"], row["value_low"], row["value_high"]], [value, value - half, value + half]
+        )
+    assert "d'" in as_text(ranking)
+
+
+def test_that_scalars_of_scripts_are_ranked():
+    be.scalar("cost9", "(9 FAR + FRR) / 10", of_rates=lambda far, frr: (9 * far + frr) / 10)
+    ranking = be.compare(crowd_systems(), measures=["min_cost9"], replicates=MANY)
+    values = [float(be.verification(x).min_cost9) for x in crowd_systems().values()]
+    np.testing.assert_allclose(ranking["value"].values[:, 0], values)
+    assert (ranking["value_low"] <= ranking["value"]).all()
+
+
+def test_measures_of_ratios_need_ratios():
+    systems = crowd_systems(people=10)
+    with pytest.raises(be.ProtocolError, match="cllr is of log-likelihood ratios"):
+        be.compare(systems, measures=["cllr"], replicates=MANY)
+    ratios = {
+        name: be.Scores(3 - 2 * x.values, x.probe_labels, kind="llr") for name, x in systems.items()
+    }
+    ranking = be.compare(ratios, measures=["cllr", "min_cllr", "act_dcf=0.1"], replicates=MANY)
+    for name, scores in ratios.items():
+        alone = be.calibration(scores, [0.1])
+        expected = [float(alone.cllr), float(alone.min_cllr), float(alone.act_dcf[0])]
+        np.testing.assert_allclose(ranking["value"].sel(system=name).values, expected)
+
+
+def named(scores, names):
+    meta = {"template": np.array(names)}
+    return be.Scores(scores.values, scores.probe_labels, probe_meta=meta)
+
+
+def test_that_systems_are_ranked_on_the_templates_that_all_have():
+    systems = {}
+    for name, scores in crowd_systems(people=12).items():
+        names = [f"{x}-{i}" for i, x in enumerate(scores.probe_labels)]
+        systems[name] = named(scores, names)
+    less = np.arange(4, systems["l1"].shape[0])[::-1]  # in another order, too
+    systems["l1"] = systems["l1"].select(probes=less, gallery=less)
+    ranking = be.compare(systems, measures=["eer"], replicates=MANY)
+    kept = np.arange(4, systems["l2"].shape[0])
+    for name in ("l2", "cosine"):
+        part = systems[name].select(probes=kept, gallery=kept)
+        expected = be.verification(part).eer
+        np.testing.assert_allclose(ranking["value"].sel(system=name).values[0], expected)
+    text = as_text(ranking)
+    assert ranking.attrs["probes"] == len(kept)
+    for name in ("l2", "cosine"):
+        assert f"4 templates of {name} are left out, since not all systems have them" in text
+    assert "of l1 are left out" not in text
+
+
+def test_systems_are_read_one_after_another():
+    systems, read = crowd_systems(people=12), []
+
+    def reader(name):
+        def reading():
+            read.append(name)
+            return systems[name]
+
+        return reading
+
+    lazy = be.compare({x: reader(x) for x in systems}, measures=["eer"], replicates=MANY)
+    assert read == list(systems)
+    xr.testing.assert_identical(lazy, be.compare(systems, measures=["eer"], replicates=MANY))
+
+
+def test_that_a_bad_system_is_an_error_or_left_out():
+    systems = crowd_systems(people=12)
+    half = systems["l2"].select(probes=np.arange(24), gallery=np.arange(24))
+    wrong = {**systems, "half": half, "text": lambda: "no scores"}
+    with pytest.raises(be.DataError, match="half is not like l2: the systems are not over the"):
+        be.compare(wrong, replicates=MANY)
+    ranking = be.compare(wrong, invalid="leave-out", measures=["eer"], replicates=MANY)
+    assert ranking["system"].values.tolist() == list(systems)
+    assert "half is left out" in as_text(ranking) and "text is left out" in as_text(ranking)
+    two = {"l2": systems["l2"], "half": half}
+    with pytest.raises(be.DataError, match="two systems or more are needed"):
+        be.compare(two, invalid="leave-out", replicates=MANY)
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        ({"measures": ["min_dcf"]}, r"min_dcf, which needs a prior; expected as in min_dcf=0.01"),
+        ({"measures": ["min_dcf=1"]}, "'min_dcf=1'; expected a prior behind ="),
+        ({"measures": ["cms=0"]}, "'cms=0'; expected a whole number from 1 behind ="),
+        ({"measures": ["eer=0.1"]}, "'eer=0.1'; expected eer alone"),
+        ({"measures": ["frr_at_far=2"]}, "'frr_at_far=2'; expected a FAR target behind ="),
+        ({"measures": ["erd"]}, "a measure of measures is 'erd'"),
+        ({"measures": []}, "measures is empty"),
+        ({"measures": ["mean_ap"]}, "a measure of measures is 'mean_ap'"),
+        ({"margin": 0.01}, "margin is that of a comparison of two systems"),
+        ({"invalid": "skip"}, "invalid is 'skip'"),
+    ],
+)
+def test_wrong_options_are_refused(options, says):
+    with pytest.raises(be.BioevalError, match=says):
+        be.compare(crowd_systems(people=6), replicates=MANY, **options)
+
+
+def test_one_system_is_refused():
+    scores = be.simulate(6, 3)
+    with pytest.raises(be.DataError, match="has 1 systems by name; expected two or more"):
+        be.compare({"only": scores})
+    with pytest.raises(be.DataError, match="systems are given by name and as b"):
+        be.compare({"a": scores, "c": scores}, scores)
+
+
+def test_pairs_are_ranked_by_the_people_of_both_sides():
+    rng = np.random.default_rng(0)
+    people = np.arange(30)
+    subjects = np.concatenate(
+        [np.stack([people, people], 1), np.stack([people, (people + 1) % 30], 1)]
+    )
+    genuine = subjects[:, 0] == subjects[:, 1]
+    subjects, genuine = np.tile(subjects, (4, 1)), np.tile(genuine, 4)
+    noise = rng.normal(size=len(genuine))
+    systems = {
+        f"d{d}": be.PairScores(d * ~genuine + noise, genuine, subjects=subjects)
+        for d in (0.5, 2, 4)
+    }
+    ranking = be.compare(systems, measures=["eer", "auc", "min_cllr"], replicates=MANY)
+    assert (ranking["rank"].sel(system="d4") == 1).all()
+    assert ranking.attrs["probes"] == len(genuine)
+    assert (ranking["rank_high"].sel(system="d4") < 3).all()
+
+
+def test_order_only_scores_are_ranked_by_recognition():
+    systems = {name: x.replace(kind="order") for name, x in crowd_systems(people=12).items()}
+    ranking = be.compare(systems, replicates=MANY)
+    assert ranking["measure"].values.tolist() == ["recognition rate"]
+
+
+@pytest.mark.parametrize("measures", [None, ["cmc=3", "mean_ap", "mean_inp"]])
+def test_retrieval_is_ranked_by_a_convention(measures):
+    systems = crowd_systems(people=15)
+    ranking = be.compare(systems, measures=measures, protocol="vehicleid", replicates=MANY)
+    labels = ranking["measure"].values.tolist()
+    if measures:
+        assert labels == ["CMC(3)", "mAP", "mINP"]
+    for name, scores in systems.items():
+        alone = be.reid(scores, "vehicleid")
+        found = ranking["value"].sel(system=name)
+        np.testing.assert_allclose(found.sel(measure="mAP"), alone.mean_ap)
+        np.testing.assert_allclose(found.sel(measure="mINP"), alone.mean_inp)
+        if measures:
+            np.testing.assert_allclose(found.sel(measure="CMC(3)"), alone.cmc.sel(rank=3))
+
+
+def test_people_who_are_decided_alike_are_counted():
+    scores = few_scores(1)
+    one = measured(scores, ["frr_at_threshold=1", "far_at_threshold=1.5"])
+    changed = scores.values.copy()
+    mine = scores.probe_labels == "p0"
+    changed[np.ix_(mine, mine)] = 9.0  # all genuine attempts of one person are rejected
+    other = measured(
+        be.Scores(changed, scores.probe_labels), ["frr_at_threshold=1", "far_at_threshold=1.5"]
+    )
+    assert discordant_people([one[0], other[0]])[0, 1] == 1
+    assert discordant_people([one[1], other[1]])[0, 1] == 0
+    changed = scores.values.copy()
+    theirs = scores.probe_labels == "p1"
+    changed[np.ix_(mine, theirs)] = changed[np.ix_(theirs, mine)] = 0.0
+    other = measured(be.Scores(changed, scores.probe_labels), ["far_at_threshold=1.5"])
+    assert discordant_people([one[1], other[0]])[0, 1] == 1  # two people, one pair
+
+
+def test_adjustment_for_the_number_of_measures():
+    systems = crowd_systems(within=0.8)
+    plain = be.compare(systems, replicates=MANY)
+    adjusted = be.compare(systems, adjust="holm", replicates=MANY)
+    np.testing.assert_array_equal(plain["p_value"], adjusted["p_value"])
+    assert ((adjusted["separated"] == 0) | (adjusted["separated"] == plain["separated"])).all()
+    assert (adjusted["separated"] != 0).sum() < (plain["separated"] != 0).sum()
+
+
+def test_the_section_says_who_may_be_the_best():
+    ranking = be.compare(
+        crowd_systems(within=0.8), measures=["frr_at_far=0.01", "auc"], replicates=MANY
+    )
+    text = as_text(ranking)
+    assert "cosine is better than all others" in text and "may have rank" in text
+    assert "difference [limits for all pairs]" in text  # of few systems
+    systems = {f"s{i}": be.simulate(12, 3, random_state=i) for i in range(6)}
+    many = be.compare(systems, measures=["eer"], replicates=MANY)
+    assert "not told apart" not in as_text(many)
+    many.attrs[SHOWS_DIFFERENCES] = 1
+    assert "not told apart" in as_text(many)
+
+
+def test_the_plot_has_the_systems_from_the_best_to_the_worst():
+    ranking = be.compare(crowd_systems(), measures=["eer", "auc"], replicates=MANY)
+    for measure in ("EER", "AUC"):
+        display = be.plot.ranking(ranking, measure=measure)
+        of = ranking.sel(measure=measure)
+        order = np.argsort(of["rank"].values, kind="stable")
+        assert display.systems == ranking["system"].values[order].tolist()
+        np.testing.assert_array_equal(display.value, of["value"].values[order])
+        bars = display.ranks_ax_.patches
+        ends = sorted(zip(display.rank_low, display.rank_high, strict=True))
+        drawn = sorted((x.get_x() + 0.35, x.get_x() + x.get_width() - 0.35) for x in bars)
+        np.testing.assert_allclose(drawn, ends)
+    with pytest.raises(be.DataError, match="measure is 'mAP'"):
+        be.plot.ranking(ranking, measure="mAP")
+
+
+# ------------------------------------------------------------------------- files and commands
+
+
+@pytest.fixture
+def folder(tmp_path):
+    for i, scores in enumerate(crowd_systems(people=12).values()):
+        be.save(scores, tmp_path / f"team{i}.npz")
+    return tmp_path
+
+
+def test_a_folder_is_ranked_and_bad_files_are_named(folder, capsys):
+    (folder / "empty.npz").write_bytes(b"")
+    (folder / "notes.md").write_text("none")
+    ranking = be.leaderboard(folder, measures=["eer"], replicates=MANY)
+    assert ranking["system"].values.tolist() == ["team0", "team1", "team2"]
+    assert main(["compare", str(folder), "--measure", "eer", "--replicates", "200"]) == 0
+    out = capsys.readouterr().out
+    assert "Comparison of 3 systems" in out and "empty is left out" in out
+    with pytest.raises(be.DataError, match="is no folder"):
+        be.leaderboard(folder / "none")
+    (folder / "sub").mkdir()
+    with pytest.raises(be.DataError, match="holds no file of scores"):
+        be.leaderboard(folder / "sub")
+
+
+def test_files_are_ranked_by_command(folder, tmp_path, capsys):
+    files = [str(folder / f"team{i}.npz") for i in range(3)]
+    out = tmp_path / "out"
+    how = ["--measure", "auc", "--measure", "min_dcf=0.1", "--replicates", "200"]
+    assert main(["compare", *files, *how, "--out", str(out), "--differences", "--json"]) == 0
+    document = json.loads(capsys.readouterr().out)
+    assert [row["system"] for row in document["ranking"]][:3] != []
+    assert len(document["ranking"]) == 6 and len(document["differences"]) == 6
+    loaded = xr.load_dataset(out / "ranking.nc")
+    assert "team1" in as_text(loaded) and (out / "ranking.csv").exists()
+    direct = be.compare(
+        {f"team{i}": be.load(x) for i, x in enumerate(files)},
+        measures=["auc", "min_dcf=0.1"],
+        replicates=200,
+    )
+    np.testing.assert_array_equal(loaded["value_low"], direct["value_low"])
+    names = ["--name", "x", "--name", "y", "--name", "z"]
+    assert main(["compare", *files, *how, *names]) == 0
+    assert "x" in capsys.readouterr().out
+    assert main(["compare", *files, *how, "--kind-b", "similarity"]) == 2
+    assert main(["compare", files[0]]) == 2
+    assert "expected two or more, or a folder" in capsys.readouterr().err
+
+
+def test_measures_of_two_files(folder, capsys):
+    files = [str(folder / f"team{i}.npz") for i in range(2)]
+    assert main(["compare", *files, "--measure", "min_dcf=0.1", "--replicates", "200"]) == 0
+    assert "minDCF at prior 0.1" in capsys.readouterr().out
