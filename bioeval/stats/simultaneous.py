@@ -66,6 +66,7 @@ class Differences:
         confidence: float,
         freedom: int,
         *,
+        spread: np.ndarray | None = None,
         error: np.ndarray | None = None,
         widest: float = np.inf,
     ) -> Differences:
@@ -85,8 +86,10 @@ class Differences:
         freedom : int
             Degrees of freedom of the standard errors: the quantile is widened as Student's is
             beyond the normal one.
+        spread : float64 array, shape (k, k), optional
+            Standard deviations of the differences of the deviations, by default those of the draws.
         error : float64 array, shape (k, k), optional
-            Standard errors of the differences, by default the deviations' own.
+            Standard errors of the differences, by default `spread`.
         widest : float
             The largest possible difference, at which limits end.
         """
@@ -94,30 +97,34 @@ class Differences:
         difference = values[:, None] - values
         drawn = deviations[:, ~np.isnan(deviations[~np.isnan(values)]).any(axis=0)]
         one, other = np.triu_indices(k, 1)
+        if spread is None:
+            spread = np.full((k, k), np.nan)
+            spread[one, other] = spread[other, one] = _spread(drawn, one, other)
         if error is None:
-            error = np.full((k, k), np.nan)
-            error[one, other] = error[other, one] = _spread(drawn, one, other)
+            error = spread
         scale = np.maximum(np.abs(values[one]), np.abs(values[other])) + 1.0
-        tested = comparable[one, other] & (error[one, other] > _ROUNDING * scale)
-        tested &= ~np.isnan(difference[one, other]) & (freedom > 0) & (drawn.shape[1] > 0)
+        tested = comparable[one, other] & (freedom > 0) & (drawn.shape[1] > 0)
+        for of_pairs in (spread, error):
+            tested &= of_pairs[one, other] > _ROUNDING * scale
+        tested &= ~np.isnan(difference[one, other])
         low, high, p = (np.full((k, k), np.nan) for _ in range(3))
         larger = np.zeros((k, k), dtype=np.int64)
         if tested.any():
             one, other = one[tested], other[tested]
-            spread, away = error[one, other], difference[one, other]
-            largest = np.sort(_largest(drawn, one, other, spread))
+            errors, away = error[one, other], difference[one, other]
+            largest = np.sort(_largest(drawn, one, other, spread[one, other]))
             level = 0.5 + confidence / 2
             widened = float(scipy.special.stdtrit(freedom, level) / scipy.special.ndtri(level))
             if len(one) == 1:  # the quantile is known
                 quantile = float(scipy.special.stdtrit(freedom, level))
-                p_values = 2 * scipy.special.stdtr(freedom, -np.abs(away) / spread)
+                p_values = 2 * scipy.special.stdtr(freedom, -np.abs(away) / errors)
             else:
                 quantile = widened * float(np.quantile(largest, confidence))
                 reached = len(largest) - np.searchsorted(
-                    largest, np.abs(away) / (widened * spread) * (1 - _ROUNDING)
+                    largest, np.abs(away) / (widened * errors) * (1 - _ROUNDING)
                 )
                 p_values = (1 + reached) / (1 + len(largest))
-            half = quantile * spread
+            half = quantile * errors
             low[one, other] = np.maximum(away - half, -widest)
             high[one, other] = np.minimum(away + half, widest)
             low[other, one], high[other, one] = -high[one, other], -low[one, other]

@@ -85,6 +85,7 @@ def matrices() -> dict[str, be.Scores]:
     made["similarities.npz"] = be.Scores(-old.values, old.probe_labels, kind="similarity")
     ratios = 3 - old.values
     made["ratios.npz"] = be.Scores(ratios, old.probe_labels, kind="llr", probe_meta=old.probe_meta)
+    made |= {f"submissions/team{i}.npz": square(i) for i in range(3)}
     made |= {f"{x}.npz": searched(i) for i, x in enumerate(("reid", "osnet", "agw"))}
     made["osnet-of-others.npz"] = searched(7)
     views = {"view": np.arange(len(old.probe_labels)) % 3}
@@ -137,6 +138,7 @@ def texts() -> dict[str, str]:
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     place = tmp_path_factory.mktemp("examples")
     for name, scores in matrices().items():
+        (place / name).parent.mkdir(parents=True, exist_ok=True)
         be.save(scores, place / name)
     for name, content in texts().items():
         (place / name).parent.mkdir(parents=True, exist_ok=True)

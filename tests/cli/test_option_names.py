@@ -23,6 +23,7 @@ OF_EVERY_COMMAND = {
 OF_THE_COMMAND = {
     "calibration": {"calibrate", "save_to", "train"},  # a Calibrator that is fitted, and its scores
     "check": {"columns"},  # of tracks
+    "compare": {"differences"},  # which the table of a ranking shows
     "convert": {"dry_run", "listed"},
     "example": {"components", "people", "system"},  # of faces, which bioeval.datasets has
     "explain": {"picture", "steps"},

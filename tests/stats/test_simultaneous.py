@@ -64,7 +64,7 @@ def test_limits_are_those_of_plain_loops(case, confidence):
         np.ones((k, k), dtype=bool),
         confidence,
         n - 1,
-        error=jackknife_errors(without),
+        spread=jackknife_errors(without),
     )
     pairs = list(itertools.combinations(range(k), 2))
     level = 0.5 + confidence / 2
@@ -105,7 +105,7 @@ def test_that_limits_of_many_are_wider_than_those_of_a_pair():
             np.ones((len(systems), len(systems)), dtype=bool),
             0.95,
             19,
-            error=jackknife_errors(without[systems]),
+            spread=jackknife_errors(without[systems]),
         )
         return made.high[0, 1] - made.low[0, 1]
 

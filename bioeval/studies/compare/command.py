@@ -161,6 +161,7 @@ class ComparedSystems(MoreResults):
     "frr_at_threshold=0.4, far_at_threshold=0.4, recognition_rate, cms=5, dir_at_far=0.01, cllr, "
     "min_cllr, act_dcf=0.01; with --protocol cmc=1, mean_ap, mean_inp, ...; repeatable.  [EER, FRR "
     "at each FAR, AUC, recognition rate, DIR]",
+    name="measures",
     multiple=True,
 )
 @option("--differences", "Show the differences of all pairs of systems.", bool)
@@ -214,7 +215,7 @@ def command(data: tuple[str, ...], **options: Any) -> None:
     it is the best on these data, such as the best of several epochs, looks better than it is:
     choose it on other people.
     """
-    options["measures"] = list(options.pop("measure")) or None
+    options["measures"] = list(options["measures"]) or None
     shows_differences = options.pop("differences")
     of_second = {name: options.pop(f"{name}_b") for name in _OF_B}
     of_second = {name: value for name, value in of_second.items() if value is not None}

@@ -263,6 +263,7 @@ def _ranked(systems: Sequence[SystemMeasure], interval: IntervalOptions) -> Rank
             comparable,
             interval.confidence,
             draws.freedom,
+            spread=draws.spread,
             error=draws.errors,
             widest=widest,
         ),
@@ -280,38 +281,45 @@ class _Draws:
     """Draws of the errors of a measure of all systems, with the same people in each."""
 
     deviations: np.ndarray  # (systems, draws)
-    errors: np.ndarray | None  # (systems, systems): standard errors, unless the draws' own
+    spread: np.ndarray | None  # (systems, systems): of the draws, unless it is that of a sample
+    errors: np.ndarray | None  # (systems, systems): standard errors, unless the spread
     freedom: int
     known: np.ndarray  # (systems,): whether the system has draws
 
     @classmethod
     def of(cls, systems: Sequence[SystemMeasure], interval: IntervalOptions) -> _Draws:
-        """Take the jackknife, the bootstrap, or the wider of both, as the measure says."""
-        rule = systems[0].scalar.jackknife
+        """Take the draws of the jackknife, those of the bootstrap where nobody is left out.
+
+        Where thresholds are chosen anew the jackknife's errors may be too small: the larger of both
+        are taken. Replicates of a fixed gallery miss what another gallery changes, and add up with
+        the jackknife's errors, as squares.
+        """
+        k, rule = len(systems), systems[0].scalar.jackknife
         people = min(len(x.without) for x in systems)
-        replicates = min(len(x.drawn) for x in systems)
         resampled = None
-        if replicates:
+        if min(len(x.drawn) for x in systems):
             drawn = np.stack([x.drawn for x in systems])
             known = ~np.isnan(drawn).all(axis=1)
             mean = np.nanmean(np.where(known[:, None], drawn, 0.0), axis=1, keepdims=True)
             deviations = np.where(known[:, None], drawn - mean, 0.0)
-            resampled = cls(deviations, None, max(people, 2) - 1, known)
-        if people < 2 or (not rule and resampled is not None):
-            if resampled is None:
-                k = len(systems)
-                return cls(np.zeros((k, 0)), None, 0, np.zeros(k, dtype=bool))
-            return resampled
+            resampled = cls(deviations, None, None, max(people, 2) - 1, known)
+        if people < 2:
+            nothing = cls(np.zeros((k, 0)), None, None, 0, np.zeros(k, dtype=bool))
+            return resampled or nothing
         without = np.stack([x.without for x in systems])
         known = ~np.isnan(without).any(axis=1)
         without = np.where(known[:, None], without, 0.0)
         normal = normal_draws(people, interval.seed)
-        errors = jackknife_errors(without)
-        if rule == "wider" and resampled is not None:
+        spread = errors = jackknife_errors(without)
+        if rule != "alone" and resampled is not None:
             apart = resampled.deviations[:, None] - resampled.deviations
-            errors = np.fmax(errors, np.sqrt(np.nanmean(apart**2, axis=-1)))
+            of_replicates = np.sqrt(np.nanmean(apart**2, axis=-1))
+            if systems[0].drawn_for == systems[0].population:
+                errors = np.fmax(errors, of_replicates)
+            else:
+                errors = np.hypot(errors, of_replicates)
             known &= resampled.known
-        return cls(drawn_deviations(without, normal), errors, people - 1, known)
+        return cls(drawn_deviations(without, normal), spread, errors, people - 1, known)
 
 
 def _as_compared(ranked: Sequence[RankedMeasure], compared: xr.Dataset) -> list[RankedMeasure]:

@@ -75,6 +75,7 @@ class SystemMeasure:
     shared: np.ndarray = field(default_factory=lambda: NONE)
     made: float = np.inf  # attempts that a target needs
     population: str = NEW_PEOPLE  # that the limits are for
+    drawn_for: str = NEW_PEOPLE  # the population of the replicates
 
     @property
     def at(self) -> float:
@@ -260,6 +261,7 @@ def identification_of(
             without=without,
             own=_by_person(person, hits),
             population=population,
+            drawn_for=THIS_GALLERY,
         )
         if rank == 1:
             yield recognised
@@ -279,6 +281,7 @@ def identification_of(
                 target=target,
                 made=system.impostor_searches or np.inf,
                 population=population,
+                drawn_for=THIS_GALLERY,
             )
 
 
@@ -322,6 +325,7 @@ def retrieval_of(
                 own=_by_person(person, np.nan_to_num(mean.each) + mean.counted),
                 rank=rank,
                 population=NEW_PEOPLE if len(left_out) else THIS_GALLERY,
+                drawn_for=THIS_GALLERY,
             )
         )
     return in_order(measures, wanted)
