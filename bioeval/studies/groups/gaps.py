@@ -5,8 +5,9 @@ groups, ``max_i d_i``, in either order. So the difference of the gaps of two sys
 min_j (d_i - e_j)``, with the differences ``e_j`` of the other system, and as well ``min_j max_i``
 of the same. Both rise with each ``d_i - e_j``, whose limits hold for all ``i`` and ``j`` together:
 the upper limit of the gaps is ``max_i min_j`` of the upper ones, which is the smaller of the two,
-and the lower limit is ``min_j max_i`` of the lower ones, which is the larger. No percentile of a maximum is needed: of equal groups the system with more noise has the
-larger gap on average, and resampling takes that for a difference.
+and the lower limit is ``min_j max_i`` of the lower ones, which is the larger. No percentile of a
+maximum is needed: of equal groups the system with more noise has the larger gap on average, and
+resampling takes that for a difference.
 """
 
 from __future__ import annotations
@@ -142,8 +143,9 @@ def compare_groups(
     of its group in both systems at once, so that the difficulty of the people that both have in
     common cancels. With ``d`` the difference of the rates of two groups in `a` and ``e`` one in
     `b`, all ``d - e`` have limits that hold together, and those of the difference of the gaps are
-    ``min_e max_d`` of the lower ones and ``max_d min_e`` of the upper ones. FDR has the limits of both gaps together. Limits of GARBE, a
-    ratio, are those of the two systems apart, and wider. ``docs/groups.md``.
+    ``min_e max_d`` of the lower ones and ``max_d min_e`` of the upper ones. FDR has the limits of
+    both gaps together. Limits of GARBE, a ratio, are those of the two systems apart, and wider.
+    ``docs/groups.md``.
 
     Examples
     --------
