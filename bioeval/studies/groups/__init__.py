@@ -20,7 +20,7 @@ bioeval groups scores.npz --by sex --threshold 0.42 --out groups --plots
 # Compare how alike two systems treat the groups
 bioeval groups old.npz new.npz --by sex --threshold far=0.01
 # Take the groups of a list of trials from a table of its templates
-bioeval groups scores.txt --trials trials.txt --labels templates.csv --by sex
+bioeval groups scores.txt --trials trials.txt --labels templates.csv --kind distance --by sex
 # Count on four processes, and keep what has been counted
 bioeval groups scores.npz --by sex --workers 4 --checkpoint counted
 """,
