@@ -54,6 +54,7 @@ from bioeval.studies.fusion.fusion import Fusion as Fusion, fuse as fuse
 from bioeval.studies.fusion.normalise import normalise as normalise
 from bioeval.studies.galleries.gallery_size import gallery_size as gallery_size
 from bioeval.studies.galleries.gallery_templates import gallery_templates as gallery_templates
+from bioeval.studies.groups.gaps import compare_groups as compare_groups
 from bioeval.studies.groups.groups import by_group as by_group
 from bioeval.studies.lists.results import top_k as top_k
 from bioeval.studies.page.page import report as report

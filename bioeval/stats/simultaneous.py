@@ -153,12 +153,7 @@ class Differences:
         `order` is that of the systems from the best to the worst: the best has an ``a``. Of a value
         that is not defined the letters are empty.
         """
-        sets = letter_sets(self.larger != 0, order)
-        letters = [""] * len(self.difference)
-        for name, members in zip(_names(len(sets)), sets, strict=True):
-            for i in members:
-                letters[i] += name
-        return letters
+        return letters_of(self.larger != 0, order)
 
 
 def drawn_deviations(without: np.ndarray, normal: np.ndarray) -> np.ndarray:
@@ -225,6 +220,20 @@ def _largest(
 def _parts(pairs: int, width: int) -> list[slice]:
     step = max(1, _MOST_VALUES // max(width, 1))
     return [slice(first, first + step) for first in range(0, pairs, step)]
+
+
+def letters_of(differ: np.ndarray, order: Sequence[int]) -> list[str]:
+    """Return the letters of each system: two share one where they do not `differ`.
+
+    `order` has the systems that have letters, and the first of them has an ``a``; `differ` is as
+    for :func:`letter_sets`.
+    """
+    sets = letter_sets(differ, order)
+    letters = [""] * len(differ)
+    for name, members in zip(_names(len(sets)), sets, strict=True):
+        for i in members:
+            letters[i] += name
+    return letters
 
 
 def letter_sets(differ: np.ndarray, order: Sequence[int]) -> list[tuple[int, ...]]:

@@ -115,7 +115,14 @@ def texts() -> dict[str, str]:
     names = [f"{i:04d}_c{k % 3 + 1}s1_{k:06d}_01.jpg" for k, i in enumerate(who, 1)]
     city = [f"1 {i} {t} {10 * i + t} 20 30 40 -1 -1" for t in range(1, 9) for i in (1, 2)]
     dev = [f"s{a} m{a} s{b} p{b} {a * b % 7}" for a in range(4) for b in range(4)]
+    pairs = [(a, b) for a in range(16) for b in range(a)]
+    trials = [f"t{b} t{a} {'target' if a // 2 == b // 2 else 'nontarget'}" for a, b in pairs]
     made = {
+        "scores.txt": text(*(f"t{b} t{a} {(a - b) % 7 + a / 50:.3f}" for a, b in pairs)),
+        "trials.txt": text(*trials),
+        "templates.csv": text(
+            "template,subject,sex", *(f"t{i},p{i // 2},{'fm'[i // 2 % 2]}" for i in range(16))
+        ),
         "people.csv": text("subject,sex", *(f"s{i},f" for i in who)),
         "images.txt": text(*names),
         "pairs.csv": text("distance,genuine", *listed),
