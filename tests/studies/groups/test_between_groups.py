@@ -53,6 +53,7 @@ def rates_of(scores, group, at):
     return rates, made, of
 
 
+@pytest.mark.slow
 def test_a_difference_of_two_groups_has_the_limits_of_both_rates_squared_and_added(two):
     scores, group, at, ds = two
     rates, _, _ = rates_of(scores, group, at)
@@ -83,6 +84,7 @@ def test_a_group_has_the_eer_and_the_cost_of_its_people_alone(two):
         assert ds.min_dcf.sel(group=g).item() == pytest.approx(alone.min_dcf.item(), rel=1e-12)
 
 
+@pytest.mark.slow
 def test_eer_and_cost_have_limits_by_leaving_out_each_person_of_the_group():
     scores, group = of_people(5, people=60, groups="abc")
     ds = be.by_group(scores, group, **OPTIONS)
