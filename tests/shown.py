@@ -71,7 +71,8 @@ SHOWN = {
     "by_group": (lambda: be.by_group(square(), "sex"), "Verification by group"),
     "compare": (lambda: be.compare(square(), square(random_state=2), **FEW), "Comparison of two"),
     "compare_groups": (
-        lambda: be.compare_groups(square(), square(random_state=2), "sex"), "Measures of inequality",
+        lambda: be.compare_groups(square(), square(random_state=2), "sex"),
+        "Measures of inequality",
     ),
     "leaderboard": (
         lambda: be.compare(
