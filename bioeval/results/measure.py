@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from bioeval.base.arguments import require_text
+from bioeval.base.errors import DataError, received
 from bioeval.base.scalars import Scalar
 
 
@@ -59,10 +60,16 @@ class Measure:
     of_prior: bool = False
 
     def of(self, scores: Any, prior: float) -> float:
-        """Return the number of some scores, at a prior where it is of one."""
-        if self.of_prior:
-            return float(self.function(scores, prior))
-        return float(self.function(scores))
+        """Return the number of some scores, at a prior where it is of one; NaN of infinity."""
+        value = self.function(scores, prior) if self.of_prior else self.function(scores)
+        try:
+            one = np.ndim(value) == 0 and not isinstance(value, str | bytes)
+            number = float(value) if one else None
+        except (TypeError, ValueError):
+            number = None
+        if number is None:
+            raise DataError(f"the measure {self.name} is {received(value)}; expected a number")
+        return number if np.isfinite(number) else np.nan
 
     @property
     def scalar(self) -> Scalar:

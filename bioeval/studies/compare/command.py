@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -139,8 +140,8 @@ class ComparedSystems(MoreResults):
 @click.command("compare", cls=Command)
 @click.argument("data", nargs=-1, required=True)
 @output_options(
-    "comparison.nc, or ranking.nc and ranking_table.csv of three systems or more, summary.json, "
-    "table.txt and comparison.csv",
+    "comparison.nc and comparison.csv, or of three systems or more ranking.nc, ranking.csv and "
+    "differences.csv, and summary.json and table.txt",
     "draw each curve of both systems, or the ranking",
 )
 @option(
@@ -302,6 +303,10 @@ def _rank(run: StudyCommand, files: Sequence[str], folder: str, shows_difference
         names = [
             given or str(file) for file, given in zip(files, run.given_names(files), strict=True)
         ]
+    for given, what in ((names, "name"), (files, "file")):
+        twice = [x for x, number in Counter(map(str, given)).items() if number > 1]
+        if twice:
+            raise click.UsageError(f"the {what} {twice[0]} is given twice; expected each once")
     systems = {}
     for name, file in zip(names, files, strict=True):
         reading = run.reading if file == files[0] else run.reading_of(file)
@@ -310,11 +315,12 @@ def _rank(run: StudyCommand, files: Sequence[str], folder: str, shows_difference
     ranking = run.count(compare, systems, invalid=invalid, **run.options)
     if shows_differences:
         ranking.attrs[SHOWS_DIFFERENCES] = 1
+    kept = set(ranking["system"].values.tolist())
     shown = run.in_terms(ranking)
     document, csv = run.data_of(ranking)
     del document["file"]
     run.save(
-        {"files": dict(zip(names, map(str, files), strict=True)), **document},
+        {"files": {x: str(y) for x, y in zip(names, files, strict=True) if x in kept}, **document},
         ranking,
         run.table(shown),
         name="ranking.nc",

@@ -53,20 +53,21 @@ def rank_systems(
     difference are those of `compare_two`.
     """
     if len(systems) < 2:
-        raise DataError(
-            Argument("a"), f" has {len(systems)} systems by name; expected two or more to compare"
-        )
+        raise DataError(f"a comparison needs two systems or more, and {len(systems)} is given")
     if options.margins is not None:
         raise DataError(
             Argument("margin"), " is that of a comparison of two systems; give these two alone"
         )
     measured = _Measured(systems, options, require_same)
-    rows = list(zip(*measured.measures, strict=True))
-    ranked = [_ranked(row, options.interval) for row in rows]
+    ranked = [_ranked(row, options.interval) for row in measured.rows()]
     if len(measured.names) == 2:
         ranked = _as_compared(ranked, compare_two(*measured.pair()))
     ranked = _adjusted(ranked, options)
     return ranking_dataset(measured.names, ranked, measured.attrs(), measured.messages)
+
+
+class _OtherDataError(DataError):
+    """A system has other data than the first one."""
 
 
 class _Measured:
@@ -87,11 +88,20 @@ class _Measured:
         self._in_common: list[Message] = []
         self._attempts: dict[tuple[int, ...], list[str]] = {}
         self._left_out: dict[str, Message] = {}
+        self._ranked: set[str] = set()  # names of the measures that all have
+        self._unlike: list[str] = []  # those that have other data than the first
         self._first = self.names[0]  # the first one that is not left out
         reference: Scores | None = None
         while True:
             reference, complete = self._measure(systems, reference)
-            if complete:
+            if len(self._unlike) > len(self.names):  # most systems are like each other
+                reason = f"it has other data than {len(self._unlike)} systems"
+                for name in self.names:
+                    self._left_out[name] = Message("system-left-out", system=name, reason=reason)
+                for name in self._unlike:
+                    del self._left_out[name]
+                reference, self._unlike = None, []
+            elif complete:
                 break
 
     def _measure(
@@ -114,7 +124,11 @@ class _Measured:
                     self._add(name, scores)
             except BioevalError as error:
                 if not self.options.leave_out:
-                    raise
+                    if name in str(error):
+                        raise
+                    raise type(error)(f"{name}: ", *error.args) from error
+                if isinstance(error, _OtherDataError):
+                    self._unlike.append(name)
                 self._left_out[name] = Message("system-left-out", system=name, reason=str(error))
                 continue
             self.names.append(name)
@@ -123,13 +137,27 @@ class _Measured:
             elif not same:  # those measured before have too many
                 complete = False
             reference = common
-        if len(self.names) < 2 or reference is None:
+        if reference is None or len(self.names) < 2 and len(self._unlike) < 2:
             raise DataError(
                 "two systems or more are needed for a comparison, and all but "
                 f"{len(self.names)} are left out: ",
                 "; ".join(f"{name}: {x.arguments['reason']}" for name, x in self._left_out.items()),
             )
         return reference, complete
+
+    def rows(self) -> list[list[SystemMeasure]]:
+        """Return each measure of all systems; those that not all have are left out."""
+        by_key = [{(x.scalar.name, x.at_text): x for x in each} for each in self.measures]
+        rows = [
+            [each[key] for each in by_key] for key in by_key[0] if all(key in x for x in by_key)
+        ]
+        if not rows:
+            raise DataError(
+                "none of the measures is defined for all systems: lists that end before the last "
+                "match have no mAP, and pairs no identification"
+            )
+        self._ranked = {row[0].scalar.name for row in rows}
+        return rows
 
     def pair(self) -> list[Scores]:
         """Read the two systems that are left again, with what they have in common."""
@@ -154,7 +182,7 @@ class _Measured:
             common, scores, apart = aligned(reference, scores, (self._first, name))
             self.require_same(common, scores)
         except DataError as error:
-            raise DataError(f"{name} is not like {self._first}: {error}") from None
+            raise _OtherDataError(f"{name} is not like {self._first}: {error}") from None
         for message in apart:
             if number := int(message.arguments["left_out_b"]):
                 what = message.arguments["what"]
@@ -228,7 +256,10 @@ class _Measured:
                 several += [message.concerning(name) for name in names]
         people = int(self.details["subjects"])
         few = self.options.interval.few_people(people)
-        return [*self._left_out.values(), *self._in_common, *self._apart(), *few, *several]
+        undefined = [x.name for x in self.options.wanted.chosen or () if x.name not in self._ranked]
+        if undefined:
+            few = [*few, Message("measures-not-defined", measures=list(dict.fromkeys(undefined)))]
+        return [*self._left_out.values(), *self._apart(), *self._in_common, *few, *several]
 
     def _apart(self) -> Iterator[Message]:
         """Yield which systems have other attempts than the first one."""
@@ -318,7 +349,8 @@ class _Draws:
             known = ~np.isnan(drawn).all(axis=1)
             mean = np.nanmean(np.where(known[:, None], drawn, 0.0), axis=1, keepdims=True)
             deviations = np.where(known[:, None], drawn - mean, 0.0)
-            resampled = cls(deviations, None, None, max(people, 2) - 1, known)
+            drawn_people = max(people, min(len(x.own) for x in systems), 2)
+            resampled = cls(deviations, None, None, drawn_people - 1, known)
         if people < 2:
             nothing = cls(np.zeros((k, 0)), None, None, 0, np.zeros(k, dtype=bool))
             return resampled or nothing

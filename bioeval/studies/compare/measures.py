@@ -160,7 +160,7 @@ class ComparedSystem:
         asked: WantedMeasures,
     ):
         """Count the tasks of the measures `asked` for, as far as the scores support them."""
-        self.scores, self.claim, self.search = scores, claim, search
+        self.scores, self.claim, self.search, self.asked = scores, claim, search, asked
         self.targets, self.frr_targets = asked.far_targets, asked.frr_targets
         self.thresholds = np.unique(
             [x for name in AT_THRESHOLD for x in asked.numbers(name)]
@@ -299,15 +299,20 @@ class ComparedSystem:
         warnings = []
         if self.claimed is not None and self.impostors:
             people = ComparedPeople.of_tally(self.claimed)
-            warnings += support_messages(
-                self.targets, self.impostors, self.both_ways, "frr", people
-            )
+            if self._is_asked("frr_at_far"):
+                warnings += support_messages(
+                    self.targets, self.impostors, self.both_ways, "frr", people
+                )
             warnings += support_messages(
                 self.frr_targets, self.genuine, self.both_ways, "far", people, "frr"
             )
-        if self.searched is not None and self.impostor_searches:
+        if self.searched is not None and self.impostor_searches and self._is_asked("dir_at_far"):
             warnings += support_messages(self.targets, self.impostor_searches, False, "dir")
         return warnings
+
+    def _is_asked(self, name: str) -> bool:
+        """Whether a measure is among those that are compared."""
+        return self.asked.chosen is None or self.asked.asks(name)
 
     def drawn_rank_one(
         self, person: np.ndarray, interval: IntervalOptions

@@ -25,6 +25,15 @@ MESSAGES = (
         {"system": "team 7", "left_out": 3, "what": "templates"},
     ),
     MessageType(
+        "measures-not-defined",
+        "not all systems have these measures, which are left out: {measures:names}",
+        "A measure is ranked where it is defined for all systems. Lists that end before the last "
+        "match have no mAP, pairs have no identification, and an order has no thresholds.",
+        "Leave the measures out, or give scores that have them.",
+        "note",
+        {"measures": ["mean_ap"]},
+    ),
+    MessageType(
         "attempts-of-systems",
         "{systems:names} did not make the same attempts as {first:name}, because of failed "
         "comparisons, masks or exclusions. Attempts of each class are {attempts:counts}, and "

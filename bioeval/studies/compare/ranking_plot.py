@@ -15,7 +15,7 @@ from bioeval.studies.compare.ranking_section import Ranked
 from bioeval.views.plots import OneResultDisplay, Style, System, as_plot_text
 
 # Letters of a name that are written, and ranks on the axis.
-_NAME, _RANKS = 28, 10
+_NAME, _RANKS = 28, 6
 
 
 class RankingDisplay(OneResultDisplay):
@@ -78,6 +78,7 @@ class RankingDisplay(OneResultDisplay):
             self.ranks_ax_ = self._more_axes(parts[1])
         if not number:
             self._empty(say("{measure} is not defined.", measure=self._ranked.name))
+            self.ranks_ax_.set_axis_off()
             return self
         self._values(left, style)
         self._ranks()
@@ -86,6 +87,8 @@ class RankingDisplay(OneResultDisplay):
         title = say("Ranking by {measure}", measure=self._ranked.name)
         self._titled(title, as_plot_text(name) if name else None, lines)
         right: list[Text] = [say("all together, {level:rate}", level=level)]
+        if (self.rank_low > 1).any():
+            right.append("coloured: may be the best")
         self._titled("May have rank", None, right, self.ranks_ax_)
         return self
 

@@ -42,6 +42,9 @@ SHOWN = 4
 #: Differences of all pairs are shown of up to so many systems, and of more on request.
 FEW_SYSTEMS = 4
 
+# Systems, at most, whose names are in the answer.
+_NAMED = 5
+
 #: An attribute of a ranking whose differences are shown, however many systems there are.
 SHOWS_DIFFERENCES = "shows_differences"
 
@@ -165,7 +168,9 @@ class Ranked:
             )
         if len(best) == len(defined):
             return say("{measure}: no system is shown to be the best.", measure=self.name)
-        names = Enumeration([Label(self.systems[i]) for i in best], "or")
+        names: Text = Enumeration([Label(self.systems[i]) for i in best], "or")
+        if len(best) > _NAMED:
+            names = say("one of {best:count systems}", best=len(best))
         return say(
             "{measure}: the best is {systems}; shown to be worse: {others:count other systems}.",
             measure=self.name,
@@ -268,7 +273,7 @@ def _differences(ds: xr.Dataset, measures: Sequence[Ranked], shown: int) -> Tabl
         Column("system", "system", grouped=True),
         Column("other_system", "other system"),
         Column("difference", "difference [limits for all pairs]"),
-        Column("p_value", "p-value", 1),
+        Column("p_value", "p-value (all pairs)", 1),
         Column("separated", "", only="data"),
         Column("conclusion", "conclusion", only="readers"),
     ]
@@ -299,6 +304,10 @@ def _differences(ds: xr.Dataset, measures: Sequence[Ranked], shown: int) -> Tabl
         columns,
         rows,
         title="Differences",
+        notes=[
+            "n/a: fewer than six people are decided differently, or nothing says how sure the "
+            "difference is."
+        ],
         shown=shown * (k * (k - 1) // 2) if shows else 0,
     )
 

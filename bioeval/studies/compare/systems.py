@@ -83,6 +83,11 @@ class SystemMeasure:
         return place_of(self.target, self.prior, self.threshold, self.rank)
 
     @property
+    def at_text(self) -> str:
+        """The same as text, by which measures of two systems are found."""
+        return f"{self.at:g}"
+
+    @property
     def supported(self) -> bool:
         """Whether there are enough attempts for the target."""
         return RuleOf(3).supports(self.target, self.made)

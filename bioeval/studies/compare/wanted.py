@@ -75,6 +75,11 @@ class Wanted:
         `known` are the names, with what computes numbers of scores.
         """
         if isinstance(measure, Measure):
+            if measure.name in known:
+                raise DataError(
+                    Argument("measures"),
+                    f" has a Measure called {measure.name}, and there is one of this name already",
+                )
             return cls(measure.name, function=measure)
         if callable(measure):
             name = getattr(measure, "__name__", "measure")
@@ -93,8 +98,9 @@ class Wanted:
             )
         if not equals:
             return cls(name, function=function)
+        percent = number.endswith("%")
         try:
-            at = float(number)
+            at = float(number.removesuffix("%")) / (100 if percent else 1)
         except ValueError:
             at = np.nan
         expected = {"": f"{name} alone", "a rank": "a whole number from 1 behind ="}.get(

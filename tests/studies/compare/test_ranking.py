@@ -330,7 +330,7 @@ def test_wrong_options_are_refused(options, says):
 
 def test_one_system_is_refused():
     scores = be.simulate(6, 3)
-    with pytest.raises(be.DataError, match="has 1 systems by name; expected two or more"):
+    with pytest.raises(be.DataError, match="needs two systems or more, and 1 is given"):
         be.compare({"only": scores})
     with pytest.raises(be.DataError, match="systems are given by name and as b"):
         be.compare({"a": scores, "c": scores}, scores)
@@ -520,3 +520,75 @@ def test_cameras_of_all_systems_are_the_same_where_they_count():
         systems[name] = be.Scores(scores.values, scores.probe_labels, probe_meta=meta)
     with pytest.raises(be.DataError, match="cosine is not like l2: .*cameras differ at 32"):
         be.compare(systems, protocol="market1501", replicates=MANY)
+
+
+def test_the_majority_decides_what_the_data_are():
+    systems = crowd_systems(people=12)
+    half = systems["l2"].select(probes=np.arange(24), gallery=np.arange(24))
+    some = {"a half": half, **systems}
+    ranking = be.compare(some, invalid="leave-out", measures=["eer"], replicates=MANY)
+    assert ranking["system"].values.tolist() == list(systems)
+    assert "a half is left out: it has other data than 3 systems" in as_text(ranking)
+
+
+def test_in_a_fixed_gallery_systems_far_apart_are_told_apart():
+    rng = np.random.default_rng(1)
+    who = np.repeat(np.arange(40), 3)
+    systems = {}
+    for noise in (0.1, 3.0, 9.0):
+        values = 4.0 * (who[:, None] != who) + noise * rng.normal(size=(120, 120))
+        systems[f"noise {noise:g}"] = be.Scores(values, who)
+    how = {"gallery": "fixed", "replicates": MANY}
+    ranking = be.compare(systems, measures=["recognition_rate"], **how).isel(measure=0)
+    assert ranking["letters"].values.tolist() == ["a", "b", "c"]
+    first, second, _ = systems.values()
+    pair = be.compare(first, second, **how).sel(measure="recognition rate")
+    widths = [
+        float(pair.difference_high - pair.difference_low),
+        float(ranking["difference_high"][0, 1] - ranking["difference_low"][0, 1]),
+    ]
+    assert 1 < widths[1] / widths[0] < 1.6  # three pairs in place of one
+
+
+def test_lists_have_the_measures_that_their_ends_allow():
+    rng = np.random.default_rng(2)
+    who = np.repeat(np.arange(20), 3)
+    lists = {}
+    for i in range(3):
+        values = 3.0 * (who[:, None] != who) + (1 + i) * rng.normal(size=(60, 60))
+        order = np.argsort(values, axis=1)[:, : 3 + i]
+        near = np.take_along_axis(values, order, axis=1)
+        lists[f"top {3 + i}"] = be.TopKScores(order, who, who, distances=near)
+    how = {"protocol": "vehicleid", "replicates": MANY}
+    ranking = be.compare(lists, measures=["mean_ap", "cmc=1"], **how)
+    assert ranking["measure"].values.tolist() == ["CMC(1)"]
+    assert "which are left out: mean_ap" in as_text(ranking)
+    with pytest.raises(be.DataError, match="none of the measures is defined"):
+        be.compare(lists, measures=["mean_ap"], **how)
+    with pytest.raises(be.DataError, match="none of the measures is defined"):
+        be.compare(lists["top 3"], lists["top 4"], measures=["mean_ap"], **how)
+
+
+@pytest.mark.parametrize("value", [np.array([0.3]), "0.3", None])
+def test_a_function_that_returns_no_number_is_named(value):
+    measure = be.Measure("odd", lambda scores: value)
+    with pytest.raises(be.DataError, match="l2: the measure odd is .*; expected a number"):
+        be.compare(crowd_systems(people=6), measures=[measure], replicates=MANY)
+    with pytest.raises(be.DataError, match="a Measure called eer, and there is one of this name"):
+        be.compare(crowd_systems(people=6), measures=[be.Measure("eer", len)], replicates=MANY)
+
+
+def test_an_undefined_number_has_no_rank():
+    measure = be.Measure("odd", lambda scores: np.inf if scores.shape[0] > 20 else 1.0)
+    ranking = be.compare(crowd_systems(people=6), measures=["eer", measure], replicates=MANY)
+    row = ranking.isel(measure=1)
+    assert row["value"].isnull().all() and (row["letters"] == "").all()
+    assert row["rank_low"].isnull().all()
+
+
+def test_names_and_files_are_given_once(folder, capsys):
+    files = [str(folder / f"team{i}.npz") for i in range(3)]
+    assert main(["compare", *files, "--name", "x", "--name", "x", "--name", "y"]) == 2
+    assert "the name x is given twice" in capsys.readouterr().err
+    assert main(["compare", files[0], *files]) == 2
+    assert "is given twice" in capsys.readouterr().err
