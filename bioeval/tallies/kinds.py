@@ -6,13 +6,12 @@ points are expected.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, Self
 
 import numpy as np
 
 from bioeval.base.memory import at_most
-from bioeval.kernels.argument_groups import PointTables, VerificationTables
 from bioeval.tallies.cells import CELLS, CellGrid
 from bioeval.tallies.counters import HistogramWithThresholds
 from bioeval.tallies.counting import AttemptCounter, KernelCounters
@@ -67,17 +66,6 @@ class KindOfTemplates:
         """Return the kind with those of some counters that are of it."""
         return cls(templates, [x for x in kernel.attempts if x.templates == templates])
 
-    def fresh(self, kernel: KernelCounters) -> Self:
-        """Return the same kind with other counters, before a pass has counted anything."""
-        second_pass = self.second_pass and self.second_pass.fresh()
-        alike = self.among(self.templates, kernel).counters
-        return replace(self, counters=alike, second_pass=second_pass, cells=None)
-
-    @property
-    def counted(self) -> CellCounts:
-        """The impostor scores counted so far."""
-        return self.counters[0].cells.cells if self.counters else UNUSED
-
     def take_pilot(self, grid: CellGrid, by_group: np.ndarray, rows: int, of: int) -> None:
         """Place windows by the counts of some rows of all, in groups of them."""
         counts = CellCounts(grid.exponent, grid.first, by_group.sum(axis=0)).fitted()
@@ -126,42 +114,6 @@ class KindOfTemplates:
             self.second_pass.keep_cells(grid)
         self.cells = HistogramWithThresholds.at(counted, grid, marks, bits)
         return True
-
-    def counts_in(self, tables: VerificationTables) -> RowCounts | None:
-        """Return what some rows were counted as; None if some score has no cell."""
-        assert self.cells is not None
-        grid, narrow = self.cells.grid, self.cells.narrow
-        by_narrow, at_marks = self.cells.counted(tables.counts)
-        by_cell = by_narrow.reshape(grid.count, -1).sum(axis=1)
-        if by_cell[0] or by_cell[-2] or by_cell[-1]:
-            return None
-        return RowCounts(
-            CellCounts(grid.exponent, grid.first + 1, by_cell[1:-2]),
-            CellCounts(narrow.exponent, narrow.first, by_narrow),
-            np.diff(at_marks, prepend=0, append=by_narrow.sum()),
-            tables.points,
-        )
-
-    def include(self, counts: RowCounts, genuine: np.ndarray) -> None:
-        """Include the counts of some rows and their genuine scores."""
-        for counter in self.counters:
-            counter.genuine.append(genuine)
-            counter.cells.include(counts.cells.fitted())
-            if counter.threshold_counter is not None:
-                counter.threshold_counter.counts += counts.between_marks
-        if self.second_pass is not None:
-            self.second_pass.include(counts.points)
-            self.second_pass.include_cells(counts.narrow)
-
-
-@dataclass(frozen=True, eq=False)
-class RowCounts:
-    """Impostor scores of some rows: in cells, in narrower ones, between marks, and the points."""
-
-    cells: CellCounts
-    narrow: CellCounts
-    between_marks: np.ndarray
-    points: PointTables
 
 
 def around(cells: CellCounts, dtype: np.dtype, known: CellGrid | None = None) -> CellGrid | None:

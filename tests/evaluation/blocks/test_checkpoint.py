@@ -21,7 +21,7 @@ from bioeval.evaluation.blocks.checkpoint import plain_option, read_part, write_
 from bioeval.evaluation.blocks.executor import BlockExecutor, LocalWorkers
 from bioeval.tallies.counts import CellCounts
 from bioeval.tallies.parts import ConcatenatedRows, Extent, KeptRows, NarrowCells, RowRangeCounts
-from bioeval.tallies.passes import CounterPass
+from bioeval.tallies.matrix_pass import MatrixPass
 
 SAVED = Path(__file__).parent / "saved"
 
@@ -53,13 +53,13 @@ def interrupted(scores, folder, after, **options):
 
 def counted_parts(monkeypatch):
     """Return a list of the blocks that are counted from now on."""
-    rows, part = [], CounterPass.part
+    rows, part = [], MatrixPass.part
 
     def noted(self, low, high):
         rows.append((low, high))
         return part(self, low, high)
 
-    monkeypatch.setattr(CounterPass, "part", noted)
+    monkeypatch.setattr(MatrixPass, "part", noted)
     return rows
 
 
