@@ -59,7 +59,7 @@ class Matrix(NamedTuple):
 
     #: The rows to count. Their mask is 1 for impostor cells and `genuine` for genuine ones.
     raw: RawRows
-    negated: bool  # whether the scores are similarities
+    sign: Any  # 1, or -1 if the scores are similarities
     zero: Any  # zero, and NaN, without a sign in the dtype of the values
     nan: Any
     genuine: Any  # the mask of genuine cells; others than these two are refused

@@ -57,8 +57,9 @@ class TileSide(NamedTuple):
     subjects_closer: np.ndarray
     subjects_tied: np.ndarray
     subjects_tied_before: np.ndarray
-    #: int64 (w,): the group of the own subject of each template, -1 for none; int32 (w,), written:
-    #: how many of its scores are NaN, and of the subjects'. In tiles of whole rows; else (0,).
+    #: int64 (w,): the group of the own subject of each template, -1 for none; int32 (w,): how many
+    #: of its scores are NaN; and how many of the subjects', written. In tiles of whole rows; else
+    #: (0,).
     group: np.ndarray
     missing: np.ndarray
     subjects_missing: np.ndarray
@@ -85,8 +86,8 @@ class TileOutput(NamedTuple):
     #: The number of the tile: its column of the moments. Whole rows have a column each, from there.
     number: Any
     least: np.ndarray  # int (tiles,), written: the bits of the least impostor score of each tile
-    #: int (4,): bits of scores: those of templates are above the first and at most the second, and
-    #: those of subjects the other two, or the tile is not counted; (0,) for any.
+    #: int (2,): bits of scores: those of subjects are above the first and at most the second, or a
+    #: tile of whole rows is not counted; (0,) for any.
     limits: np.ndarray
 
 
@@ -285,21 +286,16 @@ def count_ties_of_row(line, nearest, side, p, candidates):
 
 
 @register_jitable
-def extent_of_rows(keys, height, width, ends, missing):
-    """Return the least and the largest score, and write how many are NaN in each row."""
-    low = ends.infinity
-    high = ends.least
-    for i in range(height):
-        line = keys[i * width : (i + 1) * width]
-        count = np.int32(0)
-        for j in range(width):
-            x = line[j]
-            count = np.int32(count + np.int32(x > ends.infinity))
-            low = x if x < low else low
-            known = x if x <= ends.infinity else ends.least
-            high = known if known > high else high
-        missing[i] = count
-    return low, high
+def extent_of(line, ends, low, high):
+    """Return how many keys are of NaN, and the least and the largest of the others."""
+    missing = np.int32(0)
+    for j in range(len(line)):
+        x = line[j]
+        missing = np.int32(missing + np.int32(x > ends.infinity))
+        low = x if x < low else low
+        known = x if x <= ends.infinity else ends.least
+        high = known if known > high else high
+    return missing, low, high
 
 
 @register_jitable
@@ -421,20 +417,19 @@ def count_rows(tile, keys, rows, columns, kind, wanted, output, fused, fused_key
     starts = columns.layers
     subjects = len(starts) - 1
     size = group_size(starts)
-    flat = keys.reshape(keys.size)
     of_subjects = fused_keys.reshape(fused_keys.size)
     fuses = wanted.multi or wanted.subject_ranks
     limits = output.limits
 
-    low, high = extent_of_rows(flat, height, width, ends, rows.missing)
-    if len(limits) > 0 and (low <= limits[0] or high > limits[1]):
-        return False
     if fuses:
+        low = ends.infinity
+        high = ends.least
         for i in range(height):
             nearest = of_subjects[i * subjects : (i + 1) * subjects]
             find_nearest(keys[i], starts, size, nearest)
-        low, high = extent_of_rows(of_subjects, height, subjects, ends, rows.subjects_missing)
-        if len(limits) > 0 and (low <= limits[2] or high > limits[3]):
+            missing, low, high = extent_of(nearest, ends, low, high)
+            rows.subjects_missing[i] = missing
+        if len(limits) > 0 and (low <= limits[0] or high > limits[1]):
             return False
 
     rank_rows(keys, width, rows, ends.infinity)
@@ -450,18 +445,14 @@ def count_rows(tile, keys, rows, columns, kind, wanted, output, fused, fused_key
         if kind.signed:
             order_keys(every_key, ends.largest)
         every = fused.reshape(fused.size)[: height * subjects]
-        missing = np.int64(0)
-        for i in range(height):
-            missing += rows.subjects_missing[i]
+        missing = rows.subjects_missing.sum()
         flags = output.multi_cells
         count_flat(every, 0, missing, output.multi, flags, output.number, scratch, True)
         points = output.multi.points
         sum_rows(every, subjects, rows, starts[:0], rows.subjects_missing, points, output.number)
     if wanted.single:
         every = tile.reshape(tile.size)
-        missing = np.int64(0)
-        for i in range(height):
-            missing += rows.missing[i]
+        missing = rows.missing.sum()
         flags = output.single_cells
         count_flat(every, 0, missing, output.single, flags, output.number, scratch, True)
         points = output.single.points
@@ -556,16 +547,17 @@ class Mates(NamedTuple):
 def copy_row(row, gallery, matrix, line):
     """Write a row in the order of the gallery, similarities as distances; no zero has a sign."""
     order = gallery.order
+    sign = matrix.sign
     zero = matrix.zero
+    nan = matrix.nan
     if gallery.gathered:
         for p in range(len(line)):
-            line[p] = row[order[p]]
+            x = row[order[p]] * sign + zero
+            line[p] = x if x == x else nan
     else:
-        for p in range(len(line)):  # assignments of slices take seconds to compile
-            line[p] = row[p]
-    for p in range(len(line)):
-        x = zero - line[p] if matrix.negated else line[p] + zero
-        line[p] = x if x == x else matrix.nan
+        for p in range(len(line)):
+            x = row[p] * sign + zero
+            line[p] = x if x == x else nan
 
 
 @register_jitable
@@ -618,20 +610,25 @@ def take_mates_of_row(line, mask, gallery, matrix, start, stop, itself, mates, i
 
 
 @compiled
-def arrange_rows(first, last, matrix, gallery, probes, mates, tile, keys, ordered, mask, ends):
-    """Write the rows ``first:last`` of a matrix as a tile, and their mates to `mates`.
+def arrange_rows(first, last, matrix, gallery, probes, found, tile, keys, ordered, mask, ends):
+    """Write the rows ``first:last`` of a matrix as a tile, and what is found of their mates.
 
-    Return how many cells are refused, and whether some score has a sign.
+    Return how many cells are refused, and the bits of the least and of the largest score.
+
+    - `found` (a pair of Mates and int32 (b,), written): the mates of each row, and how many scores
+      are NaN
 
     - `tile` (float (h, n), written), `keys` (the same memory)
-    - `ordered` (int (h, n)): the keys in the order of the scores, written if some has a sign
+    - `ordered` (int (h, n)): the keys in the order of the scores, written if the least has a sign
     - `mask` (uint8 (n,)): room for a row
     """
     raw = matrix.raw
     masked = len(raw.mask) > 0
     row_mask = mask if masked else mask[:0]
+    mates, missing = found
     refused = np.int64(0)
-    signed = False
+    low = ends.infinity
+    high = ends.least
     for i in range(first, last):
         line = tile[i - first]
         copy_row(raw.values[raw.rows[i]], gallery, matrix, line)
@@ -646,19 +643,18 @@ def arrange_rows(first, last, matrix, gallery, probes, mates, tile, keys, ordere
         refused += take_mates_of_row(line, row_mask, gallery, matrix, start, stop, itself, mates, i)
         if masked:
             refused += leave_out(line, row_mask, matrix)
-        elif matrix.strict:
-            refused += count_nan(line) - (stop - start)
-        bits = keys[i - first]
-        signs = ends.infinity
-        for p in range(len(bits)):
-            signs = bits[p] if bits[p] < signs else signs
-        signed |= signs < 0
-    if signed:
+        missing[i], low, high = extent_of(keys[i - first], ends, low, high)
+        if matrix.strict and not masked:
+            refused += missing[i] - (stop - start)
+    if low < 0:  # those with a sign are ordered the other way round
+        low = ends.infinity
+        high = ends.least
         for i in range(last - first):
             for p in range(keys.shape[1]):
                 ordered[i, p] = keys[i, p]
             order_keys(ordered[i], ends.largest)
-    return refused, signed
+            _, low, high = extent_of(ordered[i], ends, low, high)
+    return refused, low, high
 
 
 @compiled

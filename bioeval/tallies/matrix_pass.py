@@ -146,7 +146,7 @@ class MatrixRows:
             raw = RawRows(values, numbers, self._not_excluded(rows), np.arange(len(rows)))
         return Matrix(
             raw=raw,
-            negated=larger_is_closer(scores.kind) and block is None,
+            sign=self.dtype.type(-1 if larger_is_closer(scores.kind) and block is None else 1),
             zero=self.dtype.type(0),
             nan=self.dtype.type(np.nan),
             genuine=np.uint8(Mask.GENUINE if scores._has_mask else Mask.IMPOSTOR),
@@ -262,12 +262,16 @@ class RowThread:
         """Count some of the rows; return whether none is refused, and whether all are counted."""
         gallery, tile = self.rows.gallery, self.tile[: high - low]
         keys, ordered = tile.view(self.ordered.dtype), self.ordered[: high - low]
-        refused, signed = arrange_rows(
-            low, high, matrix, gallery, probes, found.mates, tile, keys, ordered, self.mask,
-            self.ends,
+        refused, least, largest = arrange_rows(
+            low, high, matrix, gallery, probes, (found.mates, found.missing), tile, keys, ordered,
+            self.mask, self.ends,
         )  # fmt: skip
         if refused:
             return False, False
+        (above, upto), of_subjects = self.limits[:2], self.limits[2:]
+        if not (above < least and largest <= upto):
+            return True, False
+        signed = least < 0
         some = slice(low, high)
         best = found.mates.best[some]
         single, multi = self.kinds
@@ -298,7 +302,7 @@ class RowThread:
                 multi.flags,
                 low,
                 found.other[:0],
-                self.limits,
+                of_subjects,
             ),  # fmt: skip
             self.fused,
             self.fused.view(keys.dtype),
@@ -362,6 +366,11 @@ class MatrixPass(RowPass):
         state.pop("rows", None)  # made again where they are needed
         return state
 
+    @property
+    def ends(self) -> KeyRange:
+        """Bits of scores that are special."""
+        return ends_of(self.dtype)
+
     @cached_property
     def rows(self) -> MatrixRows:
         """The rows of the matrix."""
@@ -421,7 +430,7 @@ class MatrixPass(RowPass):
         probes, found = self._probes(rows)
         size = number // PILOT_GROUPS
         kinds = [KindCounts(x, None, np.empty((4, 0)), 1.0, 0) for x in cells]
-        anywhere = found.other[:0]
+        anywhere = np.array([self.ends.least, self.ends.largest])
         thread = RowThread(self.rows, kinds, self.flags, min(size, self._most), anywhere)
         by_group = [np.zeros((PILOT_GROUPS, x.narrow.count), dtype=np.int64) for x in cells]
         for k in range(PILOT_GROUPS):
@@ -565,7 +574,7 @@ class MatrixPass(RowPass):
 
     def _limits_of(self, kind: KindOfTemplates) -> list[Any]:
         """Return the bits that scores with a cell are above, and at most."""
-        ends = ends_of(self.dtype)
+        ends = self.ends
         if not kind.counters:
             return [ends.least, ends.largest]
         assert kind.cells is not None
@@ -579,7 +588,7 @@ class MatrixPass(RowPass):
         mates, n = found.mates, self.scores.shape[1]
         others = n - found.missing.astype(np.int64)
         mated = mates.number > 0
-        bits = ordered_bits(found.other, ends_of(self.dtype))
+        bits = ordered_bits(found.other, self.ends)
         common = {
             "mate": np.where(mated, mates.best.astype(np.float64), np.nan),
             "other": np.where(others > 0, bits.view(self.dtype).astype(np.float64), np.nan),
