@@ -58,8 +58,9 @@ from bioeval.tallies.tile_pass import (
     marks_of,
 )
 
-# Bytes of the rows of a tile: it is in the cache of a core, together with its tables.
-TILE_BYTES = 1 << 20
+# Bytes of the rows of a tile: few enough for the caches of a core, and so many that the call of the
+# kernel takes no time beside its work.
+TILE_BYTES = 1 << 21
 
 # Scores that are taken together, in memory or read from elsewhere, and rows that are looked at
 # beforehand to place the cells.
@@ -617,8 +618,7 @@ class MatrixPass(RowPass):
         for i, counter in enumerate(self.counters):
             counter.merge(counts["counters"][str(i)], 0, self.scores.shape[0])
         self.include_watched(counts["watch"])
-        second_passes = include_kinds(self.kinds, counts["kinds"])
-        return second_passes if counts["complete"] else {}
+        return include_kinds(self.kinds, counts)
 
 
 def _joined(runs: Sequence[tuple[int, int]]) -> Iterator[tuple[int, int]]:

@@ -463,7 +463,7 @@ class TilePass(RowPass):
         for kind, scores in zip(self.kinds, genuine, strict=True):
             for counter in kind.counters:
                 counter.genuine.append(scores)
-        second_passes = include_kinds(self.kinds, counts["kinds"])
+        second_passes = include_kinds(self.kinds, counts)
         self._include_facts(counts)
         places = tiled.places(range(len(tiled.rows)))
         tiled.least = dict(zip(places, counts["least"].array().tolist(), strict=True))
@@ -545,15 +545,15 @@ def counts_of(
 def include_kinds(
     kinds: Sequence[KindOfTemplates], counts: dict[str, Any]
 ) -> dict[Counter[Any], SecondPass]:
-    """Fill the counters with the counts of all tiles; return the second passes taken."""
+    """Fill the counters with the counts of all tiles; return the second passes that saw all."""
     second_passes: dict[Counter[Any], SecondPass] = {}
-    for kind, its in zip(kinds, counts.values(), strict=True):
-        if kind.second_pass is not None:
+    for kind, its in zip(kinds, counts["kinds"].values(), strict=True):
+        if kind.second_pass is not None and counts["complete"]:
             kind.second_pass.include_counts(its["points"])
         for counter in kind.counters:
             counter.cells.include(its["cells"])
             if counter.threshold_counter is not None:
                 counter.threshold_counter.counts += its["between"]
-            if kind.second_pass is not None:
+            if kind.second_pass is not None and counts["complete"]:
                 second_passes[counter] = kind.second_pass
     return second_passes

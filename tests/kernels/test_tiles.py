@@ -31,6 +31,7 @@ from bioeval.tallies.cells import CellGrid
 from bioeval.tallies.counters import HistogramWithThresholds
 from bioeval.tallies.counts import CellCounts
 from bioeval.tallies.second_pass import SecondPass, scratch_of
+from bioeval.tallies.tile_pass import ends_of
 
 INF, NAN = np.inf, np.nan
 POOL = [0.0, 0.25, 0.3, 0.5, 0.75, 1.0, 1.4]  # few, so that most are tied
@@ -66,6 +67,8 @@ class Side:
             layers=np.array(self.layers, dtype=np.int64),
             other=rng.choice([0.1, 0.6, INF], n).astype(dtype).view(key),
             **before,
+            group=np.empty(0, dtype=np.int64),
+            **{x: np.empty(0, dtype=np.int32) for x in ("missing", "subjects_missing")},
         )
         self.expected = {name: before[name].tolist() for name in FACTS}
         self.expected["other"] = self.kernel.other.view(dtype).tolist()
@@ -200,13 +203,14 @@ def test_count_tile(seed, dtype, kind, piece):
         tile.view(key),
         rows.kernel,
         of_columns,
-        TileKind(kind == "both sides", kind == "diagonal", gaps),
+        TileKind(kind == "both sides", kind == "diagonal", gaps, rows=False, signed=False),
         TaskFlags(True, True, True),
-        TileOutput(*(x.tables for x in found), *(x.flags for x in found), 1, least),
+        TileOutput(*(x.tables for x in found), *(x.flags for x in found), 1, least, least[:0]),
         fused,
         fused.view(key),
         scratch_of(np.dtype(dtype), 1, piece, 1),
         tile.dtype.type(NAN),
+        ends_of(tile.dtype),
     )
     for side in (rows, columns) if kind == "both sides" else (rows,):
         for name, values in side.expected.items():
@@ -229,10 +233,10 @@ def test_count_tile_counts_only_what_is_wanted(wanted):
     fused = np.empty((2, 18))
     least = np.full(2, INF).view("i8")
     run_count_tile(
-        tile, tile.view("i8"), rows.kernel, columns.kernel, TileKind(True, False, False),
+        tile, tile.view("i8"), rows.kernel, columns.kernel, TileKind(True, *[False] * 4),
         TaskFlags(*wanted),
-        TileOutput(*(x.tables for x in found), *(x.flags[:0] for x in found), 1, least),
-        fused, fused.view("i8"), scratch_of(tile.dtype, 1, 64, 1), NAN,
+        TileOutput(*(x.tables for x in found), *(x.flags[:0] for x in found), 1, least, least[:0]),
+        fused, fused.view("i8"), scratch_of(tile.dtype, 1, 64, 1), NAN, ends_of(tile.dtype),
     )  # fmt: skip
     changed = any((getattr(rows.kernel, f"subjects_{x}") != before[f"subjects_{x}"]).any()
                   for x in ("closer", "tied"))  # fmt: skip
