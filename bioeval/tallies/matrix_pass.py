@@ -442,8 +442,8 @@ class MatrixPass(RowPass):
                 its.set_counts_aside()
                 groups[k] = its.counts
                 its.counts = np.zeros_like(its.counts)
-        for kind, its, groups in zip(self.kinds, cells, by_group, strict=True):
-            kind.take_pilot(its.narrow, groups, number, of=m)
+        for kind, placed, groups in zip(self.kinds, cells, by_group, strict=True):
+            kind.take_pilot(placed.narrow, groups, number, of=m)
 
     # -- counting
 
