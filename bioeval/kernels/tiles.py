@@ -57,12 +57,6 @@ class TileSide(NamedTuple):
     subjects_closer: np.ndarray
     subjects_tied: np.ndarray
     subjects_tied_before: np.ndarray
-    #: int64 (w,): the group of the own subject of each template, -1 for none; int32 (w,): how many
-    #: of its scores are NaN; and how many of the subjects', written. In tiles of whole rows; else
-    #: (0,).
-    group: np.ndarray
-    missing: np.ndarray
-    subjects_missing: np.ndarray
 
 
 class TileKind(NamedTuple):
@@ -71,8 +65,6 @@ class TileKind(NamedTuple):
     both: bool  # whether it is counted for its columns too
     diagonal: bool  # whether rows and columns are the same templates
     gaps: bool  # whether some scores are NaN: of a probe and its own subject
-    rows: bool  # whether it has whole rows, in the order of the gallery, and not layers
-    signed: bool  # whether some score is negative, so that its bits are not in order
 
 
 class TileOutput(NamedTuple):
@@ -86,9 +78,19 @@ class TileOutput(NamedTuple):
     #: The number of the tile: its column of the moments. Whole rows have a column each, from there.
     number: Any
     least: np.ndarray  # int (tiles,), written: the bits of the least impostor score of each tile
-    #: int (2,): bits of scores: those of subjects are above the first and at most the second, or a
-    #: tile of whole rows is not counted; (0,) for any.
+
+
+class WholeRows(NamedTuple):
+    """What is known of the rows of a tile that has whole rows, in the order of the gallery."""
+
+    group: np.ndarray  # int64 (h,): the group of the own subject; -1 for none
+    #: int32 (h,): how many scores of a row are NaN; and written, how many of the subjects' are.
+    missing: np.ndarray
+    subjects_missing: np.ndarray
+    #: int (2,): bits of scores: those of subjects are above the first and at most the second, or
+    #: the tile is not counted; (0,) for any.
     limits: np.ndarray
+    signed: bool  # whether some score is negative, so that its bits are not in order
 
 
 class KeyRange(NamedTuple):
@@ -389,96 +391,16 @@ def above_diagonal(tile, width, nan):
             tile[i, j] = nan
 
 
-@register_jitable
-def sum_rows(scores, width, side, starts, missing, points, first):
-    """Write the moments of each row without its own group, in the columns from `first` on.
-
-    Group ``g`` has the scores from ``starts[g]`` to ``starts[g + 1]``, of one score each if there
-    are no starts.
-    """
-    if points.moments.shape[1] == 0:
-        return
-    for i in range(len(side.best)):
-        group = side.group[i]
-        start = max(group, 0)
-        stop = group + 1
-        if len(starts) > 0:
-            stop = starts[group + 1] if group >= 0 else 0
-            start = starts[group] if group >= 0 else 0
-        line = scores[i * width : (i + 1) * width]
-        sum_powers(line, start, stop, points, 0, first + i, width - missing[i])
-
-
-@register_jitable
-def count_rows(tile, keys, rows, columns, kind, wanted, output, fused, fused_keys, scratch, ends):
-    """Count a tile of whole rows; return whether all scores have cells, or nothing is counted."""
-    height = len(rows.best)
-    width = len(columns.places)
-    starts = columns.layers
-    subjects = len(starts) - 1
-    size = group_size(starts)
-    of_subjects = fused_keys.reshape(fused_keys.size)
-    fuses = wanted.multi or wanted.subject_ranks
-    limits = output.limits
-
-    if fuses:
-        low = ends.infinity
-        high = ends.least
-        for i in range(height):
-            nearest = of_subjects[i * subjects : (i + 1) * subjects]
-            find_nearest(keys[i], starts, size, nearest)
-            missing, low, high = extent_of(nearest, ends, low, high)
-            rows.subjects_missing[i] = missing
-        if len(limits) > 0 and (low <= limits[0] or high > limits[1]):
-            return False
-
-    rank_rows(keys, width, rows, ends.infinity)
-    if wanted.subject_ranks:
-        rank_subjects_of_rows(of_subjects, subjects, rows)
-    for i in range(height):
-        if rows.tied[i] > 0:
-            nearest = of_subjects[i * subjects : (i + 1) * subjects] if fuses else of_subjects[:0]
-            count_ties_of_row(keys[i], nearest, rows, i, columns)
-
-    if wanted.multi:
-        every_key = of_subjects[: height * subjects]
-        if kind.signed:
-            order_keys(every_key, ends.largest)
-        every = fused.reshape(fused.size)[: height * subjects]
-        missing = rows.subjects_missing.sum()
-        flags = output.multi_cells
-        count_flat(every, 0, missing, output.multi, flags, output.number, scratch, True)
-        points = output.multi.points
-        sum_rows(every, subjects, rows, starts[:0], rows.subjects_missing, points, output.number)
-    if wanted.single:
-        every = tile.reshape(tile.size)
-        missing = rows.missing.sum()
-        flags = output.single_cells
-        count_flat(every, 0, missing, output.single, flags, output.number, scratch, True)
-        points = output.single.points
-        sum_rows(every, width, rows, starts, rows.missing, points, output.number)
-    return True
-
-
 @compiled
-def count_tile(
-    tile, keys, rows, columns, kind, wanted, output, fused, fused_keys, scratch, nan, ends
-):
+def count_tile(tile, keys, rows, columns, kind, wanted, output, fused, fused_keys, scratch, nan):
     """Count a tile for its rows, and for its columns if it serves them too.
-
-    Return whether it was counted: a tile of whole rows is not if a score is beyond the limits.
 
     - `tile` (float (h', w'), overwritten on the diagonal): has h rows and w columns of scores, then
       NaN
-    - `keys`: the same memory as integers, in the same order; another where some score has a sign
+    - `keys`: the same memory as integers, in the same order: no score has a sign
     - `rows`, `columns` (TileSide)
     - `fused` (float (2, c)), `fused_keys` (the same memory): room for fused scores
-    - `ends` (KeyRange)
     """
-    if kind.rows:
-        return count_rows(
-            tile, keys, rows, columns, kind, wanted, output, fused, fused_keys, scratch, ends
-        )
     height = len(rows.best)
     width = len(columns.places)
     subjects = columns.layers[0]
@@ -527,6 +449,88 @@ def count_tile(
         missing = len(every) - number
         flags = output.single_cells
         count_flat(every, number, missing, output.single, flags, output.number, scratch, False)
+
+
+@register_jitable
+def sum_rows(scores, width, groups, starts, missing, points, first):
+    """Write the moments of each row without its own group, in the columns from `first` on.
+
+    Group ``g`` has the scores from ``starts[g]`` to ``starts[g + 1]``, of one score each if there
+    are no starts.
+    """
+    if points.moments.shape[1] == 0:
+        return
+    for i in range(len(groups)):
+        group = groups[i]
+        start = max(group, 0)
+        stop = group + 1
+        if len(starts) > 0:
+            stop = starts[group + 1] if group >= 0 else 0
+            start = starts[group] if group >= 0 else 0
+        line = scores[i * width : (i + 1) * width]
+        sum_powers(line, start, stop, points, 0, first + i, width - missing[i])
+
+
+@compiled
+def count_rows(tile, keys, rows, columns, whole, wanted, output, fused, fused_keys, scratch, ends):
+    """Count a tile of whole rows, in the order of the gallery; return whether it was counted.
+
+    It is not, and nothing is, if a score of a subject is beyond the limits.
+
+    - `tile` (float (h, n)): the scores, NaN where there is no impostor score
+    - `keys`: the same memory as integers, in the same order; another where some score has a sign
+    - `rows`, `columns` (TileSide): the layers of the columns are where each subject starts
+    - `whole` (WholeRows)
+    - `fused` (float (1, c)), `fused_keys` (the same memory): room for the scores of subjects
+    - `ends` (KeyRange)
+    """
+    height = len(rows.best)
+    width = len(columns.places)
+    starts = columns.layers
+    subjects = len(starts) - 1
+    size = group_size(starts)
+    of_subjects = fused_keys.reshape(fused_keys.size)
+    fuses = wanted.multi or wanted.subject_ranks
+    limits = whole.limits
+
+    if fuses:
+        low = ends.infinity
+        high = ends.least
+        for i in range(height):
+            nearest = of_subjects[i * subjects : (i + 1) * subjects]
+            find_nearest(keys[i], starts, size, nearest)
+            missing, low, high = extent_of(nearest, ends, low, high)
+            whole.subjects_missing[i] = missing
+        if len(limits) > 0 and (low <= limits[0] or high > limits[1]):
+            return False
+
+    rank_rows(keys, width, rows, ends.infinity)
+    if wanted.subject_ranks:
+        rank_subjects_of_rows(of_subjects, subjects, rows)
+    for i in range(height):
+        if rows.tied[i] > 0:
+            nearest = of_subjects[i * subjects : (i + 1) * subjects] if fuses else of_subjects[:0]
+            count_ties_of_row(keys[i], nearest, rows, i, columns)
+
+    if wanted.multi:
+        every_key = of_subjects[: height * subjects]
+        if whole.signed:
+            order_keys(every_key, ends.largest)
+        every = fused.reshape(fused.size)[: height * subjects]
+        missing = whole.subjects_missing.sum()
+        flags = output.multi_cells
+        count_flat(every, 0, missing, output.multi, flags, output.number, scratch, True)
+        points = output.multi.points
+        sum_rows(
+            every, subjects, whole.group, starts[:0], whole.subjects_missing, points, output.number
+        )
+    if wanted.single:
+        every = tile.reshape(tile.size)
+        missing = whole.missing.sum()
+        flags = output.single_cells
+        count_flat(every, 0, missing, output.single, flags, output.number, scratch, True)
+        points = output.single.points
+        sum_rows(every, width, whole.group, starts, whole.missing, points, output.number)
     return True
 
 

@@ -23,11 +23,11 @@ from bioeval.kernels.compiling import in_turns
 from bioeval.kernels.tiles import (
     KeyRange,
     Mates,
-    TileKind,
     TileOutput,
     TileSide,
+    WholeRows,
     arrange_rows,
-    count_tile,
+    count_rows,
 )
 from bioeval.scores.arrays import Mask, distance_dtype, writable_alias
 from bioeval.scores.blocks import (
@@ -53,7 +53,6 @@ from bioeval.tallies.tile_pass import (
     LINE,
     KindCounts,
     counts_of,
-    ends_of,
     include_kinds,
     marks_of,
 )
@@ -269,10 +268,8 @@ class RowThread:
         )  # fmt: skip
         if refused:
             return False, False
-        (above, upto), of_subjects = self.limits[:2], self.limits[2:]
-        if not (above < least and largest <= upto):
+        if not self.limits[0] < least or largest > self.limits[1]:
             return True, False
-        signed = least < 0
         some = slice(low, high)
         best = found.mates.best[some]
         single, multi = self.kinds
@@ -285,30 +282,27 @@ class RowThread:
             none,
             other=found.other[some],
             **{name: values[some] for name, values in found.facts.items()},
-            group=probes.group[some],
-            missing=found.missing[some],
-            subjects_missing=found.subjects_missing[some],
         )
-        counted = count_tile(
+        whole = WholeRows(
+            probes.group[some],
+            found.missing[some],
+            found.subjects_missing[some],
+            self.limits[2:],
+            bool(least < 0),
+        )
+        counted = count_rows(
             tile,
-            ordered if signed else keys,
+            ordered if least < 0 else keys,
             side,
             _as_columns(side, gallery),
-            TileKind(both=False, diagonal=False, gaps=True, rows=True, signed=signed),
+            whole,
             self.flags,
             TileOutput(
-                single.tables,
-                multi.tables,
-                single.flags,
-                multi.flags,
-                low,
-                found.other[:0],
-                of_subjects,
-            ),  # fmt: skip
+                single.tables, multi.tables, single.flags, multi.flags, low, found.other[:0]
+            ),
             self.fused,
             self.fused.view(keys.dtype),
             self.scratch,
-            matrix.nan,
             self.ends,
         )
         single.end_tile()
@@ -320,6 +314,14 @@ def _as_columns(side: TileSide, gallery: GalleryColumns) -> TileSide:
     """Return the gallery as the columns of tiles that serve their rows only."""
     none = {name: values[:0] for name, values in side._asdict().items()}
     return TileSide(**none | {"places": gallery.places, "layers": gallery.starts})
+
+
+def ends_of(dtype: np.dtype) -> KeyRange:
+    """Return the bits of scores that are special, of a dtype."""
+    info = np.iinfo(f"i{dtype.itemsize}")
+    kind = info.dtype.type
+    infinity = np.array(np.inf, dtype=dtype).view(info.dtype)[()]
+    return KeyRange(kind(infinity), kind(info.min), kind(info.max))
 
 
 def ordered_bits(keys: np.ndarray, ends: KeyRange) -> np.ndarray:

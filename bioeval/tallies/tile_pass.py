@@ -15,7 +15,7 @@ import numpy as np
 from bioeval.base.executors import executor
 from bioeval.base.memory import at_most
 from bioeval.kernels.argument_groups import TaskFlags, VerificationTables
-from bioeval.kernels.tiles import KeyRange, TileKind, TileOutput, TileSide, count_tile
+from bioeval.kernels.tiles import TileKind, TileOutput, TileSide, count_tile
 from bioeval.tallies.cells import CellGrid, rounded_down
 from bioeval.tallies.counters import HistogramWithThresholds
 from bioeval.tallies.counting import Counter, KernelCounters
@@ -54,14 +54,6 @@ FACTS = (
     "subjects_tied",
     "subjects_tied_before",
 )
-
-
-def ends_of(dtype: np.dtype) -> KeyRange:
-    """Return the bits of scores that are special, of a dtype."""
-    info = np.iinfo(f"i{dtype.itemsize}")
-    kind = info.dtype.type
-    infinity = np.array(np.inf, dtype=dtype).view(info.dtype)[()]
-    return KeyRange(kind(infinity), kind(info.min), kind(info.max))
 
 
 def marks_of(kernel: KernelCounters, dtype: np.dtype) -> np.ndarray:
@@ -167,7 +159,7 @@ class TileThread:
         largest = max(int(side.sizes().max()) for side in (tiled.rows, tiled.columns))
         self.fused = np.empty((2, subjects * largest), dtype=dtype)
         self.scratch = scratch_of(dtype, 1, LINE, 1)
-        self.flags, self.ends = tile_pass.flags, ends_of(dtype)
+        self.flags = tile_pass.flags
 
     def count(self, turn: int, i: int, j: int, tile: np.ndarray) -> None:
         """Count a tile."""
@@ -179,20 +171,14 @@ class TileThread:
         """Count a tile in which pairs of one subject are NaN, if it has `gaps`."""
         tiled, single, multi = self.tiled, *self.kinds
         diagonal = tiled.symmetric and i == j
-        kind = TileKind(
-            both=tiled.symmetric and not diagonal,
-            diagonal=diagonal,
-            gaps=gaps,
-            rows=False,
-            signed=False,
-        )
+        kind = TileKind(tiled.symmetric and not diagonal, diagonal, gaps)
         layers = tiled.rows.layers[i] if tiled.symmetric else self.tile_pass.no_layers
         rows = self._side(tiled.rows[i], layers)
         across = tiled.columns[j]
         columns = self._side(across if tiled.symmetric else slice(0, 0), tiled.columns.layers[j])
         columns = columns._replace(places=tiled.column[across])
         output = TileOutput(
-            single.tables, multi.tables, single.flags, multi.flags, turn, self.least, self.least[:0]
+            single.tables, multi.tables, single.flags, multi.flags, turn, self.least
         )
         count_tile(
             tile,
@@ -206,7 +192,6 @@ class TileThread:
             self.fused.view(self.keys),
             self.scratch,
             tile.dtype.type(np.nan),
-            self.ends,
         )
         single.end_tile()
         multi.end_tile()
@@ -243,9 +228,6 @@ class TileThread:
             layers,
             other=self.other[places],
             **{name: values[places] for name, values in self.facts.items()},
-            group=layers[:0],
-            missing=self.facts["tied"][:0],
-            subjects_missing=self.facts["tied"][:0],
         )
 
 

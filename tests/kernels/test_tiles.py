@@ -30,7 +30,9 @@ from bioeval.kernels.tiles import (
     TileKind,
     TileOutput,
     TileSide,
+    WholeRows,
     arrange_rows,
+    count_rows,
     count_tile,
     leave_out_subjects,
     take_mates,
@@ -38,9 +40,8 @@ from bioeval.kernels.tiles import (
 from bioeval.tallies.cells import CellGrid
 from bioeval.tallies.counters import HistogramWithThresholds
 from bioeval.tallies.counts import CellCounts
-from bioeval.tallies.matrix_pass import RowFacts, ordered_bits
+from bioeval.tallies.matrix_pass import RowFacts, ends_of, ordered_bits
 from bioeval.tallies.second_pass import SecondPass, scratch_of
-from bioeval.tallies.tile_pass import ends_of
 
 INF, NAN = np.inf, np.nan
 POOL = [0.0, 0.25, 0.3, 0.5, 0.75, 1.0, 1.4]  # few, so that most are tied
@@ -76,8 +77,6 @@ class Side:
             layers=np.array(self.layers, dtype=np.int64),
             other=rng.choice([0.1, 0.6, INF], n).astype(dtype).view(key),
             **before,
-            group=np.empty(0, dtype=np.int64),
-            **{x: np.empty(0, dtype=np.int32) for x in ("missing", "subjects_missing")},
         )
         self.expected = {name: before[name].tolist() for name in FACTS}
         self.expected["other"] = self.kernel.other.view(dtype).tolist()
@@ -159,7 +158,7 @@ class Findings:
 def run_count_tile(*arguments):
     """Count a tile; bits are counted by a product that wraps around."""
     with np.errstate(over="ignore"):
-        return count_tile(*arguments)
+        count_tile(*arguments)
 
 
 CASES = [
@@ -215,14 +214,13 @@ def test_count_tile(seed, dtype, kind, piece):
         tile.view(key),
         rows.kernel,
         of_columns,
-        TileKind(kind == "both sides", kind == "diagonal", gaps, rows=False, signed=False),
+        TileKind(kind == "both sides", kind == "diagonal", gaps),
         TaskFlags(True, True, True),
-        TileOutput(*(x.tables for x in found), *(x.flags for x in found), 1, least, least[:0]),
+        TileOutput(*(x.tables for x in found), *(x.flags for x in found), 1, least),
         fused,
         fused.view(key),
         scratch_of(np.dtype(dtype), 1, piece, 1),
         tile.dtype.type(NAN),
-        ends_of(tile.dtype),
     )
     for side in (rows, columns) if kind == "both sides" else (rows,):
         for name, values in side.expected.items():
@@ -247,10 +245,10 @@ def test_count_tile_counts_only_what_is_wanted(wanted):
     fused = np.empty((2, 18))
     least = np.full(2, INF).view("i8")
     run_count_tile(
-        tile, tile.view("i8"), rows.kernel, columns.kernel, TileKind(True, *[False] * 4),
+        tile, tile.view("i8"), rows.kernel, columns.kernel, TileKind(True, False, False),
         TaskFlags(*wanted),
-        TileOutput(*(x.tables for x in found), *(x.flags[:0] for x in found), 1, least, least[:0]),
-        fused, fused.view("i8"), scratch_of(tile.dtype, 1, 64, 1), NAN, ends_of(tile.dtype),
+        TileOutput(*(x.tables for x in found), *(x.flags[:0] for x in found), 1, least),
+        fused, fused.view("i8"), scratch_of(tile.dtype, 1, 64, 1), NAN,
     )  # fmt: skip
     changed = any((getattr(rows.kernel, f"subjects_{x}") != before[f"subjects_{x}"]).any()
                   for x in ("closer", "tied"))  # fmt: skip
@@ -352,24 +350,22 @@ def test_whole_rows(seed, dtype, negative, limited):
     best = ordered_bits(found.mates.best.view(keys.dtype), ends)
     side = TileSide(
         found.mates.best, best, found.mates.best_place, case.places[:0], case.starts[:0],
-        other=found.other, **found.facts, group=case.group, missing=found.missing,
-        subjects_missing=found.subjects_missing,
+        other=found.other, **found.facts,
     )  # fmt: skip
     columns = TileSide(*(x[:0] for x in side))._replace(places=case.places, layers=case.starts)
     fused = np.empty((1, m * case.groups), dtype=dtype)
     counts = [Findings(dtype, 2 * tile.size, m) for _ in range(2)]
     of_subjects = [[x for x, _ in case.nearest(i)] for i in range(m)]
     narrow = np.array([-INF, min(sum(of_subjects, []), default=INF)], dtype=dtype)
-    counted = run_count_tile(
-        tile, ordered if least < 0 else keys, side, columns,
-        TileKind(both=False, diagonal=False, gaps=True, rows=True, signed=bool(least < 0)),
-        TaskFlags(True, True, True),
-        TileOutput(
-            *(x.tables for x in counts), *(x.flags for x in counts), 0, keys[0, :0],
-            ordered_bits(narrow.view(keys.dtype), ends)[: 2 * limited],
-        ),
-        fused, fused.view(keys.dtype), scratch_of(tile.dtype, 1, 7, 1), tile.dtype.type(NAN), ends,
-    )  # fmt: skip
+    upto = ordered_bits(narrow.view(keys.dtype), ends)[: 2 * limited]
+    signed = bool(least < 0)
+    whole = WholeRows(case.group, found.missing, found.subjects_missing, upto, signed)
+    with np.errstate(over="ignore"):
+        counted = count_rows(
+            tile, ordered if signed else keys, side, columns, whole, TaskFlags(True, True, True),
+            TileOutput(*(x.tables for x in counts), *(x.flags for x in counts), 0, keys[0, :0]),
+            fused, fused.view(keys.dtype), scratch_of(tile.dtype, 1, 7, 1), ends,
+        )  # fmt: skip
     if limited and len({x for row in of_subjects for x in row}) > 1:
         assert not counted and not any(values.any() for values in found.facts.values())
         return

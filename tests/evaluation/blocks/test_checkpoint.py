@@ -20,8 +20,8 @@ from bioeval.base.executors import computed_by
 from bioeval.evaluation.blocks.checkpoint import plain_option, read_part, write_part
 from bioeval.evaluation.blocks.executor import BlockExecutor, LocalWorkers
 from bioeval.tallies.counts import CellCounts
-from bioeval.tallies.parts import ConcatenatedRows, Extent, KeptRows, NarrowCells, RowRangeCounts
 from bioeval.tallies.matrix_pass import MatrixPass
+from bioeval.tallies.parts import ConcatenatedRows, Extent, KeptRows, NarrowCells, RowRangeCounts
 
 SAVED = Path(__file__).parent / "saved"
 
