@@ -569,8 +569,9 @@ class MatrixPass(RowPass):
             )  # fmt: skip
             its.pop("complete")
             of_kinds[str(k)] = its
-            for counter in kind.counters:
-                counter.genuine.append(genuine[k])
+            for counter in kernel.attempts:
+                if counter.templates == kind.templates:
+                    counter.genuine.append(genuine[k])
         self._include_facts(kernel, rows, found, counted)
         runs = [(low + a, low + b) for a, b in _joined(left)]
         return of_kinds, runs

@@ -22,6 +22,7 @@ from bioeval.evaluation.blocks.executor import BlockExecutor, LocalWorkers
 from bioeval.tallies.counts import CellCounts
 from bioeval.tallies.matrix_pass import MatrixPass
 from bioeval.tallies.parts import ConcatenatedRows, Extent, KeptRows, NarrowCells, RowRangeCounts
+from bioeval.tallies.passes import CounterPass
 
 SAVED = Path(__file__).parent / "saved"
 
@@ -53,13 +54,14 @@ def interrupted(scores, folder, after, **options):
 
 def counted_parts(monkeypatch):
     """Return a list of the blocks that are counted from now on."""
-    rows, part = [], MatrixPass.part
+    rows: list = []
+    for passes in (MatrixPass, CounterPass):
 
-    def noted(self, low, high):
-        rows.append((low, high))
-        return part(self, low, high)
+        def noted(self, low, high, part=passes.part):
+            rows.append((low, high))
+            return part(self, low, high)
 
-    monkeypatch.setattr(MatrixPass, "part", noted)
+        monkeypatch.setattr(passes, "part", noted)
     return rows
 
 
