@@ -24,8 +24,8 @@ PILOT_GROUPS = 16
 MOST_KEPT, KEPT_ANYWAY = 1 / 8, 1 << 20
 
 # Cells of the kernel's tables: twice those of a count, for scores beyond the sample's; the first
-# and the last two are for everything outside. Room for more scores that is kept on either side.
-WINDOW, MARGIN = 2 * CELLS + 3, CELLS // 4
+# and the last two are for everything outside.
+WINDOW = 2 * CELLS + 3
 
 # Bits by which cells are narrower where points are looked for.
 NARROWER = 2
@@ -59,7 +59,7 @@ class KindOfTemplates:
     windows: Windows = ()
     share: float = 0.0
     second_pass: SecondPass | None = None  # the second pass that is taken at the same time
-    cells: HistogramWithThresholds | None = None  # the cells of the last rows counted
+    cells: HistogramWithThresholds | None = None  # the cells, once they are placed
 
     @classmethod
     def among(cls, templates: str, kernel: KernelCounters) -> Self:
@@ -101,13 +101,10 @@ class KindOfTemplates:
         self.second_pass = SecondPass(self.windows, genuine, ends, moments=self.wanted.every_score)
 
     def place_cells(self, counted: CellCounts, marks: np.ndarray) -> bool:
-        """Place the cells by counts, anew where the scores move; False if they are inexact."""
-        known = self.cells.grid if self.cells is not None else None
-        grid = around(counted, marks.dtype, known)
+        """Place the cells by counts; False if they are inexact."""
+        grid = around(counted, marks.dtype)
         if grid is None:
             return False
-        if grid == known:
-            return True
         bits = 0
         if self.second_pass is not None:
             bits = NARROWER
@@ -116,17 +113,10 @@ class KindOfTemplates:
         return True
 
 
-def around(cells: CellCounts, dtype: np.dtype, known: CellGrid | None = None) -> CellGrid | None:
-    """Return a grid with the cells seen so far near its middle; None if it cannot be exact.
-
-    The `known` one is kept as long as it will do.
-    """
+def around(cells: CellCounts, dtype: np.dtype) -> CellGrid | None:
+    """Return a grid with the cells seen so far near its middle; None if it cannot be exact."""
     if not len(cells.counts):
         return None
-    if known is not None and known.exponent == cells.exponent:
-        before = cells.first - known.first
-        if min(before, WINDOW - before - len(cells.counts)) >= MARGIN:
-            return known
     first = cells.first - (WINDOW - len(cells.counts)) // 2
     grid = CellGrid(cells.exponent, first, WINDOW)
     if grid.exact_in(dtype):

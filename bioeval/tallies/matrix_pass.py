@@ -8,6 +8,7 @@ kernels. Rows with a score that has no cell are counted by these.
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 from collections.abc import Iterator, Sequence
 from functools import cached_property
@@ -384,7 +385,14 @@ class MatrixPass(RowPass):
     def _sample(self) -> list[CellCounts]:
         """Return the contents of single- and multi-template tables of a few rows."""
         m = self.scores.shape[0]
-        block = self.reader.block(0, min(SAMPLE_ROWS, m))
+        number = min(SAMPLE_ROWS, m)
+        block = None
+        if self.at_hand:  # later rows may have scores elsewhere
+            rows = np.linspace(0, m - 1, number).astype(np.int64)
+            with contextlib.suppress(DataError):  # raised again when these rows are counted
+                block = BlockReader(self.scores.select(probes=rows)).block(0, number)
+        if block is None:
+            block = self.reader.block(0, number)
         return [
             _sample(kind.counters[0], block) if kind.counters else UNUSED for kind in self.kinds
         ]
