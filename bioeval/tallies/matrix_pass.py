@@ -384,10 +384,11 @@ class MatrixPass(RowPass):
 
     def _sample(self) -> list[CellCounts]:
         """Return the contents of single- and multi-template tables of a few rows."""
-        m = self.scores.shape[0]
+        m, n = self.scores.shape
         number = min(SAMPLE_ROWS, m)
         block = None
-        if self.at_hand:  # later rows may have scores elsewhere
+        # Of many rows, the later ones may have scores elsewhere; of few, to choose some takes time.
+        if self.at_hand and m * n > VALUES_IN_MEMORY:
             rows = np.linspace(0, m - 1, number).astype(np.int64)
             with contextlib.suppress(DataError):  # raised again when these rows are counted
                 block = BlockReader(self.scores.select(probes=rows)).block(0, number)
