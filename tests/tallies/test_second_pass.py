@@ -8,7 +8,13 @@ import pytest
 from twins import assert_same_but_d_prime
 
 import bioeval as be
-from bioeval.tallies import kinds, matrix_pass, point_search as search, second_pass as piloting
+from bioeval.tallies import (
+    kinds,
+    matrix_pass,
+    point_search as search,
+    second_pass as piloting,
+    tile_pass,
+)
 from bioeval.tallies.cells import CellGrid
 from bioeval.tallies.counters import ImpostorBlock
 from bioeval.tallies.second_pass import PointsWanted, SecondPass, expected_windows
@@ -134,6 +140,9 @@ def test_windows_change_no_result(name, case, monkeypatch, second_passes):
 def test_more_scores_than_expected_in_the_windows(monkeypatch, second_passes):
     scores = scores_of()
     monkeypatch.setattr(kinds, "expected_windows", lambda *_: ([(-np.inf, np.inf)], 0.0))
+    monkeypatch.setattr(matrix_pass, "TILE_BYTES", 1)  # so that there are many tiles
+    monkeypatch.setattr(tile_pass, "ROOM", 0)
+    monkeypatch.setattr(piloting.PointsWanted, "MOST_SCORES", 1)
     result = points(scores)
     assert second_passes
     check_same(result, without_looks(monkeypatch, scores))
