@@ -54,6 +54,7 @@ from bioeval.studies.fusion.fusion import Fusion as Fusion, fuse as fuse
 from bioeval.studies.fusion.normalise import normalise as normalise
 from bioeval.studies.galleries.gallery_size import gallery_size as gallery_size
 from bioeval.studies.galleries.gallery_templates import gallery_templates as gallery_templates
+from bioeval.studies.groups.gaps import compare_groups as compare_groups
 from bioeval.studies.groups.groups import by_group as by_group
 from bioeval.studies.lists.results import top_k as top_k
 from bioeval.studies.page.page import report as report
@@ -70,6 +71,7 @@ from bioeval.studies.thresholds.extrapolated_far import extrapolate_far as extra
 from bioeval.studies.thresholds.threshold_study import study_threshold as study_threshold
 from bioeval.studies.time.over_time import ageing as ageing, over_time as over_time
 from bioeval.studies.tracking.check import check_tracks as check_tracks
+from bioeval.studies.tracking.trackers import compare_trackers as compare_trackers
 from bioeval.studies.tracking.tracking import tracking as tracking
 from bioeval.studies.training.meter import Meter as Meter
 from bioeval.studies.training.pair_meter import PairMeter as PairMeter

@@ -151,7 +151,9 @@ def pools(given: dict[str, Any]) -> dict[str, list[Any]]:
         "name": ["system"], "far_target": [0.1], "data": [result],
     }  # fmt: skip
     found |= {
-        "tracking.result": ["t.csv"], "report.path": ["page.html"], "zoo.scores": [square],
+        "tracking.result": ["t.csv"], "compare_trackers.trackers": [{"a": "t.csv", "b": "t.csv"}],
+        "tracking.interval": ["sequence-jackknife"], "compare_trackers.measures": [["mota"]],
+        "report.path": ["page.html"], "zoo.scores": [square],
         "at.threshold": [1.0],
         "save.path": ["out.npz", "roc.png"], "cross_evaluate.data": [square],
         "top_k.scores": [lists], "rank_agreement.measures": [{"a": [1, 3, 2, 4]}],

@@ -219,6 +219,11 @@ def valid_inputs(folder: Path) -> list[Input]:
             ["tracking", "gt.txt", "r.txt"],
         ),
         Input(
+            "trackers",
+            {"gt.txt": _text(*boxes), "a.txt": _text(*boxes), "b.txt": _text(*boxes[1:])},
+            ["tracking", "gt.txt", "a.txt", "b.txt"],
+        ),
+        Input(
             "tracks gzip",
             {"gt.txt.gz": gzip.compress(_text(*boxes), mtime=0), "r.txt": _text(*boxes)},
             ["tracking", "gt.txt.gz", "r.txt"],

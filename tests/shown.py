@@ -70,6 +70,16 @@ SHOWN = {
     "zoo": (lambda: be.zoo(square(), permutations=20), "goats, wolves and lambs"),
     "by_group": (lambda: be.by_group(square(), "sex"), "Verification by group"),
     "compare": (lambda: be.compare(square(), square(random_state=2), **FEW), "Comparison of two"),
+    "compare_groups": (
+        lambda: be.compare_groups(square(), square(random_state=2), "sex"),
+        "Measures of inequality",
+    ),
+    "leaderboard": (
+        lambda: be.compare(
+            {x: square(random_state=i) for i, x in enumerate("abc")}, measures=["eer"], **FEW
+        ),
+        "Comparison of 3 systems",
+    ),
     "cross_evaluate": (
         lambda: be.cross_evaluate(square(), be.partition.SubjectKFold(2)), "SubjectKFold",
     ),
@@ -107,6 +117,10 @@ SHOWN = {
     ),
     "plan_run": (lambda: be.plan_run(templates=100, auc=False), "processor time"),
     "tracking": (lambda: be.tracking(np.array(GROUND), np.array(GROUND)), "MOTA"),
+    "compare_trackers": (
+        lambda: be.compare_trackers(np.array(GROUND), dict.fromkeys("AB", np.array(GROUND))),
+        "Comparison of 2 systems",
+    ),
     "check_data": (lambda: be.check_data(square()), "course-all-vs-all"),
     "check_tracks": (lambda: be.check_tracks(np.array(GROUND), np.array(GROUND)), "boxes"),
     "explain": (lambda: be.explain(square(), 0), "What this row adds"),

@@ -367,7 +367,15 @@ def require_method(interval: str | None, *, seed_of_draws: bool = False) -> None
         words["random_state"] = "--seed"
     for name, word in words.items():
         if interval is None and context.get_parameter_source(name) is ParameterSource.COMMANDLINE:
-            raise click.UsageError(f"{word} needs --interval METHOD, such as subject-bootstrap")
+            raise click.UsageError(f"{word} needs --interval METHOD, such as {_first_method()}")
+
+
+def _first_method() -> str:
+    """Return the first method of intervals of the command that runs."""
+    for param in click.get_current_context().command.params:
+        if param.name == "interval" and isinstance(param.type, click.Choice):
+            return str(param.type.choices[0])
+    return INTERVALS[0]
 
 
 _WORDS = (

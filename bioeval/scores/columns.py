@@ -149,6 +149,12 @@ class CodedSides:
         values[:] = self.values
         return np.column_stack([values[self.a], values[self.b]])
 
+    def side(self, number: int) -> np.ndarray:
+        """Return the name of side 0 or 1 of each pair; equal names are one object."""
+        values = np.empty(len(self.values), dtype=object)
+        values[:] = self.values
+        return values[self.b if number else self.a]
+
     def codes(self) -> Codes:
         """Return the names that occur, in their order, and the code of each side."""
         count = np.zeros(len(self.values), dtype=np.int64)

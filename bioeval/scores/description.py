@@ -45,6 +45,7 @@ def lines_of_pairs(scores: Any) -> Iterator[tuple[str, str]]:
     yield "subjects", f"{len(scores.subjects):,}" if scores.pair_subjects is not None else ""
     if scores.pair_folds is not None:
         yield "folds", f"{len(np.unique(scores.pair_folds.astype(str)))}"
+    yield "metadata", ", ".join(scores.probe_meta)
     yield "missing", counted(scores.missing, "pairs") if scores.missing else ""
     yield "scores", _scores(scores)
     yield "failed", f'NaN: nan="{scores.nan}"'

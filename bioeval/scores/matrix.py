@@ -297,6 +297,7 @@ class Scores(LabelledMatrix):
         templates: Any = None,
         keep: Kept | Sequence[Kept] = (),
         unordered: bool = False,
+        meta: Mapping[str, Any] | None = None,
     ) -> PairScores:
         """Take fixed trials: one score per pair, and whether the pair is genuine.
 
@@ -320,6 +321,8 @@ class Scores(LabelledMatrix):
         unordered : bool
             Count a-b and b-a as one attempt, which both orders then have the same score for. By
             default they are two, as in a matrix.
+        meta : mapping of str to array_like, shape (p, 2), optional
+            Metadata columns of both templates of each pair, as for :func:`by_group`.
 
         Returns
         -------
@@ -351,6 +354,7 @@ class Scores(LabelledMatrix):
             folds=folds,
             name=name,
             templates=templates,
+            meta=meta,
         )
         return listed._attempts(rules, lambda rows: places("pair", rows))
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Any, NoReturn, Self
 
@@ -10,7 +10,7 @@ import numpy as np
 
 from bioeval.base.arguments import require_array
 from bioeval.base.array_libraries import joined
-from bioeval.base.errors import Argument, DataError, Part, ProtocolError
+from bioeval.base.errors import Argument, DataError, Part, ProtocolError, received
 from bioeval.base.kinds import Kind
 from bioeval.base.messages import Message
 from bioeval.base.panels import panel
@@ -55,6 +55,8 @@ class PairScores(Scores):
         Whether both orders of two templates were merged.
     attack : ndarray, shape (p,), or None
         The attack instrument species of each pair; empty for bona fide presentations.
+    probe_meta, gallery_meta : mapping of str to ndarray, shape (p,)
+        Metadata columns of the first and of the second template of each pair.
     missing : int
         Pairs of a published list that are not among these, since one of their templates is missing.
     """
@@ -68,6 +70,7 @@ class PairScores(Scores):
     _labelled = False
     _subjects: Any
     _templates: Any
+    _meta: Mapping[str, CodedSides] = {}
     _pair_ids: np.ndarray | None = None
 
     def __init__(
@@ -81,6 +84,7 @@ class PairScores(Scores):
         folds: Any = None,
         name: str | None = None,
         templates: Any = None,
+        meta: Mapping[str, Any] | None = None,
     ):
         """Check what is given of each pair."""
         self._set_words(kind, nan, name)
@@ -111,6 +115,7 @@ class PairScores(Scores):
             pair_folds=fold_of_pair,
             _subjects=_both_sides(subjects, "subjects", len(array)),
             _templates=coded,
+            _meta=_meta_of_pairs(meta, len(array)),
         )
 
     @property
@@ -137,6 +142,16 @@ class PairScores(Scores):
     def pair_templates(self) -> np.ndarray | None:
         """The names of the templates of both sides of each pair."""
         return None if self._templates is None else self._templates.objects()
+
+    @property
+    def probe_meta(self) -> Mapping[str, np.ndarray]:
+        """The metadata columns of the first template of each pair."""
+        return _MetaOfSide(self._meta, 0)
+
+    @property
+    def gallery_meta(self) -> Mapping[str, np.ndarray]:
+        """The metadata columns of the second template of each pair."""
+        return _MetaOfSide(self._meta, 1)
 
     @property
     def _sides(self) -> CodedSides | None:
@@ -260,8 +275,8 @@ class PairScores(Scores):
         return panel(type(self).__name__, lines_of_pairs(self))
 
     def _as_columns(self, exclude: Sequence[str]) -> NoReturn:
-        """Raise: pairs have no metadata."""
-        raise ProtocolError("a pair list has no metadata to exclude by; leave the pairs out")
+        """Raise: pairs are left out, not excluded by metadata."""
+        raise ProtocolError("a pair list excludes nothing by metadata; leave the pairs out")
 
     def select(self, *index: Any, probes: Any = None, gallery: Any = None) -> Self:
         """Take some pairs: one index, or `probes`; pairs have no gallery."""
@@ -291,6 +306,7 @@ class PairScores(Scores):
             folds=None if folds is None else folds[rows],
             name=self.name,
             templates=None if self._templates is None else self._templates.take(rows),
+            meta={name: column.take(rows) for name, column in self._meta.items()},
         )
         view._set(unordered=self.unordered, _reading=self._reading)
         view._set(_origin=self._origin, _metric=self._metric)
@@ -309,7 +325,8 @@ class PairScores(Scores):
             subjects = subjects.exchanged(turned)
         elif subjects is not None:
             subjects = np.where(turned[:, None], subjects[:, ::-1], subjects)
-        return self._with(_templates=templates, _subjects=subjects)
+        meta = {name: column.exchanged(turned) for name, column in self._meta.items()}
+        return self._with(_templates=templates, _subjects=subjects, _meta=meta)
 
     def _attempts(self, rules: ListRules, where: Where) -> Self:
         """Return the pairs that are attempts, with remarks on the others; see :meth:`examined`."""
@@ -347,6 +364,35 @@ class PairScores(Scores):
                 "template_a and template_b",
             )
         return keep, notes
+
+
+class _MetaOfSide(Mapping[str, np.ndarray]):
+    """The metadata of one side of pairs; a column is made when it is asked for."""
+
+    def __init__(self, columns: Mapping[str, CodedSides], side: int):
+        self._columns, self._side = columns, side
+
+    def __getitem__(self, name: str) -> np.ndarray:
+        return fixed(self._columns[name].side(self._side))
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._columns)
+
+    def __len__(self) -> int:
+        return len(self._columns)
+
+
+def _meta_of_pairs(meta: Mapping[str, Any] | None, length: int) -> dict[str, CodedSides]:
+    """Return metadata columns of both sides of pairs, checked."""
+    if meta is None:
+        return {}
+    if not isinstance(meta, Mapping):
+        raise DataError("meta is ", received(meta), "; expected a mapping of names to columns")
+    columns = {}
+    for name, column in meta.items():
+        sides = _both_sides(column, f"meta {name!r}", length)
+        columns[str(name)] = sides if isinstance(sides, CodedSides) else CodedSides.of(sides, name)
+    return columns
 
 
 def _both_sides(names: Any, input_name: str, length: int) -> Any:

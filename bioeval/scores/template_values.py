@@ -29,7 +29,7 @@ def template_columns(scores: Scores, columns: Any, input_name: str, gallery: boo
     - `gallery`: without, a metadata column may be of the probes alone, and stands for both sides
     """
     named = isinstance(columns, str)
-    if named and not gallery and not are_pairs(scores) and columns in scores.probe_meta:
+    if named and not gallery and columns in scores.probe_meta:
         sides = scores.probe_meta[columns], scores.probe_meta[columns]
     elif named:
         sides = _column(scores, columns, input_name)
@@ -59,11 +59,13 @@ def _is_pair(column: Any) -> bool:
 
 def _column(scores: Scores, name: str, input_name: str) -> Sides:
     """Return a metadata column of both sides; the error names those there are."""
-    if are_pairs(scores):
+    if are_pairs(scores) and not scores.probe_meta:
         raise DataError(
             Argument(input_name),
-            f" is {received(name)}, but a list of pairs has no metadata; in Python, give a pair "
-            f"of arrays: {_lengths(scores)}",
+            f" is {received(name)}, but this list of pairs has no metadata; give the table of its "
+            "templates as ",
+            Argument("labels"),
+            ", with a column template, or in Python a pair of arrays: " + _lengths(scores),
         )
     probe, gallery = scores.probe_meta, scores.gallery_meta
     known = [column for column in probe if column in gallery]

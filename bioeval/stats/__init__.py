@@ -80,6 +80,7 @@ _FOR_STUDIES: NamesByModule = {
         "drawn_deviations",
         "jackknife_errors",
         "letter_sets",
+        "letters_of",
         "normal_draws",
     ),
     "bioeval.stats.verification": (

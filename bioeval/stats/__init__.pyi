@@ -59,6 +59,7 @@ from bioeval.stats.simultaneous import (
     drawn_deviations as drawn_deviations,
     jackknife_errors as jackknife_errors,
     letter_sets as letter_sets,
+    letters_of as letters_of,
     normal_draws as normal_draws,
 )
 from bioeval.stats.verification import (

@@ -84,8 +84,8 @@ class Differences:
             Symmetric. The other pairs are not told apart, and do not enter the maximum.
         confidence : float
         freedom : int
-            Degrees of freedom of the standard errors: the quantile is widened as Student's is
-            beyond the normal one.
+            Degrees of freedom of the standard errors: the quantile is Student's, as rare as the
+            normal one of the draws.
         spread : float64 array, shape (k, k), optional
             Standard deviations of the differences of the deviations, by default those of the draws.
         error : float64 array, shape (k, k), optional
@@ -113,16 +113,16 @@ class Differences:
             one, other = one[tested], other[tested]
             errors, away = error[one, other], difference[one, other]
             largest = np.sort(_largest(drawn, one, other, spread[one, other]))
-            level = 0.5 + confidence / 2
-            widened = float(scipy.special.stdtrit(freedom, level) / scipy.special.ndtri(level))
+            studentised = np.abs(away) / errors
             if len(one) == 1:  # the quantile is known
-                quantile = float(scipy.special.stdtrit(freedom, level))
-                p_values = 2 * scipy.special.stdtr(freedom, -np.abs(away) / errors)
+                quantile = float(scipy.special.stdtrit(freedom, 0.5 + confidence / 2))
+                p_values = 2 * scipy.special.stdtr(freedom, -studentised)
             else:
-                quantile = widened * float(np.quantile(largest, confidence))
-                reached = len(largest) - np.searchsorted(
-                    largest, np.abs(away) / (widened * errors) * (1 - _ROUNDING)
-                )
+                # Student's quantile that is as rare as the normal one.
+                normal = float(np.quantile(largest, confidence))
+                quantile = -float(scipy.special.stdtrit(freedom, scipy.special.ndtr(-normal)))
+                as_rare = -scipy.special.ndtri(scipy.special.stdtr(freedom, -studentised))
+                reached = len(largest) - np.searchsorted(largest, as_rare * (1 - _ROUNDING))
                 p_values = (1 + reached) / (1 + len(largest))
             half = quantile * errors
             low[one, other] = np.maximum(away - half, -widest)
@@ -153,12 +153,7 @@ class Differences:
         `order` is that of the systems from the best to the worst: the best has an ``a``. Of a value
         that is not defined the letters are empty.
         """
-        sets = letter_sets(self.larger != 0, order)
-        letters = [""] * len(self.difference)
-        for name, members in zip(_names(len(sets)), sets, strict=True):
-            for i in members:
-                letters[i] += name
-        return letters
+        return letters_of(self.larger != 0, order)
 
 
 def drawn_deviations(without: np.ndarray, normal: np.ndarray) -> np.ndarray:
@@ -225,6 +220,20 @@ def _largest(
 def _parts(pairs: int, width: int) -> list[slice]:
     step = max(1, _MOST_VALUES // max(width, 1))
     return [slice(first, first + step) for first in range(0, pairs, step)]
+
+
+def letters_of(differ: np.ndarray, order: Sequence[int]) -> list[str]:
+    """Return the letters of each system: two share one where they do not `differ`.
+
+    `order` has the systems that have letters, and the first of them has an ``a``; `differ` is as
+    for :func:`letter_sets`.
+    """
+    sets = letter_sets(differ, order)
+    letters = [""] * len(differ)
+    for name, members in zip(_names(len(sets)), sets, strict=True):
+        for i in members:
+            letters[i] += name
+    return letters
 
 
 def letter_sets(differ: np.ndarray, order: Sequence[int]) -> list[tuple[int, ...]]:

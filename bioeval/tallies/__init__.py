@@ -76,7 +76,9 @@ _NAMES: NamesByModule = {
         "EqualError",
         "ErrorCurve",
         "VerificationPoints",
+        "check_costs",
         "check_targets",
+        "normalised_cost",
         "per_cent",
         "trivial_cost",
     ),
@@ -95,7 +97,12 @@ _NAMES: NamesByModule = {
         "SelectionCounts",
     ),
     "bioeval.tallies.symmetry": ("is_symmetric",),
-    "bioeval.tallies.threshold_rules": ("ChosenThreshold", "Rule"),
+    "bioeval.tallies.threshold_rules": (
+        "ChosenThreshold",
+        "Rule",
+        "choose",
+        "wanted_bins",
+    ),
     "bioeval.tallies.threshold_search": ("Attempts",),
     "bioeval.tallies.thresholds": (
         "check_thresholds",

@@ -63,7 +63,9 @@ from bioeval.tallies.points import (
     EqualError as EqualError,
     ErrorCurve as ErrorCurve,
     VerificationPoints as VerificationPoints,
+    check_costs as check_costs,
     check_targets as check_targets,
+    normalised_cost as normalised_cost,
     per_cent as per_cent,
     trivial_cost as trivial_cost,
 )
@@ -76,7 +78,12 @@ from bioeval.tallies.selections import (
     SelectionCounts as SelectionCounts,
 )
 from bioeval.tallies.symmetry import is_symmetric as is_symmetric
-from bioeval.tallies.threshold_rules import ChosenThreshold as ChosenThreshold, Rule as Rule
+from bioeval.tallies.threshold_rules import (
+    ChosenThreshold as ChosenThreshold,
+    Rule as Rule,
+    choose as choose,
+    wanted_bins as wanted_bins,
+)
 from bioeval.tallies.threshold_search import Attempts as Attempts
 from bioeval.tallies.thresholds import (
     check_thresholds as check_thresholds,

@@ -153,7 +153,8 @@ class GroupTally:
     #: int64 (groups, groups): by the group of the probe and that of the claimed subject.
     false_accepts: np.ndarray
     impostor_attempts: np.ndarray
-    #: The attempts within each group, which have looked into the bins of the FAR targets.
+    #: The attempts within each group, which have looked into the bins of the FAR targets and of the
+    #: rules of the groups themselves.
     within_groups: list[Attempts]
 
     @classmethod
@@ -163,12 +164,13 @@ class GroupTally:
         groups: tuple[np.ndarray, np.ndarray],
         rule: Rule,
         targets: np.ndarray,
+        rules_within: Sequence[Rule],
         options: tuple[str, str],
     ) -> Self:
         """Count a matrix by the groups of probes and gallery templates, numbered from 0.
 
-        `rule` holds its threshold, if it gives one, as a distance; `options` are templates and
-        fusion.
+        `rule` holds its threshold, if it gives one, as a distance; `rules_within` choose thresholds
+        within each group; `options` are templates and fusion.
         """
         passes = FoldPasses(reader, *options, [groups], Groups)
         (pairs,) = passes.partitions
@@ -184,6 +186,9 @@ class GroupTally:
                 ]
                 chosen_bins = wanted_bins(rule, every)
                 group_bins = np.array([_bins_of(one, targets) for one in within_groups])
+                for g, one in enumerate(within_groups):
+                    for rule_within in rules_within:
+                        group_bins[g] |= wanted_bins(rule_within, one)
                 if not passes.narrow(chosen_bins | group_bins.any(axis=0)):
                     break
 

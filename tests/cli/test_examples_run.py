@@ -85,6 +85,7 @@ def matrices() -> dict[str, be.Scores]:
     made["similarities.npz"] = be.Scores(-old.values, old.probe_labels, kind="similarity")
     ratios = 3 - old.values
     made["ratios.npz"] = be.Scores(ratios, old.probe_labels, kind="llr", probe_meta=old.probe_meta)
+    made |= {f"submissions/team{i}.npz": square(i) for i in range(3)}
     made |= {f"{x}.npz": searched(i) for i, x in enumerate(("reid", "osnet", "agw"))}
     made["osnet-of-others.npz"] = searched(7)
     views = {"view": np.arange(len(old.probe_labels)) % 3}
@@ -114,7 +115,14 @@ def texts() -> dict[str, str]:
     names = [f"{i:04d}_c{k % 3 + 1}s1_{k:06d}_01.jpg" for k, i in enumerate(who, 1)]
     city = [f"1 {i} {t} {10 * i + t} 20 30 40 -1 -1" for t in range(1, 9) for i in (1, 2)]
     dev = [f"s{a} m{a} s{b} p{b} {a * b % 7}" for a in range(4) for b in range(4)]
+    pairs = [(a, b) for a in range(16) for b in range(a)]
+    trials = [f"t{b} t{a} {'target' if a // 2 == b // 2 else 'nontarget'}" for a, b in pairs]
     made = {
+        "scores.txt": text(*(f"t{b} t{a} {(a - b) % 7 + a / 50:.3f}" for a, b in pairs)),
+        "trials.txt": text(*trials),
+        "templates.csv": text(
+            "template,subject,sex", *(f"t{i},p{i // 2},{'fm'[i // 2 % 2]}" for i in range(16))
+        ),
         "people.csv": text("subject,sex", *(f"s{i},f" for i in who)),
         "images.txt": text(*names),
         "pairs.csv": text("distance,genuine", *listed),
@@ -128,7 +136,9 @@ def texts() -> dict[str, str]:
     }  # fmt: skip
     made |= {f"{x}.csv": text("score,attack,subject", *marks) for x in ("pad", "test", "dev")}
     for place in ("gt", "tracker", "cameras/gt/c1", "cameras/tracks/c1", "cameras/gt/c2",
-                  "cameras/tracks/c2", "MOT17/train/one/gt/gt", "tracker/MOT17/one"):  # fmt: skip
+                  "cameras/tracks/c2", "MOT17/train/one/gt/gt", "tracker/MOT17/one",
+                  "dancetrack/val/one/gt/gt", "trackers/SORT/one",
+                  "trackers/ByteTrack/one"):  # fmt: skip
         made[f"{place}.txt"] = text(*boxes)
     return made
 
@@ -137,6 +147,7 @@ def texts() -> dict[str, str]:
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     place = tmp_path_factory.mktemp("examples")
     for name, scores in matrices().items():
+        (place / name).parent.mkdir(parents=True, exist_ok=True)
         be.save(scores, place / name)
     for name, content in texts().items():
         (place / name).parent.mkdir(parents=True, exist_ok=True)

@@ -23,6 +23,7 @@ OF_EVERY_COMMAND = {
 OF_THE_COMMAND = {
     "calibration": {"calibrate", "save_to", "train"},  # a Calibrator that is fitted, and its scores
     "check": {"columns"},  # of tracks
+    "compare": {"differences"},  # which the table of a ranking shows
     "convert": {"dry_run", "listed"},
     "example": {"components", "people", "system"},  # of faces, which bioeval.datasets has
     "explain": {"picture", "steps"},
@@ -37,7 +38,7 @@ OF_THE_COMMAND = {
     "run": {"fta", "fte", "gallery_quality", "means"},
     "tally": {"fold", "share"},  # methods of a Tally
     "threshold": {"claim", "extrapolate"},  # other calls
-    "tracking": {"targets"},
+    "tracking": {"differences", "targets"},
     "workload": {"task"},
 }
 

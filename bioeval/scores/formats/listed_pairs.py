@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from bioeval.base.errors import (
-    DataError,
-)
+from bioeval.base.errors import DataError, counted
 from bioeval.base.kinds import Kind
 from bioeval.base.memory import require_memory
 from bioeval.base.messages import Message
@@ -24,6 +22,7 @@ from bioeval.scores.formats.spellings import is_attack, no_species
 from bioeval.scores.formats.text_table import MOST_NAMES, Columns, TextColumn
 from bioeval.scores.formats.trials import (
     JoinedTrials,
+    MediaList,
     has_three_classes,
     join,
     read_media,
@@ -154,6 +153,7 @@ class Side:
     codes: np.ndarray
     names: list[str]
     subjects: np.ndarray | None
+    meta: Mapping[str, np.ndarray] = field(default_factory=dict)  # of each of the names
 
 
 def as_matrix(
@@ -238,7 +238,7 @@ def as_matrix(
 
 
 def _metadata(path: Path, side: Side, options: ReadOptions) -> dict[str, np.ndarray]:
-    columns = {"template": np.array(side.names, dtype=object)}
+    columns = {"template": np.array(side.names, dtype=object), **side.meta}
     if options.session_from is not None:
         columns["session"] = sessions_of(path, side.names, options)
     return columns
@@ -259,7 +259,14 @@ def _one_set(path: Path, probe: Side, gallery: Side) -> tuple[Side, Side]:
                 f"and of {subjects[i]!r} on the other"
             )
         subjects[: len(probe.names)] = probe.subjects
-    return Side(probe.codes, names, subjects), Side(other[gallery.codes], names, subjects)
+    meta = {}
+    for name, values in probe.meta.items():
+        meta[name] = np.empty(len(names), dtype=object)
+        meta[name][other] = gallery.meta[name]
+        meta[name][: len(probe.names)] = values
+    return Side(probe.codes, names, subjects, meta), Side(
+        other[gallery.codes], names, subjects, meta
+    )
 
 
 EXAMPLES = 3
@@ -276,6 +283,7 @@ class _PairRows:
     subjects: Two | None
     notes: list[Message] = field(default_factory=list)
     reading: tuple[str, ...] = ()
+    meta: dict[str, Two] = field(default_factory=dict)  # columns of both templates of each row
 
     @property
     def scores(self) -> np.ndarray:
@@ -340,8 +348,15 @@ def pairs_of_columns(
     fold = None
     if layout.fold is not None and options.as_ != "matrix":
         fold = pairs.kept(table.text[layout.fold].objects()).astype(str)
+    meta = {name: _kept_sides(pairs, both_sides(*sides)) for name, sides in pairs.meta.items()}
     listed = PairScores(
-        values, pairs.genuine, folds=fold, subjects=who, templates=_templates(pairs), **how
+        values,
+        pairs.genuine,
+        folds=fold,
+        subjects=who,
+        templates=_templates(pairs),
+        meta=meta,
+        **how,
     )
     listed = listed._with(attack=_attacks(pairs))
     if options.as_ == "matrix" and listed.attack is not None:
@@ -473,10 +488,22 @@ def _known(table: Columns, layout: PairLayout, options: ReadOptions) -> _PairRow
         joined = _joined(table, layout, options)
     elif layout.genuine is not None:
         genuine = truth_of(table.text[layout.genuine], table, layout.names[layout.genuine])
-    subjects, reading = _subjects(table, layout, options)
+    media = None if options.labels is None else read_media(options.labels)
+    marked = joined is not None or genuine is not None
+    subjects, reading = _subjects(table, layout, options, media, marked)
+    meta = {}
+    if media is not None:
+        for name, values in media.metadata(options.meta).items():
+            meta[name] = _of_templates(table, layout, values, options)
+    elif options.meta:
+        raise DataError(
+            say("meta"),
+            " names metadata, and a list of pairs has none; give the table of its templates as ",
+            say("labels"),
+        )
     if joined is not None:
         return _PairRows(
-            table, layout, joined.rows, joined.genuine, subjects, joined.notes, reading
+            table, layout, joined.rows, joined.genuine, subjects, joined.notes, reading, meta
         )
     if genuine is None:
         if subjects is None:
@@ -490,7 +517,7 @@ def _known(table: Columns, layout: PairLayout, options: ReadOptions) -> _PairRow
                 f"{misspelt(layout.names)}",
             )
         genuine = _same(*subjects)
-    return _PairRows(table, layout, None, genuine, subjects, reading=reading)
+    return _PairRows(table, layout, None, genuine, subjects, reading=reading, meta=meta)
 
 
 def _joined(table: Columns, layout: PairLayout, options: ReadOptions) -> JoinedTrials:
@@ -512,30 +539,39 @@ def _joined(table: Columns, layout: PairLayout, options: ReadOptions) -> JoinedT
 
 
 def _subjects(
-    table: Columns, layout: PairLayout, options: ReadOptions
+    table: Columns,
+    layout: PairLayout,
+    options: ReadOptions,
+    media: MediaList | None,
+    marked: bool,
 ) -> tuple[Two | None, tuple[str, ...]]:
-    """Return the subjects of both sides, from columns, parts of names or a file, and a note."""
-    if options.subject_from is None and options.labels is None:
-        if layout.subjects is None:
-            return None, ()
-        first, second = layout.subjects
-        return (table.text[first], table.text[second]), ()
+    """Return the subjects of both sides, from columns, parts of names or a file, and a note.
+
+    `media` is the list of templates of ``labels``; `marked` is whether genuine pairs are known.
+    """
     for option in ("subject_from", "labels"):
         if getattr(options, option) is None:
             continue
         if layout.templates is None or len(layout.templates) != 2:
             wrong = f"{table.path}: has no names of templates for "
             raise DataError(wrong, say(option), misspelt(layout.names))
-        if layout.subjects is not None:
+        if layout.subjects is not None and option == "subject_from":
             raise DataError(
                 f"{table.path}: names the subjects of both sides; leave out ", say(option)
             )
-    first, second = layout.templates or (0, 0)
+    if layout.subjects is not None:
+        one, other = layout.subjects
+        listed = table.text[one], table.text[other]
+        if media is not None and media.subjects() is not None:
+            whose = _of_templates(table, layout, media.subject_of(), options)
+            _require_agreement(table, listed, whose)
+        return listed, ()
     if options.subject_from is None:
-        whose = read_media(options.labels or Path()).subject_of()
-        a = _looked_up(table, layout, first, whose, options)
-        b = _looked_up(table, layout, second, whose, options)
-        return (a, b), ()
+        # A table without subjects has metadata alone, where the list marks its genuine pairs.
+        if media is None or (media.subjects() is None and media.more and marked):
+            return None, ()
+        return _of_templates(table, layout, media.subject_of(), options), ()
+    first, second = layout.templates or (0, 0)
     a = _named_subjects(table, layout, first, options.subject_from)
     b = _named_subjects(table, layout, second, options.subject_from)
     names = table.text[first]
@@ -550,19 +586,41 @@ def named_by(shown: dict[str, str]) -> str:
     return "subjects from names: " + ", ".join(f"{k} -> {v}" for k, v in shown.items())
 
 
-def _looked_up(
-    table: Columns, layout: PairLayout, number: int, whose: dict[str, str], options: ReadOptions
-) -> TextColumn:
-    """Return the subjects of a column of templates from a list of templates."""
-    column = table.text[number]
-    missing = [i for i, name in enumerate(column.values) if name not in whose]
+def _of_templates(
+    table: Columns, layout: PairLayout, values: Mapping[str, str], options: ReadOptions
+) -> Two:
+    """Return the values of the templates of both sides of each row, from a table of templates."""
+    first, second = layout.templates or (0, 0)
+    missing = [name for name in _all_names(table, layout) if name not in values]
     if missing:
-        row = int(np.argmax(column.codes == missing[0]))
+        some = ", ".join(map(repr, missing[:EXAMPLES]))
+        more = ", ..." if len(missing) > EXAMPLES else ""
         raise DataError(
-            f"{table.at(row)}: {layout.names[number]} {column.values[missing[0]]!r} is not in "
-            f"{options.labels}, as {len(missing):,} of {len(column.values):,} templates are not"
+            f"{table.path}: {options.labels} lacks {counted(len(missing), 'templates')} of "
+            f"{len(_all_names(table, layout)):,}: {some}{more}; add them to the table, or leave "
+            "their pairs out"
         )
-    return column.renamed([whose[name] for name in column.values])
+    a, b = table.text[first], table.text[second]
+    return (
+        a.renamed([values[name] for name in a.values]),
+        b.renamed([values[name] for name in b.values]),
+    )
+
+
+def _require_agreement(table: Columns, listed: Two, others: Two) -> None:
+    """Raise where the subjects of a list and those of its table of templates differ."""
+    for mine, theirs in zip(listed, others, strict=True):
+        place = places_among(theirs.values, mine.values)
+        for low in range(0, len(mine.codes), PIECE):
+            some = slice(low, low + PIECE)
+            wrong = place[mine.codes[some]] != theirs.codes[some]
+            if wrong.any():
+                row = low + int(np.argmax(wrong))
+                raise DataError(
+                    f"{table.at(row)}: the subject is {mine.values[mine.codes[row]]!r}, and by ",
+                    say("labels"),
+                    f" it is {theirs.values[theirs.codes[row]]!r}; correct one of the two",
+                )
 
 
 def subject_in(name: str, pattern: str) -> str | None:
@@ -648,7 +706,10 @@ def _matrix(pairs: _PairRows, options: ReadOptions, how: dict[str, Any]) -> Scor
         names = column.values
         if layout.claims and not i:
             names = [*map("claim {}".format, names)]
-        sides.append(Side(pairs.kept(column.codes), names, who))
+        meta = {}
+        for word, values in pairs.meta.items():
+            meta[word] = _owners(table, column, values[i])
+        sides.append(Side(pairs.kept(column.codes), names, who, meta))
     if layout.probe:
         sides.reverse()
     probe, gallery = sides

@@ -307,8 +307,21 @@ def _read_pair_list(named: NamedArrays, key: str) -> PairScores:
         templates=_templates(file, file.headers[key].shape[0]),
         keep=named.options.keep or (),
         unordered=bool(named.options.unordered),
+        meta=_meta_of_pairs(file, file.headers[key].shape[0]),
     )
     return pairs._with(_reading=named.notes)
+
+
+def _meta_of_pairs(file: Arrays, pairs: int) -> dict[str, np.ndarray]:
+    """Return the metadata of both templates of each pair: ``probe_<name>``, ``gallery_<name>``."""
+    columns = {}
+    for key, header in file.headers.items():
+        name = key.removeprefix("probe_")
+        other = f"gallery_{name}"
+        both = key != name and key not in RESERVED and other in file and other not in RESERVED
+        if both and header.shape == file.headers[other].shape == (pairs,):
+            columns[name] = np.column_stack([file.read(key), file.read(other)])
+    return columns
 
 
 def _templates(file: Arrays, pairs: int) -> np.ndarray | CodedSides | None:
@@ -539,6 +552,10 @@ def write_arrays(scores: Scores, out: Any, path: Path) -> None:
             out.add("templates", np.column_stack([scores._templates.a, scores._templates.b]))
         if scores.pair_folds is not None:
             out.add("fold", _storable(scores.pair_folds, "fold", path))
+        for side, meta in (("probe", scores.probe_meta), ("gallery", scores.gallery_meta)):
+            for name, column in meta.items():
+                _require_free(f"{side}_{name}", name)
+                out.add(f"{side}_{name}", _storable(column, name, path))
         out.add("scores", scores.values)
         return
     sides = _sides(scores)
@@ -591,11 +608,7 @@ def _sides(scores: Scores) -> dict[str, np.ndarray]:
         sides["gallery"] = scores.gallery_meta
     for side, meta in sides.items():
         for name, column in meta.items():
-            if f"{side}_{name}" in RESERVED:
-                raise DataError(
-                    f"the metadata {name!r} cannot be saved as {side}_{name}: the layout "
-                    "reserves this name; rename it"
-                )
+            _require_free(f"{side}_{name}", name)
             arrays[f"{side}_{name}"] = column
     # Without labels, a mask of equal sides is taken for a square one.
     m, n = scores.shape
@@ -604,6 +617,15 @@ def _sides(scores: Scores) -> dict[str, np.ndarray]:
         arrays["probe_ids"] = scores.probe_ids
         arrays["gallery_ids"] = scores.gallery_ids
     return arrays
+
+
+def _require_free(key: str, name: str) -> None:
+    """Raise where the array of a metadata column would have a name of the layout."""
+    if key in RESERVED:
+        raise DataError(
+            f"the metadata {name!r} cannot be saved as {key}: the layout reserves this name; "
+            "rename it"
+        )
 
 
 def _storable(array: Any, input_name: str, path: Path) -> np.ndarray:

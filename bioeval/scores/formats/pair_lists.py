@@ -196,6 +196,7 @@ def pair_losses(scores: Scores) -> list[Part]:
         for input_name, values in known.items():
             if values is not None:
                 lost += text_losses([values], input_name)
+        lost += metadata_losses(scores)
     else:
         lost = []
         if scores._labelled:
@@ -432,7 +433,7 @@ FORMAT = Format(
     options=(
         *("scores_key", "genuine_key", "kind", "nan"),
         *("trials", "impostor", "missing_pairs", "subject_from", "session_from", "as_", "labels"),
-        *("keep", "unordered", "pairs"),
+        *("meta", "keep", "unordered", "pairs"),
     ),
     written="a list of pairs, also as .tsv, .txt or .csv.gz; a matrix as .wide.csv",
     otherwise=(

@@ -5,7 +5,8 @@ Scores may also come in two files, of genuine and of impostor attempts.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
@@ -306,6 +307,33 @@ class MediaList:
     #: text.
     columns: dict[str, np.ndarray]
     templates: list[str]  # each template once, in the order in which they are first named
+    #: Object (images,): the other columns that have names, as text.
+    more: dict[str, np.ndarray] = field(default_factory=dict)
+
+    def metadata(self, renamed: Mapping[str, str]) -> dict[str, dict[str, str]]:
+        """Return each further column with its value for each template.
+
+        A column with several values for one template, such as the name of an image, is none of
+        templates, and is left out. `renamed` has other names for columns: ``{"sex": "gender"}``
+        gives the column ``gender`` as ``sex``.
+        """
+        names = {column: name for name, column in renamed.items()}
+        found: dict[str, dict[str, str]] = {}
+        several = []
+        for column, values in self.more.items():
+            value_of: dict[str, str] = {}
+            pairs = dict.fromkeys(zip(self.columns["template"], values, strict=True))
+            if all(value_of.setdefault(name, value) == value for name, value in pairs):
+                found[names.pop(column, column)] = value_of
+            else:
+                several.append(column)
+        for column, name in names.items():
+            wrong = "has several values for one template" if column in several else "is no column"
+            raise DataError(
+                f"{self.path}: {column!r} (named by {name}={column}) {wrong}; it has "
+                f"{', '.join(map(repr, found)) or 'no further columns'}"
+            )
+        return found
 
     def subjects(self) -> list[str] | None:
         """Return the subject of each of the templates; None where the list names none."""
@@ -335,9 +363,14 @@ def read_media(path: Path) -> MediaList:
     """Read a list of images: with names of columns, or ``image template medium`` on each line."""
     shape = shape_of(path)
     places, header = _media_columns(shape)
-    table = read_columns(shape, header, dict(zip(places.values(), places, strict=True)), {})
+    names = dict(zip(places.values(), places, strict=True))
+    others = {}
+    if header:
+        others = {i: shape.cells[0][i] for i in shape.columns_except(*names)}
+    table = read_columns(shape, header, names | others, {}, blanks=list(others))
     columns = {name: table.text[i].objects() for name, i in places.items()}
-    return MediaList(path, columns, [*table.text[places["template"]].values])
+    more = {name: table.text[i].objects() for i, name in others.items() if name}
+    return MediaList(path, columns, [*table.text[places["template"]].values], more)
 
 
 def _media_columns(shape: Shape) -> tuple[dict[str, int], bool]:
@@ -348,7 +381,7 @@ def _media_columns(shape: Shape) -> tuple[dict[str, int], bool]:
         for name in reversed(known):
             if name in names:
                 places[word] = names.index(name)
-    if "template" in places and len(places) > 1:
+    if "template" in places and len(names) > 1:
         return places, True
     if all(len(row) == 3 and row[1].isdigit() and row[2].isdigit() for row in shape.cells):
         return {"template": 1, "media": 2}, False

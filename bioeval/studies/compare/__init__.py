@@ -1,4 +1,4 @@
-"""Two systems on the same data, with intervals of their differences."""
+"""Two systems or more on the same data, with intervals of their differences."""
 
 from bioeval.base.manifest import Plot, StudyManifest, Subcommand, View
 
@@ -7,10 +7,14 @@ STUDY = StudyManifest(
         "compare": ("compare",),
         "leaderboard": ("leaderboard",),
     },
-    commands=(Subcommand("compare", "Compare two systems on the same data.", "Decide", 2),),
+    commands=(Subcommand("compare", "Compare or rank systems on the same data.", "Decide", 2),),
     examples="""
 # Compare two systems
 bioeval compare old.npz new.npz
+# Rank three systems by two measures
+bioeval compare old.npz new.npz others.npz --measure eer --measure min_dcf=0.01
+# Rank a folder of submissions; write a page
+bioeval compare submissions --measure eer --report board.html
 # Compare distances with similarities
 bioeval compare distances.npz similarities.npz --kind-b similarity
 # Show that a new system is no worse than the old one

@@ -96,51 +96,42 @@ class ComparedSystems(MoreResults):
     def of_all(
         self, systems: Mapping[str, Scores], results: Mapping[str, xr.DataTree], target: str | None
     ) -> dict[str, xr.Dataset]:
-        """Return paired comparisons of the best of several systems with each of the others.
+        """Return the comparison of two systems, or the ranking of more.
 
-        The best has the smallest FRR at the FAR that the page opens with. Nothing where the systems
-        cannot be compared, as those that have different attempts: the page says so. Of two systems,
-        and with a margin, which is set beforehand, it is the first that is compared, as by bioeval
-        compare. With a margin an error says why not.
+        Nothing where the systems cannot be compared, as those that have different attempts: the
+        page says so. With a margin, which is set beforehand, the first system is compared with each
+        of the others, and an error says why not.
         """
         from bioeval.evaluation import resolve_card
         from bioeval.studies.compare.compare import compare
 
-        _, _, far = (target or "").partition("=")
-
-        def frr(name: str) -> float:
-            tree = results[name]
-            ds: Any = tree["verification/single"] if "verification" in tree.children else {}
-            if "frr_at_far" not in ds:
-                return 0.0  # in the order given
-            if far and float(far) in ds["far_target"].values:
-                return float(ds["frr_at_far"].sel(far_target=float(far)))
-            return float(ds["eer"])
-
-        options = {}
+        options = dict(self.place)
         for name in ("confidence", "replicates", "random_state", "far_targets", "frr_targets"):
             if self.options[name] is not None:
                 options[name] = self.options[name]
-        first = self._margin is not None or len(systems) == 2
-        best = next(iter(systems)) if first else min(systems, key=frr)
+        first, *others = systems
+        card = resolve_card(systems[first], self.options["protocol"])
+        options["protocol"] = card if card.reid is not None else None
+        compared: dict[str, xr.Dataset] = {}
+        if len(systems) > 2 and self._margin is None:
+            self.stages("ranking the systems")
+            with contextlib.suppress(BioevalError):
+                compared[f"{len(systems)} systems"] = compare(
+                    systems, progress=self.stages.counting, **options
+                )
+            return compared
         refused: contextlib.AbstractContextManager[None] = contextlib.nullcontext()
         if self._margin is None:
             refused = contextlib.suppress(BioevalError)
-        compared = {}
-        for other in systems:
-            if other == best:
-                continue
-            self.stages(f"comparing {best} and {other}")
-            card = resolve_card(systems[best], self.options["protocol"])
+        for other in others:
+            self.stages(f"comparing {first} and {other}")
             with refused:
-                compared[f"{best} and {other}"] = compare(
-                    systems[best],
+                compared[f"{first} and {other}"] = compare(
+                    systems[first],
                     systems[other],
-                    protocol=card if card.reid is not None else None,
                     margin=self._margin,
                     progress=self.stages.counting,
                     **options,
-                    **self.place,
                 )
         return compared
 
@@ -161,6 +152,7 @@ class ComparedSystems(MoreResults):
     "frr_at_threshold=0.4, far_at_threshold=0.4, recognition_rate, cms=5, dir_at_far=0.01, cllr, "
     "min_cllr, act_dcf=0.01; with --protocol cmc=1, mean_ap, mean_inp, ...; repeatable.  [EER, FRR "
     "at each FAR, AUC, recognition rate, DIR]",
+    name="measures",
     multiple=True,
 )
 @option("--differences", "Show the differences of all pairs of systems.", bool)
@@ -214,7 +206,7 @@ def command(data: tuple[str, ...], **options: Any) -> None:
     it is the best on these data, such as the best of several epochs, looks better than it is:
     choose it on other people.
     """
-    options["measures"] = list(options.pop("measure")) or None
+    options["measures"] = list(options["measures"]) or None
     shows_differences = options.pop("differences")
     of_second = {name: options.pop(f"{name}_b") for name in _OF_B}
     of_second = {name: value for name, value in of_second.items() if value is not None}

@@ -269,6 +269,14 @@ def compare(
     epochs, looks better than it is, and ``better`` and the limits do not know of the others: choose
     it on other people than those of `a` and `b`. See ``docs/uncertainty.md``.
 
+    Limits of all pairs of systems together are ``c`` standard errors wide: those of the jackknife,
+    and where thresholds are chosen anew those of the bootstrap if they are larger. ``c`` is the
+    quantile of the largest studentised difference (max-t, Romano and Wolf 2005), or rather
+    Student's quantile that is as rare. Sets of ranks: Mogstad, Romano, Shaikh and Wilhelm (2024);
+    letters: Piepho (2004). Pairs of systems that decide fewer than six people differently are not
+    told apart. Several measures are separate families, unless ``adjust="holm"``.
+    See ``docs/many-systems.md``.
+
     Examples
     --------
     >>> import bioeval as be

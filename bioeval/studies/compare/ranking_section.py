@@ -319,5 +319,5 @@ def _notes(ds: xr.Dataset) -> Iterator[Text]:
         yield "Ranks and letters are adjusted for the number of measures (Holm)."
     yield (
         "A system that is chosen because it has the best value looks better than it is: its value "
-        "on other people is the honest one."
+        "on other data is the honest one."
     )

@@ -1,9 +1,9 @@
-"""Rates by demographic group."""
+"""Rates by demographic group, and how alike two systems treat groups."""
 
 from bioeval.base.manifest import Plot, StudyManifest, Subcommand, View
 
 STUDY = StudyManifest(
-    calls={"groups": ("by_group",)},
+    calls={"groups": ("by_group",), "gaps": ("compare_groups",)},
     other_names={"groups": "by_group"},
     commands=(Subcommand("groups", "Evaluate verification by demographic group.", "Look into", 3),),
     examples="""
@@ -17,6 +17,10 @@ bioeval groups scores.npz --by sex --task open_set --threshold far=0.01
 bioeval groups faces.npz --embeddings dlib128 --labels subject --meta sex=sex --by sex
 # Use one threshold; write results and plots
 bioeval groups scores.npz --by sex --threshold 0.42 --out groups --plots
+# Compare how alike two systems treat the groups
+bioeval groups old.npz new.npz --by sex --threshold far=0.01
+# Take the groups of a list of trials from a table of its templates
+bioeval groups scores.txt --trials trials.txt --labels templates.csv --kind distance --by sex
 # Count on four processes, and keep what has been counted
 bioeval groups scores.npz --by sex --workers 4 --checkpoint counted
 """,
@@ -34,7 +38,7 @@ bioeval groups scores.npz --by sex --workers 4 --checkpoint counted
             one_system=True,
         ),
     ),
-    nodes={"garbe": "groups"},
-    views=(View(("groups",), "section"),),
+    nodes={"garbe": "groups", "fairer": "group_gaps"},
+    views=(View(("groups",), "section"), View(("group_gaps",), "gaps_section")),
     messages="messages.MESSAGES",
 )

@@ -1,15 +1,16 @@
-"""Whether groups differ: limits of the rates of all groups together, and a permutation test."""
+"""Whether groups differ: limits of rates and differences of all groups together, and a test."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
 from bioeval.base import Stream
-from bioeval.stats import Limits, jackknife_limits, open_limits, ratio
+from bioeval.stats import Limits, jackknife_limits, letters_of, open_limits, ratio
+from bioeval.studies.groups.combinations import all_pairs, level_together, limits_of_sums
 from bioeval.tallies import PairCounts
 
 #: Permutations of the test whether groups differ.
@@ -42,13 +43,22 @@ class PeopleOfRate:
     trials: int
     fewest: float = np.inf
 
+    @property
+    def rate(self) -> float:
+        """The rate; NaN without attempts."""
+        return self.errors / self.attempts if self.attempts else np.nan
+
+    @property
+    def without(self) -> np.ndarray:
+        """The rate without each person, float64 (n,)."""
+        return ratio(self.errors - self.errors_of, self.attempts - self.attempts_of)
+
     def limits(self, level: float) -> tuple[float, float]:
         """Return the limits of the rate by leaving out each person."""
         if not self.attempts:
             return np.nan, np.nan
-        without = ratio(self.errors - self.errors_of, self.attempts - self.attempts_of)
-        rate = np.array(self.errors / self.attempts)
-        low, high = jackknife_limits(rate, without, level, self.trials, self.fewest)
+        rate = np.array(self.rate)
+        low, high = jackknife_limits(rate, self.without, level, self.trials, self.fewest)
         return float(low), float(high)
 
     def limits_alone(self, confidence: float) -> tuple[float, float]:
@@ -72,6 +82,94 @@ def limits_of_all(groups: Iterable[PeopleOfRate | None], rates: int, confidence:
     ends = [(np.nan, np.nan) if group is None else group.limits(level) for group in groups]
     low, high = np.array(ends).reshape(-1, 2).T
     return low, high
+
+
+class LimitedRate(Protocol):
+    """A rate of a group that has limits at any level, and its values without each person."""
+
+    @property
+    def rate(self) -> float:
+        """The rate; NaN without attempts."""
+
+    @property
+    def without(self) -> np.ndarray:
+        """The rate without each person."""
+
+    def limits(self, level: float) -> tuple[float, float]:
+        """Return the limits of the rate at a level of confidence."""
+
+
+@dataclass(frozen=True)
+class DifferencesOfGroups:
+    """Differences of one rate of each two groups, with limits that hold for all pairs together.
+
+    - `difference`, `low`, `high` (float64 (groups, groups)): row minus column; the diagonal is 0.
+      Limits are NaN where a group is not compared, and on the diagonal
+    - `compared` (bool (groups,))
+    """
+
+    difference: np.ndarray
+    low: np.ndarray
+    high: np.ndarray
+    compared: np.ndarray
+
+    @classmethod
+    def of(
+        cls, groups: Sequence[LimitedRate | None], confidence: float, stream: Stream
+    ) -> DifferencesOfGroups:
+        """Compare groups, of which None are too small to be compared.
+
+        Groups have no person in common, so that their errors are independent.
+        """
+        number = len(groups)
+        rates = np.array([np.nan if x is None else x.rate for x in groups])
+        difference = rates[:, None] - rates
+        low, high = np.full((2, number, number), np.nan)
+        place = np.flatnonzero(~np.isnan(rates))
+        some = [x for x in groups if x is not None and not np.isnan(x.rate)]
+        if len(some) > 1:
+            pairs = all_pairs(len(some))
+            variance = np.array([jackknife_variance(x.without) for x in some])
+            level = level_together(pairs, np.diag(variance), confidence, stream)
+            alone = np.array([x.limits(level) for x in some]).T
+            ends = limits_of_sums(pairs, rates[place], (alone[0], alone[1]), np.eye(len(some)))
+            one, other = place[np.array(np.triu_indices(len(some), 1))]
+            low[one, other], high[one, other] = ends
+            low[other, one], high[other, one] = -ends[1], -ends[0]
+        return cls(difference, low, high, ~np.isnan(rates))
+
+    @property
+    def separated(self) -> np.ndarray:
+        """1 where the rate of the row's group is shown to be larger, -1 smaller, else 0."""
+        return (self.low > 0).astype(np.int64) - (self.high < 0)
+
+    def letters(self) -> list[str]:
+        """Return the letters of each group: two that share one cannot be told apart.
+
+        The smallest rate has an ``a``. A group that is not compared has none.
+        """
+        place = np.flatnonzero(self.compared).tolist()
+        larger = (self.difference > 0).sum(axis=1)
+        order = sorted(place, key=lambda g: (larger[g], g))
+        return letters_of(self.separated != 0, order)
+
+    def variables(self) -> dict[str, np.ndarray]:
+        """Return what a result has of them, by the ends of the names."""
+        return {
+            "difference": self.difference,
+            "difference_low": self.low,
+            "difference_high": self.high,
+            "separated": self.separated,
+            "letters": np.array(self.letters(), dtype=object),
+        }
+
+
+def jackknife_variance(without: np.ndarray) -> float:
+    """Return the variance of a rate by the jackknife, from its values without each person."""
+    people = len(without)
+    if not people:
+        return 0.0
+    return float((people - 1) / people * ((without - without.mean()) ** 2).sum())
 
 
 # ------------------------------------------------------------------------- counts

@@ -25,6 +25,8 @@ from bioeval.stats import (
 )
 from bioeval.studies.groups.differences import (
     MOST_TESTED,
+    DifferencesOfGroups,
+    LimitedRate,
     PairsOfGroups,
     PeopleOfRate,
     far_differs,
@@ -32,6 +34,13 @@ from bioeval.studies.groups.differences import (
     limits_of_all,
 )
 from bioeval.studies.groups.measures import INEQUITY, inequity, measure_limits
+from bioeval.studies.groups.own_thresholds import (
+    PointOfGroup,
+    WithoutEachWithin,
+    nodes_around,
+    own_points,
+    points_without_each,
+)
 from bioeval.tallies import (
     Attempts,
     GroupTally,
@@ -45,6 +54,7 @@ _FLAG = "1 where {}, else 0"
 
 GROUPS: dict[str, Name] = {
     "claimed_group": Name("group of the claimed subject"),
+    "other_group": Name("group whose rate is subtracted"),
     "group": Name("group of the subject; of an impostor attempt, of the probe's"),
     **names_of("verification", "frr", "fr", "genuine_attempts", "far", "fa", "impostor_attempts"),
     "subjects": Name("subjects of the group, on either side", "subjects"),
@@ -68,6 +78,7 @@ GROUPS: dict[str, Name] = {
     "frr_at_far_flagged": Name(
         _FLAG.format("subjects or false accepts expected at the target are fewer than 30")
     ),
+    **names_of("verification", "eer", "min_dcf"),
     "fdr": Name(
         "fairness discrepancy rate: 1 less the weighted ranges of FAR and FRR over groups; 1 where "
         "all groups are alike"
@@ -86,7 +97,7 @@ for _rate, _within in (("far", " within the group"), ("frr", "")):
 #: Groups with fewer subjects are flagged.
 FEW_SUBJECTS = 30
 
-for _name in ("frr", "far", "frr_at_far", "threshold_at_far", *INEQUITY):
+for _name in ("frr", "far", "frr_at_far", "threshold_at_far", "eer", "min_dcf", *INEQUITY):
     GROUPS |= GROUPS[_name].ends_of(_name)
 for _rate, _within in (("far", "FAR within the group"), ("frr", "FRR of the group")):
     _together = Name(f"{_within}, of all groups together")
@@ -94,6 +105,23 @@ for _rate, _within in (("far", "FAR within the group"), ("frr", "FRR of the grou
     GROUPS[f"{_rate}_groups_p"] = Name(
         f"p-value by permutation: people of all groups have the same distribution ({_within})"
     )
+for _rate, _words in (("frr", "FRR"), ("far", "FAR within groups"), ("eer", "EER")):
+    GROUPS |= {
+        f"{_rate}_difference": Name(f"{_words}: that of the group minus that of the other group"),
+        f"{_rate}_difference_low": Name(
+            f"lower limit of {_rate}_difference; the limits hold for all pairs of groups together"
+        ),
+        f"{_rate}_difference_high": Name(
+            f"upper limit of {_rate}_difference; the limits hold for all pairs of groups together"
+        ),
+        f"{_rate}_separated": Name(
+            f"1 where {_words} is shown to be larger in the group than in the other group, -1 "
+            "where it is shown to be smaller, else 0"
+        ),
+        f"{_rate}_letters": Name(
+            f"groups that share a letter cannot be told apart by {_words}; empty: not compared"
+        ),
+    }
 
 
 def groups_dataset(
@@ -102,11 +130,12 @@ def groups_dataset(
     subjects: np.ndarray,
     targets: np.ndarray,
     alpha: float,
+    cost: tuple[float, float, float],
     symmetric: bool,
 ) -> xr.Dataset:
     """Return the rates by group; `symmetric` data hold each pair of templates twice.
 
-    `groups` are labels, with the number of `subjects` of each.
+    `groups` are labels, with the number of `subjects` of each; `cost` is that of the minDCF.
     """
     kind, defined = tally.about.kind, tally.chosen.defined
     genuine, impostor = tally.genuine_attempts, tally.impostor_attempts
@@ -141,6 +170,7 @@ def groups_dataset(
         "frr_flagged": (over, frr_flagged.astype(np.int64)),
         "far_flagged": (both, far_flagged.astype(np.int64)),
         "frr_at_far_flagged": (by_target, frr_at_far_flagged.astype(np.int64)),
+        **along(over, **own_points(tally.within_groups, cost)),
         "threshold": to_user(tally.chosen.threshold, kind),
         "frr_overall": frr_all,
         "far_overall": far_all,
@@ -157,7 +187,9 @@ def groups_dataset(
             code = "few-expected-errors-at-target"
             remarks.append(Message(code, needed=int(RuleOf(30)), target=target, groups=listed))
     attrs = about_attrs(tally.about, "groups", "verification by group", remarks)
-    return build(variables, GROUPS, coordinates, attrs | {"alpha": alpha})
+    prior, miss, accept = cost
+    attrs |= {"alpha": alpha, "cost_prior": prior, "cost_miss": miss, "cost_false_accept": accept}
+    return build(variables, GROUPS, coordinates, attrs)
 
 
 def _undefined(
@@ -235,6 +267,7 @@ def group_intervals(
     """
     number, targets = len(tally.within_groups), dataset["far_target"].values
     weights = options.weights(attempts.people)
+    own_nodes = list(map(nodes_around, tally.within_groups))
     require_memory(
         48 * number**2 * weights.shape[1],  # counts, as tiles and whole, and rates
         f"intervals of {number**2:,} pairs of groups",
@@ -248,9 +281,11 @@ def group_intervals(
     at = np.empty(0)
     if not math.isnan(tally.chosen.threshold):
         at = np.array([tally.chosen.threshold])
-    sink = _ByGroup(weights, group, at, nodes)
+    thresholds = np.unique(np.concatenate([at, *nodes, *own_nodes]))
+    sink = _ByGroup(weights, group, at, nodes, thresholds)
     pairs = PairsOfGroups(group, number, sink.accepted)
-    values, people = attempts.pass_over(sink.thresholds, MergingSinks((sink, pairs)))
+    own = WithoutEachWithin(group, own_nodes, thresholds)
+    values, people = attempts.pass_over(thresholds, MergingSinks((sink, pairs, own)))
     far = sink.far
 
     def accepted(g: int, thresholds: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -282,7 +317,7 @@ def group_intervals(
     at_far += (exact_values - at_far[..., 0])[..., None]  # interpolation error of the data
     at_far[..., 0] = exact_values
     at_far[0] = np.clip(at_far[0], 0, 1)
-    trials = _trials(attempts, group, people, number)
+    trials = independent_trials(attempts, group, people, number)
     limits = _limits(far, frr, at_far, trials, options)
     remarks: list[Message] = [*options.few_people(attempts.people)]
     if sign < 0:
@@ -296,12 +331,23 @@ def group_intervals(
     if alone.any():
         listed = dataset["group"].values[alone].tolist()
         remarks.append(Message("groups-of-one-subject", groups=listed))
+    of_own = _own_points(dataset, own, (values, people), trials, pairs)
+    for name in ("eer", "min_dcf"):
+        ends = [
+            each[name].limits(options.confidence) if each else (np.nan, np.nan) for each in of_own
+        ]
+        low, high = np.array(ends).T
+        limits[name] = low, high
     differences = _Differences(dataset, group, by_person, pairs, trials, options)
     measured, variables = {}, {}
     if tally.chosen.defined:
         measured, variables = differences.measures(), differences.variables()
+        variables |= differences.between_pairs([each.get("eer") for each in of_own])
     remarks += differences.remarks
     out = options.added_to(dataset, limits | measured, GROUPS, remarks).assign(variables)
+    if variables:
+        names = dataset["group"].values
+        out = out.assign_coords(other_group=("other_group", names, GROUPS["other_group"].attrs()))
     return out.assign_attrs(
         interval_of_measures="all values within the simultaneous limits of the rates, by the "
         "jackknife over people of each group",
@@ -353,17 +399,24 @@ class _ByGroup:
     """A sink of impostor attempts, weighted, for each pair of groups and within each group."""
 
     def __init__(
-        self, weights: np.ndarray, group: np.ndarray, at: np.ndarray, nodes: Sequence[np.ndarray]
+        self,
+        weights: np.ndarray,
+        group: np.ndarray,
+        at: np.ndarray,
+        nodes: Sequence[np.ndarray],
+        thresholds: np.ndarray,
     ):
-        """Lay out the layers: `at` is the common threshold, if any, `nodes` are those of groups."""
+        """Lay out the layers: `at` is the common threshold, if any, `nodes` are those of groups.
+
+        `thresholds` are those of the pass, which have all of these among them.
+        """
         self.group = group
-        self.thresholds = np.unique(np.concatenate([at, *nodes]))
-        self.accepted = int(np.searchsorted(self.thresholds, at[0]) + 1) if len(at) else 0
+        self.accepted = int(np.searchsorted(thresholds, at[0]) + 1) if len(at) else 0
         self._between = QuadraticForms(weights, 2 * len(nodes) ** 2)
         self.starts, self._within = [], []
         for of_group in nodes:
             # The first layer above each threshold of the group.
-            self.starts.append(np.append(0, np.searchsorted(self.thresholds, of_group) + 1))
+            self.starts.append(np.append(0, np.searchsorted(thresholds, of_group) + 1))
             self._within.append(QuadraticForms(weights, len(of_group) + 1))
 
     @property
@@ -407,7 +460,7 @@ class _ByGroup:
             self._within[g].add(pairs.in_layers(layer, (probe == g) & (claimed == g)))
 
 
-def _trials(
+def independent_trials(
     attempts: SubjectAttempts, group: np.ndarray, people: np.ndarray, number: int
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return numbers of independent trials: subjects of a group, disjoint pairs of two groups."""
@@ -470,14 +523,40 @@ def _limits_without_each(
     number = len(subjects)
     frr, far = np.full((2, number), np.nan), np.full((2, number, number), np.nan)
     for g in range(number):
-        people = _with_mates(g, group, genuine, IntervalOptions.trials_of(int(subjects[g])))
+        people = people_with_mates(g, group, genuine, IntervalOptions.trials_of(int(subjects[g])))
         frr[:, g] = people.limits_alone(confidence)
         for h in range(number):
             far[:, g, h] = pairs.people_of(g, h, int(disjoint[g, h])).limits_alone(confidence)
     return {"frr": (frr[0], frr[1]), "far": (far[0], far[1])}
 
 
-def _with_mates(
+def _own_points(
+    dataset: xr.Dataset,
+    own: WithoutEachWithin,
+    genuine: tuple[np.ndarray, np.ndarray],
+    trials: tuple[np.ndarray, np.ndarray],
+    pairs: PairsOfGroups,
+) -> list[dict[str, PointOfGroup]]:
+    """Return the EER and the minDCF of each group with their values without each person.
+
+    A group without attempts of both classes has none.
+    """
+    prior, miss, accept = (dataset.attrs[f"cost_{x}"] for x in ("prior", "miss", "false_accept"))
+    cost = float(prior), float(miss), float(accept)
+    found: list[dict[str, PointOfGroup]] = []
+    for g, subjects in enumerate(trials[0].tolist()):
+        points = {name: float(dataset[name][g]) for name in ("eer", "min_dcf")}
+        if math.isnan(points["eer"]):
+            found.append({})
+            continue
+        within = pairs.people_of(g, g, int(trials[1][g, g]))
+        number = min(IntervalOptions.trials_of(subjects), within.trials)
+        errors = own.errors(g, genuine)
+        found.append(points_without_each(errors, points, cost, number, within.fewest))
+    return found
+
+
+def people_with_mates(
     g: int, group: np.ndarray, genuine: tuple[np.ndarray, np.ndarray], trials: int
 ) -> PeopleOfRate:
     """Return the people of a group who have genuine attempts."""
@@ -511,7 +590,7 @@ class _Differences:
         self._far = self._frr.copy()
         subjects, disjoint = trials
         for g in np.flatnonzero(self._enough).tolist():
-            self._frr[g] = _with_mates(g, group, genuine, int(subjects[g]))
+            self._frr[g] = people_with_mates(g, group, genuine, int(subjects[g]))
             self._far[g] = pairs.people_of(g, g, int(disjoint[g, g]))
         self._compared = self._enough.sum() > 1
         self.remarks: list[Message] = []
@@ -547,6 +626,24 @@ class _Differences:
                 variables[name] = ("group",), values, GROUPS[name].attrs()
             name = f"{rate}_groups_p"
             variables[name] = (), p_values[rate], GROUPS[name].attrs()
+        return variables
+
+    def between_pairs(self, eer: Sequence[PointOfGroup | None]) -> dict[str, Any]:
+        """Return the differences of FRR, of FAR within groups and of EER of each two groups."""
+        variables: dict[str, Any] = {}
+        compared = [x if enough else None for x, enough in zip(eer, self._enough, strict=True)]
+        rates: dict[str, Sequence[LimitedRate | None]] = {
+            "frr": self._frr,
+            "far": self._far,
+            "eer": compared,
+        }
+        for i, (name, of_groups) in enumerate(rates.items()):
+            stream = Stream(self._options.seed, 3 + i)
+            between = DifferencesOfGroups.of(of_groups, self._options.confidence, stream)
+            for key, values in between.variables().items():
+                dims = ("group", "other_group")[: values.ndim]
+                full = f"{name}_{key}"
+                variables[full] = dims, values, GROUPS[full].attrs()
         return variables
 
     def _p_values(self) -> dict[str, float]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -51,6 +52,7 @@ from bioeval.studies.groups.group_rates import (
     groups_dataset,
 )
 from bioeval.studies.groups.measures import INEQUITY, inequity
+from bioeval.studies.groups.own_thresholds import COST, own_rules, require_cost
 from bioeval.tallies import (
     FAR_TARGETS,
     GroupTally,
@@ -91,6 +93,7 @@ def by_group(
     ties: Ties = "pessimistic",
     impostors: ImpostorProbes = "auto",
     alpha: float = 0.5,
+    cost: tuple[float, float, float] = COST,
     interval: Bootstrap | None = None,
     confidence: float = IntervalOptions.CONFIDENCE,
     replicates: int = IntervalOptions.REPLICATES,
@@ -126,6 +129,8 @@ def by_group(
         Of open-set identification, as for :func:`bioeval.open_set`.
     alpha : float
         Weight of FAR in FDR and GARBE, from 0 to 1; that of FRR is ``1 - alpha``.
+    cost : tuple of (prior, c_miss, c_fa)
+        Of the minDCF of each group.
     interval : {None, "subject-bootstrap", "subject-bootstrap-bca", "subject-bootstrap-logit"}
         Method of the confidence intervals; none by default, since they take another pass.
         Subjects are resampled, of all groups together. The threshold of all groups stays; those of
@@ -141,7 +146,8 @@ def by_group(
     xarray.Dataset
         Over ``group``, sorted: ``frr fr genuine_attempts subjects``; over ``group`` (of the probe)
         and ``claimed_group``: ``far fa impostor_attempts``; over ``group, far_target``:
-        ``threshold_at_far frr_at_far``, from the impostor attempts within the group. Scalars
+        ``threshold_at_far frr_at_far``, from the impostor attempts within the group. ``eer
+        min_dcf`` of each group, at its best threshold on these data. Scalars
         ``threshold frr_overall far_overall``, and of FAR within groups and FRR: ``fdr`` (1: all
         groups alike), ``garbe`` (0: all alike), ``far_max_over_min far_max_over_geomean
         frr_max_over_min frr_max_over_geomean`` (NaN where a rate is 0). With an interval,
@@ -149,8 +155,13 @@ def by_group(
         while all rates keep within ``frr_simultaneous_low frr_simultaneous_high
         far_simultaneous_low far_simultaneous_high``, limits over ``group`` that hold for all
         groups together. ``frr_groups_p far_groups_p``: p-values by permutation, of the hypothesis
-        that people of all groups have the same distribution. Groups of fewer than 30 subjects have
-        no part in either.
+        that people of all groups have the same distribution. Over ``group, other_group``, of FRR,
+        of FAR within groups (``far_``) and of EER (``eer_``): ``frr_difference
+        frr_difference_low frr_difference_high``, the group minus the other one, with limits that
+        hold for all pairs of groups together, and ``frr_separated``: 1 where the group is shown to
+        have the larger rate, -1 the smaller, else 0; over ``group`` ``frr_letters``: groups that
+        share a letter cannot be told apart. Groups of fewer than 30 subjects have no part in any of
+        these.
 
         With ``task="open_set"`` ``far fa impostor_attempts`` are over ``group`` alone, of searches
         without a mate in the gallery; ``fr`` counts mated searches without the mate at rank 1
@@ -196,9 +207,12 @@ def by_group(
     options = IntervalOptions.parse(interval, confidence, replicates, random_state)
     rule, targets = Rule.parse(threshold), check_targets(far_targets)
     alpha = require_number("alpha", alpha, low=0, high=1)
+    cost = require_cost(cost)
     task = chosen_task(task, get_args(ComparedTask))
     if task == "open_set":
         _require_default(task, ("templates", templates, "single"))
+        if cost != COST:
+            raise DataError(Argument("cost", cost), " does not apply to the task open_set")
         searches = {
             "rank_unit": rank_unit,
             "ties": ties,
@@ -216,39 +230,78 @@ def by_group(
         labels, places = _groups_of_subjects(codes.probe, codes.values, column, column[:0])
         places = places[codes.probe]
         ds = searches_by_group(scores, (labels, places), rule, targets, alpha, searches)
-        return ds.assign_attrs(_about(group, rule))
+        return ds.assign_attrs(about_threshold(group, rule))
     _require_default(
         task,
         ("rank_unit", rank_unit, "template"),
         ("ties", ties, "pessimistic"),
         ("impostors", impostors, "auto"),
     )
-    reader = BlockReader(scores)
-    require_values(scores, "verification by group")
-    codes = _subjects(scores)
-    of_probes, of_gallery = template_columns(scores, group, "group")
-    everyone = np.append(codes.probe, codes.gallery)
-    groups, of_code = _groups_of_subjects(everyone, codes.values, of_probes, of_gallery)
-    counter = VerificationCounter(reader, templates=templates, fusion=fusion)
-    attempts = SubjectAttempts(counter)
-    of_person = of_code[np.unique(everyone)]
-    distance_rule = rule.as_distance(scores.kind)
-    if are_pairs(scores) or math.prod(scores.shape) <= LISTED:
-        with threads_for(scores):
-            tally = GroupTally.of_listed(attempts, of_person, distance_rule)
-    else:
-        both = of_code[codes.probe], of_code[codes.gallery]
-        with rows_reported_to(progress, passes=2):
-            tally = GroupTally.of_matrix(reader, both, distance_rule, targets, (templates, fusion))
+    counted = CountedGroups.of(
+        scores, group, rule, targets, own_rules(cost), (templates, fusion), progress
+    )
+    tally = counted.tally
     symmetric = templates == "single" and is_symmetric(scores)
-    subjects = np.bincount(of_person, minlength=len(groups))
-    ds = groups_dataset(tally, groups, subjects, targets, alpha, symmetric)
+    ds = groups_dataset(tally, counted.groups, counted.subjects, targets, alpha, cost, symmetric)
     fused = fusion if templates == "multi" else "none"
-    ds.attrs |= {**_about(group, rule), "templates": templates, "fusion": fused}
+    ds.attrs |= {**about_threshold(group, rule), "templates": templates, "fusion": fused}
     if options is not None:
         with threads_for(scores):
-            ds = group_intervals(ds, tally, attempts, of_person, options)
+            ds = group_intervals(ds, tally, counted.attempts, counted.group, options)
     return ds
+
+
+@dataclass(frozen=True)
+class CountedGroups:
+    """The attempts of scores by group.
+
+    - `groups`: the labels of the groups, sorted
+    - `group` (int64 (people,)): the group of each person, by its place in `groups`
+    """
+
+    groups: np.ndarray
+    group: np.ndarray
+    attempts: SubjectAttempts
+    tally: GroupTally
+
+    @classmethod
+    def of(
+        cls,
+        scores: Scores,
+        group: Any,
+        rule: Rule,
+        targets: np.ndarray,
+        rules_within: Sequence[Rule],
+        claim: tuple[Templates, FusionRule],
+        progress: Progress | None,
+    ) -> CountedGroups:
+        """Count scores; `claim` is templates and fusion."""
+        templates, fusion = claim
+        reader = BlockReader(scores)
+        require_values(scores, "verification by group")
+        codes = _subjects(scores)
+        of_probes, of_gallery = template_columns(scores, group, "group")
+        everyone = np.append(codes.probe, codes.gallery)
+        groups, of_code = _groups_of_subjects(everyone, codes.values, of_probes, of_gallery)
+        counter = VerificationCounter(reader, templates=templates, fusion=fusion)
+        attempts = SubjectAttempts(counter)
+        of_person = of_code[np.unique(everyone)]
+        distance_rule = rule.as_distance(scores.kind)
+        if are_pairs(scores) or math.prod(scores.shape) <= LISTED:
+            with threads_for(scores):
+                tally = GroupTally.of_listed(attempts, of_person, distance_rule)
+        else:
+            both = of_code[codes.probe], of_code[codes.gallery]
+            with rows_reported_to(progress, passes=2):
+                tally = GroupTally.of_matrix(
+                    reader, both, distance_rule, targets, rules_within, claim
+                )
+        return cls(groups, of_person, attempts, tally)
+
+    @property
+    def subjects(self) -> np.ndarray:
+        """The number of subjects of each group."""
+        return np.bincount(self.group, minlength=len(self.groups))
 
 
 def _require_default(task: str, *options: tuple[str, Any, str]) -> None:
@@ -259,7 +312,7 @@ def _require_default(task: str, *options: tuple[str, Any, str]) -> None:
             raise DataError(argument, f" does not apply to the task {task}; leave it out")
 
 
-def _about(group: Any, rule: Rule) -> dict[str, str]:
+def about_threshold(group: Any, rule: Rule) -> dict[str, str]:
     """Return the attributes of the groups and of the threshold."""
     is_given = rule.name == "fixed"
     return {

@@ -113,4 +113,20 @@ MESSAGES = (
         "note",
         {"most": 3000},
     ),
+    MessageType(
+        "group-gaps-not-compared",
+        "the gaps of the two systems are not compared: fewer than two groups have {needed:count "
+        "subjects}",
+        "A gap is over groups of enough subjects.",
+        "Collect more subjects, or join groups.",
+        example={"needed": 30},
+    ),
+    MessageType(
+        "groups-left-out-of-gaps",
+        "{groups:names} (fewer than {needed:count subjects}) are left out of the gaps, FDR and "
+        "GARBE of both systems",
+        "Rates of few subjects depend on who they are.",
+        "Collect more subjects of these groups, or join groups.",
+        example={"needed": 30, "groups": ["x"]},
+    ),
 )

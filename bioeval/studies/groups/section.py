@@ -6,6 +6,7 @@ their rates.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator
 from dataclasses import replace
 
@@ -15,6 +16,7 @@ import xarray as xr
 from bioeval.document import (
     Block,
     Column,
+    Cost,
     Count,
     Enumeration,
     Fact,
@@ -26,6 +28,7 @@ from bioeval.document import (
     ResultsBySystem,
     Score,
     Section,
+    Strong,
     Table,
     Text,
     data_facts,
@@ -42,8 +45,8 @@ from bioeval.studies.groups.group_rates import FEW_SUBJECTS
 from bioeval.studies.groups.measures import INEQUITY
 from bioeval.tallies import Rule
 
-#: Most groups whose pairs are shown.
-_PAIRED = 12
+#: Most groups whose pairs are shown, and of whose pairs the differences are.
+_PAIRED, _PAIRS_SHOWN = 12, 6
 
 _LABELS = {
     "fdr": "FDR (1: all groups equal; weight of {far} {alpha})",
@@ -63,6 +66,8 @@ def section(results: ResultsBySystem) -> Section:
     if searches:
         title = "Open-set identification by group of the probe, rank 1"
     pairs = [] if searches else [table_of_variables(ds, "group", "claimed_group", id="pairs")]
+    if "frr_difference" in ds:
+        pairs.append(table_of_variables(ds, "group", "other_group", id="differences_of_groups"))
     return Section(
         "groups",
         title,
@@ -72,8 +77,10 @@ def section(results: ResultsBySystem) -> Section:
             _rates(ds),
             *([] if searches else _pairs_of_groups(ds)),
             *_at_own_thresholds(ds),
+            *_best_of_each(ds),
             _measures(ds),
             *_whether_groups_differ(ds),
+            *_differences(ds),
             *_notes(ds),
             *interval_note(results),
             table_of_variables(ds, "group", id="groups"),
@@ -231,6 +238,37 @@ def _at_own_thresholds(ds: xr.Dataset) -> Iterator[Table]:
     )
 
 
+def _best_of_each(ds: xr.Dataset) -> Iterator[Block]:
+    """Yield the EER and the minDCF of each group."""
+    if "eer" not in ds:
+        return
+    rows: list[tuple[Text | None, ...]] = []
+    for i, name in enumerate(_names(ds)):
+        flagged = bool(ds["few_subjects"][i])
+        eer = rate_of(ds, "eer", {"group": i}, flagged=flagged)
+        interval = None
+        if "min_dcf_low" in ds and not np.isnan(ds["min_dcf_low"].values[i]):
+            interval = float(ds["min_dcf_low"][i]), float(ds["min_dcf_high"][i])
+        at = {"group": name.value}
+        cost = Cost(float(ds["min_dcf"][i]), interval, "min_dcf", at, flagged=flagged, decimals=4)
+        rows.append((name, eer, cost))
+    prior = Number(float(ds.attrs["cost_prior"]), digits=6)
+    yield Table(
+        "best_of_each",
+        (
+            Column("group"),
+            Column("eer", "EER"),
+            Column("min_dcf", say("minDCF at prior {prior}", prior=prior)),
+        ),
+        rows,
+        title="At the best threshold of each group",
+        notes=[
+            "Each group has the threshold that is best for it on these data. A system has one "
+            "threshold for all groups, so these figures are better than any that it attains."
+        ],
+    )
+
+
 def _measures(ds: xr.Dataset) -> Table:
     """Return the measures that compare groups."""
     alpha = Number(float(ds.attrs["alpha"]), digits=6)
@@ -284,6 +322,67 @@ def _whether_groups_differ(ds: xr.Dataset) -> Iterator[Block]:
             ),
             "note",
         )
+
+
+#: Rates whose differences are compared, with their headings.
+_COMPARED: dict[str, Text] = {
+    "frr": say("{frr}"),
+    "far": say("{far} within"),
+    "eer": "EER",
+}
+
+
+def _differences(ds: xr.Dataset) -> Iterator[Table]:
+    """Yield the letters of the groups, and the differences of each two of a few groups."""
+    if "frr_difference" not in ds:
+        return
+    names, compared = _names(ds), _compared(ds)
+    if len(compared) < 2:
+        return
+    letters: list[tuple[Text | None, ...]] = []
+    for i in compared:
+        cells = [Label(ds[f"{rate}_letters"].values[i]) for rate in _COMPARED]
+        letters.append((names[i], *cells))
+    headings = [Column(rate, heading) for rate, heading in _COMPARED.items()]
+    yield Table(
+        "letters",
+        (Column("group"), *headings),
+        letters,
+        title="Groups that can be told apart",
+        notes=[
+            "Groups that share a letter in a column cannot be told apart; a: the smallest rate."
+        ],
+    )
+    if len(compared) > _PAIRS_SHOWN:
+        return
+    rows: list[tuple[Text | None, ...]] = []
+    for i, j in itertools.combinations(compared, 2):
+        pair = say("{first} - {other}", first=names[i], other=names[j])
+        rows.append((pair, *(_difference(ds, rate, i, j) for rate in _COMPARED)))
+    yield Table(
+        "differences",
+        (Column("pair", "difference", only="readers"), *headings),
+        rows,
+        title="Differences of two groups, with limits that hold for all pairs of a column together",
+        notes=["In percentage points (pp)."],
+    )
+
+
+def _compared(ds: xr.Dataset) -> list[int]:
+    """Return the groups of enough people."""
+    return np.flatnonzero(ds["few_subjects"].values == 0).tolist()
+
+
+def _difference(ds: xr.Dataset, rate: str, i: int, j: int) -> Text | None:
+    """Return the difference of a rate of two groups; it stands out where they are told apart."""
+    value, low, high = (
+        float(ds[f"{rate}_difference{end}"].values[i, j]) for end in ("", "_low", "_high")
+    )
+    if np.isnan(low):
+        return None
+    at = {"group": ds["group"].values[i].item(), "other_group": ds["group"].values[j].item()}
+    cell = Rate(value, (low, high), f"{rate}_difference", at, difference=True)
+    return Strong(cell) if ds[f"{rate}_separated"].values[i, j] else cell
 
 
 def _together(ds: xr.Dataset, rate: str, *place: int) -> Rate | None:

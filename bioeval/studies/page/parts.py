@@ -52,6 +52,9 @@ _TASKS = {
 #: The system of results that name none.
 _UNNAMED = "results"
 
+#: Results that are of several systems: a comparison of two, a ranking of more.
+OF_SYSTEMS = ("comparison", "ranking")
+
 #: The attribute of results that says what a system lacks of another one.
 NOT_SHARED = "not_shared"
 
@@ -123,7 +126,7 @@ def parts_of(results: Any, name: str = "") -> list[PageItem]:
     found = list(_items(results, name))
     named = {part.system for part in found} - {_UNNAMED}
     for place, part in enumerate(found):
-        if part.system == _UNNAMED and len(named) == 1 and part.task != "comparison":
+        if part.system == _UNNAMED and len(named) == 1 and part.task not in OF_SYSTEMS:
             part = replace(part, system=next(iter(named)))
         if (part.system, part.task) in parts:
             raise DataError(
@@ -202,7 +205,7 @@ def systems_of(parts: list[PageItem]) -> list[str]:
     A comparison is of two systems, and none itself unless there is nothing else.
     """
     ordered = sorted(parts, key=lambda part: part.place)
-    single = [part for part in ordered if part.task != "comparison"]
+    single = [part for part in ordered if part.task not in OF_SYSTEMS]
     return list(grouped(single or ordered, lambda part: part.system))
 
 

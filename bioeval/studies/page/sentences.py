@@ -35,6 +35,7 @@ from bioeval.document import (
     walk,
 )
 from bioeval.studies.page.parts import (
+    OF_SYSTEMS,
     Chosen,
     LivePart,
     LiveRow,
@@ -455,7 +456,7 @@ def _common(ranked: list[LiveRow], parts: list[PageItem], state: LiveState) -> I
 def _verdicts(parts: list[PageItem], state: LiveState, ask: bool) -> Iterator[Text]:
     """Say which system is the best of several that were compared, or how to `ask` for this."""
     compared = [part for part in parts if part.task == "comparison"]
-    if not compared and ask:
+    if not any(part.task in OF_SYSTEMS for part in parts) and ask:
         yield (
             "Whether these systems differ was not tested here: bioeval compare pairs their "
             "attempts."

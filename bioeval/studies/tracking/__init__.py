@@ -3,11 +3,15 @@
 from bioeval.base.manifest import Plot, StudyManifest, Subcommand, View, along
 
 STUDY = StudyManifest(
-    calls={"check": ("check_tracks",), "tracking": ("tracking",)},
+    calls={
+        "check": ("check_tracks",),
+        "tracking": ("tracking",),
+        "trackers": ("compare_trackers",),
+    },
     commands=(
         Subcommand(
             "tracking",
-            "Evaluate tracks: CLEAR MOT, identity measures, HOTA.",
+            "Evaluate or compare trackers: CLEAR MOT, IDF1, HOTA.",
             "Re-identification and tracking",
             2,
         ),
@@ -15,10 +19,16 @@ STUDY = StudyManifest(
     examples="""
 # Evaluate one sequence
 bioeval tracking gt.txt tracker.txt --frames 1050
+# Compare trackers on the sequences that all of them have
+bioeval tracking dancetrack/val trackers/SORT trackers/ByteTrack
 # Evaluate the cameras of a network
 bioeval tracking cameras/gt cameras/tracks --parts cameras
 # Read another form of rows; print JSON
 bioeval tracking truth.txt track3.txt --columns cityflow --json
+# Compare trackers by other measures; print JSON
+bioeval tracking dancetrack/val trackers/SORT trackers/ByteTrack --measure assa --json
+# Add intervals over the sequences
+bioeval tracking dancetrack/val trackers/SORT --interval sequence-jackknife
 # Evaluate the sequences of a challenge by its conventions
 bioeval tracking MOT17/train tracker/MOT17 --pairing previous-frame --mostly-tracked more-than
 """,
@@ -45,6 +55,6 @@ bioeval tracking MOT17/train tracker/MOT17 --pairing previous-frame --mostly-tra
     ),
     nodes={"mota": "tracking"},
     views=(View(("tracking",), "section"),),
-    needs=("check",),
+    needs=("check", "compare"),
     messages="messages.MESSAGES",
 )

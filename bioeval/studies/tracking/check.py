@@ -13,7 +13,7 @@ from bioeval.document import Label, Message, Text, say
 from bioeval.studies.check.findings import DataCheck, Finding, listed
 from bioeval.studies.tracking.inputs import parse_columns, read_pairs
 from bioeval.studies.tracking.matching import Boxes, Scene, find_overlaps, make_scene
-from bioeval.studies.tracking.tracking import IGNORED, Ignored, Part
+from bioeval.studies.tracking.tracking import IGNORED, Ignored, Parts
 
 # Proportion of the boxes of targets by which another reading of the result has to find more.
 GAIN = 0.2
@@ -36,7 +36,7 @@ def check_tracks(
     iou: float = 0.5,
     frames: Any = None,
     ignored: Ignored = "motchallenge",
-    parts: Part = "sequences",
+    parts: Parts = "sequences",
     columns: str = "motchallenge",
     progress: Callable[[str], None] | None = None,
 ) -> DataCheck:
@@ -80,7 +80,7 @@ def check_tracks(
     """
     iou = require_number("iou", iou, above=0, high=1)
     require_choice("ignored", ignored, IGNORED)
-    require_choice("parts", parts, get_args(Part))
+    require_choice("parts", parts, get_args(Parts))
     require_callable("progress", progress)
     pairs, notes = read_pairs(truth, result, frames, parse_columns(columns), parts)
     comparisons = []

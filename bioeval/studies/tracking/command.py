@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+from click.core import ParameterSource
 
-from bioeval.cli import Command, StudyCommand, Value, option, output_options
+from bioeval.cli import Command, StudyCommand, Value, naming, option, output_options
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -49,6 +50,10 @@ class CheckedTracks:
         return check_tracks(self._data, self._result, columns=self._columns or "motchallenge")
 
 
+#: Options of several trackers.
+_OF_SEVERAL = ("measures", "name", "differences", "random_state")
+
+
 def _frames(text: str) -> tuple[str, int]:
     """Return the name of a sequence, empty for all sequences, and its number of frames."""
     name, _, number = text.rpartition("=")
@@ -59,7 +64,7 @@ def _frames(text: str) -> tuple[str, int]:
 
 @click.command("tracking", cls=Command)
 @click.argument("truth")
-@click.argument("result")
+@click.argument("results", nargs=-1, required=True, metavar="RESULT...")
 @option("--iou", "Smallest overlap (IoU) of a match.", float, 0.5)
 @option(
     "--frames N|NAME=N",
@@ -103,21 +108,76 @@ def _frames(text: str) -> tuple[str, int]:
     str,
     "motchallenge",
 )
-@option("--targets", "List every target.", bool)
+@option("--targets", "Of one tracker: list every target.", bool)
+@option(
+    "--interval METHOD",
+    "Add confidence intervals over sequences, from 12 sequences on (sequence-jackknife); several "
+    "trackers have them anyway.  [none]",
+    ["sequence-jackknife"],
+)
+@option("--confidence C", "Two-sided confidence of the intervals.", float, 0.95)
+@option(
+    "--blocks N",
+    "Cut a single long sequence into so many blocks of frames, each a sequence of its own: "
+    "intervals are approximate.",
+    click.IntRange(12),
+)
+@option(
+    "--measure NAME",
+    "Measure that several trackers are compared by, such as hota, deta, assa, mota, motp, idf1, "
+    "idp, idr; repeatable.  [hota, mota and idf1]",
+    name="measures",
+    multiple=True,
+)
+@option("--differences", "Of several trackers: show the differences of all pairs.", bool)
+@option(
+    "--name NAME",
+    "Name of a tracker, of several; repeatable, in their order.  [the names of files and folders]",
+    multiple=True,
+)
+@option(
+    "--seed N",
+    "Seed of the limits of three trackers or more.",
+    click.IntRange(0),
+    0,
+    name="random_state",
+)
 @output_options(
     "results.nc, summary.json, table.txt, hota_table.csv and targets_table.csv",
-    "write segments.csv, and draw a timeline of the targets and HOTA by threshold",
+    "write segments.csv, and draw a timeline of the targets and HOTA by threshold; of several "
+    "trackers draw their ranks",
     " instead of a table: rates are fractions",
 )
-def command(truth: str, result: str, targets: bool, **options: Any) -> None:
-    """Evaluate the tracks of RESULT against the ground truth TRUTH.
+def command(truth: str, results: tuple[str, ...], **options: Any) -> None:
+    """Evaluate the tracks of RESULT against the ground truth TRUTH, or compare several trackers.
 
-    Both are files in the format of MOTChallenge, with rows frame,id,left,top,width,height,...
-    separated by commas or blanks, plain or gzip. Or both are folders: the ground truth has
-    <sequence>/gt/gt.txt with <sequence>/seqinfo.ini, or <sequence>.txt; the results have
-    <sequence>.txt. Counts are added over sequences.
+    All are files in the format of MOTChallenge, with rows frame,id,left,top,width,height,...
+    separated by commas or blanks, plain or gzip. Or all are folders: the ground truth has
+    <sequence>/gt/gt.txt with <sequence>/seqinfo.ini, or <sequence>.txt; the results of a tracker
+    have <sequence>.txt, or data/<sequence>.txt. Counts are added over sequences. Several trackers
+    are ranked, with intervals of their differences over the sequences that all of them have.
     """
     options["frames"] = _lengths(options["frames"])
+    if len(results) > 1:
+        _refuse_given(("targets",), "shows one tracker, and several are given")
+        _compare(truth, results, options)
+        return
+    _refuse_given(_OF_SEVERAL, "compares trackers; give two or more")
+    for name in _OF_SEVERAL:
+        del options[name]
+    _evaluate(truth, results[0], options.pop("targets"), options)
+
+
+def _refuse_given(names: tuple[str, ...], why: str) -> None:
+    """Refuse options that are given."""
+    context = click.get_current_context()
+    for name in names:
+        if context.get_parameter_source(name) is ParameterSource.COMMANDLINE:
+            raise click.UsageError(f"{naming()(name, None)} {why}")
+
+
+def _evaluate(truth: str, result: str, targets: bool, options: dict[str, Any]) -> None:
+    """Evaluate one tracker."""
     from bioeval.studies.tracking.section import with_targets
     from bioeval.studies.tracking.tracking import tracking
 
@@ -140,6 +200,50 @@ def command(truth: str, result: str, targets: bool, **options: Any) -> None:
             drawn=drawn,
         )
         run.write_page({run.name: run.in_terms(dataset)}, truth, result)
+
+
+def _compare(truth: str, results: tuple[str, ...], options: dict[str, Any]) -> None:
+    """Compare several trackers."""
+    from bioeval.studies.compare.ranking_section import SHOWS_DIFFERENCES
+    from bioeval.studies.tracking.trackers import COMPARED, compare_trackers
+
+    for name in ("targets", "interval"):  # the only method of a comparison
+        del options[name]
+    trackers = dict(zip(_names(results, options.pop("name")), results, strict=True))
+    measures, shows_differences = options.pop("measures") or COMPARED, options.pop("differences")
+    with StudyCommand(truth, options, reads=False) as run:
+        dataset = compare_trackers(
+            truth,
+            trackers,
+            measures=measures,
+            **run.options,
+            progress=lambda name: run.stages(f"matching {name}"),
+        )
+        if shows_differences:
+            dataset.attrs[SHOWS_DIFFERENCES] = 1
+        inputs = {"truth": truth, "results": trackers}
+        run.finish(dataset, more=inputs, files=[truth, *results])
+
+
+def _names(results: tuple[str, ...], given: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the names of trackers: those given, or those of their files and folders."""
+    if given and len(given) != len(results):
+        raise click.UsageError(f"--name is given {len(given)} times for {len(results)} trackers")
+    names = given or tuple(map(_name_of, results))
+    for name in names:
+        if names.count(name) > 1:
+            raise click.UsageError(
+                f"{names.count(name)} trackers are called {name!r}; name each with --name"
+            )
+    return names
+
+
+def _name_of(result: str) -> str:
+    """Return the name of a tracker: of its file, or of its folder, whose files may be in data."""
+    path = Path(result)
+    if path.name == "data":
+        path = path.absolute().parent
+    return path.absolute().name.removesuffix(".gz").removesuffix(".txt")
 
 
 def _lengths(lengths: tuple[tuple[str, int], ...]) -> int | dict[str, int] | None:

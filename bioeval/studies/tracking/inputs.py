@@ -5,7 +5,7 @@ from __future__ import annotations
 import configparser
 import os
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import compress
 from pathlib import Path
@@ -370,7 +370,8 @@ def sequence_length(path: Path) -> int:
 
 
 _ENDINGS = (".txt", ".txt.gz")
-_LISTED = 5
+#: Names in a message or an error.
+LISTED = 5
 
 
 @dataclass(frozen=True)
@@ -399,22 +400,39 @@ class _Source:
         return from_array(self.value, columns, self.role)
 
 
+def names_of_sequences(value: Any, role: Part) -> list[str]:
+    """Return the names of the sequences, or cameras, of an input; a single one has no name."""
+    return list(_sources(value, role))
+
+
 def read_pairs(
-    truth: Any, result: Any, frames: Any, columns: tuple[str, ...], parts: str
+    truth: Any,
+    result: Any,
+    frames: Any,
+    columns: tuple[str, ...],
+    parts: str,
+    role: Part = "result",
+    only: Collection[str] | None = None,
 ) -> tuple[list[Pair], list[Message]]:
-    """Return the pairs of ground truth and result, and remarks on skipped results."""
-    truths, results = _sources(truth, "truth"), _sources(result, "result")
+    """Return the pairs of ground truth and result, and remarks on skipped results.
+
+    Errors call the result by its `role`. Of some names `only` these are read.
+    """
+    truths, results = _sources(truth, "truth"), _sources(result, role)
     if ("" in truths) != ("" in results):
-        several, single = ("result", "truth") if "" in truths else ("truth", "result")
+        several, single = (role, "truth") if "" in truths else ("truth", role)
         raise DataError(
-            f"{several} has several files and {single} is a single one; expected a folder, or a "
-            f"mapping of names, for both"
+            several,
+            " has several files and ",
+            single,
+            " is a single one; expected a folder, or a mapping of names, for both",
         )
-    _require_all(truths, results, result, parts)
+    if only is None:
+        _require_all(truths, results, result, parts)
     extra = sorted(set(results) - set(truths))
     notes = []
     if extra:
-        skipped = Message("results-without-truth", number=len(extra), names=extra[:_LISTED])
+        skipped = Message("results-without-truth", number=len(extra), names=extra[:LISTED])
         notes.append(skipped)
     if "" not in truths and isinstance(frames, Mapping):
         for name in map(str, frames):
@@ -424,6 +442,8 @@ def read_pairs(
                     f" has {name!r}; expected one of the {parts}: "
                     f"{_some(sorted(truths))}.{nearest_name(name, truths)}",
                 )
+    if only is not None:
+        truths = {name: source for name, source in truths.items() if name in only}
     if "" not in truths and parts == "cameras":
         if "camera" in columns:
             raise DataError(
@@ -524,6 +544,8 @@ def _folder(folder: Path) -> dict[str, _Source]:
             sources[entry.name] = source
     if not sources:
         sources = _files(folder, entries)
+    if not sources and (folder / "data").is_dir():  # the results of a tracker, for TrackEval
+        return _folder(folder / "data")
     if not sources:
         raise DataError(
             f"{folder}: holds no sequence; expected <sequence>/gt/gt.txt or <sequence>.txt"
@@ -591,8 +613,8 @@ def _length(frames: Any, name: str, truth: _Source) -> tuple[int | dict[str, int
 
 
 def _some(names: list[str]) -> str:
-    more = f" and {len(names) - _LISTED} more" if len(names) > _LISTED else ""
-    return ", ".join(names[:_LISTED]) + more
+    more = f" and {len(names) - LISTED} more" if len(names) > LISTED else ""
+    return ", ".join(names[:LISTED]) + more
 
 
 def frames_of(pair: Pair, cameras: list[str]) -> dict[str, int] | None:

@@ -70,6 +70,7 @@ class Scene:
     cameras: list[str]
     frames: int  # with and without rows
     frames_from: str
+    lengths: dict[str, int] | None  # of the recording of each camera, where they are known
     notes: list[Message] = field(default_factory=list)
 
     @property
@@ -131,6 +132,7 @@ def make_scene(pair: Pair, ignored: str, duplicates: str) -> Scene:
         cameras=cameras,
         frames=frames,
         frames_from=frames_from,
+        lengths=lengths,
         notes=notes,
     )
 

@@ -338,5 +338,49 @@ MESSAGES = (
         "note",
         {"empty": 17, "frames": 20},
     ),
+    MessageType(
+        "few-sequences",
+        "no intervals over {sequences:count sequences}: at least {needed} are needed",
+        "Intervals are over sequences: they say how much a number would change with other "
+        "sequences of the same kind. The spread of a few sequences is too uncertain to say so.",
+        "Evaluate more sequences. One long sequence may be cut into blocks of frames, with "
+        "{arg.blocks}.",
+        example={"sequences": 7, "needed": 12},
+    ),
+    MessageType(
+        "sequences-not-in-common",
+        "left out: {left_out:count} of {sequences:count sequences}, such as {names:names}; "
+        "sequences without a result: {trackers:counts}",
+        "Trackers are compared on the sequences that all of them have. The numbers are of these "
+        "sequences, and may differ from those of each tracker by itself.",
+        "Give every tracker a result of each sequence, or leave out the tracker that lacks many.",
+        example={
+            "left_out": 1,
+            "sequences": 25,
+            "names": ["dancetrack0004"],
+            "trackers": {"SORT": 1},
+        },
+    ),
+    MessageType(
+        "sequences-of-one-video",
+        "{sequences:count sequences} show {videos:count videos}, each with the detections of "
+        "several detectors: intervals leave out one video at a time",
+        "MOT17 has each video three times, as -DPM, -FRCNN and -SDP. What happens in a video "
+        "happens in all of its sequences, which therefore count as one.",
+        "",
+        "note",
+        {"sequences": 21, "videos": 7},
+    ),
+    MessageType(
+        "blocks-of-one-sequence",
+        "cut into {blocks:count blocks} of frames, and each target with them: all numbers are of "
+        "the blocks, and their intervals are approximate",
+        "Every block is a sequence of its own. An error of identity does not reach beyond its "
+        "block, so that IDF1 and HOTA are mostly larger than those of the whole sequence. Blocks "
+        "of one video are alike: the intervals are for other parts of this video, not for others.",
+        "Leave {arg.blocks} out for the numbers of the whole sequence, without intervals.",
+        "note",
+        {"blocks": 20},
+    ),
     *_CHECK,
 )

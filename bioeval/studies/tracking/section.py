@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
@@ -22,33 +23,25 @@ from bioeval.document import (
     Strong,
     Table,
     Text,
+    cell_of_scalar,
+    label_of,
     result_messages,
     say,
     table_of_variables,
 )
+from bioeval.studies.tracking.scalars import MEASURES, OF_HOTA
+
+
+def _labels(*names: str) -> dict[str, str]:
+    """Return measures by their labels, which are headings."""
+    return {MEASURES[name].label: name for name in names}
+
 
 #: Headings of the columns, and the variables below them.
-_RATES = {
-    "MOTA": "mota",
-    "MOTP": "motp",
-    "IDF1": "idf1",
-    "IDP": "idp",
-    "IDR": "idr",
-    "recall": "recall",
-    "precision": "precision",
-    "errors/frame": "far",
-    "FP/frame": "fp_per_frame",
-}
-_HOTA = {
-    "HOTA": "hota",
-    "DetA": "deta",
-    "AssA": "assa",
-    "DetRe": "detre",
-    "DetPr": "detpr",
-    "AssRe": "assre",
-    "AssPr": "asspr",
-    "LocA": "loca",
-}
+_RATES = _labels(
+    *("mota", "motp", "idf1", "idp", "idr", "recall", "precision", "far", "fp_per_frame")
+)
+_HOTA = _labels(*(measure.name for measure in OF_HOTA))
 _COUNTS = {
     "frames": "frames",
     "targets": "targets",
@@ -70,9 +63,6 @@ _TARGETS = {
     "frag.": "target_fragmentations",
     "state": "state",
 }
-#: Rates that are no proportions.
-_PER_FRAME = ("far", "fp_per_frame")
-
 _LEGEND = (
     "MOTP: mean overlap of the matches. errors/frame: FN + FP + IDSW in a frame, the false alarm "
     "rate of CityFlow. HOTA and its parts: means over IoU thresholds of 0.05 to 0.95. MT, PT, ML: "
@@ -92,7 +82,10 @@ def section(results: ResultsBySystem) -> Section:
     """Return what is said of tracking."""
     ds = results[""]
     blocks: list[Block] = [_about(ds), *(_by_sequence(ds, x) for x in (_RATES, _HOTA))]
-    blocks += [_by_sequence(ds, _COUNTS, _LEGEND), _targets(ds)]
+    blocks.append(_by_sequence(ds, _COUNTS, _LEGEND))
+    if "interval_method" in ds.attrs:
+        blocks.append(_intervals(ds))
+    blocks.append(_targets(ds))
     blocks += [table_of_variables(ds, x, id=name) for x, name in _IN_DATA.items() if x in ds.dims]
     return Section("tracking", "", [*blocks, result_messages(results)])
 
@@ -157,6 +150,27 @@ def _by_sequence(ds: xr.Dataset, variables: Mapping[str, str], *notes: Text) -> 
     return Table(next(iter(variables.values())), columns, rows, notes=notes, keys=1)
 
 
+def _intervals(ds: xr.Dataset) -> Table:
+    """Return a row for each measure of all sequences together, with its interval."""
+    rows: list[list[Text | None]] = []
+    for name, measure in MEASURES.items():
+        limits = ds[f"{name}_low"].item(), ds[f"{name}_high"].item()
+        interval = None if any(map(math.isnan, limits)) else limits
+        cell = cell_of_scalar(measure, ds[name].item(), interval=interval)
+        rows.append([label_of(measure), name, cell])
+    columns = [
+        Column("label", "measure", only="readers"),
+        Column("measure", only="data"),
+        Column("value", say("all [{level:rate} interval]", level=float(ds.attrs["confidence"]))),
+    ]
+    note = say(
+        "Intervals: jackknife over {unit}, with Student's t; they are for {population}.",
+        unit=str(ds.attrs["interval_unit"]),
+        population=str(ds.attrs["interval_for"]),
+    )
+    return Table("measures", columns, rows, title="Intervals", notes=[note])
+
+
 def _targets(ds: xr.Dataset) -> Table:
     """Return a row for each target; readers see it on request."""
     rows: list[list[Text | None]] = []
@@ -175,6 +189,6 @@ def _cell(ds: xr.Dataset, variable: str, place: Any = ()) -> Text:
         return value
     if isinstance(value, int):
         return Count(value, variable=variable)
-    if name in _PER_FRAME:
-        return Number(value, decimals=3, variable=variable)
+    if name in MEASURES:
+        return cell_of_scalar(MEASURES[name], value, variable=variable)
     return Rate(value, variable=variable)

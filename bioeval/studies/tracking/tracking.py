@@ -4,18 +4,37 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter, defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal, get_args
 
 import numpy as np
 import xarray as xr
 
-from bioeval import __version__
-from bioeval.base import Name, require_callable, require_choice, require_flag, require_number
+from bioeval import DataError, __version__
+from bioeval.base import (
+    Argument,
+    Name,
+    Part,
+    require_callable,
+    require_choice,
+    require_flag,
+    require_integer,
+    require_number,
+)
 from bioeval.document import Message, message_attrs
 from bioeval.results import along, build
+from bioeval.stats import IntervalOptions
+from bioeval.studies.tracking.blocks import cut
 from bioeval.studies.tracking.inputs import parse_columns, read_pairs
+from bioeval.studies.tracking.intervals import (
+    FEWEST,
+    SequenceSums,
+    TrackingInterval,
+    interval_attrs,
+    interval_messages,
+    videos_of,
+)
 from bioeval.studies.tracking.matching import (
     PAIRINGS,
     ROUNDING,
@@ -29,31 +48,11 @@ from bioeval.studies.tracking.matching import (
     most_in_common,
     serials,
 )
-
-_HOTA = {
-    "hota": "higher order tracking accuracy: sqrt(DetA * AssA)",
-    "deta": "detection accuracy: TP / (TP + FN + FP)",
-    "assa": "association accuracy: mean over the TP of TPA / (TPA + FNA + FPA)",
-    "detre": "detection recall: TP / (TP + FN)",
-    "detpr": "detection precision: TP / (TP + FP)",
-    "assre": "association recall: mean over the TP of TPA / (TPA + FNA)",
-    "asspr": "association precision: mean over the TP of TPA / (TPA + FPA)",
-    "loca": "localisation accuracy: mean overlap (IoU) of the TP",
-}
+from bioeval.studies.tracking.scalars import MEASURES, OF_HOTA, Counts, MatchSums
 
 TRACKING = {
-    "mota": Name("multiple object tracking accuracy: 1 - (FN + FP + IDSW) / boxes of targets"),
-    "motp": Name("multiple object tracking precision: mean overlap (IoU) of the matches"),
-    "motp_distance": Name("mean of 1 - IoU over the matches: MOTP as a distance"),
-    "recall": Name("proportion of the boxes of targets that are matched"),
-    "precision": Name("proportion of the boxes of the result that are matched"),
-    "far": Name("false alarm rate of CityFlow: FN + FP + IDSW in a frame", "errors/frame"),
-    "fp_per_frame": Name("false positives in a frame (FAF of MOTChallenge)", "boxes/frame"),
-    "idp": Name("identification precision: IDTP / (IDTP + IDFP)"),
-    "idr": Name("identification recall: IDTP / (IDTP + IDFN)"),
-    "idf1": Name("identification F1: 2 IDTP / (2 IDTP + IDFP + IDFN)"),
-    **{k: Name(f"{text}; mean over localisation thresholds") for k, text in _HOTA.items()},
-    **{f"{k}_by_threshold": Name(text) for k, text in _HOTA.items()},
+    **MEASURES,
+    **{f"{x.name}_by_threshold": x.by_threshold for x in OF_HOTA},
     "tp_by_threshold": Name("true positives in the matching of HOTA", "boxes"),
     "frames": Name("frames of the sequence; where its length is not given, those with rows"),
     "frames_with_rows": Name("frames with a row in either file"),
@@ -78,6 +77,9 @@ TRACKING = {
     "ignored_truth_boxes": Name("boxes of the ground truth that are ignored", "boxes"),
     "removed_result_boxes": Name("boxes of the result left out, on ignored ground truth", "boxes"),
 }
+
+for _name in MEASURES:
+    TRACKING |= TRACKING[_name].ends_of(_name)
 
 TRACKING_TARGETS = {
     "frames_present": Name("frames in which the target is present", "frames"),
@@ -273,26 +275,14 @@ def _segments(
     }
 
 
-def rates(c: dict[str, int | float], hota: dict[str, np.ndarray]) -> dict[str, Any]:
+def rates(counts: Counts, sums: MatchSums) -> dict[str, Any]:
     """Return the rates, each computed from counts once, and HOTA by threshold."""
-    errors = c["fn"] + c["fp"] + c["idsw"]
-    quotients = {
-        "mota": (c["truth_boxes"] - errors, c["truth_boxes"]),
-        "motp": (c["overlap"], c["tp"]),
-        "motp_distance": (c["tp"] - c["overlap"], c["tp"]),
-        "recall": (c["tp"], c["truth_boxes"]),
-        "precision": (c["tp"], c["result_boxes"]),
-        "far": (errors, c["frames"]),
-        "fp_per_frame": (c["fp"], c["frames"]),
-        "idp": (c["idtp"], c["idtp"] + c["idfp"]),
-        "idr": (c["idtp"], c["idtp"] + c["idfn"]),
-        "idf1": (2 * c["idtp"], 2 * c["idtp"] + c["idfp"] + c["idfn"]),
-    }
-    values = dict.fromkeys(quotients, np.nan)
-    for name, (numerator, denominator) in quotients.items():
-        if denominator:
-            values[name] = numerator / denominator
-    return values | hota_rates(hota, c["truth_boxes"], c["result_boxes"])
+    values: dict[str, Any] = {}
+    for measure in MEASURES.values():
+        values[measure.name] = float(measure.value(counts, sums))
+    for measure in OF_HOTA:
+        values[f"{measure.name}_by_threshold"] = measure.curve(counts, sums)
+    return {**values, "tp_by_threshold": sums["tp"]}
 
 
 # ------------------------------------------------------------------------- HOTA
@@ -347,49 +337,18 @@ def _at_thresholds(by_level: np.ndarray) -> np.ndarray:
     return table[:, ::-1].cumsum(axis=1)[:, ::-1]
 
 
-def hota_rates(
-    sums: dict[str, np.ndarray], truth_boxes: float, result_boxes: float
-) -> dict[str, Any]:
-    """Return HOTA and its parts, by threshold and as means over the thresholds.
-
-    Where a threshold has no match, AssA, AssRe and AssPr are 0 and LocA is 1, as in TrackEval, for
-    else few means were defined; without a match at any threshold they are NaN.
-    """
-    tp = sums["tp"]
-
-    def over(total: np.ndarray, count: Any) -> np.ndarray:
-        return np.divide(total, count, out=np.full(tp.shape, np.nan), where=np.greater(count, 0))
-
-    detections = truth_boxes + result_boxes - tp
-    curves = {
-        # sqrt(DetA * AssA), in which the number of matches cancels.
-        "hota": np.sqrt(over(sums["assa"], detections)),
-        "deta": over(tp, detections),
-        "assa": over(sums["assa"], tp),
-        "detre": over(tp, truth_boxes),
-        "detpr": over(tp, result_boxes),
-        "assre": over(sums["assre"], tp),
-        "asspr": over(sums["asspr"], tp),
-        "loca": over(sums["loca"], tp),
-    }
-    if tp.any():
-        for name, value in (("assa", 0), ("assre", 0), ("asspr", 0), ("loca", 1)):
-            curves[name][tp == 0] = value
-    means, by_threshold = {}, {}
-    for name, values in curves.items():
-        means[name] = float(values.mean())
-        by_threshold[f"{name}_by_threshold"] = values
-    return {**means, **by_threshold, "tp_by_threshold": tp}
-
-
 def tracking_dataset(
     scenes: Sequence[Scene],
     measured: Sequence[Measured],
     options: dict[str, str | int | float],
     notes: Sequence[Message],
     timeline: bool = False,
+    confidence: float | None = None,
 ) -> xr.Dataset:
-    """Return the Dataset; several sequences are listed beside the total."""
+    """Return the Dataset; several sequences are listed beside the total.
+
+    With a `confidence` the measures of all sequences together have intervals.
+    """
     total = _combined([part.counts for part in measured], sum)
     whole = _values(total, _combined([part.hota for part in measured], sum))
     variables = {}
@@ -407,15 +366,21 @@ def tracking_dataset(
     coordinates["target"] = targets.pop("target")
     variables |= along(("target",), **targets)
     cameras, sources = 0, list[str]()
-    remarks = [*notes]
     for scene in scenes:
         cameras = max(cameras, len(scene.cameras))
         if scene.frames_from not in sources:
             sources.append(scene.frames_from)
-        about = [scene.name] if scene.name else []
-        remarks += [Message(note.code, about, **note.arguments) for note in scene.notes]
     if len(sources) > 4:
         sources[4:] = ["..."]
+    intervals: dict[str, str | int | float] = {}
+    messages = messages_of_sequences(scenes, measured, options, notes)
+    if confidence is not None:
+        sequences = sums_of_sequences(scenes, measured)
+        for name, measure in MEASURES.items():
+            low, high = sequences.limits(measure, confidence)
+            variables |= along((), **{f"{name}_low": low, f"{name}_high": high})
+        messages += interval_messages(len(scenes), sequences.videos)
+        intervals = interval_attrs(confidence, sequences.videos, options)
     if timeline:
         segments = _combined([part.segments for part in measured], np.concatenate)
         if cameras == 1:
@@ -425,13 +390,35 @@ def tracking_dataset(
         "result_type": "tracking",
         "task": "tracking",
         **options,
+        **intervals,
         "frames_from": "; ".join(sources),
         "cameras": cameras,
         "fingerprint": fingerprint(scenes),
         "bioeval_version": __version__,
-        **message_attrs([*remarks, *_of_all(total, options, scenes)]),
+        **message_attrs(messages),
     }
     return build(variables, names, coordinates, attrs)
+
+
+def messages_of_sequences(
+    scenes: Sequence[Scene],
+    measured: Sequence[Measured],
+    options: dict[str, str | int | float],
+    remarks: Sequence[Message],
+) -> list[Message]:
+    """Return remarks on the inputs, on each sequence, and on all of them together."""
+    messages = [*remarks]
+    for scene in scenes:
+        about = [scene.name] if scene.name else []
+        messages += [note.concerning(*about) for note in scene.notes]
+    counts = _combined([part.counts for part in measured], sum)
+    return [*messages, *_of_all(counts, options, scenes)]
+
+
+def sums_of_sequences(scenes: Sequence[Scene], measured: Sequence[Measured]) -> SequenceSums:
+    """Return the sums of all sequences, and without each video."""
+    video, videos = videos_of(scene.name for scene in scenes)
+    return SequenceSums([x.counts for x in measured], [x.hota for x in measured], video, videos)
 
 
 def _combined(
@@ -471,9 +458,10 @@ def _of_all(
             notes.append(Message("ignored-boxes-removed", boxes=boxes, removed=removed))
         else:
             notes.append(Message("distractor-boxes-removed", boxes=boxes, removed=removed))
-    unknown = [scene.frames_from for scene in scenes].count("rows")
+    whole = scenes[:1] if "blocks" in options else scenes
+    unknown = [scene.frames_from for scene in whole].count("rows")
     if unknown:
-        notes.append(Message("frames-not-given", unknown=unknown, sequences=len(scenes)))
+        notes.append(Message("frames-not-given", unknown=unknown, sequences=len(whole)))
     elif counts["frames"] > counts["frames_with_rows"]:
         frames = int(counts["frames"])
         empty = frames - int(counts["frames_with_rows"])
@@ -506,7 +494,93 @@ MOSTLY_TRACKED: tuple[MostlyTracked, ...] = get_args(MostlyTracked)
 
 
 Duplicates = Literal["raise", "accept"]
-Part = Literal["sequences", "cameras"]
+Parts = Literal["sequences", "cameras"]
+
+
+@dataclass(frozen=True)
+class TrackingOptions:
+    """Checked options of an evaluation of tracks; see :func:`tracking`."""
+
+    iou: float
+    pairing: EarlierPairing
+    mostly_tracked: MostlyTracked
+    ignored: Ignored
+    duplicates: Duplicates
+    parts: Parts
+    columns: tuple[str, ...]
+    blocks: int | None
+
+    @classmethod
+    def parse(
+        cls,
+        *,
+        iou: float,
+        pairing: EarlierPairing,
+        mostly_tracked: MostlyTracked,
+        ignored: Ignored,
+        duplicates: Duplicates,
+        parts: Parts,
+        columns: str,
+        blocks: int | None,
+    ) -> TrackingOptions:
+        """Check the arguments of a public function."""
+        iou = require_number("iou", iou, above=0, high=1)
+        require_choice("pairing", pairing, PAIRINGS)
+        require_choice("mostly_tracked", mostly_tracked, MOSTLY_TRACKED)
+        require_choice("ignored", ignored, IGNORED)
+        require_choice("duplicates", duplicates, get_args(Duplicates))
+        require_choice("parts", parts, get_args(Parts))
+        if blocks is not None:
+            blocks = require_integer("blocks", blocks, low=FEWEST)
+        names = parse_columns(columns)
+        return cls(iou, pairing, mostly_tracked, ignored, duplicates, parts, names, blocks)
+
+    def attrs(self) -> dict[str, str | int | float]:
+        """Return the attributes of a result."""
+        options: dict[str, str | int | float] = {
+            "iou": self.iou,
+            "pairing": self.pairing,
+            "mostly_tracked": self.mostly_tracked,
+            "ignored": self.ignored,
+            "duplicates": self.duplicates,
+        }
+        if self.blocks is not None:
+            options["blocks"] = self.blocks
+        return options
+
+    def measured(
+        self,
+        truth: Any,
+        result: Any,
+        frames: Any,
+        progress: Callable[[str], None] | None = None,
+        role: Part = "result",
+        only: Collection[str] | None = None,
+    ) -> tuple[list[Scene], list[Measured], list[Message]]:
+        """Read and match each sequence, or `only` some, and return remarks on the inputs.
+
+        Errors call the result by its `role`.
+        """
+        pairs, remarks = read_pairs(truth, result, frames, self.columns, self.parts, role, only)
+        if self.blocks is not None and len(pairs) > 1:
+            raise DataError(
+                Argument("blocks", self.blocks),
+                f" cuts one sequence, and there are {len(pairs)}; leave it out, since intervals "
+                "are over the sequences",
+            )
+        scenes, measured = [], []
+        for pair in pairs:
+            if progress is not None:
+                progress(pair.name)
+            parts = [make_scene(pair, self.ignored, self.duplicates)]
+            if self.blocks is not None:
+                remarks += parts[0].notes
+                remarks.append(Message("blocks-of-one-sequence", blocks=self.blocks))
+                parts = cut(parts[0], self.blocks)
+            for scene in parts:
+                scenes.append(scene)
+                measured.append(measure(scene, self.iou, self.pairing, self.mostly_tracked))
+        return scenes, measured, remarks
 
 
 def tracking(
@@ -519,8 +593,11 @@ def tracking(
     mostly_tracked: MostlyTracked = "at-least",
     ignored: Ignored = "motchallenge",
     duplicates: Duplicates = "raise",
-    parts: Part = "sequences",
+    parts: Parts = "sequences",
     columns: str = "motchallenge",
+    interval: TrackingInterval | None = None,
+    confidence: float = IntervalOptions.CONFIDENCE,
+    blocks: int | None = None,
     timeline: bool = False,
     progress: Callable[[str], None] | None = None,
 ) -> xr.Dataset:
@@ -561,6 +638,17 @@ def tracking(
         ``"motchallenge"``; ``"cityflow"`` (``camera, id, frame, left, top, width, height``); or
         names of columns in order, of ``camera frame id left top width height flag class``, and
         ``-`` for columns to ignore.
+    interval : {"sequence-jackknife"}, optional
+        Add confidence intervals of the measures of all sequences together: Student's, with the
+        standard error of the jackknife over sequences, from 12 sequences on. The sequences of
+        MOT17 that differ in ``-DPM``, ``-FRCNN`` and ``-SDP`` are one video, and are left out
+        together.
+    confidence : float
+        Two-sided confidence of the intervals.
+    blocks : int, at least 12, optional
+        Cut a single long sequence into so many blocks of frames, each a sequence of its own:
+        targets and identities are cut with it. All numbers are then of the blocks, and intervals
+        are approximate.
     timeline : bool
         Whether to list the track segments, the maximal frame intervals in which a target has one
         identity: over ``spell``, ``spell_target spell_identity first_frame last_frame`` (and
@@ -580,7 +668,9 @@ def tracking(
         parts, and ``tp_by_threshold``. Over ``target``: ``frames_present frames_covered coverage
         target_switches target_fragmentations state``. With several sequences, the scalars are of
         the summed counts, and each has a twin over ``sequence``, such as ``sequence_mota``. A rate
-        with denominator 0 is NaN. :func:`bioeval.messages` gives the remarks on the data.
+        with denominator 0 is NaN. With an `interval`, each measure has ``_low`` and ``_high``, as
+        ``mota_low``, NaN where there are none. :func:`bioeval.messages` gives the remarks on the
+        data.
 
     Raises
     ------
@@ -617,27 +707,27 @@ def tracking(
     >>> round(float(ds.hota), 3), float(ds.deta), round(float(ds.assa), 3)
     (0.632, 1.0, 0.4)
     """
-    iou = require_number("iou", iou, above=0, high=1)
-    require_choice("pairing", pairing, PAIRINGS)
-    require_choice("mostly_tracked", mostly_tracked, MOSTLY_TRACKED)
-    require_choice("ignored", ignored, IGNORED)
-    require_choice("duplicates", duplicates, get_args(Duplicates))
-    require_choice("parts", parts, get_args(Part))
+    options = TrackingOptions.parse(
+        iou=iou,
+        pairing=pairing,
+        mostly_tracked=mostly_tracked,
+        ignored=ignored,
+        duplicates=duplicates,
+        parts=parts,
+        columns=columns,
+        blocks=blocks,
+    )
+    if interval is not None:
+        require_choice("interval", interval, get_args(TrackingInterval))
+    confidence = IntervalOptions.check_confidence(confidence)
     require_callable("progress", progress)
     timeline = require_flag("timeline", timeline)
-    pairs, notes = read_pairs(truth, result, frames, parse_columns(columns), parts)
-    scenes, measured = [], []
-    for pair in pairs:
-        if progress is not None:
-            progress(pair.name)
-        scene = make_scene(pair, ignored, duplicates)
-        scenes.append(scene)
-        measured.append(measure(scene, iou, pairing, mostly_tracked))
-    options: dict[str, str | int | float] = {
-        "iou": iou,
-        "pairing": pairing,
-        "mostly_tracked": mostly_tracked,
-        "ignored": ignored,
-        "duplicates": duplicates,
-    }
-    return tracking_dataset(scenes, measured, options, notes, timeline)
+    scenes, measured, notes = options.measured(truth, result, frames, progress)
+    return tracking_dataset(
+        scenes,
+        measured,
+        options.attrs(),
+        notes,
+        timeline,
+        confidence=None if interval is None else confidence,
+    )

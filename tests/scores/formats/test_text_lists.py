@@ -346,7 +346,7 @@ def test_subjects_of_templates_of_a_file(tmp_path, capsys):
     args = [str(tmp_path / "x.txt"), str(tmp_path / "t.csv"), "--kind", "distance", "--json"]
     assert main(["run", *args]) == 0
     assert json.loads(capsys.readouterr().out)["tasks"]["verification/single"]["genuine_attempts"]
-    with pytest.raises(DataError, match="line 2: b '4' is not in .*, as 1 of 2 templates are not"):
+    with pytest.raises(DataError, match="t.csv lacks 1 template of 3: '4'"):
         load(tmp_path, "1 3 0.5\n1 4 0.7\n", labels=tmp_path / "t.csv")
     (tmp_path / "t.csv").write_text("template_id,subject_id\n1,7\n1,8\n")
     with pytest.raises(DataError, match="the template '1' is of '7' and of '8'"):

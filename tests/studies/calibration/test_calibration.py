@@ -116,7 +116,7 @@ def test_primary_cost_by_hand():
     with pytest.raises(be.DataError, match="'speaker'"):
         be.calibration(scores, [0.5], equalise="speaker")
     pairs = be.Scores.from_pairs([1.0, -1.0], [True, False], kind="llr")
-    with pytest.raises(be.DataError, match="a list of pairs has no metadata"):
+    with pytest.raises(be.DataError, match="list of pairs has no metadata"):
         be.calibration(pairs, [0.5], equalise="language")
 
 

@@ -4,6 +4,17 @@ from systems import square
 
 import bioeval as be
 from bioeval.studies.compare.compare import COMPARISON
+from bioeval.studies.compare.ranking import RANKING
 
-OTHER_CALLS = {"compare": "takes several systems", "leaderboard": "reads a folder"}
-VARIABLES = {"comparison": (lambda: be.compare(square(), square(), replicates=100), COMPARISON)}
+OTHER_CALLS = {"compare": "takes two systems", "leaderboard": "takes a folder"}
+
+
+def _ranking():
+    systems = {name: be.simulate(8, 4, random_state=i) for i, name in enumerate("abc")}
+    return be.compare(systems, measures=["eer", "auc"], replicates=100)
+
+
+VARIABLES = {
+    "comparison": (lambda: be.compare(square(), square(), replicates=100), COMPARISON),
+    "ranking": (_ranking, RANKING),
+}

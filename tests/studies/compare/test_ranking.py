@@ -89,7 +89,7 @@ def evaluated(scores):
     ]
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(2))
 def test_values_and_values_without_each_person_are_those_of_whole_evaluations(seed):
     scores = few_scores(seed)
     measures = measured(scores)
@@ -102,6 +102,7 @@ def test_values_and_values_without_each_person_are_those_of_whole_evaluations(se
         np.testing.assert_allclose(without, evaluated(rest), atol=1e-12)
 
 
+@pytest.mark.slow
 def test_that_values_have_the_limits_of_evaluations():
     scores = be.simulate(30, 4, random_state=2)
     ranking = be.compare(
@@ -167,6 +168,7 @@ def test_that_equal_systems_are_never_told_apart():
     assert ranking["difference_low"].isnull().all()  # nothing says how much they may differ
 
 
+@pytest.mark.slow
 def test_that_the_order_of_systems_does_not_matter():
     systems = crowd_systems()
     one = be.compare(systems, replicates=MANY)
@@ -177,6 +179,7 @@ def test_that_the_order_of_systems_does_not_matter():
             np.testing.assert_array_equal(one[name].values, other[name].values)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("measures", [None, ["eer", "min_dcf=0.1", "cms=2", "min_cllr"]])
 def test_of_two_systems_the_limits_are_those_of_their_comparison(measures):
     a, b, _ = crowd_systems().values()
@@ -201,6 +204,7 @@ def test_that_measures_are_compared_in_the_order_in_which_they_are_asked_for():
     assert bare["target"].values.tolist() == [0.1, 0.2]
 
 
+@pytest.mark.slow
 def test_a_number_of_a_script_is_compared_by_people_left_out():
     def spread(scores):
         return be.verification(scores).d_prime
@@ -235,6 +239,7 @@ def test_that_scalars_of_scripts_are_ranked():
     assert (ranking["value_low"] <= ranking["value"]).all()
 
 
+@pytest.mark.slow
 def test_measures_of_ratios_need_ratios():
     systems = crowd_systems(people=10)
     with pytest.raises(be.ProtocolError, match="cllr is of log-likelihood ratios"):
@@ -390,6 +395,7 @@ def test_people_who_are_decided_alike_are_counted():
     assert discordant_people([one[1], other[0]])[0, 1] == 1  # two people, one pair
 
 
+@pytest.mark.slow
 def test_adjustment_for_the_number_of_measures():
     systems = crowd_systems(within=0.8)
     plain = be.compare(systems, replicates=MANY)
@@ -413,6 +419,7 @@ def test_the_section_says_who_may_be_the_best():
     assert "not told apart" in as_text(many)
 
 
+@pytest.mark.slow
 def test_the_plot_has_the_systems_from_the_best_to_the_worst():
     ranking = be.compare(crowd_systems(), measures=["eer", "auc"], replicates=MANY)
     for measure in ("EER", "AUC"):

@@ -39,9 +39,9 @@ def test_groups(files, tmp_path, capsys):
     assert f"{100 * ds.frr[1].item():.2f}" in text and f"{ds.fdr.item():.4g}" in text
     assert "chosen on these" not in text
     assert {x.name for x in out.iterdir()} == {
-        "far_of_pairs.csv", "frr_at_own_thresholds.csv", "groups.csv", "groups.png",
-        "measures.csv", "own_thresholds.csv", "pairs.csv", "rates.csv", "results.nc",
-        "summary.json", "table.txt",
+        "best_of_each.csv", "differences_of_groups.csv", "far_of_pairs.csv",
+        "frr_at_own_thresholds.csv", "groups.csv", "groups.png", "measures.csv",
+        "own_thresholds.csv", "pairs.csv", "rates.csv", "results.nc", "summary.json", "table.txt",
     }  # fmt: skip
     with open(out / "pairs.csv", encoding="utf-8") as table:
         rows = list(csv.DictReader(table))
@@ -54,6 +54,41 @@ def test_groups(files, tmp_path, capsys):
     assert main(["groups", file, "--by", "sex", "--json", "--terms", "iso"]) == 0
     document = json.loads(capsys.readouterr().out)
     assert document["threshold"] == be.verification(scores).eer_threshold
+
+
+@pytest.mark.slow
+def test_two_systems(tmp_path, capsys):
+    made = []
+    for seed, name in ((2, "s"), (3, "b")):
+        one = be.simulate(64, 2, random_state=seed)
+        meta = {"sex": ["fm"[x % 2] for x in one.probe_labels]}
+        made.append(be.Scores(one.values, one.probe_labels, probe_meta=meta))
+        be.save(made[-1], tmp_path / f"{name}.npz")
+    scores, other = made
+    files = [str(tmp_path / "s.npz"), str(tmp_path / "b.npz")]
+    given = ["groups", *files, "--by", "sex", "--threshold", "4.5"]
+    out = tmp_path / "o"
+    assert main([*given, "--threshold-b", "far=0.05", "--out", str(out)]) == 0
+    first, second = (x.replace(name=name) for x, name in ((scores, "s"), (other, "b")))
+    ds = be.compare_groups(first, second, "sex", threshold=4.5, threshold_b=("far", 0.05))
+    assert capsys.readouterr().out.startswith("Groups in two systems")
+    assert {x.name for x in out.iterdir()} == {
+        "groups.csv", "measures.csv", "rates.csv", "results.nc", "summary.json", "table.txt",
+    }  # fmt: skip
+    document = json.loads((out / "summary.json").read_text())
+    rows = {x["measure"]: x for x in document["measures"]}
+    for name in ("frr_gap", "fdr"):
+        assert rows[name]["difference"] == ds.difference.sel(measure=name).item()
+    assert document["threshold_b"] == ds.threshold_b.item()
+
+
+def test_options_of_one_system_are_refused_with_two(files, capsys):
+    _, file, other = files
+    for option in (["--far", "0.1"], ["--task", "open-set"], ["--interval", "subject-bootstrap"]):
+        assert main(["groups", file, other, "--by", "sex", *option]) == 2
+        assert "is of one system" in capsys.readouterr().err
+    assert main(["groups", file, "--by", "sex", "--threshold-b", "3"]) == 2
+    assert "--threshold-b is of a second system" in capsys.readouterr().err
 
 
 @pytest.mark.slow

@@ -1,0 +1,336 @@
+"""Several trackers on the same sequences: which is better, and by how much."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import xarray as xr
+
+from bioeval import DataError, __version__
+from bioeval.base import (
+    Argument,
+    RandomState,
+    Words,
+    received,
+    require_callable,
+    require_choice,
+    seed_sequence,
+)
+from bioeval.document import Message
+from bioeval.stats import (
+    Differences,
+    IntervalOptions,
+    drawn_deviations,
+    jackknife_errors,
+    normal_draws,
+)
+from bioeval.studies.compare.limits import least_discordant
+from bioeval.studies.compare.ranking import RankedMeasure, ranking_dataset
+from bioeval.studies.tracking.inputs import LISTED, names_of_sequences
+from bioeval.studies.tracking.intervals import (
+    FEWEST,
+    NEW_SEQUENCES,
+    PARTS_OF_SEQUENCE,
+    SequenceSums,
+    interval_attrs,
+    interval_messages,
+)
+from bioeval.studies.tracking.matching import EarlierPairing
+from bioeval.studies.tracking.scalars import MEASURES, TrackingMeasure
+from bioeval.studies.tracking.tracking import (
+    Duplicates,
+    Ignored,
+    MostlyTracked,
+    Parts,
+    TrackingOptions,
+    fingerprint,
+    messages_of_sequences,
+    sums_of_sequences,
+)
+
+#: Measures that trackers are compared by unless others are asked for.
+COMPARED = ("hota", "mota", "idf1")
+
+#: Messages on the number of frames, which matter to rates per frame alone.
+_OF_FRAMES = ("frames-not-given", "frames-without-rows")
+
+
+def compare_trackers(
+    truth: Any,
+    trackers: Mapping[str, Any],
+    *,
+    measures: Sequence[str] = COMPARED,
+    iou: float = 0.5,
+    frames: Any = None,
+    pairing: EarlierPairing = "last-known",
+    mostly_tracked: MostlyTracked = "at-least",
+    ignored: Ignored = "motchallenge",
+    duplicates: Duplicates = "raise",
+    parts: Parts = "sequences",
+    columns: str = "motchallenge",
+    confidence: float = IntervalOptions.CONFIDENCE,
+    blocks: int | None = None,
+    random_state: RandomState = 0,
+    progress: Callable[[str], None] | None = None,
+) -> xr.Dataset:
+    """Compare trackers on the same sequences: differences, ranks, and what cannot be told apart.
+
+    Parameters
+    ----------
+    truth : path, array or mapping
+        The ground truth, as for :func:`tracking`.
+    trackers : mapping of str to path, array or mapping
+        The result of each of two trackers or more, by its name, as for :func:`tracking`. A folder
+        may have the files in a folder ``data``, as TrackEval has them. Sequences that some tracker
+        lacks are left out for all of them, and named in a message.
+    measures : sequence of str
+        Names of measures of :func:`tracking`, such as ``"deta"``, ``"assa"`` and ``"motp"``.
+    iou, frames, pairing, mostly_tracked, ignored, duplicates, parts, columns, blocks
+        As for :func:`tracking`, the same for all trackers.
+    confidence : float
+        Of the interval of each value by itself, and of all differences of a measure together.
+    random_state : int
+        Seed of the draws for the limits of three trackers or more.
+    progress : callable, optional
+        Called with the name of the tracker and of the sequence before it is evaluated.
+
+    Returns
+    -------
+    xarray.Dataset
+        Over ``system`` (the tracker) and ``measure``: ``value value_low value_high``, ``rank`` (1
+        is the best), ``rank_low rank_high`` (the ranks that the tracker may have) and ``letters``:
+        trackers that share one cannot be told apart. Over ``system, other_system, measure``:
+        ``difference difference_low difference_high p_value``, and ``separated``, 1 where the
+        tracker is shown to be better than the other one, -1 where it is shown to be worse. The
+        attribute ``sequences`` is the number of sequences that all trackers have.
+
+    Raises
+    ------
+    DataError
+        If there are fewer than two trackers, a name of a measure is unknown, or no sequence is
+        common to all trackers; and as for :func:`tracking`.
+
+    Notes
+    -----
+    Measures are of the counts of all sequences together. The error of a difference of two trackers
+    is that of the jackknife over sequences, one sequence left out of both. Two trackers have
+    Student's limits, with a degree of freedom less than there are sequences; those of more hold for
+    all pairs together (max-t). There are limits from 12 sequences on. Two trackers that have
+    another value in fewer than six sequences are not told apart. Measures are not adjusted for
+    their number.
+
+    References
+    ----------
+    Romano, Wolf, "Exact and approximate stepdown methods for multiple hypothesis testing", 2005.
+    Mogstad, Romano, Shaikh, Wilhelm, "Inference for ranks", 2024. Piepho, "An algorithm for a
+    letter-based representation of all-pairwise comparisons", 2004.
+
+    Examples
+    --------
+    Tracker B misses a box of each sequence, and two boxes of some; tracker A misses none.
+
+    >>> import bioeval as be
+    >>> boxes = [(f, who, 100 * who, 0, 40, 80) for f in (1, 2, 3) for who in (1, 2)]
+    >>> truth = {f"video {i}": boxes for i in range(12)}
+    >>> fewer = {f"video {i}": boxes[1 + i % 2 :] for i in range(12)}
+    >>> ds = be.compare_trackers(truth, {"A": truth, "B": fewer}, measures=["mota"])
+    >>> ds["value"].sel(measure="MOTA").values.tolist()
+    [1.0, 0.75]
+    >>> ds.separated.sel(measure="MOTA", system="A", other_system="B").item()
+    1
+    """
+    options = TrackingOptions.parse(
+        iou=iou,
+        pairing=pairing,
+        mostly_tracked=mostly_tracked,
+        ignored=ignored,
+        duplicates=duplicates,
+        parts=parts,
+        columns=columns,
+        blocks=blocks,
+    )
+    wanted = _measures(measures)
+    confidence = IntervalOptions.check_confidence(confidence)
+    seed = seed_sequence(random_state)
+    require_callable("progress", progress)
+    _require_trackers(trackers)
+    common, messages = _common(truth, trackers)
+    evaluated: list[SequenceSums] = []
+    by_tracker: list[list[Message]] = []
+    fingerprints: list[str] = []
+    for name, result in trackers.items():
+        report = None if progress is None else _ProgressOf(progress, name)
+        scenes, measured, remarks = options.measured(
+            truth, result, frames, report, _role(name), common
+        )
+        evaluated.append(sums_of_sequences(scenes, measured))
+        by_tracker.append(messages_of_sequences(scenes, measured, options.attrs(), remarks))
+        fingerprints.append(fingerprint(scenes))
+    sequences = len(evaluated[0].video)
+    videos = evaluated[0].videos
+    per_frame = any(measure.units.endswith("/frame") for measure in wanted)
+    for message in _joined(list(trackers), by_tracker):
+        if per_frame or message.code not in _OF_FRAMES:
+            messages.append(message)
+    messages += interval_messages(sequences, videos)
+    normal = normal_draws(videos, seed) if videos >= FEWEST else np.empty((videos, 0))
+    population = NEW_SEQUENCES if blocks is None else PARTS_OF_SEQUENCE
+    ranked = [ranked_measure(x, evaluated, confidence, normal, population) for x in wanted]
+    attrs = {
+        "trackers": len(trackers),
+        "sequences": sequences,
+        **options.attrs(),
+        **interval_attrs(confidence, videos, options.attrs()),
+        "confidence": confidence,
+        "adjust": "none",
+        "least_discordant": least_discordant(confidence),
+        "fingerprint": "; ".join(fingerprints),
+        "bioeval_version": __version__,
+    }
+    return ranking_dataset(list(trackers), ranked, attrs, messages)
+
+
+@dataclass(frozen=True)
+class _ProgressOf:
+    """The progress of one tracker, which is named before each sequence."""
+
+    progress: Callable[[str], None]
+    tracker: str
+
+    def __call__(self, sequence: str) -> None:
+        self.progress(f"{self.tracker}: {sequence}" if sequence else self.tracker)
+
+
+def _role(name: str) -> Words:
+    """Return what errors call the result of a tracker."""
+    return Words(Argument("trackers"), f"[{name!r}]")
+
+
+def _measures(names: Sequence[str]) -> list[TrackingMeasure]:
+    """Return the measures of these names."""
+    if isinstance(names, str) or not isinstance(names, Sequence) or not names:
+        raise DataError(
+            Argument("measures"),
+            f" is {received(names)}; expected a list of names, such as {list(COMPARED)}",
+        )
+    for name in names:
+        require_choice(Words("a name in ", Argument("measures")), name, MEASURES)
+        if names.count(name) > 1:
+            raise DataError(Argument("measures"), f" names {name!r} twice; expected each once")
+    return [MEASURES[name] for name in names]
+
+
+def _require_trackers(trackers: Any) -> None:
+    """Raise unless there are two trackers with names."""
+    if not isinstance(trackers, Mapping):
+        raise DataError(
+            Argument("trackers"),
+            f" is {type(trackers).__name__}; expected a mapping of names to results",
+        )
+    for name in trackers:
+        if not isinstance(name, str) or not name:
+            raise DataError(
+                Argument("trackers"), f" has the name {name!r}; expected text that is not empty"
+            )
+    if len(trackers) < 2:
+        raise DataError(
+            Argument("trackers"), f" has {len(trackers)} of them; expected two or more to compare"
+        )
+
+
+def _common(truth: Any, trackers: Mapping[str, Any]) -> tuple[set[str], list[Message]]:
+    """Return the sequences that all trackers have, and a message on the others."""
+    names = names_of_sequences(truth, "truth")
+    lacking: dict[str, list[str]] = {}
+    for tracker, result in trackers.items():
+        present = set(names_of_sequences(result, _role(tracker)))
+        if ("" in names) != ("" in present):  # reading them says what is wrong
+            present = set(names)
+        lacking[tracker] = [name for name in names if name not in present]
+    left_out = sorted({name for of_tracker in lacking.values() for name in of_tracker})
+    common = set(names) - set(left_out)
+    if not common:
+        fewest = max(lacking, key=lambda tracker: len(lacking[tracker]))
+        raise DataError(
+            f"no sequence of the ground truth has a result of all {len(trackers)} trackers; "
+            f"{fewest} lacks {len(lacking[fewest])} of {len(names)}, such as {lacking[fewest][0]}"
+        )
+    if not left_out:
+        return common, []
+    return common, [
+        Message(
+            "sequences-not-in-common",
+            left_out=len(left_out),
+            sequences=len(names),
+            names=left_out[:LISTED],
+            trackers={tracker: len(of) for tracker, of in lacking.items() if of},
+        )
+    ]
+
+
+def _joined(trackers: Sequence[str], by_tracker: Sequence[Sequence[Message]]) -> list[Message]:
+    """Return the messages of all trackers, each with its trackers where not all have it."""
+    about: dict[Message, list[str]] = {}
+    for tracker, messages in zip(trackers, by_tracker, strict=True):
+        for message in messages:
+            about.setdefault(message, []).append(tracker)
+    joined = []
+    for message, names in about.items():
+        joined.append(message if len(names) == len(trackers) else message.concerning(*names))
+    return joined
+
+
+def ranked_measure(
+    measure: TrackingMeasure,
+    trackers: Sequence[SequenceSums],
+    confidence: float,
+    normal: np.ndarray,
+    population: str,
+) -> RankedMeasure:
+    """Return a measure of all trackers, with their differences."""
+    values = np.array([tracker.value(measure) for tracker in trackers])
+    limits = np.array([tracker.limits(measure, confidence) for tracker in trackers])
+    number, videos = len(trackers), trackers[0].videos
+    if videos < FEWEST:
+        deviations = np.zeros((number, 0))
+        comparable = np.zeros((number, number), dtype=bool)
+        spread = np.full((number, number), np.nan)
+    else:
+        without = np.array([tracker.without(measure) for tracker in trackers])
+        known = ~np.isnan(without).any(axis=1) & ~np.isnan(values)
+        without[~known] = 0.0  # a tracker without values is compared with no other
+        deviations = drawn_deviations(without, normal)
+        spread = jackknife_errors(without)
+        comparable = _discordant(measure, trackers) >= least_discordant(confidence)
+        comparable &= known[:, None] & known
+    differences = Differences.of(
+        values,
+        deviations,
+        comparable,
+        confidence,
+        videos - 1,
+        spread=spread,
+        widest=measure.bounds[1] - measure.bounds[0],
+    )
+    return RankedMeasure(
+        scalar=measure,
+        values=values,
+        limits=(limits[:, 0], limits[:, 1]),
+        differences=differences,
+        population=population,
+    )
+
+
+def _discordant(measure: TrackingMeasure, trackers: Sequence[SequenceSums]) -> np.ndarray:
+    """Return in how many videos two trackers have another value, shape (trackers, trackers)."""
+    of_each = np.array([tracker.of_each(measure) for tracker in trackers])
+    values = np.where(np.isnan(of_each), np.inf, of_each)  # equal where neither is defined
+    differ = values[:, None] != values
+    video, videos = trackers[0].video, trackers[0].videos
+    counted = np.zeros((len(trackers), len(trackers), videos), dtype=bool)
+    for sequence, of in enumerate(video.tolist()):
+        counted[:, :, of] |= differ[:, :, sequence]
+    return counted.sum(axis=-1)

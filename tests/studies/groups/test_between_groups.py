@@ -1,0 +1,281 @@
+"""Differences of each two groups, the best threshold of a group, and the limits of both."""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+import naive
+import naive_groups
+import naive_jackknife
+import numpy as np
+import pytest
+import scipy
+from hypothesis import given, strategies as st
+from named_arguments import raises_about
+from twins import one_thread  # noqa: F401
+
+import bioeval as be
+from bioeval.base.random import Stream, seed_sequence
+from bioeval.studies.groups import groups as module, own_thresholds
+from bioeval.studies.groups.combinations import all_pairs, level_together, limits_of_sums
+from bioeval.studies.groups.differences import DifferencesOfGroups, PeopleOfRate
+
+OPTIONS = {"far_targets": [], "interval": "subject-bootstrap", "replicates": 100}
+
+
+def of_people(seed, people=66, groups="ab"):
+    scores = be.simulate(people, 2, random_state=seed)
+    return scores, np.array(list(groups))[np.asarray(scores.probe_labels) % len(groups)]
+
+
+@pytest.fixture(scope="module")
+def two():
+    scores, group = of_people(3)
+    who = np.asarray(scores.probe_labels)
+    at = float(np.quantile(scores.values[who[:, None] == who], 0.9))
+    return scores, group, at, be.by_group(scores, group, threshold=at, **OPTIONS)
+
+
+def rates_of(scores, group, at):
+    """Return the attempts of each rate and group by whether they are errors, with their people."""
+    of = dict(zip(scores.probe_labels.tolist(), group.tolist(), strict=True))
+    made = naive_groups.attempts(naive.read(scores.values, scores.probe_labels))
+    rates = {}
+    for a in made:
+        if of[a.probe] != of[a.claimed]:
+            continue
+        name = "frr" if a.genuine else "far"
+        wrong = a.score > at if a.genuine else a.score <= at
+        people = (a.probe,) if a.genuine else (a.probe, a.claimed)
+        outcomes = rates.setdefault((name, of[a.probe]), {True: [], False: []})
+        outcomes[wrong].append(people)
+    return rates, made, of
+
+
+@pytest.mark.slow
+def test_a_difference_of_two_groups_has_the_limits_of_both_rates_squared_and_added(two):
+    scores, group, at, ds = two
+    rates, _, _ = rates_of(scores, group, at)
+    for name, trials in (("frr", 33), ("far", 16)):
+        terms = []
+        for sign, g in ((1, "a"), (-1, "b")):
+            outcomes = rates[name, g]
+            rate = len(outcomes[True]) / (len(outcomes[True]) + len(outcomes[False]))
+            terms.append((sign, rate, *naive_groups.left_out_limits(outcomes, trials, 0.95)))
+        place = {"group": "a", "other_group": "b"}
+        found = [ds[f"{name}_difference{x}"].sel(place).item() for x in ("", "_low", "_high")]
+        expected = naive_groups.limits_of_sum(terms, {})
+        np.testing.assert_allclose(found[0], terms[0][1] - terms[1][1], rtol=1e-12)
+        np.testing.assert_allclose(found[1:], expected, rtol=1e-9)
+        turned = {"group": "b", "other_group": "a"}
+        assert ds[f"{name}_difference_low"].sel(turned) == -found[2]
+        assert ds[f"{name}_separated"].sel(place) == (found[1] > 0) - (found[2] < 0)
+
+
+def test_a_group_has_the_eer_and_the_cost_of_its_people_alone(two):
+    scores, group, _, ds = two
+    for g in "ab":
+        inside = np.flatnonzero(group == g)
+        alone = be.verification(
+            scores.select(probes=inside, gallery=inside), costs=[(0.01, 1, 1)], far_targets=[]
+        )
+        assert ds.eer.sel(group=g) == alone.eer
+        assert ds.min_dcf.sel(group=g).item() == pytest.approx(alone.min_dcf.item(), rel=1e-12)
+
+
+@pytest.mark.slow
+def test_eer_and_cost_have_limits_by_leaving_out_each_person_of_the_group():
+    scores, group = of_people(5, people=60, groups="abc")
+    ds = be.by_group(scores, group, **OPTIONS)
+    made = naive_groups.attempts(naive.read(scores.values, scores.probe_labels))
+    of = dict(zip(scores.probe_labels.tolist(), group.tolist(), strict=True))
+    for g in "ab":
+        people = [x for x in of if of[x] == g]
+        own = [a for a in made if of[a.probe] == of[a.claimed] == g]
+        value, without = naive_groups.without_each(
+            own, people, "distance", lambda x, y, kind: naive.eer(x, y, kind).value
+        )
+        low, high = naive_jackknife.limits(value, without, 10, fewest=20)
+        ends = [ds[f"eer_{end}"].sel(group=g).item() for end in ("low", "high")]
+        np.testing.assert_allclose(ends, [low, high], rtol=1e-6)
+        cost, costs = naive_groups.without_each(
+            own, people, "distance", naive_groups.normalised_cost
+        )
+        logits = scipy.special.logit(costs)
+        half = scipy.stats.t.ppf(0.975, 19) * np.sqrt(
+            19 / 20 * ((logits - logits.mean()) ** 2).sum()
+        )
+        expected = scipy.special.expit(scipy.special.logit(cost) + np.array([-half, half]))
+        ends = [ds[f"min_dcf_{end}"].sel(group=g).item() for end in ("low", "high")]
+        np.testing.assert_allclose(ends, expected, rtol=1e-6)
+
+
+def test_more_scores_are_interpolated_between_thresholds(monkeypatch, two):
+    monkeypatch.setattr(own_thresholds.SubjectAttempts, "EXACT", 0)
+    scores, group, at, exact = two
+    ds = be.by_group(scores, group, threshold=at, **OPTIONS)
+    for name in ("eer", "min_dcf"):
+        assert ds[name].equals(exact[name])
+        for end in ("low", "high"):
+            np.testing.assert_allclose(ds[f"{name}_{end}"], exact[f"{name}_{end}"], atol=0.05)
+
+
+def test_a_cost_of_0_or_of_a_trivial_decision_has_no_limits():
+    nobody = own_thresholds.PointOfGroup(0.0, np.zeros(30), 15, 30, False)
+    assert np.isnan(nobody.limits(0.95)).all()
+    none = own_thresholds.PointOfGroup(0.0, np.zeros(30), 15, 30, True)
+    assert none.limits(0.95)[0] == 0 and 0 < none.limits(0.95)[1] < 1
+
+
+def test_letters_join_the_groups_that_are_not_separated():
+    scores, group = of_people(2, people=160, groups="abcd")
+    values, who = scores.values.copy(), np.asarray(scores.probe_labels)
+    mates = (who[:, None] == who) & ~np.eye(len(who), dtype=bool)
+    for g, worse in (("b", 1.5), ("d", 3.0)):
+        values[mates & (group == g)[:, None]] += worse
+    ds = be.by_group(be.Scores(values, who), group, threshold=("far", 0.02), **OPTIONS)
+    separated = 0
+    for rate in ("frr", "far", "eer"):
+        letters = ds[f"{rate}_letters"].values
+        for i, j in itertools.combinations(range(4), 2):
+            apart = int(ds[f"{rate}_separated"].values[i, j])
+            low, high = (ds[f"{rate}_difference_{end}"].values[i, j] for end in ("low", "high"))
+            assert apart == int(low > 0) - int(high < 0)
+            assert bool(apart) == set(letters[i]).isdisjoint(letters[j])
+            separated += bool(apart)
+    assert separated >= 4
+    order = np.argsort(ds.frr.values, kind="stable")
+    assert "a" in str(ds.frr_letters.values[order[0]])
+
+
+def test_small_groups_are_not_told_apart():
+    scores, _ = of_people(2, people=75)
+    small = np.asarray(scores.probe_labels)
+    group = np.where(small <= 10, "c", np.where(small % 2, "a", "b"))
+    ds = be.by_group(scores, group, threshold=("far", 0.02), **OPTIONS)
+    for rate in ("frr", "far", "eer"):
+        of_small = ds[f"{rate}_difference_low"].sel(group="c")
+        assert of_small.isnull().all() and ds[f"{rate}_letters"].sel(group="c") == ""
+        assert (ds[f"{rate}_separated"].sel(group="c") == 0).all()
+        assert not np.isnan(ds[f"{rate}_difference_low"].sel(group="a", other_group="b"))
+    assert not np.isnan(ds.eer_low.sel(group="c"))
+
+
+@pytest.mark.parametrize("names", [[7, 3], ["x", "ä"]])
+def test_groups_of_any_name_and_similarities(names):
+    scores, _ = of_people(3)
+    group = np.array(names)[np.asarray(scores.probe_labels) % 2]
+    ds = be.by_group(scores, group, threshold=("far", 0.02), **OPTIONS)
+    other = be.Scores(-scores.values, scores.probe_labels, kind="similarity")
+    mirrored = be.by_group(other, group, threshold=("far", 0.02), **OPTIONS)
+    assert ds.other_group.values.tolist() == sorted(names)
+    for name in ("frr_difference_low", "far_difference_high", "eer_low", "min_dcf_high", "eer"):
+        np.testing.assert_allclose(ds[name], mirrored[name], rtol=1e-9)
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
+def test_scores_of_any_precision_with_ties_and_failures(dtype):
+    scores, group = of_people(4)
+    values = np.round(scores.values).astype(dtype)
+    values[0, 5] = values[5, 0] = np.nan
+    rounded = be.Scores(values, scores.probe_labels, nan="exclude")
+    ds = be.by_group(rounded, group, threshold=4.0, **OPTIONS)
+    read = naive.read(values.astype(float), scores.probe_labels, nan="exclude")
+    made = naive_groups.attempts(read)
+    of = dict(zip(scores.probe_labels.tolist(), group.tolist(), strict=True))
+    expected = naive_groups.by_group(made, of, 4.0, (), "distance")
+    for name in ("eer", "min_dcf"):
+        np.testing.assert_allclose(ds[name], [float(expected[name][g]) for g in "ab"], rtol=1e-12)
+
+
+def test_counted_groups_have_the_points_of_listed_ones(monkeypatch, two):
+    monkeypatch.setattr(module, "LISTED", 0)
+    scores, group, at, whole = two
+    ds = be.by_group(scores, group, threshold=at, **OPTIONS)
+    for name in ("eer", "min_dcf", "frr_difference_low", "far_difference_high"):
+        np.testing.assert_allclose(ds[name], whole[name], rtol=1e-12)
+
+
+@pytest.mark.parametrize("cost", [(0, 1, 1), (1, 1, 1), (0.5, 0, 1), (0.5, 1), "eer", None, 0.5])
+def test_a_cost_that_is_none_is_refused(cost):
+    scores, group = of_people(1, people=8)
+    with raises_about(be.DataError, "cost"):
+        be.by_group(scores, group, cost=cost)
+
+
+def test_searches_have_no_cost():
+    scores, group = of_people(1, people=8)
+    with raises_about(be.DataError, "cost"):
+        be.by_group(scores, group, task="open_set", cost=(0.5, 1, 1))
+
+
+# ------------------------------------------------------------------------- sums of rates
+
+
+def rng_stream():
+    return Stream(seed_sequence(0), 9)
+
+
+def test_two_rates_need_no_other_level():
+    assert level_together(all_pairs(2), np.diag([0.1, 0.2]), 0.9, rng_stream()) == 0.9
+    assert level_together(all_pairs(3), np.zeros((3, 3)), 0.9, rng_stream()) == 0.9
+
+
+@pytest.mark.parametrize("number", [3, 5, 8])
+def test_equal_variances_have_the_quantile_of_the_studentised_range(number):
+    level = level_together(all_pairs(number), np.eye(number), 0.95, rng_stream())
+    multiple = scipy.special.ndtri((1 + level) / 2)
+    expected = scipy.stats.studentized_range.ppf(0.95, number, np.inf) / math.sqrt(2)
+    assert multiple == pytest.approx(expected, rel=0.03)
+
+
+def test_rates_without_variance_do_not_count():
+    some = np.diag([1.0, 1.0, 1.0, 0.0])
+    only = level_together(all_pairs(3), np.eye(3), 0.95, rng_stream())
+    among = level_together(np.pad(all_pairs(3), [(0, 0), (0, 1)]), some, 0.95, rng_stream())
+    assert among == pytest.approx(only, abs=0.002)
+
+
+rates = st.lists(
+    st.tuples(st.integers(0, 20), st.integers(0, 10), st.integers(0, 10)).map(
+        lambda x: ((x[0] + 10) / 40, x[0] / 40, (x[0] + 10 + x[2]) / 40)
+    ),
+    min_size=2,
+    max_size=4,
+)
+
+
+@given(rates, st.data())
+def test_limits_of_sums_are_those_of_plain_loops(ends, data):
+    number = len(ends)
+    sums = np.array(
+        data.draw(st.lists(
+            st.lists(st.sampled_from([-1.0, 0.0, 1.0, 0.5]), min_size=number, max_size=number),
+            min_size=1, max_size=3,
+        ))
+    )  # fmt: skip
+    shared = data.draw(st.sampled_from([-0.5, 0.0, 0.7, 1.0]))
+    correlation = np.eye(number)
+    correlation[0, 1] = correlation[1, 0] = shared
+    x, low, high = np.array(ends).T
+    found = np.array(limits_of_sums(sums, x, (low, high), correlation)).T
+    for row, (least, most) in zip(sums.tolist(), found.tolist(), strict=True):
+        terms = [(c, *end) for c, end in zip(row, ends, strict=True)]
+        expected = naive_groups.limits_of_sum(terms, {(0, 1): shared, (1, 0): shared})
+        assert (least, most) == pytest.approx(expected, abs=1e-12)
+        assert least <= sum(c * y for c, y in zip(row, x, strict=True)) + 1e-12 <= most + 2e-12
+
+
+def test_differences_are_antisymmetric_and_hold_the_value():
+    people = [
+        PeopleOfRate(5 * k, 120, np.r_[np.full(5, k), np.zeros(35, int)], np.full(40, 3), 40)
+        for k in (0, 1, 2)
+    ]
+    between = DifferencesOfGroups.of([*people, None], 0.95, rng_stream())
+    np.testing.assert_array_equal(between.low[:3, :3], -between.high[:3, :3].T)
+    apart = ~np.eye(3, dtype=bool)
+    low, high = between.low[:3, :3][apart], between.high[:3, :3][apart]
+    assert (low < between.difference[:3, :3][apart]).all()
+    assert (between.difference[:3, :3][apart] < high).all() and (high <= 1).all()
+    assert np.isnan(between.low[3]).all() and between.letters()[3] == ""

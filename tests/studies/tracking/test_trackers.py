@@ -1,0 +1,347 @@
+"""Trackers compared on the same sequences: against loops, and what must hold."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import math
+import shutil
+
+import numpy as np
+import pytest
+import scipy
+from mot_sequences import Rows, sequences, write_benchmark
+
+import bioeval as be
+from bioeval.base.random import seed_sequence
+from bioeval.cli import main
+from bioeval.stats import normal_draws
+from bioeval.studies.tracking.intervals import FEWEST
+from bioeval.studies.tracking.scalars import MEASURES
+
+FOUR = {"A": (0.10, 0.02), "B": (0.11, 0.02), "C": (0.3, 0.02), "D": (0.1, 0.15)}
+LABELS = {measure.name: measure.label for measure in MEASURES.values()}
+
+
+@pytest.fixture(scope="module")
+def four() -> tuple[dict[str, Rows], dict[str, dict[str, Rows]]]:
+    return sequences(15, FOUR)
+
+
+def codes(ds) -> dict[str, dict]:
+    return {message.code: message.arguments for message in be.messages(ds)}
+
+
+def left_out(truths, results, measure: str) -> tuple[dict, dict]:
+    """The measure of each tracker on all sequences, and without each of them."""
+    whole, without = {}, {}
+    for tracker, of in results.items():
+        whole[tracker] = float(be.tracking(truths, of)[measure])
+        without[tracker] = []
+        for name in truths:
+            kept = [x for x in truths if x != name]
+            one = be.tracking({x: truths[x] for x in kept}, {x: of[x] for x in kept})
+            without[tracker].append(float(one[measure]))
+    return whole, without
+
+
+def error_of(values: list[float]) -> float:
+    n, mean = len(values), sum(values) / len(values)
+    return math.sqrt((n - 1) / n * sum((x - mean) ** 2 for x in values))
+
+
+@pytest.mark.parametrize(
+    "measure", ["mota", *(pytest.param(x, marks=pytest.mark.slow) for x in ("hota", "idf1"))]
+)
+def test_two_trackers_as_a_loop_over_sequences(four, measure):
+    truths, results = four
+    two = {name: results[name] for name in ("A", "C")}
+    ds = be.compare_trackers(truths, two, measures=[measure], confidence=0.9)
+    at = ds.sel(measure=LABELS[measure], system="A", other_system="C")
+    whole, without = left_out(truths, two, measure)
+    apart = [a - c for a, c in zip(without["A"], without["C"], strict=True)]
+    quantile = scipy.stats.t(len(truths) - 1).ppf(0.95)
+    difference = whole["A"] - whole["C"]
+    assert at.difference.item() == pytest.approx(difference, abs=1e-12)
+    low, high = difference - quantile * error_of(apart), difference + quantile * error_of(apart)
+    assert at.difference_low.item() == pytest.approx(low, abs=1e-12)
+    assert at.difference_high.item() == pytest.approx(high, abs=1e-12)
+    p = 2 * scipy.stats.t(len(truths) - 1).sf(abs(difference) / error_of(apart))
+    assert at.p_value.item() == pytest.approx(p, rel=1e-9)
+    assert at.separated.item() == (1 if low > 0 else 0)
+    for tracker in two:
+        value = ds.sel(measure=LABELS[measure], system=tracker)
+        assert value["value"].item() == pytest.approx(whole[tracker], abs=1e-12)
+        half = quantile * error_of(without[tracker])
+        assert value.value_low.item() == pytest.approx(whole[tracker] - half, abs=1e-12)
+        assert value.value_high.item() == pytest.approx(min(whole[tracker] + half, 1), abs=1e-12)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("measure", ["mota", "motp_distance"])
+def test_four_trackers_as_loops(four, measure):
+    """Max-t: the largest studentised difference of all pairs in draws of normal weights."""
+    truths, results = four
+    ds = be.compare_trackers(truths, results, measures=[measure], random_state=3)
+    ds = ds.sel(measure=LABELS[measure])
+    whole, without = left_out(truths, results, measure)
+    n = len(truths)
+    pairs = list(itertools.combinations(results, 2))
+    normal = normal_draws(n, seed_sequence(3))
+    centred = {name: np.array(x) - sum(x) / n for name, x in without.items()}
+    largest = np.zeros(normal.shape[1])
+    errors = {}
+    for pair in pairs:
+        apart = centred[pair[0]] - centred[pair[1]]
+        errors[pair] = error_of(apart.tolist())
+        unit = apart / math.sqrt((apart**2).sum())
+        largest = np.maximum(largest, np.abs(unit @ normal))
+    widened = scipy.stats.t(n - 1).ppf(0.975) / scipy.stats.norm.ppf(0.975)
+    quantile = widened * np.quantile(largest, 0.95)
+    larger = {}
+    for a, b in pairs:
+        difference = whole[a] - whole[b]
+        half = quantile * errors[a, b]
+        at = ds.sel(system=a, other_system=b)
+        assert at.difference_low.item() == pytest.approx(difference - half, abs=1e-9)
+        assert at.difference_high.item() == pytest.approx(difference + half, abs=1e-9)
+        larger[a, b] = int(difference > half) - int(difference < -half)
+        larger[b, a] = -larger[a, b]
+    sign = -1 if measure == "motp_distance" else 1
+    assert any(larger.values()), "nothing was at stake"
+    for a in results:
+        better = sum(sign * larger[a, b] < 0 for b in results if b != a)
+        worse = sum(sign * larger[a, b] > 0 for b in results if b != a)
+        of = ds.sel(system=a)
+        assert of.rank_low.item() == 1 + better
+        assert of.rank_high.item() == len(results) - worse
+        assert of["rank"].item() == 1 + sum(sign * whole[b] > sign * whole[a] for b in results)
+        for b in results:
+            if a != b:
+                assert of.separated.sel(other_system=b).item() == sign * larger[a, b]
+                shared = set(of.letters.item()) & set(ds.letters.sel(system=b).item())
+                assert bool(shared) == (larger[a, b] == 0)
+
+
+def test_the_order_of_trackers_and_sequences_does_not_matter(four):
+    truths, results = four
+    ds = be.compare_trackers(truths, results)
+    turned = be.compare_trackers(
+        dict(reversed(truths.items())),
+        {name: dict(reversed(of.items())) for name, of in reversed(results.items())},
+    )
+    same = {"system": ds.system.values, "other_system": ds.system.values}
+    for name in ("value", "value_low", "difference", "rank", "rank_low", "rank_high", "separated"):
+        expected = turned[name].sel({x: same[x] for x in same if x in turned[name].dims})
+        np.testing.assert_allclose(ds[name].values, expected.values, rtol=1e-12)
+
+
+@pytest.mark.slow
+def test_values_are_those_of_each_tracker_by_itself(four):
+    truths, results = four
+    ds = be.compare_trackers(truths, results, measures=list(LABELS))
+    assert ds.measure.values.tolist() == list(LABELS.values())
+    for tracker, of in results.items():
+        one = be.tracking(truths, of, interval="sequence-jackknife")
+        for name, label in LABELS.items():
+            at = ds.sel(system=tracker, measure=label)
+            for variable, other in (("value", ""), ("value_low", "_low"), ("value_high", "_high")):
+                assert at[variable].item() == one[f"{name}{other}"].item()
+
+
+def test_the_same_tracker_twice_is_not_told_apart(four):
+    truths, results = four
+    ds = be.compare_trackers(truths, {"A": results["A"], "again": results["A"]})
+    assert not ds.separated.any()
+    assert (ds.difference.values == 0).all()
+    assert (ds["rank"].values == 1).all()
+    assert ds.rank_high.values.tolist() == [[2, 2, 2]] * 2
+    assert set(ds.letters.values.ravel()) == {"a"}
+
+
+def test_trackers_that_differ_in_few_sequences_are_not_told_apart():
+    """In five sequences every box is missed, and in six: only then are they told apart."""
+    truths, _ = sequences(20, {"A": (0, 0)})
+    for number, told in ((5, 0), (8, 1)):
+        missed = dict(truths)
+        for name in list(truths)[:number]:
+            missed[name] = truths[name][::2]
+        ds = be.compare_trackers(truths, {"A": truths, "B": missed}, measures=["mota"])
+        assert ds.separated.sel(system="A", other_system="B").item() == told
+
+
+def test_few_sequences_have_no_limits():
+    truths, results = sequences(FEWEST - 1, FOUR)
+    ds = be.compare_trackers(truths, results)
+    assert np.isnan(ds.difference_low).all() and np.isnan(ds.value_low).all()
+    assert not np.isnan(ds.difference).any()
+    assert (ds.rank_low.values == 1).all() and (ds.rank_high.values == 4).all()
+    assert codes(ds)["few-sequences"] == {"sequences": FEWEST - 1, "needed": FEWEST}
+
+
+def test_a_tracker_without_a_value(four):
+    """It has no box: MOTP is not defined, and its rank is not; the others are compared."""
+    truths, results = four
+    silent = {name: np.zeros((0, 6)) for name in truths}
+    two = {"A": results["A"], "C": results["C"]}
+    ds = be.compare_trackers(truths, {**two, "none": silent}, measures=["motp", "mota"])
+    at = ds.sel(measure="MOTP")
+    assert np.isnan(at["value"].sel(system="none"))
+    assert np.isnan(at["rank"].sel(system="none"))
+    expected = be.compare_trackers(truths, two, measures=["motp"]).sel(measure="MOTP")
+    limits = {"system": "A", "other_system": "C"}
+    assert at.difference_low.sel(limits).item() == pytest.approx(
+        expected.difference_low.sel(limits).item()
+    )
+    messages = be.messages(ds)
+    assert [message.about[0] for message in messages if message.code == "no-result-boxes"]
+    assert ds.separated.sel(system="A", other_system="none", measure="MOTA").item() == 1
+
+
+def test_blocks_of_one_sequence(four):
+    rng = np.random.default_rng(0)
+    from mot_sequences import follow, walk
+
+    truth = walk(rng, 120, 4)
+    trackers = {"A": follow(rng, truth, 0.05, 0.02), "B": follow(rng, truth, 0.4, 0.02)}
+    ds = be.compare_trackers(truth, trackers, blocks=20, measures=["mota"])
+    assert ds.separated.sel(system="A", other_system="B").item() == 1
+    assert ds.attrs["sequences"] == 20
+    assert ds.interval_for.item() == "other parts of this sequence"
+    assert codes(ds)["blocks-of-one-sequence"] == {"blocks": 20}
+    assert len(be.messages(ds)) == len(codes(ds))  # each once, since all trackers have it
+
+
+# ------------------------------------------------------------------- folders and sequences
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("below", ["", "data"])
+def test_folders_of_trackers(four, tmp_path, below):
+    truths, results = four
+    gt, places = write_benchmark(tmp_path, truths, results, below=below)
+    ds = be.compare_trackers(gt, places)
+    expected = be.compare_trackers(truths, results)
+    np.testing.assert_allclose(ds["value"].values, expected["value"].values)
+    np.testing.assert_allclose(ds.difference_low.values, expected.difference_low.values)
+
+
+def test_sequences_that_some_tracker_lacks(four, tmp_path):
+    truths, results = four
+    gt, places = write_benchmark(tmp_path, truths, results)
+    (places["B"] / "seq-03.txt").unlink()
+    (places["C"] / "seq-03.txt").unlink()
+    (places["C"] / "seq-07.txt").unlink()
+    ds = be.compare_trackers(gt, places)
+    kept = {name: rows for name, rows in truths.items() if name not in ("seq-03", "seq-07")}
+    fewer = {tracker: {x: of[x] for x in kept} for tracker, of in results.items()}
+    expected = be.compare_trackers(kept, fewer)
+    np.testing.assert_allclose(ds.difference_low.values, expected.difference_low.values)
+    assert ds.attrs["sequences"] == 13
+    assert codes(ds)["sequences-not-in-common"] == {
+        "left_out": 2,
+        "sequences": 15,
+        "names": ["seq-03", "seq-07"],
+        "trackers": {"B": 1, "C": 2},
+    }
+    assert "sequences-not-in-common" not in codes(expected)
+
+
+@pytest.mark.slow
+def test_videos_of_mot17_are_left_out_as_one(tmp_path):
+    truths, results = sequences(12, FOUR)
+    detectors = ("-DPM", "-FRCNN", "-SDP")
+    gt, places = write_benchmark(tmp_path, truths, results, detectors=detectors)
+    ds = be.compare_trackers(gt, places)
+    expected = be.compare_trackers(truths, results)
+    np.testing.assert_allclose(ds.difference_low.values, expected.difference_low.values)
+    assert codes(ds)["sequences-of-one-video"] == {"sequences": 36, "videos": 12}
+    for name in truths:  # a tracker with detections of its own has one result of each video
+        for detector in ("-DPM", "-SDP"):
+            (places["A"] / f"{name}{detector}.txt").unlink()
+    ds = be.compare_trackers(gt, places)
+    np.testing.assert_allclose(ds.difference_low.values, expected.difference_low.values)
+    assert ds.attrs["sequences"] == 12
+
+
+@pytest.mark.parametrize(
+    ("trackers", "options", "message"),
+    [
+        ("A.txt", {}, "trackers is str; expected a mapping of names to results"),
+        ({"A": {}}, {}, "trackers has 1 of them; expected two or more"),
+        ({"A": 1, "": 2}, {}, "trackers has the name ''; expected text"),
+        ({"A": 1, 2: 2}, {}, "trackers has the name 2; expected text"),
+        (None, {"measures": "mota"}, "measures is 'mota'; expected a list of names"),
+        (None, {"measures": []}, "measures is"),
+        (None, {"measures": ["mot"]}, "a name in measures is 'mot'; expected one of"),
+        (None, {"measures": ["mota", "mota"]}, "measures names 'mota' twice"),
+        (None, {"confidence": 1}, "confidence is 1"),
+        (None, {"blocks": 12}, "blocks=12 cuts one sequence, and there are 15"),
+        ({"A": {"seq-01": [[1, 1, 0, 0, 2, 2]]}, "B": {"other": [[1, 1, 0, 0, 2, 2]]}}, {},
+         "no sequence of the ground truth has a result of all 2 trackers; B lacks 15 of 15"),
+        ({"A": [[1, 1, 0, 0, 2, 2]], "B": [[1, 1, 0, 0, 2, 2]]}, {},
+         r"truth has several files and trackers\['A'\] is a single one"),
+        ({"A": {"seq-01": [[1, 1, 0, 0, 2]]}, "B": {"seq-01": [[1, 1, 0, 0, 2, 2]]}}, {},
+         r"trackers\['A'\]\['seq-01'\] has shape \(1, 5\)"),
+    ],
+)  # fmt: skip
+def test_odd_arguments(four, trackers, options, message):
+    truths, results = four
+    if trackers is None:
+        trackers = results
+    with pytest.raises(be.DataError, match=message):
+        be.compare_trackers(truths, trackers, **options)
+
+
+# ---------------------------------------------------------------------------- the command
+
+
+def test_the_command_compares_several(four, tmp_path, capsys):
+    truths, results = four
+    gt, places = write_benchmark(tmp_path, truths, results, below="data")
+    shutil.move(places["B"] / "data", tmp_path / "moved")
+    files = [str(places["A"] / "data"), str(tmp_path / "moved"), str(places["C"])]
+    assert main(["tracking", str(gt), *files, "--json", "--measure", "mota"]) == 0
+    document = json.loads(capsys.readouterr().out)
+    assert document["results"] == dict(zip(["A", "moved", "C"], files, strict=True))
+    assert document["sequences"] == 15
+    expected = be.compare_trackers(truths, {x: results[x] for x in "ABC"}, measures=["mota"])
+    values = expected["value"].sel(measure="MOTA").values.tolist()
+    assert all(str(value) in json.dumps(document) for value in values)
+    names = ["--name", "one", "--name", "two", "--name", "three"]
+    assert main(["tracking", str(gt), *files, *names, "--out", str(tmp_path / "out")]) == 0
+    printed = capsys.readouterr().out
+    for text in ("one", "two", "three", "HOTA", "MOTA", "IDF1"):
+        assert text in printed
+
+
+def test_the_command_shows_the_differences_of_many(tmp_path, capsys):
+    truths, results = sequences(12, {name: FOUR["A"] for name in "ABCDE"})
+    gt, places = write_benchmark(tmp_path, truths, results)
+    words = ["tracking", str(gt), *map(str, places.values()), "--measure", "mota"]
+    assert main(words) == 0
+    assert "limits for all pairs" not in capsys.readouterr().out
+    assert main([*words, "--differences"]) == 0
+    assert "limits for all pairs" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["A", "B", "--targets"], "--targets shows one tracker, and several are given"),
+        (["A", "--measure", "mota"], "--measure compares trackers; give two or more"),
+        (["A", "--name", "x"], "--name compares trackers; give two or more"),
+        (["A", "--differences"], "--differences compares trackers; give two or more"),
+        (["A", "--seed", "1"], "--seed compares trackers; give two or more"),
+        (["A", "A"], "2 trackers are called 'A'; name each with --name"),
+        (["A", "B", "--name", "x"], "--name is given 1 times for 2 trackers"),
+        (["A", "B", "--measure", "x"], "a name in --measure is 'x'"),
+        (["A", "B", "--blocks", "12"], "--blocks 12 cuts one sequence"),
+    ],
+)
+def test_options_that_do_not_fit(four, tmp_path, capsys, words, message):
+    truths, results = four
+    gt, places = write_benchmark(tmp_path, truths, {x: results[x] for x in "AB"})
+    words = [str(places.get(word, word)) for word in words]
+    assert main(["tracking", str(gt), *words]) == 2
+    assert message in capsys.readouterr().err
