@@ -331,7 +331,10 @@ def compare(
             )
         with rows_reported_to(progress):
             return rank_systems(
-                a, options, require_same, lambda x, y: _compare_two(x, y, options, None)
+                a,
+                options,
+                lambda x, y: _require_alike(x, y, options),
+                lambda x, y: _compare_two(x, y, options, None),
             )
     return _compare_two(a, b, options, progress)
 
@@ -343,7 +346,7 @@ def _compare_two(
     interval = options.interval
     _require_scores(a, b)
     a, b, apart = aligned(a, b, _names(a, b))
-    require_same(a, b)
+    _require_alike(a, b, options)
     b = numbered_as(a, b)
     for scores in (a, b):
         SubjectAttempts.require_people(scores)
@@ -355,11 +358,6 @@ def _compare_two(
     if options.rules is not None:
         a = with_exclusions(a, options.protocol)
         b = with_exclusions(b, options.protocol)
-        if options.rules.needs_cameras and not are_pairs(a):
-            for first_side, second_side, where in zip(
-                cameras_of(a), cameras_of(b), _SIDES, strict=True
-            ):
-                _require_equal(first_side, second_side, "cameras", where)
         with rows_reported_to(progress):
             one, other = (options.count_queries(x) for x in (a, b))
         compared += retrieval_measures(one, other, columns)
@@ -381,6 +379,16 @@ def _require_scores(a: Any, b: Any) -> None:
     for ordinal, scores in (("the first", a), ("the second", b)):
         if not isinstance(scores, Scores):
             raise DataError(f"{ordinal} system is {type(scores).__name__}; expected bioeval.Scores")
+
+
+def _require_alike(a: Any, b: Any, options: ComparisonOptions) -> None:
+    """Raise :class:`DataError` unless systems have the same data, and cameras where they count."""
+    require_same(a, b)
+    if options.rules is not None and options.rules.needs_cameras and not are_pairs(a):
+        for first_side, second_side, where in zip(
+            cameras_of(a), cameras_of(b), _SIDES, strict=True
+        ):
+            _require_equal(first_side, second_side, "cameras", where)
 
 
 def require_same(a: Any, b: Any) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
@@ -85,6 +85,7 @@ class _Measured:
         self.details: dict[str, Any] = {}
         self._of_systems: dict[Message, list[str]] = {}
         self._in_common: list[Message] = []
+        self._attempts: dict[tuple[int, ...], list[str]] = {}
         self._left_out: dict[str, Message] = {}
         self._first = self.names[0]  # the first one that is not left out
         reference: Scores | None = None
@@ -99,7 +100,7 @@ class _Measured:
         """Measure all systems; return what they have in common, and whether all had it."""
         complete = True
         self.measures, self._of_systems, self.names = [], {}, []
-        self.details, self._in_common = {}, []
+        self.details, self._in_common, self._attempts = {}, [], {}
         for name, system in systems.items():
             if name in self._left_out:
                 continue
@@ -108,6 +109,9 @@ class _Measured:
                 common = scores
                 if reference is not None and scores is not reference:
                     common, scores = self._aligned(reference, name, scores)
+                same = reference is None or common.shape == reference.shape
+                if complete and same:
+                    self._add(name, scores)
             except BioevalError as error:
                 if not self.options.leave_out:
                     raise
@@ -115,11 +119,10 @@ class _Measured:
                 continue
             self.names.append(name)
             if reference is None:
-                reference, self._first = scores, name
-            elif common.shape != reference.shape:  # those measured before have too many
-                reference, complete = common, False
-            if complete:
-                self._add(name, scores)
+                self._first = name
+            elif not same:  # those measured before have too many
+                complete = False
+            reference = common
         if len(self.names) < 2 or reference is None:
             raise DataError(
                 "two systems or more are needed for a comparison, and all but "
@@ -185,6 +188,7 @@ class _Measured:
         """Keep the measures of a system, and what is said of it."""
         scores = system.scores
         self.measures.append(list(measures))
+        self._attempts.setdefault(tuple(system.attempts), []).append(name)
         self._say(name, [*scores._remarks, *system.failure_codes, *system.remarks])
         for measure in measures:
             if measure.scalar.name == "eer":
@@ -224,7 +228,19 @@ class _Measured:
                 several += [message.concerning(name) for name in names]
         people = int(self.details["subjects"])
         few = self.options.interval.few_people(people)
-        return [*self._left_out.values(), *self._in_common, *few, *several]
+        return [*self._left_out.values(), *self._in_common, *self._apart(), *few, *several]
+
+    def _apart(self) -> Iterator[Message]:
+        """Yield which systems have other attempts than the first one."""
+        (first, _), *others = self._attempts.items()
+        for attempts, names in others:
+            yield Message(
+                "attempts-of-systems",
+                systems=names,
+                first=self._first,
+                attempts=list(attempts),
+                attempts_of_first=list(first),
+            )
 
     def attrs(self) -> dict[str, str | int | float]:
         """Return the attributes of the data and of the options."""

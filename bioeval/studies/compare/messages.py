@@ -25,6 +25,22 @@ MESSAGES = (
         {"system": "team 7", "left_out": 3, "what": "templates"},
     ),
     MessageType(
+        "attempts-of-systems",
+        "{systems:names} did not make the same attempts as {first:name}, because of failed "
+        "comparisons, masks or exclusions. Attempts of each class are {attempts:counts}, and "
+        "{attempts_of_first:counts} of {first:name}",
+        "A ranking is fair where all systems made the same attempts. Where one of them failed, or "
+        "left attempts out, its rates are over different attempts.",
+        "Give all systems the same mask and the same exclusions, and count failed comparisons as "
+        "rejected, with {arg.nan=reject}.",
+        example={
+            "systems": ["team 7"],
+            "first": "team 1",
+            "attempts": [360, 13678],
+            "attempts_of_first": [360, 13680],
+        },
+    ),
+    MessageType(
         "system-left-out",
         "{system:name} is left out: {reason}",
         "A submission that cannot be read, or that has other data than the others, is not ranked.",

@@ -489,3 +489,34 @@ def test_measures_of_two_files(folder, capsys):
     files = [str(folder / f"team{i}.npz") for i in range(2)]
     assert main(["compare", *files, "--measure", "min_dcf=0.1", "--replicates", "200"]) == 0
     assert "minDCF at prior 0.1" in capsys.readouterr().out
+
+
+def test_a_system_that_cannot_be_evaluated_is_left_out():
+    systems = crowd_systems(people=12)
+    values = systems["l1"].values.copy()
+    values[3, 7] = np.nan
+    failed = be.Scores(values, systems["l1"].probe_labels)
+    for order in (["bad", *systems], [*systems, "bad"]):
+        some = {name: {**systems, "bad": failed}[name] for name in order}
+        ranking = be.compare(some, invalid="leave-out", measures=["eer"], replicates=MANY)
+        assert ranking["system"].values.tolist() == list(systems)
+        assert "bad is left out" in as_text(ranking)
+
+
+def test_that_systems_with_other_attempts_are_named():
+    systems = crowd_systems(people=12)
+    values = systems["l1"].values.copy()
+    values[3, 7] = values[7, 3] = np.nan
+    systems["l1"] = be.Scores(values, systems["l1"].probe_labels, nan="exclude")
+    text = as_text(be.compare(systems, measures=["eer"], replicates=MANY))
+    assert "l1 did not make the same attempts as l2" in text
+
+
+def test_cameras_of_all_systems_are_the_same_where_they_count():
+    systems = {}
+    for i, (name, scores) in enumerate(crowd_systems(people=8).items()):
+        cameras = (np.arange(scores.shape[0]) + (i == 2)) % 4
+        meta = {"camera": cameras}
+        systems[name] = be.Scores(scores.values, scores.probe_labels, probe_meta=meta)
+    with pytest.raises(be.DataError, match="cosine is not like l2: .*cameras differ at 32"):
+        be.compare(systems, protocol="market1501", replicates=MANY)
