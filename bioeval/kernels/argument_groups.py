@@ -59,14 +59,9 @@ class Matrix(NamedTuple):
 
     #: The rows to count. Their mask is 1 for impostor cells and `genuine` for genuine ones.
     raw: RawRows
-    keys: np.ndarray  # int (M, N): the memory of the values as integers of the same width
-    gaps: bool  # whether NaN is no attempt
-    negated: bool  # whether the scores are similarities
-    infinity: Any  # infinity in the dtype of `values`
-    nan: Any  # NaN without a sign in the dtype of `values`
-    #: The largest integer of the dtype of `keys`, and its number of bits less one.
-    key_mask: Any
-    key_shift: Any
+    sign: Any  # 1, or -1 if the scores are similarities
+    zero: Any  # zero, and NaN, without a sign in the dtype of the values
+    nan: Any
     genuine: Any  # the mask of genuine cells; others than these two are refused
     strict: bool  # whether NaN in a cell that the mask does not leave out is refused
 
@@ -168,29 +163,10 @@ class VerificationTables(NamedTuple):
     points: PointTables
 
 
-class RowOutput(NamedTuple):
-    """Findings of all tasks."""
-
-    #: Of verification by templates and by subjects.
-    single: VerificationTables
-    multi: VerificationTables
-    #: float (offsets[b],), written: the genuine scores, NaN for the probe itself.
-    genuine: np.ndarray
-    #: Ranks among templates, and, where they are wanted, among subjects.
-    facts: RankFacts
-    subject_facts: RankFacts
-    #: int64 (b,), written: cells whose mask has the other class, or which are NaN and must not be.
-    refused: np.ndarray
-
-
 class Scratch(NamedTuple):
     """Memory for one row of each chunk."""
 
-    #: float and int (chunks, n + 1): the same memory.
-    line: np.ndarray
-    keys: np.ndarray
+    line: np.ndarray  # float (chunks, n + 1)
     cells: np.ndarray  # uint32 (chunks, n)
     marked: np.ndarray  # uint32 (chunks, n + 2): positions of scores in marked cells
     flags: np.ndarray  # uint32 (chunks, piece): which scores of a piece are kept
-    nearest: np.ndarray  # float (chunks, g)
-    mask: np.ndarray  # uint8 (chunks, n)

@@ -24,13 +24,19 @@ from bioeval.kernels.whole_rows import (
     count_closer,
     count_part,
     find_cells,
+    find_nearest,
+    group_size,
     keep_flagged,
+    sum_powers,
     take_back,
 )
 
 
 class TileSide(NamedTuple):
-    """One side of a tile: its templates as probes, and their subjects as candidates."""
+    """One side of a tile: its templates as probes, and their subjects as candidates.
+
+    Bits are those of scores as integers in the same order; see :func:`order_keys`.
+    """
 
     #: float (w,): the score of the best mate, infinity for none; and int (w,): its bits.
     best: np.ndarray
@@ -38,7 +44,8 @@ class TileSide(NamedTuple):
     #: int64 (w,): the place of the best mate in the gallery, and of each template.
     best_place: np.ndarray
     places: np.ndarray
-    #: int64 (k,): how many subjects have a first template, a second, and so on.
+    #: int64 (k,): how many subjects have a first template, a second, and so on; in a tile of whole
+    #: rows, where the templates of each subject start, and their number.
     layers: np.ndarray
     #: int32 (w,), added to: others closer than the best mate, as close, and of those before it in
     #: the gallery; int (w,): the bits of the nearest, lowered.
@@ -68,12 +75,41 @@ class TileOutput(NamedTuple):
     #: uint8 (cells,), or (0,): 1 for the cells whose scores are looked at one by one.
     single_cells: np.ndarray
     multi_cells: np.ndarray
-    number: Any  # the number of the tile: its column of the moments
+    #: The number of the tile: its column of the moments. Whole rows have a column each, from there.
+    number: Any
     least: np.ndarray  # int (tiles,), written: the bits of the least impostor score of each tile
+
+
+class WholeRows(NamedTuple):
+    """What is known of the rows of a tile that has whole rows, in the order of the gallery."""
+
+    group: np.ndarray  # int64 (h,): the group of the own subject; -1 for none
+    #: int32 (h,): how many scores of a row are NaN; and written, how many of the subjects' are.
+    missing: np.ndarray
+    subjects_missing: np.ndarray
+    #: int (2,): bits of scores: those of subjects are above the first and at most the second, or
+    #: the tile is not counted; (0,) for any.
+    limits: np.ndarray
+    signed: bool  # whether some score is negative, so that its bits are not in order
+
+
+class KeyRange(NamedTuple):
+    """Bits of scores as integers: of infinity, and the least and the largest; NaN is above."""
+
+    infinity: Any
+    least: Any
+    largest: Any
 
 
 # Scores among which one to be kept is looked for.
 FEW = 16
+
+
+@register_jitable
+def order_keys(keys, largest):
+    """Let the bits of floats be ordered as the floats are, zero without a sign; or undo it."""
+    for j in range(len(keys)):
+        keys[j] = keys[j] ^ largest if keys[j] < 0 else keys[j]
 
 
 @register_jitable
@@ -204,7 +240,10 @@ def rank_subjects_of_columns(fused, subjects, side):
 
 @register_jitable
 def count_ties(line, side, p, candidates):
-    """Count the ties of probe `p` before its best mate: of templates, and of subjects."""
+    """Count the ties of probe `p` before its best mate: of templates, and of subjects in layers.
+
+    Return the number of templates.
+    """
     key = side.best_key[p]
     place = side.best_place[p]
     places = candidates.places
@@ -227,6 +266,41 @@ def count_ties(line, side, p, candidates):
             before |= (line[q] == key) & (places[q] < place)
             start += candidates.layers[k]
         side.subjects_tied_before[p] += np.int32((low == key) & before)
+
+
+@register_jitable
+def count_ties_of_row(line, nearest, side, p, candidates):
+    """Count as :func:`count_ties` in a whole row; `nearest` has the least score of each subject."""
+    key = side.best_key[p]
+    place = side.best_place[p]
+    places = candidates.places
+    templates = np.int32(0)
+    for q in range(len(places)):
+        templates += np.int32((line[q] == key) & (places[q] < place))
+    side.tied_before[p] += templates
+    if templates == 0:
+        return
+    starts = candidates.layers
+    for g in range(len(nearest)):
+        if nearest[g] != key:
+            continue
+        for q in range(starts[g], starts[g + 1]):
+            if line[q] == key and places[q] < place:
+                side.subjects_tied_before[p] += np.int32(1)
+                break
+
+
+@register_jitable
+def extent_of(line, ends, low, high):
+    """Return how many keys are of NaN, and the least and the largest of the others."""
+    missing = np.int32(0)
+    for j in range(len(line)):
+        x = line[j]
+        missing = np.int32(missing + np.int32(x > ends.infinity))
+        low = x if x < low else low
+        known = x if x <= ends.infinity else ends.least
+        high = known if known > high else high
+    return missing, low, high
 
 
 @register_jitable
@@ -257,14 +331,15 @@ def gather_flagged(line, index, flags, few, many):
 
 
 @register_jitable
-def count_flat(scores, number, missing, tables, flags, tile, scratch):
+def count_flat(scores, number, missing, tables, flags, tile, scratch, whole_rows):
     """Count the scores of a tile, `number` of them and `missing` NaN, and collect findings.
 
     Those in flagged cells are looked at one by one: they are kept, or paired with genuine scores.
+    The moments of a tile of whole rows are left to :func:`sum_rows`.
     """
     counts, points = tables
     piece = scratch.cells.shape[1]
-    with_moments = points.moments.shape[1] > 0
+    with_moments = points.moments.shape[1] > 0 and not whole_rows
     origin = 0.0
     if with_moments:
         points.sums[0] = 0.0
@@ -372,7 +447,8 @@ def count_tile(tile, keys, rows, columns, kind, wanted, output, fused, fused_key
             every = both[: of_rows + of_columns]
         missing = count_nan(every) if kind.gaps else np.int64(0)
         number = len(every) - missing
-        count_flat(every, number, missing, output.multi, output.multi_cells, output.number, scratch)
+        flags = output.multi_cells
+        count_flat(every, number, missing, output.multi, flags, output.number, scratch, False)
     if wanted.single:
         number = np.int64(height * width)
         every = tile[:height].reshape(height * tile.shape[1])
@@ -381,9 +457,91 @@ def count_tile(tile, keys, rows, columns, kind, wanted, output, fused, fused_key
         if kind.gaps:
             number = len(every) - count_nan(every)
         missing = len(every) - number
-        count_flat(
-            every, number, missing, output.single, output.single_cells, output.number, scratch
+        flags = output.single_cells
+        count_flat(every, number, missing, output.single, flags, output.number, scratch, False)
+
+
+@register_jitable
+def sum_rows(scores, width, groups, starts, missing, points, first):
+    """Write the moments of each row without its own group, in the columns from `first` on.
+
+    Group ``g`` has the scores from ``starts[g]`` to ``starts[g + 1]``, of one score each if there
+    are no starts.
+    """
+    if points.moments.shape[1] == 0:
+        return
+    for i in range(len(groups)):
+        group = groups[i]
+        start = max(group, 0)
+        stop = group + 1
+        if len(starts) > 0:
+            stop = starts[group + 1] if group >= 0 else 0
+            start = starts[group] if group >= 0 else 0
+        line = scores[i * width : (i + 1) * width]
+        sum_powers(line, start, stop, points, 0, first + i, width - missing[i])
+
+
+@compiled
+def count_rows(tile, keys, rows, columns, whole, wanted, output, fused, fused_keys, scratch, ends):
+    """Count a tile of whole rows, in the order of the gallery; return whether it was counted.
+
+    It is not, and nothing is, if a score of a subject is beyond the limits.
+
+    - `tile` (float (h, n)): the scores, NaN where there is no impostor score
+    - `keys`: the same memory as integers, in the same order; another where some score has a sign
+    - `rows`, `columns` (TileSide): the layers of the columns are where each subject starts
+    - `whole` (WholeRows)
+    - `fused` (float (1, c)), `fused_keys` (the same memory): room for the scores of subjects
+    - `ends` (KeyRange)
+    """
+    height = len(rows.best)
+    width = len(columns.places)
+    starts = columns.layers
+    subjects = len(starts) - 1
+    size = group_size(starts)
+    of_subjects = fused_keys.reshape(fused_keys.size)
+    fuses = wanted.multi or wanted.subject_ranks
+    limits = whole.limits
+
+    if fuses:
+        low = ends.infinity
+        high = ends.least
+        for i in range(height):
+            nearest = of_subjects[i * subjects : (i + 1) * subjects]
+            find_nearest(keys[i], starts, size, nearest)
+            missing, low, high = extent_of(nearest, ends, low, high)
+            whole.subjects_missing[i] = missing
+        if len(limits) > 0 and (low <= limits[0] or high > limits[1]):
+            return False
+
+    rank_rows(keys, width, rows, ends.infinity)
+    if wanted.subject_ranks:
+        rank_subjects_of_rows(of_subjects, subjects, rows)
+    for i in range(height):
+        if rows.tied[i] > 0:
+            nearest = of_subjects[i * subjects : (i + 1) * subjects] if fuses else of_subjects[:0]
+            count_ties_of_row(keys[i], nearest, rows, i, columns)
+
+    if wanted.multi:
+        every_key = of_subjects[: height * subjects]
+        if whole.signed:
+            order_keys(every_key, ends.largest)
+        every = fused.reshape(fused.size)[: height * subjects]
+        missing = whole.subjects_missing.sum()
+        flags = output.multi_cells
+        count_flat(every, 0, missing, output.multi, flags, output.number, scratch, True)
+        points = output.multi.points
+        sum_rows(
+            every, subjects, whole.group, starts[:0], whole.subjects_missing, points, output.number
         )
+    if wanted.single:
+        every = tile.reshape(tile.size)
+        missing = whole.missing.sum()
+        flags = output.single_cells
+        count_flat(every, 0, missing, output.single, flags, output.number, scratch, True)
+        points = output.single.points
+        sum_rows(every, width, whole.group, starts, whole.missing, points, output.number)
+    return True
 
 
 class Mates(NamedTuple):
@@ -397,6 +555,120 @@ class Mates(NamedTuple):
     best_place: np.ndarray
     tied: np.ndarray
     number: np.ndarray
+
+
+@register_jitable
+def copy_row(row, gallery, matrix, line):
+    """Write a row in the order of the gallery, similarities as distances; no zero has a sign."""
+    order = gallery.order
+    sign = matrix.sign
+    zero = matrix.zero
+    nan = matrix.nan
+    if gallery.gathered:
+        for p in range(len(line)):
+            x = row[order[p]] * sign + zero
+            line[p] = x if x == x else nan
+    else:
+        for p in range(len(line)):
+            x = row[p] * sign + zero
+            line[p] = x if x == x else nan
+
+
+@register_jitable
+def leave_out(line, mask, matrix):
+    """Write NaN where a mask is 0; return how many other cells are refused."""
+    refused = np.int32(0)
+    for p in range(len(line)):
+        x = line[p]
+        wrong = (mask[p] != 1) | (matrix.strict & (x != x))
+        refused += np.int32((mask[p] != 0) & wrong)
+        line[p] = x if mask[p] != 0 else matrix.nan
+    return refused
+
+
+@register_jitable
+def take_mates_of_row(line, mask, gallery, matrix, start, stop, itself, mates, i):
+    """Write down the mates of row `i`, and NaN and a mask of 0 in their place.
+
+    The mask may have no cells. The probe itself is never refused. Return how many cells are.
+    """
+    masked = len(mask) > 0
+    refused = np.int32(0)
+    filled = mates.offsets[i]
+    number = np.int64(0)
+    for p in range(start, stop):
+        x = line[p]
+        line[p] = matrix.nan
+        there = True
+        if masked:
+            there = mask[p] != 0
+            refused += np.int32(there and p != itself and mask[p] != matrix.genuine)
+            mask[p] = 0
+        if p == itself or not there:
+            continue
+        if x != x:
+            refused += np.int32(matrix.strict)
+            continue
+        mates.genuine[filled + number] = x
+        place = gallery.places[p]
+        if number == 0 or x < mates.best[i]:
+            mates.best[i] = x
+            mates.best_place[i] = place
+            mates.tied[i] = 1
+        elif x == mates.best[i]:
+            mates.tied[i] += 1
+            mates.best_place[i] = min(mates.best_place[i], place)
+        number += 1
+    mates.number[i] = number
+    return refused
+
+
+@compiled
+def arrange_rows(first, last, matrix, gallery, probes, found, tile, keys, ordered, mask, ends):
+    """Write the rows ``first:last`` of a matrix as a tile, and what is found of their mates.
+
+    Return how many cells are refused, and the bits of the least and of the largest score.
+
+    - `found` (a pair of Mates and int32 (b,), written): the mates of each row, and how many scores
+      are NaN
+
+    - `tile` (float (h, n), written), `keys` (the same memory)
+    - `ordered` (int (h, n)): the keys in the order of the scores, written if the least has a sign
+    - `mask` (uint8 (n,)): room for a row
+    """
+    raw = matrix.raw
+    masked = len(raw.mask) > 0
+    row_mask = mask if masked else mask[:0]
+    mates, missing = found
+    refused = np.int64(0)
+    low = ends.infinity
+    high = ends.least
+    for i in range(first, last):
+        line = tile[i - first]
+        copy_row(raw.values[raw.rows[i]], gallery, matrix, line)
+        if masked:
+            cells = raw.mask[raw.mask_rows[i]]
+            for p in range(len(line)):
+                row_mask[p] = cells[gallery.order[p]] if gallery.gathered else cells[p]
+        group = probes.group[i]
+        start = gallery.starts[group] if group >= 0 else 0
+        stop = gallery.starts[group + 1] if group >= 0 else 0
+        itself = probes.probe_position[i]
+        refused += take_mates_of_row(line, row_mask, gallery, matrix, start, stop, itself, mates, i)
+        if masked:
+            refused += leave_out(line, row_mask, matrix)
+        missing[i], low, high = extent_of(keys[i - first], ends, low, high)
+        if matrix.strict and not masked:
+            refused += missing[i] - (stop - start)
+    if low < 0:  # those with a sign are ordered the other way round
+        low = ends.infinity
+        high = ends.least
+        for i in range(last - first):
+            for p in range(keys.shape[1]):
+                ordered[i, p] = keys[i, p]
+            order_keys(ordered[i], ends.largest)
+            _, low, high = extent_of(ordered[i], ends, low, high)
+    return refused, low, high
 
 
 @compiled

@@ -41,20 +41,6 @@ def count_closer(bits, key, low):
 
 
 @register_jitable
-def count_closer_signed(line, bits, best, low, key_mask, key_shift):
-    """Count as :func:`count_closer` where some score is negative."""
-    below = np.int32(0)
-    within = np.int32(0)
-    for j in range(len(line)):
-        below = np.int32(below + np.int32(line[j] < best))
-        within = np.int32(within + np.int32(line[j] <= best))
-    for j in range(len(bits)):
-        key = bits[j] ^ ((bits[j] >> key_shift) & key_mask)
-        low = key if (key < low) & (line[j] == line[j]) else low
-    return below, within, low
-
-
-@register_jitable
 def find_cells(line, index, window):
     """Write the cell of each score; scores beyond the window go to its outermost cells."""
     width = window.width
@@ -127,16 +113,6 @@ def find_nearest(line, starts, size, nearest):
             for p in range(1, len(part)):
                 least = part[p] if part[p] < least else least
             nearest[g] = least
-
-
-@register_jitable
-def mend_nearest(line, starts, nearest):
-    """Write the least score of groups that begin with NaN; NaN for groups of NaN alone."""
-    for g in range(len(nearest)):
-        if nearest[g] != nearest[g]:
-            for p in range(starts[g] + 1, starts[g + 1]):
-                if line[p] == line[p] and not line[p] >= nearest[g]:
-                    nearest[g] = line[p]
 
 
 @register_jitable
@@ -413,127 +389,6 @@ def add_pairs(line, points, chunk, scratch):
 
 
 @register_jitable
-def copy_row(row, gallery, negated, line):
-    """Write a row in the order of the gallery, similarities as distances."""
-    order = gallery.order
-    n = len(order)
-    if gallery.gathered:
-        for p in range(n):
-            line[p] = row[order[p]]
-        if negated:
-            for p in range(n):
-                line[p] = -line[p]
-    elif negated:
-        for p in range(n):
-            line[p] = -row[p]
-    else:
-        for p in range(n):  # assignments of slices take seconds to compile
-            line[p] = row[p]
-
-
-@register_jitable
-def leave_out(line, mask, expected, matrix):
-    """Write NaN where a mask is 0; return how many other cells are refused."""
-    nan = matrix.nan
-    strict = matrix.strict
-    refused = np.int32(0)
-    for p in range(len(line)):
-        x = line[p]
-        wrong = (mask[p] != expected) | (strict & (x != x))
-        refused += np.int32((mask[p] != 0) & wrong)
-        line[p] = x if mask[p] != 0 else nan
-    return refused
-
-
-@register_jitable
-def apply_mask(line, matrix, i, gallery, start, stop, probe_position, mask):
-    """Write NaN where the mask of row `i` is 0; return how many cells are refused.
-
-    The row is put in order in `mask`. The probe itself is never refused.
-    """
-    row = matrix.raw.mask[matrix.raw.mask_rows[i]]
-    if gallery.gathered:
-        order = gallery.order
-        for p in range(len(line)):
-            mask[p] = row[order[p]]
-        row = mask
-    end = probe_position if probe_position >= 0 else stop
-    after = probe_position + 1 if probe_position >= 0 else stop
-    refused = leave_out(line[:start], row[:start], np.uint8(1), matrix)
-    refused += leave_out(line[start:end], row[start:end], matrix.genuine, matrix)
-    refused += leave_out(line[after:stop], row[after:stop], matrix.genuine, matrix)
-    return refused + leave_out(line[stop:], row[stop:], np.uint8(1), matrix)
-
-
-@register_jitable
-def find_best_mate(line, places, start, stop, probe_position, infinity, genuine):
-    """Write the genuine scores of a row, NaN for the probe itself, and find the best mate.
-
-    Return its score (infinity for none), its place, how many mates are as close, and how many
-    there are.
-    """
-    best = infinity
-    best_place = np.int64(0)
-    same = np.int32(0)
-    count = np.int32(0)
-    for p in range(start, stop):
-        x = line[p]
-        genuine[p - start] = np.nan if p == probe_position else x
-        if p == probe_position or x != x:
-            continue
-        if count == 0 or x < best:
-            best = x
-            same = np.int32(1)
-            best_place = places[p]
-        elif x == best:
-            same += np.int32(1)
-            best_place = min(best_place, places[p])
-        count += np.int32(1)
-    return best, best_place, same, count
-
-
-@register_jitable
-def count_tied_before(line, places, start, stop, best, best_place):
-    """Count the non-mates tied with the best mate and before it in the gallery."""
-    count = np.int32(0)
-    for p in range(len(places)):
-        outside = p < start or p >= stop
-        if outside and line[p] == best and places[p] < best_place:
-            count += np.int32(1)
-    return count
-
-
-@register_jitable
-def count_nan(part):
-    """Count the failed comparisons."""
-    count = np.int32(0)
-    for j in range(len(part)):
-        count += np.int32(part[j] != part[j])
-    return count
-
-
-@register_jitable
-def rank_subjects(line, gallery, nearest, probe_group, best, best_place):
-    """Count the other subjects closer than the best mate, tied with it, and tied before it."""
-    closer = np.int32(0)
-    tied = np.int32(0)
-    for g in range(len(nearest)):
-        if g != probe_group:
-            closer += np.int32(nearest[g] < best)
-            tied += np.int32(nearest[g] == best)
-    before = np.int32(0)
-    if tied > 0:
-        for g in range(len(nearest)):
-            if g == probe_group or nearest[g] != best:
-                continue
-            for p in range(gallery.starts[g], gallery.starts[g + 1]):
-                if line[p] == best and gallery.places[p] < best_place:
-                    before += np.int32(1)
-                    break
-    return closer, tied, before
-
-
-@register_jitable
 def add_powers(part, scale, origin, sums, squares):
     """Add scaled differences from an origin, and their squares, to several partial sums."""
     lanes = len(sums)
@@ -597,26 +452,6 @@ def take_back(missing, counts, chunk):
 
 
 @register_jitable
-def count_impostors(line, start, stop, missing, tables, chunk, scratch, i):
-    """Count row `i` (`missing` scores are NaN) without the probe's subject; collect findings."""
-    counts, points = tables
-    index = scratch.cells[chunk, : len(line)]
-    marked = scratch.marked[chunk]
-    find_cells(line, index, counts.window)
-    count_part(line[:start], index[:start], counts, chunk, marked)
-    count_part(line[stop:], index[stop:], counts, chunk, marked)
-    take_back(missing, counts, chunk)
-    # Nothing is looked for: of short rows, what follows would take longer than what is above.
-    if len(points.flags) + len(points.ranks.words) + points.moments.shape[1] == 0:
-        return
-    keep_flagged(line[:start], index[:start], points, chunk)
-    keep_flagged(line[stop:], index[stop:], points, chunk)
-    add_pairs(line[:start], points, chunk, scratch)
-    add_pairs(line[stop:], points, chunk, scratch)
-    sum_powers(line, start, stop, points, chunk, i, len(line) - (stop - start) - missing)
-
-
-@register_jitable
 def group_size(starts):
     """Return the common size of all groups; 0 if they differ."""
     size = starts[1] - starts[0]
@@ -624,103 +459,6 @@ def group_size(starts):
         if starts[g + 1] - starts[g] != size:
             return np.int64(0)
     return size
-
-
-@parallel_rows("scratch.cells")
-def count_whole_rows(begin, end, matrix, gallery, probes, wanted, output, scratch):
-    """Count the rows of a matrix in the chunks ``begin:end`` of `scratch` for all tasks."""
-    raw = matrix.raw
-    b, gaps = len(raw.rows), matrix.gaps
-    n, groups = len(gallery.places), len(gallery.starts) - 1
-    chunks = scratch.cells.shape[0]
-    size = group_size(gallery.starts)
-    mask = matrix.key_mask
-    shift = matrix.key_shift
-    masked = len(raw.mask) > 0
-    copied = gallery.gathered or matrix.negated or masked
-    facts = output.facts
-    for c in range(begin, end):
-        nearest = scratch.nearest[c]
-        for i in range(c * b // chunks, (c + 1) * b // chunks):
-            line = raw.values[raw.rows[i]]
-            bits = matrix.keys[raw.rows[i]]
-            if copied:
-                copy_row(line, gallery, matrix.negated, scratch.line[c])
-                line = scratch.line[c]
-                bits = scratch.keys[c]
-            line = line[:n]
-            bits = bits[:n]
-            group = probes.group[i]
-            start = gallery.starts[group] if group >= 0 else 0
-            stop = gallery.starts[group + 1] if group >= 0 else 0
-            probe_position = probes.probe_position[i]
-            if masked:
-                output.refused[i] = apply_mask(
-                    line, matrix, i, gallery, start, stop, probe_position, scratch.mask[c]
-                )
-
-            # Mates first.
-            best, best_place, same, mates = find_best_mate(
-                line, gallery.places, start, stop, probe_position, matrix.infinity,
-                output.genuine[probes.offsets[i] : probes.offsets[i + 1]],
-            )  # fmt: skip
-
-            # Then the non-mates: how many are closer, and exactly as close; and the nearest.
-            scratch.line[c, n] = best
-            key = scratch.keys[c, n]
-            below0, within0, low = count_closer(bits[:start], key, mask)
-            below1, within1, low = count_closer(bits[stop:], key, low)
-            if low < 0 or key < 0:  # those with a sign are ordered the other way round
-                below0, within0, low = count_closer_signed(
-                    line[:start], bits[:start], best, mask, mask, shift
-                )
-                below1, within1, low = count_closer_signed(
-                    line[stop:], bits[stop:], best, low, mask, shift
-                )
-            closer = below0 + below1
-            tied = within0 + within1 - closer
-            scratch.keys[c, n] = low ^ ((low >> shift) & mask)
-            missing = np.int32(0)
-            if gaps or not wanted.single:  # otherwise the cells show what is NaN
-                missing = count_nan(line[:start]) + count_nan(line[stop:])
-            non_mates = n - (stop - start) - missing
-            facts.mates[i] = mates
-            facts.mates_tied[i] = same
-            facts.mate[i] = best if mates > 0 else np.nan
-            facts.others[i] = non_mates
-            facts.other[i] = scratch.line[c, n] if non_mates > 0 else np.nan
-            facts.closer[i] = closer if mates > 0 else 0
-            facts.tied[i] = tied if mates > 0 else 0
-            facts.tied_before[i] = 0
-            if mates > 0 and tied > 0:
-                facts.tied_before[i] = count_tied_before(
-                    line, gallery.places, start, stop, best, best_place
-                )
-
-            if wanted.single:
-                count_impostors(line, start, stop, missing, output.single, c, scratch, i)
-            start, stop = max(group, 0), group + 1
-            missing = np.int32(0)
-            if wanted.multi or wanted.subject_ranks:
-                find_nearest(line, gallery.starts, size, nearest)
-                if gaps:
-                    mend_nearest(line, gallery.starts, nearest)
-                    missing = count_nan(nearest[:start]) + count_nan(nearest[stop:])
-            if wanted.multi:
-                count_impostors(nearest, start, stop, missing, output.multi, c, scratch, i)
-            if wanted.subject_ranks:
-                closer, tied, before = rank_subjects(
-                    line, gallery, nearest, group, best, best_place
-                )
-                of_subjects = output.subject_facts
-                enrolled = 1 if mates > 0 else 0
-                of_subjects.mates[i] = of_subjects.mates_tied[i] = enrolled
-                of_subjects.mate[i] = facts.mate[i]
-                of_subjects.others[i] = groups - (stop - start) - missing
-                of_subjects.other[i] = facts.other[i]
-                of_subjects.closer[i] = enrolled * closer
-                of_subjects.tied[i] = enrolled * tied
-                of_subjects.tied_before[i] = enrolled * before
 
 
 @parallel_rows("scratch.cells")

@@ -244,6 +244,21 @@ class Block:
     mask: np.ndarray | None = None
     _fused: dict[str, Block] = field(default_factory=dict)
 
+    def rows(self, low: int, high: int) -> Block:
+        """Return rows ``low:high`` of the scores, which are in this block."""
+        some = slice(low - self.low, high - self.low)
+        return Block(
+            low,
+            self.values[some],
+            self.columns,
+            self.starts,
+            self.probe_group[some],
+            self.mate_start[some],
+            self.mate_stop[some],
+            self.probe_position[some],
+            None if self.mask is None else self.mask[some],
+        )
+
     def fused(self, fusion: str) -> Block:
         """Return the rows of subjects, one score a group; cached for each block and fusion."""
         if fusion not in self._fused:

@@ -6,13 +6,12 @@ points are expected.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, Self
 
 import numpy as np
 
 from bioeval.base.memory import at_most
-from bioeval.kernels.argument_groups import PointTables, VerificationTables
 from bioeval.tallies.cells import CELLS, CellGrid
 from bioeval.tallies.counters import HistogramWithThresholds
 from bioeval.tallies.counting import AttemptCounter, KernelCounters
@@ -25,8 +24,8 @@ PILOT_GROUPS = 16
 MOST_KEPT, KEPT_ANYWAY = 1 / 8, 1 << 20
 
 # Cells of the kernel's tables: twice those of a count, for scores beyond the sample's; the first
-# and the last two are for everything outside. Room for more scores that is kept on either side.
-WINDOW, MARGIN = 2 * CELLS + 3, CELLS // 4
+# and the last two are for everything outside.
+WINDOW = 2 * CELLS + 3
 
 # Bits by which cells are narrower where points are looked for.
 NARROWER = 2
@@ -60,23 +59,12 @@ class KindOfTemplates:
     windows: Windows = ()
     share: float = 0.0
     second_pass: SecondPass | None = None  # the second pass that is taken at the same time
-    cells: HistogramWithThresholds | None = None  # the cells of the last rows counted
+    cells: HistogramWithThresholds | None = None  # the cells, once they are placed
 
     @classmethod
     def among(cls, templates: str, kernel: KernelCounters) -> Self:
         """Return the kind with those of some counters that are of it."""
         return cls(templates, [x for x in kernel.attempts if x.templates == templates])
-
-    def fresh(self, kernel: KernelCounters) -> Self:
-        """Return the same kind with other counters, before a pass has counted anything."""
-        second_pass = self.second_pass and self.second_pass.fresh()
-        alike = self.among(self.templates, kernel).counters
-        return replace(self, counters=alike, second_pass=second_pass, cells=None)
-
-    @property
-    def counted(self) -> CellCounts:
-        """The impostor scores counted so far."""
-        return self.counters[0].cells.cells if self.counters else UNUSED
 
     def take_pilot(self, grid: CellGrid, by_group: np.ndarray, rows: int, of: int) -> None:
         """Place windows by the counts of some rows of all, in groups of them."""
@@ -113,13 +101,10 @@ class KindOfTemplates:
         self.second_pass = SecondPass(self.windows, genuine, ends, moments=self.wanted.every_score)
 
     def place_cells(self, counted: CellCounts, marks: np.ndarray) -> bool:
-        """Place the cells by counts, anew where the scores move; False if they are inexact."""
-        known = self.cells.grid if self.cells is not None else None
-        grid = around(counted, marks.dtype, known)
+        """Place the cells by counts; False if they are inexact."""
+        grid = around(counted, marks.dtype)
         if grid is None:
             return False
-        if grid == known:
-            return True
         bits = 0
         if self.second_pass is not None:
             bits = NARROWER
@@ -127,54 +112,11 @@ class KindOfTemplates:
         self.cells = HistogramWithThresholds.at(counted, grid, marks, bits)
         return True
 
-    def counts_in(self, tables: VerificationTables) -> RowCounts | None:
-        """Return what some rows were counted as; None if some score has no cell."""
-        assert self.cells is not None
-        grid, narrow = self.cells.grid, self.cells.narrow
-        by_narrow, at_marks = self.cells.counted(tables.counts)
-        by_cell = by_narrow.reshape(grid.count, -1).sum(axis=1)
-        if by_cell[0] or by_cell[-2] or by_cell[-1]:
-            return None
-        return RowCounts(
-            CellCounts(grid.exponent, grid.first + 1, by_cell[1:-2]),
-            CellCounts(narrow.exponent, narrow.first, by_narrow),
-            np.diff(at_marks, prepend=0, append=by_narrow.sum()),
-            tables.points,
-        )
 
-    def include(self, counts: RowCounts, genuine: np.ndarray) -> None:
-        """Include the counts of some rows and their genuine scores."""
-        for counter in self.counters:
-            counter.genuine.append(genuine)
-            counter.cells.include(counts.cells.fitted())
-            if counter.threshold_counter is not None:
-                counter.threshold_counter.counts += counts.between_marks
-        if self.second_pass is not None:
-            self.second_pass.include(counts.points)
-            self.second_pass.include_cells(counts.narrow)
-
-
-@dataclass(frozen=True, eq=False)
-class RowCounts:
-    """Impostor scores of some rows: in cells, in narrower ones, between marks, and the points."""
-
-    cells: CellCounts
-    narrow: CellCounts
-    between_marks: np.ndarray
-    points: PointTables
-
-
-def around(cells: CellCounts, dtype: np.dtype, known: CellGrid | None = None) -> CellGrid | None:
-    """Return a grid with the cells seen so far near its middle; None if it cannot be exact.
-
-    The `known` one is kept as long as it will do.
-    """
+def around(cells: CellCounts, dtype: np.dtype) -> CellGrid | None:
+    """Return a grid with the cells seen so far near its middle; None if it cannot be exact."""
     if not len(cells.counts):
         return None
-    if known is not None and known.exponent == cells.exponent:
-        before = cells.first - known.first
-        if min(before, WINDOW - before - len(cells.counts)) >= MARGIN:
-            return known
     first = cells.first - (WINDOW - len(cells.counts)) // 2
     grid = CellGrid(cells.exponent, first, WINDOW)
     if grid.exact_in(dtype):

@@ -315,7 +315,7 @@ class SecondPass:
             values = values.astype(np.float64)
         (b, n), chunks = values.shape, numba.get_num_threads()
         tables = self.tables(values.dtype, chunks, (-(-b // chunks) * n + 1) * bool(self.windows))
-        scratch = scratch_of(values.dtype, chunks, n, 0)
+        scratch = scratch_of(values.dtype, chunks, n)
         places = np.empty((chunks, tables.kept.shape[1] * self.with_places, 2), dtype=np.int32)
         second_pass_of_rows(values, start, stop, tables, places, scratch)
         self.include(tables)
@@ -419,17 +419,13 @@ def runs(values: np.ndarray) -> Iterator[tuple[int, int]]:
     yield from itertools.pairwise([0, *ends.tolist(), len(values)])
 
 
-def scratch_of(dtype: np.dtype, chunks: int, n: int, groups: int) -> Scratch:
+def scratch_of(dtype: np.dtype, chunks: int, n: int) -> Scratch:
     """Return memory for one row of each chunk."""
-    line = np.empty((chunks, n + 1), dtype=dtype)
     return Scratch(
-        line=line,
-        keys=line.view(f"i{dtype.itemsize}"),
+        line=np.empty((chunks, n + 1), dtype=dtype),
         cells=np.empty((chunks, n), dtype=np.uint32),
         marked=np.empty((chunks, n + 2), dtype=np.uint32),
         flags=np.empty((chunks, PIECE), dtype=np.uint32),
-        nearest=np.empty((chunks, groups), dtype=dtype),
-        mask=np.empty((chunks, n), dtype=np.uint8),
     )
 
 

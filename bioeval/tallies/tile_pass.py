@@ -45,6 +45,25 @@ PILOT_TILES, PART, HELD_TILES = 256, 80, 32
 ROOM = 1 << 18
 
 
+#: What a pass by tiles finds about the ranks of a probe, by templates and by subjects.
+FACTS = (
+    "closer",
+    "tied",
+    "tied_before",
+    "subjects_closer",
+    "subjects_tied",
+    "subjects_tied_before",
+)
+
+
+def marks_of(kernel: KernelCounters, dtype: np.dtype) -> np.ndarray:
+    """Return the given thresholds of counters, in the dtype of the scores."""
+    for counter in kernel.attempts:
+        if counter.threshold_counter is not None:
+            return rounded_down(counter.threshold_counter.thresholds, dtype)
+    return np.empty(0, dtype=dtype)
+
+
 class KindCounts:
     """What one thread counts for verification with single or with multi templates.
 
@@ -128,27 +147,18 @@ class KindCounts:
 class TileThread:
     """Counts the tiles of one thread; the facts of a probe add up over its tiles."""
 
-    FACTS = (
-        "closer",
-        "tied",
-        "tied_before",
-        "subjects_closer",
-        "subjects_tied",
-        "subjects_tied_before",
-    )
-
     def __init__(self, tile_pass: TilePass, kinds: Sequence[KindCounts], tiles: int):
         """Begin with no facts; `tiles` is how many there are for all threads."""
         self.tile_pass, self.tiled, self.kinds = tile_pass, tile_pass.tiled, kinds
         tiled, dtype = self.tiled, tile_pass.dtype
-        self.facts = {name: np.zeros(tiled.shape[0], dtype=np.int32) for name in self.FACTS}
+        self.facts = {name: np.zeros(tiled.shape[0], dtype=np.int32) for name in FACTS}
         self.keys = np.dtype(f"i{dtype.itemsize}")
         self.other = np.full(tiled.shape[0], np.inf, dtype=dtype).view(self.keys)
         self.least = np.full(tiles, np.inf, dtype=dtype).view(self.keys)
         subjects = max(int(layers[0]) for layers in tiled.columns.layers)
         largest = max(int(side.sizes().max()) for side in (tiled.rows, tiled.columns))
         self.fused = np.empty((2, subjects * largest), dtype=dtype)
-        self.scratch = scratch_of(dtype, 1, LINE, 1)
+        self.scratch = scratch_of(dtype, 1, LINE)
         self.flags = tile_pass.flags
 
     def count(self, turn: int, i: int, j: int, tile: np.ndarray) -> None:
@@ -248,11 +258,7 @@ class TilePass(RowPass):
         self.flags = TaskFlags(
             bool(single.counters), bool(multi.counters), bool(self.by_subject), kernel.farthest
         )
-        self.thresholds = np.empty(0, dtype=self.dtype)
-        for counter in kernel.attempts:
-            if counter.threshold_counter is not None:
-                thresholds = counter.threshold_counter.thresholds
-                self.thresholds = rounded_down(thresholds, self.dtype)
+        self.thresholds = marks_of(kernel, self.dtype)
         of_subjects = tiled.genuine_of_subjects(kernel.farthest)
         for kind, genuine in zip(self.kinds, (tiled.genuine, of_subjects), strict=True):
             if kind.counters and wanted is not None and len(genuine):
@@ -412,10 +418,10 @@ class TilePass(RowPass):
         of_kinds, complete = [], True
         for k, kind in enumerate(self.kinds):
             counts = [thread.kinds[k] for thread in threads]
-            its = self._counts_of(kind, counts, moments[k], scales[k], self._twice(kind))
+            its = counts_of(kind, counts, moments[k], scales[k], twice=self._twice(kind))
             complete &= its.pop("complete")
             of_kinds.append(its)
-        facts = {name: np.zeros(tiled.shape[0], dtype=np.int64) for name in TileThread.FACTS}
+        facts = {name: np.zeros(tiled.shape[0], dtype=np.int64) for name in FACTS}
         other = np.full(tiled.shape[0], np.inf, dtype=self.dtype)
         for thread in threads:
             for name, values in thread.facts.items():
@@ -431,65 +437,16 @@ class TilePass(RowPass):
             ),
         }
 
-    def _counts_of(
-        self,
-        kind: KindOfTemplates,
-        threads: Sequence[KindCounts],
-        moments: np.ndarray,
-        scale: float,
-        twice: bool,
-    ) -> dict[str, Any]:
-        """Return what all threads have counted, and whether it is complete: every score has a cell.
-
-        What is incomplete merges with the counts of other bands all the same.
-        """
-        cells, times = kind.cells, 1 + twice
-        assert cells is not None
-        by_narrow = np.zeros(cells.narrow.count, dtype=np.int64)
-        within = np.zeros(len(cells.marks), dtype=np.int64)
-        for x in threads:
-            x.set_counts_aside()
-            x.set_kept_aside()
-            by_narrow += times * x.counts
-            within += times * x.within
-        grid, narrow = cells.grid, cells.narrow
-        by_cell = by_narrow.reshape(grid.count, -1).sum(axis=1)
-        complete = not (by_cell[0] or by_cell[-2] or by_cell[-1])
-        counts: dict[str, Any] = {
-            "complete": complete,
-            "cells": CellCounts(grid.exponent, grid.first + 1, by_cell[1:-2]).fitted(),
-            "between": np.diff(within, prepend=0, append=by_narrow.sum()),
-        }
-        if kind.second_pass is not None:
-            found = kind.second_pass.fresh()
-            if complete:
-                found.include_tiles([x.tables.points for x in threads], moments, scale)
-                found.pairs += sum(x.pairs_by_cell for x in threads)
-                if found.windows:
-                    found.kept = [scores for x in threads for scores in x.kept]
-                found.include_cells(CellCounts(narrow.exponent, narrow.first, by_narrow))
-            if twice:
-                found.count_twice()
-            counts["points"] = found.counts()
-        return counts
-
     def include(self, counts: dict[str, Any]) -> dict[Counter[Any], SecondPass] | None:
         """Fill the counters with the counts of all tiles; None if some score had no cell."""
         if not counts["complete"]:
             return None
         tiled = self.tiled
-        second_passes: dict[Counter[Any], SecondPass] = {}
         genuine = tiled.genuine, tiled.genuine_of_subjects(self.flags.farthest)
-        for kind, its, scores in zip(self.kinds, counts["kinds"].values(), genuine, strict=True):
-            if kind.second_pass is not None:
-                kind.second_pass.include_counts(its["points"])
+        for kind, scores in zip(self.kinds, genuine, strict=True):
             for counter in kind.counters:
                 counter.genuine.append(scores)
-                counter.cells.include(its["cells"])
-                if counter.threshold_counter is not None:
-                    counter.threshold_counter.counts += its["between"]
-                if kind.second_pass is not None:
-                    second_passes[counter] = kind.second_pass
+        second_passes = include_kinds(self.kinds, counts)
         self._include_facts(counts)
         places = tiled.places(range(len(tiled.rows)))
         tiled.least = dict(zip(places, counts["least"].array().tolist(), strict=True))
@@ -508,13 +465,13 @@ class TilePass(RowPass):
         }
         facts = {name: values * mated for name, values in counts["facts"].items()}
         by_template = {
-            **{name: facts[name] for name in TileThread.FACTS[:3]},
+            **{name: facts[name] for name in FACTS[:3]},
             "mates_tied": mates.tied,
             "mates": mates.number,
             "others": others,
         }
         by_subject = {
-            **{name: facts[f"subjects_{name}"] for name in TileThread.FACTS[:3]},
+            **{name: facts[f"subjects_{name}"] for name in FACTS[:3]},
             "mates_tied": mated,
             "mates": mated,
             "others": len(sizes) - (group >= 0),
@@ -523,3 +480,63 @@ class TilePass(RowPass):
             for counter in counters:
                 for name, array in {**common, **values}.items():
                     getattr(counter.facts, name)[tiled.row] = array
+
+
+def counts_of(
+    kind: KindOfTemplates,
+    threads: Sequence[KindCounts],
+    moments: np.ndarray,
+    scale: float,
+    *,
+    twice: bool = False,
+) -> dict[str, Any]:
+    """Return what all threads have counted, and whether it is complete: every score has a cell.
+
+    What is incomplete merges with the counts of other bands all the same.
+    """
+    cells, times = kind.cells, 1 + twice
+    assert cells is not None
+    by_narrow = np.zeros(cells.narrow.count, dtype=np.int64)
+    within = np.zeros(len(cells.marks), dtype=np.int64)
+    for x in threads:
+        x.set_counts_aside()
+        x.set_kept_aside()
+        by_narrow += times * x.counts
+        within += times * x.within
+    grid, narrow = cells.grid, cells.narrow
+    by_cell = by_narrow.reshape(grid.count, -1).sum(axis=1)
+    complete = not (by_cell[0] or by_cell[-2] or by_cell[-1])
+    counts: dict[str, Any] = {
+        "complete": complete,
+        "cells": CellCounts(grid.exponent, grid.first + 1, by_cell[1:-2]).fitted(),
+        "between": np.diff(within, prepend=0, append=by_narrow.sum()),
+    }
+    if kind.second_pass is not None:
+        found = kind.second_pass.fresh()
+        if complete:
+            found.include_tiles([x.tables.points for x in threads], moments, scale)
+            found.pairs += sum(x.pairs_by_cell for x in threads)
+            if found.windows:
+                found.kept = [scores for x in threads for scores in x.kept]
+            found.include_cells(CellCounts(narrow.exponent, narrow.first, by_narrow))
+        if twice:
+            found.count_twice()
+        counts["points"] = found.counts()
+    return counts
+
+
+def include_kinds(
+    kinds: Sequence[KindOfTemplates], counts: dict[str, Any]
+) -> dict[Counter[Any], SecondPass]:
+    """Fill the counters with the counts of all tiles; return the second passes that saw all."""
+    second_passes: dict[Counter[Any], SecondPass] = {}
+    for kind, its in zip(kinds, counts["kinds"].values(), strict=True):
+        if kind.second_pass is not None and counts["complete"]:
+            kind.second_pass.include_counts(its["points"])
+        for counter in kind.counters:
+            counter.cells.include(its["cells"])
+            if counter.threshold_counter is not None:
+                counter.threshold_counter.counts += its["between"]
+            if kind.second_pass is not None and counts["complete"]:
+                second_passes[counter] = kind.second_pass
+    return second_passes

@@ -15,7 +15,7 @@ from twins import one_thread  # noqa: F401
 
 import bioeval as be
 from bioeval.scores import blocks
-from bioeval.tallies import kept_points, passes
+from bioeval.tallies import kept_points, matrix_pass
 
 RELAXED = settings(
     max_examples=5, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large]
@@ -167,9 +167,9 @@ def test_some_of_the_scores_are_enough(kind, sweeps, monkeypatch):
     )
     monkeypatch.setattr(blocks, "SMALL_CELLS", 0 if sweeps else 1 << 18)
     if sweeps:
-        monkeypatch.setattr(passes, "KEEP_ALL", 0)
-        monkeypatch.setattr(passes, "PILOT_GROUPS", 4)
-        monkeypatch.setattr(passes, "VALUES_IN_MEMORY", 6000)
+        monkeypatch.setattr(matrix_pass, "KEEP_ALL", 0)
+        monkeypatch.setattr(matrix_pass, "PILOT_GROUPS", 4)
+        monkeypatch.setattr(matrix_pass, "VALUES_IN_MEMORY", 6000)
     scores = many(kind)
     most = scores.shape[0] ** 2 // 10
     result = counted(scores, most, 4, 2, far_targets=(0.1, 0.01, 0.001))

@@ -324,7 +324,7 @@ def test_look_at_rows(seed, dtype, chunks, genuine, by_cell):
         assert second_pass.windows == [(-5.0, -0.5), (0.0, 0.25), (1.0, 4.5)]
     n = case.block.shape[1]
     tables = second_pass.tables(np.dtype(dtype), chunks, case.block.size + 1)
-    scratch = scratch_of(np.dtype(dtype), chunks, n, 0)
+    scratch = scratch_of(np.dtype(dtype), chunks, n)
     with np.errstate(all="ignore"):
         places = np.empty((chunks, 0, 2), dtype=np.int32)
         whole_rows.second_pass_of_rows(

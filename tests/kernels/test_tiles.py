@@ -17,12 +17,22 @@ import numpy as np
 import pytest
 from twins import one_thread  # noqa: F401
 
-from bioeval.kernels.argument_groups import TaskFlags, VerificationTables
+from bioeval.kernels.argument_groups import (
+    GalleryColumns,
+    Matrix,
+    Probes,
+    RawRows,
+    TaskFlags,
+    VerificationTables,
+)
 from bioeval.kernels.tiles import (
     Mates,
     TileKind,
     TileOutput,
     TileSide,
+    WholeRows,
+    arrange_rows,
+    count_rows,
     count_tile,
     leave_out_subjects,
     take_mates,
@@ -30,6 +40,7 @@ from bioeval.kernels.tiles import (
 from bioeval.tallies.cells import CellGrid
 from bioeval.tallies.counters import HistogramWithThresholds
 from bioeval.tallies.counts import CellCounts
+from bioeval.tallies.matrix_pass import RowFacts, ends_of, ordered_bits
 from bioeval.tallies.second_pass import SecondPass, scratch_of
 
 INF, NAN = np.inf, np.nan
@@ -107,13 +118,13 @@ class Side:
 class Findings:
     """Where the scores of templates or of subjects are counted, and what is found there."""
 
-    def __init__(self, dtype, most):
+    def __init__(self, dtype, most, columns=3):
         flat = CellCounts(GRID.exponent, GRID.first, np.ones(GRID.count, dtype=np.int64))
         self.marks = np.array([0.0, 0.3, 0.31, 1.0], dtype=dtype)
         self.cells = HistogramWithThresholds.at(flat, GRID, self.marks, 2)
         self.second_pass = SecondPass(WINDOWS, GENUINE.astype(dtype), (0.0, 1.5), moments=True)
         self.second_pass.keep_cells(GRID)
-        points = self.second_pass.tables(np.dtype(dtype), 1, most + 5000, 3)
+        points = self.second_pass.tables(np.dtype(dtype), 1, most + 5000, columns)
         shift = np.uint32(GRID.exponent - self.cells.narrow.exponent)
         points.moments[...] = 0
         self.tables = VerificationTables(self.cells.tables(1), points._replace(shift=shift))
@@ -137,8 +148,11 @@ class Findings:
         places = [int(self.cells.narrow.places_of(np.array(x))) for x in scores]
         looked_at = [x for x, place in zip(scores, places, strict=True) if self.flags[place]]
         assert points.pairs[0] == sum((x > g) + (x >= g) for x in looked_at for g in genuine)
-        number, origin, total, square = points.moments[:, 1]
-        assert number == len(scores) and not points.moments[:, [0, 2]].any()
+
+    def check_moments(self, scores, column=1):
+        """Hold the moments in a column to a plain list of scores."""
+        number, origin, total, square = self.tables.points.moments[:, column]
+        assert number == len(scores)
         np.testing.assert_allclose(origin * number + total, math.fsum(scores), rtol=1e-12)
         squares = math.fsum((x - origin) ** 2 for x in scores)
         np.testing.assert_allclose(square, squares, rtol=1e-12, atol=1e-300)
@@ -210,7 +224,7 @@ def test_count_tile(seed, dtype, kind, piece):
         TileOutput(*(x.tables for x in found), *(x.flags for x in found), 1, least),
         fused,
         fused.view(key),
-        scratch_of(np.dtype(dtype), 1, piece, 1),
+        scratch_of(np.dtype(dtype), 1, piece),
         tile.dtype.type(NAN),
     )
     for side in (rows, columns) if kind == "both sides" else (rows,):
@@ -218,8 +232,10 @@ def test_count_tile(seed, dtype, kind, piece):
             assert side.found(name) == values, name
     every = [x for line in plain for x in line if not math.isnan(x)]
     assert least.view(dtype).tolist() == [INF, min(every, default=INF), INF]
-    found[0].check(single)
-    found[1].check(multi)
+    for its, scores in zip(found, (single, multi), strict=True):
+        its.check(scores)
+        its.check_moments(scores)
+        assert not its.tables.points.moments[:, [0, 2]].any()
 
 
 @pytest.mark.parametrize(
@@ -237,13 +253,144 @@ def test_count_tile_counts_only_what_is_wanted(wanted):
         tile, tile.view("i8"), rows.kernel, columns.kernel, TileKind(True, False, False),
         TaskFlags(*wanted),
         TileOutput(*(x.tables for x in found), *(x.flags[:0] for x in found), 1, least),
-        fused, fused.view("i8"), scratch_of(tile.dtype, 1, 64, 1), NAN,
+        fused, fused.view("i8"), scratch_of(tile.dtype, 1, 64), NAN,
     )  # fmt: skip
     changed = any((getattr(rows.kernel, f"subjects_{x}") != before[f"subjects_{x}"]).any()
                   for x in ("closer", "tied"))  # fmt: skip
     assert changed == wanted[2]
     counted = [int(x.cells.counted(x.tables.counts)[0].sum()) for x in found]
     assert counted == [36 * wanted[0], 36 * wanted[1]]
+
+
+class Rows:
+    """Rows of a matrix in an order of its own, some scores of which are left out."""
+
+    def __init__(self, rng, seed, dtype, negative):
+        sizes = SIZES[seed % len(SIZES)]
+        self.m, self.n, self.groups = 2 + seed % 5, sum(sizes), len(sizes)
+        self.starts = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+        self.subject = np.repeat(np.arange(len(sizes)), sizes)
+        self.group = rng.integers(-1, len(sizes), self.m)
+        own = [np.append(-1, np.flatnonzero(self.subject == g)) for g in self.group]
+        self.itself = np.array([rng.choice(x) for x in own])
+        self.order = rng.permutation(self.n) if seed % 2 else np.arange(self.n)
+        self.places = rng.permutation(self.n)
+        pool = [*POOL, NAN, -NAN] + [-0.0, -0.1, -0.2] * negative
+        lines = rng.choice(pool, (self.m, self.n)).astype(dtype)
+        self.sign = -1 if seed % 3 == 0 else 1
+        self.values = np.full((self.m + 2, self.n), 9, dtype=dtype)
+        self.rows = rng.permutation(self.m + 2)[: self.m]
+        self.values[self.rows[:, None], self.order] = self.sign * lines
+        mask = np.where(self.group[:, None] == self.subject, 2, 1).astype(np.uint8)
+        mask[rng.random(mask.shape) < 0.2] = 0
+        self.mask = np.empty((0, 0), dtype=np.uint8)
+        if seed % 4 == 1:
+            self.mask = np.empty_like(mask)
+            self.mask[:, self.order] = mask
+            lines[mask == 0] = NAN
+        self.lines = lines.astype(float).tolist()
+        self.single, self.mates = [], []
+        for i, line in enumerate(self.lines):
+            there = [(x, p) for p, x in enumerate(line) if not math.isnan(x)]
+            mine = [p for _, p in there if self.subject[p] == self.group[i]]
+            self.mates.append([(line[p], p) for p in mine if p != self.itself[i]])
+            self.single.append([(x, p) for x, p in there if self.subject[p] != self.group[i]])
+
+    def arguments(self):
+        """Return what the kernel takes to arrange the rows."""
+        dtype = self.values.dtype.type
+        raw = RawRows(self.values, self.rows, self.mask, np.arange(self.m))
+        matrix = Matrix(raw, dtype(self.sign), dtype(0), dtype(NAN), np.uint8(2), False)
+        gathered = bool((self.order != np.arange(self.n)).any())
+        gallery = GalleryColumns(self.order.astype(np.uint32), self.places, gathered, self.starts)
+        return matrix, gallery
+
+    def nearest(self, i):
+        """Return the least score of each other subject, and where it is first in the gallery."""
+        found: dict = {}
+        for x, p in self.single[i]:
+            found.setdefault(self.subject[p], []).append((x, self.places[p]))
+        return [min(group) for group in found.values()]
+
+
+@pytest.mark.parametrize(("seed", "dtype"), CASES)
+@pytest.mark.parametrize("negative", [False, True])
+@pytest.mark.parametrize("limited", [False, True])
+@pytest.mark.cases(28)
+def test_whole_rows(seed, dtype, negative, limited):
+    """Rows are put in order, their mates are taken out, and all that is left is counted."""
+    rng = np.random.default_rng(seed)
+    case = Rows(rng, seed, dtype, negative)
+    matrix, gallery = case.arguments()
+    m, n, ends = case.m, case.n, ends_of(np.dtype(dtype))
+    found = RowFacts.none(np.where(case.group >= 0, np.bincount(case.subject)[case.group], 0),
+                          np.dtype(dtype))  # fmt: skip
+    tile = np.empty((m, n), dtype=dtype)
+    keys = tile.view(f"i{tile.itemsize}")
+    ordered = np.empty_like(keys)
+    probes = Probes(case.group, case.itself, found.mates.offsets)
+    refused, least, largest = arrange_rows(
+        0, m, matrix, gallery, probes, (found.mates, found.missing), tile, keys, ordered,
+        np.empty(n, dtype=np.uint8), ends,
+    )  # fmt: skip
+    assert refused == 0
+    every = [x for row in case.single for x, _ in row]
+    limits = np.array([min(every, default=INF), max(every, default=-INF)], dtype=dtype) + 0.0
+    if every:
+        assert ordered_bits(limits.view(keys.dtype), ends).tolist() == [least, largest]
+    for i in range(m):
+        expected = [NAN] * n
+        for x, p in case.single[i]:
+            expected[p] = x
+        np.testing.assert_array_equal(tile[i], np.array(expected, dtype=dtype))
+        assert found.missing[i] == n - len(case.single[i])
+        best = min((x for x, _ in case.mates[i]), default=INF)
+        assert found.mates.best[i] == best and found.mates.number[i] == len(case.mates[i])
+        assert found.mates.tied[i] == sum(x == best for x, _ in case.mates[i])
+        first = min((case.places[p] for x, p in case.mates[i] if x == best), default=0)
+        assert found.mates.best_place[i] == first
+    genuine = found.mates.genuine[~np.isnan(found.mates.genuine)].tolist()
+    assert genuine == [x for row in case.mates for x, _ in row]
+
+    best = ordered_bits(found.mates.best.view(keys.dtype), ends)
+    side = TileSide(
+        found.mates.best, best, found.mates.best_place, case.places[:0], case.starts[:0],
+        other=found.other, **found.facts,
+    )  # fmt: skip
+    columns = TileSide(*(x[:0] for x in side))._replace(places=case.places, layers=case.starts)
+    fused = np.empty((1, m * case.groups), dtype=dtype)
+    counts = [Findings(dtype, 2 * tile.size, m) for _ in range(2)]
+    of_subjects = [[x for x, _ in case.nearest(i)] for i in range(m)]
+    narrow = np.array([-INF, min(sum(of_subjects, []), default=INF)], dtype=dtype)
+    upto = ordered_bits(narrow.view(keys.dtype), ends)[: 2 * limited]
+    signed = bool(least < 0)
+    whole = WholeRows(case.group, found.missing, found.subjects_missing, upto, signed)
+    with np.errstate(over="ignore"):
+        counted = count_rows(
+            tile, ordered if signed else keys, side, columns, whole, TaskFlags(True, True, True),
+            TileOutput(*(x.tables for x in counts), *(x.flags for x in counts), 0, keys[0, :0]),
+            fused, fused.view(keys.dtype), scratch_of(tile.dtype, 1, 7), ends,
+        )  # fmt: skip
+    if limited and len({x for row in of_subjects for x in row}) > 1:
+        assert not counted and not any(values.any() for values in found.facts.values())
+        return
+    assert counted
+    counts[0].check(every)
+    counts[1].check(sum(of_subjects, []))
+    for i in range(m):
+        mine, place = float(found.mates.best[i]), found.mates.best_place[i]
+        counts[0].check_moments([x for x, _ in case.single[i]], i)
+        counts[1].check_moments(of_subjects[i], i)
+        units = {"": [(x, case.places[p]) for x, p in case.single[i]]}
+        units["subjects_"] = case.nearest(i)
+        for prefix, those in units.items():
+            assert found.facts[f"{prefix}closer"][i] == sum(x < mine for x, _ in those)
+            assert found.facts[f"{prefix}tied"][i] == sum(x == mine for x, _ in those)
+            before = sum(x == mine and where < place for x, where in those)
+            assert found.facts[f"{prefix}tied_before"][i] == before
+        other = ordered_bits(found.other[i : i + 1], ends).view(dtype)[0]
+        assert other == min((x for x, _ in case.single[i]), default=INF)
+        assert found.subjects_missing[i] == case.groups - len(of_subjects[i])
 
 
 @pytest.mark.parametrize(("seed", "dtype"), CASES)

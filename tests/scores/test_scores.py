@@ -15,7 +15,7 @@ from twins import assert_all_tasks, assert_verification, one_thread  # noqa: F40
 
 import bioeval as be
 from bioeval.scores import blocks
-from bioeval.tallies import passes
+from bioeval.tallies import matrix_pass
 
 NAN, INF = np.nan, np.inf
 
@@ -50,7 +50,7 @@ def as_case(values: np.ndarray, **options: Any) -> dict[str, Any]:
 def tiny_blocks(monkeypatch):
     """Read the rows one or two at a time, so that every seam between blocks is there."""
     monkeypatch.setattr(blocks, "BLOCK_VALUES", 12)
-    monkeypatch.setattr(passes, "VALUES_IN_MEMORY", 12)
+    monkeypatch.setattr(matrix_pass, "VALUES_IN_MEMORY", 12)
 
 
 # ------------------------------------------------------------------------------- dtypes

@@ -11,11 +11,11 @@ from optional import optional_import
 
 import bioeval as be
 from bioeval.kernels.argument_groups import VerificationTables
-from bioeval.kernels.whole_rows import count_impostors
+from bioeval.kernels.tiles import count_flat
 from bioeval.protocol.tasks import Search
 from bioeval.scores import blocks
 from bioeval.scores.blocks import BlockReader
-from bioeval.tallies import counters, passes
+from bioeval.tallies import counters, matrix_pass, passes
 from bioeval.tallies.cells import CellGrid
 from bioeval.tallies.counters import HistogramWithThresholds
 from bioeval.tallies.counts import CellCounts
@@ -49,7 +49,9 @@ def both_ways(scores, choose=slice(None), thresholds=None):
 
 
 def by_kernel(reader, counters):
-    passes.count_by_kernel(reader, counters, passes.kernel_counters(reader.scores, counters))
+    kernel = passes.kernel_counters(reader.scores, counters)
+    if passes.count_by_rows(reader, counters, kernel) is None:  # no cells are exact
+        passes.count_by_blocks(reader, counters)
 
 
 def check_same(scores, choose=slice(None), thresholds=None) -> None:
@@ -80,9 +82,9 @@ def population(seed=0, sizes=(1, 12), n=40, dtype="float32"):
 
 @pytest.fixture(params=[1 << 24, 2000], ids=["one call", "many calls"])
 def _calls(request, monkeypatch):
-    monkeypatch.setattr(passes, "VALUES_IN_MEMORY", request.param)
-    monkeypatch.setattr(passes, "READ_VALUES", request.param)
-    monkeypatch.setattr(passes, "SAMPLE_ROWS", 2)
+    monkeypatch.setattr(matrix_pass, "VALUES_IN_MEMORY", request.param)
+    monkeypatch.setattr(matrix_pass, "READ_VALUES", request.param)
+    monkeypatch.setattr(matrix_pass, "SAMPLE_ROWS", 2)
 
 
 @pytest.mark.usefixtures("_calls")
@@ -323,8 +325,8 @@ def unaligned(d):
 @pytest.mark.parametrize("kind", ["distance", "similarity"])
 @pytest.mark.cases(1)
 def test_memory_of_any_layout_is_swept(stored, kind, monkeypatch):
-    monkeypatch.setattr(passes, "READ_VALUES", 2000)
-    monkeypatch.setattr(passes, "SAMPLE_ROWS", 2)
+    monkeypatch.setattr(matrix_pass, "READ_VALUES", 2000)
+    monkeypatch.setattr(matrix_pass, "SAMPLE_ROWS", 2)
     d, labels = population(9)
     scores = be.Scores(stored(d), labels, kind=kind)
     order = np.random.default_rng(4).permutation(len(labels))
@@ -390,7 +392,12 @@ def test_marked_cells_count_both(name, dtype, narrow, monkeypatch):
     points = second_pass.tables(line.dtype, 1, 3 * len(line))
     shift = np.uint32(grid.exponent - cells.narrow.exponent)
     tables = VerificationTables(cells.tables(1), points._replace(shift=shift))
-    count_impostors(line, 5, 9, 0, tables, 0, scratch_of(line.dtype, 1, len(line), 0), 0)
+    flags = np.repeat(second_pass.flags, cells.narrow.count // grid.count)
+    flags[0] = 0
+    gaps = line.copy()
+    gaps[5:9] = np.nan
+    scratch = scratch_of(line.dtype, 1, len(line))
+    count_flat(gaps, len(line) - 4, 4, tables, flags, 0, scratch, False)
     by_cell, at_marks = cells.counted(tables.counts)
     line = np.delete(line, slice(5, 9)).astype(float)
     expected = [0] * grid.count

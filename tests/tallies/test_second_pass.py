@@ -8,7 +8,13 @@ import pytest
 from twins import assert_same_but_d_prime
 
 import bioeval as be
-from bioeval.tallies import kinds, passes, point_search as search, second_pass as piloting
+from bioeval.tallies import (
+    kinds,
+    matrix_pass,
+    point_search as search,
+    second_pass as piloting,
+    tile_pass,
+)
 from bioeval.tallies.cells import CellGrid
 from bioeval.tallies.counters import ImpostorBlock
 from bioeval.tallies.second_pass import PointsWanted, SecondPass, expected_windows
@@ -62,13 +68,13 @@ def second_passes(monkeypatch) -> list[SecondPass]:
 @pytest.fixture(autouse=True, params=[6000, 1 << 24], ids=["many calls", "one call"])
 def _small(monkeypatch, request):
     """A pilot and several calls even of small scores."""
-    monkeypatch.setattr(passes, "KEEP_ALL", 0)
-    monkeypatch.setattr(passes, "VALUES_IN_MEMORY", request.param)
+    monkeypatch.setattr(matrix_pass, "KEEP_ALL", 0)
+    monkeypatch.setattr(matrix_pass, "VALUES_IN_MEMORY", request.param)
 
 
 def without_looks(monkeypatch, scores, **options):
     with monkeypatch.context() as patch:
-        patch.setattr(passes.KernelPass, "_want_second_passes", lambda self, wanted: None)
+        patch.setattr(matrix_pass.MatrixPass, "_want_second_passes", lambda self, wanted: None)
         return points(scores, **options)
 
 
@@ -103,7 +109,7 @@ def test_a_good_pilot_needs_no_second_look(name, auc, monkeypatch, second_passes
 
 @pytest.mark.slow
 def test_few_scores_are_all_kept(monkeypatch, second_passes):
-    monkeypatch.setattr(passes, "KEEP_ALL", 1 << 16)
+    monkeypatch.setattr(matrix_pass, "KEEP_ALL", 1 << 16)
     result = points(scores_of())
     assert not second_passes
     check_same(result, without_looks(monkeypatch, scores_of()))
@@ -134,6 +140,9 @@ def test_windows_change_no_result(name, case, monkeypatch, second_passes):
 def test_more_scores_than_expected_in_the_windows(monkeypatch, second_passes):
     scores = scores_of()
     monkeypatch.setattr(kinds, "expected_windows", lambda *_: ([(-np.inf, np.inf)], 0.0))
+    monkeypatch.setattr(matrix_pass, "TILE_BYTES", 1)  # so that there are many tiles
+    monkeypatch.setattr(tile_pass, "ROOM", 0)
+    monkeypatch.setattr(piloting.PointsWanted, "MOST_SCORES", 1)
     result = points(scores)
     assert second_passes
     check_same(result, without_looks(monkeypatch, scores))

@@ -22,7 +22,7 @@ import bioeval as be
 from bioeval import protocol
 from bioeval.scores import blocks
 from bioeval.scores.formats.archive import ArchiveWriter
-from bioeval.tallies import passes
+from bioeval.tallies import matrix_pass
 from bioeval.tallies.cells import cell_exponent
 from bioeval.tallies.counters import CellCounter, ImpostorBlock, ThresholdCounter
 from bioeval.tallies.counts import CellCounts
@@ -327,7 +327,7 @@ def test_a_block_at_a_time_is_the_whole(monkeypatch):
     whole = be.tally(scores)
     for values in (1, 50, 100, 500, 1295):
         monkeypatch.setattr(blocks, "BLOCK_VALUES", values)
-        monkeypatch.setattr(passes, "VALUES_IN_MEMORY", values)
+        monkeypatch.setattr(matrix_pass, "VALUES_IN_MEMORY", values)
         assert_same_counts(be.tally(scores), whole)
 
 

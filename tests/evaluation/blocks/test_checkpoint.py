@@ -20,6 +20,7 @@ from bioeval.base.executors import computed_by
 from bioeval.evaluation.blocks.checkpoint import plain_option, read_part, write_part
 from bioeval.evaluation.blocks.executor import BlockExecutor, LocalWorkers
 from bioeval.tallies.counts import CellCounts
+from bioeval.tallies.matrix_pass import MatrixPass
 from bioeval.tallies.parts import ConcatenatedRows, Extent, KeptRows, NarrowCells, RowRangeCounts
 from bioeval.tallies.passes import CounterPass
 
@@ -53,13 +54,14 @@ def interrupted(scores, folder, after, **options):
 
 def counted_parts(monkeypatch):
     """Return a list of the blocks that are counted from now on."""
-    rows, part = [], CounterPass.part
+    rows: list = []
+    for passes in (MatrixPass, CounterPass):
 
-    def noted(self, low, high):
-        rows.append((low, high))
-        return part(self, low, high)
+        def noted(self, low, high, part=passes.part):
+            rows.append((low, high))
+            return part(self, low, high)
 
-    monkeypatch.setattr(CounterPass, "part", noted)
+        monkeypatch.setattr(passes, "part", noted)
     return rows
 
 

@@ -22,7 +22,7 @@ from bioeval.cli import main
 from bioeval.cli.cluster_options import started_cluster
 from bioeval.evaluation.blocks.cluster import ClusterWorkers
 from bioeval.evaluation.blocks.executor import BlockExecutor
-from bioeval.tallies.passes import CounterPass
+from bioeval.tallies.matrix_pass import MatrixPass
 from tests.optional import optional_import
 
 distributed = optional_import("distributed")
@@ -313,7 +313,7 @@ def test_counts_that_do_not_come_are_fetched_again(client, monkeypatch, times):
 @pytest.mark.parametrize("times", [2, 999])
 @pytest.mark.cases(1)
 def test_a_block_that_fails_on_a_worker_is_counted_again(client, monkeypatch, times):
-    left, part = itertools.count(times, -1), CounterPass.part
+    left, part = itertools.count(times, -1), MatrixPass.part
 
     def fail(self, low, high):
         if next(left) > 0:
@@ -322,7 +322,7 @@ def test_a_block_that_fails_on_a_worker_is_counted_again(client, monkeypatch, ti
 
     scores = be.simulate(30, 4)
     expected = be.tally(scores, points=True).tree()
-    monkeypatch.setattr(CounterPass, "part", fail)
+    monkeypatch.setattr(MatrixPass, "part", fail)
     if times == 2:
         assert be.tally(scores, points=True, client=client).tree().identical(expected)
         return
