@@ -170,7 +170,7 @@ def test_groups_and_folds_are_weighed_the_same_in_any_blocks(monkeypatch, system
     weights = Stream(np.random.SeedSequence(1), 0).resampled(len(SIZES), 50)
     group = np.array([0, 1, 1, 0, 0, 1, 1])
     grid = np.nanquantile(np.asarray(scores.values), [0.2, 0.4, 0.5, 0.8])
-    sink = _ByGroup(weights, group, grid[1:2], (grid[[0, 3]], grid[2:3]))
+    sink = _ByGroup(weights, group, grid[1:2], (grid[[0, 3]], grid[2:3]), grid)
     sinks = sink, sink.fresh()
     rates = []
     executors = None, BlockExecutor(Shuffled({2, 9}, [1, 0], [True]))
