@@ -65,6 +65,8 @@ class CurveMeasure:
     of_target: Literal["", "far", "frr", "prior"] = ""
     #: Whether it needs the counts of every impostor score, as areas and the least of costs do.
     every_score: bool = False
+    #: Whether systems are compared by it unless others are asked for.
+    usual: bool = True
     #: Whether it is computed from all points of the ROC, and not from a number of the curve.
     of_corners: bool = False
 
@@ -161,6 +163,7 @@ MEASURES = (
         scalar=EER_HULL,
         on_the_data=lambda points: points.eer_hull,
         in_columns=_hull_errors,
+        usual=False,
         thresholds=lambda points: points.equal_error.eer_threshold,
         every_score=True,
         of_corners=True,
@@ -169,6 +172,7 @@ MEASURES = (
         scalar=MIN_DCF,
         on_the_data=lambda points: normalised_cost(points.min_cost, points.costs),
         in_columns=_least_costs,
+        usual=False,
         thresholds=lambda points: points.min_cost_threshold,
         targets=lambda points: points.costs[:, 0],
         of_target="prior",

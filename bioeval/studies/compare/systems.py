@@ -136,14 +136,7 @@ def verification_of(
     given = np.sort(to_internal(system.thresholds, system.scores.kind))
     drawn = Replicates.of(tally, system.by_subject(), given, interval)
     limits = limits_of_measures(tally, drawn, interval)
-    usual = [x for x in curve_measures() if x.name in drawn.values and _is_usual(x)]
-    for measure in curve_measures():
-        if measure.name not in drawn.values:
-            continue
-        if wanted.chosen is None and measure not in usual:
-            continue
-        if wanted.chosen is not None and not wanted.asks(measure.name):
-            continue
+    for measure in curves_asked_for(system, wanted):
         values = np.atleast_2d(drawn.values[measure.name])
         without = np.atleast_2d(drawn.values_without[measure.name])
         low, high = map(np.atleast_1d, limits[measure.name])
@@ -170,11 +163,6 @@ def verification_of(
                 ),
             )
     yield from _rates_at_thresholds(system, wanted, drawn, given, interval)
-
-
-def _is_usual(measure: CurveMeasure) -> bool:
-    """Whether systems are compared by a measure unless others are asked for."""
-    return measure.name not in ("eer_hull", "min_dcf")
 
 
 def _decisions(
@@ -276,10 +264,13 @@ def identification_of(
             continue
         for i, target in enumerate(targets.tolist()):
             supported = RuleOf(3).supports(target, system.impostor_searches) and target > 0
+            lowest = float(at_low[i])
+            if not supported and not np.isnan(lowest):
+                lowest = 0.0
             yield SystemMeasure(
                 scalar=scalar_registry()["dir_at_far"],
                 value=float(at_far[i, 0]),
-                limits=(float(at_low[i]) if supported else 0.0, float(at_high[i])),
+                limits=(lowest, float(at_high[i])),
                 drawn=at_far[i, 1:],
                 without=at_far_without[i],
                 own=_by_person(person, at_hits[i]),
@@ -451,7 +442,7 @@ def curves_asked_for(system: ComparedSystem, wanted: WantedMeasures) -> list[Cur
         x
         for x in curve_measures()
         if x.is_defined(system.points)
-        and (_is_usual(x) if wanted.chosen is None else wanted.asks(x.name))
+        and (x.usual if wanted.chosen is None else wanted.asks(x.name))
         and "comparison" in x.scalar.results
     ]
 
