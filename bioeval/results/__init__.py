@@ -23,6 +23,7 @@ _NAMES: NamesByModule = {
         "OpenSetPoints",
     ),
     "bioeval.results.layouts": ("Layout", "expanded"),
+    "bioeval.results.measure": ("measures_of_scores",),
     "bioeval.results.query_means": ("MatchCurve", "QueryMean", "QueryMeasures"),
     "bioeval.results.support": (
         "ComparedPeople",

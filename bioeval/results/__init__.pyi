@@ -19,6 +19,7 @@ from bioeval.results.identification import (
     OpenSetPoints as OpenSetPoints,
 )
 from bioeval.results.layouts import Layout as Layout, expanded as expanded
+from bioeval.results.measure import measures_of_scores as measures_of_scores
 from bioeval.results.query_means import (
     MatchCurve as MatchCurve,
     QueryMean as QueryMean,

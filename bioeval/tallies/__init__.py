@@ -119,7 +119,6 @@ _NAMES: NamesByModule = {
     "bioeval.tallies.tiled_scores": (
         "HELD",
         "ComputedTiles",
-        "Visit",
         "may_compute",
         "source_of_tiles",
     ),

@@ -100,7 +100,6 @@ from bioeval.tallies.tied_places import (
 from bioeval.tallies.tiled_scores import (
     HELD as HELD,
     ComputedTiles as ComputedTiles,
-    Visit as Visit,
     may_compute as may_compute,
     source_of_tiles as source_of_tiles,
 )

@@ -24,7 +24,7 @@ from bioeval.base import (
 from bioeval.document import Message, message_attrs
 from bioeval.evaluation import distributable
 from bioeval.protocol import OpenSet, with_exclusions
-from bioeval.results import KindVerdict, along, build
+from bioeval.results import KindVerdict, along, build, measures_of_scores
 from bioeval.scores import BlockReader, FusionRule, Progress, are_pairs, leaves_out_attacks
 from bioeval.stats import IntervalOptions
 from bioeval.studies.compare.counts import unpaired_attempts
@@ -49,7 +49,7 @@ from bioeval.studies.compare.options import ComparisonOptions, refuse_unused
 from bioeval.studies.compare.paired_systems import aligned, numbered_as
 from bioeval.studies.compare.section import attributes_in_words
 from bioeval.studies.compare.systems import curves_asked_for, in_order, other_measures
-from bioeval.studies.compare.wanted import WantedMeasures, measures_of_scores
+from bioeval.studies.compare.wanted import WantedMeasures
 from bioeval.studies.reid.convention import cameras_of, column_warnings, convention_of
 from bioeval.studies.reid.reid import Named
 from bioeval.tallies import (

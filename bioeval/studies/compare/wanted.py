@@ -18,8 +18,6 @@ from bioeval.base import (
     require_text,
     scalar_registry,
 )
-from bioeval.base.plugins import offered_value
-from bioeval.base.studies import manifests
 from bioeval.stats import curve_measures
 
 #: Rates at a threshold that was given.
@@ -209,12 +207,3 @@ class WantedMeasures:
             if wanted.name == name and (wanted.at is None or wanted.at == at or np.isnan(at)):
                 return place
         return -1
-
-
-def measures_of_scores() -> list[Measure]:
-    """Return the numbers of scores that studies declare, which are asked for by their names."""
-    measures: list[Measure] = []
-    for study in manifests().values():
-        if study.measures:
-            measures += offered_value(study.measures)
-    return measures

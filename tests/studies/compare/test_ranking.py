@@ -15,11 +15,12 @@ import bioeval as be
 from bioeval.base.random import seed_sequence
 from bioeval.cli import main
 from bioeval.protocol.tasks import OpenSet
+from bioeval.results.measure import measures_of_scores
 from bioeval.stats import IntervalOptions
 from bioeval.studies.compare.measures import ComparedSystem
 from bioeval.studies.compare.ranking_section import SHOWS_DIFFERENCES, section
 from bioeval.studies.compare.systems import discordant_people, system_measures
-from bioeval.studies.compare.wanted import WantedMeasures, measures_of_scores
+from bioeval.studies.compare.wanted import WantedMeasures
 from bioeval.tallies.verification_counter import Claim
 from bioeval.views.writers.lines import python_naming
 from bioeval.views.writers.terminal import as_text as text_of_section
