@@ -12,7 +12,7 @@ STUDY = StudyManifest(
 # Compare two systems
 bioeval compare old.npz new.npz
 # Rank three systems by two measures
-bioeval compare old.npz new.npz others.npz --measure eer --measure min_dcf=0.01
+bioeval compare old.npz new.npz others.npz --measure eer --measure auc
 # Rank a folder of submissions; write a page
 bioeval compare submissions --measure eer --report board.html
 # Compare distances with similarities

@@ -273,7 +273,7 @@ def _differences(ds: xr.Dataset, measures: Sequence[Ranked], shown: int) -> Tabl
         Column("system", "system", grouped=True),
         Column("other_system", "other system"),
         Column("difference", "difference [limits for all pairs]"),
-        Column("p_value", "p-value (all pairs)", 1),
+        Column("p_value", "p-value", 1),
         Column("separated", "", only="data"),
         Column("conclusion", "conclusion", only="readers"),
     ]
@@ -305,8 +305,8 @@ def _differences(ds: xr.Dataset, measures: Sequence[Ranked], shown: int) -> Tabl
         rows,
         title="Differences",
         notes=[
-            "n/a: fewer than six people are decided differently, or nothing says how sure the "
-            "difference is."
+            "P-values are adjusted for the number of pairs. n/a: too few people or sequences are "
+            "decided differently, or nothing says how sure the difference is."
         ],
         shown=shown * (k * (k - 1) // 2) if shows else 0,
     )

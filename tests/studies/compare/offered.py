@@ -14,6 +14,7 @@ def _ranking():
     return be.compare(systems, measures=["eer", "auc"], replicates=100)
 
 
+PLOTS = {"ranking": lambda i: _ranking()}
 VARIABLES = {
     "comparison": (lambda: be.compare(square(), square(), replicates=100), COMPARISON),
     "ranking": (_ranking, RANKING),

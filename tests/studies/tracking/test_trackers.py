@@ -96,8 +96,7 @@ def test_four_trackers_as_loops(four, measure):
         errors[pair] = error_of(apart.tolist())
         unit = apart / math.sqrt((apart**2).sum())
         largest = np.maximum(largest, np.abs(unit @ normal))
-    widened = scipy.stats.t(n - 1).ppf(0.975) / scipy.stats.norm.ppf(0.975)
-    quantile = widened * np.quantile(largest, 0.95)
+    quantile = scipy.stats.t(n - 1).ppf(scipy.stats.norm.cdf(np.quantile(largest, 0.95)))
     larger = {}
     for a, b in pairs:
         difference = whole[a] - whole[b]
