@@ -11,6 +11,7 @@ from typing import Any
 import xarray as xr
 
 from bioeval import DataError, Scores, load
+from bioeval.base import Argument, received
 from bioeval.scores import read_suffixes
 from bioeval.studies.compare.compare import compare
 
@@ -22,6 +23,8 @@ def submissions(
 
     Files whose names begin with a dot, and those `besides`, such as a list of labels, are none.
     """
+    if not isinstance(folder, str | os.PathLike):
+        raise DataError(Argument("folder"), f" is {received(folder)}; expected a path")
     path = Path(folder)
     if not path.is_dir():
         raise DataError(f"{path}: is no folder; expected one with a file for each system")
@@ -83,6 +86,10 @@ def leaderboard(
     >>> ranking["system"].values.tolist()
     ['team0.4', 'team0.5', 'team0.6']
     """
+    if not isinstance(reading, Mapping | None):
+        raise DataError(
+            Argument("reading"), f" is {received(reading)}; expected arguments of load by name"
+        )
     how = dict(reading or {})
     lists = tuple(how[x] for x in ("labels", "probe_labels", "gallery_labels") if how.get(x))
     systems = {
