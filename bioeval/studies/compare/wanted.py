@@ -47,7 +47,7 @@ IDENTIFICATION = ("recognition_rate", "cms", "dir_at_far")
 _NUMBERS = {
     "frr_at_far": "a FAR target",
     "dir_at_far": "a FAR target",
-    "far_at_frr": "a FRR target",
+    "far_at_frr": "an FRR target",
     "min_dcf": "a prior",
     "cms": "a rank",
     "cmc": "a rank",
@@ -107,7 +107,7 @@ class Wanted:
         is_one = {
             "": False,
             "a rank": at >= 1 and at == np.floor(at) < np.inf,
-            "a threshold": np.isfinite(at),
+            "a threshold": np.isfinite(at) and not percent,
             "a prior": 0 < at < 1,
         }.get(noun, 0 <= at <= 1)
         if not is_one:

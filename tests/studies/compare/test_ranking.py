@@ -317,6 +317,8 @@ def test_that_a_bad_system_is_an_error_or_left_out():
         ({"measures": ["cms=0"]}, "'cms=0'; expected a whole number from 1 behind ="),
         ({"measures": ["eer=0.1"]}, "'eer=0.1'; expected eer alone"),
         ({"measures": ["frr_at_far=2"]}, "'frr_at_far=2'; expected a FAR target behind ="),
+        ({"measures": ["frr_at_threshold=5%"]}, "'frr_at_threshold=5%'; expected a threshold"),
+        ({"measures": ["far_at_frr=2"]}, "'far_at_frr=2'; expected an FRR target behind ="),
         ({"measures": ["erd"]}, "a measure of measures is 'erd'"),
         ({"measures": []}, "measures is empty"),
         ({"measures": ["mean_ap"]}, "a measure of measures is 'mean_ap'"),
