@@ -595,3 +595,21 @@ def test_names_and_files_are_given_once(folder, capsys):
     assert "the name x is given twice" in capsys.readouterr().err
     assert main(["compare", files[0], *files]) == 2
     assert "is given twice" in capsys.readouterr().err
+
+
+def test_a_folder_may_have_texts_and_arrays(tmp_path, capsys):
+    place = tmp_path / "mixed"
+    place.mkdir()
+    for i, scores in enumerate(crowd_systems(people=12).values()):
+        values = np.asarray(scores.values)
+        if i:
+            np.savetxt(place / f"team{i}.csv", values, delimiter=",")
+        else:
+            np.savez(place / f"team{i}.npz", scores=values, kind="distance")
+    labels = tmp_path / "labels.csv"
+    labels.write_text("\n".join(["subject", *map(str, scores.probe_labels)]) + "\n")
+    how = ["--labels", str(labels), "--kind", "distance", "--measure", "eer"]
+    for more in ([], ["--as", "matrix"]):
+        assert main(["compare", str(place), *how, *more, "--replicates", "200"]) == 0
+        out = capsys.readouterr().out
+        assert "Comparison of 3 systems" in out and "left out" not in out
