@@ -33,9 +33,6 @@ if TYPE_CHECKING:
 # Options that may differ between the systems.
 _OF_B = ("kind", "scores", "embeddings", "gallery_embeddings", "metric")
 
-# Files whose arrays have names: how a text is read does not concern them.
-_HOLD_ARRAYS = (".npz", ".npy", ".mat")
-
 # Options of the array of A without meaning for that of B, where B has the other kind of array.
 _APART = {"scores": ("embeddings", "gallery_embeddings", "metric"), "embeddings": ("scores",)}
 
@@ -313,8 +310,6 @@ def _rank(run: StudyCommand, files: Sequence[str], folder: str, shows_difference
     systems = {}
     for name, file in zip(names, files, strict=True):
         reading = run.reading if file == files[0] else run.reading_of(file)
-        if folder and Path(file).suffix in _HOLD_ARRAYS:  # --as is of the texts among them
-            reading = {**reading, "as_": None}
         systems[name] = partial(run.read, file, name, reading=reading)
     invalid = "leave-out" if folder else "raise"
     ranking = run.count(compare, systems, invalid=invalid, **run.options)
