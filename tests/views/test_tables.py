@@ -137,7 +137,7 @@ def test_rows_of_open_set():
     text = as_text(open_set())
     said = " ".join(text.split())
     assert "N = 60 subjects (59 for impostors: without their own), ranks count templates" in said
-    assert "pessimistic ties (of equal scores the mate ranks last)" in said
+    assert "pessimistic ties (among equal scores, the mate ranks last)" in said
     assert row(text, "DIR at FAR <= 1 %") == "DIR at FAR <= 1 %, rank 1 50.00 % 249 200 60"
     assert row(text, "EER") == "EER, rank 1 n/a 249 200 60"
     many = open_set().assign_attrs(genuine_gallery_subjects=2000, impostor_gallery_subjects=1999)

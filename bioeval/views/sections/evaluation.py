@@ -50,8 +50,8 @@ _RANKED_LEGEND = "The queries are those in the means, with their subjects."
 
 # What the policies of ties mean.
 _TIES = {
-    "pessimistic": " (of equal scores the mate ranks last)",
-    "optimistic": " (of equal scores the mate ranks first)",
+    "pessimistic": " (among equal scores, the mate ranks last)",
+    "optimistic": " (among equal scores, the mate ranks first)",
     "expected": " (mean over all orders of equal scores)",
     "stable": " (equal scores in the order of the gallery)",
 }
