@@ -413,7 +413,7 @@ def test_iso_terms_turn_the_table_round():
         "DIR is TPIR(N, R, T), CMS is TPIR(N, R, no threshold)"
     )
     assert header in " ".join(usual.split())
-    assert "FMR is FAR, FNMR is FRR; of identification, FPIR(N, T) is FAR" in " ".join(iso.split())
+    assert "FMR is FAR, FNMR is FRR; for identification, FPIR(N, T) is FAR" in " ".join(iso.split())
     for text, ours, theirs in (
         (usual, ("FAR", "FRR", "DIR", "CMS"), ("FNMR", "FPIR", "FNIR", "TPIR")),
         (iso, ("FMR", "FNMR", "FPIR", "TPIR"), ("FAR", "FRR", "DIR", "CMS")),
