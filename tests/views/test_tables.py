@@ -427,7 +427,7 @@ def test_iso_terms_turn_the_table_round():
     same = np.arange(1200) % 2 == 0  # of people who are unknown: attempts are said
     listed = be.verification(be.Scores.from_pairs(np.arange(1200.0), same), far_targets=[0.01])
     said = as_text(in_terms(listed, "iso"))
-    assert "FNMR at FMR 1 %: 600 are there" in " ".join(said.split())
+    assert "FNMR at FMR 1 %: the data have 600" in " ".join(said.split())
     assert "false accept" not in said
     given = [node.attrs.get("terms") for node in found.leaves]
     assert given == [None] * 4  # the results themselves are as they were
