@@ -417,8 +417,8 @@ _SUPPORT = (
     ),
     MessageType(
         "too-few-attempts",
-        "too few {of} to {purpose} {rate:term} at {chosen:term} {targets:rates}: {attempts:count} "
-        "are there, and the rule of {rule} needs {needed:counts}",
+        "too few {of} to {purpose} {rate:term} at {chosen:term} {targets:rates}: the data have "
+        "{attempts:count}, and the rule of {rule} needs {needed:counts}",
         "With fewer than 3 / rate attempts not even zero errors show that a rate is that low (rule "
         "of 3, at 95 %); with fewer than 30 / rate fewer than 30 errors are expected, too few to "
         "measure it (rule of 30). Attempts of the same people are not independent: people may be "

@@ -75,7 +75,7 @@ def in_other_vocabulary(shown: Mapping[str, set[str]], vocabulary: str) -> str:
                 pair = (name.upper(), rate.iso)
                 pairs.append("{} is {}".format(*(pair if vocabulary == "lecture" else pair[::-1])))
         if pairs and of_tasks:
-            pairs.insert(0, "of identification")
+            pairs.insert(0, "for identification")
         if pairs:
             of_tasks.append(", ".join(pairs))
     if not of_tasks:

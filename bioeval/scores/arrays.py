@@ -184,7 +184,7 @@ def as_index(index: Any, length: int, input_name: Part) -> np.ndarray:
     if wrong.any():
         raise DataError(
             input_name,
-            f" has {int(wrong.sum())} indices outside 0..{length - 1}, the first is "
+            f" has {counted(int(wrong.sum()), 'values')} outside 0..{length - 1}, the first is "
             f"{int(array[np.argmax(wrong)])}",
         )
     array = array.astype(np.int64)

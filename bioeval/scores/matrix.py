@@ -14,7 +14,7 @@ import numpy as np
 
 from bioeval.base.arguments import require_array, require_list, require_text
 from bioeval.base.array_libraries import joined_labels
-from bioeval.base.errors import Argument, DataError, Part
+from bioeval.base.errors import Argument, DataError, Part, counted
 from bioeval.base.kinds import Kind
 from bioeval.base.memory import require_bytes
 from bioeval.scores.arrays import Mask, as_index, named_sides
@@ -388,12 +388,12 @@ class Scores(LabelledMatrix):
             if wrong.any():
                 first = int(np.argmax(wrong))
                 raise DataError(
-                    f"{int(wrong.sum())} pairs ",
+                    f"the list has {counted(int(wrong.sum()), 'pairs')} ",
                     input_name,
                     f", the first is pair {first} (row {i[first]}, column {j[first]})",
                 )
 
-        refuse(self.probe_ids[i] == self.gallery_ids[j], "compare a template with itself")
+        refuse(self.probe_ids[i] == self.gallery_ids[j], "of a template with itself")
         if genuine is None:
             if not self._labelled:
                 raise DataError("genuine is missing: these scores have no labels to derive it from")
@@ -407,8 +407,8 @@ class Scores(LabelledMatrix):
             )
         rows, columns = self._base_rows(i), self._base_columns(j)
         if self._mask is not None:
-            refuse(self._mask[rows, columns] == Mask.IGNORE, "are cells that the mask ignores")
-        refuse(self._excluded(i, j), f"are left out by exclude={', '.join(self.exclude)}")
+            refuse(self._mask[rows, columns] == Mask.IGNORE, "in cells that the mask ignores")
+        refuse(self._excluded(i, j), f"left out by exclude={', '.join(self.exclude)}")
         self._verify()
         values = self._cells(i, j)
         who = None

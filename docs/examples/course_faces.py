@@ -7,7 +7,7 @@ import bioeval as be
 
 systems = {name: be.datasets.faces(name, people="unseen") for name in ("eigenfaces", "deep")}
 
-# What is each rate, and how sure is it?
+# What is each rate, and how uncertain is it?
 for name, scores in systems.items():
     ds = be.verification(scores, interval="subject-bootstrap", replicates=500)
     low, high = ds.eer_low.item(), ds.eer_high.item()

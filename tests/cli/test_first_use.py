@@ -156,7 +156,7 @@ def test_small_folds_are_warned_of(saved, said):
     file = saved("s.npz", be.simulate(20, 3, random_state=1))
     _, out, _ = said("run", file, "--protocol", "course-kfold")
     assert "1 division into 10 folds" in out
-    assert out.index("HTER ") < out.index("Each test part at a threshold") < out.index("EER ")
+    assert out.index("HTER ") < out.index("Rates of each test part") < out.index("EER ")
     assert "the smallest test part (fewer folds have more people)" in out
     _, out, _ = said("run", file, "--protocol", "course-kfold", "--far", "0")
     assert "smallest test part" not in out

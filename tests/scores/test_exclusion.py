@@ -185,5 +185,5 @@ def test_wrong_columns_are_refused():
     with pytest.raises(ProtocolError, match="pair list"):
         be.Scores.from_pairs([0.1], [True]).excluding("session")
     scores = be.Scores(d, [1, 1], probe_meta={"session": [1, 1]}, exclude=("session",))
-    with pytest.raises(DataError, match="1 pairs are left out by exclude=session"):
+    with pytest.raises(DataError, match="1 pair left out by exclude=session"):
         scores.at_pairs([0], [1])

@@ -774,8 +774,8 @@ def test_a_probe_may_be_drawn_more_than_once_but_a_gallery_template_may_not():
     [
         ([], "is empty; expected at least one index"),
         (np.zeros(6, dtype=bool), "is empty"),
-        ([6], r"1 indices outside 0\.\.5, the first is 6"),
-        ([0, -7, 8], r"2 indices outside 0\.\.5, the first is -7"),
+        ([6], r"1 value outside 0\.\.5, the first is 6"),
+        ([0, -7, 8], r"2 values outside 0\.\.5, the first is -7"),
         ([0, 10**6], "the first is 1000000"),
         (np.array([2**64 - 1], dtype=np.uint64), "the first is 18446744073709551615"),
         ([True, False], r"boolean choice of shape \(2,\); expected \(6,\)"),
@@ -932,10 +932,10 @@ def test_cells_of_a_matrix_as_pairs():
 @pytest.mark.parametrize(
     ("arguments", "match"),
     [
-        (([0, 2], [1, 2]), r"1 pairs compare a template with itself, the first is pair 1"),
+        (([0, 2], [1, 2]), "has 1 pair of a template with itself, the first is pair 1"),
         (([0, 2], [1]), "probe_index has 2 entries and gallery_index 1"),
-        (([6], [0]), "probe_index has 1 indices outside"),
-        (([0], [6]), "gallery_index has 1 indices outside"),
+        (([6], [0]), "probe_index has 1 value outside"),
+        (([0], [6]), "gallery_index has 1 value outside"),
         (([], []), "probe_index is empty"),
         (([0], [1], [2]), "values other than 0 and 1"),
     ],
@@ -1035,7 +1035,7 @@ def test_pairs_taken_from_a_matrix_know_their_subjects(labels, tmp_path):
 def test_pairs_are_not_taken_from_ignored_cells():
     mask = np.array([[2, 0], [1, 1]])
     scores = be.Scores(np.zeros((2, 2)), ["a", "b"], ["a", "c"], mask=mask)
-    with pytest.raises(be.DataError, match="1 pairs are cells that the mask ignores.*pair 1"):
+    with pytest.raises(be.DataError, match="1 pair in cells that the mask ignores.*pair 1"):
         scores.at_pairs([0, 0], [0, 1])
 
 

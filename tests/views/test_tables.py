@@ -136,12 +136,12 @@ def test_points_stand_below_each_other():
 def test_rows_of_open_set():
     text = as_text(open_set())
     said = " ".join(text.split())
-    assert "N = 60 subjects (59 for impostors: without their own), ranks count templates" in said
-    assert "pessimistic ties (of equal scores the mate ranks last)" in said
+    assert "N = 60 subjects (59 for impostors, without their own), ranks count templates" in said
+    assert "pessimistic ties (among equal scores, the mate ranks last)" in said
     assert row(text, "DIR at FAR <= 1 %") == "DIR at FAR <= 1 %, rank 1 50.00 % 249 200 60"
     assert row(text, "EER") == "EER, rank 1 n/a 249 200 60"
     many = open_set().assign_attrs(genuine_gallery_subjects=2000, impostor_gallery_subjects=1999)
-    assert "N = 2,000 subjects (1,999 for impostors: without their own), ranks" in as_text(many)
+    assert "N = 2,000 subjects (1,999 for impostors, without their own), ranks" in as_text(many)
     unknown = open_set().assign_attrs(
         genuine_gallery_subjects=0, impostor_gallery_subjects=0, gallery_templates=20
     )
@@ -197,7 +197,7 @@ def test_unknown_subjects_have_no_column():
     assert "N = 0" not in text
     heads = {" ".join(x.split()) for x in text.splitlines() if x.strip().startswith("value")}
     assert heads == {"value threshold genuine impostor", "value genuine"}
-    assert "Attempts are counted by class." in text
+    assert "The columns give the numbers of attempts of each class." in text
     assert "of the subjects whose probes" not in text
     narrow = " ".join(as_text(tree, 50).split())
     assert "over 3 genuine and 9 impostor attempts single" not in narrow
@@ -207,7 +207,7 @@ def test_unknown_subjects_have_no_column():
 def test_one_is_no_plural():
     text = as_text(be.evaluate(be.Scores(np.ones((2, 2)), ["ann", "ann"])))
     assert "2 templates of 1 subject, all against all" in text
-    assert "N = 1 subject (0 for impostors: without their own)" in text
+    assert "N = 1 subject (0 for impostors, without their own)" in text
     assert "1 subjects" not in text
     assert "1 pair\n" in as_text(be.verification(be.Scores.from_pairs([1.0], [True])))
 
@@ -388,7 +388,7 @@ def test_ranked_lists_alone_have_neither_thresholds_nor_impostors(width):
     assert " at " not in text.partition("mAP")[2].splitlines()[0]
     if width == 100:
         assert "queries  subjects" in text
-        assert "The queries are those in the means" in text
+        assert "The columns give the numbers of queries in the means" in text
 
 
 def test_thresholds_that_differ_by_rank_are_explained():
@@ -409,11 +409,11 @@ def test_iso_terms_turn_the_table_round():
     found = be.evaluate(be.simulate(10, 3, random_state=1))
     usual, iso = as_text(found), as_text(in_terms(found, "iso"))
     header = (
-        "Terms in ISO/IEC 19795-1, FAR is FMR, FRR is FNMR; of identification, FAR is FPIR(N, T), "
+        "Terms in ISO/IEC 19795-1, FAR is FMR, FRR is FNMR; for identification, FAR is FPIR(N, T), "
         "DIR is TPIR(N, R, T), CMS is TPIR(N, R, no threshold)"
     )
     assert header in " ".join(usual.split())
-    assert "FMR is FAR, FNMR is FRR; of identification, FPIR(N, T) is FAR" in " ".join(iso.split())
+    assert "FMR is FAR, FNMR is FRR; for identification, FPIR(N, T) is FAR" in " ".join(iso.split())
     for text, ours, theirs in (
         (usual, ("FAR", "FRR", "DIR", "CMS"), ("FNMR", "FPIR", "FNIR", "TPIR")),
         (iso, ("FMR", "FNMR", "FPIR", "TPIR"), ("FAR", "FRR", "DIR", "CMS")),
@@ -427,7 +427,7 @@ def test_iso_terms_turn_the_table_round():
     same = np.arange(1200) % 2 == 0  # of people who are unknown: attempts are said
     listed = be.verification(be.Scores.from_pairs(np.arange(1200.0), same), far_targets=[0.01])
     said = as_text(in_terms(listed, "iso"))
-    assert "FNMR at FMR 1 %: 600 are there" in " ".join(said.split())
+    assert "FNMR at FMR 1 %: the data have 600" in " ".join(said.split())
     assert "false accept" not in said
     given = [node.attrs.get("terms") for node in found.leaves]
     assert given == [None] * 4  # the results themselves are as they were

@@ -21,6 +21,7 @@ from bioeval.base.errors import (
     DataError,
     Part,
     Words,
+    counted,
     require_choice,
 )
 from bioeval.base.json_text import parse_json
@@ -285,8 +286,8 @@ def _refuse_self_pair(a: np.ndarray, b: np.ndarray, options: ReadOptions) -> Non
     same = a == b
     if same.any():
         raise DataError(
-            f"{options.trials}: {int(same.sum())} pairs compare a template with itself, the first "
-            f"is pair {int(np.argmax(same)) + 1}"
+            f"{options.trials}: has {counted(int(same.sum()), 'pairs')} of a template with itself, "
+            f"the first is pair {int(np.argmax(same)) + 1}"
         )
 
 

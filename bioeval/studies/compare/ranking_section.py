@@ -220,7 +220,8 @@ def _overview(ds: xr.Dataset, measures: Sequence[Ranked]) -> Table:
         title="All measures",
         narrow="The other measures are shown where there is more room, and in CSV and JSON.",
         notes=[
-            "Systems that share a letter cannot be told apart. Bold: none is shown to be better."
+            "Systems that share a letter cannot be told apart. Bold: no other system is shown to "
+            "be better."
         ],
     )
 
@@ -305,8 +306,8 @@ def _differences(ds: xr.Dataset, measures: Sequence[Ranked], shown: int) -> Tabl
         rows,
         title="Differences",
         notes=[
-            "P-values are adjusted for the number of pairs. n/a: too few people or sequences are "
-            "decided differently, or nothing says how sure the difference is."
+            "P-values are adjusted for the number of pairs. n/a: the systems differ on too few "
+            "people or sequences, or the uncertainty of the difference is not known."
         ],
         shown=shown * (k * (k - 1) // 2) if shows else 0,
     )
@@ -318,15 +319,15 @@ def _notes(ds: xr.Dataset) -> Iterator[Text]:
     level = float(attrs["confidence"])
     populations = dict.fromkeys(map(str, ds["interval_for"].values))
     yield say(
-        "The interval is that of each value by itself. The ranks that a system may have, and the "
-        "letters, follow from limits of all differences that hold together at {level:rate}, for "
-        "each measure. For: {populations}.",
+        "The interval is for each value by itself. The ranks that a system may have, and the "
+        "letters, follow from simultaneous {level:rate} limits of all differences, for each "
+        "measure. Intervals and limits are for {populations}.",
         level=level,
         populations=Enumeration(list(populations), "and"),
     )
     if attrs.get("adjust") == "holm":
         yield "Ranks and letters are adjusted for the number of measures (Holm)."
     yield (
-        "A system that is chosen because it has the best value looks better than it is: its value "
-        "on other data is the honest one."
+        "A system that is chosen because it has the best value looks better than it is: report its "
+        "value on other data."
     )

@@ -41,7 +41,7 @@ from bioeval.views import fusion_in_words, written
 
 #: What a conclusion in a row rests on, by the adjustment.
 _BETTER = {
-    "none": "each measure alone, not adjusted for their number",
+    "none": "for each measure by itself, not adjusted for the number of measures",
     "holm": "after Holm's adjustment",
 }
 
@@ -175,8 +175,8 @@ class ComparedMeasure:
             return say("no conclusion: {why}", why=self._too_few_attempts())
         if discordant < needed:
             return say(
-                "too few to decide: {discordant:count independent discordant subjects}, "
-                "{needed} needed",
+                "too few to decide: the systems differ on {discordant:count independent subjects}, "
+                "and {needed} are needed",
                 discordant=discordant,
                 needed=needed,
             )
@@ -381,7 +381,7 @@ def notes(ds: xr.Dataset) -> Iterator[Text]:
             " Not worse and equivalent: from {level:rate} intervals.", level=2 * level - 1
         )
     yield say(
-        "{populations} Better: {better}.{from_margin}",
+        "{populations} Conclusions: {better}.{from_margin}",
         populations=_populations(ds),
         better=_BETTER[str(attrs["adjust"])],
         from_margin=from_margin,

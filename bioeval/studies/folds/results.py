@@ -625,11 +625,11 @@ def _galleries(sizes: np.ndarray) -> tuple[str, list[Message]]:
     """
     train, test = sizes.T
     if not train.any():
-        return f"galleries of the test: {span(test)} subjects", []
+        return f"galleries of the test parts: {span(test)} subjects", []
     sizes_in_words = f"galleries: training {span(train)} subjects, test {span(test)}"
     if (np.abs(train - test) <= ALIKE * np.maximum(train, test)).all():
         return sizes_in_words, []
-    return f"{sizes_in_words}: not comparable", [Message("galleries-of-different-sizes")]
+    return f"{sizes_in_words}: rates are not comparable", [Message("galleries-of-different-sizes")]
 
 
 def span(counts: Sequence[int] | np.ndarray) -> str:

@@ -93,7 +93,9 @@ def _task(path: str, ds: xr.Dataset, several: bool) -> Section:
     if at_rule:
         blocks.append(_rates(name, ds, at_rule, title, details))
     if of_test:
-        own: Text = "Each test part at a threshold that was chosen on it (optimistic)"
+        own: Text = (
+            "Rates of each test part at a threshold that was chosen on the same part (optimistic)"
+        )
         if at_rule:
             blocks.append(_rates(f"{name}_own_thresholds", ds, of_test, own, []))
         else:
@@ -206,7 +208,7 @@ def _details(ds: xr.Dataset) -> Iterator[Text]:
         yield say("claims drawn for each part by {claims}", claims=Label(attrs["claims"]))
     if "threshold" in ds and "chosen_on" in attrs:
         yield say(
-            "threshold by {rule}, {chosen_on}{span}",
+            "threshold by {rule}, chosen on {chosen_on}{span}",
             rule=rule_in_words(Rule.written(str(attrs["threshold_rule"]))),
             chosen_on=str(attrs["chosen_on"]),
             span=_span_of_scores(ds["threshold"].values),
@@ -240,11 +242,11 @@ def _divisions(ds: xr.Dataset) -> Text:
             folds=ds.sizes["fold"],
         )
     return say(
-        "{divided}; {sizes_are_of}: {train} {used}, {test} tested",
+        "{divided}; {sizes_are_of}: {train} {used}, {test} in test",
         divided=divided,
         sizes_are_of=str(ds.attrs["sizes_are_of"]),
         train=_span(ds["train_subjects"].values),
-        used="where thresholds are chosen" if experiment else "trained on",
+        used="where thresholds are chosen" if experiment else "in training",
         test=_span(ds["test_subjects"].values),
     )
 
@@ -298,7 +300,7 @@ def _notes(results: list[xr.Dataset]) -> Iterator[Text]:
     units = f"{unit_of(attrs)}s"
     rows = [row for ds in results for row in averaged(ds)]
     if any(np.isfinite(row.training()) for row in rows):
-        yield "Training: rate on the data of the threshold (optimistic)."
+        yield "Training: rate on the data on which the threshold was chosen (optimistic)."
     yield f"Test, sd: mean and standard deviation over {units}."
     if any(map(_of_listed_pairs, results)):
         yield (

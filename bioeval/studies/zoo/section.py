@@ -157,7 +157,7 @@ def _errors(ds: xr.Dataset) -> Table:
             Column("errors", "errors"),
             Column("rate", "rate"),
             Column("gini", "Gini"),
-            Column("half_made_by", "half made by", priority=1),
+            Column("half_made_by", "half are by", priority=1),
         ),
         rows,
         title=say(

@@ -42,18 +42,34 @@ from bioeval.views.tasks import datasets, system_of, systems, value_of
 #: Number of the worst queries that are named.
 WORST = 5
 
-_LEGEND = "Attempts are counted by class, with the subjects whose probes made them."
-_LEGEND_OF_PAIRS = "Attempts are counted by class."
+_LEGEND = (
+    "The columns give the numbers of attempts of each class, and of the subjects whose probes made "
+    "them."
+)
+_LEGEND_OF_PAIRS = "The columns give the numbers of attempts of each class."
 
 # Ranked lists have neither thresholds nor impostors.
-_RANKED_LEGEND = "The queries are those in the means, with their subjects."
+_RANKED_LEGEND = "The columns give the numbers of queries in the means, and of their subjects."
 
 # What the policies of ties mean.
 _TIES = {
-    "pessimistic": " (of equal scores the mate ranks last)",
-    "optimistic": " (of equal scores the mate ranks first)",
+    "pessimistic": " (among equal scores, the mate ranks last)",
+    "optimistic": " (among equal scores, the mate ranks first)",
     "expected": " (mean over all orders of equal scores)",
     "stable": " (equal scores in the order of the gallery)",
+}
+
+# What a convention of re-identification leaves out of the list of a query, and what it counts.
+_REMOVED = {
+    "same-id-same-camera": "removed: entries of the same identity and camera",
+    "same-camera": "removed: entries of the same camera",
+    "none": "no entries removed",
+}
+_CMC = {
+    "first-match": "the first match",
+    "allshots": "all matches",
+    "single-gallery-shot": "one entry of each identity",
+    "identity-dedup": "distinct identities",
 }
 
 
@@ -249,10 +265,10 @@ def _details(attrs: Mapping[str, Any], names: Iterable[str]) -> str:
         "attempts": lambda x: f"one attempt for all probes of a subject with the same {x}",
         "fta": lambda x: f"FTA {100 * float(x):g} %",
         "fte": lambda x: f"FTE {100 * float(x):g} %",
-        "removes": lambda x: f"removed: {x.replace('-', ' ')}",
+        "removes": lambda x: _REMOVED.get(x, f"removed: {x.replace('-', ' ')}"),
         "junk": lambda x: f"junk {x}",
-        "cmc_counts": lambda x: f"CMC counts {x}",
-        "ap": lambda x: f"AP {x}",
+        "cmc_counts": lambda x: f"CMC counts {_CMC.get(x, x)}",
+        "ap": lambda x: f"AP: {x}",
         "variant": lambda x: {"reference": "as the authors' program"}.get(x, ""),
         "budget": lambda x: f"B = {int(x):,}",
     }
@@ -299,7 +315,7 @@ def _searched(attrs: Mapping[str, Any]) -> str:
         return text
     if isinstance(impostor, int):
         impostor = f"{impostor:,}"
-    return f"{text} ({impostor} for impostors: without their own)"
+    return f"{text} ({impostor} for impostors, without their own)"
 
 
 def _independent(dataset: xr.Dataset) -> Iterator[str]:
@@ -311,7 +327,7 @@ def _independent(dataset: xr.Dataset) -> Iterator[str]:
     attempts = int(dataset["impostor_attempts"])
     unordered = int(value_of(dataset, "impostor_pairs") or attempts)
     if attempts == 2 * unordered:
-        yield f"each of {counted(unordered, 'impostor pairs')} makes an attempt in each order"
+        yield f"each of {counted(unordered, 'impostor pairs')} makes two attempts, in both orders"
     disjoint = counted(pairs, "disjoint pairs")
     yield f"{counted(subjects, 'subjects')} make at most {disjoint} (no subject in two pairs)"
 

@@ -239,7 +239,7 @@ def test_errors_of_the_lists_of_ijb(tmp_path):
     with pytest.raises(be.DataError, match="no subject; give the pairs of templates as trials"):
         be.load(path, labels=media, average=["template", "media"])
     pairs.write_text("7 9 1\n7 7 1\n")
-    with pytest.raises(be.DataError, match="1 pairs compare a template with itself.* pair 2"):
+    with pytest.raises(be.DataError, match="1 pair of a template with itself.* pair 2"):
         be.load(path, average="template", **files)
     pairs.write_text("7 9\n")
     with pytest.raises(be.DataError, match="does not mark genuine pairs, and .*no subj"):

@@ -387,7 +387,7 @@ def test_differences_are_in_percentage_points_and_verdicts_in_words(
             "  " * line.startswith("  ") + " ".join(line.split()) for line in shown.splitlines()
         )
         assert f"{line}{gap}first is better\n" in text
-        assert "independent discordant subjects, 6 needed" in " ".join(text.split())
+        assert "independent subjects, and 6 are needed" in " ".join(text.split())
         assert "no conclusion: too few impostor attempts for this FAR" in text
 
 

@@ -118,7 +118,7 @@ def test_three_people_are_no_evidence(seed):
     assert 0 < result.discordant_subjects.sel(measure="AUC") <= 3
     assert result.discordant_subjects.sel(measure="EER") > 6  # the threshold moved
     assert not result.better[:6].any()  # of verification
-    assert "discordant subjects, 6 needed" in result.attrs["conclusions"]
+    assert "independent subjects, and 6 are needed" in result.attrs["conclusions"]
 
 
 @pytest.mark.slow

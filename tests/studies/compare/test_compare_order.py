@@ -46,12 +46,12 @@ def test_five_people_are_never_enough():
         row = result.sel(measure=name)
         assert row.discordant_subjects >= 5 and row.p_value == 2 / 2**5
         assert row.difference_low <= 0 <= row.difference_high and row.difference != 0
-    assert "too few to decide: 5 independent discordant subjects, 6" in result.attrs["verdicts"]
+    assert "differ on 5 independent subjects, and 6 are needed" in result.attrs["verdicts"]
     more = worse(np.arange(6), 40)
     assert be.compare(*more, replicates=200, far_targets=[0.1]).better.values[:2].all()
     strict = be.compare(*more, replicates=200, far_targets=[0.1], confidence=0.99)
-    assert not strict.better.any() and "6 independent discordant" in strict.attrs["verdicts"]
-    assert "8 needed" in strict.attrs["verdicts"]
+    assert not strict.better.any() and "on 6 independent subjects" in strict.attrs["verdicts"]
+    assert "8 are needed" in strict.attrs["verdicts"]
 
 
 @pytest.mark.parametrize("people", [1, 3, 5])

@@ -748,7 +748,7 @@ def test_the_sizes_of_galleries_are_said_first(task):
     scores = be.Scores(values, subject[probes], subject[enrolled])
     fold = np.concatenate([subject[probes], subject[enrolled]]) % 5
     ds = crossed(scores, be.partition.PredefinedFolds(fold), task=task)
-    message = "galleries: training 14 to 15 subjects, test 3 to 4: not comparable"
+    message = "galleries: training 14 to 15 subjects, test 3 to 4: rates are not comparable"
     assert ds.attrs["galleries"] == message
     lines = [line.strip() for line in as_text(table_of(ds), 100).splitlines()]
     heading = next(i for i, line in enumerate(lines) if "identification" in line)

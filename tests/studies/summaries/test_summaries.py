@@ -279,7 +279,7 @@ def test_failures_name_their_partition():
     good = np.arange(12)
     with pytest.raises(be.DataError, match="no partitions"):
         be.summaries(scores, [])
-    with pytest.raises(be.DataError, match=r"^partition 1: gallery has 1 indices outside 0\.\.17"):
+    with pytest.raises(be.DataError, match=r"^partition 1: gallery has 1 value outside 0\.\.17"):
         be.summaries(scores, [good, [0, 18]])
     with pytest.raises(be.DataError, match=r"^partition 2: gallery selects a template more than"):
         be.summaries(scores, [good, good, [1, 1, 2]])
@@ -314,7 +314,7 @@ def test_pairs_with_the_gallery_first_are_refused_where_they_do_not_fit():
     columns = np.arange(12, scores.shape[1])
     with pytest.raises(be.DataError, match="^partition 0: "):
         be.summaries(scores, [(columns, np.arange(6))], OPEN["other"])
-    with pytest.raises(be.DataError, match="^partition 0: gallery has 6 indices outside"):
+    with pytest.raises(be.DataError, match="^partition 0: gallery has 6 values outside"):
         be.summaries(scores, [(np.arange(6), columns + 6)], OPEN["other"])
 
 
