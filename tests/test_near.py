@@ -53,6 +53,7 @@ def test_rules_that_concern_a_file(path, rules, root):
     assert {name for name, rule in near.RULES.items() if rule.concerns(root / path)} == rules
 
 
+@pytest.mark.slow
 @pytest.mark.uses("zoo")
 def test_tests_of_rules_are_near(root):
     reasons = reasons_of(root / "bioeval" / "studies" / "zoo" / "command.py")

@@ -436,6 +436,7 @@ def lies(site):
     return here
 
 
+@pytest.mark.slow
 def test_the_output_of_a_command_has_no_word_of_packages(tmp_path):
     here = lies(tmp_path)
     words = ("run", "reads.lie", "--json", "--out", "out")
@@ -455,6 +456,7 @@ def test_the_output_of_a_command_has_no_word_of_packages(tmp_path):
         assert problems.count(expected) == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("words", "code", "says"),
     [
@@ -499,6 +501,7 @@ def test_a_format_that_ends_the_program_at_a_look(tmp_path):
     assert f"bioeval: warning: lies 1.0: {could_not}" in said
 
 
+@pytest.mark.slow
 def test_tables_of_bioeval_stay_its_own(tmp_path):
     lies(tmp_path)
     program = (

@@ -57,6 +57,7 @@ def by_key(report: Report) -> dict[str, Row]:
     return {row.key: row for row in report.rows}
 
 
+@pytest.mark.slow
 def test_seconds_beside_other_programs_are_of_the_same_scores(monkeypatch):
     said: list[str] = []
     monkeypatch.setattr(peers, "imported", not_there)
@@ -278,6 +279,7 @@ def test_every_line_has_work_of_its_own():
     assert {line.part for line in (*SWEEPS, *OTHERS)} <= set(PARTS)
 
 
+@pytest.mark.slow
 def test_kernels_are_as_they_were_after_being_timed():
     from benchmarks import read_kernel as read
 

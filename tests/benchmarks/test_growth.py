@@ -34,6 +34,7 @@ def test_the_table_replaces_the_one_before(tmp_path):
     assert text.endswith("<!-- end of growth -->\n# B\n")
 
 
+@pytest.mark.slow
 def test_embeddings_are_held_against_their_product_and_their_own_growth(tmp_path, capsys):
     found = growth_study.of_embeddings([40, 60])
     assert {which: list(taken) for which, taken in found.items()} == {

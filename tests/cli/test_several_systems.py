@@ -35,6 +35,7 @@ def printed(capsys, *words: str) -> str:
     return capsys.readouterr().out
 
 
+@pytest.mark.slow
 def test_the_tables_for_a_paper_are_those_of_python(systems, inside, capsys):
     found = {x: be.evaluate(s, interval="subject-bootstrap") for x, s in systems.items()}
     given = ("old.npz", "new.npz", *INTERVAL)
@@ -51,6 +52,7 @@ def test_each_system_has_the_numbers_that_it_has_alone(inside, capsys):
     assert both["old"]["tasks"] != both["new"]["tasks"]
 
 
+@pytest.mark.slow
 def test_each_system_has_its_files_and_a_place_on_the_page(systems, inside, capsys):
     words = ("old.npz", "new.npz", "--out", "out", "--report", "page.html")
     shown = printed(capsys, *words)

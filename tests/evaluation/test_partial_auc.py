@@ -37,6 +37,7 @@ def tied(kind: str = "distance", dtype: type = np.float64) -> be.Scores:
     return be.Scores((d if kind == "distance" else -d).astype(dtype), label, kind=kind)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["distance", "similarity"])
 @pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64, np.int32])
 @pytest.mark.parametrize("few", [0, 1 << 18])

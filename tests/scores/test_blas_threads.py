@@ -71,6 +71,7 @@ def threads() -> set[int]:
     return {x["num_threads"] for x in threadpool_info() if x["user_api"] == "blas"}
 
 
+@pytest.mark.slow
 def test_evaluations_side_by_side_bring_the_threads_back():
     """In a process without the variables that the other tests set."""
     clean = {name: x for name, x in os.environ.items() if not name.endswith("_NUM_THREADS")}

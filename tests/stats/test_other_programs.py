@@ -188,6 +188,7 @@ def test_limits_for_new_people_are_t_limits_of_pseudo_values(scores):
     np.testing.assert_allclose(ours, scipy.special.expit(theirs), rtol=1e-9)
 
 
+@pytest.mark.slow
 def test_limits_of_a_difference_are_t_limits_of_pseudo_values():
     crowd = be.simulate_embeddings(30, 4, within=0.8, random_state=1)
     pair = crowd.scores("l2"), crowd.scores("l1")

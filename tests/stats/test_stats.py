@@ -272,6 +272,7 @@ def test_tables_and_lists_in_parts_agree(errors, density, scale):
         assert found.totals.tolist() == expected.tolist()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("largest", [63, 64, 255, 256])
 def test_many_single_attempts_are_weighed_without_overflow(largest):
     weights = np.random.default_rng(2).integers(largest - 3, largest + 1, (3000, 5))

@@ -116,6 +116,7 @@ def contents() -> dict[str, bytes]:
     return {str(x): x.read_bytes() for x in Path().rglob("*") if x.is_file()}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["x.npy", "x.npz", "x.mtx", "x.h5", "x.mat"])
 def test_a_file_that_scores_are_read_from_is_not_replaced(name, monkeypatch):
     monkeypatch.setattr(archive, "MAPPED_BYTES", 1)

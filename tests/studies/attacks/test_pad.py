@@ -261,6 +261,7 @@ def test_limits_of_apcer_are_those_of_all_species_at_once():
     assert ds.attrs["interval_for"].startswith("new instruments of these species")
 
 
+@pytest.mark.slow
 def test_the_lower_limit_of_the_largest_apcer_is_seldom_above_the_truth():
     missed = 0
     for seed in range(40):

@@ -57,6 +57,7 @@ def jackknife(value: float, others: np.ndarray) -> tuple[float, float]:
     return value - half, value + half
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("layout", ["square", "gallery", "more enrolled", "some unknown"])
 @pytest.mark.parametrize("ties", ["pessimistic", "optimistic", "stable", "expected"])
 @pytest.mark.parametrize("unit", ["template", "subject"])
@@ -132,6 +133,7 @@ def test_one_person_near_to_everyone_makes_no_winner_among_new_people(gallery):
     assert row.better == (gallery == "fixed")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("people", [PEOPLE, 50])
 def test_retrieval_is_counted_anew_without_people(people):
     """Each of few people is left out; of more, groups of two or three, so that limits are near."""

@@ -49,6 +49,7 @@ def test_the_intervals_of_the_comparison_decide(systems, confidence, margin):
         assert (result.margin == margin).all() and result.not_worse.dtype == np.int64
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "first"),
     [

@@ -162,6 +162,7 @@ def words_of(ds) -> dict[str, float]:
     return values
 
 
+@pytest.mark.slow
 def test_lists_cut_at_every_rank_by_every_divisor_are_tried():
     rng = np.random.default_rng(5)
     query, gallery = rng.integers(0, 4, 9), rng.integers(0, 4, 30)

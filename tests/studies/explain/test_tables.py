@@ -69,6 +69,7 @@ def test_no_width_loses_a_counter(result, width):
         assert head in words, head
 
 
+@pytest.mark.slow
 def test_names_are_kept_in_every_writer():
     """Of the system, of subjects and of templates, in a row and step by step."""
 

@@ -485,6 +485,7 @@ def test_each_subject_is_left_out_at_assured_thresholds():
 ANEW = ("eer", ("far", 0.05), ("frr", 0.1), "hter", "accuracy")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("trained_only", [0, 3])
 @pytest.mark.parametrize("rule", ANEW, ids=str)
 @pytest.mark.parametrize("kind", ["distance", "similarity"])

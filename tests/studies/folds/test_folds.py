@@ -200,6 +200,7 @@ def collected(values, monkeypatch):
     return sum(map(len, result["kept"]["0"].arrays)), result["joined"]["1"]["2"].arrays
 
 
+@pytest.mark.slow
 def test_equal_scores_are_joined_before_they_are_sent(monkeypatch):
     rng = np.random.default_rng(0)
     kept, weights = collected(rng.integers(0, 3, (40, 40)).astype(np.float32), monkeypatch)

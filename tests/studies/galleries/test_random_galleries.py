@@ -210,6 +210,7 @@ def test_successes_against_the_fourier_transform(count, limit):
     assert (out >= 0).all() and (out[room:] == 0).all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("limit", [5, 60, 400, 3000])
 def test_repeated_trials_are_the_trials_one_by_one(limit):
     rng = np.random.default_rng(3)

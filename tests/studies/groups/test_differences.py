@@ -86,6 +86,7 @@ def test_measures_have_the_values_within_limits_of_all_rates(compared):
         assert ds[f"{name}_low"] <= ds[name] <= ds[f"{name}_high"]
 
 
+@pytest.mark.slow
 def test_a_statistic_is_the_largest_deviation_in_standard_errors(compared):
     scores, group, at, ds = compared
     of, rejects, accepts = made_by(scores, group, at)
@@ -121,6 +122,7 @@ def test_a_statistic_is_the_largest_deviation_in_standard_errors(compared):
     assert abs(reached / 20 - p_value) < 0.35
 
 
+@pytest.mark.slow
 def test_equal_groups_are_not_said_to_differ():
     contained, rejected = 0, 0
     for seed in range(10):

@@ -36,6 +36,7 @@ def work(results, **point):
     return be.workload(rates, people_per_day=2000, impostor_share=0.01, **point)
 
 
+@pytest.mark.slow
 def test_all_results_together_have_one_answer_and_one_threshold(scores, study, tmp_path):
     threshold = study["threshold"].item()
     tree = be.evaluate(scores, extra_thresholds=[threshold])
@@ -73,6 +74,7 @@ def test_a_study_at_another_threshold_names_it(scores, study, tmp_path):
     assert Answer(text).sentences[0].text.startswith(("Install", "Provisional"))
 
 
+@pytest.mark.slow
 def test_each_of_several_systems_is_at_the_threshold_of_its_study(scores, tmp_path):
     results = {}
     for name, seed in (("old", 2), ("new", 3)):

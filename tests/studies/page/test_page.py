@@ -395,6 +395,7 @@ def test_systems_have_a_colour_each(scores, tmp_path):
     assert {*swatches} == {(str(i), name) for i, name in enumerate(systems)}
 
 
+@pytest.mark.slow
 def test_results_of_a_list_are_one_page_with_one_answer(scores, tmp_path):
     """The answer is that of the threshold study, at whose threshold the page opens."""
     study = be.study_threshold(scores, ("far", 0.01), folds=3, repeats=1, replicates=100)

@@ -42,6 +42,7 @@ def population(text: bool = False) -> be.Scores:
     return be.Scores(distances, probes, gallery)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("card", [SEARCHES, REID])
 @pytest.mark.parametrize("text", [False, True])
 def test_merged_and_saved_counts_are_those_of_all_probes(card, text, tmp_path):
