@@ -10,7 +10,7 @@ import click
 
 from bioeval.base.studies import hooks
 from bioeval.base.variables import INTERVALS
-from bioeval.cli.card_options import CARD_OPTIONS, resolve, take_card_options
+from bioeval.cli.card_options import CARD_OPTIONS, divided, resolve, take_card_options
 from bioeval.cli.cluster_options import executor_from_options
 from bioeval.cli.command import Command, naming, option, option_group, progress_shown
 from bioeval.cli.options import (
@@ -119,7 +119,9 @@ def command(
     failures = {name: options.pop(name) or 0.0 for name in ("fta", "fte")}
     given_options = take_card_options(options)
     of_tasks = {"templates", "rank_unit", "fusion", "seed"}
-    require_method(options["interval"], seed_of_draws=not given_options.keys() <= of_tasks)
+    # The rates at a given threshold have intervals whether or not all others have.
+    if not str(given_options.get("target", "")).casefold().startswith("fixed"):
+        require_method(options["interval"], seed_of_draws=not given_options.keys() <= of_tasks)
     output = Output.take(options)
     if output.page is not None and options["accept"] != "at":
         raise click.UsageError(
@@ -140,7 +142,10 @@ def command(
             scores = scores.replace(name=called or system_name(file, None, reading))
             for one in more:
                 one.require(scores)
-            resolved = resolve(protocol, scores.layout, given_options)
+            of_card, target = divided(protocol, scores.layout, given_options)
+            if target is not None:
+                of_file |= _at_target(target, of_file, scores)
+            resolved = resolve(protocol, scores.layout, of_card)
             tree = _evaluated(scores, resolved, of_file, failures, stages)
             per_query = of_file["per_query"]
             evaluation = Evaluation(tree, scores, protocol, file, per_query, naming(), terms, more)
@@ -161,6 +166,21 @@ def command(
         together.add_queries(document)
     table = together.table(for_paper=output.markup is not None)
     output.show(table, document, files)
+
+
+def _at_target(target: str, options: dict[str, Any], scores: Scores) -> dict[str, Any]:
+    """Return the options of an evaluation whose target is a threshold.
+
+    On a page it is a row of the curves, which have intervals as the rates there do.
+    """
+    from bioeval.evaluation.fixed_target import Target
+    from bioeval.tallies.threshold_rules import Rule
+
+    at_target: dict[str, Any] = {"target": target}
+    if "extra_thresholds" in options:
+        at_target["extra_thresholds"] = Rule.parse(target, "target").values
+        at_target["interval"] = options["interval"] or Target.method(scores)
+    return at_target
 
 
 def _systems_and_second(data: str, more: tuple[str, ...]) -> tuple[list[str], str | None]:
