@@ -52,7 +52,8 @@ if TYPE_CHECKING:
 def command(data: tuple[str, ...], names: tuple[str, ...], **options: Any) -> None:
     """Evaluate DATA and write one HTML page that needs no network or other file.
 
-    DATA are files as `bioeval run` reads them, one per system, or the results.nc that it writes.
+    DATA are files as `bioeval run` reads them, one per system, or what commands wrote with --out:
+    their folders, or the results.nc in these.
     The page has the answer in a few sentences, rates that follow the threshold and the rank,
     curves, all figures with their intervals, and the provenance of the data.
     """
@@ -151,14 +152,17 @@ def _names(data: tuple[str, ...], given: tuple[str, ...]) -> list[str]:
 
 
 def _is_saved(file: str) -> bool:
-    """Whether a file has saved results, and no scores."""
-    return Path(file).suffix.lower() == ".nc"
+    """Whether a file, or the folder of a command, has saved results, and no scores."""
+    path = Path(file)
+    return path.suffix.lower() == ".nc" or (path / "results.nc").is_file()
 
 
 def _saved(file: str) -> xr.DataTree:
     """Return results that were saved, as a tree."""
     import xarray as xr
 
+    if Path(file).is_dir():
+        file = str(Path(file) / "results.nc")
     try:
         with xr.open_datatree(file, engine="h5netcdf") as tree:
             return tree.load()

@@ -1,0 +1,81 @@
+"""The option ``--threshold-of``: the threshold of a saved study, with what it was chosen for."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+from click.core import ParameterSource
+
+from bioeval.base.errors import DataError
+from bioeval.cli.command import option
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+#: The option of each command that evaluates at one threshold.
+THRESHOLD_OF = option(
+    "--threshold-of STUDY",
+    "Threshold of a study: the folder or results.nc of bioeval threshold --out; its assured "
+    "threshold if there is one, with its templates and fusion.",
+)
+
+_STUDY = "the study of bioeval threshold --out"
+
+
+def take_threshold_of(options: dict[str, Any]) -> None:
+    """Put the study of ``--threshold-of`` in the place of a command's threshold."""
+    path = options.pop("threshold_of", None)
+    if path is None:
+        return
+    _refuse(options, "threshold", "far_target", "alarms_per_day")
+    from bioeval.evaluation.threshold_of_result import ResultThreshold
+
+    study = _read(path)
+    found = ResultThreshold.of(study)
+    assert found is not None
+    own = {"templates": found.templates, "rank_unit": found.rank_unit}
+    if found.templates == "multi" or found.task == "open_set":
+        own["fusion"] = found.fusion
+    for name, value in own.items():
+        if name in options and _is_given(name) and options[name] != value:
+            raise click.UsageError(
+                f"--{name.replace('_', '-')} is {options[name]}, and the study of --threshold-of "
+                f"has {value}; leave it out"
+            )
+    options["threshold"] = study
+
+
+def _refuse(options: dict[str, Any], *names: str) -> None:
+    """Refuse other options of the operating point."""
+    flags = {"far_target": "--far"}
+    for name in names:
+        if name in options and _is_given(name):
+            flag = flags.get(name, f"--{name.replace('_', '-')}")
+            raise click.UsageError(f"{flag} and --threshold-of both name the threshold; give one")
+
+
+def _is_given(name: str) -> bool:
+    source = click.get_current_context().get_parameter_source(name)
+    return source is ParameterSource.COMMANDLINE
+
+
+def _read(path: str) -> xr.Dataset:
+    """Return a saved study, from its folder or its file."""
+    import xarray as xr
+
+    from bioeval.scores import existing_file, guarded
+
+    file = Path(path)
+    if file.is_dir():
+        file /= "results.nc"
+    existing_file(file, _STUDY)
+    with guarded(file, expected=_STUDY):
+        tree = xr.load_datatree(file, engine="h5netcdf")
+    for node in ("threshold_study", "/"):
+        if node in tree.groups or f"/{node}" in tree.groups:
+            dataset = tree[node].to_dataset()
+            if "threshold" in dataset and not dataset["threshold"].dims:
+                return dataset
+    raise DataError(f"{file}: has no threshold of a study; expected {_STUDY}")
