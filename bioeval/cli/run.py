@@ -23,6 +23,7 @@ from bioeval.cli.options import (
 )
 from bioeval.cli.outputs import Output
 from bioeval.cli.study_command import checked
+from bioeval.cli.threshold_of import options_of_study, threshold_of_study
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -50,6 +51,7 @@ if TYPE_CHECKING:
 @shared_options(
     protocol=True,
     thresholds=True,
+    threshold_of=True,
     max_rank=True,
     far=True,
     frr=True,
@@ -118,6 +120,9 @@ def command(
                 raise click.UsageError(f"{option_name} is for one system; there are {len(systems)}")
     failures = {name: options.pop(name) or 0.0 for name in ("fta", "fte")}
     given_options = take_card_options(options)
+    study = threshold_of_study(options)
+    if study is not None:
+        given_options |= options_of_study(study, given_options)
     of_tasks = {"templates", "rank_unit", "fusion", "seed"}
     # The rates at a given threshold have intervals whether or not all others have.
     if not str(given_options.get("target", "")).casefold().startswith("fixed"):
@@ -140,11 +145,17 @@ def command(
             reading = take_reading(file, of_file)
             scores = read_scores(file, reading, stages)
             scores = scores.replace(name=called or system_name(file, None, reading))
+            if study is not None:
+                study.require(scores, study.task)
             for one in more:
                 one.require(scores)
             of_card, target = divided(protocol, scores.layout, given_options)
             if target is not None:
-                of_file |= _at_target(target, of_file, scores)
+                of_file["target"] = target
+                if output.page is not None:  # its curves have intervals as the rates there do
+                    from bioeval.evaluation.fixed_target import Target
+
+                    of_file["interval"] = of_file["interval"] or Target.method(scores)
             resolved = resolve(protocol, scores.layout, of_card)
             tree = _evaluated(scores, resolved, of_file, failures, stages)
             per_query = of_file["per_query"]
@@ -166,21 +177,6 @@ def command(
         together.add_queries(document)
     table = together.table(for_paper=output.markup is not None)
     output.show(table, document, files)
-
-
-def _at_target(target: str, options: dict[str, Any], scores: Scores) -> dict[str, Any]:
-    """Return the options of an evaluation whose target is a threshold.
-
-    On a page it is a row of the curves, which have intervals as the rates there do.
-    """
-    from bioeval.evaluation.fixed_target import Target
-    from bioeval.tallies.threshold_rules import Rule
-
-    at_target: dict[str, Any] = {"target": target}
-    if "extra_thresholds" in options:
-        at_target["extra_thresholds"] = Rule.parse(target, "target").values
-        at_target["interval"] = options["interval"] or Target.method(scores)
-    return at_target
 
 
 def _systems_and_second(data: str, more: tuple[str, ...]) -> tuple[list[str], str | None]:

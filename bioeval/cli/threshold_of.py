@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +14,8 @@ from bioeval.cli.command import option
 
 if TYPE_CHECKING:
     import xarray as xr
+
+    from bioeval.evaluation.threshold_of_result import ResultThreshold
 
 #: The option of each command that evaluates at one threshold.
 THRESHOLD_OF = option(
@@ -30,11 +33,8 @@ def take_threshold_of(options: dict[str, Any]) -> None:
     if path is None:
         return
     _refuse(options, "threshold", "far_target", "alarms_per_day")
-    from bioeval.evaluation.threshold_of_result import ResultThreshold
-
     study = _read(path)
-    found = ResultThreshold.of(study)
-    assert found is not None
+    found = _threshold_of(study)
     own = {"templates": found.templates, "rank_unit": found.rank_unit}
     if found.templates == "multi" or found.task == "open_set":
         own["fusion"] = found.fusion
@@ -45,6 +45,42 @@ def take_threshold_of(options: dict[str, Any]) -> None:
                 f"has {value}; leave it out"
             )
     options["threshold"] = study
+
+
+def threshold_of_study(options: dict[str, Any]) -> ResultThreshold | None:
+    """Take ``--threshold-of`` from options, and return its threshold; None without one."""
+    path = options.pop("threshold_of")
+    return None if path is None else _threshold_of(_read(path))
+
+
+def options_of_study(study: ResultThreshold, card_options: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the options of ``bioeval run`` at the threshold of a study.
+
+    `card_options` are those given, which must agree with the study.
+    """
+    if "target" in card_options:
+        raise click.UsageError("--target and --threshold-of both name the threshold; give one")
+    options: dict[str, Any] = {"target": f"fixed={study.value!r}"}
+    if study.task == "open_set":
+        if study.rank_unit == "subject":
+            options |= {"rank_unit": study.rank_unit, "fusion": study.fusion}
+    elif study.templates == "multi":
+        options |= {"templates": study.templates, "fusion": study.fusion}
+    for name, value in options.items():
+        if card_options.get(name, value) != value:
+            raise click.UsageError(
+                f"--{name.replace('_', '-')} is {card_options[name]}, and the study of "
+                f"--threshold-of has {value}; leave it out"
+            )
+    return options
+
+
+def _threshold_of(study: xr.Dataset) -> ResultThreshold:
+    from bioeval.evaluation.threshold_of_result import ResultThreshold
+
+    found = ResultThreshold.of(study)
+    assert found is not None  # of a dataset
+    return found
 
 
 def _refuse(options: dict[str, Any], *names: str) -> None:

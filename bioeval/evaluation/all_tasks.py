@@ -189,6 +189,9 @@ def _with_target(
             " is a threshold of verification and open-set identification, and protocol "
             f"{card.name} has neither; leave it out",
         )
+    if not isinstance(options.thresholds, np.ndarray):  # the curves have a row there
+        more = [] if options.extra_thresholds is None else options.extra_thresholds
+        options = replace(options, extra_thresholds=np.union1d(more, [threshold]))
     tree = _evaluate_system(scores, protocol, options)
     at = EvaluationOptions(
         thresholds=np.array([threshold]),

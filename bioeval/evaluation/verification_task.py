@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import xarray as xr
@@ -29,6 +30,7 @@ from bioeval.tallies.point_search import PointFinder
 from bioeval.tallies.points import FAR_TARGETS, check_costs, check_max_fars, check_targets
 from bioeval.tallies.second_pass import PointsWanted
 from bioeval.tallies.symmetry import is_symmetric
+from bioeval.tallies.thresholds import to_internal
 from bioeval.tallies.verification_counter import Templates, UnenrolledClaims, VerificationCounter
 from bioeval.views.messages import warn_of_kinds
 
@@ -253,6 +255,9 @@ def verification(
         max_fars=limits_of_area,
         optima=scalar_registry().optima,
     )
+    if threshold is not None and counted_at is None:  # the curves have a row there
+        there = to_internal(stricter([threshold], scores.kind, accept), scores.kind)
+        wanted = replace(wanted, rows=there)
     with rows_reported_to(progress):
         (result,), second_passes = count_with_points(reader, [counter], wanted)
     symmetric = templates == "single" and is_symmetric(scores)

@@ -285,9 +285,7 @@ def _rates_of_study(
     at: dict[str, Any] = {"thresholds": [study.value], **of_scores}
     if study.task == "open_set":
         return open_set(scores, rank_unit=study.rank_unit, fusion=study.fusion, max_rank=1, **at)
-    return verification(
-        scores, templates=study.templates, fusion=study.fusion, auc=False, **at
-    )
+    return verification(scores, templates=study.templates, fusion=study.fusion, auc=False, **at)
 
 
 def _of_results(path: Path, task: str) -> xr.Dataset:
