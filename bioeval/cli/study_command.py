@@ -339,6 +339,7 @@ class StudyCommand:
         apart: bool = False,
         files: Iterable[str] = (),
         page: Any = None,
+        **of_page: Any,
     ) -> None:
         """Write one result, or several datasets by name, and keep the table for printing.
 
@@ -347,7 +348,8 @@ class StudyCommand:
         only one. Without a `document` it is what the study says of its results, in data, with
         `more` entries, and each of its tables is a file of CSV, beside those of `csv`. A result
         that is no dataset is neither written nor drawn. A page is of the results, unless it shows
-        others, and names the `files`, unless it is the data that were read.
+        others, and names the `files`, unless it is the data that were read; `of_page` are its other
+        options, such as images.
         """
         self._counting.close()
         import xarray as xr
@@ -373,15 +375,16 @@ class StudyCommand:
                 drawn = list(drawn.values())
             self.save(document, saved, table, csv=csv, drawn=drawn, overlaid=overlaid)
         if page is None and saved is None:
-            self.write_page(drawn, *files, title=self.name)
+            self.write_page(drawn, *files, title=self.name, **of_page)
         else:
-            self.write_page(page or {self.name: drawn}, *files)
+            self.write_page(page or {self.name: drawn}, *files, **of_page)
 
-    def write_page(self, results: Any, *files: str, title: str = "") -> None:
+    def write_page(self, results: Any, *files: str, title: str = "", **of_page: Any) -> None:
         """Write the page of results, in the terms of ``--terms``, if ``--report`` names it.
 
         `files` were read for them: the data of the command and its second file unless given. Its
         title is the names of the systems unless given.
         """
         read = files or (self.data, self._second)
-        self.output.write_page(results, read, self.stages, terms=self._terms, title=title)
+        more = {"terms": self._terms, "title": title, **of_page}
+        self.output.write_page(results, read, self.stages, **more)

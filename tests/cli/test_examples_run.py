@@ -23,8 +23,8 @@ from bioeval.cli.lazy_group import root
 
 # Examples that draw, write pages, start processes, resample or measure this machine.
 SLOW = re.compile(
-    "--plot|--report|--workers|--interval|--step-by-step|--train|course-kfold|--worst|results|-of study|"
-    "--out (study|d)|bioeval (report|plan|gom|conventions|gallery-|over-time|epsc|groups)|"
+    "--plot|--report|--workers|--interval|--step-by-step|--train|course-kfold|--worst|results|"
+    "-of study|--out (study|d)|bioeval (report|plan|gom|conventions|gallery-|over-time|epsc|groups)|"
     "simulate --attacks|--measure eer"
 )
 

@@ -151,9 +151,7 @@ def test_groups_of_searches_follow_a_study_of_searches():
     who = np.asarray(scores.probe_labels)
     gallery = np.flatnonzero((np.arange(180) % 3 == 0) & (who < 40))
     searched = scores.select(probes=np.flatnonzero(np.arange(180) % 3 > 0), gallery=gallery)
-    study = be.study_threshold(
-        searched, "far=0.2", task="open_set", rank_unit="subject", repeats=1
-    )
+    study = be.study_threshold(searched, "far=0.2", task="open_set", rank_unit="subject", repeats=1)
     sides = searched.probe_labels, searched.gallery_labels
     group = tuple(np.where(np.asarray(x) % 2, "a", "b") for x in sides)
     ds = be.by_group(searched, group, task="open_set", threshold=study)
