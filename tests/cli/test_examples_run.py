@@ -23,9 +23,9 @@ from bioeval.cli.lazy_group import root
 
 # Examples that draw, write pages, start processes, resample or measure this machine.
 SLOW = re.compile(
-    "--plot|--report|--workers|--interval|--step-by-step|--train|course-kfold|--worst|results|"
-    "-of study|--out (study|d)|bioeval (report|plan|gom|conventions|gallery-|over-time|epsc|groups)|"
-    "simulate --attacks|--measure eer"
+    "--plot|--report|--workers|--interval|--step-by-step|--train|course-kfold|--worst|"
+    "results|-of study|--out (study|d)|bioeval (report|plan|gom|conventions|gallery-|epsc|groups)|"
+    "bioeval over-time|simulate --attacks|--measure eer"
 )
 
 # Options that make an example small, by the command or the options that it has.

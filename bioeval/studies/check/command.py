@@ -22,6 +22,8 @@ from bioeval.cli import (
 )
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from bioeval import Protocol, Scores
     from bioeval.cli import Target
     from bioeval.studies.check.findings import DataCheck
@@ -145,7 +147,7 @@ def command(
     second, images = options["second"], ImageOptions(options)
     options["threshold"] = threshold
     folder = images.folder(data)
-    tracks = None
+    tracks, column = None, images.column
     for check in hooks("data_checks"):
         candidate = check(options, data)
         if candidate.fits and tracks is None:
@@ -159,6 +161,8 @@ def command(
 
             scores = run.read()
             images.require(scores)
+            if run.output.page is not None and not column:
+                column = _column_of_images(scores, folder)
             run.stages("looking")
             checked = check_data(
                 scores,
@@ -170,6 +174,21 @@ def command(
         more: dict[str, Any] = {"misleads": checked.misleads}
         if tracks is not None:
             more["result"] = second
-        run.finish(checked, more=more, images=images.column, image_folder=folder)
+        run.finish(checked, more=more, images=column, image_folder=folder)
     if checked.misleads:
         click.get_current_context().exit(1)
+
+
+def _column_of_images(scores: Scores, folder: Path) -> str:
+    """Return the column whose names are image files below a folder; empty for none."""
+    from bioeval.scores import NAME_COLUMNS, are_pairs
+    from bioeval.views import Images
+
+    if are_pairs(scores):
+        return ""
+    for column in NAME_COLUMNS:
+        files, sides = Images(column, folder), (scores.probe_meta, scores.gallery_meta)
+        named = all(column in meta and len(meta[column]) for meta in sides)
+        if named and all(files.find(str(meta[column][0])) is not None for meta in sides):
+            return column
+    return ""
