@@ -339,6 +339,7 @@ class StudyCommand:
         apart: bool = False,
         files: Iterable[str] = (),
         page: Any = None,
+        as_dataset: xr.Dataset | None = None,
         **of_page: Any,
     ) -> None:
         """Write one result, or several datasets by name, and keep the table for printing.
@@ -347,9 +348,9 @@ class StudyCommand:
         of a name. Several results are `overlaid` in one plot, or drawn `apart` as if each were the
         only one. Without a `document` it is what the study says of its results, in data, with
         `more` entries, and each of its tables is a file of CSV, beside those of `csv`. A result
-        that is no dataset is neither written nor drawn. A page is of the results, unless it shows
-        others, and names the `files`, unless it is the data that were read; `of_page` are its other
-        options, such as images.
+        that is no dataset is not drawn, and written `as_dataset`. A page is of the results, unless
+        it shows others, and names the `files`, unless it is the data that were read; `of_page` are
+        its other options, such as images.
         """
         self._counting.close()
         import xarray as xr
@@ -369,7 +370,7 @@ class StudyCommand:
             document |= more or {}
         table = self.table(drawn)
         if saved is None:
-            self.save(document, None, table, csv=csv)
+            self.save(document, as_dataset, table, csv=csv)
         else:
             if apart:
                 drawn = list(drawn.values())

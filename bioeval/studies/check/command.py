@@ -128,7 +128,7 @@ class ReportedCheck(MoreResults):
 @shared_options(threshold_of=True)
 @ImageOptions.add
 @option_group(*(option for more in hooks("data_checks") for option in more.add_options))
-@output_options("summary.json, table.txt and findings.csv")
+@output_options("results.nc (of scores), summary.json, table.txt and findings.csv")
 @shared_options(reading=True)
 def command(
     data: str, protocol: str, far_targets: list[float] | None, threshold: Any, **options: Any
@@ -174,7 +174,12 @@ def command(
         more: dict[str, Any] = {"misleads": checked.misleads}
         if tracks is not None:
             more["result"] = second
-        run.finish(checked, more=more, images=column, image_folder=folder)
+        as_dataset = None
+        if tracks is None:
+            from bioeval.studies.check.saved import dataset_of
+
+            as_dataset = dataset_of(checked)
+        run.finish(checked, more=more, as_dataset=as_dataset, images=column, image_folder=folder)
     if checked.misleads:
         click.get_current_context().exit(1)
 

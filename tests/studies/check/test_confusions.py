@@ -140,6 +140,7 @@ def folder(tmp_path, monkeypatch):
     np.savez("scores.npz", scores=values, labels=scores.probe_labels, image=names)
 
 
+@pytest.mark.uses("page")
 def test_the_command_names_templates_and_the_page_shows_them(folder, capsys):
     words = ["check", "scores.npz", "--threshold", "5", "--out", "check"]
     assert main(words) == 0
@@ -151,6 +152,29 @@ def test_the_command_names_templates_and_the_page_shows_them(folder, capsys):
     assert rows[0]["template"] == check.confusions.listed[0].probe.names["image"]
     assert main(["check", "scores.npz", "--threshold", "5", "--report", "page.html"]) == 0
     assert Path("page.html").read_text().count('class="thumb"') == 2 * len(rows)
+
+
+def test_a_saved_check_is_the_check(folder):
+    from bioeval.studies.check.saved import dataset_of, restored
+
+    for threshold in (5, -1, None):
+        check = be.check_data(be.load("scores.npz", kind="distance"), threshold=threshold)
+        again = restored(dataset_of(check))
+        assert str(be.show(again)) == str(be.show(check))
+        assert again.misleads == check.misleads
+        assert be.messages(again) == be.messages(check)
+        assert again.fingerprint == check.fingerprint
+    assert restored(be.verification(be.simulate(4, 2), auc=False)) is None
+
+
+@pytest.mark.uses("page")
+def test_the_folder_of_a_check_goes_on_a_page(folder):
+    assert main(["check", "scores.npz", "--threshold", "5", "--out", "check"]) == 0
+    assert main(["run", "scores.npz", "--out", "run"]) == 0
+    assert main(["report", "run", "check", "--out", "both.html"]) == 0
+    assert main(["report", "check/results.nc", "--out", "check.html"]) == 0
+    for page in ("both.html", "check.html"):
+        assert "Who is confused with whom at the threshold" in Path(page).read_text()
 
 
 @pytest.mark.slow
