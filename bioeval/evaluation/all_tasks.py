@@ -190,8 +190,10 @@ def _with_target(
             f"{card.name} has neither; leave it out",
         )
     if not isinstance(options.thresholds, np.ndarray):  # the curves have a row there
-        more = [] if options.extra_thresholds is None else options.extra_thresholds
-        options = replace(options, extra_thresholds=np.union1d(more, [threshold]))
+        rows = np.array([threshold])
+        if options.extra_thresholds is not None:
+            rows = np.union1d(options.extra_thresholds, rows)
+        options = replace(options, extra_thresholds=rows)
     tree = _evaluate_system(scores, protocol, options)
     at = EvaluationOptions(
         thresholds=np.array([threshold]),

@@ -35,9 +35,9 @@ class ResultThreshold:
     confidence: float
     kind: str
     task: str
-    templates: str
-    fusion: str
-    rank_unit: str
+    templates: Any  # as the functions of the tasks take these
+    fusion: Any
+    rank_unit: Any
     #: The attempts that it is for, where they are not single comparisons or fused ones.
     attempts: str
     digest: str
@@ -46,14 +46,15 @@ class ResultThreshold:
     def of(cls, threshold: Any) -> ResultThreshold | None:
         """Return the threshold of a result; None of what is no result."""
         if isinstance(threshold, xr.DataTree):
-            node = threshold.get("threshold_study", threshold)
-            threshold = node.to_dataset()
+            if "threshold_study" in threshold.children:
+                threshold = threshold.children["threshold_study"]
+            threshold = threshold.to_dataset()
         if not isinstance(threshold, xr.Dataset):
             return None
         values = {}
-        for name in ("assured_threshold", "threshold"):
-            if name in threshold.variables and not threshold[name].dims:
-                values[name] = float(threshold[name])
+        for variable in ("assured_threshold", "threshold"):
+            if variable in threshold.variables and not threshold[variable].dims:
+                values[variable] = float(threshold[variable])
         if not values:
             raise DataError(
                 Argument("threshold"), f" is a result without a threshold of its own; {_EXPECTED}"

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from bioeval import ProtocolError, Scores
+from bioeval import DataError, ProtocolError, Scores
 from bioeval.base import stage
 from bioeval.document import (
     Score,
@@ -120,14 +120,14 @@ def confusions_at(scores: Scores, threshold: Any) -> Confusions | None:
     if not known or scores.kind == "order":
         return None
     study, rule, templates, fusion = ResultThreshold.for_claims(threshold, scores, "single", "min")
+    fused = Claim(templates, fusion).fused
     try:
         at = chosen_threshold(BlockReader(scores), rule, templates=templates, fusion=fusion)
-    except ProtocolError:  # without attempts of both classes
-        return None
-    if math.isnan(at):
-        return None
-    fused = Claim(templates, fusion).fused
-    counts = _counted(scores, at, fused)
+        if math.isnan(at):
+            return None
+        counts = _counted(scores, at, fused)
+    except (DataError, ProtocolError):
+        return None  # without attempts of both classes, or with failures that findings name
     order = np.lexsort((counts.key, counts.value, -counts.count))[:MOST]
     listed = tuple(_pair(scores, counts, i, fused) for i in order.tolist())
     where: Text = threshold_of_study(study.attrs()) if study is not None else ""

@@ -48,12 +48,12 @@ def dataset_of(check: DataCheck) -> xr.Dataset:
         for name in ("threshold", "false_accepts", "pairs"):
             variables[f"confusion_{name}"] = ((), getattr(found, name))
         for name in _OF_PAIR:
-            values = np.array([getattr(x, name) for x in found.listed])
-            variables[f"pair_{name}"] = ("pair", values)
+            numbers = np.array([getattr(x, name) for x in found.listed])
+            variables[f"pair_{name}"] = ("pair", numbers)
         for side in ("probe", "claimed"):
             sides = [getattr(x, side) for x in found.listed]
-            texts = [json.dumps([x.place, str(x.subject), dict(x.names)]) for x in sides]
-            variables[f"pair_{side}"] = ("pair", np.array(texts, dtype=object))
+            lines = [json.dumps([x.place, str(x.subject), dict(x.names)]) for x in sides]
+            variables[f"pair_{side}"] = ("pair", np.array(lines, dtype=object))
     return xr.Dataset(variables, attrs=attrs)
 
 

@@ -85,10 +85,10 @@ def command(data: tuple[str, ...], names: tuple[str, ...], **options: Any) -> No
         readings = list(map(run.reading_of, data))
         for file, called, reading in zip(data, called_by, readings, strict=True):
             if _is_saved(file):
-                saved = _saved(file)
-                found = _restored(saved)
+                tree = _saved(file)
+                found = _restored(tree)
                 if found is None:
-                    results_of[called] = saved
+                    results_of[called] = tree
                 else:
                     rows.append({"": found})
             else:
