@@ -28,8 +28,8 @@ bioeval report scores.npz --out report.html --workers 4
 """,
     not_options={
         "report": {
-            "--target": "--threshold-study fixed=T opens the page at a threshold, and --far X, such "
-            "as --far 0.001, reports FRR at this FAR"
+            "--target": "--threshold-study fixed=T opens the page at a threshold, and --far X, "
+            "such as --far 0.001, reports FRR at this FAR"
         }
     },
 )
