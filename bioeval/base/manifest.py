@@ -93,6 +93,8 @@ HOOKS = {
     "scores; a class with `add_options`",
     "run_outputs": "a class derived from bioeval.cli.outputs.MoreOutputs, of `bioeval run`",
     "report_results": "a class derived from bioeval.cli.outputs.MoreResults, of `bioeval report`",
+    "restored": "(dataset): the result, no dataset itself, that a command has saved as this one; "
+    "None of others",
     "page": "(results, path, files=, command=, **options): write results as a page",
 }
 

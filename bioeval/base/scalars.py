@@ -446,6 +446,24 @@ FAR_AT_FRR = Scalar(
     results=("task", "comparison"),
 )
 
+#: The rates at a threshold that was given as the target of an evaluation.
+FRR_AT_FIXED = Scalar(
+    "FRR at the given threshold",
+    iso="FNMR(T)",
+    name="frr_at_fixed",
+    threshold="fixed_threshold",
+    label="{frr} at the given threshold",
+)
+
+FAR_AT_FIXED = Scalar(
+    "FAR at the given threshold",
+    iso="FMR(T)",
+    name="far_at_fixed",
+    threshold="fixed_threshold",
+    label="{far} at the given threshold",
+    decimals="impostor",
+)
+
 #: FRR at a FAR with failures to acquire and to enrol.
 WITH_FAILURES = (
     Scalar(
@@ -539,6 +557,15 @@ DIR_AT_FAR = Scalar(
     larger_is_better=True,
     results=("task", "comparison"),
     jackknife="wider",
+)
+
+DIR_AT_FIXED = Scalar(
+    "DIR of rank 1 at the given threshold",
+    iso="TPIR(N, 1, T)",
+    name="dir_at_fixed",
+    threshold="fixed_threshold",
+    label="{dir} at the given threshold, rank 1",
+    larger_is_better=True,
 )
 
 OPEN_SET_EER = replace(
@@ -845,6 +872,7 @@ DECISIONS = tuple(_BY_NAME[name] for name in ("gar", "frr", "far", "grr"))
 #: Every scalar of the tasks.
 CORE_SCALARS = (
     *(*VERIFICATION_SCALARS, FRR_AT_FAR, FAR_AT_FRR, *WITH_FAILURES),
+    *(FRR_AT_FIXED, FAR_AT_FIXED, DIR_AT_FIXED),
     *(PARTIAL_AUC, STANDARDISED_PARTIAL_AUC, MIN_DCF),
     *(DIR, CMS, RECOGNITION_RATE, DIR_AT_FAR, CMC, *_QUERY_MEANS, *RANKED_LISTS),
     *(CMS_BY_IDENTITY, RECOGNITION_RATE_BY_IDENTITY, DIR_BY_IDENTITY, GRR_BY_IDENTITY),

@@ -59,6 +59,8 @@ TARGETS = {"far_target": "threshold_at_far", "frr_target": "threshold_at_frr", "
 
 _EQUAL_ERROR = by_name(EQUAL_ERROR)
 
+FIXED_THRESHOLD = {"fixed_threshold": Name("threshold given as the target", "score")}
+
 VERIFICATION: dict[str, Name] = {
     **by_name((*scalars.DECISIONS, *rates_among(VERIFICATION_SCALARS)["task"])),
     "ga": Name("genuine attempts accepted", "attempts"),
@@ -90,6 +92,9 @@ VERIFICATION: dict[str, Name] = {
     "expected_false_accepts": Name("false accepts expected at the target", "attempts"),
     "far_at_frr": scalars.FAR_AT_FRR,
     "threshold_at_frr": Name("strictest attainable threshold with FRR at most the target", "score"),
+    **FIXED_THRESHOLD,
+    "frr_at_fixed": scalars.FRR_AT_FIXED,
+    "far_at_fixed": scalars.FAR_AT_FIXED,
     "partial_auc": scalars.PARTIAL_AUC,
     "partial_auc_standardised": scalars.STANDARDISED_PARTIAL_AUC,
     "min_dcf": scalars.MIN_DCF,
@@ -118,6 +123,9 @@ OPEN_SET: dict[str, Name] = {
     "expected_false_accepts": Name("false accepts expected at the target", "attempts"),
     **Name("the EER, from the rates at the thresholds").bounds_of("eer"),
     **Name("DIR with FAR at most the target").bounds_of("dir_at_far"),
+    **FIXED_THRESHOLD,
+    "dir_at_fixed": scalars.DIR_AT_FIXED,
+    "far_at_fixed": Name("FAR at the given threshold", iso="FPIR(N, T)"),
     "dir": scalars.DIR,
     "di": Name("genuine attempts detected and identified exactly at the rank", "attempts"),
     "far": Name(
@@ -204,14 +212,14 @@ CLOSED_SET |= in_band(("cms",))
 
 for _name in (
     *("gar", "frr", "far", "grr", "frr_at_far", "far_at_frr", "eer", "auc"),
-    *("eer_hull", "min_dcf"),
+    *("eer_hull", "min_dcf", "frr_at_fixed", "far_at_fixed"),
 ):
     VERIFICATION |= VERIFICATION[_name].ends_of(_name)
 for _best in VERIFICATION_SCALARS:
     if _best.best:
         VERIFICATION |= _best.ends_of(_best.name)
 for _name in (
-    *("dir", "far", "grr", "frr", "dir_at_far", "eer"),
+    *("dir", "far", "grr", "frr", "dir_at_far", "eer", "dir_at_fixed", "far_at_fixed"),
     *("dir_by_identity", "grr_by_identity", "open_set_score"),
 ):
     OPEN_SET |= OPEN_SET[_name].ends_of(_name)

@@ -10,7 +10,7 @@ import click
 
 from bioeval.base.studies import hooks
 from bioeval.base.variables import INTERVALS
-from bioeval.cli.card_options import CARD_OPTIONS, resolve, take_card_options
+from bioeval.cli.card_options import CARD_OPTIONS, divided, resolve, take_card_options
 from bioeval.cli.cluster_options import executor_from_options
 from bioeval.cli.command import Command, naming, option, option_group, progress_shown
 from bioeval.cli.options import (
@@ -23,6 +23,7 @@ from bioeval.cli.options import (
 )
 from bioeval.cli.outputs import Output
 from bioeval.cli.study_command import checked
+from bioeval.cli.threshold_of import options_of_study, threshold_of_study
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -50,6 +51,7 @@ if TYPE_CHECKING:
 @shared_options(
     protocol=True,
     thresholds=True,
+    threshold_of=True,
     max_rank=True,
     far=True,
     frr=True,
@@ -118,8 +120,13 @@ def command(
                 raise click.UsageError(f"{option_name} is for one system; there are {len(systems)}")
     failures = {name: options.pop(name) or 0.0 for name in ("fta", "fte")}
     given_options = take_card_options(options)
+    study = threshold_of_study(options)
+    if study is not None:
+        given_options |= options_of_study(study, given_options)
     of_tasks = {"templates", "rank_unit", "fusion", "seed"}
-    require_method(options["interval"], seed_of_draws=not given_options.keys() <= of_tasks)
+    # The rates at a given threshold have intervals whether or not all others have.
+    if not str(given_options.get("target", "")).casefold().startswith("fixed"):
+        require_method(options["interval"], seed_of_draws=not given_options.keys() <= of_tasks)
     output = Output.take(options)
     if output.page is not None and options["accept"] != "at":
         raise click.UsageError(
@@ -138,9 +145,18 @@ def command(
             reading = take_reading(file, of_file)
             scores = read_scores(file, reading, stages)
             scores = scores.replace(name=called or system_name(file, None, reading))
+            if study is not None:
+                study.require(scores, study.task)
             for one in more:
                 one.require(scores)
-            resolved = resolve(protocol, scores.layout, given_options)
+            of_card, target = divided(protocol, scores.layout, given_options)
+            if target is not None:
+                of_file["target"] = target
+                if output.page is not None:  # its curves have intervals as the rates there do
+                    from bioeval.evaluation.fixed_target import Target
+
+                    of_file["interval"] = of_file["interval"] or Target.method(scores)
+            resolved = resolve(protocol, scores.layout, of_card)
             tree = _evaluated(scores, resolved, of_file, failures, stages)
             per_query = of_file["per_query"]
             evaluation = Evaluation(tree, scores, protocol, file, per_query, naming(), terms, more)

@@ -25,6 +25,7 @@ from bioeval.cli.options import (
     take_reading,
 )
 from bioeval.cli.outputs import Output, attributes_but, rows_over, take_out
+from bioeval.cli.threshold_of import take_threshold_of
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -121,6 +122,7 @@ class StudyCommand:
             require_method(options["interval"])
         if "assure" in options:
             require_assure(options)
+        take_threshold_of(options)
         self.output = Output.take(options)
         self._all_options = dict(options)
         self.reading: dict[str, Any] = {}
@@ -337,6 +339,8 @@ class StudyCommand:
         apart: bool = False,
         files: Iterable[str] = (),
         page: Any = None,
+        as_dataset: xr.Dataset | None = None,
+        **of_page: Any,
     ) -> None:
         """Write one result, or several datasets by name, and keep the table for printing.
 
@@ -344,8 +348,9 @@ class StudyCommand:
         of a name. Several results are `overlaid` in one plot, or drawn `apart` as if each were the
         only one. Without a `document` it is what the study says of its results, in data, with
         `more` entries, and each of its tables is a file of CSV, beside those of `csv`. A result
-        that is no dataset is neither written nor drawn. A page is of the results, unless it shows
-        others, and names the `files`, unless it is the data that were read.
+        that is no dataset is not drawn, and written `as_dataset`. A page is of the results, unless
+        it shows others, and names the `files`, unless it is the data that were read; `of_page` are
+        its other options, such as images.
         """
         self._counting.close()
         import xarray as xr
@@ -365,21 +370,22 @@ class StudyCommand:
             document |= more or {}
         table = self.table(drawn)
         if saved is None:
-            self.save(document, None, table, csv=csv)
+            self.save(document, as_dataset, table, csv=csv)
         else:
             if apart:
                 drawn = list(drawn.values())
             self.save(document, saved, table, csv=csv, drawn=drawn, overlaid=overlaid)
         if page is None and saved is None:
-            self.write_page(drawn, *files, title=self.name)
+            self.write_page(drawn, *files, title=self.name, **of_page)
         else:
-            self.write_page(page or {self.name: drawn}, *files)
+            self.write_page(page or {self.name: drawn}, *files, **of_page)
 
-    def write_page(self, results: Any, *files: str, title: str = "") -> None:
+    def write_page(self, results: Any, *files: str, title: str = "", **of_page: Any) -> None:
         """Write the page of results, in the terms of ``--terms``, if ``--report`` names it.
 
         `files` were read for them: the data of the command and its second file unless given. Its
         title is the names of the systems unless given.
         """
         read = files or (self.data, self._second)
-        self.output.write_page(results, read, self.stages, terms=self._terms, title=title)
+        more = {"terms": self._terms, "title": title, **of_page}
+        self.output.write_page(results, read, self.stages, **more)

@@ -60,6 +60,7 @@ from bioeval.document.results import (
     rule_of as rule_of,
     table_of_variables as table_of_variables,
     threshold_choice as threshold_choice,
+    threshold_of_study as threshold_of_study,
     threshold_rule as threshold_rule,
 )
 from bioeval.document.scalars import (

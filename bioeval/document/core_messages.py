@@ -6,6 +6,15 @@ from bioeval.base.messages import MessageType
 
 _SCORES = (
     MessageType(
+        "study-of-these-data",
+        "the threshold study is of these same data, so that rates at its threshold are optimistic",
+        "The study chose the threshold on the attempts that are evaluated. What it promises or "
+        "expects of other people are its own numbers.",
+        "For rates without this optimism, evaluate data of other people at this threshold.",
+        "note",
+        example={},
+    ),
+    MessageType(
         "listed-pairs-missing",
         "{pairs:count} of the {listed:count pairs} of the list are left out: one of their "
         "templates is missing",

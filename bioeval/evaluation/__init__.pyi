@@ -14,3 +14,4 @@ from bioeval.evaluation.threshold_choice import (
     attempts_within as attempts_within,
     chosen_threshold as chosen_threshold,
 )
+from bioeval.evaluation.threshold_of_result import ResultThreshold as ResultThreshold

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from bioeval.base.errors import DataError, ProtocolError
+from bioeval.base.errors import Argument, DataError, ProtocolError
 from bioeval.base.executors import Client
 from bioeval.base.progress import rows_reported_to
 from bioeval.base.random import RandomState
@@ -18,6 +18,7 @@ from bioeval.base.studies import offered
 from bioeval.base.variables import IntervalMethod
 from bioeval.evaluation.acceptance import Accept, accepted_by, check_accept
 from bioeval.evaluation.blocks.calls import distributable
+from bioeval.evaluation.fixed_target import Target, rates_added_to_tasks
 from bioeval.evaluation.plan import (
     MEAN,
     EvaluationOptions,
@@ -47,6 +48,7 @@ def evaluate(
     max_rank: int | None = None,
     far_targets: Sequence[float] | None = None,
     frr_targets: Sequence[float] | None = None,
+    target: Any = None,
     auc: bool = True,
     max_fars: Sequence[float] | None = None,
     interval: IntervalMethod | None = None,
@@ -76,6 +78,13 @@ def evaluate(
     frr_targets : sequence of float, optional
         FAR of verification is given where FRR is at most each of these; those of the card by
         default.
+    target : str, float or tuple, optional
+        Without folds a given threshold, ``"fixed=0.31"`` or ``("fixed", 0.31)``: FRR and FAR there
+        are numbers of their own, ``frr_at_fixed far_at_fixed`` (of open set ``dir_at_fixed
+        far_at_fixed``, at rank 1), each with an interval: by `interval`, else by
+        ``"subject-bootstrap"``, or ``"wilson"`` where people are unknown. They take another pass.
+        Of a card with folds or experiments, a rule as for :func:`cross_evaluate` in place of the
+        card's, which chooses the threshold of each fold.
     auc : bool
         As for :func:`verification`: without it an evaluation is several times faster.
     max_fars : sequence of float, optional
@@ -113,6 +122,7 @@ def evaluate(
     >>> sorted(node.path for node in tree.leaves)
     ['/closed_set', '/open_set', '/verification/multi', '/verification/single']
     """
+    wanted = Target.parse(target, confidence, replicates, random_state)
     options = EvaluationOptions.parse(
         thresholds=thresholds,
         extra_thresholds=extra_thresholds,
@@ -127,12 +137,15 @@ def evaluate(
     )
     with rows_reported_to(progress):
         if isinstance(scores, Mapping):
-            return _evaluate_systems(scores, protocol, options)
-        return _evaluate_system(scores, protocol, options)
+            return _evaluate_systems(scores, protocol, options, wanted)
+        return _with_target(scores, protocol, options, wanted)
 
 
 def _evaluate_systems(
-    scores: Mapping[str, Scores], protocol: str | Protocol, options: EvaluationOptions
+    scores: Mapping[str, Scores],
+    protocol: str | Protocol,
+    options: EvaluationOptions,
+    target: Target | None,
 ) -> xr.DataTree:
     """Return the results of several systems, at the operating points of all if these are wanted."""
     check_systems(scores)
@@ -145,7 +158,7 @@ def _evaluate_systems(
         each = {}
         for name, points in shared_points(alone).items():
             each[name] = replace(options, extra_thresholds=np.union1d(extra, points))
-    trees = {k: _evaluate_system(v, protocol, each[k]) for k, v in scores.items()}
+    trees = {k: _with_target(v, protocol, each[k], target) for k, v in scores.items()}
     tree = xr.DataTree()
     tree.children = trees  # which copies nothing
     return tree
@@ -158,6 +171,39 @@ def check_systems(scores: Mapping[str, Scores]) -> None:
     for name in scores:
         if not isinstance(name, str) or not name or "/" in name:
             raise DataError(f"the system's name is {name!r}; expected a word without '/'")
+
+
+def _with_target(
+    scores: Scores, protocol: str | Protocol, options: EvaluationOptions, target: Target | None
+) -> xr.DataTree:
+    """Return the results of one system, with the rates at the threshold that is given."""
+    if target is None:
+        return _evaluate_system(scores, protocol, options)
+    card = resolve_card(scores, protocol)
+    if card.partition is not None:
+        return _evaluate_system(scores, target.decision_of(card), options)
+    threshold = target.threshold
+    if card.verification is None and card.open_set is None and runner_of(scores) is None:
+        raise ProtocolError(
+            Argument("target"),
+            " is a threshold of verification and open-set identification, and protocol "
+            f"{card.name} has neither; leave it out",
+        )
+    if not isinstance(options.thresholds, np.ndarray):  # the curves have a row there
+        rows = np.array([threshold])
+        if options.extra_thresholds is not None:
+            rows = np.union1d(options.extra_thresholds, rows)
+        options = replace(options, extra_thresholds=rows)
+    tree = _evaluate_system(scores, protocol, options)
+    at = EvaluationOptions(
+        thresholds=np.array([threshold]),
+        accept=options.accept,
+        max_rank=options.max_rank,
+        far_targets=np.empty(0) if options.far_targets is None else options.far_targets,
+        auc=False,
+        interval=options.interval or target.interval(scores),
+    )
+    return rates_added_to_tasks(tree, _evaluate_system(scores, protocol, at), threshold)
 
 
 def _evaluate_system(

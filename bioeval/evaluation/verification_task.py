@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import xarray as xr
@@ -17,6 +18,7 @@ from bioeval.base.variables import IntervalMethod
 from bioeval.evaluation.acceptance import Accept, accepted_by, check_accept, stricter
 from bioeval.evaluation.blocks.calls import distributable
 from bioeval.evaluation.drawn_galleries import drawn_galleries
+from bioeval.evaluation.fixed_target import Target, rates_added
 from bioeval.results.verification import verification_dataset
 from bioeval.scores.arrays import EnrolledTemplates, FusionRule, Sampling
 from bioeval.scores.blocks import BlockReader, Progress, threads_for
@@ -28,6 +30,7 @@ from bioeval.tallies.point_search import PointFinder
 from bioeval.tallies.points import FAR_TARGETS, check_costs, check_max_fars, check_targets
 from bioeval.tallies.second_pass import PointsWanted
 from bioeval.tallies.symmetry import is_symmetric
+from bioeval.tallies.thresholds import to_internal
 from bioeval.tallies.verification_counter import Templates, UnenrolledClaims, VerificationCounter
 from bioeval.views.messages import warn_of_kinds
 
@@ -46,6 +49,7 @@ def verification(
     attempts: str | None = None,
     far_targets: Sequence[float] = FAR_TARGETS,
     frr_targets: Sequence[float] = (),
+    target: Any = None,
     costs: Sequence[tuple[float, float, float]] = PointsWanted.COSTS,
     auc: bool = True,
     max_fars: Sequence[float] = (),
@@ -93,6 +97,10 @@ def verification(
         For each, the smallest FRR with FAR at most the target, and its threshold.
     frr_targets : sequence of float
         For each, the smallest FAR with FRR at most the target, and its threshold; none by default.
+    target : str, float or tuple, optional
+        A given threshold, ``"fixed=0.31"`` or ``("fixed", 0.31)``: FRR and FAR there are numbers of
+        their own, each with an interval: by `interval`, else by ``"subject-bootstrap"``, or
+        ``"wilson"`` where people are unknown. They take another pass over the scores.
     costs : sequence of (prior, c_miss, c_fa)
         For each, the least cost ``prior c_miss FRR + (1 - prior) c_fa FAR``; the default is the
         half total error rate.
@@ -139,7 +147,8 @@ def verification(
         themselves and never read off the thresholds: ``eer eer_threshold far_at_eer frr_at_eer
         eer_bracket_low eer_bracket_high eer_hull auc d_prime zero_far zero_frr`` (with
         thresholds); over ``far_target``: ``frr_at_far threshold_at_far
-        expected_false_accepts``; over ``frr_target``: ``far_at_frr threshold_at_frr``; over
+        expected_false_accepts``; with a `target` ``fixed_threshold frr_at_fixed far_at_fixed``
+        and their limits; over ``frr_target``: ``far_at_frr threshold_at_frr``; over
         ``max_far``: ``partial_auc partial_auc_standardised``; over
         ``cost``: ``min_dcf min_cost min_cost_threshold``. Targets that the number of impostor
         attempts cannot support are named by :func:`messages`. With an interval: ``_low``
@@ -179,6 +188,12 @@ def verification(
     >>> print(f"{ds.partial_auc[0]:.5f} {ds.partial_auc_standardised[0]:.3f}")
     0.00682 0.840
 
+    FRR at the threshold of a system in use:
+
+    >>> ds = be.verification(be.simulate(60, 4), target="fixed=4")
+    >>> print(f"{ds.frr_at_fixed:.3f} [{ds.frr_at_fixed_low:.3f}, {ds.frr_at_fixed_high:.3f}]")
+    0.144 [0.101, 0.202]
+
     Two tries each:
 
     >>> scores = be.Scores(d[:2], ["ann", "ann"], ["ann", "ann", "bob", "bob"],
@@ -190,6 +205,8 @@ def verification(
     limits = IntervalOptions.parse(interval, confidence, replicates, random_state, band)
     accept = check_accept(accept)
     require_scores(scores)
+    wanted_target = Target.parse(target, confidence, replicates, random_state)
+    threshold = None if wanted_target is None else wanted_target.threshold
     counted_at = stricter(thresholds, scores.kind, accept)
     targets, weights = check_targets(far_targets), check_costs(costs)
     at_frr = check_targets(frr_targets, "frr_targets")
@@ -201,6 +218,7 @@ def verification(
         else:
             refused["frr_targets"] = None
         refused["max_fars"] = limits_of_area if len(limits_of_area) else None
+        refused["target"] = target
         with rows_reported_to(progress):
             dataset = drawn.verification(
                 scores,
@@ -219,7 +237,7 @@ def verification(
         from bioeval.scores.transactions import reader_of
 
         reader = reader_of(scores, attempts, fusion if templates == "multi" else "min", claims)
-    scores = reader.scores
+    all_scores, scores = scores, reader.scores
     counter = VerificationCounter(
         reader,
         templates=templates,
@@ -237,6 +255,9 @@ def verification(
         max_fars=limits_of_area,
         optima=scalar_registry().optima,
     )
+    if threshold is not None and counted_at is None:  # the curves have a row there
+        there = to_internal(stricter([threshold], scores.kind, accept), scores.kind)
+        wanted = replace(wanted, rows=there)
     with rows_reported_to(progress):
         (result,), second_passes = count_with_points(reader, [counter], wanted)
     symmetric = templates == "single" and is_symmetric(scores)
@@ -253,4 +274,25 @@ def verification(
             from bioeval.evaluation.task_counts import TaskCounts
 
             dataset = TaskCounts(result, {}).with_intervals(dataset, counter, reader, limits)
-    return accepted_by(dataset, scores.kind, accept)
+    dataset = accepted_by(dataset, scores.kind, accept)
+    if wanted_target is None or threshold is None:
+        return dataset
+    at = verification(
+        all_scores,
+        templates=templates,
+        fusion=fusion,
+        thresholds=[threshold],
+        accept=accept,
+        claims=claims,
+        unenrolled_claims=unenrolled_claims,
+        attempts=attempts,
+        far_targets=(),
+        auc=False,
+        interval=interval or wanted_target.method(all_scores),
+        confidence=confidence,
+        replicates=replicates,
+        random_state=random_state,
+        band=band,
+        progress=progress,
+    )
+    return rates_added(dataset, at, "verification", threshold)

@@ -1066,7 +1066,7 @@ def test_the_whole_experiment_in_one_command(tmp_path, capsys):
         (["--train", 0.5, "--by", "sample", "--gallery-templates", 4], "--too-few probe"),
         (["--gallery-templates", 9, "--too-few", "drop"], "with --too-few drop; enrol fewer"),
         (["--train", 0], "such as --train 0.5, or a threshold that is fixed"),
-        (["--target", "far=0.1"], "--target needs a part to choose a threshold on"),
+        (["--target", "far=0.1"], "--target far=0.1 needs a part to choose a threshold on"),
         (["--claims", "genuine"], "expected genuine=0.5,per_probe=1"),
         (["--claims", "genuine=1,per_probe=2"], "genuine claims of"),
         (["--protocol", "market1501", "--claims", "genuine=1"], "--claims are of verification"),

@@ -23,9 +23,9 @@ from bioeval.cli.lazy_group import root
 
 # Examples that draw, write pages, start processes, resample or measure this machine.
 SLOW = re.compile(
-    "--plot|--report|--workers|--interval|--step-by-step|--train|course-kfold|--worst|results|"
-    "--out (study|d)|bioeval (report|plan|gom|conventions|gallery-|over-time|epsc|groups)|"
-    "simulate --attacks|--measure eer"
+    "--plot|--report|--workers|--interval|--step-by-step|--train|course-kfold|--worst|"
+    "results|-of study|--out (study|d)|bioeval (report|plan|gom|conventions|gallery-|epsc|groups)|"
+    "bioeval over-time|simulate --attacks|--measure eer"
 )
 
 # Options that make an example small, by the command or the options that it has.
@@ -214,6 +214,9 @@ def test_example_runs(
             be.save(square(3), word)
     if any(word.startswith("results") for word in words):
         run("run", "scores.npz", "--out", "results", "--no-auc")
+    if "study" in words and "--out" not in words:
+        study = ["threshold", "scores.npz", "--target", "far=0.1", *SMALLER["threshold"]]
+        run(*study, "--out", "study")
     if "--union-of-galleries" in words:
         count_with_mates()
     written = [words[i + 1] for i, word in enumerate(words) if word in ("--out", "--report")]

@@ -17,6 +17,7 @@ from bioeval.cli.lazy_group import COMMANDS, root
 OF_EVERY_COMMAND = {
     *("as_json", "force", "images", "images_root", "latex", "markdown", "name", "no_auc", "out"),
     *("plot_formats", "plots", "report", "scheduler", "terms", "workers", "worst"),
+    "threshold_of",  # a file whose result is the argument `threshold`
 }
 
 #: What one command does besides its call.

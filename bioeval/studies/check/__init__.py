@@ -15,6 +15,7 @@ STUDY = StudyManifest(
         "with_doubts": "check_data.with_kind_finding",
         "run_outputs": "command.Findings",
         "report_results": "command.ReportedCheck",
+        "restored": "saved.restored",
     },
     examples="""
 # Check a matrix of scores
@@ -25,6 +26,8 @@ bioeval check faces.npz --embeddings dlib128 --labels subject --metric l2
 bioeval check scores.npz --far 0.0001 --json
 # Check the data of a re-identification protocol
 bioeval check reid.npz --protocol market1501
+# Show who is confused with whom at a threshold, with the pictures of files
+bioeval check scores.npz --threshold 0.31 --report check.html
 # Check tracks against their ground truth
 bioeval check gt.txt tracker.txt
 """,

@@ -33,6 +33,7 @@ from bioeval.scores import (
     leaves_out_attacks,
     plain,
 )
+from bioeval.studies.check.confusions import confusions_at
 from bioeval.studies.check.counts import SHOWN, DataScan, perfect_distance, scan, sign_of
 from bioeval.studies.check.findings import (
     SEVERITIES,
@@ -60,6 +61,7 @@ def check_data(
     protocol: str | Protocol = "auto",
     *,
     far_targets: Sequence[float] | None = None,
+    threshold: Any = ("far", 0.001),
     read_scores: bool = True,
     progress: Progress | None = None,
 ) -> DataCheck:
@@ -74,6 +76,10 @@ def check_data(
         The card under which they will be evaluated: what it leaves out is not checked.
     far_targets : sequence of float, optional
         FAR for which there should be people enough; those of the card by default.
+    threshold : float, str, tuple, result of :func:`study_threshold`, or None
+        At which it is looked for who is confused with whom: a number, a rule applied to these data,
+        or the threshold of a study, with its templates and fusion. None leaves it out. Of a matrix
+        whose subjects are known.
     read_scores : bool
         Whether the scores are looked at, in one pass over blocks of rows, or labels and metadata
         alone.
@@ -89,6 +95,9 @@ def check_data(
         their codes with arguments and sentences. ``misleads`` says whether any is
         an ``"error"``, so that a result would mislead; a ``"warning"`` is likely a fault, a
         ``"note"`` is to be known, and ``"ok"`` is what was looked at without finding any.
+
+        ``confusions`` are the pairs of people that make the most false accepts at the threshold,
+        with the nearest comparison of each, and the names of its templates.
 
     Raises
     ------
@@ -109,6 +118,9 @@ def check_data(
     >>> found = be.check_data(scores)
     >>> found.misleads, found["samples"].message
     (False, '40 subjects with 4 templates each')
+    >>> pair = found.confusions.listed[0]
+    >>> pair.probe.subject, pair.claimed.subject, pair.false_accepts, pair.attempts
+    (13, 18, 8, 32)
     >>> wrong = be.Scores(scores.values, scores.probe_labels, kind="similarity")
     >>> be.check_data(wrong)["kind"].severity
     'error'
@@ -127,7 +139,11 @@ def check_data(
     )
     with rows_reported_to(progress):
         findings = tuple(_findings(scores, labels, read_scores))
-    return DataCheck(repr(scores)[1:-1], card.name, findings, scores.name or "", scores.fingerprint)
+        confusions = None
+        if read_scores and threshold is not None:
+            confusions = confusions_at(scores, threshold)
+    about = scores.name or "", scores.fingerprint
+    return DataCheck(repr(scores)[1:-1], card.name, findings, *about, confusions)
 
 
 def with_kind_finding(
@@ -164,7 +180,7 @@ def why_undefined(scores: Scores, protocol: str | Protocol) -> str:
     if scores.layout == "top-k":
         return ""
     for read in (False, True):
-        for finding in check_data(scores, protocol, read_scores=read).of("error"):
+        for finding in check_data(scores, protocol, threshold=None, read_scores=read).of("error"):
             return f"{finding.message}. {finding.remedy}"
     return ""
 

@@ -9,6 +9,7 @@ import click
 from bioeval.base import hooks
 from bioeval.cli import (
     Command,
+    ImageOptions,
     MoreOutputs,
     MoreResults,
     StudyCommand,
@@ -21,6 +22,8 @@ from bioeval.cli import (
 )
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from bioeval import Protocol, Scores
     from bioeval.cli import Target
     from bioeval.studies.check.findings import DataCheck
@@ -78,11 +81,19 @@ class Findings(MoreOutputs):
 class ReportedCheck(MoreResults):
     """The check of the data of each system of a page."""
 
-    add_options = (option("--check", "Check the data, as bioeval check does.", bool),)
+    add_options = (
+        option(
+            "--check",
+            "Check the data, as bioeval check does; who is confused with whom at the threshold.",
+            bool,
+        ),
+    )
+    with_images = "--check"
 
     def __init__(self, options: dict[str, Any]) -> None:
         super().__init__(options)
         self._is_wanted: bool = options.pop("check")
+        self.has_images = self._is_wanted
         self.of_scores = "--check" if self._is_wanted else ""
 
     def rows(self, scores: Scores, target: Target) -> dict[str, Any]:
@@ -93,7 +104,9 @@ class ReportedCheck(MoreResults):
 
         self.stages("checking the data")
         card, targets = self.options["protocol"], self.options["far_targets"]
-        return {"": check_data(scores, card, far_targets=targets, progress=self.stages.counting)}
+        at = "far=0.001" if target is None else target
+        how = {"far_targets": targets, "threshold": at, "progress": self.stages.counting}
+        return {"": check_data(scores, card, **how)}
 
 
 @click.command("check", cls=Command)
@@ -106,21 +119,35 @@ class ReportedCheck(MoreResults):
     "auto",
 )
 @shared_options(far="FAR for which to check the number of subjects")
+@option(
+    "--threshold",
+    "Threshold at which people are confused: a number, or a rule applied to these data.",
+    Value.THRESHOLD,
+    "far=0.001",
+)
+@shared_options(threshold_of=True)
+@ImageOptions.add
 @option_group(*(option for more in hooks("data_checks") for option in more.add_options))
-@output_options("summary.json, table.txt and findings.csv")
+@output_options("results.nc (of scores), summary.json, table.txt and findings.csv")
 @shared_options(reading=True)
-def command(data: str, protocol: str, far_targets: list[float] | None, **options: Any) -> None:
+def command(
+    data: str, protocol: str, far_targets: list[float] | None, threshold: Any, **options: Any
+) -> None:
     """Check DATA before an evaluation; each finding comes with a remedy.
 
     Checked are the templates of each subject, the layout, labels, copies, sessions, the number of
     subjects for a FAR, failed comparisons, sentinels, distances of 0, symmetry, the kind of scores,
     ties and errors of labels. Of tracks (DATA is the ground truth, FILE the result), the scale and
-    form of boxes, the frames and the identities are checked.
+    form of boxes, the frames and the identities are checked. Below the findings are the pairs of
+    people that are confused with each other most, with the nearest templates by name; a page has
+    their pictures.
 
     The exit code is 1 if an error is found that makes results misleading, 0 otherwise.
     """
-    second = options["second"]
-    tracks = None
+    second, images = options["second"], ImageOptions(options)
+    options["threshold"] = threshold
+    folder = images.folder(data)
+    tracks, column = None, images.column
     for check in hooks("data_checks"):
         candidate = check(options, data)
         if candidate.fits and tracks is None:
@@ -133,13 +160,40 @@ def command(data: str, protocol: str, far_targets: list[float] | None, **options
             from bioeval.studies.check.check_data import check_data
 
             scores = run.read()
+            images.require(scores)
+            if run.output.page is not None and not column:
+                column = _column_of_images(scores, folder)
             run.stages("looking")
             checked = check_data(
-                scores, protocol, far_targets=far_targets, progress=run.stages.counting
+                scores,
+                protocol,
+                far_targets=far_targets,
+                threshold=run.options["threshold"],
+                progress=run.stages.counting,
             )
         more: dict[str, Any] = {"misleads": checked.misleads}
         if tracks is not None:
             more["result"] = second
-        run.finish(checked, more=more)
+        as_dataset = None
+        if tracks is None:
+            from bioeval.studies.check.saved import dataset_of
+
+            as_dataset = dataset_of(checked)
+        run.finish(checked, more=more, as_dataset=as_dataset, images=column, image_folder=folder)
     if checked.misleads:
         click.get_current_context().exit(1)
+
+
+def _column_of_images(scores: Scores, folder: Path) -> str:
+    """Return the column whose names are image files below a folder; empty for none."""
+    from bioeval.scores import NAME_COLUMNS, are_pairs
+    from bioeval.views import Images
+
+    if are_pairs(scores):
+        return ""
+    for column in NAME_COLUMNS:
+        files, sides = Images(column, folder), (scores.probe_meta, scores.gallery_meta)
+        named = all(column in meta and len(meta[column]) for meta in sides)
+        if named and all(files.find(str(meta[column][0])) is not None for meta in sides):
+            return column
+    return ""

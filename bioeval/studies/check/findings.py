@@ -10,6 +10,7 @@ import numpy as np
 
 from bioeval.document import Count, Enumeration, Label, Message, Text, remedy_of, say
 from bioeval.scores import NAME_COLUMNS
+from bioeval.studies.check.confusions import Confusions
 from bioeval.views import Shown, written
 
 #: What the rates of findings are of.
@@ -91,6 +92,8 @@ class DataCheck(Shown):
         One for each check, those without a fault included.
     system, fingerprint : str
         The name and the fingerprint of the scores; empty of other data.
+    confusions : Confusions or None
+        Who is confused with whom, at the threshold of the check; None where nobody can be named.
     messages : list of Message
         What was found, but for what is without a fault; ``be.messages(check)`` has the sentences.
     """
@@ -100,6 +103,7 @@ class DataCheck(Shown):
     findings: tuple[Finding, ...]
     system: str = ""
     fingerprint: str = ""
+    confusions: Confusions | None = None
 
     def __iter__(self) -> Iterator[Finding]:
         return iter(self.findings)

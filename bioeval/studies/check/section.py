@@ -2,19 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from bioeval.document import (
+    Block,
     Column,
     Count,
     Fact,
     Facts,
     Label,
     Paragraph,
+    Picture,
+    Rate,
+    Score,
     Section,
     Strong,
     Table,
     Text,
     say,
 )
+from bioeval.scores import NAME_COLUMNS
+from bioeval.studies.check.confusions import Side, install
 from bioeval.studies.check.findings import SEVERITIES, TASK, DataCheck, Finding
 
 
@@ -27,8 +35,70 @@ def section(check: DataCheck) -> Section:
         )
     )
     return Section(
-        "check", "", (about, _findings(check), _verdict(check), _in_data(check)), task=TASK
+        "check",
+        "",
+        (about, _findings(check), _verdict(check), _in_data(check), *_confusions(check)),
+        task=TASK,
     )
+
+
+def _confusions(check: DataCheck) -> Iterator[Block]:
+    """Yield who is confused with whom, with the names and the pictures of the nearest templates."""
+    found = check.confusions
+    if found is None:
+        return
+    at: Text = install(found)
+    if found.at:
+        at = say("{threshold}, {where}", threshold=install(found), where=found.at)
+    if not found.listed:
+        yield Paragraph(say("No impostor is accepted at the threshold {at}.", at=at), "note")
+        return
+    rows = []
+    for pair in found.listed:
+        sides = pair.probe, pair.claimed
+        rows.append(
+            (
+                Label(pair.probe.subject),
+                Label(pair.claimed.subject),
+                Count(pair.false_accepts),
+                Count(pair.attempts),
+                Rate(pair.false_accepts / found.false_accepts),
+                Score(pair.score),
+                *(cell for x in sides for cell in (_template(x), Picture(dict(x.names), ""))),
+            )
+        )
+    columns = (
+        Column("subject"),
+        Column("confused_with", "confused with"),
+        Column("false_accepts", say("{false accepts}")),
+        Column("attempts", "attempts"),
+        Column("share", "of all"),
+        Column("nearest", "nearest"),
+        Column("template", "template", 1),
+        Column("image", "image", only="page"),
+        Column("other_template", "other template", 1),
+        Column("other_image", "other image", only="page"),
+    )
+    yield Table(
+        "confusions",
+        columns,
+        rows,
+        title=say("Who is confused with whom at the threshold {at}", at=at),
+        notes=(
+            say(
+                "{pairs:count pairs} of people make {all} {false accepts}, counted in both "
+                "directions; here are the pairs with most, each with its nearest comparison.",
+                pairs=found.pairs,
+                all=Count(found.false_accepts),
+            ),
+        ),
+    )
+
+
+def _template(side: Side) -> Text:
+    """Return the name of a template, or its place where it has none."""
+    name = next((side.names[x] for x in NAME_COLUMNS if x in side.names), None)
+    return Label(side.place if name is None else name)
 
 
 def _in_order(check: DataCheck) -> list[Finding]:

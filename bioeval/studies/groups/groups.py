@@ -26,7 +26,7 @@ from bioeval.base import (
     rows_reported_to,
 )
 from bioeval.document import message_attrs
-from bioeval.evaluation import distributable
+from bioeval.evaluation import ResultThreshold, distributable
 from bioeval.results import RuleOf, along, build
 from bioeval.scores import (
     BlockReader,
@@ -117,7 +117,8 @@ def by_group(
     threshold : float, str or tuple
         A number in the units of the scores, or a rule as for :func:`cross_evaluate`, which is
         applied to all attempts together: ``"eer"``, ``("far", 0.001)`` (the loosest threshold),
-        ``"hter"``, ``("cost", prior, c_miss, c_fa)``.
+        ``"hter"``, ``("cost", prior, c_miss, c_fa)``. Or the result of :func:`study_threshold`: its
+        threshold, the assured one if there is one, with its templates and fusion.
     far_targets : sequence of float
         For each, the threshold and the FRR of each group alone, by its own impostor attempts.
     templates, fusion
@@ -205,6 +206,15 @@ def by_group(
     if interval is not None:
         require_choice("interval", interval, get_args(Bootstrap))
     options = IntervalOptions.parse(interval, confidence, replicates, random_state)
+    study = ResultThreshold.of(threshold)
+    if study is not None:
+        require_scores(scores)
+        study.require(scores, chosen_task(task, get_args(ComparedTask)))
+        threshold = study.fixed
+        if study.task == "open_set":
+            rank_unit, fusion = study.searches(rank_unit, fusion)
+        else:
+            templates, fusion = study.claim(templates, fusion)
     rule, targets = Rule.parse(threshold), check_targets(far_targets)
     alpha = require_number("alpha", alpha, low=0, high=1)
     cost = require_cost(cost)
@@ -230,7 +240,7 @@ def by_group(
         labels, places = _groups_of_subjects(codes.probe, codes.values, column, column[:0])
         places = places[codes.probe]
         ds = searches_by_group(scores, (labels, places), rule, targets, alpha, searches)
-        return ds.assign_attrs(about_threshold(group, rule))
+        return _at_study(ds.assign_attrs(about_threshold(group, rule)), study, scores)
     _require_default(
         task,
         ("rank_unit", rank_unit, "template"),
@@ -248,7 +258,14 @@ def by_group(
     if options is not None:
         with threads_for(scores):
             ds = group_intervals(ds, tally, counted.attempts, counted.group, options)
-    return ds
+    return _at_study(ds, study, scores)
+
+
+def _at_study(ds: xr.Dataset, study: ResultThreshold | None, scores: Scores) -> xr.Dataset:
+    """Return a result at the threshold of a study with what there is to say of it."""
+    if study is None:
+        return ds
+    return ds.assign_attrs(study.attrs() | message_attrs(study.messages(scores), ds.attrs))
 
 
 @dataclass(frozen=True)

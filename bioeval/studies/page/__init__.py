@@ -26,5 +26,10 @@ bioeval report scores.npz --out report.html --explain 17
 # Count on four processes
 bioeval report scores.npz --out report.html --workers 4
 """,
-    not_options={"report": {"--target": "--far X, such as --far 0.001, reports FRR at this FAR"}},
+    not_options={
+        "report": {
+            "--target": "--threshold-study fixed=T opens the page at a threshold, and --far X, "
+            "such as --far 0.001, reports FRR at this FAR"
+        }
+    },
 )

@@ -52,7 +52,8 @@ if TYPE_CHECKING:
 def command(data: tuple[str, ...], names: tuple[str, ...], **options: Any) -> None:
     """Evaluate DATA and write one HTML page that needs no network or other file.
 
-    DATA are files as `bioeval run` reads them, one per system, or the results.nc that it writes.
+    DATA are files as `bioeval run` reads them, one per system, or what commands wrote with --out:
+    their folders, or the results.nc in these.
     The page has the answer in a few sentences, rates that follow the threshold and the rank,
     curves, all figures with their intervals, and the provenance of the data.
     """
@@ -84,7 +85,12 @@ def command(data: tuple[str, ...], names: tuple[str, ...], **options: Any) -> No
         readings = list(map(run.reading_of, data))
         for file, called, reading in zip(data, called_by, readings, strict=True):
             if _is_saved(file):
-                results_of[called] = _saved(file)
+                tree = _saved(file)
+                found = _restored(tree)
+                if found is None:
+                    results_of[called] = tree
+                else:
+                    rows.append({"": found})
             else:
                 read[called] = results_of[called] = run.read(file, called, reading=reading)
                 images.require(read[called])
@@ -109,6 +115,8 @@ def command(data: tuple[str, ...], names: tuple[str, ...], **options: Any) -> No
                     further |= extra.of_system(under_card[called], target)
                     further |= extra.of_results(results, target)
                     rows.append(extra.rows(read[called], target))
+            elif called not in results_of:
+                continue
             else:
                 results, further = results_of[called], {}
                 for extra in extras:
@@ -130,7 +138,7 @@ def command(data: tuple[str, ...], names: tuple[str, ...], **options: Any) -> No
             said = dict.fromkeys(
                 written(text) for _, text in doubts_of_systems(parts_of(results_of))
             )
-        shown = [{**results_of, **compared}, *filter(None, rows)]
+        shown = list(filter(None, [{**results_of, **compared}, *rows]))
         run.output.write_page(
             shown, data, run.stages, title=title, images=images.column, image_folder=folder
         )
@@ -151,14 +159,17 @@ def _names(data: tuple[str, ...], given: tuple[str, ...]) -> list[str]:
 
 
 def _is_saved(file: str) -> bool:
-    """Whether a file has saved results, and no scores."""
-    return Path(file).suffix.lower() == ".nc"
+    """Whether a file, or the folder of a command, has saved results, and no scores."""
+    path = Path(file)
+    return path.suffix.lower() == ".nc" or (path / "results.nc").is_file()
 
 
 def _saved(file: str) -> xr.DataTree:
     """Return results that were saved, as a tree."""
     import xarray as xr
 
+    if Path(file).is_dir():
+        file = str(Path(file) / "results.nc")
     try:
         with xr.open_datatree(file, engine="h5netcdf") as tree:
             return tree.load()
@@ -166,6 +177,12 @@ def _saved(file: str) -> xr.DataTree:
         if not Path(file).exists():
             raise DataError(f"{file}: no such file") from error
         raise DataError(f"{file}: cannot be read as netCDF results ({error})") from error
+
+
+def _restored(saved: xr.DataTree) -> Any:
+    """Return what a command has saved as a dataset that is none itself; None of other results."""
+    found = (restore(saved.to_dataset()) for restore in hooks("restored"))
+    return next((result for result in found if result is not None), None)
 
 
 def _compared(scores: Scores, protocol: Any) -> Scores:

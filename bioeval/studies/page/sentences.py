@@ -131,7 +131,9 @@ def _of_moving(parts: list[PageItem], state: LiveState) -> Iterator[Text]:
             yield _opened(state, str(at.part.dataset.attrs.get("chosen_on", "")))
         on_new_people = list(filter(_is_on_new_people, parts))
         yield from filter(None, map(_of_new_people, on_new_people))
-        if not on_new_people:
+        # A given threshold was chosen on no data: its intervals are for new people already.
+        given = state.chosen is not None and state.chosen.fixed
+        if not on_new_people and not given:
             yield _NOT_ON_NEW_PEOPLE
     elif at.live.by_rank:
         yield from _ranks(at)

@@ -123,7 +123,12 @@ class RatesOnNewPeople(MoreResults):
 @option("--repeats N", "Number of random divisions into folds.  [20]", click.IntRange(1))
 @shared_options(assure="Choose a threshold")
 @option("--new-gallery", "With --assure: hold for other galleries too.", bool)
-@option("--at T", "With --claim: threshold that was fixed beforehand.", float, name="threshold")
+@option(
+    "--at T",
+    "A threshold that was fixed beforehand: FAR and FRR there, with intervals; or see --claim.",
+    float,
+    name="threshold",
+)
 @option("--claim RATE", "Test whether the data show far=X or frr=X at the threshold --at.")
 @option(
     "--looks K",
@@ -164,8 +169,11 @@ def command(data: str, target: str, **options: Any) -> None:
                        A of a false accept
       fixed=T          the threshold T itself
     """
-    if options["threshold"] is not None or options["claim"] is not None:
+    if options["claim"] is not None:
         _check_claim(data, options)
+        return
+    if options["threshold"] is not None:
+        _rates_at(data, options)
         return
     for name in ("threshold", "claim", "looks", "previous"):
         if options.pop(name):
@@ -202,10 +210,8 @@ def command(data: str, target: str, **options: Any) -> None:
 def _check_claim(data: str, options: dict[str, Any]) -> None:
     """Say whether the data show, refute or leave open a claim."""
     at, claim = options.pop("threshold"), options.pop("claim")
-    if at is None or claim is None:
-        raise DataError(
-            "--at T and --claim far=X must be given together: a threshold and its claim"
-        )
+    if at is None:
+        raise DataError("--claim needs the threshold that it is about: --at T")
     if options.pop("task") != "verification":
         raise DataError("--claim is of comparisons; leave out --task open_set")
     for name in ("folds", "repeats", "assure", "target", "extrapolate", "rank_unit"):
@@ -223,6 +229,61 @@ def _check_claim(data: str, options: dict[str, Any]) -> None:
             check_claim, run.read(), at, **{rule.name: rule.values[0]}, **run.options
         )
         run.finish(dataset)
+
+
+def _rates_at(data: str, options: dict[str, Any]) -> None:
+    """Give FAR and FRR at a threshold that was given, with intervals."""
+    at = options.pop("threshold")
+    if options.pop("task") != "verification":
+        raise DataError("--at is of comparisons; leave out --task open_set")
+    for name in ("claim", "looks", "previous"):
+        if options.pop(name):
+            raise click.UsageError(f"--{name} is for a claim: give --claim far=X too")
+    for name in ("assure", "extrapolate", "new_gallery"):
+        if options[name]:
+            raise click.UsageError(
+                f"--{name.replace('_', '-')} chooses a threshold: leave out --at"
+            )
+    names = ("folds", "repeats", "assure", "extrapolate", "rank_unit", "assurance", "new_gallery")
+    for name in names:
+        options.pop(name)
+    with StudyCommand(data, options) as run:
+        from bioeval import verification
+        from bioeval.document import Message, message_attrs
+
+        scores = run.read()
+        target = {"target": ("fixed", at), **run.options}
+        rates = run.count(
+            verification, scores, thresholds=[at], far_targets=(), auc=False, **target
+        )
+        run.require_defined([rates["far_at_fixed"], rates["frr_at_fixed"]], [])
+        kept = [
+            name
+            for name in map(str, rates.data_vars)
+            if "_fixed" in name or name.endswith(("_attempts", "_pairs", "subjects"))
+        ]
+        page = None
+        if run.output.page is not None:
+            page = {scores.name: run.in_terms(_curves_at(scores, at, target, run))}
+        rates = rates[["fixed_threshold", *kept]].drop_dims("threshold", errors="ignore")
+        rates = rates.assign_attrs(message_attrs([Message("no-claim")], rates.attrs))
+        run.finish(rates, page=page)
+
+
+def _curves_at(scores: Scores, at: float, target: dict[str, Any], run: StudyCommand) -> xr.DataTree:
+    """Return the result of verification whose curves have a row at a threshold."""
+    import numpy as np
+    import xarray as xr
+
+    from bioeval import verification
+
+    plain = {name: target[name] for name in ("templates", "fusion")}
+    thresholds = run.count(verification, scores, auc=False, **plain)["threshold"].values
+    interval = "subject-bootstrap" if scores._knows_subjects else "wilson"
+    curves = run.count(
+        verification, scores, thresholds=np.union1d(thresholds, at), interval=interval, **target
+    )
+    return xr.DataTree.from_dict({f"verification/{target['templates']}": curves})
 
 
 def _with_curves(study: xr.Dataset | xr.DataTree, scores: Scores, run: StudyCommand) -> xr.DataTree:

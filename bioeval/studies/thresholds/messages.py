@@ -4,6 +4,16 @@ from bioeval.document import MessageType
 
 STUDY = (
     MessageType(
+        "no-claim",
+        "nothing is claimed here; a claim is a largest {far} or {frr} at a threshold, fixed before "
+        "the data are seen, and {arg.claim} with far=X tests whether the data show it",
+        "The rates at a given threshold are estimates with intervals. Only a claim, such as a "
+        "{far} of at most 1 %, can be shown or refuted.",
+        "Give the claim of a specification, if there is one.",
+        "note",
+        example={},
+    ),
+    MessageType(
         "pairs-divided",
         "pairs are divided, not subjects: a subject of several pairs is not new to the threshold",
         "The rates on new pairs are of people who may have chosen the threshold, too.",

@@ -355,7 +355,9 @@ def study_threshold(
     messages = messages_of(crossed.attrs)
     attrs["divided"] = "subjects"
     if task == "verification":
-        attrs["templates"] = templates
+        attrs |= {"templates": templates, "fusion": fusion}
+    else:
+        attrs |= {"rank_unit": rank_unit, "fusion": fusion}
     if not _by_people(scores):
         attrs["divided"] = "pairs"
         messages.append(Message("pairs-divided"))

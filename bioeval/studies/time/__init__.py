@@ -12,6 +12,8 @@ STUDY = StudyManifest(
 bioeval over-time scores.npz --bins month --threshold far=0.001
 # Evaluate by the age of templates, with intervals
 bioeval over-time scores.npz --ages 8 --interval subject-bootstrap
+# Use the threshold of a study that was saved
+bioeval over-time scores.npz --bins month --threshold-of study
 # Count on four processes
 bioeval over-time scores.npz --bins month --workers 4
 # Name the column of dates, and the limits of the bins

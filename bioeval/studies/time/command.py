@@ -35,6 +35,7 @@ BINS = Value("n|unit|t,t", _bins, "a number of bins, year, month, day or hour, o
     Value.THRESHOLD,
     "eer",
 )
+@shared_options(threshold_of=True)
 @option("--ages", "Also evaluate by age of the template: number of bins, or edges in days.", BINS)
 @option("--ranks", "Ranks of DIR and CMS.", Value.WHOLE_NUMBERS, "1")
 @shared_options(templates=True)

@@ -25,7 +25,7 @@ from bioeval.base import (
     scalar_registry,
 )
 from bioeval.document import Message, message_attrs
-from bioeval.evaluation import distributable
+from bioeval.evaluation import ResultThreshold, distributable
 from bioeval.protocol import Search
 from bioeval.results import (
     QueryMean,
@@ -248,8 +248,13 @@ def ageing_dataset(
     return build(variables, AGEING, {"age": bins.edges[:-1].astype(np.float64)}, attrs)
 
 
-def threshold_attrs(rule: Rule) -> tuple[dict[str, str], list[Message]]:
+def threshold_attrs(
+    rule: Rule, study: ResultThreshold | None, scores: Scores
+) -> tuple[dict[str, Any], list[Message]]:
     """Return the attributes of a threshold, and a message where it was chosen on these data."""
+    if study is not None:
+        given = {"threshold_rule": str(rule), "chosen_on": "given"}
+        return given | study.attrs(), study.messages(scores)
     if rule.name == "fixed":
         return {"threshold_rule": str(rule), "chosen_on": "given"}, []
     message = Message("threshold-chosen-on-these-data", rule=str(rule))
@@ -308,7 +313,9 @@ def over_time(
         or the edges. A bin begins at its first edge and ends before its last.
     threshold : float, str or tuple
         A threshold in the units of the scores; or a rule that chooses one on all data, as
-        :func:`bioeval.cross_evaluate` takes it: ``"eer"``, ``("far", 0.001)``, ``"far=0.001"``.
+        :func:`bioeval.cross_evaluate` takes it: ``"eer"``, ``("far", 0.001)``, ``"far=0.001"``. Or
+        the result of :func:`study_threshold`: its threshold, the assured one if there is one, with
+        its templates and fusion.
     templates, fusion
         Verification, as for :func:`verification`. The threshold is chosen on it.
     ranks : sequence of int
@@ -364,6 +371,9 @@ def over_time(
     (array([0. , 0.5]), array([1., 2.]))
     """
     limits = _interval(interval, confidence, replicates, random_state)
+    study, rule, templates, fusion = ResultThreshold.for_claims(
+        threshold, scores, templates, fusion
+    )
     view, times = _checked(scores, templates, fusion)
     search = Search(rank_unit=rank_unit, fusion=fusion, ties=ties)
     stated = [require_integer("ranks", x, low=1) for x in require_list("ranks", ranks)]
@@ -374,7 +384,6 @@ def over_time(
             Argument("reid"),
             ", such as 'gom-market1501', or leave it out",
         )
-    rule = Rule.parse(threshold)
     time = TimeBins.of(times.columns["seen_at"], bins, times.parsed)
     reader = SharedReader(view)
     rule_of_distances = rule.as_distance(view.kind)
@@ -383,7 +392,7 @@ def over_time(
         attempts = attempts_over_time(reader, time.codes, len(time), counting)
     sizes = times.sizes(), times.subject_sizes(codes_of(view).gallery)
     of_queries: Variables = {}
-    rule_attrs, messages = threshold_attrs(rule)
+    rule_attrs, messages = threshold_attrs(rule, study, scores)
     if reid is not None:
         with rows_reported_to(progress):
             of_queries, rules = reid_over_time(
@@ -482,10 +491,16 @@ def ageing(
     """
     limits = _interval("subject-bootstrap", confidence, replicates, random_state)
     assert limits is not None
+    study, rule, templates, _ = ResultThreshold.for_claims(threshold, scores, "single", "min")
+    if templates != "single":
+        raise DataError(
+            Argument("threshold"),
+            " is of a study of all templates of a subject (multi), and ageing is of single "
+            "templates; give a study of these, or a number",
+        )
     view, times = _checked(scores, "single", "min")
     if "enrolled_at" not in times.columns:
         raise DataError("the gallery metadata have no enrolled_at; the age of a template needs it")
-    rule = Rule.parse(threshold)
     reader = SharedReader(view)
     counting = Counting("single", "min", rule.as_distance(view.kind))
     everyone = np.zeros(view.shape[0], dtype=np.int64)
@@ -510,7 +525,7 @@ def ageing(
     line, ends = _lines(age, to_user(attempts.values, view.kind), person, weights, limits)
     line["subjects"] = len(weights)
     ds = ageing_dataset(attempts, time, reader.about, line)
-    rule_attrs, messages = threshold_attrs(rule)
+    rule_attrs, messages = threshold_attrs(rule, study, scores)
     lost = total - int((time.codes >= 0).sum())
     rule_attrs["age_unit"] = "days" if seen.dtype.kind == "M" else "as given"
     ds = _described(ds, rule_attrs, messages + outside_bins(lost, total, "genuine pairs"))
@@ -538,7 +553,7 @@ def _interval(method: str | None, *options: Any) -> IntervalOptions | None:
     return IntervalOptions.parse(method, *options)
 
 
-def _described(ds: xr.Dataset, attrs: dict[str, str], messages: list[Message]) -> xr.Dataset:
+def _described(ds: xr.Dataset, attrs: dict[str, Any], messages: list[Message]) -> xr.Dataset:
     """Return a dataset with additional attributes and messages."""
     ds.attrs |= {**attrs, **message_attrs(messages, ds.attrs)}
     return ds

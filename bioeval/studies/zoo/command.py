@@ -58,7 +58,7 @@ class ReportedZoo(MoreResults):
     Value.THRESHOLD,
     "eer",
 )
-@shared_options(templates=True, fusion=True)
+@shared_options(threshold_of=True, templates=True, fusion=True)
 @option(
     "--quantile Q", "Proportion of best and of worst subjects, to define the animals.", float, 0.25
 )

@@ -31,6 +31,7 @@ from bioeval.document import (
     say,
     table_of_variables,
     threshold_choice,
+    threshold_of_study,
     threshold_to_install,
 )
 from bioeval.results import excluded
@@ -124,6 +125,8 @@ def _answer(ds: xr.Dataset) -> Iterator[Paragraph]:
 def _choice(ds: xr.Dataset) -> Text:
     """Return how the threshold was chosen."""
     if str(ds.attrs["chosen_on"]) == "given":
+        if which := threshold_of_study(ds.attrs):
+            return say("It is {which}.", which=which)
         return "The threshold was given."
     return threshold_choice(ds.attrs)
 

@@ -22,13 +22,13 @@ from bioeval.base import (
     stage,
 )
 from bioeval.document import Message
-from bioeval.evaluation import chosen_threshold, distributable
+from bioeval.evaluation import ResultThreshold, chosen_threshold, distributable
 from bioeval.results import Variables
 from bioeval.scores import BlockReader, FusionRule, Progress, leaves_out_attacks, require_subjects
 from bioeval.studies.zoo.counts import SubjectTally, count_by_subject
 from bioeval.studies.zoo.kernel import permuted_products
 from bioeval.studies.zoo.results import Quantile, zoo_dataset
-from bioeval.tallies import Claim, Rule, Templates, require_values
+from bioeval.tallies import Claim, Templates, require_values
 
 # Fewer subjects are not tested.
 LEAST_SUBJECTS = 8
@@ -184,7 +184,9 @@ def zoo(
     threshold : float, str or tuple
         At which errors are counted: a number in the units of the scores, or a rule that chooses
         one on these data: ``"eer"``, ``("far", 0.001)``, ``("cost", prior, c_miss, c_fa)``,
-        ``"hter"`` or ``"accuracy"``, which takes another look at the scores.
+        ``"hter"`` or ``"accuracy"``, which takes another look at the scores. Or the result of
+        :func:`study_threshold`: its threshold, the assured one if there is one, with its templates
+        and fusion.
     templates, fusion
         What an attempt is; as for :func:`bioeval.verification`.
     quantile : float
@@ -245,8 +247,10 @@ def zoo(
     >>> ds.fr_share.to_series().nlargest(2).round(2).to_dict()
     {12: 0.14, 14: 0.09}
     """
-    claim = Claim(templates, fusion)
-    rule, proportion = Rule.parse(threshold), Quantile.parse(quantile)
+    study, rule, templates, fusion = ResultThreshold.for_claims(
+        threshold, scores, templates, fusion
+    )
+    claim, proportion = Claim(templates, fusion), Quantile.parse(quantile)
     require_integer("permutations", permutations, low=1, of_draws=True)
     seed = seed_sequence(random_state)
     reader = BlockReader(scores)
@@ -260,6 +264,8 @@ def zoo(
     tests, warnings = _tests(tally, permutations, seed)
     if math.isnan(at):
         warnings.append(Message("rejects-all"))
+    if study is not None:
+        warnings += study.messages(scores)
     ds = zoo_dataset(tally, proportion, tests, warnings)
     chosen_on, halves = "the same data; errors there are optimistic", "templates"
     if rule.name == "fixed":
@@ -274,6 +280,7 @@ def zoo(
         "quantile": float(quantile),
         "permutations": int(permutations),
         "halves": halves,
+        **(study.attrs() if study is not None else {}),
     }
     return ds
 

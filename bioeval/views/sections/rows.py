@@ -14,10 +14,13 @@ from bioeval.base.scalars import (
     BEST_OPEN_SET_SCORE,
     DIR,
     DIR_AT_FAR,
+    DIR_AT_FIXED,
     DIR_BY_IDENTITY,
     EQUAL_ERROR,
+    FAR_AT_FIXED,
     FAR_AT_FRR,
     FRR_AT_FAR,
+    FRR_AT_FIXED,
     GOM_POINTS,
     GRR_BY_IDENTITY,
     INTERPOLATED_PRECISION,
@@ -101,6 +104,7 @@ class Row:
 
 # First rows of verification; other scalars of the operating points that have a label follow.
 _FIRST = (
+    *("frr_at_fixed", "far_at_fixed"),
     *("eer", "frr_at_far", "far_at_frr", *(x.name for x in WITH_FAILURES)),
     *("zero_far", "zero_frr", "auc", "partial_auc_standardised", "min_dcf", "d_prime"),
 )
@@ -112,6 +116,8 @@ def verification_rows(dataset: xr.Dataset) -> Iterator[Row]:
     points = (
         *EQUAL_ERROR,
         *scalar_registry().points_of_verification,
+        FRR_AT_FIXED,
+        FAR_AT_FIXED,
         FRR_AT_FAR,
         FAR_AT_FRR,
         *WITH_FAILURES,
@@ -120,7 +126,7 @@ def verification_rows(dataset: xr.Dataset) -> Iterator[Row]:
     )
     for scalar in sorted(points, key=lambda scalar: place_in(_FIRST, scalar.name)):
         if scalar.label:
-            yield from _of_scalar(dataset, scalar, over)
+            yield from _of_scalar(dataset, scalar, _own_class(scalar, over))
     for i, threshold in _few_thresholds(dataset, "frr_at_far"):
         for scalar in scalar_registry().at_threshold["task"]:
             if not scalar.label or scalar.name not in dataset:
@@ -141,8 +147,8 @@ def open_set_rows(dataset: xr.Dataset) -> Iterator[Row]:
     """Return the rows of open-set identification."""
     over = _classes(dataset)
     by_identity = _identities(dataset)
-    for scalar in (OPEN_SET_EER, DIR_AT_FAR):
-        yield from _of_scalar(dataset, scalar, over)
+    for scalar in (DIR_AT_FIXED, FAR_AT_FIXED, OPEN_SET_EER, DIR_AT_FAR):
+        yield from _of_scalar(dataset, scalar, _own_class(scalar, over))
     yield from _of_scalar(dataset, BEST_OPEN_SET_SCORE, by_identity)
     # Expected rates have bounds of the operating points, between two thresholds of the result.
     instead = "dir_at_far" if "dir_at_far" in dataset else "dir_at_far_at_least"
@@ -344,6 +350,15 @@ def _of_scalar(dataset: xr.Dataset, scalar: Scalar, over: Classes) -> Iterator[R
         ends = _ends(dataset, scalar.name, **point.place)
         label = _at_target(scalar, point.target)
         yield _row(scalar, point.rate, over, point.threshold, ends, label=label, at=point.at)
+
+
+def _own_class(scalar: Scalar, over: Classes) -> Classes:
+    """Return the sample sizes of a scalar: at a given threshold, of the class of its attempts."""
+    if scalar.threshold != "fixed_threshold":
+        return over
+    if scalar.decimals == "impostor":
+        return replace(over, both=over.impostor)
+    return replace(over, both=over.genuine)
 
 
 def _at_target(scalar: Scalar, target: float) -> Text:

@@ -1,0 +1,170 @@
+"""The threshold of another result, such as a threshold study, and what it was chosen for."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import xarray as xr
+
+from bioeval.base.errors import Argument, DataError, ProtocolError
+from bioeval.base.messages import Message
+from bioeval.evaluation.blocks.checkpoint import digest_of_data
+from bioeval.scores.matrix import Scores, require_scores
+from bioeval.tallies.threshold_rules import Rule
+
+_EXPECTED = "expected a number, a rule, or the result of be.study_threshold"
+
+#: Attributes of a study whose attempts are no single comparisons, with what they are.
+_OTHER_ATTEMPTS = {
+    "attempts": "transactions of several probes",
+    "enrol": "claims against a chosen number of templates",
+}
+
+
+@dataclass(frozen=True)
+class ResultThreshold:
+    """The threshold that a result answers with: the assured one if there is one."""
+
+    value: float
+    assured: bool
+    #: The rule that chose it, as a text; empty where the result has none.
+    rule: str
+    #: The confidence of the promise; NaN without one.
+    confidence: float
+    kind: str
+    task: str
+    templates: Any  # as the functions of the tasks take these
+    fusion: Any
+    rank_unit: Any
+    #: The attempts that it is for, where they are not single comparisons or fused ones.
+    attempts: str
+    digest: str
+
+    @classmethod
+    def of(cls, threshold: Any) -> ResultThreshold | None:
+        """Return the threshold of a result; None of what is no result."""
+        if isinstance(threshold, xr.DataTree):
+            if "threshold_study" in threshold.children:
+                threshold = threshold.children["threshold_study"]
+            threshold = threshold.to_dataset()
+        if not isinstance(threshold, xr.Dataset):
+            return None
+        values = {}
+        for variable in ("assured_threshold", "threshold"):
+            if variable in threshold.variables and not threshold[variable].dims:
+                values[variable] = float(threshold[variable])
+        if not values:
+            raise DataError(
+                Argument("threshold"), f" is a result without a threshold of its own; {_EXPECTED}"
+            )
+        name = next((x for x, value in values.items() if not math.isnan(value)), None)
+        if name is None:
+            raise DataError(
+                Argument("threshold"),
+                " is a result that could not choose a threshold; give a number, or a study with "
+                "another target or of more people",
+            )
+        attrs = threshold.attrs
+        other = (words for x, words in _OTHER_ATTEMPTS.items() if attrs.get(x))
+        return cls(
+            value=values[name],
+            assured=name == "assured_threshold",
+            rule=str(attrs.get("threshold_rule", "")),
+            confidence=float(attrs.get("assure", math.nan)),
+            kind=str(attrs.get("kind", "")),
+            task="open_set" if "unenrolled_people" in threshold else "verification",
+            templates=str(attrs.get("templates", "single")),
+            fusion=str(attrs.get("fusion", "min")),
+            rank_unit=str(attrs.get("rank_unit", "template")),
+            attempts=next(other, ""),
+            digest=str(attrs.get("data_digest", "")),
+        )
+
+    def require(self, scores: Scores, task: str = "verification") -> None:
+        """Raise unless the scores and the task are those that the threshold is for."""
+        if self.kind and self.kind != scores.kind:
+            raise DataError(
+                Argument("threshold"),
+                f" is of a study of scores of the kind {self.kind}, and these are of the kind "
+                f"{scores.kind}; give a study of such scores",
+            )
+        if self.task != task:
+            names = {"verification": "claims", "open_set": "searches"}
+            raise ProtocolError(
+                Argument("threshold"),
+                f" is of a study of {names[self.task]}, and these are rates of {names[task]}: they "
+                "need a threshold of their own",
+            )
+        if self.attempts:
+            raise ProtocolError(
+                Argument("threshold"),
+                f" is of a study of {self.attempts}, which are not evaluated here; give a study "
+                "of single comparisons, or a number",
+            )
+
+    @classmethod
+    def for_claims(
+        cls, threshold: Any, scores: Scores, templates: Any, fusion: Any
+    ) -> tuple[ResultThreshold | None, Rule, Any, Any]:
+        """Return a study that gives the threshold of claims, the rule, templates and fusion.
+
+        They are those of the study; without one, as given.
+        """
+        study = cls.of(threshold)
+        if study is None:
+            return None, Rule.parse(threshold), templates, fusion
+        require_scores(scores)
+        study.require(scores)
+        return study, study.fixed, *study.claim(templates, fusion)
+
+    def claim(self, templates: str, fusion: str) -> tuple[Any, Any]:
+        """Return templates and fusion of the study; raise where others are asked for."""
+        wanted = {"templates": (templates, "single", self.templates)}
+        if self.templates == "multi":
+            wanted["fusion"] = (fusion, "min", self.fusion)
+        self._require_same(wanted)
+        return self.templates, (self.fusion if self.templates == "multi" else fusion)
+
+    @staticmethod
+    def _require_same(wanted: dict[str, tuple[str, str, str]]) -> None:
+        """Raise unless options are those of the study: of each the value, default and study's."""
+        for name, (asked, default, of_study) in wanted.items():
+            if asked not in (default, of_study):
+                raise DataError(
+                    Argument(name, asked),
+                    f" is not that of the study, {of_study!r}, whose threshold is given; leave it "
+                    "out",
+                )
+
+    def searches(self, rank_unit: str, fusion: str) -> tuple[Any, Any]:
+        """Return rank unit and fusion of a study of searches; raise where others are asked for."""
+        wanted = {
+            "rank_unit": (rank_unit, "template", self.rank_unit),
+            "fusion": (fusion, "min", self.fusion),
+        }
+        self._require_same(wanted)
+        return self.rank_unit, self.fusion
+
+    @property
+    def fixed(self) -> Rule:
+        """The rule of this threshold, which is given."""
+        return Rule("fixed", (self.value,))
+
+    def attrs(self) -> dict[str, Any]:
+        """Return the attributes that say where a given threshold comes from."""
+        attrs: dict[str, Any] = {
+            "threshold_of_study": "assured" if self.assured else "chosen",
+            "rule_of_study": self.rule,
+        }
+        if self.assured:
+            attrs["assure"] = self.confidence
+        return attrs
+
+    def messages(self, scores: Scores) -> list[Message]:
+        """Return a message where the study chose the threshold on these very scores."""
+        was_chosen = bool(self.rule) and not self.rule.startswith("fixed")
+        if was_chosen and self.digest and self.digest == digest_of_data(scores):
+            return [Message("study-of-these-data")]
+        return []

@@ -1,0 +1,199 @@
+"""Who is confused with whom: the pairs of people that make the false accepts."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from bioeval import DataError, ProtocolError, Scores
+from bioeval.base import stage
+from bioeval.document import (
+    Score,
+    Text,
+    rule_in_words,
+    say,
+    threshold_of_study,
+    threshold_to_install,
+)
+from bioeval.evaluation import ResultThreshold, chosen_threshold
+from bioeval.scores import BlockReader, are_pairs, codes_of, knows_people, plain, threads_for
+from bioeval.tallies import Claim, ImpostorBlock, SecondPass, to_user
+
+#: Pairs of people that are listed.
+MOST = 10
+
+# Accepted pairs that are held before equal ones are added.
+_HELD = 1 << 20
+
+
+@dataclass(frozen=True)
+class Side:
+    """A template of a pair: its place, its subject, and its names by column of the metadata."""
+
+    place: int
+    subject: Any
+    names: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class ConfusedPair:
+    """Two people that are taken for each other: their false accepts, and the nearest of these.
+
+    Attributes
+    ----------
+    false_accepts, attempts : int
+        Impostor attempts between the two that are accepted, and all of them, in both directions.
+    score : float
+        The score of the nearest attempt, of a `probe` and a `claimed` template.
+    probe, claimed : Side
+    """
+
+    false_accepts: int
+    attempts: int
+    score: float
+    probe: Side
+    claimed: Side
+
+
+@dataclass(frozen=True)
+class Confusions:
+    """The pairs of people that make the false accepts at a threshold, the most first.
+
+    Attributes
+    ----------
+    threshold : float
+        In the units of the scores; `at` says where it comes from.
+    false_accepts, pairs : int
+        All false accepts, and the pairs of people that make them.
+    listed : tuple of ConfusedPair
+        The first of these pairs: by false accepts, of equal ones the nearest.
+    """
+
+    threshold: float
+    kind: str
+    at: Text
+    false_accepts: int
+    pairs: int
+    listed: tuple[ConfusedPair, ...]
+
+
+class _PairCounts:
+    """False accepts by pair of people, with the nearest of each."""
+
+    def __init__(self) -> None:
+        self.key = np.empty(0, dtype=np.int64)
+        self.count = np.empty(0, dtype=np.int64)
+        self.value = np.empty(0)
+        self.row = self.column = np.empty(0, dtype=np.int64)
+
+    def add(self, key: np.ndarray, value: np.ndarray, row: np.ndarray, column: np.ndarray) -> None:
+        """Add accepted attempts, one each."""
+        self.key = np.concatenate([self.key, key])
+        self.count = np.concatenate([self.count, np.ones(len(key), dtype=np.int64)])
+        self.value = np.concatenate([self.value, value])
+        self.row = np.concatenate([self.row, row])
+        self.column = np.concatenate([self.column, column])
+        if len(self.key) > _HELD:
+            self.merge()
+
+    def merge(self) -> None:
+        """Add up the attempts of each pair, and keep the nearest: of equal ones the first."""
+        order = np.lexsort((self.column, self.row, self.value, self.key))
+        key = self.key[order]
+        first = np.flatnonzero(np.append(True, key[1:] != key[:-1])) if len(key) else order
+        counts = np.add.reduceat(self.count[order], first) if len(key) else self.count
+        self.key, self.count = key[first], counts
+        self.value, self.row = self.value[order][first], self.row[order][first]
+        self.column = self.column[order][first]
+
+
+def confusions_at(scores: Scores, threshold: Any) -> Confusions | None:
+    """Return who is confused with whom at a threshold; None where nobody can be named.
+
+    `threshold` is a number, a rule or a study, which has templates and fusion.
+    """
+    known = not are_pairs(scores) and scores.layout != "top-k" and knows_people(scores)
+    if not known or scores.kind == "order":
+        return None
+    study, rule, templates, fusion = ResultThreshold.for_claims(threshold, scores, "single", "min")
+    fused = Claim(templates, fusion).fused
+    try:
+        at = chosen_threshold(BlockReader(scores), rule, templates=templates, fusion=fusion)
+        if math.isnan(at):
+            return None
+        counts = _counted(scores, at, fused)
+    except (DataError, ProtocolError):
+        return None  # without attempts of both classes, or with failures that findings name
+    order = np.lexsort((counts.key, counts.value, -counts.count))[:MOST]
+    listed = tuple(_pair(scores, counts, i, fused) for i in order.tolist())
+    where: Text = threshold_of_study(study.attrs()) if study is not None else ""
+    if study is None and rule.name != "fixed":
+        where = say("{rule}, chosen on these data", rule=rule_in_words(rule))
+    return Confusions(
+        float(to_user(np.float64(at), scores.kind)),
+        scores.kind,
+        where,
+        int(counts.count.sum()),
+        len(counts.key),
+        listed,
+    )
+
+
+@stage("looking who is confused with whom")
+def _counted(scores: Scores, at: float, fused: str | None) -> _PairCounts:
+    """Return the accepted impostor attempts by pair of people, in either direction."""
+    codes, counts = codes_of(scores), _PairCounts()
+    people = len(codes.values)
+    with threads_for(scores):
+        for block in BlockReader(scores).blocks():
+            rows = block if fused is None else block.fused(fused)
+            second_pass = SecondPass([(-np.inf, at)], places=True)
+            second_pass.add(ImpostorBlock(rows.values, rows.mate_start, rows.mate_stop))
+            row, position = np.concatenate(second_pass.places).astype(np.int64).T
+            value = np.concatenate(second_pass.kept).astype(np.float64)
+            column = np.broadcast_to(rows.columns, rows.values.shape)[row, position]
+            row = block.low + row
+            both = np.sort(np.stack([codes.probe[row], codes.gallery[column]]), axis=0)
+            counts.add(both[0] * people + both[1], value, row, column)
+    counts.merge()
+    return counts
+
+
+def _pair(scores: Scores, counts: _PairCounts, i: int, fused: str | None) -> ConfusedPair:
+    """Return a pair of people with its nearest attempt."""
+    row, column = int(counts.row[i]), int(counts.column[i])
+    return ConfusedPair(
+        int(counts.count[i]),
+        _attempts(scores, divmod(int(counts.key[i]), len(codes_of(scores).values)), fused),
+        float(to_user(np.float64(counts.value[i]), scores.kind)),
+        Side(row, plain(scores.probe_labels[row]), _names(scores.probe_meta, row)),
+        Side(column, plain(scores.gallery_labels[column]), _names(scores.gallery_meta, column)),
+    )
+
+
+def _names(meta: Mapping[str, np.ndarray], place: int) -> dict[str, str]:
+    """Return the metadata of a template as text; one column of them may name its image."""
+    return {name: str(values[place]) for name, values in meta.items()}
+
+
+def _attempts(scores: Scores, people: tuple[int, int], fused: str | None) -> int:
+    """Return the impostor attempts between two people."""
+    codes = codes_of(scores)
+    probes = np.flatnonzero(np.isin(codes.probe, people))
+    gallery = np.flatnonzero(np.isin(codes.gallery, people))
+    part = scores.select(probes, gallery)
+    block = BlockReader(part).block(0, len(probes))
+    rows = block if fused is None else block.fused(fused)
+    values = rows.values.copy()
+    for k in range(len(values)):
+        values[k, rows.mate_start[k] : rows.mate_stop[k]] = np.nan
+    return int(np.count_nonzero(~np.isnan(values)))
+
+
+def install(confusions: Confusions) -> Score:
+    """Return the threshold, as people may copy it."""
+    return threshold_to_install(confusions.threshold, confusions.kind)

@@ -1,0 +1,187 @@
+"""Who is confused with whom: compared with loops over the comparisons of each pair of people."""
+
+import itertools
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import bioeval as be
+from bioeval.cli import main
+
+
+def oracle(scores, threshold, rule=None):
+    """False accepts, attempts and the nearest cell of each pair of people, the most first.
+
+    With a `rule` of fusion, of claims of a subject's templates; the cell is then not looked for.
+    """
+    values = np.asarray(scores.values, dtype=float)
+    d = values if scores.kind == "distance" else -values
+    at = threshold if scores.kind == "distance" else -threshold
+    probes, gallery = list(scores.probe_labels), list(scores.gallery_labels)
+    found = []
+    for a, b in itertools.combinations(sorted({*probes, *gallery}), 2):
+        cells = []
+        for i, one in enumerate(probes):
+            places = [j for j, other in enumerate(gallery) if {one, other} == {a, b}]
+            usable = [(d[i, j], i, j) for j in places if not np.isnan(d[i, j])]
+            if rule is None:
+                cells += usable
+            elif usable:
+                cells.append((rule([x for x, _, _ in usable]), i, -1))
+        accepted = sorted(x for x in cells if x[0] <= at)
+        if accepted:
+            found.append((-len(accepted), accepted[0][0], (a, b), len(cells), accepted[0]))
+    found.sort(key=lambda x: x[:3])
+    return [(-n, attempts, {*people}, nearest) for n, _, people, attempts, nearest in found]
+
+
+def listed(check):
+    return [
+        (x.false_accepts, x.attempts, {x.probe.subject, x.claimed.subject})
+        for x in check.confusions.listed
+    ]
+
+
+@pytest.mark.parametrize("kind", ["distance", "similarity"])
+@pytest.mark.parametrize("labels", ["numbers", "text"])
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
+@pytest.mark.parametrize("layout", ["square", "gallery"])
+def test_pairs_are_those_of_the_definition(kind, labels, dtype, layout):
+    rng = np.random.default_rng(5)
+    who = np.repeat(np.arange(6), [1, 2, 3, 3, 2, 1])
+    d = rng.integers(0, 12, (12, 12)).astype(dtype)
+    d = d if kind == "distance" else -d
+    names = who if labels == "numbers" else np.array([f"p{x}" for x in who])
+    scores = be.Scores(d, names, kind=kind)
+    if layout == "gallery":
+        scores = be.Scores(d[:, :9], names, names[:9], kind=kind)
+    threshold = 4.0 if kind == "distance" else -4.0
+    check = be.check_data(scores, threshold=threshold)
+    wanted = oracle(scores, threshold)
+    assert [x[:3] for x in wanted[:10]] == listed(check)
+    for pair, (*_, nearest) in zip(check.confusions.listed, wanted, strict=False):
+        assert (pair.probe.place, pair.claimed.place) == nearest[1:]
+        assert abs(pair.score) == abs(nearest[0])
+    assert check.confusions.pairs == len(wanted)
+    assert check.confusions.false_accepts == sum(x[0] for x in wanted)
+    assert check.confusions.threshold == threshold
+
+
+def test_failed_and_excluded_comparisons_are_no_attempts():
+    rng = np.random.default_rng(6)
+    d = rng.normal(5, 1, (12, 12))
+    d[0, 5] = d[5, 0] = d[3, 9] = np.nan
+    who = np.repeat(list("abcd"), 3)
+    scores = be.Scores(d, who, nan="exclude")
+    check = be.check_data(scores, threshold=5.0)
+    assert [x[:3] for x in oracle(scores, 5.0)] == listed(check)
+    session = np.tile([1, 2, 3], 4)
+    of_sessions = be.Scores(
+        np.nan_to_num(d, nan=4.0), who, probe_meta={"session": session}, exclude=["session"]
+    )
+    assert be.check_data(of_sessions, threshold=5.0).confusions.listed
+
+
+def test_a_rule_a_study_and_nothing():
+    scores = be.simulate(30, 3, random_state=1)
+    check = be.check_data(scores, threshold=("far", 0.01))
+    at = float(be.verification(scores, far_targets=[0.01]).threshold_at_far[0])
+    assert check.confusions.threshold == at
+    fa = be.at(scores, at).fa
+    assert check.confusions.false_accepts == int(fa)
+    assert be.check_data(scores, threshold=None).confusions is None
+    assert be.check_data(scores, read_scores=False).confusions is None
+    assert be.check_data(scores, threshold=-1).confusions.listed == ()
+    one = be.Scores([[0.0, 1.0], [1.0, 0.0]], ["a", "a"])
+    assert be.check_data(one).confusions is None
+    mask = np.array([[0, 2, 1], [2, 0, 1], [1, 1, 0]], dtype=np.uint8)
+    masked = be.Scores(np.ones((3, 3)), mask=mask)
+    assert be.check_data(masked, threshold=1).confusions is None
+
+
+@pytest.mark.uses("thresholds")
+@pytest.mark.parametrize("fusion", ["min", "mean"])
+def test_claims_of_a_study_are_fused(fusion):
+    scores = be.simulate(30, 3, random_state=1)
+    study = be.study_threshold(
+        scores, "far=0.05", templates="multi", fusion=fusion, folds=2, repeats=1
+    )
+    check = be.check_data(scores, threshold=study)
+    wanted = oracle(scores, float(study.threshold), {"min": min, "mean": np.mean}[fusion])
+    assert check.confusions.false_accepts == sum(x[0] for x in wanted)
+    assert check.confusions.pairs == len(wanted)
+    assert sorted(x[0] for x in listed(check)) == sorted(x[0] for x in wanted[:10])
+    assert {x[1] for x in listed(check)} == {6}
+
+
+@pytest.mark.uses("zoo")
+def test_the_zoo_counts_the_same_false_accepts():
+    faces = be.datasets.faces("deep", people="all")
+    check = be.check_data(faces, threshold="far=0.001")
+    zoo = be.zoo(faces, threshold="far=0.001", permutations=50)
+    assert check.confusions.false_accepts == int(zoo.fa_as_probe.sum())
+    first = check.confusions.listed[0]
+    assert first.probe.names["image"] == "faces:s2/9"
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """Scores whose templates are image files beside them."""
+    image = pytest.importorskip("PIL.Image")
+    monkeypatch.chdir(tmp_path)
+    scores = be.simulate(12, 3, random_state=1)
+    Path("faces").mkdir()
+    names = [f"faces/p{i}.png" for i in range(36)]
+    for i, name in enumerate(names):
+        image.fromarray(np.full((8, 8), 7 * i, dtype=np.uint8)).save(name)
+    values = np.asarray(scores.values)
+    np.savez("scores.npz", scores=values, labels=scores.probe_labels, image=names)
+
+
+@pytest.mark.uses("page")
+def test_the_command_names_templates_and_the_page_shows_them(folder, capsys):
+    words = ["check", "scores.npz", "--threshold", "5", "--out", "check"]
+    assert main(words) == 0
+    said = capsys.readouterr().out
+    assert "Who is confused with whom at the threshold 5" in said
+    rows = json.loads(Path("check/summary.json").read_text())["confusions"]
+    check = be.check_data(be.load("scores.npz", kind="distance"), threshold=5)
+    assert [x["false_accepts"] for x in rows] == [x.false_accepts for x in check.confusions.listed]
+    assert rows[0]["template"] == check.confusions.listed[0].probe.names["image"]
+    assert main(["check", "scores.npz", "--threshold", "5", "--report", "page.html"]) == 0
+    assert Path("page.html").read_text().count('class="thumb"') == 2 * len(rows)
+
+
+def test_a_saved_check_is_the_check(folder):
+    from bioeval.studies.check.saved import dataset_of, restored
+
+    for threshold in (5, -1, None):
+        check = be.check_data(be.load("scores.npz", kind="distance"), threshold=threshold)
+        again = restored(dataset_of(check))
+        assert str(be.show(again)) == str(be.show(check))
+        assert again.misleads == check.misleads
+        assert be.messages(again) == be.messages(check)
+        assert again.fingerprint == check.fingerprint
+    assert restored(be.verification(be.simulate(4, 2), auc=False)) is None
+
+
+@pytest.mark.uses("page")
+def test_the_folder_of_a_check_goes_on_a_page(folder):
+    assert main(["check", "scores.npz", "--threshold", "5", "--out", "check"]) == 0
+    assert main(["run", "scores.npz", "--out", "run"]) == 0
+    assert main(["report", "run", "check", "--out", "both.html"]) == 0
+    assert main(["report", "check/results.nc", "--out", "check.html"]) == 0
+    for page in ("both.html", "check.html"):
+        assert "Who is confused with whom at the threshold" in Path(page).read_text()
+
+
+@pytest.mark.slow
+@pytest.mark.uses("page")
+def test_the_check_of_a_page_is_at_its_threshold(folder):
+    words = ["--check", "--images", "image", "--interval", "none"]
+    assert main(["report", "scores.npz", *words, "--out", "page.html"]) == 0
+    text = Path("page.html").read_text()
+    assert "Who is confused with whom" in text
+    assert 'class="thumb"' in text
