@@ -13,7 +13,8 @@ from bioeval.tallies.counters import ImpostorBlock
 from bioeval.tallies.parts import merged
 from bioeval.tallies.row_passes import RowPass
 from bioeval.tallies.second_pass import RowMoments, SecondPass
-from bioeval.tallies.tile_pass import LINE, TilePass, TileThread
+from bioeval.tallies.tile_pass import LINE, TilePass
+from bioeval.tallies.tiled_scores import FusedTiles
 from bioeval.tallies.verification_counter import VerificationCounter
 
 
@@ -54,7 +55,7 @@ class TileReading(RowPass):
         """Read the bands of tiles that rows ``low:high`` stand for."""
         tiled = self.tile_pass.tiled
         places = [
-            place for place in tiled.places(self.tile_pass.bands(low, high)) if self._may(place)
+            place for place in tiled.places(tiled.bands(low, high)) if self._may(place)
         ]
         threads: list[_ReadingThread] = []
 
@@ -108,7 +109,9 @@ class _ReadingThread:
         self.reading, self.second_passes = reading, second_passes
         tile_pass = reading.tile_pass
         self.tiled = tile_pass.tiled
-        self.fuser = TileThread.that_fuses(tile_pass) if reading.fuses else None
+        self.fused_tiles = None
+        if reading.fuses:
+            self.fused_tiles = FusedTiles(self.tiled, farthest=tile_pass.flags.farthest)
         #: The moments of each tile, by second pass.
         self.rows: list[dict[int, list[RowMoments]]] = [{} for _ in second_passes]
 
@@ -145,8 +148,8 @@ class _ReadingThread:
         """Yield the impostor scores of a tile, each pair of templates once; NaN is none."""
         tiled, height = self.tiled, int(self.tiled.rows.sizes()[i])
         if counter.templates == "multi":
-            assert self.fuser is not None
-            for fused in self.fuser.fused_of(i, j, tile):
+            assert self.fused_tiles is not None
+            for fused in self.fused_tiles.of(i, j, tile):
                 yield from _without_genuine(fused)
             return
         scores = tile[:height]
