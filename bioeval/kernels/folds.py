@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from bioeval.kernels.compiling import parallel_rows
+from bioeval.kernels.compiling import compiled, parallel_rows
 
 # Scores that are looked at together.
 PIECE = 64
@@ -72,6 +72,103 @@ def count_by_fold(begin, end, rows, row_fold, offset, window, nan_cell, bins, ta
                 table[index[n - 1]] += one
             for p in range(mate_start[i], mate_stop[i]):
                 table[index[p]] -= one
+
+
+class TileFolds(NamedTuple):
+    """The folds of both sides of a tile in some partitions, and where its scores are counted."""
+
+    rows: np.ndarray  # int64 (partitions, h)
+    columns: np.ndarray  # int64 (partitions, w)
+    #: int64 (tables, 5): the partition of each table; where its cells begin; how far those of a
+    #: row's fold are from those of the next, and of a column's fold, 0 for all folds together; and
+    #: 1 where pairs across folds are left out.
+    tables: np.ndarray
+
+
+@compiled
+def count_tile(block, keys, width, folds, window, nan_cell, room, counts, infinity):
+    """Count the scores of a tile into cells of their pair of folds, in each of some tables.
+
+    Return how many are NaN, and the bits of the least and of the largest finite one.
+
+    - `block` (float (h, w')): of w columns, `width`; no score has a sign
+    - `keys` (int (h, w')): the same memory
+    - `folds` (TileFolds)
+    - `window`, `nan_cell`: as :func:`count_by_fold`
+    - `room` (a pair of uint16 (c,) and uint32 (w'',)): for the cells of a tile and of its columns
+    - `counts` (int32): of all tables
+    - `infinity` (int): the bits of infinity
+    """
+    height = len(block)
+    cells, offset = room
+    cell_width = window.width
+    inverse = window.inverse
+    low = window.low
+    high = window.high
+    shift = np.int32(window.first)
+    missing = np.int64(0)
+    least = infinity
+    largest = keys.dtype.type(-1)
+    for i in range(height):
+        row = block[i, :width]
+        index = cells[i * width : (i + 1) * width]
+        for p in range(width):
+            x = row[p]
+            y = x * inverse
+            y = y if y > low else low
+            y = y if y < high else high
+            z = np.ceil(y)
+            k = np.int32(z) + np.int32(z * cell_width < x)
+            index[p] = np.uint16(k - shift if x == x else nan_cell)
+        line = keys[i, :width]
+        failed = np.int32(0)
+        for p in range(width):
+            x = line[p]
+            failed = np.int32(failed + np.int32(x > infinity))
+            least = x if x < least else least
+            x = x if x < infinity else keys.dtype.type(-1)
+            largest = x if x > largest else largest
+        missing += failed
+
+    order = np.empty(height, dtype=np.int64)
+    half = width // 2
+    one = np.int32(1)
+    for t in range(len(folds.tables)):
+        part, start, by_row, by_column, within = folds.tables[t]
+        of_rows = folds.rows[part]
+        of_columns = folds.columns[part]
+        for p in range(width):
+            offset[p] = np.uint32(start + of_columns[p] * by_column)
+        # Rows of a fold one after the other: their counts are in the cache.
+        places = np.zeros(of_rows.max() + 2, dtype=np.int64)
+        for i in range(height):
+            places[of_rows[i] + 1] += 1
+        for f in range(1, len(places)):
+            places[f] += places[f - 1]
+        for i in range(height):
+            order[places[of_rows[i]]] = i
+            places[of_rows[i]] += 1
+        for k in range(height):
+            i = order[k]
+            fold = of_rows[i]
+            table = counts[fold * by_row :]
+            index = cells[i * width : (i + 1) * width]
+            if within == 1:
+                for p in range(width):
+                    if of_columns[p] == fold:
+                        table[np.uint64(offset[p]) + np.uint64(index[p])] += one
+                continue
+            # Two places far apart: equal scores side by side would wait for each other.
+            front = index[:half]
+            back = index[half : 2 * half]
+            to_front = offset[:half]
+            to_back = offset[half : 2 * half]
+            for p in range(half):
+                table[np.uint64(to_front[p]) + np.uint64(front[p])] += one
+                table[np.uint64(to_back[p]) + np.uint64(back[p])] += one
+            if 2 * half < width:
+                table[np.uint64(offset[width - 1]) + np.uint64(index[width - 1])] += one
+    return missing, least, largest
 
 
 @parallel_rows("values")

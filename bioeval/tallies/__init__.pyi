@@ -30,7 +30,8 @@ from bioeval.tallies.counts import (
     role_of as role_of,
 )
 from bioeval.tallies.exact_sums import ExactSums as ExactSums
-from bioeval.tallies.fold_counts import FoldPasses as FoldPasses, Subset as Subset
+from bioeval.tallies.fold_counts import Subset as Subset
+from bioeval.tallies.fold_passes import FoldPasses as FoldPasses
 from bioeval.tallies.identification_counter import (
     IdentificationCounter as IdentificationCounter,
     RankUnit as RankUnit,

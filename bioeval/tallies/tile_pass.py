@@ -248,11 +248,13 @@ class TilePass(RowPass):
 
     def _take_pilot(self) -> bool:
         """Place cells and windows by the scores of some tiles; False if no cells are exact."""
-        places = self._pilot_places()
+        tiled = self.tiled
+        number = len(tiled.rows) * len(tiled.columns) // PART
+        places = tiled.spread(min(max(HELD_TILES, number), PILOT_TILES))
         about = self._ranges(places[:HELD_TILES])
         if about is None:
             return False
-        m, n = self.tiled.shape
+        m, n = tiled.shape
         bits = pilot_bits(m * n)
         cells = []
         for counts in about:
@@ -263,7 +265,7 @@ class TilePass(RowPass):
         groups = [
             self._counts_of_pilot(places[k::PILOT_GROUPS], cells) for k in range(PILOT_GROUPS)
         ]
-        every = self.tiled.impostors
+        every = tiled.impostors
         for k, kind in enumerate(self.kinds):
             kind.pilot = about[k]
             if kind.counters:
@@ -339,21 +341,6 @@ class TilePass(RowPass):
             grid = CellGrid.covering(min(its), max(its))
             cells.append(CellCounts(grid.exponent, grid.first, np.ones(grid.count, np.int64)))
         return cells
-
-    def _pilot_places(self) -> list[tuple[int, int]]:
-        """Return tiles from all over the scores, none of them on the diagonal if there are more."""
-        rows, columns = len(self.tiled.rows), len(self.tiled.columns)
-        number = min(max(HELD_TILES, rows * columns // PART), PILOT_TILES, rows * columns)
-        bands = np.linspace(0, rows - 1, number).astype(int).tolist()
-        steps = (np.arange(number) * 0.6180339887 % 1).tolist()  # spread, whatever their number
-        if self.tiled.symmetric and rows > 1:
-            half = max((rows - 1) // 2, 1)  # as those of a band go round
-            places = [
-                (i, (i + 1 + int(step * half)) % rows) for i, step in zip(bands, steps, strict=True)
-            ]
-        else:
-            places = [(i, int(step * columns)) for i, step in zip(bands, steps, strict=True)]
-        return [places[k] for k in np.random.default_rng(0).permutation(number)]
 
     # -- counting
 

@@ -54,9 +54,7 @@ class TileReading(RowPass):
     def part(self, low: int, high: int) -> dict[str, Any]:
         """Read the bands of tiles that rows ``low:high`` stand for."""
         tiled = self.tile_pass.tiled
-        places = [
-            place for place in tiled.places(tiled.bands(low, high)) if self._may(place)
-        ]
+        places = [place for place in tiled.places(tiled.bands(low, high)) if self._may(place)]
         threads: list[_ReadingThread] = []
 
         def take() -> Any:

@@ -138,6 +138,21 @@ class ComputedTiles:
         """Return the tiles of some bands of rows."""
         return [(i, j) for i in bands for j in self.tiles.of_band(i)]
 
+    def spread(self, number: int) -> list[tuple[int, int]]:
+        """Return tiles from all over the scores, none of them on the diagonal if there are more."""
+        rows, columns = len(self.rows), len(self.columns)
+        number = min(number, rows * columns)
+        bands = np.linspace(0, rows - 1, number).astype(int).tolist()
+        steps = (np.arange(number) * 0.6180339887 % 1).tolist()  # spread, whatever their number
+        if self.symmetric and rows > 1:
+            half = max((rows - 1) // 2, 1)  # as those of a band go round
+            places = [
+                (i, (i + 1 + int(step * half)) % rows) for i, step in zip(bands, steps, strict=True)
+            ]
+        else:
+            places = [(i, int(step * columns)) for i, step in zip(bands, steps, strict=True)]
+        return [places[k] for k in np.random.default_rng(0).permutation(number)]
+
     def complete(self, i: int, j: int, tile: np.ndarray, *, own: bool = True) -> None:
         """Write what is below the diagonal of one set; without the `own` subjects, NaN for them."""
         rows, columns = self.rows.subjects[self.rows[i]], self.columns.subjects[self.columns[j]]

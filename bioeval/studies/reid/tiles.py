@@ -243,7 +243,9 @@ class TiledRanks(RowPass):
                 if turned is not None:
                     count_side(columns, rows, turned, rule)
 
-        tiles.visit(tiles.wanted(tiles.bands(low, high)), lambda: visit, progress=executor() is None)
+        tiles.visit(
+            tiles.wanted(tiles.bands(low, high)), lambda: visit, progress=executor() is None
+        )
         return {"counts": counts}
 
     def matches(self, counts: Mapping[str, np.ndarray]) -> dict[str, MatchLists]:

@@ -1,0 +1,399 @@
+"""Verification in folds by tiles of embeddings: each pair of templates is multiplied once.
+
+While a tile is in the cache of a core, its scores are counted by the folds of its rows and of its
+columns, in every partition. Of a set compared with itself a score is counted once, by the folds of
+a pair in one direction; the other direction is added at the end.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from bioeval.base.executors import executor
+from bioeval.kernels import folds as kernel
+from bioeval.kernels.folds import FoldRows, TileFolds
+from bioeval.scores.blocks import BlockReader, is_small
+from bioeval.scores.embedding_tiles import TemplateTiles
+from bioeval.tallies.cells import CellGrid
+from bioeval.tallies.fold_counts import (
+    FLUSH,
+    CollectedScores,
+    DivisionIntoFolds,
+    Keep,
+    PlacedScores,
+    RowWindows,
+    Table,
+    Weighted,
+)
+from bioeval.tallies.parts import ConcatenatedRows, Extent
+from bioeval.tallies.row_passes import RowPass
+from bioeval.tallies.tiled_scores import FusedTiles, TiledScores, Visit
+
+
+class TileScores(NamedTuple):
+    """The impostor scores of a tile in one direction; NaN is none."""
+
+    values: np.ndarray  # float (h, w'): of w columns, then NaN
+    rows: np.ndarray  # int (h,): the rows of the scores
+    positions: np.ndarray  # int (w,): the positions in the gallery
+    #: The rows of the columns and the positions of the rows, where the scores are those of the
+    #: other direction as well.
+    other: tuple[np.ndarray, np.ndarray] | None = None
+
+    def placed(self, values: np.ndarray, row: np.ndarray, column: np.ndarray) -> PlacedScores:
+        """Return some scores by their places in the tile, in both directions if it has both."""
+        found = PlacedScores(values, self.rows[row], self.positions[column])
+        if self.other is None:
+            return found
+        rows, positions = self.other
+        twice = PlacedScores(values, rows[column], positions[row])
+        return PlacedScores(*map(np.concatenate, zip(found, twice, strict=True)))
+
+
+class FoldTiles:
+    """The tiles of embeddings as folds count them: of templates, or of subjects fused."""
+
+    def __init__(self, tiled: TiledScores, *, multi: bool, farthest: bool):
+        self.tiled, self.multi, self.farthest = tiled, multi, farthest
+        self.reader, self.scores = tiled.reader, tiled.scores
+        self.dtype = tiled.source.dtype
+        #: Whether a score is that of both directions.
+        self.twice = tiled.symmetric and not multi
+        #: The least score of each tile, once all have been counted.
+        self.least: dict[tuple[int, int], float] = {}
+
+    @classmethod
+    def of(cls, reader: BlockReader, templates: str, fusion: str) -> FoldTiles | None:
+        """Return the tiles of a reader's scores; None where they are to be read by rows."""
+        if is_small(reader.scores) or (templates == "multi" and fusion not in ("min", "max")):
+            return None
+        tiled = TiledScores.of(reader)
+        if tiled is None:
+            return None
+        return cls(tiled, multi=templates == "multi", farthest=fusion == "max")
+
+    @property
+    def impostors(self) -> int:
+        """The number of impostor attempts."""
+        return self.tiled.impostors[self.multi]
+
+    def genuine(self) -> PlacedScores:
+        """Return the genuine scores, with their rows and positions in the gallery."""
+        tiled, mates = self.tiled, self.tiled.mates
+        group = tiled.rows.subjects
+        if self.multi:
+            mated = np.flatnonzero(mates.number > 0)
+            scores = tiled.genuine_of_subjects(self.farthest)
+            return PlacedScores(scores, tiled.row[mated], group[mated])
+        starts = self.reader.gallery.starts
+        number = np.where(group >= 0, np.diff(starts)[group], 0)
+        # The columns of each row's own subject, in the order in which mates are written down.
+        by_subject = np.argsort(tiled.columns.subjects, kind="stable")
+        place = np.repeat(np.arange(len(group)), number)
+        column = np.arange(len(place)) - np.repeat(mates.offsets, number)
+        column = by_subject[starts[group[place]] + column]
+        made = column != tiled.itself[place]
+        for probe, gallery in zip(*tiled.same, strict=True):
+            made &= probe[place] != gallery[column]
+        there = ~np.isnan(mates.genuine)
+        return PlacedScores(
+            mates.genuine[there], tiled.row[place[made]], tiled.columns.order[column[made]]
+        )
+
+
+class _TileReader:
+    """Reads tiles as folds count them, for one thread."""
+
+    def __init__(self, tiles: FoldTiles):
+        self.tiles, self.tiled = tiles, tiles.tiled
+        self.fused = FusedTiles(self.tiled, farthest=tiles.farthest) if tiles.multi else None
+        #: The row and the position of each place of the tiles.
+        self.row = self.tiled.row.astype(np.int32)
+        self.position = self.tiled.columns.order.astype(np.int32)
+
+    def read(self, i: int, j: int, tile: np.ndarray) -> Iterator[TileScores]:
+        """Yield the impostor scores of a tile, which is overwritten."""
+        tiled = self.tiled
+        rows, columns = tiled.rows[i], tiled.columns[j]
+        tiled.without_mates(i, j, tile)
+        if self.fused is not None:
+            of_rows, *of_columns = self.fused.of(i, j, tile)
+            yield TileScores(of_rows, self.row[rows], _subjects(tiled.columns, j))
+            for fused in of_columns:
+                turned = np.ascontiguousarray(fused.T)
+                yield TileScores(turned, self.row[columns], _subjects(tiled.rows, i))
+            return
+        height, width = rows.stop - rows.start, columns.stop - columns.start
+        scores = tile[:height]
+        if tiled.symmetric and i == j:
+            scores[:, :width][np.tri(height, width, dtype=bool)] = np.nan
+        other = (self.row[columns], self.position[rows]) if tiled.symmetric else None
+        yield TileScores(scores, self.row[rows], self.position[columns], other)
+
+
+def _subjects(side: TemplateTiles, tile: int) -> np.ndarray:
+    """Return the subjects of a tile in the order of its first layer."""
+    places = side[tile]
+    first = side.subjects[places.start : places.start + int(side.layers[tile][0])]
+    return first.astype(np.int32)
+
+
+class TilePassOfFolds(RowPass):
+    """A pass over the tiles for some partitions; its rows stand for bands of tiles."""
+
+    name, reads_rows = "folds by tiles", False
+
+    def __init__(self, tiles: FoldTiles, partitions: Sequence[DivisionIntoFolds]):
+        self.tiles, self.tiled = tiles, tiles.tiled
+        self.reader, self.scores = tiles.reader, tiles.scores
+        self.partitions = [partition.bare() for partition in partitions]
+        #: The folds of all templates.
+        self.depends_on = [side for x in self.partitions for side in (x.probe, x.gallery)]
+
+    @property
+    def step(self) -> int:
+        """Number of rows counted together."""
+        return self.tiled.step
+
+    def part(self, low: int, high: int) -> dict[str, Any]:
+        """Return the counts of the bands that rows ``low:high`` stand for."""
+        return self.over(self.tiled.places(self.tiled.bands(low, high)))
+
+    def whole(self) -> dict[str, Any]:
+        """Return the counts of all tiles, made by the chosen executor."""
+        chosen = executor()
+        if chosen is None:
+            return self.part(0, self.scores.shape[0])
+        return chosen.count(self)
+
+    def over(self, places: Sequence[tuple[int, int]]) -> dict[str, Any]:
+        """Return the counts of some tiles."""
+        raise NotImplementedError
+
+
+class TileCountPass(TilePassOfFolds):
+    """Counts the impostor scores of each partition by cell."""
+
+    def __init__(self, tiles: FoldTiles, partitions: Sequence[DivisionIntoFolds], grid: CellGrid):
+        """Lay out the tables of all partitions, one after the other."""
+        super().__init__(tiles, partitions)
+        self.grid = grid
+        self.tables: list[list[Table]] = [one.tables(grid) for one in self.partitions]
+        width, self.size = grid.count + 1, 0
+        layout = []
+        for i, (one, tables) in enumerate(zip(self.partitions, self.tables, strict=True)):
+            for table in tables:
+                shape = rows, columns, _ = table.shape(one.folds, width)
+                by_row, by_column = columns * width * (rows > 1), width * (columns > 1)
+                layout.append((i, self.size, by_row, by_column, table.within))
+                self.size += math.prod(shape)
+        self.layout = np.array(layout, dtype=np.int64)
+
+    def over(self, places: Sequence[tuple[int, int]], *, sample: bool = False) -> dict[str, Any]:
+        """Return the counts of some tiles; those of a `sample` are held to be counted again."""
+        least = np.full(len(places), np.inf)
+        threads: list[_CountThread] = []
+
+        def take() -> Visit:
+            thread = _CountThread(self, least)
+            threads.append(thread)
+            if not sample:
+                return thread.visit
+
+            def visit(turn: int, i: int, j: int, tile: np.ndarray) -> None:
+                self.tiled.held.setdefault((i, j), tile.copy())
+                thread.visit(turn, i, j, tile.copy())
+
+            return visit
+
+        self.tiled.visit(places, take, progress=not sample and executor() is None, again=sample)
+        counts = sum((thread.result() for thread in threads), start=np.zeros(self.size, np.int64))
+        results = list(self._by_partition(counts))
+        extent = Extent()
+        for thread in threads:
+            extent = extent.merge(thread.extent)
+        return {
+            "counts": {str(i): x.parts_of(results[i]) for i, x in enumerate(self.partitions)},
+            "total": results[0][0].sum(axis=(0, 1))[:-1],
+            "made": sum(thread.made for thread in threads) * (1 + self.tiles.twice),
+            "extent": extent,
+            "least": ConcatenatedRows.of(least),
+        }
+
+    def _by_partition(self, counts: np.ndarray) -> Iterator[list[np.ndarray]]:
+        """Yield the tables of each partition, of both directions."""
+        width, start = self.grid.count + 1, 0
+        for one, tables in zip(self.partitions, self.tables, strict=True):
+            results = []
+            for table in tables:
+                shape = table.shape(one.folds, width)
+                stop = start + math.prod(shape)
+                results.append(counts[start:stop].reshape(shape))
+                start = stop
+            yield _both_directions(results) if self.tiles.twice else results
+
+
+def _both_directions(tables: list[np.ndarray]) -> list[np.ndarray]:
+    """Return the counts of pairs in both directions, from those in one."""
+    if len(tables) == 1:
+        return [tables[0] + tables[0].transpose(1, 0, 2)]
+    by_probe, by_gallery, within = tables
+    of_either = by_probe[:, 0] + by_gallery[0]
+    return [of_either[:, None], of_either[None], 2 * within]
+
+
+class _CountThread:
+    """Counts the tiles of one thread."""
+
+    def __init__(self, count_pass: TileCountPass, least: np.ndarray):
+        """Make empty tables; `least` is for the least score of each tile of all threads."""
+        tiles, grid = count_pass.tiles, count_pass.grid
+        self.tiles, self.least, self.layout = tiles, least, count_pass.layout
+        self.reader = _TileReader(tiles)
+        self.probe = np.array([one.probe for one in count_pass.partitions])
+        self.gallery = np.array([one.gallery for one in count_pass.partitions])
+        self.window, self.nan_cell = grid.window(tiles.dtype), np.int32(grid.count)
+        size, side = tiles.tiled.tiles.size, int(tiles.tiled.columns.sizes().max())
+        side = max(side, int(tiles.tiled.rows.sizes().max()))
+        self.room = np.empty(size, dtype=np.uint16), np.empty(side, dtype=np.uint32)
+        self.keys = np.dtype(f"i{tiles.dtype.itemsize}")
+        self.infinity = np.array(np.inf, dtype=tiles.dtype).view(self.keys)[()]
+        self.counts = np.zeros(count_pass.size, dtype=np.int32)
+        self.flushed: np.ndarray | int = 0
+        self.added = 0
+        #: The number of impostor attempts, and their range.
+        self.made = 0
+        self.extent = Extent()
+
+    def visit(self, turn: int, i: int, j: int, tile: np.ndarray) -> None:
+        """Count a tile."""
+        for scores in self.reader.read(i, j, tile):
+            self._count(turn, scores)
+
+    def _count(self, turn: int, scores: TileScores) -> None:
+        values, width = scores.values, len(scores.positions)
+        if self.added + values.size > FLUSH:
+            self.flushed = self.flushed + self.counts.astype(np.int64)
+            self.counts[:] = 0
+            self.added = 0
+        missing, least, largest = kernel.count_tile(
+            values,
+            values.view(self.keys),
+            width,
+            TileFolds(self.probe[:, scores.rows], self.gallery[:, scores.positions], self.layout),
+            self.window,
+            self.nan_cell,
+            self.room,
+            self.counts,
+            self.infinity,
+        )
+        self.added += values.size
+        self.made += len(values) * width - int(missing)
+        ends = np.array([least, largest], dtype=self.keys).view(values.dtype).astype(np.float64)
+        self.least[turn] = min(self.least[turn], ends[0])
+        if ends[0] <= ends[1]:
+            self.extent = self.extent.merge(Extent(float(ends[0]), float(ends[1])))
+
+    def result(self) -> np.ndarray:
+        """Return the counts of all tables."""
+        return self.flushed + self.counts.astype(np.int64)
+
+
+class TileCollectPass(TilePassOfFolds):
+    """Collects the impostor scores in some windows, of those tiles that may have any."""
+
+    def __init__(
+        self,
+        tiles: FoldTiles,
+        partitions: Sequence[DivisionIntoFolds],
+        windows: RowWindows,
+        keep: Keep | None,
+    ):
+        """Take the windows; `keep` receives the scores in them."""
+        super().__init__(tiles, partitions)
+        self.windows, self.keep = windows, keep
+        self.highest = float(windows.upto.max(initial=-np.inf))
+
+    def collected(self) -> Iterator[Weighted]:
+        """Yield the scores of all tiles for each partition."""
+        if executor() is None:
+            places = self.tiled.places(range(len(self.tiled.rows)))
+            return self._collect(places).each()
+        scores = CollectedScores(self.partitions, self.tiles.dtype)
+        scores.include_tree(self.whole())
+        return scores.each()
+
+    def over(self, places: Sequence[tuple[int, int]]) -> dict[str, Any]:
+        """Return the scores of some tiles."""
+        return self._collect(places).tree()
+
+    def _collect(self, places: Sequence[tuple[int, int]]) -> CollectedScores:
+        """Collect the scores of some tiles."""
+        least = self.tiles.least
+        places = [place for place in places if least.get(place, -np.inf) <= self.highest]
+        threads: list[_CollectThread] = []
+
+        def take() -> Visit:
+            threads.append(_CollectThread(self))
+            return threads[-1].visit
+
+        self.tiled.visit(places, take, progress=executor() is None)
+        scores = CollectedScores(self.partitions, self.tiles.dtype)
+        for thread in threads:
+            scores.include(thread.scores)
+        return scores
+
+
+class _CollectThread:
+    """Collects the scores of the tiles of one thread."""
+
+    def __init__(self, collect_pass: TileCollectPass):
+        self.collect_pass, self.windows = collect_pass, collect_pass.windows
+        tiles = collect_pass.tiles
+        self.reader = _TileReader(tiles)
+        self.scores = CollectedScores(collect_pass.partitions, tiles.dtype)
+        #: The windows of each fold, or the same ones for all.
+        self.by_fold = len(self.windows.first) > 2
+        room = tiles.tiled.tiles.size
+        self.values = np.empty((1, room), dtype=tiles.dtype)
+        self.place = np.empty((1, room, 2), dtype=np.int32)
+
+    def visit(self, turn: int, i: int, j: int, tile: np.ndarray) -> None:
+        """Collect the scores of a tile."""
+        for scores in self.reader.read(i, j, tile):
+            if self.by_fold and scores.other is not None:
+                turned = scores.values[:, : len(scores.positions)].T
+                other = TileScores(np.ascontiguousarray(turned), *scores.other)
+                self._collect(scores._replace(other=None))
+                self._collect(other)
+            else:
+                self._collect(scores)
+
+    def _collect(self, scores: TileScores) -> None:
+        windows, height = self.windows, len(scores.rows)
+        fold = np.zeros(height, dtype=np.int64)
+        if self.by_fold:
+            fold = self.collect_pass.partitions[0].probe[scores.rows]
+        filled = np.empty(1, dtype=np.int64)
+        no_mates = np.zeros(height, dtype=np.int64)
+        kernel.collect_scores.on_one_thread(
+            FoldRows(scores.values, no_mates, no_mates, no_mates),
+            fold,
+            windows.first,
+            windows.above,
+            windows.upto,
+            self.values,
+            self.place,
+            filled,
+        )
+        number = int(filled[0])
+        if number == 0:
+            return
+        row, column = self.place[0, :number].T
+        found = scores.placed(self.values[0, :number].copy(), row, column)
+        keep = self.collect_pass.keep
+        self.scores.add(found if keep is None else found.those(keep(*found)))
