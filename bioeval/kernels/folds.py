@@ -13,8 +13,9 @@ import numpy as np
 
 from bioeval.kernels.compiling import compiled, parallel_rows
 
-# Scores that are looked at together.
+# Scores that are looked at together; those of a tile, among which few are looked for.
 PIECE = 64
+FEW = 16
 
 
 class FoldRows(NamedTuple):
@@ -85,22 +86,31 @@ class TileFolds(NamedTuple):
     tables: np.ndarray
 
 
+class TileRoom(NamedTuple):
+    """Room for the scores of a tile that are counted one by one: their columns and their cells."""
+
+    columns: np.ndarray  # uint16 (c,)
+    cells: np.ndarray  # uint16 (c,)
+    starts: np.ndarray  # int64 (h + 1,): where those of a row begin
+    offsets: np.ndarray  # uint64 (w,): where the cells of a column's fold begin
+
+
 @compiled
-def count_tile(block, keys, width, folds, window, nan_cell, room, counts, infinity):
+def count_tile(block, keys, width, folds, window, top, room, counts, infinity):
     """Count the scores of a tile into cells of their pair of folds, in each of some tables.
 
-    Return how many are NaN, and the bits of the least and of the largest finite one.
+    Those above `top`, and NaN, are in no table. Return how many are NaN, and the bits of the least
+    and of the largest finite one.
 
     - `block` (float (h, w')): of w columns, `width`; no score has a sign
     - `keys` (int (h, w')): the same memory
     - `folds` (TileFolds)
-    - `window`, `nan_cell`: as :func:`count_by_fold`
-    - `room` (a pair of uint16 (c,) and uint32 (w'',)): for the cells of a tile and of its columns
+    - `window`: as :func:`count_by_fold`
+    - `room` (TileRoom)
     - `counts` (int32): of all tables
     - `infinity` (int): the bits of infinity
     """
     height = len(block)
-    cells, offset = room
     cell_width = window.width
     inverse = window.inverse
     low = window.low
@@ -108,66 +118,83 @@ def count_tile(block, keys, width, folds, window, nan_cell, room, counts, infini
     shift = np.int32(window.first)
     missing = np.int64(0)
     least = infinity
-    largest = keys.dtype.type(-1)
+    none = keys.dtype.type(-1)
+    largest = none
+    filled = np.uint64(0)
+    room.starts[0] = 0
+    many = False
+    whole = width - width % FEW
     for i in range(height):
-        row = block[i, :width]
-        index = cells[i * width : (i + 1) * width]
-        for p in range(width):
-            x = row[p]
-            y = x * inverse
-            y = y if y > low else low
-            y = y if y < high else high
-            z = np.ceil(y)
-            k = np.int32(z) + np.int32(z * cell_width < x)
-            index[p] = np.uint16(k - shift if x == x else nan_cell)
         line = keys[i, :width]
         failed = np.int32(0)
         for p in range(width):
             x = line[p]
             failed = np.int32(failed + np.int32(x > infinity))
             least = x if x < least else least
-            x = x if x < infinity else keys.dtype.type(-1)
+            x = x if x < infinity else none
             largest = x if x > largest else largest
         missing += failed
 
-    order = np.empty(height, dtype=np.int64)
-    half = width // 2
+        # The scores up to the top, most of which may be in few places.
+        row = block[i, :width]
+        before = filled
+        start = 0
+        if not many:
+            for start in range(0, whole, FEW):
+                some = row[start : start + FEW]
+                hits = np.int32(0)
+                for j in range(FEW):
+                    hits += np.int32(some[j] <= top)
+                if hits == 0:
+                    continue
+                for j in range(FEW):
+                    room.columns[filled] = np.uint16(start + j)
+                    filled += np.uint64(some[j] <= top)
+            start = whole
+        for p in range(start, width):
+            room.columns[filled] = np.uint16(p)
+            filled += np.uint64(row[p] <= top)
+        many = np.int64(8 * (filled - before)) > width
+        for e in range(before, filled):
+            x = row[np.uint64(room.columns[e])]
+            y = x * inverse
+            y = y if y > low else low
+            y = y if y < high else high
+            z = np.ceil(y)
+            k = np.int32(z) + np.int32(z * cell_width < x)
+            room.cells[e] = np.uint16(k - shift)
+        room.starts[i + 1] = np.int64(filled)
+
+    offsets = room.offsets
     one = np.int32(1)
     for t in range(len(folds.tables)):
-        part, start, by_row, by_column, within = folds.tables[t]
+        part, origin, by_row, by_column, within = folds.tables[t]
         of_rows = folds.rows[part]
         of_columns = folds.columns[part]
         for p in range(width):
-            offset[p] = np.uint32(start + of_columns[p] * by_column)
-        # Rows of a fold one after the other: their counts are in the cache.
-        places = np.zeros(of_rows.max() + 2, dtype=np.int64)
+            offsets[p] = np.uint64(of_columns[p] * by_column)
         for i in range(height):
-            places[of_rows[i] + 1] += 1
-        for f in range(1, len(places)):
-            places[f] += places[f - 1]
-        for i in range(height):
-            order[places[of_rows[i]]] = i
-            places[of_rows[i]] += 1
-        for k in range(height):
-            i = order[k]
             fold = of_rows[i]
-            table = counts[fold * by_row :]
-            index = cells[i * width : (i + 1) * width]
+            table = counts[origin + fold * by_row :]
+            columns = room.columns[room.starts[i] : room.starts[i + 1]]
+            cells = room.cells[room.starts[i] : room.starts[i + 1]]
             if within == 1:
-                for p in range(width):
+                for e in range(len(cells)):
+                    p = np.uint64(columns[e])
                     if of_columns[p] == fold:
-                        table[np.uint64(offset[p]) + np.uint64(index[p])] += one
+                        table[offsets[p] + np.uint64(cells[e])] += one
                 continue
             # Two places far apart: equal scores side by side would wait for each other.
-            front = index[:half]
-            back = index[half : 2 * half]
-            to_front = offset[:half]
-            to_back = offset[half : 2 * half]
-            for p in range(half):
-                table[np.uint64(to_front[p]) + np.uint64(front[p])] += one
-                table[np.uint64(to_back[p]) + np.uint64(back[p])] += one
-            if 2 * half < width:
-                table[np.uint64(offset[width - 1]) + np.uint64(index[width - 1])] += one
+            half = len(cells) // 2
+            front = columns[:half]
+            back = columns[half : 2 * half]
+            of_front = cells[:half]
+            of_back = cells[half : 2 * half]
+            for e in range(half):
+                table[offsets[np.uint64(front[e])] + np.uint64(of_front[e])] += one
+                table[offsets[np.uint64(back[e])] + np.uint64(of_back[e])] += one
+            for e in range(2 * half, len(cells)):
+                table[offsets[np.uint64(columns[e])] + np.uint64(cells[e])] += one
     return missing, least, largest
 
 

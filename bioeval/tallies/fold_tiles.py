@@ -15,7 +15,7 @@ import numpy as np
 
 from bioeval.base.executors import executor
 from bioeval.kernels import folds as kernel
-from bioeval.kernels.folds import FoldRows, TileFolds
+from bioeval.kernels.folds import FoldRows, TileFolds, TileRoom
 from bioeval.scores.blocks import BlockReader, is_small
 from bioeval.scores.embedding_tiles import TemplateTiles
 from bioeval.tallies.cells import CellGrid
@@ -84,18 +84,11 @@ class FoldTiles:
     def genuine(self) -> PlacedScores:
         """Return the genuine scores, with their rows and positions in the gallery."""
         tiled, mates = self.tiled, self.tiled.mates
-        group = tiled.rows.subjects
         if self.multi:
             mated = np.flatnonzero(mates.number > 0)
             scores = tiled.genuine_of_subjects(self.farthest)
-            return PlacedScores(scores, tiled.row[mated], group[mated])
-        starts = self.reader.gallery.starts
-        number = np.where(group >= 0, np.diff(starts)[group], 0)
-        # The columns of each row's own subject, in the order in which mates are written down.
-        by_subject = np.argsort(tiled.columns.subjects, kind="stable")
-        place = np.repeat(np.arange(len(group)), number)
-        column = np.arange(len(place)) - np.repeat(mates.offsets, number)
-        column = by_subject[starts[group[place]] + column]
+            return PlacedScores(scores, tiled.row[mated], tiled.rows.subjects[mated])
+        place, column = self._own()
         made = column != tiled.itself[place]
         for probe, gallery in zip(*tiled.same, strict=True):
             made &= probe[place] != gallery[column]
@@ -103,6 +96,44 @@ class FoldTiles:
         return PlacedScores(
             mates.genuine[there], tiled.row[place[made]], tiled.columns.order[column[made]]
         )
+
+    def _own(self) -> tuple[np.ndarray, np.ndarray]:
+        """Return the places of all pairs of one subject, by row in the order of the columns."""
+        tiled, starts = self.tiled, self.reader.gallery.starts
+        group = tiled.rows.subjects
+        number = np.where(group >= 0, np.diff(starts)[group], 0)
+        by_subject = np.argsort(tiled.columns.subjects, kind="stable")
+        place = np.repeat(np.arange(len(group)), number)
+        column = np.arange(len(place)) - np.repeat(np.cumsum(number) - number, number)
+        return place, by_subject[starts[group[place]] + column]
+
+    def attempts_of(self, one: DivisionIntoFolds, tables: Sequence[Table]) -> list[np.ndarray]:
+        """Return the numbers of impostor attempts in tables, of the shape (rows, columns, 1)."""
+        tiled, n, folds = self.tiled, one.folds, (len(one.probe), len(one.gallery))
+        group = tiled.rows.subjects
+        if self.multi:
+            enrolled = group >= 0
+            probe, gallery = one.probe[tiled.row[enrolled]], one.gallery[group[enrolled]]
+        else:
+            place, column = self._own()
+            probe = one.probe[tiled.row[place]]
+            gallery = one.gallery[tiled.columns.order[column]]
+        rows, columns = np.bincount(one.probe, minlength=n), np.bincount(one.gallery, minlength=n)
+        made = []
+        for table in tables:
+            shape = table.shape(n, 1)
+            if table.within:
+                number = rows * columns
+                number -= np.bincount(probe[probe == gallery], minlength=n)
+            elif table.by_probe and table.by_gallery:
+                number = np.outer(rows, columns).reshape(-1)
+                number -= np.bincount(probe * n + gallery, minlength=n * n)
+            elif table.by_probe:
+                number = rows * folds[1] - np.bincount(probe, minlength=n)
+            else:
+                number = folds[0] * columns - np.bincount(gallery, minlength=n)
+            made.append(number.reshape(shape))
+        return made
 
 
 class _TileReader:
@@ -193,13 +224,31 @@ class TileCountPass(TilePassOfFolds):
                 self.size += math.prod(shape)
         self.layout = np.array(layout, dtype=np.int64)
 
+    def whole(self) -> dict[str, Any]:
+        """Return the counts of all tiles.
+
+        Scores in the last cell are not counted: there are as many as attempts are left.
+        """
+        counts = super().whole()
+        for i, (one, tables) in enumerate(zip(self.partitions, self.tables, strict=True)):
+            made = self.tiles.attempts_of(one, tables)
+            made = one.parts_of([np.append(x, np.zeros_like(x), axis=-1) for x in made])
+            its = counts["counts"][str(i)]
+            its[..., -1] = made[..., 0] - its[..., :-1].sum(axis=-1)
+        total = counts["total"]
+        total[-1] = self.tiles.impostors - total[:-1].sum()
+        return counts
+
     def over(self, places: Sequence[tuple[int, int]], *, sample: bool = False) -> dict[str, Any]:
-        """Return the counts of some tiles; those of a `sample` are held to be counted again."""
+        """Return the counts of some tiles; those of a `sample` are held to be counted again.
+
+        Of a sample, scores in the last cell are counted, too.
+        """
         least = np.full(len(places), np.inf)
         threads: list[_CountThread] = []
 
         def take() -> Visit:
-            thread = _CountThread(self, least)
+            thread = _CountThread(self, least, np.inf if sample else self.grid.edges[-2])
             threads.append(thread)
             if not sample:
                 return thread.visit
@@ -249,17 +298,26 @@ def _both_directions(tables: list[np.ndarray]) -> list[np.ndarray]:
 class _CountThread:
     """Counts the tiles of one thread."""
 
-    def __init__(self, count_pass: TileCountPass, least: np.ndarray):
-        """Make empty tables; `least` is for the least score of each tile of all threads."""
+    def __init__(self, count_pass: TileCountPass, least: np.ndarray, top: float):
+        """Make empty tables; `least` is for the least score of each tile of all threads.
+
+        Scores up to `top` are counted.
+        """
         tiles, grid = count_pass.tiles, count_pass.grid
         self.tiles, self.least, self.layout = tiles, least, count_pass.layout
         self.reader = _TileReader(tiles)
         self.probe = np.array([one.probe for one in count_pass.partitions])
         self.gallery = np.array([one.gallery for one in count_pass.partitions])
-        self.window, self.nan_cell = grid.window(tiles.dtype), np.int32(grid.count)
-        size, side = tiles.tiled.tiles.size, int(tiles.tiled.columns.sizes().max())
-        side = max(side, int(tiles.tiled.rows.sizes().max()))
-        self.room = np.empty(size, dtype=np.uint16), np.empty(side, dtype=np.uint32)
+        self.window, self.top = grid.window(tiles.dtype), tiles.dtype.type(top)
+        size = tiles.tiled.tiles.size + 1  # one is written behind the last
+        sides = (tiles.tiled.rows, tiles.tiled.columns)
+        side = max(int(x.sizes().max()) for x in sides)
+        self.room = TileRoom(
+            np.empty(size, dtype=np.uint16),
+            np.empty(size, dtype=np.uint16),
+            np.empty(side + 1, dtype=np.int64),
+            np.empty(side, dtype=np.uint64),
+        )
         self.keys = np.dtype(f"i{tiles.dtype.itemsize}")
         self.infinity = np.array(np.inf, dtype=tiles.dtype).view(self.keys)[()]
         self.counts = np.zeros(count_pass.size, dtype=np.int32)
@@ -286,7 +344,7 @@ class _CountThread:
             width,
             TileFolds(self.probe[:, scores.rows], self.gallery[:, scores.positions], self.layout),
             self.window,
-            self.nan_cell,
+            self.top,
             self.room,
             self.counts,
             self.infinity,
