@@ -75,56 +75,56 @@ def count_by_fold(begin, end, rows, row_fold, offset, window, nan_cell, bins, ta
                 table[index[p]] -= one
 
 
-class TileFolds(NamedTuple):
-    """The folds of both sides of a tile in some partitions, and where its scores are counted."""
+class PlacedCells(NamedTuple):
+    """Room for scores: the row and the position of each, and its cell."""
 
-    rows: np.ndarray  # int64 (partitions, h)
-    columns: np.ndarray  # int64 (partitions, w)
-    #: int64 (tables, 5): the partition of each table; where its cells begin; how far those of a
-    #: row's fold are from those of the next, and of a column's fold, 0 for all folds together; and
-    #: 1 where pairs across folds are left out.
-    tables: np.ndarray
-
-
-class TileRoom(NamedTuple):
-    """Room for the scores of a tile that are counted one by one: their columns and their cells."""
-
-    columns: np.ndarray  # uint16 (c,)
+    rows: np.ndarray  # int32 (c,)
+    positions: np.ndarray  # int32 (c,)
     cells: np.ndarray  # uint16 (c,)
-    starts: np.ndarray  # int64 (h + 1,): where those of a row begin
-    offsets: np.ndarray  # uint64 (w,): where the cells of a column's fold begin
+
+
+class KeptCells(NamedTuple):
+    """Room for scores above the first limit and up to the second, with rows and positions."""
+
+    limits: np.ndarray  # float (2,)
+    values: np.ndarray  # float (c,)
+    rows: np.ndarray  # int32 (c,)
+    positions: np.ndarray  # int32 (c,)
 
 
 @compiled
-def count_tile(block, keys, width, folds, window, top, room, counts, infinity):
-    """Count the scores of a tile into cells of their pair of folds, in each of some tables.
+def find_tile_cells(block, keys, rows, positions, window, top, filled, placed, kept, infinity):
+    """Find the cells of the scores of a tile up to `top`, and write those to keep.
 
-    Those above `top`, and NaN, are in no table. Return how many are NaN, and the bits of the least
-    and of the largest finite one.
+    Return how many scores are placed now, how many are kept, how many are NaN, and the bits of the
+    least and of the largest finite one.
 
-    - `block` (float (h, w')): of w columns, `width`; no score has a sign
+    - `block` (float (h, w')): no score has a sign; NaN is none
     - `keys` (int (h, w')): the same memory
-    - `folds` (TileFolds)
+    - `rows` (int32 (h,)), `positions` (int32 (w,))
     - `window`: as :func:`count_by_fold`
-    - `room` (TileRoom)
-    - `counts` (int32): of all tables
+    - `filled` (int64): how many scores are placed already
+    - `placed` (PlacedCells), `kept` (KeptCells): with room for one score more than there may be
     - `infinity` (int): the bits of infinity
     """
-    height = len(block)
+    width = len(positions)
     cell_width = window.width
     inverse = window.inverse
     low = window.low
     high = window.high
     shift = np.int32(window.first)
+    above = kept.limits[0]
+    upto = kept.limits[1]
+    keeps = above < upto
     missing = np.int64(0)
     least = infinity
     none = keys.dtype.type(-1)
     largest = none
-    filled = np.uint64(0)
-    room.starts[0] = 0
+    place = np.uint64(filled)
+    kept_place = np.uint64(0)
     many = False
     whole = width - width % FEW
-    for i in range(height):
+    for i in range(len(block)):
         line = keys[i, :width]
         failed = np.int32(0)
         for p in range(width):
@@ -137,7 +137,7 @@ def count_tile(block, keys, width, folds, window, top, room, counts, infinity):
 
         # The scores up to the top, most of which may be in few places.
         row = block[i, :width]
-        before = filled
+        before = place
         start = 0
         if not many:
             for start in range(0, whole, FEW):
@@ -148,54 +148,77 @@ def count_tile(block, keys, width, folds, window, top, room, counts, infinity):
                 if hits == 0:
                     continue
                 for j in range(FEW):
-                    room.columns[filled] = np.uint16(start + j)
-                    filled += np.uint64(some[j] <= top)
+                    placed.positions[place] = np.int32(start + j)
+                    place += np.uint64(some[j] <= top)
             start = whole
         for p in range(start, width):
-            room.columns[filled] = np.uint16(p)
-            filled += np.uint64(row[p] <= top)
-        many = np.int64(8 * (filled - before)) > width
-        for e in range(before, filled):
-            x = row[np.uint64(room.columns[e])]
+            placed.positions[place] = np.int32(p)
+            place += np.uint64(row[p] <= top)
+        many = np.int64(8 * (place - before)) > width
+        for e in range(before, place):
+            p = np.uint64(placed.positions[e])
+            x = row[p]
             y = x * inverse
             y = y if y > low else low
             y = y if y < high else high
             z = np.ceil(y)
             k = np.int32(z) + np.int32(z * cell_width < x)
-            room.cells[e] = np.uint16(k - shift)
-        room.starts[i + 1] = np.int64(filled)
+            placed.cells[e] = np.uint16(k - shift)
+            placed.rows[e] = rows[i]
+            placed.positions[e] = positions[p]
+            if keeps:
+                kept.values[kept_place] = x
+                kept.rows[kept_place] = rows[i]
+                kept.positions[kept_place] = positions[p]
+                kept_place += np.uint64((x > above) & (x <= upto))
+    return np.int64(place), np.int64(kept_place), missing, least, largest
 
-    offsets = room.offsets
+
+class FoldTables(NamedTuple):
+    """The folds of both sides in some partitions, and the tables of their pairs."""
+
+    probe: np.ndarray  # int32 (partitions, m)
+    gallery: np.ndarray  # int32 (partitions, n)
+    #: int64 (tables, 5): the partition of each table; where its cells begin; how far those of a
+    #: row's fold are from those of the next, and of a column's fold, 0 for all folds together; and
+    #: 1 where pairs across folds are left out.
+    layout: np.ndarray
+    counts: np.ndarray  # int32: of all tables
+
+
+@compiled
+def count_placed(number, placed, tables):
+    """Count scores whose cells are known by the folds of both templates, in each of some tables.
+
+    - `number` (int): how many are placed
+    - `placed` (PlacedCells)
+    - `tables` (FoldTables)
+    """
     one = np.int32(1)
-    for t in range(len(folds.tables)):
-        part, origin, by_row, by_column, within = folds.tables[t]
-        of_rows = folds.rows[part]
-        of_columns = folds.columns[part]
-        for p in range(width):
-            offsets[p] = np.uint64(of_columns[p] * by_column)
-        for i in range(height):
-            fold = of_rows[i]
-            table = counts[origin + fold * by_row :]
-            columns = room.columns[room.starts[i] : room.starts[i + 1]]
-            cells = room.cells[room.starts[i] : room.starts[i + 1]]
-            if within == 1:
-                for e in range(len(cells)):
-                    p = np.uint64(columns[e])
-                    if of_columns[p] == fold:
-                        table[offsets[p] + np.uint64(cells[e])] += one
-                continue
-            # Two places far apart: equal scores side by side would wait for each other.
-            half = len(cells) // 2
-            front = columns[:half]
-            back = columns[half : 2 * half]
-            of_front = cells[:half]
-            of_back = cells[half : 2 * half]
-            for e in range(half):
-                table[offsets[np.uint64(front[e])] + np.uint64(of_front[e])] += one
-                table[offsets[np.uint64(back[e])] + np.uint64(of_back[e])] += one
-            for e in range(2 * half, len(cells)):
-                table[offsets[np.uint64(columns[e])] + np.uint64(cells[e])] += one
-    return missing, least, largest
+    half = np.int64(number) // 2
+    for t in range(len(tables.layout)):
+        part, origin, by_row, by_column, within = tables.layout[t]
+        probe = tables.probe[part]
+        gallery = tables.gallery[part]
+        counts = tables.counts[origin:]
+        if within == 1:
+            for e in range(number):
+                fold = np.int64(probe[np.uint64(placed.rows[e])])
+                if fold == gallery[np.uint64(placed.positions[e])]:
+                    counts[np.uint64(fold * by_row) + np.uint64(placed.cells[e])] += one
+            continue
+        # Two places far apart: equal scores side by side would wait for each other.
+        for e in range(half):
+            f = np.int64(probe[np.uint64(placed.rows[e])]) * by_row
+            f += np.int64(gallery[np.uint64(placed.positions[e])]) * by_column
+            counts[np.uint64(f) + np.uint64(placed.cells[e])] += one
+            g = np.int64(probe[np.uint64(placed.rows[half + e])]) * by_row
+            g += np.int64(gallery[np.uint64(placed.positions[half + e])]) * by_column
+            counts[np.uint64(g) + np.uint64(placed.cells[half + e])] += one
+        for e in range(2 * half, number):
+            f = np.int64(probe[np.uint64(placed.rows[e])]) * by_row
+            f += np.int64(gallery[np.uint64(placed.positions[e])]) * by_column
+            counts[np.uint64(f) + np.uint64(placed.cells[e])] += one
 
 
 @parallel_rows("values")

@@ -316,6 +316,12 @@ class PlacedScores(NamedTuple):
         return type(self)(*(x[chosen] for x in self))
 
 
+def joined_scores(parts: Sequence[PlacedScores], dtype: np.dtype) -> PlacedScores:
+    """Return scores of a dtype one after the other."""
+    none = np.empty(0, dtype), np.empty(0, np.int32), np.empty(0, np.int32)
+    return PlacedScores(*map(np.concatenate, zip(none, *parts, strict=True)))
+
+
 class Weighted(NamedTuple):
     """Scores, the number of the pair of folds of each, and how often it occurs."""
 
@@ -375,14 +381,14 @@ class CollectedScores:
         if (fewer := self._fewer()) is not None:
             kept = []
             joined = [[*parts, one] for parts, one in zip(joined, fewer, strict=True)]
-        trees = {str(i): _as_tree(parts) for i, parts in enumerate(joined)}
-        return {"kept": _as_tree(kept), "joined": trees}
+        trees = {str(i): as_tree(parts) for i, parts in enumerate(joined)}
+        return {"kept": as_tree(kept), "joined": trees}
 
     def include_tree(self, tree: dict[str, Any]) -> None:
         """Take in the scores of all rows."""
-        self.kept += map(PlacedScores._make, _of_tree(tree["kept"]))
+        self.kept += map(PlacedScores._make, of_tree(tree["kept"]))
         for i, parts in enumerate(self.joined):
-            parts += map(Weighted._make, _of_tree(tree["joined"][str(i)]))
+            parts += map(Weighted._make, of_tree(tree["joined"][str(i)]))
 
     def _fewer(self) -> list[Weighted] | None:
         """Return the joined scores of each partition if they take fewer bytes; else None."""
@@ -399,8 +405,7 @@ class CollectedScores:
 
     def _coded(self) -> Iterator[Weighted]:
         """Yield the scores as they were found for each partition, in increasing order."""
-        none = np.empty(0, self.dtype), np.empty(0, np.int32), np.empty(0, np.int32)
-        values, row, position = map(np.concatenate, zip(none, *self.kept, strict=True))
+        values, row, position = joined_scores(self.kept, self.dtype)
         order = np.argsort(values)
         values, row, position = values[order].astype(np.float64), row[order], position[order]
         for one in self.partitions:
@@ -482,7 +487,7 @@ class CountPass(FoldPass):
             "counts": {str(i): x.parts_of(results[i]) for i, x in enumerate(self.partitions)},
             "total": every[:-1],
             "failed": int(every[-1]),
-            "genuine": _as_tree(gathered),
+            "genuine": as_tree(gathered),
         }
 
 
@@ -570,7 +575,7 @@ def _joined(parts: Sequence[Weighted]) -> Weighted:
     return Weighted(values[starts], pairs[starts], np.add.reduceat(weights, starts))
 
 
-def _as_tree(parts: Sequence[PlacedScores | Weighted]) -> dict[str, ConcatenatedRows]:
+def as_tree(parts: Sequence[PlacedScores | Weighted]) -> dict[str, ConcatenatedRows]:
     """Return triples of arrays, concatenated, as counts of a block of rows."""
     if not parts:
         return {str(i): ConcatenatedRows() for i in range(3)}
@@ -578,6 +583,6 @@ def _as_tree(parts: Sequence[PlacedScores | Weighted]) -> dict[str, Concatenated
     return {str(i): ConcatenatedRows.of(column) for i, column in enumerate(columns)}
 
 
-def _of_tree(tree: dict[str, ConcatenatedRows]) -> list[Any]:
+def of_tree(tree: dict[str, ConcatenatedRows]) -> list[Any]:
     """Return the triples of arrays of all blocks of rows."""
     return list(zip(*(tree[str(i)].arrays for i in range(3)), strict=True))

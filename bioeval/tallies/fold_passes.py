@@ -25,18 +25,28 @@ from bioeval.tallies.fold_counts import (
     MOST_CELLS,
     PAIR_ENTRIES,
     ROW_ENTRIES,
+    CollectedScores,
     CollectPass,
     CountPass,
     DivisionIntoFolds,
     FoldRowReader,
     Keep,
+    PlacedScores,
     RangePass,
     RowWindows,
     Subset,
     Weighted,
     extent_of,
+    joined_scores,
+    of_tree,
 )
-from bioeval.tallies.fold_tiles import FoldTiles, TileCollectPass, TileCountPass
+from bioeval.tallies.fold_tiles import (
+    MOST_KEPT,
+    NO_WINDOW,
+    FoldTiles,
+    TileCollectPass,
+    TileCountPass,
+)
 from bioeval.tallies.parts import Extent
 from bioeval.tallies.threshold_search import Attempts, runs_of
 
@@ -48,8 +58,11 @@ SAMPLE_ROWS = 16
 REFINE, REFINE_SHARE = 1 << 15, 2.0**-7
 
 # Tiles of a pilot. Around the bins that it finds, the scores up to them may be so many times fewer
-# or more, and so many times the square root of their number.
-HELD_TILES, WIDER, ERRORS = 32, 1.25, 8
+# or more, and so many times the square root of their number: for fine cells, and for scores that
+# are kept.
+HELD_TILES = 16
+WIDER, ERRORS = 1.25, 8
+KEPT_WIDER, KEPT_ERRORS = 1.05, 4
 
 
 class FoldPasses:
@@ -97,6 +110,9 @@ class FoldPasses:
         self.grid = self._grid_for(self.extent.low, self.extent.high, 3 * self.number // 4)
         #: Cells that cover all scores, while those of the grid do not.
         self.wide: CellGrid | None = None
+        #: Where scores are kept while they are counted, and those kept.
+        self.window = NO_WINDOW
+        self.kept = joined_scores([], self.dtype)
         self.genuine = np.empty(0)
         self.edges = np.append(self.grid.edges[:-1], np.inf)
 
@@ -173,16 +189,20 @@ class FoldPasses:
     def _count_tiles(self) -> bool:
         """Count all tiles; return whether they hold all impostor attempts, none of them failed."""
         assert self.tiles is not None
-        counts = self._counted_tiles(self.grid)
+        counts = self._counted_tiles(self.grid, self.window)
         self.edges = np.append(self.grid.edges[:-1], np.inf)
         self._take_counts(counts)
+        kept = [PlacedScores(*scores) for scores in of_tree(counts["kept"])]
+        self.kept = self.tiles.in_both_directions(joined_scores(kept, self.dtype))
         return counts["made"] == self.tiles.impostors
 
-    def _counted_tiles(self, grid: CellGrid) -> dict[str, Any]:
+    def _counted_tiles(
+        self, grid: CellGrid, window: tuple[float, float] = NO_WINDOW
+    ) -> dict[str, Any]:
         """Return the counts of all tiles, after their ranges are taken."""
         assert self.tiles is not None
         tiled = self.tiles.tiled
-        counts = TileCountPass(self.tiles, self.partitions, grid).whole()
+        counts = TileCountPass(self.tiles, self.partitions, grid, window).whole()
         places = tiled.places(range(len(tiled.rows)))
         self.tiles.least = dict(zip(places, counts["least"].array().tolist(), strict=True))
         self.extent = counts["extent"]
@@ -197,17 +217,31 @@ class FoldPasses:
         flags = wanted()
         if not flags.any():
             return
-        first, last = np.flatnonzero(flags)[[0, -1]]
-        below = np.append(0, np.cumsum(self.total))
-        least = below[first] / WIDER - ERRORS * math.sqrt(below[first])
-        most = below[last + 1] * WIDER + ERRORS * math.sqrt(below[last + 1] + 1)
-        first = min(first, max(0, int(below.searchsorted(least, side="right")) - 1))
-        last = max(last, min(len(flags) - 1, int(below.searchsorted(most))))
-        low = self.extent.low if first == 0 else float(self.edges[first - 1])
-        high = self.extent.high if last == len(flags) - 1 else float(self.edges[last])
-        narrower = self._grid_for(low, high, 3 * self.number // 4)
+        low, high = self._ends(flags, WIDER, ERRORS)
+        narrower = self._grid_for(
+            max(low, self.extent.low), min(high, self.extent.high), 3 * self.number // 4
+        )
         if low < high and narrower.exponent < self.grid.exponent:
             self.grid, self.wide = narrower, self.grid
+            low, high = self._ends(flags, KEPT_WIDER, KEPT_ERRORS)
+            share = self._in_window(low, high) / self.total.sum()
+            if share * self.tiles.impostors <= MOST_KEPT * (1 + self.tiles.twice):
+                self.window = low, high
+
+    def _ends(self, flags: np.ndarray, wider: float, errors: float) -> tuple[float, float]:
+        """Return ends around the flagged bins, with fewer or more scores up to them."""
+        first, last = np.flatnonzero(flags)[[0, -1]]
+        below = np.append(0, np.cumsum(self.total))
+        least = below[first] / wider - errors * math.sqrt(below[first])
+        most = below[last + 1] * wider + errors * math.sqrt(below[last + 1] + 1)
+        first = min(first, max(0, int(below.searchsorted(least, side="right")) - 1))
+        last = max(last, min(len(flags) - 1, int(below.searchsorted(most))))
+        return float(self.edges[first - 1]) if first else -np.inf, float(self.edges[last])
+
+    def _in_window(self, low: float, high: float) -> int:
+        """Return the number of scores in the bins between two edges."""
+        first, last = self.edges.searchsorted((low, high))
+        return int(self.total[first + (low > -np.inf) : last + 1].sum())
 
     def attempts(self, partition: DivisionIntoFolds, part: Subset) -> Attempts:
         """Return the attempts of a part, as far as they have been counted."""
@@ -226,7 +260,7 @@ class FoldPasses:
             return False
         first, last = np.flatnonzero(wanted)[[0, -1]]
         if self.wide is not None and (first == 0 or last == len(wanted) - 1):
-            self.grid, self.wide = self.wide, None  # the pilot was wrong
+            self.grid, self.wide, self.window = self.wide, None, NO_WINDOW  # the pilot was wrong
             self._count_tiles()
             return True
         low, high = -np.inf, float(self.edges[last])
@@ -265,8 +299,26 @@ class FoldPasses:
             yield from CollectPass(
                 self.rows, self.partitions, windows, keep, self.dtype
             ).collected()
+        elif keep is None and self._holds(windows):
+            bins = self.edges.searchsorted(self.kept.values)
+            scores = CollectedScores(self.partitions, self.dtype)
+            scores.add(self.kept.those(np.atleast_2d(wanted).any(axis=0)[bins]))
+            m = self.rows.scores.shape[0]
+            report_rows(m, m)
+            yield from scores.each()
         else:
             yield from TileCollectPass(self.tiles, self.partitions, windows, keep).collected()
+
+    def _holds(self, windows: RowWindows) -> bool:
+        """Whether all scores in some windows were kept while they were counted."""
+        low, high = self.window
+        if not low < high or len(windows.first) > 2 or not len(windows.upto):
+            return False
+        above = np.nan_to_num(windows.above, nan=-np.inf).min()
+        if above < low or windows.upto.max() > high:
+            return False
+        inside = (self.edges > low) & (self.edges <= high)
+        return len(self.kept.values) == int(self.total[inside].sum())
 
     def _windows(self, wanted: np.ndarray) -> RowWindows:
         """Return the windows of wanted bins, with a row for each fold of the probe, or one row."""

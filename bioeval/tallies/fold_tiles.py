@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from bioeval.base.executors import executor
 from bioeval.kernels import folds as kernel
-from bioeval.kernels.folds import FoldRows, TileFolds, TileRoom
+from bioeval.kernels.folds import FoldRows, FoldTables, KeptCells, PlacedCells
 from bioeval.scores.blocks import BlockReader, is_small
 from bioeval.scores.embedding_tiles import TemplateTiles
 from bioeval.tallies.cells import CellGrid
@@ -28,30 +29,25 @@ from bioeval.tallies.fold_counts import (
     RowWindows,
     Table,
     Weighted,
+    as_tree,
 )
 from bioeval.tallies.parts import ConcatenatedRows, Extent
 from bioeval.tallies.row_passes import RowPass
 from bioeval.tallies.tiled_scores import FusedTiles, TiledScores, Visit
+
+# Scores that are counted together: the counts of a partition are brought to the cache for them.
+TOGETHER = 1 << 18
+
+# Scores that are kept while all are counted, at most, in one direction.
+MOST_KEPT = 1 << 22
 
 
 class TileScores(NamedTuple):
     """The impostor scores of a tile in one direction; NaN is none."""
 
     values: np.ndarray  # float (h, w'): of w columns, then NaN
-    rows: np.ndarray  # int (h,): the rows of the scores
-    positions: np.ndarray  # int (w,): the positions in the gallery
-    #: The rows of the columns and the positions of the rows, where the scores are those of the
-    #: other direction as well.
-    other: tuple[np.ndarray, np.ndarray] | None = None
-
-    def placed(self, values: np.ndarray, row: np.ndarray, column: np.ndarray) -> PlacedScores:
-        """Return some scores by their places in the tile, in both directions if it has both."""
-        found = PlacedScores(values, self.rows[row], self.positions[column])
-        if self.other is None:
-            return found
-        rows, positions = self.other
-        twice = PlacedScores(values, rows[column], positions[row])
-        return PlacedScores(*map(np.concatenate, zip(found, twice, strict=True)))
+    rows: np.ndarray  # int32 (h,): the rows of the scores
+    positions: np.ndarray  # int32 (w,): the positions in the gallery
 
 
 class FoldTiles:
@@ -96,6 +92,30 @@ class FoldTiles:
         return PlacedScores(
             mates.genuine[there], tiled.row[place[made]], tiled.columns.order[column[made]]
         )
+
+    def in_both_directions(self, scores: PlacedScores) -> PlacedScores:
+        """Return scores and, where each is that of both directions of a pair, the others."""
+        if not self.twice:
+            return scores
+        values, rows, positions = scores
+        rows_of, position_of = self._turned
+        other = values, rows_of[positions], position_of[rows]
+        return PlacedScores(*map(np.concatenate, zip(scores, other, strict=True)))
+
+    def turned(self, scores: TileScores) -> TileScores:
+        """Return the other direction of a tile of templates."""
+        rows_of, position_of = self._turned
+        values = np.ascontiguousarray(scores.values[:, : len(scores.positions)].T)
+        return TileScores(values, rows_of[scores.positions], position_of[scores.rows])
+
+    @cached_property
+    def _turned(self) -> tuple[np.ndarray, np.ndarray]:
+        """The row of each position of the gallery, and the position of each row, of one set."""
+        tiled = self.tiled
+        row, position = np.empty((2, tiled.shape[0]), dtype=np.int32)
+        row[tiled.columns.order] = tiled.row
+        position[tiled.row] = tiled.columns.order
+        return row, position
 
     def _own(self) -> tuple[np.ndarray, np.ndarray]:
         """Return the places of all pairs of one subject, by row in the order of the columns."""
@@ -162,8 +182,7 @@ class _TileReader:
         scores = tile[:height]
         if tiled.symmetric and i == j:
             scores[:, :width][np.tri(height, width, dtype=bool)] = np.nan
-        other = (self.row[columns], self.position[rows]) if tiled.symmetric else None
-        yield TileScores(scores, self.row[rows], self.position[columns], other)
+        yield TileScores(scores, self.row[rows], self.position[columns])
 
 
 def _subjects(side: TemplateTiles, tile: int) -> np.ndarray:
@@ -206,13 +225,26 @@ class TilePassOfFolds(RowPass):
         raise NotImplementedError
 
 
-class TileCountPass(TilePassOfFolds):
-    """Counts the impostor scores of each partition by cell."""
+#: A window without scores.
+NO_WINDOW = (np.inf, -np.inf)
 
-    def __init__(self, tiles: FoldTiles, partitions: Sequence[DivisionIntoFolds], grid: CellGrid):
-        """Lay out the tables of all partitions, one after the other."""
+
+class TileCountPass(TilePassOfFolds):
+    """Counts the impostor scores of each partition by cell, and keeps some of them."""
+
+    def __init__(
+        self,
+        tiles: FoldTiles,
+        partitions: Sequence[DivisionIntoFolds],
+        grid: CellGrid,
+        window: tuple[float, float] = NO_WINDOW,
+    ):
+        """Lay out the tables of all partitions, one after the other.
+
+        Scores in the `window`, above its first end and up to its second, are kept.
+        """
         super().__init__(tiles, partitions)
-        self.grid = grid
+        self.grid, self.window = grid, window
         self.tables: list[list[Table]] = [one.tables(grid) for one in self.partitions]
         width, self.size = grid.count + 1, 0
         layout = []
@@ -260,7 +292,9 @@ class TileCountPass(TilePassOfFolds):
             return visit
 
         self.tiled.visit(places, take, progress=not sample and executor() is None, again=sample)
-        counts = sum((thread.result() for thread in threads), start=np.zeros(self.size, np.int64))
+        counts = np.zeros(self.size, dtype=np.int64)
+        for thread in threads:
+            counts += thread.result()
         results = list(self._by_partition(counts))
         extent = Extent()
         for thread in threads:
@@ -271,6 +305,7 @@ class TileCountPass(TilePassOfFolds):
             "made": sum(thread.made for thread in threads) * (1 + self.tiles.twice),
             "extent": extent,
             "least": ConcatenatedRows.of(least),
+            "kept": as_tree([scores for thread in threads for scores in thread.kept]),
         }
 
     def _by_partition(self, counts: np.ndarray) -> Iterator[list[np.ndarray]]:
@@ -304,25 +339,29 @@ class _CountThread:
         Scores up to `top` are counted.
         """
         tiles, grid = count_pass.tiles, count_pass.grid
-        self.tiles, self.least, self.layout = tiles, least, count_pass.layout
-        self.reader = _TileReader(tiles)
-        self.probe = np.array([one.probe for one in count_pass.partitions])
-        self.gallery = np.array([one.gallery for one in count_pass.partitions])
+        self.least, self.reader = least, _TileReader(tiles)
         self.window, self.top = grid.window(tiles.dtype), tiles.dtype.type(top)
-        size = tiles.tiled.tiles.size + 1  # one is written behind the last
-        sides = (tiles.tiled.rows, tiles.tiled.columns)
-        side = max(int(x.sizes().max()) for x in sides)
-        self.room = TileRoom(
-            np.empty(size, dtype=np.uint16),
-            np.empty(size, dtype=np.uint16),
-            np.empty(side + 1, dtype=np.int64),
-            np.empty(side, dtype=np.uint64),
-        )
         self.keys = np.dtype(f"i{tiles.dtype.itemsize}")
         self.infinity = np.array(np.inf, dtype=tiles.dtype).view(self.keys)[()]
-        self.counts = np.zeros(count_pass.size, dtype=np.int32)
+        self.tables = FoldTables(
+            np.array([one.probe for one in count_pass.partitions], dtype=np.int32),
+            np.array([one.gallery for one in count_pass.partitions], dtype=np.int32),
+            count_pass.layout,
+            np.zeros(count_pass.size, dtype=np.int32),
+        )
+        size = tiles.tiled.tiles.size + 1  # one is written behind the last
+        self.placed = PlacedCells(
+            *np.empty((2, size + TOGETHER), dtype=np.int32),
+            np.empty(size + TOGETHER, dtype=np.uint16),
+        )
+        limits = np.array(count_pass.window, dtype=tiles.dtype)
+        room = size if limits[0] < limits[1] else 0
+        self.room = KeptCells(
+            limits, np.empty(room, dtype=tiles.dtype), *np.empty((2, room), dtype=np.int32)
+        )
+        self.kept: list[PlacedScores] = []
         self.flushed: np.ndarray | int = 0
-        self.added = 0
+        self.added = self.waiting = self.kept_scores = 0
         #: The number of impostor attempts, and their range.
         self.made = 0
         self.extent = Extent()
@@ -330,35 +369,48 @@ class _CountThread:
     def visit(self, turn: int, i: int, j: int, tile: np.ndarray) -> None:
         """Count a tile."""
         for scores in self.reader.read(i, j, tile):
-            self._count(turn, scores)
+            self._find(turn, scores)
+            if self.waiting > TOGETHER:
+                self._count()
 
-    def _count(self, turn: int, scores: TileScores) -> None:
+    def _find(self, turn: int, scores: TileScores) -> None:
+        """Find the cells of a tile's scores."""
         values, width = scores.values, len(scores.positions)
-        if self.added + values.size > FLUSH:
-            self.flushed = self.flushed + self.counts.astype(np.int64)
-            self.counts[:] = 0
-            self.added = 0
-        missing, least, largest = kernel.count_tile(
+        self.waiting, kept, missing, *ends = kernel.find_tile_cells(
             values,
             values.view(self.keys),
-            width,
-            TileFolds(self.probe[:, scores.rows], self.gallery[:, scores.positions], self.layout),
+            scores.rows,
+            scores.positions,
             self.window,
             self.top,
+            self.waiting,
+            self.placed,
             self.room,
-            self.counts,
             self.infinity,
         )
-        self.added += values.size
-        self.made += len(values) * width - int(missing)
-        ends = np.array([least, largest], dtype=self.keys).view(values.dtype).astype(np.float64)
+        self.made += len(values) * width - missing
+        ends = np.array(ends, dtype=self.keys).view(values.dtype).astype(np.float64)
         self.least[turn] = min(self.least[turn], ends[0])
         if ends[0] <= ends[1]:
             self.extent = self.extent.merge(Extent(float(ends[0]), float(ends[1])))
+        if kept and self.kept_scores <= MOST_KEPT:  # if there are more, a second pass collects them
+            self.kept.append(PlacedScores(*(x[:kept].copy() for x in self.room[1:])))
+            self.kept_scores += kept
+
+    def _count(self) -> None:
+        """Count the scores whose cells are known."""
+        kernel.count_placed(self.waiting, self.placed, self.tables)
+        self.added += self.waiting
+        self.waiting = 0
+        if self.added > FLUSH:
+            self.flushed = self.flushed + self.tables.counts.astype(np.int64)
+            self.tables.counts[:] = 0
+            self.added = 0
 
     def result(self) -> np.ndarray:
         """Return the counts of all tables."""
-        return self.flushed + self.counts.astype(np.int64)
+        self._count()
+        return self.flushed + self.tables.counts.astype(np.int64)
 
 
 class TileCollectPass(TilePassOfFolds):
@@ -423,15 +475,22 @@ class _CollectThread:
     def visit(self, turn: int, i: int, j: int, tile: np.ndarray) -> None:
         """Collect the scores of a tile."""
         for scores in self.reader.read(i, j, tile):
-            if self.by_fold and scores.other is not None:
-                turned = scores.values[:, : len(scores.positions)].T
-                other = TileScores(np.ascontiguousarray(turned), *scores.other)
-                self._collect(scores._replace(other=None))
-                self._collect(other)
+            tiles = self.collect_pass.tiles
+            found = self._inside(scores)
+            if self.by_fold and tiles.twice:
+                self.add(found)
+                self.add(self._inside(tiles.turned(scores)))
             else:
-                self._collect(scores)
+                self.add(tiles.in_both_directions(found))
 
-    def _collect(self, scores: TileScores) -> None:
+    def add(self, found: PlacedScores) -> None:
+        """Take in some scores."""
+        if len(found.values):
+            keep = self.collect_pass.keep
+            self.scores.add(found if keep is None else found.those(keep(*found)))
+
+    def _inside(self, scores: TileScores) -> PlacedScores:
+        """Return the scores of a tile in the windows."""
         windows, height = self.windows, len(scores.rows)
         fold = np.zeros(height, dtype=np.int64)
         if self.by_fold:
@@ -449,9 +508,6 @@ class _CollectThread:
             filled,
         )
         number = int(filled[0])
-        if number == 0:
-            return
         row, column = self.place[0, :number].T
-        found = scores.placed(self.values[0, :number].copy(), row, column)
-        keep = self.collect_pass.keep
-        self.scores.add(found if keep is None else found.those(keep(*found)))
+        values = self.values[0, :number].copy()
+        return PlacedScores(values, scores.rows[row], scores.positions[column])
