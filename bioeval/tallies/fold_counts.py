@@ -139,9 +139,6 @@ def _is_plain(scores: Scores) -> bool:
     )
 
 
-# Cells of one fold: as many as keep the tables of a row in the processor's cache.
-ROW_ENTRIES, MOST_CELLS, LEAST_CELLS = 1 << 16, 1 << 11, 1 << 8
-
 # Entries of the tables by pair of folds, above which each side is counted by itself.
 PAIR_ENTRIES = 1 << 22
 

@@ -21,10 +21,7 @@ from bioeval.scores.blocks import BlockReader
 from bioeval.scores.matrix import Scores
 from bioeval.tallies.cells import CellGrid, cell_exponent, cell_of, rounded_down
 from bioeval.tallies.fold_counts import (
-    LEAST_CELLS,
-    MOST_CELLS,
     PAIR_ENTRIES,
-    ROW_ENTRIES,
     CollectedScores,
     CollectPass,
     CountPass,
@@ -49,6 +46,9 @@ from bioeval.tallies.fold_tiles import (
 )
 from bioeval.tallies.parts import Extent
 from bioeval.tallies.threshold_search import Attempts, runs_of
+
+# Cells of one fold: as many as keep the tables of a row in the processor's cache.
+ROW_ENTRIES, MOST_CELLS, LEAST_CELLS = 1 << 16, 1 << 11, 1 << 8
 
 # Rows looked at beforehand to place the cells.
 SAMPLE_ROWS = 16
@@ -101,10 +101,11 @@ class FoldPasses:
         #: The tiles that are counted; None where rows are.
         self.tiles = FoldTiles.of(reader, templates, fusion)
         # A sample of the rows places the cells, with a margin around it.
-        sampled = self.rows
-        if self.tiles is not None:
-            sampled = FoldRowReader(BlockReader(_some_rows(reader.scores)), templates, fusion)
-        sample = sampled.sample(SAMPLE_ROWS)
+        if self.tiles is None:
+            sample = self.rows.sample(SAMPLE_ROWS)
+        else:
+            some = BlockReader(_some_rows(reader.scores))
+            sample = [FoldRowReader(some, templates, fusion).of_block(some.block(0, SAMPLE_ROWS))]
         self.extent = functools.reduce(Extent.merge, map(extent_of, sample))
         self.dtype = sample[0].values.dtype if self.tiles is None else self.tiles.dtype
         self.grid = self._grid_for(self.extent.low, self.extent.high, 3 * self.number // 4)
@@ -300,9 +301,10 @@ class FoldPasses:
                 self.rows, self.partitions, windows, keep, self.dtype
             ).collected()
         elif keep is None and self._holds(windows):
-            bins = self.edges.searchsorted(self.kept.values)
+            near = np.flatnonzero(self.kept.values <= windows.upto.max())
+            bins = self.edges.searchsorted(self.kept.values[near])
             scores = CollectedScores(self.partitions, self.dtype)
-            scores.add(self.kept.those(np.atleast_2d(wanted).any(axis=0)[bins]))
+            scores.add(self.kept.those(near[np.atleast_2d(wanted).any(axis=0)[bins]]))
             m = self.rows.scores.shape[0]
             report_rows(m, m)
             yield from scores.each()

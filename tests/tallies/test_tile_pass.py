@@ -29,6 +29,7 @@ from tests.optional import optional_import
 
 METRICS = ("cosine", "l2", "l1", "linf", "bhattacharyya")
 FEATURES = 7
+TEAMS = np.array(list("aabbc"))
 
 
 @dataclass
@@ -69,6 +70,7 @@ class Case:
             else 3 * np.arange(k + 1)
         )
         meta = {"session": rng.integers(0, 3, n), "camera": rng.integers(0, 4, n)}
+        meta["team"] = TEAMS[labels % len(TEAMS)]
         options: dict[str, Any] = {"metric": self.exact_metric, "dtype": self.dtype}
         if not matrix:
             options["memory_limit"] = 1
@@ -80,6 +82,7 @@ class Case:
                 {name: column[some] for name, column in meta.items()}
                 for some in (slice(cut), slice(cut, None))
             ]
+            sides[0]["team"] = TEAMS[probes % len(TEAMS)]
             return be.Scores.from_embeddings(
                 x[:cut], names[probes], x[cut:], names[labels[cut:]],
                 probe_meta=sides[0], gallery_meta=sides[1], **options, **exclude,
@@ -485,7 +488,7 @@ def test_a_score_without_a_cell_in_one_part_alone(tmp_path):
 
     with (
         by_tiles(8, PILOT_TILES=1) as answers,
-        mock.patch.object(tile_pass.TilePass, "_pilot_places", lambda self: [(0, 1), (1, 2)]),
+        mock.patch.object(tiled_scores.ComputedTiles, "spread", lambda *_: [(0, 1), (1, 2)]),
         mock.patch.object(tile_pass.TilePass, "part", noted),
     ):
         found = be.evaluate(scores, checkpoint=tmp_path / "kept"), be.evaluate(scores)
