@@ -21,7 +21,7 @@ import bioeval as be
 from bioeval.base.errors import BioevalError
 from bioeval.scores.blocks import BlockReader
 from bioeval.tallies import fold_counts, fold_passes, fold_tiles, tiled_scores
-from bioeval.tallies.fold_counts import Subset
+from bioeval.tallies.fold_counts import Groups, Subset
 from bioeval.tallies.fold_passes import FoldPasses
 from tests.optional import optional_import
 from tests.tallies.test_tile_pass import FALLBACKS, METRICS, Case, cases
@@ -280,6 +280,37 @@ def test_groups(templates, layout, monkeypatch):
             found.append(made)
     assert taken[0] == "TileCountPass"
     xr.testing.assert_identical(*found)
+
+
+@pytest.mark.parametrize("templates", ["single", "multi"])
+@pytest.mark.parametrize("layout", ["square", "gallery"])
+@pytest.mark.parametrize("by_fold", [False, True])
+def test_scores_of_groups_are_collected_in_both_directions(templates, layout, by_fold):
+    """Each with the groups of its probe and of its gallery template."""
+    case = replace(CASE if layout == "square" else GALLERY, metric="l1", whole=True)
+    both = []
+    with by_tiles():
+        for matrix in (False, True):
+            scores = case.scores(matrix=matrix)
+            names = scores._codes
+            code = names.probe % 3, names.gallery % 3
+            passes = FoldPasses(BlockReader(scores), templates, "min", [code], Groups)
+            assert (passes.tiles is None) == matrix
+            passes.count()
+            (one,) = passes.partitions
+            assert one.counts.sum() == passes.total.sum()
+            wanted = np.zeros((3, len(passes.edges)), dtype=bool)
+            for fold in range(3):  # the same windows, or others of each
+                wanted[fold, passes.edges <= (1.0, 2.0, 4.0)[fold * by_fold]] = True
+            ((values, pairs, weights),) = passes.collect(wanted if by_fold else wanted[0])
+            both.append(
+                sorted(
+                    (value, pair)
+                    for value, pair, weight in zip(values, pairs, weights, strict=True)
+                    for _ in range(weight)
+                )
+            )
+    assert both[0] and both[0] == both[1]
 
 
 def test_intervals_for_new_people_use_the_cells_of_the_matrix():
