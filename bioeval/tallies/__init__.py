@@ -114,6 +114,7 @@ _NAMES: NamesByModule = {
         "Ties",
         "place_weights",
     ),
+    "bioeval.tallies.tile_reading": ("TileReading",),
     "bioeval.tallies.tiled_scores": (
         "HELD",
         "ComputedTiles",

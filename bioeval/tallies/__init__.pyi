@@ -98,6 +98,7 @@ from bioeval.tallies.tied_places import (
     Ties as Ties,
     place_weights as place_weights,
 )
+from bioeval.tallies.tile_reading import TileReading as TileReading
 from bioeval.tallies.tiled_scores import (
     HELD as HELD,
     ComputedTiles as ComputedTiles,
