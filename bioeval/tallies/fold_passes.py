@@ -216,7 +216,7 @@ class FoldPasses:
         counts = TileCountPass(self.tiles, self.partitions, self.grid).over(sample, sample=True)
         self._take_counts(counts)
         flags = wanted()
-        if not flags.any():
+        if not flags.any() or not self.total.any():
             return
         low, high = self._ends(flags, WIDER, ERRORS)
         narrower = self._grid_for(
@@ -304,7 +304,8 @@ class FoldPasses:
             near = np.flatnonzero(self.kept.values <= windows.upto.max())
             bins = self.edges.searchsorted(self.kept.values[near])
             scores = CollectedScores(self.partitions, self.dtype)
-            scores.add(self.kept.those(near[np.atleast_2d(wanted).any(axis=0)[bins]]))
+            flags: np.ndarray = np.atleast_2d(wanted).max(axis=0)
+            scores.add(self.kept.those(near[flags[bins]]))
             m = self.rows.scores.shape[0]
             report_rows(m, m)
             yield from scores.each()

@@ -263,8 +263,8 @@ class TileCountPass(TilePassOfFolds):
         """
         counts = super().whole()
         for i, (one, tables) in enumerate(zip(self.partitions, self.tables, strict=True)):
-            made = self.tiles.attempts_of(one, tables)
-            made = one.parts_of([np.append(x, np.zeros_like(x), axis=-1) for x in made])
+            attempts = self.tiles.attempts_of(one, tables)
+            made = one.parts_of([np.append(x, np.zeros_like(x), axis=-1) for x in attempts])
             its = counts["counts"][str(i)]
             its[..., -1] = made[..., 0] - its[..., :-1].sum(axis=-1)
         total = counts["total"]
@@ -350,10 +350,9 @@ class _CountThread:
             np.zeros(count_pass.size, dtype=np.int32),
         )
         size = tiles.tiled.tiles.size + 1  # one is written behind the last
-        self.placed = PlacedCells(
-            *np.empty((2, size + TOGETHER), dtype=np.int32),
-            np.empty(size + TOGETHER, dtype=np.uint16),
-        )
+        rows, positions = np.empty((2, size + TOGETHER), dtype=np.int32)
+        cells = np.empty(size + TOGETHER, dtype=np.uint16)
+        self.placed = PlacedCells(rows, positions, cells)
         limits = np.array(count_pass.window, dtype=tiles.dtype)
         room = size if limits[0] < limits[1] else 0
         self.room = KeptCells(

@@ -567,7 +567,7 @@ far_targets = [0.1, 0.01, 0.001, 0.0001]
 def other_bits_in_rows() -> Iterator[None]:
     """Let distances that are computed by rows differ in the last bit from those of tiles.
 
-    Single precision does so in OpenBLAS on processors with AVX2 and without AVX-512.
+    Those of float32 do so with OpenBLAS's kernels for Haswell.
     """
     distances = EmbeddingSource._distances
 
