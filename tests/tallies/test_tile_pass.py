@@ -632,3 +632,19 @@ def test_parts_of_a_tally_are_refined_by_tiles():
     assert any(answers)
     for name in ("eer", "eer_threshold", "auc"):
         np.testing.assert_array_equal(refined[name], expected[name])
+
+
+@pytest.mark.uses("sites")
+def test_a_tally_that_was_counted_by_rows_is_refined_by_rows():
+    """Where the tiles hold other scores, such as of a tally of another version."""
+    from bioeval.studies.sites.tally import refine_tally
+
+    scores = replace(OVERLAPPING, layout="gallery").scores()
+    with by_tiles(8), other_bits_in_rows():
+        with mock.patch.object(tiled_scores.TiledScores, "of", lambda _: None):
+            counted = be.tally(scores)
+            expected = refine_tally(counted, scores)
+        assert refine_tally(counted, scores).tree().identical(expected.tree())
+        other = Case((3, 1, 4, 4, 2, 5, 1, 3, 3, 2, 6, 2), layout="gallery").scores()
+        with pytest.raises(be.MergeError):
+            refine_tally(counted, other)
