@@ -105,7 +105,8 @@ class FoldPasses:
             sample = self.rows.sample(SAMPLE_ROWS)
         else:
             some = BlockReader(_some_rows(reader.scores))
-            sample = [FoldRowReader(some, templates, fusion).of_block(some.block(0, SAMPLE_ROWS))]
+            block = some.block(0, some.scores.shape[0])
+            sample = [FoldRowReader(some, templates, fusion).of_block(block)]
         self.extent = functools.reduce(Extent.merge, map(extent_of, sample))
         self.dtype = sample[0].values.dtype if self.tiles is None else self.tiles.dtype
         self.grid = self._grid_for(self.extent.low, self.extent.high, 3 * self.number // 4)
@@ -210,7 +211,7 @@ class FoldPasses:
         return counts
 
     def _take_pilot(self, wanted: Callable[[], np.ndarray]) -> None:
-        """Make the cells finer where the bins are, by a few tiles, that will be wanted."""
+        """Make the cells finer where a few tiles say that the wanted bins will be."""
         assert self.tiles is not None
         sample = self.tiles.tiled.spread(HELD_TILES)
         counts = TileCountPass(self.tiles, self.partitions, self.grid).over(sample, sample=True)
