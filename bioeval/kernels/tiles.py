@@ -672,6 +672,19 @@ def arrange_rows(first, last, matrix, gallery, probes, found, tile, keys, ordere
 
 
 @compiled
+def fuse_tile(keys, height, width, layers, fused_keys, turn):
+    """Fuse the scores of a tile by the subjects of its columns, and of its rows if these have some.
+
+    - `keys` (int (h', w')): bits of scores, of h rows and w columns
+    - `layers` (a pair of int64 arrays): the layers of the rows, or (0,) for none; of the columns
+    - `fused_keys` (int (2, c), written): see :func:`fuse_rows` and :func:`fuse_columns`
+    """
+    fuse_rows(keys, height, layers[1], fused_keys[0], turn)
+    if len(layers[0]) > 0:
+        fuse_columns(keys, width, layers[0], fused_keys[1], turn)
+
+
+@compiled
 def take_mates(tile, of_rows, of_columns, places, itself, same, mates):
     """Write down the mates of the rows of a tile.
 

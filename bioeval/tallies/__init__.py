@@ -40,10 +40,8 @@ _NAMES: NamesByModule = {
         "role_of",
     ),
     "bioeval.tallies.exact_sums": ("ExactSums",),
-    "bioeval.tallies.fold_counts": (
-        "FoldPasses",
-        "Subset",
-    ),
+    "bioeval.tallies.fold_counts": ("Subset",),
+    "bioeval.tallies.fold_passes": ("FoldPasses",),
     "bioeval.tallies.identification_counter": (
         "IdentificationCounter",
         "RankUnit",
@@ -116,6 +114,7 @@ _NAMES: NamesByModule = {
         "Ties",
         "place_weights",
     ),
+    "bioeval.tallies.tile_reading": ("TileReading",),
     "bioeval.tallies.tiled_scores": (
         "HELD",
         "ComputedTiles",

@@ -30,7 +30,8 @@ from bioeval.tallies.counts import (
     role_of as role_of,
 )
 from bioeval.tallies.exact_sums import ExactSums as ExactSums
-from bioeval.tallies.fold_counts import FoldPasses as FoldPasses, Subset as Subset
+from bioeval.tallies.fold_counts import Subset as Subset
+from bioeval.tallies.fold_passes import FoldPasses as FoldPasses
 from bioeval.tallies.identification_counter import (
     IdentificationCounter as IdentificationCounter,
     RankUnit as RankUnit,
@@ -97,6 +98,7 @@ from bioeval.tallies.tied_places import (
     Ties as Ties,
     place_weights as place_weights,
 )
+from bioeval.tallies.tile_reading import TileReading as TileReading
 from bioeval.tallies.tiled_scores import (
     HELD as HELD,
     ComputedTiles as ComputedTiles,

@@ -8,8 +8,6 @@ one collects the scores of the few bins in which thresholds fall.
 
 from __future__ import annotations
 
-import contextlib
-import functools
 import itertools
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from copy import copy
@@ -21,25 +19,22 @@ import numba
 import numpy as np
 
 from bioeval.base.executors import executor
-from bioeval.base.progress import report_rows, rows_reported_to
+from bioeval.base.progress import report_rows
 from bioeval.kernels import folds as kernel
 from bioeval.kernels.folds import FoldRows
 from bioeval.scores.arrays import writable_alias
 from bioeval.scores.blocks import Block, BlockReader
 from bioeval.scores.matrix import Scores
-from bioeval.tallies.cells import CellGrid, cell_exponent, cell_of, rounded_down
+from bioeval.tallies.cells import CellGrid
 from bioeval.tallies.counters import gather
 from bioeval.tallies.parts import ConcatenatedRows, Extent
 from bioeval.tallies.row_passes import RowPass
-from bioeval.tallies.threshold_search import Attempts, runs_of
 
 # Scores in one call of the kernels, where they are read from memory as they are.
 VALUES_IN_MEMORY = 1 << 24
 
 # Fused scores that are kept for the next pass, at most.
 KEPT_VALUES = 1 << 22
-
-# Called with the number of rows just done.
 
 
 class FoldRowReader:
@@ -144,9 +139,6 @@ def _is_plain(scores: Scores) -> bool:
     )
 
 
-# Cells of one fold: as many as keep the tables of a row in the processor's cache.
-ROW_ENTRIES, MOST_CELLS, LEAST_CELLS = 1 << 16, 1 << 11, 1 << 8
-
 # Entries of the tables by pair of folds, above which each side is counted by itself.
 PAIR_ENTRIES = 1 << 22
 
@@ -160,6 +152,18 @@ class Subset:
 
     fold: int
     inside: bool = True
+
+
+class Table(NamedTuple):
+    """Which folds a table of counts tells apart."""
+
+    by_probe: bool = True
+    by_gallery: bool = True
+    within: bool = False  # whether pairs across folds are left out
+
+    def shape(self, folds: int, width: int) -> tuple[int, int, int]:
+        """Return the numbers of rows, columns and cells of the table of so many folds."""
+        return folds if self.by_probe else 1, folds if self.by_gallery else 1, width
 
 
 @dataclass
@@ -209,14 +213,14 @@ class DivisionIntoFolds:
         total = by_probe.sum(axis=0, dtype=np.int64)
         return np.stack([total - by_probe - by_gallery + within, within])
 
-    def tables(self, grid: CellGrid) -> list[FoldCounts]:
+    def tables(self, grid: CellGrid) -> list[Table]:
         """Return a table by pair of folds; where too big, by each side and within folds."""
         if self.folds**2 * (grid.count + 1) <= PAIR_ENTRIES:
-            return [FoldCounts(self, grid)]
+            return [Table()]
         return [
-            FoldCounts(self, grid, by_gallery=False),
-            FoldCounts(self, grid, by_probe=False),
-            FoldCounts(self, grid, by_gallery=False, within=True),
+            Table(by_gallery=False),
+            Table(by_probe=False),
+            Table(by_gallery=False, within=True),
         ]
 
 
@@ -227,38 +231,29 @@ class Groups(DivisionIntoFolds):
         """Return the counts of each pair of folds."""
         return tables[0][..., :-1].astype(np.int64)
 
-    def tables(self, grid: CellGrid) -> list[FoldCounts]:
+    def tables(self, grid: CellGrid) -> list[Table]:
         """Return a table by pair of folds."""
-        return [FoldCounts(self, grid)]
+        return [Table()]
 
 
 class FoldCounts:
     """Counts impostor scores by cell, and by the folds of both sides or of one.
 
-    The outermost cells of the grid are open; one cell more is for failed comparisons. With
-    `within`, pairs across folds are left out.
+    The outermost cells of the grid are open; one cell more is for failed comparisons.
     """
 
-    def __init__(
-        self,
-        folds: DivisionIntoFolds,
-        grid: CellGrid,
-        *,
-        by_probe: bool = True,
-        by_gallery: bool = True,
-        within: bool = False,
-    ):
-        """Lay out the tables: a row and a column for each fold, or one for all."""
-        self.folds, self.grid, self.within = folds, grid, within
+    def __init__(self, folds: DivisionIntoFolds, grid: CellGrid, table: Table):
+        """Lay out the table: a row and a column for each fold, or one for all."""
+        self.folds, self.grid, self.within = folds, grid, table.within
         width = grid.count + 1
-        rows = columns = 1
         self.row, offset = np.zeros_like(folds.probe), np.zeros_like(folds.gallery)
-        if by_probe:
-            rows, self.row = folds.folds, folds.probe
-        if by_gallery:
-            columns, offset = folds.folds, folds.gallery * width
+        if table.by_probe:
+            self.row = folds.probe
+        if table.by_gallery:
+            offset = folds.gallery * width
         self.offset = offset.astype(np.int32)
-        self.shape = (rows, columns, width)
+        self.shape = table.shape(folds.folds, width)
+        rows, columns, _ = self.shape
         size = (numba.get_num_threads(), rows, columns * width)
         self.tables = np.zeros(size, dtype=np.int32)
         self.counts: np.ndarray | int = 0
@@ -313,6 +308,16 @@ class PlacedScores(NamedTuple):
     rows: np.ndarray
     positions: np.ndarray
 
+    def those(self, chosen: np.ndarray) -> Self:
+        """Return some of the scores."""
+        return type(self)(*(x[chosen] for x in self))
+
+
+def joined_scores(parts: Sequence[PlacedScores], dtype: np.dtype) -> PlacedScores:
+    """Return scores of a dtype one after the other."""
+    none = np.empty(0, dtype), np.empty(0, np.int32), np.empty(0, np.int32)
+    return PlacedScores(*map(np.concatenate, zip(none, *parts, strict=True)))
+
 
 class Weighted(NamedTuple):
     """Scores, the number of the pair of folds of each, and how often it occurs."""
@@ -332,6 +337,77 @@ class RowWindows(NamedTuple):
     above: np.ndarray
     upto: np.ndarray
     scores: int  # in them, at most
+
+
+class CollectedScores:
+    """Scores collected for some partitions; where they are many, equal ones are joined.
+
+    Those of a partition are in increasing order; equal ones of the same pair of folds may be
+    joined.
+    """
+
+    def __init__(self, partitions: Sequence[DivisionIntoFolds], dtype: np.dtype):
+        self.partitions, self.dtype = partitions, dtype
+        self.kept: list[PlacedScores] = []
+        self.joined: list[list[Weighted]] = [[] for _ in partitions]
+        self._waiting = 0
+
+    def add(self, scores: PlacedScores) -> None:
+        """Take in some scores."""
+        self.kept.append(scores)
+        self._waiting += len(scores.values)
+        if self._waiting > COLLECT:
+            for parts, coded in zip(self.joined, self._coded(), strict=True):
+                parts[:] = [_joined([*parts, coded])]
+            self.kept, self._waiting = [], 0
+
+    def include(self, other: Self) -> None:
+        """Take in the scores that others have collected."""
+        self.kept += other.kept
+        for parts, more in zip(self.joined, other.joined, strict=True):
+            parts += more
+
+    def each(self) -> Iterator[Weighted]:
+        """Yield the scores for each partition."""
+        for parts, coded in zip(self.joined, self._coded(), strict=True):
+            yield _joined([*parts, coded]) if parts else coded
+
+    def tree(self) -> dict[str, Any]:
+        """Return the scores as counts of some rows, joined where that makes them fewer."""
+        kept, joined = self.kept, self.joined
+        if (fewer := self._fewer()) is not None:
+            kept = []
+            joined = [[*parts, one] for parts, one in zip(joined, fewer, strict=True)]
+        trees = {str(i): as_tree(parts) for i, parts in enumerate(joined)}
+        return {"kept": as_tree(kept), "joined": trees}
+
+    def include_tree(self, tree: dict[str, Any]) -> None:
+        """Take in the scores of all rows."""
+        self.kept += map(PlacedScores._make, of_tree(tree["kept"]))
+        for i, parts in enumerate(self.joined):
+            parts += map(Weighted._make, of_tree(tree["joined"][str(i)]))
+
+    def _fewer(self) -> list[Weighted] | None:
+        """Return the joined scores of each partition if they take fewer bytes; else None."""
+        values = np.concatenate([np.empty(0, self.dtype), *(x.values for x in self.kept)])
+        bytes_kept = sum(x.nbytes for x in itertools.chain(*self.kept))
+        of_each = np.dtype(np.float64).itemsize + 2 * np.dtype(np.int64).itemsize
+        most = bytes_kept // (of_each * len(self.partitions))
+        if len(values) <= FEW or len(np.unique(values)) > most:
+            return None
+        joined = [_joined([coded]) for coded in self._coded()]
+        if of_each * sum(len(x.values) for x in joined) < bytes_kept:
+            return joined
+        return None
+
+    def _coded(self) -> Iterator[Weighted]:
+        """Yield the scores as they were found for each partition, in increasing order."""
+        values, row, position = joined_scores(self.kept, self.dtype)
+        order = np.argsort(values)
+        values, row, position = values[order].astype(np.float64), row[order], position[order]
+        for one in self.partitions:
+            weights = np.ones(len(values), dtype=np.int64)
+            yield Weighted(values, one.pairs_of(row, position), weights)
 
 
 class FoldPass(RowPass):
@@ -389,7 +465,10 @@ class CountPass(FoldPass):
 
     def over(self, row_blocks: RowBlocks) -> dict[str, Any]:
         """Return the counts of some rows: by partition, in all, and of failed comparisons."""
-        tables = [one.tables(self.grid) for one in self.partitions]
+        tables = [
+            [FoldCounts(one, self.grid, table) for table in one.tables(self.grid)]
+            for one in self.partitions
+        ]
         gathered = []
         for rows, block in row_blocks:
             for table in itertools.chain(*tables):
@@ -405,11 +484,11 @@ class CountPass(FoldPass):
             "counts": {str(i): x.parts_of(results[i]) for i, x in enumerate(self.partitions)},
             "total": every[:-1],
             "failed": int(every[-1]),
-            "genuine": _as_tree(gathered),
+            "genuine": as_tree(gathered),
         }
 
 
-def _extent_of(block: FoldRows) -> Extent:
+def extent_of(block: FoldRows) -> Extent:
     """Return the extent of the impostor scores of some rows."""
     return Extent.of(block.values, block.mate_start, block.mate_stop)
 
@@ -421,16 +500,12 @@ class RangePass(FoldPass):
         """Return the extent of some rows."""
         extent = Extent()
         for _, block in row_blocks:
-            extent = extent.merge(_extent_of(block))
+            extent = extent.merge(extent_of(block))
         return {"extent": extent}
 
 
 class CollectPass(FoldPass):
-    """Collects the impostor scores in some windows.
-
-    Those of a partition are in increasing order; equal ones of the same pair of folds may be
-    joined.
-    """
+    """Collects the impostor scores in some windows."""
 
     def __init__(
         self,
@@ -447,65 +522,22 @@ class CollectPass(FoldPass):
     def collected(self) -> Iterator[Weighted]:
         """Yield the scores of all rows for each partition."""
         if executor() is None:
-            kept, joined = self._collect(self.rows.read())
-        else:
-            counts = self.whole()
-            kept = list(map(PlacedScores._make, _of_tree(counts["kept"])))
-            joined = []
-            for i in range(len(self.partitions)):
-                joined.append(list(map(Weighted._make, _of_tree(counts["joined"][str(i)]))))
-        for parts, coded in zip(joined, self._coded(kept), strict=True):
-            yield _joined([*parts, coded]) if parts else coded
+            return self._collect(self.rows.read()).each()
+        scores = CollectedScores(self.partitions, self.dtype)
+        scores.include_tree(self.whole())
+        return scores.each()
 
     def over(self, row_blocks: RowBlocks) -> dict[str, Any]:
-        """Return the scores of some rows, joined where that makes them fewer."""
-        kept, joined = self._collect(row_blocks)
-        if (fewer := self._fewer(kept)) is not None:
-            kept = []
-            joined = [[*parts, one] for parts, one in zip(joined, fewer, strict=True)]
-        trees = {str(i): _as_tree(parts) for i, parts in enumerate(joined)}
-        return {"kept": _as_tree(kept), "joined": trees}
+        """Return the scores of some rows."""
+        return self._collect(row_blocks).tree()
 
-    def _collect(self, row_blocks: RowBlocks) -> tuple[list[PlacedScores], list[list[Weighted]]]:
-        """Return scores as found, and those of each partition after joining."""
-        joined: list[list[Weighted]] = [[] for _ in self.partitions]
-        kept = []
-        waiting = 0
+    def _collect(self, row_blocks: RowBlocks) -> CollectedScores:
+        """Collect the scores of some rows."""
+        scores = CollectedScores(self.partitions, self.dtype)
         for rows, block in row_blocks:
             inside = self._inside(rows, block)
-            if self.keep is not None:
-                these = self.keep(*inside)
-                inside = PlacedScores(*(x[these] for x in inside))
-            kept.append(inside)
-            waiting += len(inside.values)
-            if waiting > COLLECT:
-                for parts, coded in zip(joined, self._coded(kept), strict=True):
-                    parts[:] = [_joined([*parts, coded])]
-                kept, waiting = [], 0
-        return kept, joined
-
-    def _fewer(self, kept: Sequence[PlacedScores]) -> list[Weighted] | None:
-        """Return the joined scores of each partition if they take fewer bytes; else None."""
-        values = np.concatenate([np.empty(0, self.dtype), *(x.values for x in kept)])
-        bytes_kept = sum(x.nbytes for x in itertools.chain(*kept))
-        of_each = np.dtype(np.float64).itemsize + 2 * np.dtype(np.int64).itemsize
-        most = bytes_kept // (of_each * len(self.partitions))
-        if len(values) <= FEW or len(np.unique(values)) > most:
-            return None
-        joined = [_joined([coded]) for coded in self._coded(kept)]
-        if of_each * sum(len(x.values) for x in joined) < bytes_kept:
-            return joined
-        return None
-
-    def _coded(self, kept: Sequence[PlacedScores]) -> Iterator[Weighted]:
-        """Yield the distinct scores collected for each partition, in increasing order."""
-        none = np.empty(0, self.dtype), np.empty(0, np.int32), np.empty(0, np.int32)
-        values, row, position = map(np.concatenate, zip(none, *kept, strict=True))
-        order = np.argsort(values)
-        values, row, position = values[order].astype(np.float64), row[order], position[order]
-        for one in self.partitions:
-            weights = np.ones(len(values), dtype=np.int64)
-            yield Weighted(values, one.pairs_of(row, position), weights)
+            scores.add(inside if self.keep is None else inside.those(self.keep(*inside)))
+        return scores
 
     def _inside(self, rows: slice, block: FoldRows) -> PlacedScores:
         """Return the impostor scores of some rows in windows, with rows and positions."""
@@ -540,7 +572,7 @@ def _joined(parts: Sequence[Weighted]) -> Weighted:
     return Weighted(values[starts], pairs[starts], np.add.reduceat(weights, starts))
 
 
-def _as_tree(parts: Sequence[PlacedScores | Weighted]) -> dict[str, ConcatenatedRows]:
+def as_tree(parts: Sequence[PlacedScores | Weighted]) -> dict[str, ConcatenatedRows]:
     """Return triples of arrays, concatenated, as counts of a block of rows."""
     if not parts:
         return {str(i): ConcatenatedRows() for i in range(3)}
@@ -548,175 +580,6 @@ def _as_tree(parts: Sequence[PlacedScores | Weighted]) -> dict[str, Concatenated
     return {str(i): ConcatenatedRows.of(column) for i, column in enumerate(columns)}
 
 
-def _of_tree(tree: dict[str, ConcatenatedRows]) -> list[Any]:
+def of_tree(tree: dict[str, ConcatenatedRows]) -> list[Any]:
     """Return the triples of arrays of all blocks of rows."""
     return list(zip(*(tree[str(i)].arrays for i in range(3)), strict=True))
-
-
-# Rows looked at beforehand to place the cells.
-SAMPLE_ROWS = 16
-
-# Scores to collect, and as a proportion of all, beyond which everything is counted once more, in
-# finer cells where the points lie: counting is cheap, sorting is not.
-REFINE, REFINE_SHARE = 1 << 15, 2.0**-7
-
-
-class FoldPasses:
-    """Counts the attempts of verification by the folds of probe and gallery template.
-
-    Several partitions share each pass over the scores. With ``templates="multi"`` all templates of
-    a subject in the gallery must be in one fold.
-
-    - `edges` (float64 (bins,)): upper edges of the bins, the last one infinite
-    - `total` (int64 (bins,)): all impostor scores in each bin
-    - `genuine` (float64): all genuine scores, increasing
-    """
-
-    def __init__(
-        self,
-        reader: BlockReader,
-        templates: str,
-        fusion: str,
-        codes: Sequence[tuple[np.ndarray, np.ndarray]],
-        partition: type[DivisionIntoFolds] = DivisionIntoFolds,
-    ):
-        """Divide the probes and the gallery by `codes`, their fold in each partition."""
-        self.rows = FoldRowReader(reader, templates, fusion)
-        gallery = reader.gallery
-        self.partitions = []
-        for probe, fold in codes:
-            if gallery.order is not None:
-                fold = fold[gallery.order]
-            if templates == "multi":
-                fold = fold[gallery.starts[:-1]]
-            self.partitions.append(partition(probe.astype(np.int64), fold.astype(np.int64)))
-        folds = max(x.folds for x in self.partitions)
-        by_pair = PAIR_ENTRIES // (folds**2 * len(self.partitions))
-        #: Cells of each fold.
-        self.number = max(LEAST_CELLS, min(MOST_CELLS, ROW_ENTRIES // folds, by_pair))
-        # A sample of the rows places the cells, with a margin around it.
-        sample = self.rows.sample(SAMPLE_ROWS)
-        extent = functools.reduce(Extent.merge, map(_extent_of, sample))
-        self.dtype = sample[0].values.dtype
-        self.grid = self._grid_for(extent.low, extent.high, 3 * self.number // 4)
-        self.genuine = np.empty(0)
-        self.edges = np.append(self.grid.edges[:-1], np.inf)
-
-    def _grid_for(self, low: float, high: float, number: int) -> CellGrid:
-        """Return cells, `number` of which cover the range as far as exact; outermost are open."""
-        if low > high:
-            low = high = 0.0
-        info = np.finfo(self.dtype)
-        exponent = max(cell_exponent(low, high, number), int(info.minexp) + 3)
-        most = int(info.maxexp) - 33
-        while exponent < most:
-            grid = self._around(low, high, exponent)
-            if grid.exact_in(self.dtype):
-                return grid
-            exponent += 1
-        return CellGrid(most, -1, 3)
-
-    def _around(self, low: float, high: float, exponent: int) -> CellGrid:
-        first, last = cell_of(low, exponent), cell_of(high, exponent)
-        margin = max(2, self.number - (last - first + 1))
-        return CellGrid(exponent, first - margin // 2 - 1, last - first + 1 + margin)
-
-    # -- counting
-
-    def count(self) -> None:
-        """Count all pairs, and gather the genuine scores."""
-        from_memory = self.rows.from_memory
-        late = from_memory and executor() is None  # or the rows of a failed attempt show twice
-        fold_pass = CountPass(self.rows, self.partitions, self.grid)
-        with rows_reported_to(None) if late else contextlib.nullcontext():
-            counts = fold_pass.whole()
-        genuine = counts["genuine"]["0"].array()
-        row = counts["genuine"]["1"].array()
-        position = counts["genuine"]["2"].array()
-        if from_memory:
-            gallery = self.rows.reader.gallery
-            mates = (gallery.mate_stop - gallery.mate_start).sum()
-            mates -= (gallery.probe_position >= 0).sum()
-            if counts["failed"] or len(genuine) < mates:
-                self.rows.from_memory = False  # the reader knows what failed comparisons are
-                self.count()
-                return
-            if late:
-                report_rows(self.rows.scores.shape[0], self.rows.scores.shape[0])
-        order = np.argsort(genuine)
-        self.genuine = genuine[order].astype(np.float64)
-        for i, one in enumerate(self.partitions):
-            one.pair = one.pairs_of(row[order], position[order])
-            one.counts = counts["counts"][str(i)]
-        self.total = counts["total"]
-
-    def attempts(self, partition: DivisionIntoFolds, part: Subset) -> Attempts:
-        """Return the attempts of a part, as far as they have been counted."""
-        inside = partition.has(part, partition.pair)
-        return Attempts(
-            self.genuine[inside], self.edges, partition.counts[int(part.inside), part.fold]
-        )
-
-    # -- collecting
-
-    @rows_reported_to(None)
-    def narrow(self, wanted: np.ndarray) -> bool:
-        """Divide wanted bins with too many scores to collect; return whether any was divided."""
-        most = max(REFINE, REFINE_SHARE * self.total.sum())
-        if not wanted.any() or self.total[wanted].sum() <= most:
-            return False
-        first, last = np.flatnonzero(wanted)[[0, -1]]
-        low, high = -np.inf, float(self.edges[last])
-        if first:
-            low = float(self.edges[first - 1])
-        ends = low, high
-        if not np.isfinite(ends).all():
-            extent = RangePass(self.rows, self.partitions).whole()["extent"]
-            low, high = max(low, extent.low), min(high, extent.high)
-        narrower = self._grid_for(low, high, self.number)
-        if low >= high or narrower.exponent >= self.grid.exponent:
-            return False
-        self.grid = narrower
-        counts = CountPass(self.rows, self.partitions, narrower, genuine=False).whole()
-        edges = narrower.edges[:-1]
-        between = np.flatnonzero((edges > ends[0]) & (edges < ends[1]))
-        divided = functools.partial(_divided, bins=slice(first, last + 1), between=between)
-        for i, one in enumerate(self.partitions):
-            one.counts = divided(one.counts, counts["counts"][str(i)])
-        self.total = divided(self.total, counts["total"])
-        self.edges = np.concatenate([self.edges[:first], edges[between], self.edges[last:]])
-        return True
-
-    def collect(self, wanted: np.ndarray, keep: Keep | None = None) -> Iterator[Weighted]:
-        """Yield the impostor scores in some bins for each partition, in increasing order.
-
-        `wanted` flags the bins, or has a row of flags for each fold of the probe in the first
-        partition. Of the scores collected, `keep` says which are kept.
-        """
-        windows = self._windows(np.atleast_2d(wanted))
-        fold_pass = CollectPass(self.rows, self.partitions, windows, keep, self.dtype)
-        yield from fold_pass.collected()
-
-    def _windows(self, wanted: np.ndarray) -> RowWindows:
-        """Return the windows of wanted bins, with a row for each fold of the probe, or one row."""
-        firsts, lasts = zip(*map(runs_of, wanted), strict=True)
-        first, last = np.concatenate(firsts), np.concatenate(lasts)
-        above = np.where(first > 0, self.edges[first - 1], np.nan)
-        return RowWindows(
-            np.concatenate([[0], np.cumsum([len(x) for x in firsts])]),
-            rounded_down(above, self.dtype),
-            rounded_down(self.edges[last], self.dtype),
-            int(self.total[wanted.any(axis=0)].sum()),
-        )
-
-
-def _divided(old: np.ndarray, new: np.ndarray, bins: slice, between: np.ndarray) -> np.ndarray:
-    """Return counts of bins along the last axis, some divided at the ends of other bins.
-
-    The new counts are of all scores; `between` are the new bins that end inside the old ones.
-    """
-    before = old[..., : bins.start].sum(axis=-1, keepdims=True)
-    inside = old[..., bins].sum(axis=-1, keepdims=True)
-    reached = np.cumsum(new, axis=-1)[..., between]
-    parts = np.diff(np.concatenate([before, reached, before + inside], axis=-1), axis=-1)
-    return np.concatenate([old[..., : bins.start], parts, old[..., bins.stop :]], axis=-1)

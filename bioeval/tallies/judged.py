@@ -18,7 +18,8 @@ from bioeval.scores.blocks import BlockReader, threads_for
 from bioeval.scores.provenance import Provenance
 from bioeval.tallies.by_subject import FEW, SubjectAttempts
 from bioeval.tallies.cells import is_accepted
-from bioeval.tallies.fold_counts import DivisionIntoFolds, FoldPasses, Groups, Subset, Weighted
+from bioeval.tallies.fold_counts import DivisionIntoFolds, Groups, Subset, Weighted
+from bioeval.tallies.fold_passes import FoldPasses
 from bioeval.tallies.threshold_rules import ChosenThreshold, Rule, choose, wanted_bins
 from bioeval.tallies.threshold_search import Attempts, within
 
@@ -54,13 +55,22 @@ class Judged:
         all bins are collected, where they are few.
         """
         judged = []
+
+        def counted_folds() -> list[list[_Fold]]:
+            return [
+                [_Fold.of(passes, partition, rule, *both) for both in parts]
+                for partition, parts in zip(passes.partitions, folds, strict=True)
+            ]
+
+        def wanted_by(counted: list[list[_Fold]]) -> np.ndarray:
+            return np.logical_or.reduce([x.wanted for x in itertools.chain(*counted)])
+
         with threads_for(passes.rows.scores):
-            passes.count()
+            # Where thresholds are chosen anew without some people, other bins matter as well.
+            passes.count(None if every_score else lambda: wanted_by(counted_folds()))
             while True:
-                counted = []
-                for partition, parts in zip(passes.partitions, folds, strict=True):
-                    counted.append([_Fold.of(passes, partition, rule, *both) for both in parts])
-                every = np.logical_or.reduce([x.wanted for x in itertools.chain(*counted)])
+                counted = counted_folds()
+                every = wanted_by(counted)
                 if not passes.narrow(every):
                     break
             numbers = [x.train.impostor_attempts for x in itertools.chain(*counted)]

@@ -121,7 +121,7 @@ def count_by_tiles(
     counts = tile_pass.part(0, m) if chosen is None else chosen.count(tile_pass)
     second_passes = tile_pass.include(counts)
     if second_passes is not None:
-        reader.second_reading = partial(TileReading, tile_pass)
+        reader.second_reading = partial(TileReading, tiled)
     return second_passes
 
 

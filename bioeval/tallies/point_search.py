@@ -26,6 +26,7 @@ from bioeval.scores.blocks import Block
 from bioeval.scores.matrix import are_pairs
 from bioeval.tallies.cells import rounded_down
 from bioeval.tallies.counters import ImpostorBlock, impostor_scores
+from bioeval.tallies.counting import KernelCounters
 from bioeval.tallies.counts import VerificationTally
 from bioeval.tallies.points import (
     ErrorCurve,
@@ -149,7 +150,7 @@ class PointFinder:
     def take(second_passes: SecondPasses) -> None:
         """Read all impostor scores of some counters of one reader again, in one pass."""
         reader, chosen = second_passes[0][0].reader, executor()
-        of_tiles = all(counter.counts_selections for counter, _ in second_passes)
+        of_tiles = KernelCounters.of(counter for counter, _ in second_passes) is not None
         if reader.second_reading is not None and of_tiles:
             by_tiles = reader.second_reading(second_passes)
             m = reader.scores.shape[0]
@@ -185,8 +186,14 @@ class PointFinder:
         one. `second_pass` is what the pass that counted them has collected.
         """
 
+        def impostors_of(counter: VerificationCounter) -> Iterable[ImpostorBlock]:
+            by_tiles = counter.reader.second_reading
+            if by_tiles is None or KernelCounters.of([counter]) is None:
+                return counter.impostors_again()
+            return by_tiles([(counter, SecondPass(()))]).blocks()
+
         def impostors() -> Iterator[ImpostorBlock]:
-            return itertools.chain.from_iterable(counter.impostors_again() for counter in counters)
+            return itertools.chain.from_iterable(map(impostors_of, counters))
 
         finder = PointFinder.of(
             tally, impostors, wanted, symmetric=symmetric, second_pass=second_pass

@@ -23,7 +23,6 @@ from bioeval.tallies.counts import CellCounts
 from bioeval.tallies.kinds import (
     NO_SECOND_PASS,
     PILOT_GROUPS,
-    UNUSED,
     KindOfTemplates,
     around,
     pilot_bits,
@@ -32,7 +31,7 @@ from bioeval.tallies.parts import ConcatenatedRows, LeastOfAll
 from bioeval.tallies.points import moment_scale
 from bioeval.tallies.row_passes import RowPass
 from bioeval.tallies.second_pass import PointsWanted, SecondPass, scratch_of
-from bioeval.tallies.tiled_scores import TiledScores, Visit
+from bioeval.tallies.tiled_scores import FusedTiles, TiledScores, Visit
 
 # Scores of a line that are counted together, and tiles whose counts fit into 32 bits.
 LINE, TILES_COUNTED = 1 << 12, 1 << 11
@@ -163,13 +162,8 @@ class TileThread:
 
     def count(self, turn: int, i: int, j: int, tile: np.ndarray) -> None:
         """Count a tile."""
-        tiled = self.tiled
-        gaps = tiled.without_mates(i, j, tile)
-        self.count_impostors(turn, i, j, tile, gaps)
-
-    def count_impostors(self, turn: int, i: int, j: int, tile: np.ndarray, gaps: bool) -> None:
-        """Count a tile in which pairs of one subject are NaN, if it has `gaps`."""
         tiled, single, multi = self.tiled, *self.kinds
+        gaps = tiled.without_mates(i, j, tile)
         diagonal = tiled.symmetric and i == j
         kind = TileKind(tiled.symmetric and not diagonal, diagonal, gaps)
         layers = tiled.rows.layers[i] if tiled.symmetric else self.tile_pass.no_layers
@@ -195,27 +189,6 @@ class TileThread:
         )
         single.end_tile()
         multi.end_tile()
-
-    @classmethod
-    def that_fuses(cls, tile_pass: TilePass) -> TileThread:
-        """Return a thread whose facts and counts are not looked at."""
-        none = np.empty(0, dtype=tile_pass.dtype)
-        cells = HistogramWithThresholds.at(UNUSED, CellGrid(0, 0, 3), none)
-        thread = cls(tile_pass, [KindCounts(cells, None, np.empty((4, 0)), 1.0, 0)] * 2, 1)
-        thread.flags = TaskFlags(False, False, False, tile_pass.flags.farthest)
-        return thread
-
-    def fused_of(self, i: int, j: int, tile: np.ndarray) -> list[np.ndarray]:
-        """Return the fused scores of a tile, by rows and by columns if it serves both."""
-        tiled = self.tiled
-        self.count_impostors(0, i, j, tile, tiled.holds_mates(i, j))
-        rows, columns = int(tiled.rows.sizes()[i]), int(tiled.columns.sizes()[j])
-        of_columns = int(tiled.columns.layers[j][0])
-        fused = [self.fused[0, : rows * of_columns].reshape(rows, of_columns)]
-        if tiled.symmetric and i != j:
-            of_rows = int(tiled.rows.layers[i][0])
-            fused.append(self.fused[1, : of_rows * columns].reshape(of_rows, columns))
-        return fused
 
     def _side(self, places: slice, layers: np.ndarray) -> TileSide:
         """Return some templates as a side of a tile."""
@@ -269,22 +242,19 @@ class TilePass(RowPass):
     @property
     def step(self) -> int:
         """Number of rows counted together."""
-        return max(1, -(-self.scores.shape[0] // len(self.tiled.rows)))
-
-    def bands(self, low: int, high: int) -> range:
-        """Return the bands that some rows stand for."""
-        m, count = self.scores.shape[0], len(self.tiled.rows)
-        return range(-(-low * count // m), -(-high * count // m))
+        return self.tiled.step
 
     # -- the pilot
 
     def _take_pilot(self) -> bool:
         """Place cells and windows by the scores of some tiles; False if no cells are exact."""
-        places = self._pilot_places()
+        tiled = self.tiled
+        number = len(tiled.rows) * len(tiled.columns) // PART
+        places = tiled.spread(min(max(HELD_TILES, number), PILOT_TILES))
         about = self._ranges(places[:HELD_TILES])
         if about is None:
             return False
-        m, n = self.tiled.shape
+        m, n = tiled.shape
         bits = pilot_bits(m * n)
         cells = []
         for counts in about:
@@ -295,7 +265,7 @@ class TilePass(RowPass):
         groups = [
             self._counts_of_pilot(places[k::PILOT_GROUPS], cells) for k in range(PILOT_GROUPS)
         ]
-        every = self.tiled.impostors
+        every = tiled.impostors
         for k, kind in enumerate(self.kinds):
             kind.pilot = about[k]
             if kind.counters:
@@ -349,13 +319,13 @@ class TilePass(RowPass):
         ends: list[list[float]] = [[], []]
 
         def take() -> Visit:
-            thread = TileThread.that_fuses(self)
+            fused = FusedTiles(tiled, farthest=self.flags.farthest)
 
             def visit(turn: int, i: int, j: int, tile: np.ndarray) -> None:
                 if (i, j) not in tiled.held:
                     tiled.held[i, j] = tile.copy()
                 tiled.without_mates(i, j, tile)
-                for k, scores in enumerate(([tile], thread.fused_of(i, j, tile))):
+                for k, scores in enumerate(([tile], fused.of(i, j, tile))):
                     for some in scores:
                         there = some[some == some]
                         if len(there):
@@ -372,27 +342,12 @@ class TilePass(RowPass):
             cells.append(CellCounts(grid.exponent, grid.first, np.ones(grid.count, np.int64)))
         return cells
 
-    def _pilot_places(self) -> list[tuple[int, int]]:
-        """Return tiles from all over the scores, none of them on the diagonal if there are more."""
-        rows, columns = len(self.tiled.rows), len(self.tiled.columns)
-        number = min(max(HELD_TILES, rows * columns // PART), PILOT_TILES, rows * columns)
-        bands = np.linspace(0, rows - 1, number).astype(int).tolist()
-        steps = (np.arange(number) * 0.6180339887 % 1).tolist()  # spread, whatever their number
-        if self.tiled.symmetric and rows > 1:
-            half = max((rows - 1) // 2, 1)  # as those of a band go round
-            places = [
-                (i, (i + 1 + int(step * half)) % rows) for i, step in zip(bands, steps, strict=True)
-            ]
-        else:
-            places = [(i, int(step * columns)) for i, step in zip(bands, steps, strict=True)]
-        return [places[k] for k in np.random.default_rng(0).permutation(number)]
-
     # -- counting
 
     def part(self, low: int, high: int) -> dict[str, Any]:
         """Count the bands of tiles that rows ``low:high`` stand for."""
         tiled = self.tiled
-        places = tiled.places(self.bands(low, high))
+        places = tiled.places(tiled.bands(low, high))
         moments, scales = [], []
         for kind in self.kinds:
             wants = kind.second_pass is not None and kind.second_pass.with_moments

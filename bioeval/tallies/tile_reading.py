@@ -3,39 +3,42 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 from typing import Any
 
 import numba
 import numpy as np
 
 from bioeval.base.executors import executor
+from bioeval.scores.blocks import BlockReader, is_small
 from bioeval.tallies.counters import ImpostorBlock
 from bioeval.tallies.parts import merged
 from bioeval.tallies.row_passes import RowPass
 from bioeval.tallies.second_pass import RowMoments, SecondPass
-from bioeval.tallies.tile_pass import LINE, TilePass, TileThread
+from bioeval.tallies.tile_pass import LINE
+from bioeval.tallies.tiled_scores import FusedTiles, TiledScores
 from bioeval.tallies.verification_counter import VerificationCounter
 
 
 class TileReading(RowPass):
-    """Second passes over the impostor scores that a pass by tiles has counted.
+    """Second passes over the impostor scores that were counted by tiles.
 
-    - `tile_pass` (TilePass): the pass
+    - `tiled` (TiledScores): the tiles
     """
 
     name, reads_rows = "second passes by tiles", False
 
     def __init__(
         self,
-        tile_pass: TilePass,
+        tiled: TiledScores,
         second_passes: Sequence[tuple[VerificationCounter, SecondPass]],
     ):
-        self.tile_pass, self.second_passes = tile_pass, second_passes
-        self.reader, self.scores = tile_pass.reader, tile_pass.scores
+        self.tiled, self.second_passes = tiled, second_passes
+        self.farthest = any(counter.farthest for counter, _ in second_passes)
+        self.reader, self.scores = tiled.reader, tiled.scores
         self.fuses = any(counter.templates == "multi" for counter, _ in second_passes)
         # What divides crowded bins is taken from the first tiles.
         starting = [pair for pair in second_passes if pair[1].starts_with_any]
-        tiled = tile_pass.tiled
         if starting:
             for i, j in tiled.places(range(len(tiled.rows))):
                 tile = tiled.tiles.compute(i, j, np.empty(tiled.tiles.size, tiled.source.dtype))
@@ -45,17 +48,43 @@ class TileReading(RowPass):
                 if not starting:
                     break
 
+    @classmethod
+    def offer(cls, reader: BlockReader, templates: str, fusion: str) -> bool:
+        """Let second passes over a reader's scores compute them by tiles; False if they cannot.
+
+        So they see the distances of a count by tiles, also of one that was kept in a file: those of
+        rows may differ from them in the last bit (:func:`same_in_any_tile`).
+        """
+        reader.second_reading = None
+        if is_small(reader.scores) or (templates == "multi" and fusion not in ("min", "max")):
+            return False
+        tiled = TiledScores.of(reader)
+        if tiled is None:
+            return False
+        reader.second_reading = partial(cls, tiled)
+        return True
+
+    def blocks(self) -> Iterator[ImpostorBlock]:
+        """Yield the impostor scores of all tiles for the only counter, in both directions."""
+        ((counter, _),) = self.second_passes
+        tiled, thread = self.tiled, _ReadingThread(self, ())
+        times = 1 + (tiled.symmetric and counter.templates == "single")
+        for i, j in tiled.places(range(len(tiled.rows))):
+            tile = tiled.tiles.compute(i, j, np.empty(tiled.tiles.size, tiled.source.dtype))
+            tiled.without_mates(i, j, tile)
+            for block in thread.impostors(counter, i, j, tile):
+                for _ in range(times):
+                    yield block
+
     @property
     def step(self) -> int:
         """Number of rows counted together."""
-        return self.tile_pass.step
+        return self.tiled.step
 
     def part(self, low: int, high: int) -> dict[str, Any]:
         """Read the bands of tiles that rows ``low:high`` stand for."""
-        tiled = self.tile_pass.tiled
-        places = [
-            place for place in tiled.places(self.tile_pass.bands(low, high)) if self._may(place)
-        ]
+        tiled = self.tiled
+        places = [place for place in tiled.places(tiled.bands(low, high)) if self._may(place)]
         threads: list[_ReadingThread] = []
 
         def take() -> Any:
@@ -90,7 +119,7 @@ class TileReading(RowPass):
 
     def _may(self, place: tuple[int, int]) -> bool:
         """Whether a tile may hold scores that are looked for."""
-        least = self.tile_pass.tiled.least.get(place)
+        least = self.tiled.least.get(place)
         if least is None:
             return True
         for _, second_pass in self.second_passes:
@@ -106,9 +135,10 @@ class _ReadingThread:
 
     def __init__(self, reading: TileReading, second_passes: Sequence[SecondPass]):
         self.reading, self.second_passes = reading, second_passes
-        tile_pass = reading.tile_pass
-        self.tiled = tile_pass.tiled
-        self.fuser = TileThread.that_fuses(tile_pass) if reading.fuses else None
+        self.tiled = reading.tiled
+        self.fused_tiles = None
+        if reading.fuses:
+            self.fused_tiles = FusedTiles(self.tiled, farthest=reading.farthest)
         #: The moments of each tile, by second pass.
         self.rows: list[dict[int, list[RowMoments]]] = [{} for _ in second_passes]
 
@@ -136,17 +166,17 @@ class _ReadingThread:
         wanted = self.reading.second_passes if only is None else only
         for k, (counter, given) in enumerate(self.reading.second_passes):
             if any(given is second_pass for _, second_pass in wanted):
-                for block in self._impostors(counter, i, j, tile):
+                for block in self.impostors(counter, i, j, tile):
                     self.second_passes[k].add(block)
 
-    def _impostors(
+    def impostors(
         self, counter: VerificationCounter, i: int, j: int, tile: np.ndarray
     ) -> Iterator[ImpostorBlock]:
         """Yield the impostor scores of a tile, each pair of templates once; NaN is none."""
         tiled, height = self.tiled, int(self.tiled.rows.sizes()[i])
         if counter.templates == "multi":
-            assert self.fuser is not None
-            for fused in self.fuser.fused_of(i, j, tile):
+            assert self.fused_tiles is not None
+            for fused in self.fused_tiles.of(i, j, tile):
                 yield from _without_genuine(fused)
             return
         scores = tile[:height]

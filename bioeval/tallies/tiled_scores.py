@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from bioeval.base.progress import report_rows
-from bioeval.kernels.tiles import Mates, leave_out_subjects, take_mates
+from bioeval.kernels.tiles import Mates, fuse_tile, leave_out_subjects, take_mates
 from bioeval.scores.blocks import BlockReader
 from bioeval.scores.embedding_tiles import LARGEST, MOST_OF_SUBJECT, EmbeddingTiles, TemplateTiles
 from bioeval.scores.embeddings import EmbeddingSource, on_all_threads
@@ -124,9 +124,34 @@ class ComputedTiles:
         if progress:
             report_rows(self.scores.shape[0], self.scores.shape[0])
 
+    @property
+    def step(self) -> int:
+        """Number of rows that stand for a band, about."""
+        return max(1, -(-self.scores.shape[0] // len(self.rows)))
+
+    def bands(self, low: int, high: int) -> range:
+        """Return the bands that rows ``low:high`` of the scores stand for."""
+        m, count = self.scores.shape[0], len(self.rows)
+        return range(-(-low * count // m), -(-high * count // m))
+
     def places(self, bands: range) -> list[tuple[int, int]]:
         """Return the tiles of some bands of rows."""
         return [(i, j) for i in bands for j in self.tiles.of_band(i)]
+
+    def spread(self, number: int) -> list[tuple[int, int]]:
+        """Return tiles from all over the scores, none of them on the diagonal if there are more."""
+        rows, columns = len(self.rows), len(self.columns)
+        number = min(number, rows * columns)
+        bands = np.linspace(0, rows - 1, number).astype(int).tolist()
+        steps = (np.arange(number) * 0.6180339887 % 1).tolist()  # spread, whatever their number
+        if self.symmetric and rows > 1:
+            half = max((rows - 1) // 2, 1)  # as those of a band go round
+            places = [
+                (i, (i + 1 + int(step * half)) % rows) for i, step in zip(bands, steps, strict=True)
+            ]
+        else:
+            places = [(i, int(step * columns)) for i, step in zip(bands, steps, strict=True)]
+        return [places[k] for k in np.random.default_rng(0).permutation(number)]
 
     def complete(self, i: int, j: int, tile: np.ndarray, *, own: bool = True) -> None:
         """Write what is below the diagonal of one set; without the `own` subjects, NaN for them."""
@@ -274,3 +299,39 @@ class TiledScores(ComputedTiles):
         """The genuine scores, without those that are left out."""
         genuine = self.mates.genuine
         return genuine[~np.isnan(genuine)]
+
+
+class FusedTiles:
+    """Fuses the scores of tiles by subject, one tile after the other."""
+
+    no_layers = np.empty(0, dtype=np.int64)
+
+    def __init__(self, tiled: TiledScores, *, farthest: bool):
+        """Make room; subjects are fused by the nearest template, or the farthest."""
+        self.tiled = tiled
+        dtype = tiled.source.dtype
+        self._keys = np.dtype(f"i{dtype.itemsize}")
+        self._turn = self._keys.type(-1 if farthest else 0)
+        subjects = max(int(layers[0]) for layers in tiled.columns.layers)
+        largest = max(int(side.sizes().max()) for side in (tiled.rows, tiled.columns))
+        self.room = np.empty((2, subjects * largest), dtype=dtype)
+
+    def of(self, i: int, j: int, tile: np.ndarray) -> list[np.ndarray]:
+        """Return the fused scores of a tile, which hold until the next.
+
+        They are of its rows and the subjects of its columns; if it serves both sides, then of the
+        subjects of its rows and its columns.
+        """
+        tiled = self.tiled
+        rows, columns = int(tiled.rows.sizes()[i]), int(tiled.columns.sizes()[j])
+        both = tiled.symmetric and i != j
+        of_rows = tiled.rows.layers[i] if both else self.no_layers
+        of_columns = tiled.columns.layers[j]
+        keys, room = tile.view(self._keys), self.room.view(self._keys)
+        fuse_tile(keys, rows, columns, (of_rows, of_columns), room, self._turn)
+        subjects = int(of_columns[0])
+        fused = [self.room[0, : rows * subjects].reshape(rows, subjects)]
+        if both:
+            subjects = int(of_rows[0])
+            fused.append(self.room[1, : subjects * columns].reshape(subjects, columns))
+        return fused

@@ -24,12 +24,15 @@ Tell = Callable[[str], None]
 #: Rows of the product that are made together.
 BLOCK = 500
 
+TEN_FOLDS = be.partition.SubjectKFold(10, shuffle=True, random_state=0)
+
 #: What is called; of many templates only the first two.
 CALLS: dict[str, Callable[[be.Scores], Any]] = {
     "be.tally": be.tally,
     "be.evaluate": be.evaluate,
     "be.verification": be.verification,
     "be.closed_set": be.closed_set,
+    "be.cross_evaluate, ten folds": lambda scores: be.cross_evaluate(scores, TEN_FOLDS),
 }
 
 #: Templates from which on each is run once, and up to which all pairs are sorted.

@@ -18,7 +18,8 @@ from twins import assert_all_tasks, assert_same_but_d_prime, one_thread  # noqa:
 import bioeval as be
 from bioeval.protocol.tasks import Search
 from bioeval.scores.blocks import BlockReader
-from bioeval.scores.embeddings import same_in_any_tile
+from bioeval.scores.embedding_tiles import EmbeddingTiles
+from bioeval.scores.embeddings import EmbeddingSource, same_in_any_tile
 from bioeval.tallies import kinds, passes, point_search, tile_pass, tiled_scores
 from bioeval.tallies.counts import IdentificationTally
 from bioeval.tallies.identification_counter import IdentificationCounter
@@ -29,6 +30,7 @@ from tests.optional import optional_import
 
 METRICS = ("cosine", "l2", "l1", "linf", "bhattacharyya")
 FEATURES = 7
+TEAMS = np.array(list("aabbc"))
 
 
 @dataclass
@@ -69,6 +71,7 @@ class Case:
             else 3 * np.arange(k + 1)
         )
         meta = {"session": rng.integers(0, 3, n), "camera": rng.integers(0, 4, n)}
+        meta["team"] = TEAMS[labels % len(TEAMS)]
         options: dict[str, Any] = {"metric": self.exact_metric, "dtype": self.dtype}
         if not matrix:
             options["memory_limit"] = 1
@@ -80,6 +83,7 @@ class Case:
                 {name: column[some] for name, column in meta.items()}
                 for some in (slice(cut), slice(cut, None))
             ]
+            sides[0]["team"] = TEAMS[probes % len(TEAMS)]
             return be.Scores.from_embeddings(
                 x[:cut], names[probes], x[cut:], names[labels[cut:]],
                 probe_meta=sides[0], gallery_meta=sides[1], **options, **exclude,
@@ -493,7 +497,7 @@ def test_a_score_without_a_cell_in_one_part_alone(tmp_path):
 
     with (
         by_tiles(8, PILOT_TILES=1) as answers,
-        mock.patch.object(tile_pass.TilePass, "_pilot_places", lambda self: [(0, 1), (1, 2)]),
+        mock.patch.object(tiled_scores.ComputedTiles, "spread", lambda *_: [(0, 1), (1, 2)]),
         mock.patch.object(tile_pass.TilePass, "part", noted),
     ):
         found = be.evaluate(scores, checkpoint=tmp_path / "kept"), be.evaluate(scores)
@@ -546,3 +550,109 @@ def test_second_passes_of_what_tiles_have_not_counted_read_rows():
     streamed, whole = found
     assert streamed.frr_at_far.tolist() == whole.frr_at_far.tolist()
     assert streamed.auc == whole.auc
+
+
+# ------------------------------------------------- libraries whose last bits depend on the shape
+
+
+CARD = """
+schema = 1
+name = "mine"
+title = "Mine"
+summary = "One task."
+layout = "{layout}"
+[source]
+text = "Mine"
+[verification]
+templates = ["{templates}"]
+fusion = "{fusion}"
+[report]
+far_targets = [0.1, 0.01, 0.001, 0.0001]
+"""
+
+
+@contextmanager
+def other_bits_in_rows() -> Iterator[None]:
+    """Let distances that are computed by rows differ in the last bit from those of tiles.
+
+    Those of float32 do so with OpenBLAS's kernels for Haswell.
+    """
+    distances = EmbeddingSource._distances
+
+    def moved(self, *args):
+        found = distances(self, *args)
+        np.nextafter(found, np.float32(np.inf), out=found, where=found > 0)
+        return found
+
+    def computed(self, i, j, buffer):
+        with mock.patch.object(EmbeddingSource, "_distances", distances):
+            return compute(self, i, j, buffer)
+
+    compute = EmbeddingTiles.compute
+    with (
+        mock.patch.object(EmbeddingSource, "_distances", moved),
+        mock.patch.object(EmbeddingTiles, "compute", computed),
+    ):
+        yield
+
+
+@pytest.mark.parametrize("layout", ["square", "gallery", "overlap"])
+@pytest.mark.parametrize(
+    ("templates", "fusion"), [("single", "min"), ("multi", "min"), ("multi", "max")]
+)
+@pytest.mark.uses("sites")
+@pytest.mark.cases(9)
+def test_second_passes_see_the_bits_that_were_counted(layout, templates, fusion):
+    """Those of the same evaluation, and of a tally that is refined later."""
+    from bioeval.studies.sites.tally import refine_tally
+
+    case = Case((3, 1, 4, 4, 2, 5, 1, 3, 3, 2, 6, 1), layout=layout, metric="l1", whole=True)
+    options = {"templates": templates, "fusion": fusion}
+    names = {"layout": case.scores().layout, "templates": templates, "fusion": fusion}
+    card = be.protocol.parse(CARD.format(**names))
+    with by_tiles(8) as answers:
+        expected = be.verification(case.scores(), **options)
+        with other_bits_in_rows(), windows(), second_passes() as seen:
+            found = be.verification(case.scores(), **options)
+            counted = be.tally(case.scores(), card)
+            refined = refine_tally(counted, case.scores()).dataset(f"verification/{templates}")
+    assert all(answers) and "SecondPass" in seen
+    found.attrs["fingerprint"] = expected.attrs["fingerprint"]  # of rows
+    assert_same_but_d_prime(found, expected)
+    for name in ("eer", "eer_threshold", "auc", "frr_at_far", "threshold_at_far"):
+        np.testing.assert_array_equal(refined[name], expected[name])
+
+
+@pytest.mark.uses("sites")
+def test_parts_of_a_tally_are_refined_by_tiles():
+    """Those of several parts one after the other."""
+    from bioeval.studies.sites.tally import refine_tally
+
+    case = Case((3, 1, 4, 4, 2, 5, 1, 3, 3, 2, 6, 1), metric="l1", whole=True)
+    whole = case.scores()
+    parts = [whole.select(probes=np.arange(*x)) for x in ((0, 12), (12, 23), (23, 35))]
+    with by_tiles(8) as answers:
+        expected = be.verification(whole)
+        with other_bits_in_rows():
+            first, second, third = map(be.tally, parts)
+            merged = first.merge(second).merge(third)
+            refined = refine_tally(merged, parts).dataset("verification/single")
+    assert any(answers)
+    for name in ("eer", "eer_threshold", "auc"):
+        np.testing.assert_array_equal(refined[name], expected[name])
+
+
+@pytest.mark.uses("sites")
+def test_a_tally_that_was_counted_by_rows_is_refined_by_rows():
+    """Where the tiles hold other scores, such as of a tally of another version."""
+    from bioeval.studies.sites.tally import refine_tally
+
+    scores = replace(OVERLAPPING, layout="gallery").scores()
+    with by_tiles(8), other_bits_in_rows():
+        with mock.patch.object(tiled_scores.TiledScores, "of", lambda _: None):
+            counted = be.tally(scores)
+            expected = refine_tally(counted, scores)
+        assert refine_tally(counted, scores).tree().identical(expected.tree())
+        other = Case((3, 1, 4, 4, 2, 5, 1, 3, 3, 2, 6, 2), layout="gallery").scores()
+        with pytest.raises(be.MergeError):
+            refine_tally(counted, other)

@@ -194,12 +194,11 @@ class TiledRanks(RowPass):
     @property
     def step(self) -> int:
         """Number of rows counted together."""
-        return max(1, -(-self.scores.shape[0] // len(self.tiles.rows)))
+        return self.tiles.step
 
     def part(self, low: int, high: int) -> dict[str, Any]:
         """Count the bands of tiles that rows ``low:high`` stand for."""
-        tiles, m, count = self.tiles, self.scores.shape[0], len(self.tiles.rows)
-        bands = range(-(-low * count // m), -(-high * count // m))
+        tiles = self.tiles
         counts = {
             rule: np.zeros((3, len(mates.distance)), dtype=np.int64)
             for rule, mates in self.mates.items()
@@ -244,7 +243,9 @@ class TiledRanks(RowPass):
                 if turned is not None:
                     count_side(columns, rows, turned, rule)
 
-        tiles.visit(tiles.wanted(bands), lambda: visit, progress=executor() is None)
+        tiles.visit(
+            tiles.wanted(tiles.bands(low, high)), lambda: visit, progress=executor() is None
+        )
         return {"counts": counts}
 
     def matches(self, counts: Mapping[str, np.ndarray]) -> dict[str, MatchLists]:

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from bioeval import DataError, Protocol, ProtocolError, Scores
+from bioeval import DataError, MergeError, Protocol, ProtocolError, Scores
 from bioeval.base import Argument, Client, received, rows_reported_to, scalar_registry
 from bioeval.evaluation import EvaluationOptions, Plan, TaskCounts, distributable, resolve_card
 from bioeval.scores import (
@@ -35,6 +35,7 @@ from bioeval.tallies import (
     PointFinder,
     PointsWanted,
     ProbeIdentities,
+    TileReading,
     VerificationCounter,
     is_symmetric,
 )
@@ -302,6 +303,15 @@ def refine_tally(
         symmetric: bool | None = old.templates == "single" and is_symmetric(parts[0])
         if len(parts) > 1 and old.templates == "single" and old.about.layout == "all-against-all":
             symmetric = None  # a pair may be counted in two parts
-        points = PointFinder.points_of(old, counters, wanted, symmetric=symmetric)
+        # By tiles if they can be, as they have been counted most often: so last bits are the same.
+        by_tiles = [TileReading.offer(x, old.templates, old.fusion or "min") for x in readers]
+        try:
+            points = PointFinder.points_of(old, counters, wanted, symmetric=symmetric)
+        except MergeError:
+            if not any(by_tiles):
+                raise
+            for reader in readers:
+                reader.second_reading = None
+            points = PointFinder.points_of(old, counters, wanted, symmetric=symmetric)
         refined[node] = TaskCounts(replace(old, points=points), part.options)
     return replace(counted, parts=refined)

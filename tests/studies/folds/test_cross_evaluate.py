@@ -18,7 +18,7 @@ import bioeval as be
 from bioeval.base.errors import DataError, ProtocolError
 from bioeval.results import expanded
 from bioeval.studies.folds.section import section
-from bioeval.tallies import fold_counts as partition, fold_counts as passes, fold_counts as sweep
+from bioeval.tallies import fold_counts as passes, fold_passes as sweep
 from bioeval.views.registry import table_of
 from bioeval.views.writers.terminal import plain as as_text
 
@@ -149,13 +149,15 @@ def test_every_splitter(scores, name, templates):
 @pytest.mark.parametrize("size", [1, 400])
 @pytest.mark.parametrize(
     ("module", "limit"),
-    [(partition, "PAIR_ENTRIES"), (partition, "FLUSH"), (sweep, "REFINE"), (passes, "COLLECT")],
+    [(sweep, "PAIR_ENTRIES"), (passes, "FLUSH"), (sweep, "REFINE"), (passes, "COLLECT")],
     ids=lambda x: x if isinstance(x, str) else "",
 )
 def test_small_tables_and_crowds_change_nothing(scores, monkeypatch, module, limit, size):
     splitter = be.partition.SubjectKFold(5, shuffle=True, random_state=2)
     plain = crossed(scores, splitter)
     monkeypatch.setattr(module, limit, size)
+    if limit == "PAIR_ENTRIES":
+        monkeypatch.setattr(passes, limit, size)
     monkeypatch.setattr(sweep, "REFINE_SHARE", 0.0)
     assert crossed(scores, splitter).identical(plain)
 
@@ -174,8 +176,8 @@ def test_crowded_bins_are_divided_and_no_others_collected(rule, monkeypatch):
         return collect(self, wanted)
 
     monkeypatch.setattr(sweep.FoldPasses, "collect", counting)
-    monkeypatch.setattr(partition, "LEAST_CELLS", 64)
-    monkeypatch.setattr(partition, "MOST_CELLS", 64)
+    monkeypatch.setattr(sweep, "LEAST_CELLS", 64)
+    monkeypatch.setattr(sweep, "MOST_CELLS", 64)
     monkeypatch.setattr(sweep, "REFINE", 100)
     monkeypatch.setattr(sweep, "REFINE_SHARE", 0.0)
     assert crossed(scores, splitter, threshold=rule).identical(plain)

@@ -17,7 +17,7 @@ from bioeval.evaluation.blocks.checkpoint import Checkpoint
 from bioeval.evaluation.blocks.executor import BlockExecutor
 from bioeval.scores.blocks import BlockReader
 from bioeval.studies.folds import parts
-from bioeval.tallies import fold_counts as passes, fold_counts as sweep
+from bioeval.tallies import fold_counts as passes, fold_passes as sweep
 from bioeval.tallies.fold_counts import DivisionIntoFolds, FoldPass, FoldRowReader
 from tests.optional import optional_import
 from tests.shuffled import Shuffled
