@@ -683,6 +683,8 @@ CMC_BY_IDENTITY = Scalar(
     name="cmc_by_identity",
     label="CMC({rank}) by identity",
     larger_is_better=True,
+    results=("task", "comparison"),
+    jackknife="alone",
 )
 
 #: Means over the queries of each identity first, then over the identities; by the name of the mean.
@@ -696,6 +698,8 @@ QUERY_MEANS_BY_IDENTITY = {
         decimals=mean.decimals,
         bounds=mean.bounds,
         larger_is_better=mean.larger_is_better,
+        results=("task", "comparison"),
+        jackknife="alone",
     )
     for mean in _QUERY_MEANS
 }

@@ -304,11 +304,11 @@ def retrieval_of(
     measures = []
     for (name, rank), mean in system.measures.items():
         scalar = scalar_registry()[name]
-        over = owners.means_over(mean.counted)
-        drawn = mean.scalar.unscaled(over.values(owners.sums(mean))[0])
+        over, sums = owners.of_mean(mean)
+        drawn = mean.scalar.unscaled(over.values(sums)[0])
         left_out = without.get((name, rank), NONE)
-        low, high = interval.limits(mean.scalar.scaled(drawn)[None], over.trials)
-        ends = float(mean.scalar.unscaled(low)[0]), float(mean.scalar.unscaled(high)[0])
+        low, high = map(mean.scalar.unscaled, over.limits(sums, cumulative=False))
+        ends = float(low[0]), float(high[0])
         if len(left_out):
             ends = limits_without(mean.scalar, float(drawn[0]), left_out, over.trials, interval)
         measures.append(
