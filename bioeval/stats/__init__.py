@@ -42,7 +42,10 @@ _FOR_STUDIES: NamesByModule = {
         "linear_forms",
         "ratio",
     ),
-    "bioeval.stats.by_identity": ("means_of_identities",),
+    "bioeval.stats.by_identity": (
+        "IdentityRate",
+        "means_of_identities",
+    ),
     "bioeval.stats.error_curves": (
         "CurveMeasure",
         "ErrorCurve",
@@ -59,6 +62,7 @@ _FOR_STUDIES: NamesByModule = {
         "FEWEST",
         "NewPeople",
         "identification_replicates",
+        "rates_by_identity",
     ),
     "bioeval.stats.jackknife": (
         "AttemptsOfEach",
