@@ -882,7 +882,7 @@ COUNTS = ("ga", "fr", "fa", "gr", *_GENUINE, *_IMPOSTOR)
 
 #: Operating points of each test part by itself, averaged over folds and repeats, by task.
 POINTS_OF_PARTS: Mapping[str, tuple[Scalar, ...]] = {
-    "verification": (EQUAL_ERROR[0], _BY_NAME["auc"], FRR_AT_FAR, FAR_AT_FRR),
+    "verification": (EQUAL_ERROR[0], _BY_NAME["auc"], FRR_AT_FAR, FAR_AT_FRR, MIN_DCF),
     "open_set": (OPEN_SET_EER, DIR_AT_FAR),
     "closed_set": (RECOGNITION_RATE,),
 }

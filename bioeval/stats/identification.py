@@ -331,9 +331,7 @@ class NewPeople:
 
     def _identified_by(self, rank: int) -> LeftOutIdentities:
         genuine = self._mates_by_identity()
-        return replace(
-            genuine, hits=genuine.hits.within(rank), losses=genuine.losses.within(rank)
-        )
+        return replace(genuine, hits=genuine.hits.within(rank), losses=genuine.losses.within(rank))
 
     def without_each(self, targets: np.ndarray, rank: int = 1) -> tuple[np.ndarray, np.ndarray]:
         """Return CMS and DIR at each FAR target without each person, at a rank.

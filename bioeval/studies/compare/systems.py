@@ -236,7 +236,9 @@ def identification_of(
     people: NewPeople | None = None
     if for_new:
         with rows_reported_to(None):
-            left_out = LeftOut.of(tally, system.reader, search.ties, ranks=max(*ranks, *at_ranks, 1))
+            left_out = LeftOut.of(
+                tally, system.reader, search.ties, ranks=max(*ranks, *at_ranks, 1)
+            )
         people = NewPeople(tally, left_out, search.ties, interval.for_new_people, search.impostors)
     population = NEW_PEOPLE if for_new else THIS_GALLERY
     targets = system.targets

@@ -207,7 +207,9 @@ def test_two_systems_by_name_have_the_limits_of_their_comparison(measures, how):
 def test_a_card_with_means_by_identity_compares_them(tmp_path):
     of_all, card = systems(), tmp_path / "wild.toml"
     shipped = Path(__file__).parents[3] / "protocols" / "vehicleid.toml"
-    text = shipped.read_text(encoding="utf-8").replace("unmatched", 'average = "identity"\nunmatched')
+    text = shipped.read_text(encoding="utf-8").replace(
+        "unmatched", 'average = "identity"\nunmatched'
+    )
     card.write_text(text.replace('name = "vehicleid"', 'name = "wild"'), encoding="utf-8")
     found = {}
     for name in ("vehicleid", str(card)):
