@@ -177,9 +177,10 @@ def compare(
         ``"mean_ap"``. Means over identities, of the mean of each:
         ``"recognition_rate_by_identity"``, ``"cms_by_identity=5"``, at a threshold
         ``"dir_by_identity=0.4"``, ``"grr_by_identity=0.4"`` and ``"open_set_score=0.4"``; with a
-        protocol ``"cmc_by_identity=10"``, ``"mean_ap_by_identity"`` and so on. Also a :class:`bioeval.Measure`, or a function of scores that returns a
-        number of which less is better. By default EER, FRR at each FAR target, FAR at each FRR
-        target, AUC, recognition rate and DIR.
+        protocol ``"cmc_by_identity=10"``, ``"mean_ap_by_identity"`` and so on. Also a
+        :class:`bioeval.Measure`, or a function of scores that returns a number of which less is
+        better. By default EER, FRR at each FAR target, FAR at each FRR target, AUC, recognition
+        rate and DIR.
     templates, fusion, far_targets, frr_targets
         As for :func:`verification`.
     rank_unit, ties, impostors

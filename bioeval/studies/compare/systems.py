@@ -229,16 +229,14 @@ def identification_of(
     scores, search, tally = system.scores, system.search, system.searched
     codes = codes_of(scores)
     person = np.where(scores._probe_people < 0, -1, codes.probe)
-    at_ranks = _ranks_by_identity(wanted)
+    most = max(_ranks_by_identity(wanted), default=1)
     ranks = sorted({1, *wanted.ranks})
     who = LeftOut.subjects_of(scores)
     for_new = gallery == "new" and int((~scores._no_person[who]).sum()) >= FEWEST
     people: NewPeople | None = None
     if for_new:
         with rows_reported_to(None):
-            left_out = LeftOut.of(
-                tally, system.reader, search.ties, ranks=max(*ranks, *at_ranks, 1)
-            )
+            left_out = LeftOut.of(tally, system.reader, search.ties, ranks=max(most, ranks[-1]))
         people = NewPeople(tally, left_out, search.ties, interval.for_new_people, search.impostors)
     population = NEW_PEOPLE if for_new else THIS_GALLERY
     targets = system.targets
