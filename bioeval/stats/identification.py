@@ -707,8 +707,8 @@ def identification_replicates(
     within = probing.genuine.within(rank)
     hits = np.bincount(within.person, within.weight, minlength=len(probing.weights))
     recognised = ratio(linear_forms(hits[None], probing.weights)[0], probing.of_genuine.total)
-    at_far, _ = probing.drawn_points(targets, rank)
-    return recognised, at_far[:, -1], probing.people, probing.of_genuine.trials
+    at_far = probing.drawn_at_far(targets, rank)
+    return recognised, at_far, probing.people, probing.of_genuine.trials
 
 
 def rates_by_identity(
@@ -833,6 +833,33 @@ class _ProbeSubjects:
             name: (np.where(of_attempts.trials, x, np.nan), np.where(of_attempts.trials, y, np.nan))
             for name, (of_attempts, (x, y)) in points.items()
         }
+
+    @stage("bootstrap")
+    def drawn_at_far(self, targets: np.ndarray, rank: int) -> np.ndarray:
+        """Return DIR at FAR targets (targets, columns) at one rank, of all weightings."""
+        from bioeval.kernels.detected import detect_at_targets
+
+        mate, other = self.genuine.within(rank), self.impostor
+        genuine, impostor = self.of_genuine.total, self.of_impostor.total
+        order = np.argsort(targets, kind="stable")
+        # The most errors whose rate is at most the target; products may be rounded.
+        most = np.floor(np.clip(targets[order], 0.0, 1.0) * impostor[:, None])
+        made = np.maximum(impostor, 1.0)[:, None]
+        most += (most < impostor[:, None]) & ((most + 1) / made <= targets[order])
+        most -= most / made > targets[order]
+        detected = np.empty((len(impostor), len(targets)))
+        detect_at_targets(
+            detected,
+            np.ascontiguousarray(self.weights.T),
+            most.astype(np.int64),
+            (other.person, np.append(other.distance[1:] > other.distance[:-1], True)),
+            (mate.person, mate.weight),
+            np.append(np.searchsorted(mate.distance, other.distance), len(mate.distance)),
+        )
+        at_far = np.empty((len(targets), len(impostor)))
+        at_far[order] = ratio(detected.T, genuine)
+        at_far[at_far > 1 - 1e-12] = 1.0
+        return np.where((genuine > 0) & (impostor > 0), at_far, np.nan)
 
     @stage("bootstrap")
     def drawn_points(self, targets: np.ndarray, ranks: int) -> tuple[np.ndarray, np.ndarray]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
-from functools import partial
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -256,7 +256,7 @@ class ComparedSystem:
             return self.by_subject().people
         return len(np.unique(codes_of(self.scores).probe))
 
-    @property
+    @cached_property
     def both_ways(self) -> bool:
         """Whether each pair of templates makes two attempts of verification."""
         return self.claim.templates == "single" and is_symmetric(self.scores)
@@ -422,8 +422,8 @@ def _drawn(
     if paired is None:  # too many to list: on a grid, and decisions of some subjects alone
         none, rows = np.empty(0), _rows_of_probes(a, b)
         numbers = _numbers(a, rows)
-        one = Replicates.of(a.claimed, a.by_subject(None, numbers), none, interval)
-        other = Replicates.of(b.claimed, b.by_subject(None, numbers), none, interval)
+        one = Replicates.of(a.claimed, a.by_subject(None, numbers), none, interval, measures)
+        other = Replicates.of(b.claimed, b.by_subject(None, numbers), none, interval, measures)
         probes, gallery = _some_subjects(a.scores, numbers, rows)
         some = PairedAttempts.of(
             a.by_subject(a.scores.select(probes, gallery)),

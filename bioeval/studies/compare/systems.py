@@ -142,9 +142,10 @@ def verification_of(
     """Yield the measures of verification, with thresholds chosen anew in each replicate."""
     tally, points = system.claimed, system.points
     given = np.sort(to_internal(system.thresholds, system.scores.kind))
-    drawn = Replicates.of(tally, system.by_subject(), given, interval)
+    measures = curves_asked_for(system, wanted)
+    drawn = Replicates.of(tally, system.by_subject(), given, interval, measures)
     limits = limits_of_measures(tally, drawn, interval)
-    for measure in curves_asked_for(system, wanted):
+    for measure in measures:
         values = np.atleast_2d(drawn.values[measure.name])
         without = np.atleast_2d(drawn.values_without[measure.name])
         low, high = map(np.atleast_1d, limits[measure.name])
