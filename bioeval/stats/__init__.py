@@ -50,6 +50,7 @@ _FOR_STUDIES: NamesByModule = {
         "CurveMeasure",
         "ErrorCurve",
         "curve_measures",
+        "least_costs",
     ),
     "bioeval.stats.effective_number": (
         "drawn_variance",
@@ -68,6 +69,7 @@ _FOR_STUDIES: NamesByModule = {
         "AttemptsOfEach",
         "groups_of_people",
         "jackknife_limits",
+        "student_limits",
     ),
     "bioeval.stats.limits": ("by_subject",),
     "bioeval.stats.options": (

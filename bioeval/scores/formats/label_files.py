@@ -100,6 +100,29 @@ class Labels:
         )
 
 
+    def require_names(self, meta: Mapping[str, np.ndarray], path: Path) -> None:
+        """Raise where the rows have other names than the templates in the file at `path`.
+
+        Labels are those of the templates row by row, so that they would be of others.
+        """
+        for column in NAME_COLUMNS:
+            if column not in self.meta or column not in meta:
+                continue
+            mine, theirs = ([*map(str, x.tolist())] for x in (self.meta[column], meta[column]))
+            differ = [row for row, name in enumerate(mine) if name != theirs[row]]
+            if not differ:
+                continue
+            row = differ[0]
+            advice = "expected the names of the same templates in the same order"
+            if sorted(mine) == sorted(theirs):
+                advice = "both have the same names: bring them into the same order"
+            raise DataError(
+                f"{self.path}: its column {column!r} and the templates of {path.name} have other "
+                f"names in {counted(len(differ), 'row')} of {len(mine)}, the first is row {row} "
+                f"({mine[row]!r} and {theirs[row]!r}); {advice}"
+            )
+
+
 def side_arguments(probe: Labels | None, gallery: Labels | None) -> dict[str, Any]:
     """Return the labels and metadata of the sides that have some, as arguments of Scores."""
     arguments: dict[str, Any] = {}

@@ -13,7 +13,6 @@ from functools import cached_property
 from typing import Any, TypeVar
 
 import numpy as np
-import scipy
 
 from bioeval import Measure, Scores
 from bioeval.base import Scalar, Stream, rows_reported_to, scalar_registry
@@ -32,6 +31,7 @@ from bioeval.stats import (
     limits_at_threshold,
     limits_of_measures,
     rates_by_identity,
+    student_limits,
 )
 from bioeval.studies.compare.measures import (
     GROUPS,
@@ -481,11 +481,7 @@ def limits_without(
             max(trials, 1),
         )
         return float(scalar.unscaled(low)), float(scalar.unscaled(high))
-    n = len(without)
-    error = float(np.sqrt((n - 1) / n * ((without - without.mean()) ** 2).sum()))
-    half = float(scipy.special.stdtrit(n - 1, 0.5 + interval.confidence / 2)) * error
-    least, most = scalar.bounds
-    return max(value - half, least), min(value + half, most)
+    return student_limits(value, without, interval.confidence, scalar.bounds)
 
 
 def discordant_people(systems: Sequence[SystemMeasure]) -> np.ndarray:
