@@ -42,7 +42,7 @@ from bioeval.scores.formats.files import (
 from bioeval.scores.formats.format import ReadOptions, say
 from bioeval.scores.formats.spellings import is_number
 from bioeval.scores.image_names import NAMES_OF, PATTERNS, looks_like, parse_names
-from bioeval.scores.labels import IMAGE_COLUMNS, LABEL_COLUMNS
+from bioeval.scores.labels import IMAGE_COLUMNS, LABEL_COLUMNS, NAME_COLUMNS
 
 #: The most columns, or arrays of metadata: more are a matrix, or damage.
 MOST_COLUMNS = 1000
@@ -118,7 +118,7 @@ class Labels:
                 advice = "both have the same names: bring them into the same order"
             raise DataError(
                 f"{self.path}: its column {column!r} and the templates of {path.name} have other "
-                f"names in {counted(len(differ), 'row')} of {len(mine)}, the first is row {row} "
+                f"names in {len(differ):,} of {counted(len(mine), 'rows')}, the first is row {row} "
                 f"({mine[row]!r} and {theirs[row]!r}); {advice}"
             )
 

@@ -134,9 +134,17 @@ def _answer(ds: xr.Dataset) -> Iterator[Paragraph]:
         )
         return
     least, most = (int(enough[place(rates[enough])]) for place in (np.argmin, np.argmax))
+    sentence = (
+        "At the threshold {threshold}, the same for all groups, genuine attempts are rejected in "
+        "{least} (group {first}) to {most} (group {last})."
+    )
+    if rates[least] == rates[most]:
+        sentence = (
+            "At the threshold {threshold}, the same for all groups, genuine attempts are rejected "
+            "in {least} of each group."
+        )
     text = say(
-        "At the threshold {threshold}, the same for all groups, genuine attempts are "
-        "rejected in {least} (group {first}) to {most} (group {last}).",
+        sentence,
         threshold=_at(ds),
         least=Rate(float(rates[least])),
         most=Rate(float(rates[most])),
