@@ -160,8 +160,8 @@ def resampled_at(
 ) -> dict[str, IdentityRate]:
     """Return DIR and GRR by identity and the open-set score at a distance."""
     grid = np.array([distance])
-    both = [x.without_each(next(x.sums(grid))) for x in (genuine, impostor)]
-    return _at_one_distance(*both, resampled_curves(genuine, impostor, grid))
+    detected, accepted = (x.without_each(next(x.sums(grid))) for x in (genuine, impostor))
+    return _at_one_distance(detected, accepted, resampled_curves(genuine, impostor, grid))
 
 
 @dataclass(frozen=True)
@@ -256,8 +256,8 @@ def left_out_at(
 ) -> dict[str, IdentityRate]:
     """Return DIR and GRR by identity and the open-set score at a distance."""
     grid = np.array([distance])
-    both = [next(x.along(grid)) for x in (genuine, impostor)]
-    return _at_one_distance(*both, left_out_curves(genuine, impostor, grid))
+    detected, accepted = (next(x.along(grid)) for x in (genuine, impostor))
+    return _at_one_distance(detected, accepted, left_out_curves(genuine, impostor, grid))
 
 
 def _proportions(values: np.ndarray) -> np.ndarray:
