@@ -99,7 +99,6 @@ class Labels:
             f"{self.path}: {len(self.label)} labels for {count} ", input_name, f".{hint}"
         )
 
-
     def require_names(self, meta: Mapping[str, np.ndarray], path: Path) -> None:
         """Raise where the rows have other names than the templates in the file at `path`.
 

@@ -305,8 +305,9 @@ def _differences(ds: xr.Dataset, measures: Sequence[Ranked], shown: int) -> Tabl
         rows,
         title="Differences",
         notes=[
-            "P-values are adjusted for the number of pairs. Where there are no limits, too few people "
-            "or sequences are decided differently, or nothing says how sure the difference is."
+            "P-values are adjusted for the number of pairs. Where there are no limits, too few "
+            "people or sequences are decided differently, or nothing says how sure the difference "
+            "is."
         ],
         shown=shown * (k * (k - 1) // 2) if shows else 0,
     )
