@@ -710,6 +710,8 @@ CMC_BY_IDENTITY = Scalar(
     name="cmc_by_identity",
     label="CMC({rank}) by identity",
     larger_is_better=True,
+    results=("task", "comparison"),
+    jackknife="alone",
 )
 
 #: Means over the queries of each identity first, then over the identities; by the name of the mean.
@@ -723,6 +725,8 @@ QUERY_MEANS_BY_IDENTITY = {
         decimals=mean.decimals,
         bounds=mean.bounds,
         larger_is_better=mean.larger_is_better,
+        results=("task", "comparison"),
+        jackknife="alone",
     )
     for mean in _QUERY_MEANS
 }
@@ -906,7 +910,7 @@ COUNTS = ("ga", "fr", "fa", "gr", *_GENUINE, *_IMPOSTOR)
 
 #: Operating points of each test part by itself, averaged over folds and repeats, by task.
 POINTS_OF_PARTS: Mapping[str, tuple[Scalar, ...]] = {
-    "verification": (EQUAL_ERROR[0], _BY_NAME["auc"], FRR_AT_FAR, FAR_AT_FRR),
+    "verification": (EQUAL_ERROR[0], _BY_NAME["auc"], FRR_AT_FAR, FAR_AT_FRR, MIN_DCF),
     "open_set": (OPEN_SET_EER, DIR_AT_FAR),
     "closed_set": (RECOGNITION_RATE,),
 }

@@ -42,6 +42,7 @@ COORDINATES = {
     "far_target": Name("largest false accept rate allowed", iso="FMR or FPIR"),
     "frr_target": Name("largest false reject rate allowed", iso="FNMR"),
     "max_far": Name("false accept rate at which the area under the ROC ends", iso="FMR"),
+    "cost": Name("cost of decisions, by the proportion of genuine attempts expected in use"),
     "probe": Name("probe, by its row"),
     "gallery_templates": Name("templates of each subject in the gallery", "templates"),
     "recall_level": Name("recall level"),

@@ -56,7 +56,6 @@ _NOT_IN_FOLDS = {
     "open_set": ("gallery", "max_rank"),
     "closed_set": ("gallery", "max_rank"),
     "curve": ("count", "values"),
-    "report": ("priors",),
 }
 
 #: Words in the text of a source that is revised from year to year.

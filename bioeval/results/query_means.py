@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -22,6 +22,8 @@ class QueryMean:
     #: queries.
     values: np.ndarray
     scalar: Scalar = Scalar("proportion", name="")  # with the smallest and largest possible value
+    #: Of a mean by identity, over the queries of each identity first: those of all queries.
+    people: ProbeIdentities | None = None
 
     @classmethod
     def of(
@@ -38,6 +40,9 @@ class QueryMean:
     @property
     def mean(self) -> np.ndarray:
         """The mean; NaN without a query."""
+        if self.people is not None:
+            means = IdentityMeans(self.people, self.counted)
+            return np.array(means.mean(self.query, self.values))
         return rate(self.values.sum(axis=0), int(self.counted.sum()))
 
     @property
@@ -47,9 +52,14 @@ class QueryMean:
         out[self.query] = self.values
         return out
 
-    def by_identity(self, people: ProbeIdentities) -> float:
+    def by_identity(self, people: ProbeIdentities) -> QueryMean:
         """Return the mean over the queries of each identity, then over the identities."""
-        return IdentityMeans(people, self.counted).mean(self.query, self.values)
+        return replace(self, people=people)
+
+    def of_some(self, chosen: np.ndarray, values: np.ndarray) -> QueryMean:
+        """Return the mean over the queries of a mask; `values` are those of its queries now."""
+        query = self.query[chosen[self.query]]
+        return replace(self, counted=self.counted & chosen, query=query, values=values)
 
 
 @dataclass(frozen=True)
@@ -106,7 +116,7 @@ class QueryMeasures:
         }
         for name, scalar in QUERY_MEANS_BY_IDENTITY.items():
             if name in self.means:
-                variables[scalar.name] = (), np.float64(self.means[name].by_identity(people))
+                variables[scalar.name] = (), self.means[name].by_identity(people).mean
         counted = next(iter(self.means.values())).counted  # the same queries for each mean
         variables["identities"] = (), np.int64(IdentityMeans(people, counted).number)
         return variables

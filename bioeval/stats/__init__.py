@@ -42,11 +42,15 @@ _FOR_STUDIES: NamesByModule = {
         "linear_forms",
         "ratio",
     ),
-    "bioeval.stats.by_identity": ("means_of_identities",),
+    "bioeval.stats.by_identity": (
+        "IdentityRate",
+        "means_of_identities",
+    ),
     "bioeval.stats.error_curves": (
         "CurveMeasure",
         "ErrorCurve",
         "curve_measures",
+        "least_costs",
     ),
     "bioeval.stats.effective_number": (
         "drawn_variance",
@@ -59,11 +63,13 @@ _FOR_STUDIES: NamesByModule = {
         "FEWEST",
         "NewPeople",
         "identification_replicates",
+        "rates_by_identity",
     ),
     "bioeval.stats.jackknife": (
         "AttemptsOfEach",
         "groups_of_people",
         "jackknife_limits",
+        "student_limits",
     ),
     "bioeval.stats.limits": ("by_subject",),
     "bioeval.stats.options": (

@@ -19,7 +19,10 @@ from bioeval.stats.bootstrap import (
     ratio as ratio,
     subject_bootstrap as subject_bootstrap,
 )
-from bioeval.stats.by_identity import means_of_identities as means_of_identities
+from bioeval.stats.by_identity import (
+    IdentityRate as IdentityRate,
+    means_of_identities as means_of_identities,
+)
 from bioeval.stats.effective_number import (
     drawn_variance as drawn_variance,
     effective_trials as effective_trials,
@@ -31,16 +34,19 @@ from bioeval.stats.error_curves import (
     CurveMeasure as CurveMeasure,
     ErrorCurve as ErrorCurve,
     curve_measures as curve_measures,
+    least_costs as least_costs,
 )
 from bioeval.stats.identification import (
     FEWEST as FEWEST,
     NewPeople as NewPeople,
     identification_replicates as identification_replicates,
+    rates_by_identity as rates_by_identity,
 )
 from bioeval.stats.jackknife import (
     AttemptsOfEach as AttemptsOfEach,
     groups_of_people as groups_of_people,
     jackknife_limits as jackknife_limits,
+    student_limits as student_limits,
 )
 from bioeval.stats.limits import by_subject as by_subject
 from bioeval.stats.options import (

@@ -129,8 +129,8 @@ def linear_forms(counts: np.ndarray, weights: np.ndarray) -> np.ndarray:
 
 def ratio(part: np.ndarray, whole: np.ndarray) -> np.ndarray:
     """Return ``part / whole``, NaN where `whole` is 0."""
-    with np.errstate(divide="ignore", invalid="ignore"):
-        return np.where(whole > 0, part / np.where(whole > 0, whole, 1.0), np.nan)
+    with np.errstate(invalid="ignore"):
+        return part / np.where(whole > 0, whole, np.nan)
 
 
 def mansfield_wayman(

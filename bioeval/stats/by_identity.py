@@ -21,6 +21,39 @@ from bioeval.stats.options import BOOTSTRAPS, IntervalOptions
 _FEWEST = 3
 
 
+@dataclass(frozen=True)
+class IdentityRate:
+    """A rate by identity at one rank and threshold, with its limits, and without each person."""
+
+    value: float
+    limits: tuple[float, float]
+    without: np.ndarray  # float64 (people,)
+
+
+def _at_one_distance(
+    genuine: tuple[np.ndarray, np.ndarray],
+    accepted: tuple[np.ndarray, np.ndarray],
+    limits: dict[str, Limits],
+) -> dict[str, IdentityRate]:
+    """Return DIR, GRR and the open-set score at one distance.
+
+    `genuine` and `accepted` are DIR and FAR there, each overall and without each person.
+    """
+    rates = {
+        "dir_by_identity": genuine,
+        "grr_by_identity": tuple(1 - x for x in accepted),
+        "open_set_score": tuple(
+            np.sqrt(x * (1 - y)) for x, y in zip(genuine, accepted, strict=True)
+        ),
+    }
+    return {
+        name: IdentityRate(
+            float(rate[0]), (float(limits[name][0][0]), float(limits[name][1][0])), without[0]
+        )
+        for name, (rate, without) in rates.items()
+    }
+
+
 def means_of_identities(
     attempts: np.ndarray, weights: np.ndarray, options: IntervalOptions, nobody: np.ndarray
 ) -> tuple[SubjectMeans, np.ndarray]:
@@ -122,6 +155,15 @@ def resampled_curves(
     return limits
 
 
+def resampled_at(
+    genuine: ResampledIdentities, impostor: ResampledIdentities, distance: float
+) -> dict[str, IdentityRate]:
+    """Return DIR and GRR by identity and the open-set score at a distance."""
+    grid = np.array([distance])
+    detected, accepted = (x.without_each(next(x.sums(grid))) for x in (genuine, impostor))
+    return _at_one_distance(detected, accepted, resampled_curves(genuine, impostor, grid))
+
+
 @dataclass(frozen=True)
 class LeftOutIdentities:
     """Rates by identity of attempts, overall and without each person, for new people."""
@@ -207,6 +249,15 @@ def left_out_curves(
         low, high = map(np.concatenate, zip(*of_name, strict=True))
         limits[name] = low, high
     return limits
+
+
+def left_out_at(
+    genuine: LeftOutIdentities, impostor: LeftOutIdentities, distance: float
+) -> dict[str, IdentityRate]:
+    """Return DIR and GRR by identity and the open-set score at a distance."""
+    grid = np.array([distance])
+    detected, accepted = (next(x.along(grid)) for x in (genuine, impostor))
+    return _at_one_distance(detected, accepted, left_out_curves(genuine, impostor, grid))
 
 
 def _proportions(values: np.ndarray) -> np.ndarray:

@@ -21,7 +21,6 @@ from bioeval.tallies.points import (
     VerificationPoints,
     hull_equal_errors,
     normalised_cost,
-    trivial_cost,
 )
 
 #: The classes of attempts.
@@ -96,15 +95,13 @@ def _columns(curve: ErrorCurve) -> int:
     return len(curve.equal_error())
 
 
-def _least_costs(curve: ErrorCurve, points: VerificationPoints, exact: bool) -> np.ndarray:
-    """Return the least normalised cost of each prior and costs, in each column."""
+def least_costs(curve: ErrorCurve, costs: np.ndarray) -> np.ndarray:
+    """Return the least normalised cost of each row (p, c_miss, c_fa), in each column."""
     far, frr = curve.with_ends()
-    least = np.empty((len(points.costs), far.shape[1]))
-    for row, (prior, miss, accept) in zip(least, points.costs, strict=True):
-        cost = prior * miss * frr + (1 - prior) * accept * far
-        row[:] = cost.min(axis=0)
-    trivial = trivial_cost(*np.transpose(points.costs))[:, None]
-    return np.where(trivial > 0, least / np.where(trivial > 0, trivial, 1), np.nan)
+    least = np.empty((len(costs), far.shape[1]))
+    for row, (prior, miss, accept) in zip(least, costs, strict=True):
+        row[:] = (prior * miss * frr + (1 - prior) * accept * far).min(axis=0)
+    return normalised_cost(least.T, costs).T
 
 
 def _hull_errors(curve: ErrorCurve, points: VerificationPoints, exact: bool) -> np.ndarray:
@@ -171,7 +168,7 @@ MEASURES = (
     CurveMeasure(
         scalar=MIN_DCF,
         on_the_data=lambda points: normalised_cost(points.min_cost, points.costs),
-        in_columns=_least_costs,
+        in_columns=lambda curve, points, exact: least_costs(curve, points.costs),
         usual=False,
         thresholds=lambda points: points.min_cost_threshold,
         targets=lambda points: points.costs[:, 0],

@@ -370,22 +370,42 @@ class _FirstPairs:
     """The entries of pairs up to the place at which enough disjoint ones have one."""
 
     def __init__(self, people: int, enough: int) -> None:
-        self.entries = np.empty((0, 3), dtype=np.int64)  # unit, place, number
+        self._entries = np.empty((0, 3), dtype=np.int64)  # unit, place, number
         self._people, self._enough = people, enough
         self._bound = np.iinfo(np.int64).max
+        self._most = 0  # entries that are kept before the bound is found anew, which takes long
+        self._closer = False  # whether an entry that is nearer than the bound has come since
+
+    @property
+    def entries(self) -> np.ndarray:
+        """Unit, place and number of each entry up to the place."""
+        self._bind()
+        return self._entries
 
     def add(self, unit: np.ndarray, place: np.ndarray, number: np.ndarray) -> None:
         """Add entries of units at places; those beyond the bound are dropped."""
         inside = place <= self._bound
         if not inside.any():
             return
-        closer = bool((place[inside] < self._bound).any())
+        self._closer |= bool((place[inside] < self._bound).any())
         more = np.stack([x[inside] for x in (unit, place, number)], axis=1)
-        self.entries = np.concatenate([self.entries, more])
-        if closer:
-            who, index = np.unique(self.entries[:, 0], return_inverse=True)
-            place = self.entries[:, 1]
-            bound = place_of_pairs(who, self._people, index.reshape(-1), place, self._enough)
-            if bound is not None:
-                self._bound = int(bound)
-                self.entries = self.entries[place <= self._bound]
+        self._entries = np.concatenate([self._entries, more])
+        if len(self._entries) > self._most:
+            self._bind()
+            self._most = 2 * len(self._entries) + _FEW_ENTRIES
+
+    def _bind(self) -> None:
+        """Find the bound of all entries, which more entries only move nearer, and keep to it."""
+        if not self._closer:
+            return
+        self._closer = False
+        who, index = np.unique(self._entries[:, 0], return_inverse=True)
+        place = self._entries[:, 1]
+        bound = place_of_pairs(who, self._people, index.reshape(-1), place, self._enough)
+        if bound is not None:
+            self._bound = int(bound)
+            self._entries = self._entries[place <= self._bound]
+
+
+# So many entries take no time worth saving.
+_FEW_ENTRIES = 1 << 12

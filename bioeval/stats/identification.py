@@ -25,9 +25,12 @@ from bioeval.results.support import RuleOf
 from bioeval.stats.binomial import clopper_pearson, zero_error_bound
 from bioeval.stats.bootstrap import VALUES_AT_ONCE, SubjectMeans, linear_forms, ratio
 from bioeval.stats.by_identity import (
+    IdentityRate,
     LeftOutIdentities,
     ResampledIdentities,
+    left_out_at,
     left_out_curves,
+    resampled_at,
     resampled_curves,
 )
 from bioeval.stats.few_errors import Placed, around_few, few_along, without_contradiction
@@ -320,9 +323,15 @@ class NewPeople:
 
     def by_identity(self, grid: np.ndarray) -> dict[str, Limits]:
         """Return the limits of DIR and GRR by identity, and of the open-set score, at rank 1."""
+        return left_out_curves(self._identified_by(1), self._searches_by_identity(), grid)
+
+    def by_identity_at(self, rank: int, distance: float) -> dict[str, IdentityRate]:
+        """Return DIR at a rank, GRR and the open-set score by identity at a distance."""
+        return left_out_at(self._identified_by(rank), self._searches_by_identity(), distance)
+
+    def _identified_by(self, rank: int) -> LeftOutIdentities:
         genuine = self._mates_by_identity()
-        first = replace(genuine, hits=genuine.hits.within(1), losses=genuine.losses.within(1))
-        return left_out_curves(first, self._searches_by_identity(), grid)
+        return replace(genuine, hits=genuine.hits.within(rank), losses=genuine.losses.within(rank))
 
     def without_each(self, targets: np.ndarray, rank: int = 1) -> tuple[np.ndarray, np.ndarray]:
         """Return CMS and DIR at each FAR target without each person, at a rank.
@@ -698,8 +707,24 @@ def identification_replicates(
     within = probing.genuine.within(rank)
     hits = np.bincount(within.person, within.weight, minlength=len(probing.weights))
     recognised = ratio(linear_forms(hits[None], probing.weights)[0], probing.of_genuine.total)
-    at_far, _ = probing.drawn_points(targets, rank)
-    return recognised, at_far[:, -1], probing.people, probing.of_genuine.trials
+    at_far = probing.drawn_at_far(targets, rank)
+    return recognised, at_far, probing.people, probing.of_genuine.trials
+
+
+def rates_by_identity(
+    tally: IdentificationTally,
+    subjects: np.ndarray,
+    search: OpenSet,
+    options: IntervalOptions,
+    rank: int,
+    distance: float,
+) -> dict[str, IdentityRate]:
+    """Return DIR at a rank, GRR and the open-set score by identity, for a fixed gallery.
+
+    `subjects` is the subject of each probe, -1 of no person.
+    """
+    probing = _ProbeSubjects(tally, subjects, search.ties, options, search.impostors)
+    return probing.by_identity_at(rank, distance)
 
 
 def _sorted(person: np.ndarray, distance: np.ndarray, rank: np.ndarray, weight: np.ndarray) -> Hits:
@@ -747,9 +772,18 @@ class _ProbeSubjects:
 
     def by_identity(self, grid: np.ndarray) -> dict[str, Limits]:
         """Return the limits of DIR and GRR by identity, and of the open-set score, at rank 1."""
-        genuine = self._by_identity(self.genuine.within(1), self.of_genuine.attempts)
-        impostor = self._by_identity(self.impostor, self.of_impostor.attempts)
-        return resampled_curves(genuine, impostor, grid)
+        return resampled_curves(*self._resampled(1), grid)
+
+    def by_identity_at(self, rank: int, distance: float) -> dict[str, IdentityRate]:
+        """Return DIR at a rank, GRR and the open-set score by identity at a distance."""
+        rates = resampled_at(*self._resampled(rank), distance)
+        people = ~self.no_person
+        return {name: replace(x, without=x.without[people]) for name, x in rates.items()}
+
+    def _resampled(self, rank: int) -> tuple[ResampledIdentities, ResampledIdentities]:
+        """Return the mates up to a rank, and the impostor attempts, by identity."""
+        genuine = self._by_identity(self.genuine.within(rank), self.of_genuine.attempts)
+        return genuine, self._by_identity(self.impostor, self.of_impostor.attempts)
 
     @stage("intervals of the curves")
     def curves(
@@ -799,6 +833,33 @@ class _ProbeSubjects:
             name: (np.where(of_attempts.trials, x, np.nan), np.where(of_attempts.trials, y, np.nan))
             for name, (of_attempts, (x, y)) in points.items()
         }
+
+    @stage("bootstrap")
+    def drawn_at_far(self, targets: np.ndarray, rank: int) -> np.ndarray:
+        """Return DIR at FAR targets (targets, columns) at one rank, of all weightings."""
+        from bioeval.kernels.detected import detect_at_targets
+
+        mate, other = self.genuine.within(rank), self.impostor
+        genuine, impostor = self.of_genuine.total, self.of_impostor.total
+        order = np.argsort(targets, kind="stable")
+        # The most errors whose rate is at most the target; products may be rounded.
+        most = np.floor(np.clip(targets[order], 0.0, 1.0) * impostor[:, None])
+        made = np.maximum(impostor, 1.0)[:, None]
+        most += (most < impostor[:, None]) & ((most + 1) / made <= targets[order])
+        most -= most / made > targets[order]
+        detected = np.empty((len(impostor), len(targets)))
+        detect_at_targets(
+            detected,
+            np.ascontiguousarray(self.weights.T),
+            most.astype(np.int64),
+            (other.person, np.append(other.distance[1:] > other.distance[:-1], True)),
+            (mate.person, mate.weight),
+            np.append(np.searchsorted(mate.distance, other.distance), len(mate.distance)),
+        )
+        at_far = np.empty((len(targets), len(impostor)))
+        at_far[order] = ratio(detected.T, genuine)
+        at_far[at_far > 1 - 1e-12] = 1.0
+        return np.where((genuine > 0) & (impostor > 0), at_far, np.nan)
 
     @stage("bootstrap")
     def drawn_points(self, targets: np.ndarray, ranks: int) -> tuple[np.ndarray, np.ndarray]:

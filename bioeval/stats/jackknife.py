@@ -1,4 +1,4 @@
-"""The jackknife on the logit scale: limits of a rate from its values without each person.
+"""The jackknife: limits of a rate, on the logit scale, from its values without each person.
 
 A person leaves all sides: an attempt of two people is missing without either of them. The standard
 error is that of the logits themselves, so that one person who makes most of the errors makes the
@@ -15,7 +15,7 @@ import scipy
 
 from bioeval.stats.binomial import clopper_pearson
 from bioeval.stats.limits import Limits, by_subject
-from bioeval.stats.replicates import groups_of
+from bioeval.stats.replicates import groups_of, open_limits
 from bioeval.tallies.by_subject import PairCounts
 
 
@@ -67,6 +67,33 @@ def jackknife_limits(
 
 # Squares of logits that differ by rounding alone.
 _ROUNDING = 1e-20
+
+
+def student_limits(
+    value: float, without: np.ndarray, confidence: float, bounds: tuple[float, float]
+) -> tuple[float, float]:
+    """Return Student's limits of a value, from its values without each of some units.
+
+    Limits are within the bounds of the measure. A proportion of exactly 0 or 1, in every unit, has
+    the bound of as many trials as there are units. Where a value is not defined without some unit,
+    or all of the values are the same, there are no limits.
+    """
+    units = len(without)
+    if np.isnan(value) or np.isnan(without).any() or units < 2:
+        return np.nan, np.nan
+    if np.ptp(without) <= _ALIKE * np.abs(without).max():
+        if bounds == (0.0, 1.0) and value in bounds:
+            nothing = np.array(np.nan)
+            low, high = open_limits(np.array(value), nothing, nothing, units, confidence)
+            return float(low), float(high)
+        return np.nan, np.nan
+    error = np.sqrt((units - 1) / units * ((without - without.mean()) ** 2).sum())
+    half = float(scipy.special.stdtrit(units - 1, 0.5 + confidence / 2) * error)
+    return max(value - half, bounds[0]), min(value + half, bounds[1])
+
+
+# Values without each unit that differ by rounding alone, as a share of the largest.
+_ALIKE = 1e-12
 
 
 class AttemptsOfEach:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -144,6 +145,10 @@ class ErrorColumns:
 
     def with_ends(self) -> tuple[np.ndarray, np.ndarray]:
         """Return the points of each column with the points reject-all and accept-all."""
+        return self._ends
+
+    @cached_property
+    def _ends(self) -> tuple[np.ndarray, np.ndarray]:
         far, frr = self.far, self.frr
         zero, one = np.zeros((1, far.shape[1])), np.ones((1, far.shape[1]))
         return np.concatenate([zero, far, one]), np.concatenate([one, frr, zero])
@@ -186,11 +191,13 @@ class ErrorColumns:
         far = ErrorColumns(self.frr[::-1], self.far[::-1]).frr_at_far(target, exact)
         return far if target < 1 else 0 * far  # reject-all, which is the last
 
-    def points(self, points: VerificationPoints, exact: bool) -> dict[str, np.ndarray]:
-        """Return the measures that operating points have, in each column."""
+    def points(
+        self, points: VerificationPoints, exact: bool, measures: Sequence[CurveMeasure]
+    ) -> dict[str, np.ndarray]:
+        """Return some measures in each column, as far as operating points have them."""
         return {
             measure.name: measure.in_columns(self, points, exact)
-            for measure in curve_measures()
+            for measure in measures
             if measure.is_defined(points)
         }
 
@@ -229,8 +236,9 @@ class Replicates:
         attempts: SubjectAttempts,
         grid: np.ndarray,
         options: IntervalOptions,
+        measures: Sequence[CurveMeasure] | None = None,
     ) -> Replicates:
-        """Return the rates of verification with subjects resampled.
+        """Return the rates of verification with subjects resampled, and some measures or all.
 
         Operating points are chosen anew in each replicate, as on the data themselves. Where there
         are more distinct scores than thresholds, they are interpolated linearly between two
@@ -261,9 +269,11 @@ class Replicates:
             erring.few(copies_of(tally)),
             persons,
         )
-        chosen = errors.points(points, exact)
+        if measures is None:
+            measures = curve_measures()
+        chosen = errors.points(points, exact, measures)
         on_the_data = cls.on_the_data(points)
-        without = replicates.without.points(points, exact)
+        without = replicates.without.points(points, exact, measures)
         for estimates, values in (
             (chosen, replicates.values),
             (without, replicates.values_without),
@@ -469,6 +479,8 @@ def _without_upper_limit(limits: dict[str, Limits], tally: VerificationTally) ->
     There may be no threshold in the data that has this FAR in the population.
     """
     assert tally.points is not None
+    if "frr_at_far" not in limits:
+        return []
     targets, attempts = tally.points.far_target, tally.impostor.total / copies_of(tally)
     people = ComparedPeople.of_tally(tally)
     supported = np.array([RuleOf(3).supports(x, attempts, people) for x in targets], dtype=bool)

@@ -75,6 +75,7 @@ _NAMES: NamesByModule = {
         "ErrorCurve",
         "VerificationPoints",
         "check_costs",
+        "check_priors",
         "check_targets",
         "normalised_cost",
         "per_cent",

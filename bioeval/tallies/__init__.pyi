@@ -65,6 +65,7 @@ from bioeval.tallies.points import (
     ErrorCurve as ErrorCurve,
     VerificationPoints as VerificationPoints,
     check_costs as check_costs,
+    check_priors as check_priors,
     check_targets as check_targets,
     normalised_cost as normalised_cost,
     per_cent as per_cent,

@@ -41,6 +41,19 @@ def check_targets(targets: Any, name: str = "far_targets") -> np.ndarray:
     return array
 
 
+def check_priors(priors: Any) -> np.ndarray:
+    """Return priors as an array, or raise :class:`DataError` unless all are between 0 and 1."""
+    array = require_numbers(
+        "priors",
+        priors,
+        "probabilities of a genuine attempt above 0 and below 1",
+        lambda array: ((array > 0) & (array < 1)).all(),
+    )
+    if len(np.unique(array)) < len(array):
+        raise DataError(Argument("priors"), f" is {received(priors)}; expected each prior once")
+    return array
+
+
 def with_rare_targets(targets: np.ndarray, attempts: float) -> np.ndarray:
     """Return FAR targets with the rare ones that the impostor attempts support."""
     rare = [x for x in RARE_TARGETS if attempts >= 30 / x and x not in targets]
@@ -137,6 +150,11 @@ class ErrorCurve:
     def common(self, i: int) -> tuple[float, float]:
         """Return FAR and FRR of a point over a common denominator, without rounding."""
         return _number(self.fa[i]) * self.genuine, _number(self.fr[i]) * self.impostor
+
+    def least_costs(self, costs: np.ndarray) -> np.ndarray:
+        """Return the least of each cost (p, c_miss, c_fa) over the points."""
+        ends = np.array([0, len(self.fa)])
+        return min_costs(self.fa, self.fr, ends, [(self.genuine, self.impostor)], costs)[0][0]
 
     def first_crossed(self) -> int:
         """Return the first point with FAR >= FRR, without rounding; p if there is none."""

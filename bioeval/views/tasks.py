@@ -154,7 +154,10 @@ def _places(dataset: xr.Dataset, scalar: Scalar) -> Iterator[tuple[Text, dict[st
             for target in dataset[over].values.tolist():
                 yield _at_target(scalar, target, at.get("rank")), {over: target, **at}
             return
-    if ranks:
+    if "cost" in dims:
+        for prior in dataset["cost"].values.tolist():
+            yield label_of(scalar, prior=prior), {"cost": prior}
+    elif ranks:
         if len(ranks) > max(_RANKS):
             ranks = list(_RANKS)
         for rank in ranks:

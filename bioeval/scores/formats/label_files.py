@@ -42,7 +42,7 @@ from bioeval.scores.formats.files import (
 from bioeval.scores.formats.format import ReadOptions, say
 from bioeval.scores.formats.spellings import is_number
 from bioeval.scores.image_names import NAMES_OF, PATTERNS, looks_like, parse_names
-from bioeval.scores.labels import IMAGE_COLUMNS, LABEL_COLUMNS
+from bioeval.scores.labels import IMAGE_COLUMNS, LABEL_COLUMNS, NAME_COLUMNS
 
 #: The most columns, or arrays of metadata: more are a matrix, or damage.
 MOST_COLUMNS = 1000
@@ -98,6 +98,28 @@ class Labels:
         raise DataError(
             f"{self.path}: {len(self.label)} labels for {count} ", input_name, f".{hint}"
         )
+
+    def require_names(self, meta: Mapping[str, np.ndarray], path: Path) -> None:
+        """Raise where the rows have other names than the templates in the file at `path`.
+
+        Labels are those of the templates row by row, so that they would be of others.
+        """
+        for column in NAME_COLUMNS:
+            if column not in self.meta or column not in meta:
+                continue
+            mine, theirs = ([*map(str, x.tolist())] for x in (self.meta[column], meta[column]))
+            differ = [row for row, name in enumerate(mine) if name != theirs[row]]
+            if not differ:
+                continue
+            row = differ[0]
+            advice = "expected the names of the same templates in the same order"
+            if sorted(mine) == sorted(theirs):
+                advice = "both have the same names: bring them into the same order"
+            raise DataError(
+                f"{self.path}: its column {column!r} and the templates of {path.name} have other "
+                f"names in {len(differ):,} of {counted(len(mine), 'rows')}, the first is row {row} "
+                f"({mine[row]!r} and {theirs[row]!r}); {advice}"
+            )
 
 
 def side_arguments(probe: Labels | None, gallery: Labels | None) -> dict[str, Any]:

@@ -364,6 +364,9 @@ class NamedArrays:
         if not (sides.square and (self.options.labels or self.options.probe_labels)):
             for name, key in self.options.meta.items():
                 self._named_metadata(name, key, both, sides)
+        for side, labels in enumerate((sides.probe, sides.gallery)):
+            if labels is not None and labels.path != self.file.path:
+                labels.require_names(both[side], self.file.path)
         return both
 
     def _named_metadata(self, name: str, key: str, both: tuple[dict, dict], sides: Sides) -> None:

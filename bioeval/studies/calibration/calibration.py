@@ -26,7 +26,7 @@ from bioeval.evaluation import attempts_within
 from bioeval.results import Variables, about_attrs, along, build, rate
 from bioeval.scores import FusionRule, Progress, leaves_out_attacks, template_columns
 from bioeval.studies.calibration.counts import LOG2, CalibrationCounts, count_for_calibration
-from bioeval.tallies import Templates, to_user, trivial_cost
+from bioeval.tallies import Templates, check_priors, to_user, trivial_cost
 
 CALIBRATION = {
     "pav_block": Name("block of scores of equal posterior, from the strictest on"),
@@ -66,19 +66,6 @@ RATIOS = np.linspace(-10.0, 10.0, 201) * math.log(10)
 _EVEN = len(LOG_ODDS) // 2  # where they are 0, which is where Cllr is
 
 PRIORS = (0.5, 0.1, 0.01, 0.001)
-
-
-def check_priors(priors: Any) -> np.ndarray:
-    """Return priors as an array, or raise :class:`DataError` unless all are between 0 and 1."""
-    array = require_numbers(
-        "priors",
-        priors,
-        "probabilities of a genuine attempt above 0 and below 1",
-        lambda array: len(array) and ((array > 0) & (array < 1)).all(),
-    )
-    if len(np.unique(array)) < len(array):
-        raise DataError(Argument("priors"), f" is {received(priors)}; expected each prior once")
-    return array
 
 
 def check_costs(costs: Any) -> tuple[float, float]:
@@ -318,6 +305,8 @@ def calibration(
     0.140 0.128
     """
     checked, pair = check_priors(priors), check_costs(costs)
+    if not len(checked):
+        raise DataError(Argument("priors"), " is empty; expected at least one prior")
     if not isinstance(scores, Scores):
         raise DataError(Argument("scores"), f" is {type(scores).__name__}; expected bioeval.Scores")
     if equalise is not None:

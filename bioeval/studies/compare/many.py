@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
@@ -59,7 +60,8 @@ def rank_systems(
             Argument("margin"), " is that of a comparison of two systems; give these two alone"
         )
     measured = _Measured(systems, options, require_same)
-    ranked = [_ranked(row, options.interval) for row in measured.rows()]
+    normal = functools.cache(lambda people: normal_draws(people, options.interval.seed))
+    ranked = [_ranked(row, options.interval, normal) for row in measured.rows()]
     if len(measured.names) == 2:
         ranked = _as_compared(ranked, compare_two(*measured.pair()))
     ranked = _adjusted(ranked, options)
@@ -285,8 +287,15 @@ class _Measured:
         }
 
 
-def _ranked(systems: Sequence[SystemMeasure], interval: IntervalOptions) -> RankedMeasure:
-    """Return one measure of all systems, with the differences that it can tell apart."""
+def _ranked(
+    systems: Sequence[SystemMeasure],
+    interval: IntervalOptions,
+    normal: Callable[[int], np.ndarray],
+) -> RankedMeasure:
+    """Return one measure of all systems, with the differences that it can tell apart.
+
+    `normal` returns the normal draws for a number of people.
+    """
     first, k = systems[0], len(systems)
     values = np.array([x.value for x in systems])
     supported = all(x.supported for x in systems)
@@ -294,7 +303,7 @@ def _ranked(systems: Sequence[SystemMeasure], interval: IntervalOptions) -> Rank
     comparable = enough & ~np.eye(k, dtype=bool)
     if not supported:
         comparable[:] = False
-    draws = _Draws.of(systems, interval)
+    draws = _Draws.of(systems, normal)
     comparable &= draws.known[:, None] & draws.known
     widest = first.scalar.bounds[1] - first.scalar.bounds[0]
     return RankedMeasure(
@@ -334,7 +343,7 @@ class _Draws:
     known: np.ndarray  # (systems,): whether the system has draws
 
     @classmethod
-    def of(cls, systems: Sequence[SystemMeasure], interval: IntervalOptions) -> _Draws:
+    def of(cls, systems: Sequence[SystemMeasure], normal: Callable[[int], np.ndarray]) -> _Draws:
         """Take the draws of the jackknife, those of the bootstrap where nobody is left out.
 
         Where thresholds are chosen anew the jackknife's errors may be too small: the larger of both
@@ -357,7 +366,6 @@ class _Draws:
         without = np.stack([x.without for x in systems])
         known = ~np.isnan(without).any(axis=1)
         without = np.where(known[:, None], without, 0.0)
-        normal = normal_draws(people, interval.seed)
         spread = errors = jackknife_errors(without)
         if rule != "alone" and resampled is not None:
             apart = resampled.deviations[:, None] - resampled.deviations
@@ -367,7 +375,7 @@ class _Draws:
             else:
                 errors = np.hypot(errors, of_replicates)
             known &= resampled.known
-        return cls(drawn_deviations(without, normal), spread, errors, people - 1, known)
+        return cls(drawn_deviations(without, normal(people)), spread, errors, people - 1, known)
 
 
 def _as_compared(ranked: Sequence[RankedMeasure], compared: xr.Dataset) -> list[RankedMeasure]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
-from functools import partial
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -53,6 +53,7 @@ from bioeval.tallies import (
     LeftOut,
     PointFinder,
     PointsWanted,
+    ProbeIdentities,
     SubjectAttempts,
     VerificationCounter,
     VerificationPoints,
@@ -255,7 +256,7 @@ class ComparedSystem:
             return self.by_subject().people
         return len(np.unique(codes_of(self.scores).probe))
 
-    @property
+    @cached_property
     def both_ways(self) -> bool:
         """Whether each pair of templates makes two attempts of verification."""
         return self.claim.templates == "single" and is_symmetric(self.scores)
@@ -421,8 +422,8 @@ def _drawn(
     if paired is None:  # too many to list: on a grid, and decisions of some subjects alone
         none, rows = np.empty(0), _rows_of_probes(a, b)
         numbers = _numbers(a, rows)
-        one = Replicates.of(a.claimed, a.by_subject(None, numbers), none, interval)
-        other = Replicates.of(b.claimed, b.by_subject(None, numbers), none, interval)
+        one = Replicates.of(a.claimed, a.by_subject(None, numbers), none, interval, measures)
+        other = Replicates.of(b.claimed, b.by_subject(None, numbers), none, interval, measures)
         probes, gallery = _some_subjects(a.scores, numbers, rows)
         some = PairedAttempts.of(
             a.by_subject(a.scores.select(probes, gallery)),
@@ -619,9 +620,18 @@ class ComparedRetrieval:
     """One system under a convention: the contribution of each query to each measure."""
 
     def __init__(
-        self, scores: Scores, rules: Convention, gallery: str, ranks: Sequence[int] = RANKS
+        self,
+        scores: Scores,
+        rules: Convention,
+        gallery: str,
+        ranks: Sequence[int] = RANKS,
+        *,
+        by_identity: bool = False,
     ):
-        """Count the queries, and take the means that the convention defines."""
+        """Count the queries, and take the means that the convention defines.
+
+        With `by_identity`, means over the queries of each identity first are beside them.
+        """
         self.scores, self.rules = scores, rules
         if isinstance(scores, TopKScores):
             self.no_person = scores._no_person
@@ -643,7 +653,16 @@ class ComparedRetrieval:
         cut = rules.rank_k or int(dataset.get("rank_k", 0))
         self.ranks = ranks  # of the CMC
         self._named = partial(_named, cut=cut, ranks=dataset.sizes["rank"], compared=tuple(ranks))
+        #: Means, with the places of their values among those that `_named` chooses.
         self.measures = self._named(measures)
+        self._places = [*range(len(self.measures))]
+        if by_identity:
+            people = ProbeIdentities.of(scores, self.no_person[codes_of(scores).probe])
+            self._places += self._places
+            self.measures |= {
+                (f"{name}_by_identity", rank): mean.by_identity(people)
+                for (name, rank), mean in self.measures.items()
+            }
         #: Groups of people that are left out in turn, as queries and from the gallery: each person,
         #: or :data:`GROUPS` where there are more than twice as many. 0 where the gallery is fixed:
         #: that of top-K lists always is, since what comes after the last entry is not known.
@@ -671,8 +690,9 @@ class ComparedRetrieval:
         most = min(self.rules.max_rank, max(self.ranks))  # the ranks that are compared
         rules = replace(self.rules, max_rank=most)
         left_out = RetrievalWithoutGroups(self.scores, rules, group, self._named)
+        of_all = list(zip(self._places, self.measures.values(), strict=True))
         with rows_reported_to(None):
-            return dict(zip(self.measures, left_out.run(), strict=True))
+            return dict(zip(self.measures, left_out.run(of_all), strict=True))
 
     @property
     def rows(self) -> np.ndarray:
@@ -716,15 +736,16 @@ def retrieval_measures(
     if a.groups:
         population, without = NEW_PEOPLE, [x.without_each(numbers) for x in (a, b)]
 
-    def drawn(mean: QueryMean, over: SubjectMeans) -> np.ndarray:
-        return mean.scalar.unscaled(over.values(owners.sums(mean))[0])
+    def drawn(mean: QueryMean) -> tuple[np.ndarray, SubjectMeans]:
+        over, sums = owners.of_mean(mean)
+        return mean.scalar.unscaled(over.values(sums)[0]), over
 
     for (name, rank), first in a.measures.items():
         if (name, rank) not in b.measures:
             continue
         second = b.measures[name, rank]
-        over, other_over = owners.means_over(first.counted), owners.means_over(second.counted)
-        values = np.stack([drawn(first, over), drawn(second, other_over)])
+        (one, over), (other, _) = drawn(first), drawn(second)
+        values = np.stack([one, other])
         if a.groups:
             left_out = np.stack([x[name, rank] for x in without])
             values = np.concatenate([values[:, : 1 + interval.replicates], left_out], axis=1)

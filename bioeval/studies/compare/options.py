@@ -12,8 +12,8 @@ from bioeval import ProtocolError, Scores
 from bioeval.base import Argument, enumerated
 from bioeval.protocol import OpenSet
 from bioeval.stats import IntervalOptions
-from bioeval.studies.compare.measures import ComparedRetrieval, ComparedSystem
-from bioeval.studies.compare.wanted import WantedMeasures
+from bioeval.studies.compare.measures import RANKS, ComparedRetrieval, ComparedSystem
+from bioeval.studies.compare.wanted import CMC, WantedMeasures
 from bioeval.studies.reid.convention import Convention
 from bioeval.tallies import FAR_TARGETS, Claim
 
@@ -56,8 +56,17 @@ class ComparisonOptions:
     def count_queries(self, scores: Scores) -> ComparedRetrieval:
         """Count the queries of a system under the convention."""
         assert self.rules is not None
-        ranks = sorted({int(x) for x in self.wanted.numbers("cmc")}) or (1, 5)
-        return ComparedRetrieval(scores, self.rules, self.gallery, tuple(ranks))
+        ranks = {int(x) for name in CMC for x in self.wanted.numbers(name)}
+        by_identity = self.wanted.by_identity
+        if self.wanted.chosen is None:
+            by_identity = self.rules.average == "identity"
+        return ComparedRetrieval(
+            scores,
+            self.rules,
+            self.gallery,
+            tuple(sorted(ranks or RANKS)),
+            by_identity=by_identity,
+        )
 
 
 def refuse_unused(

@@ -306,8 +306,9 @@ def _differences(ds: xr.Dataset, measures: Sequence[Ranked], shown: int) -> Tabl
         rows,
         title="Differences",
         notes=[
-            "P-values are adjusted for the number of pairs. n/a: the systems differ on too few "
-            "people or sequences, or the uncertainty of the difference is not known."
+            "P-values are adjusted for the number of pairs. Where there are no limits, the systems "
+            "differ on too few people or sequences, or the uncertainty of the difference is not "
+            "known."
         ],
         shown=shown * (k * (k - 1) // 2) if shows else 0,
     )

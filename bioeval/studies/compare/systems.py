@@ -10,10 +10,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
-import scipy
 
 from bioeval import Measure, Scores
 from bioeval.base import Scalar, Stream, rows_reported_to, scalar_registry
@@ -22,6 +21,7 @@ from bioeval.scores import are_pairs, codes_of, threads_for
 from bioeval.stats import (
     FEWEST,
     CurveMeasure,
+    IdentityRate,
     IntervalOptions,
     NewPeople,
     Replicates,
@@ -30,6 +30,8 @@ from bioeval.stats import (
     jackknife_limits,
     limits_at_threshold,
     limits_of_measures,
+    rates_by_identity,
+    student_limits,
 )
 from bioeval.studies.compare.measures import (
     GROUPS,
@@ -40,7 +42,13 @@ from bioeval.studies.compare.measures import (
     PairedMeasure,
     place_of,
 )
-from bioeval.studies.compare.wanted import AT_THRESHOLD, CMS_AT_RANK, WantedMeasures
+from bioeval.studies.compare.wanted import (
+    AT_THRESHOLD,
+    BY_IDENTITY,
+    CMS_AT_RANK,
+    SEARCHES_BY_IDENTITY,
+    WantedMeasures,
+)
 from bioeval.studies.reid.intervals import QuerySubjects
 from bioeval.tallies import LeftOut, to_internal
 
@@ -134,9 +142,10 @@ def verification_of(
     """Yield the measures of verification, with thresholds chosen anew in each replicate."""
     tally, points = system.claimed, system.points
     given = np.sort(to_internal(system.thresholds, system.scores.kind))
-    drawn = Replicates.of(tally, system.by_subject(), given, interval)
+    measures = curves_asked_for(system, wanted)
+    drawn = Replicates.of(tally, system.by_subject(), given, interval, measures)
     limits = limits_of_measures(tally, drawn, interval)
-    for measure in curves_asked_for(system, wanted):
+    for measure in measures:
         values = np.atleast_2d(drawn.values[measure.name])
         without = np.atleast_2d(drawn.values_without[measure.name])
         low, high = map(np.atleast_1d, limits[measure.name])
@@ -221,13 +230,14 @@ def identification_of(
     scores, search, tally = system.scores, system.search, system.searched
     codes = codes_of(scores)
     person = np.where(scores._probe_people < 0, -1, codes.probe)
+    most = max(_ranks_by_identity(wanted), default=1)
     ranks = sorted({1, *wanted.ranks})
     who = LeftOut.subjects_of(scores)
     for_new = gallery == "new" and int((~scores._no_person[who]).sum()) >= FEWEST
     people: NewPeople | None = None
     if for_new:
         with rows_reported_to(None):
-            left_out = LeftOut.of(tally, system.reader, search.ties, ranks=ranks[-1])
+            left_out = LeftOut.of(tally, system.reader, search.ties, ranks=max(most, ranks[-1]))
         people = NewPeople(tally, left_out, search.ties, interval.for_new_people, search.impostors)
     population = NEW_PEOPLE if for_new else THIS_GALLERY
     targets = system.targets
@@ -279,6 +289,77 @@ def identification_of(
                 population=population,
                 drawn_for=THIS_GALLERY,
             )
+    yield from _identities_of(system, wanted, interval, people, person)
+
+
+def _ranks_by_identity(wanted: WantedMeasures) -> dict[int, list[str]]:
+    """Return the measures by identity at a rank that are asked for, by rank."""
+    names: dict[int, list[str]] = {}
+    if wanted.asks("recognition_rate_by_identity"):
+        names[1] = ["recognition_rate_by_identity"]
+    for rank in wanted.numbers("cms_by_identity"):
+        names.setdefault(int(rank), []).append("cms_by_identity")
+    return names
+
+
+def _identities_of(
+    system: ComparedSystem,
+    wanted: WantedMeasures,
+    interval: IntervalOptions,
+    people: NewPeople | None,
+    person: np.ndarray,
+) -> Iterator[SystemMeasure]:
+    """Yield the measures by identity: CMS at ranks; DIR, GRR and their score at thresholds.
+
+    Of `people` in other galleries, or else for this gallery; `person` is that of each probe.
+    """
+    scores, search, tally = system.scores, system.search, system.searched
+    codes = LeftOut.subjects_of(scores)
+
+    def rates_at(rank: int, distance: float) -> dict[str, IdentityRate]:
+        if people is None:
+            return rates_by_identity(tally, person, search, interval, rank, distance)
+        known = ~scores._no_person[codes]
+        rates = people.by_identity_at(rank, distance)
+        return {name: replace(x, without=x.without[known]) for name, x in rates.items()}
+
+    def measure(name: str, rate: IdentityRate, **more: Any) -> SystemMeasure:
+        population = THIS_GALLERY if people is None else NEW_PEOPLE
+        return SystemMeasure(
+            scalar=BY_IDENTITY[name],
+            value=rate.value,
+            limits=rate.limits,
+            without=rate.without,
+            population=population,
+            drawn_for=population,
+            **more,
+        )
+
+    for rank, names in _ranks_by_identity(wanted).items():
+        rate = rates_at(rank, np.inf)["dir_by_identity"]
+        own = _by_person(person, system.hits_within(rank)[0])
+        for name in names:
+            at = rank if name == "cms_by_identity" else 0
+            yield measure(name, rate, own=own, rank=at)
+    if scores.kind == "order" or not wanted.asks(*SEARCHES_BY_IDENTITY):
+        return
+    hits = system.hits_within()[0]
+    searches = np.zeros(len(hits), dtype=bool)
+    searches[tally.impostor_probes(tally.impostor_role(search.impostors))] = True
+    for threshold in sorted({x for name in SEARCHES_BY_IDENTITY for x in wanted.numbers(name)}):
+        (distance,) = to_internal(np.array([threshold]), scores.kind)
+        rates = rates_at(1, distance)
+        detected = _by_person(person, hits * (tally.mate <= distance))
+        accepted = _by_person(person, searches & (tally.other <= distance))
+        # Those who differ in both are counted once, those in false accepts alone as half as many.
+        decided = {
+            "dir_by_identity": {"own": detected},
+            "grr_by_identity": {"own": accepted},
+            "open_set_score": {"own": detected, "shared": accepted},
+        }
+        for name in SEARCHES_BY_IDENTITY:
+            if threshold in wanted.numbers(name):
+                yield measure(name, rates[name], threshold=threshold, **decided[name])
 
 
 def _by_person(person: np.ndarray, hits: np.ndarray) -> np.ndarray:
@@ -304,11 +385,11 @@ def retrieval_of(
     measures = []
     for (name, rank), mean in system.measures.items():
         scalar = scalar_registry()[name]
-        over = owners.means_over(mean.counted)
-        drawn = mean.scalar.unscaled(over.values(owners.sums(mean))[0])
+        over, sums = owners.of_mean(mean)
+        drawn = mean.scalar.unscaled(over.values(sums)[0])
         left_out = without.get((name, rank), NONE)
-        low, high = interval.limits(mean.scalar.scaled(drawn)[None], over.trials)
-        ends = float(mean.scalar.unscaled(low)[0]), float(mean.scalar.unscaled(high)[0])
+        low, high = map(mean.scalar.unscaled, over.limits(sums, cumulative=False))
+        ends = float(low[0]), float(high[0])
         if len(left_out):
             ends = limits_without(mean.scalar, float(drawn[0]), left_out, over.trials, interval)
         measures.append(
@@ -400,11 +481,7 @@ def limits_without(
             max(trials, 1),
         )
         return float(scalar.unscaled(low)), float(scalar.unscaled(high))
-    n = len(without)
-    error = float(np.sqrt((n - 1) / n * ((without - without.mean()) ** 2).sum()))
-    half = float(scipy.special.stdtrit(n - 1, 0.5 + interval.confidence / 2)) * error
-    least, most = scalar.bounds
-    return max(value - half, least), min(value + half, most)
+    return student_limits(value, without, interval.confidence, scalar.bounds)
 
 
 def discordant_people(systems: Sequence[SystemMeasure]) -> np.ndarray:
@@ -479,9 +556,10 @@ def _others_of(
     with threads_for(system.scores):
         if system.claimed is not None and wanted.asks(*AT_THRESHOLD):
             measures += verification_of(system, wanted, interval)
-        if system.searched is not None and wanted.asks(CMS_AT_RANK.name):
+        if system.searched is not None and wanted.asks(CMS_AT_RANK.name, *BY_IDENTITY):
             measures += identification_of(system, wanted, interval, gallery)
-    measures = [x for x in measures if x.scalar is CMS_AT_RANK or x.scalar.name in AT_THRESHOLD]
+    others = [CMS_AT_RANK, *AT_THRESHOLD.values(), *BY_IDENTITY.values()]
+    measures = [x for x in measures if any(x.scalar is other for other in others)]
     return measures + list(functions_of(system.scores, wanted.functions, interval))
 
 

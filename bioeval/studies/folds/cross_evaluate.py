@@ -83,6 +83,7 @@ from bioeval.tallies import (
     Rule,
     SubjectAttempts,
     Templates,
+    check_priors,
     check_targets,
     count_parts,
     require_values,
@@ -115,6 +116,7 @@ def cross_evaluate(
     assurance: AssuranceRule = "estimated",
     far_targets: Sequence[float] | None = None,
     frr_targets: Sequence[float] = (),
+    priors: Sequence[float] = (),
     interval: FoldInterval = "nadeau-bengio",
     confidence: float = 0.95,
     replicates: int = IntervalOptions.REPLICATES,
@@ -186,10 +188,14 @@ def cross_evaluate(
     far_targets : sequence of float, optional
         Also find the operating points of each test part by itself, at the scores of that part:
         ``eer`` (of verification and open set), ``auc`` and ``frr_at_far`` or ``dir_at_far`` at
-        these FAR targets, and ``recognition_rate``. None: with an ``Experiment`` or FRR targets,
-        0.1, 0.01, 0.001 and 0.0001; with other splitters there are no such points.
+        these FAR targets, and ``recognition_rate``. None: with an ``Experiment``, FRR targets or
+        priors, 0.1, 0.01, 0.001 and 0.0001; with other splitters there are no such points.
     frr_targets : sequence of float
         Of verification, also ``far_at_frr`` of each test part by itself at these FRR targets.
+    priors : sequence of float
+        Of verification, also ``min_dcf`` of each test part by itself, over ``cost``: its least
+        normalised cost at these proportions of genuine attempts, both errors costing 1. Other costs
+        are those of another prior: ``p c_miss / (p c_miss + (1 - p) c_fa)``.
     interval : {"nadeau-bengio", "quantile", "subject-bootstrap", "subject-bootstrap-bca", \
             "subject-bootstrap-logit"}
         ``"nadeau-bengio"``: of the mean over folds, by their spread. ``"quantile"``: the central
@@ -272,7 +278,9 @@ def cross_evaluate(
     """
     rule = parse_rule(threshold)
     at_frr = check_targets(frr_targets, "frr_targets")
-    if far_targets is None and (len(at_frr) or isinstance(splitter, partition.Experiment)):
+    at_priors = check_priors(priors)
+    own_points = len(at_frr) or len(at_priors) or isinstance(splitter, partition.Experiment)
+    if far_targets is None and own_points:
         far_targets = FAR_TARGETS
     options = FoldOptions(
         task=task,
@@ -286,6 +294,7 @@ def cross_evaluate(
         interval=interval,
         far_targets=None if far_targets is None else check_targets(far_targets),
         frr_targets=at_frr,
+        priors=at_priors,
         claims=claims,
         assurance=Assurance.parse(assure, assurance, rule),
     )
@@ -667,6 +676,10 @@ def _column(scores: Scores, column: Any) -> np.ndarray:
     return meta[column]
 
 
+# A prior at which both errors weigh the same.
+_EVEN = 0.5
+
+
 def evaluate_folds(
     scores: Scores, card: Protocol, far_targets: Any, frr_targets: Any = ()
 ) -> dict[str, xr.Dataset]:
@@ -724,6 +737,8 @@ def evaluate_folds(
                 assurance=assurance,
                 attacks=attacks,
                 frr_targets=check_targets(frr_targets, "frr_targets"),
+                # At one half the least cost is the smallest HTER, which tables leave out.
+                priors=np.array([x for x in card.report.priors if x != _EVEN]),
             )
             if attacks is not None:
                 require_attacks(nodes[f"folds/verification/{templates}"])

@@ -62,8 +62,8 @@ class FoldOptions:
     """Task, threshold rule and attempts of an evaluation in folds; checked when it is made.
 
     `ranks` are increasing; `impostors` may be ``"auto"`` until :meth:`with_role`. `far_targets`
-    and `frr_targets` are those of the operating points of each test part by itself, of which there
-    are none where `far_targets` is None. With
+    and `frr_targets` are those of the operating points of each test part by itself, `priors` those
+    of its least costs; there are none where `far_targets` is None. With
     `on_all` a threshold is chosen on all data besides, with `assurance` one whose FAR is assured.
     `attacks` are judged at the thresholds of the folds.
     """
@@ -80,6 +80,7 @@ class FoldOptions:
     kind: str = "distance"
     far_targets: np.ndarray | None = None
     frr_targets: np.ndarray = field(default_factory=lambda: np.empty(0))
+    priors: np.ndarray = field(default_factory=lambda: np.empty(0))
     claims: partition.ClaimSampler | None = None
     on_all: bool = False
     assurance: Assurance | None = None
@@ -104,10 +105,11 @@ class FoldOptions:
                 Argument("threshold", OPEN_SET_SCORE),
                 f" is of open-set identification; the task is {self.task_name}",
             )
-        if len(self.frr_targets) and self.task != "verification":
-            raise ProtocolError(
-                Argument("frr_targets"), f" applies to verification only; the task is {self.task}"
-            )
+        for name in ("frr_targets", "priors"):
+            if len(getattr(self, name)) and self.task != "verification":
+                raise ProtocolError(
+                    Argument(name), f" applies to verification only; the task is {self.task}"
+                )
         if self.assurance is not None:
             self._check_assurance()
         if self.claims is None:

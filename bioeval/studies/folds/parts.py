@@ -34,6 +34,7 @@ from bioeval.tallies import (
     count_with_points,
     counts_of,
     gather,
+    normalised_cost,
     role_of,
 )
 
@@ -346,10 +347,12 @@ class FoldSide:
     def points(self, options: FoldOptions, attempts: Attempts | None) -> Points:
         """Return the operating points of verification of this part, from `attempts` if listed."""
         targets, at_frr = options.targets, options.frr_targets
+        costs = np.array([(prior, 1.0, 1.0) for prior in options.priors]).reshape(-1, 3)
         points: Points
         if attempts is not None:
             frr_at_far = np.full(len(targets), np.nan)
             far_at_frr = np.full(len(at_frr), np.nan)
+            least = np.full(len(costs), np.nan)
             points = {"eer": np.nan, "auc": np.nan}
             if attempts.defined:
                 points = {"eer": attempts.equal_error().eer, "auc": attempts.auc()}
@@ -357,10 +360,12 @@ class FoldSide:
                     frr_at_far[i], _ = attempts.at_far(target)
                 for i, target in enumerate(at_frr.tolist()):
                     far_at_frr[i], _ = attempts.far_at_frr(target)
+                if len(costs):
+                    least = attempts.corners().least_costs(costs)
         else:
             assert self.scores is not None
             counter = self._counter(options)
-            wanted = PointsWanted(targets, np.empty((0, 3)), True, frr_targets=at_frr)
+            wanted = PointsWanted(targets, costs, True, frr_targets=at_frr)
             (tally,), second_passes = count_with_points(self.reader, [counter], wanted)
             with threads_for(self.scores):
                 refined = PointFinder.points_of(
@@ -372,9 +377,12 @@ class FoldSide:
                 )
             points = {"eer": refined.equal_error.eer, "auc": refined.auc}
             frr_at_far, far_at_frr = refined.frr_at_far, refined.far_at_frr
+            least = refined.min_cost
         points["frr_at_far"] = frr_at_far
         if len(at_frr):
             points["far_at_frr"] = far_at_frr
+        if len(costs):
+            points["min_dcf"] = normalised_cost(least, costs)
         return points
 
     # -- identification

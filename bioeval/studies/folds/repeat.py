@@ -67,6 +67,7 @@ from bioeval.tallies import (
     VerificationCounter,
     VerificationTally,
     check_max_rank,
+    check_priors,
     check_targets,
     check_thresholds,
     count_together,
@@ -132,6 +133,7 @@ def repeat(
     claims: partition.ClaimSampler | None = None,
     far_targets: Sequence[float] = FAR_TARGETS,
     frr_targets: Sequence[float] = (),
+    priors: Sequence[float] = (),
     band: RepeatBand = "quantile",
     confidence: float = 0.95,
     progress: Progress | None = None,
@@ -160,6 +162,9 @@ def repeat(
         Of verification: claims drawn anew for each partition, in place of all.
     far_targets, frr_targets : sequence of float
         Of the operating points; FRR targets of verification only.
+    priors : sequence of float
+        Of verification, also the least normalised cost of each partition (``min_dcf``) at these
+        proportions of genuine attempts.
     band : {"quantile", "normal"}
         The central quantiles of the curves at each point; or the normal band, mean plus and minus
         a multiple of the standard deviation, within the possible values.
@@ -175,7 +180,7 @@ def repeat(
         fa``; or ``dir far`` and ``di fa``; or ``cms`` and ``cms_count``; and the attempts of each
         partition. Of each rate ``<rate>_mean``, ``<rate>_low`` and ``<rate>_high`` over all
         partitions. The operating points of each partition, at its scores themselves: ``eer``,
-        ``auc``, ``frr_at_far`` and ``far_at_frr``; ``eer`` and ``dir_at_far``; or
+        ``auc``, ``frr_at_far``, ``far_at_frr`` and ``min_dcf``; ``eer`` and ``dir_at_far``; or
         ``recognition_rate``; with their ``_mean``, ``_sd``, ``_low`` and ``_high``. NaN where no
         partition has an attempt; those without are left out. Of galleries, where pairs are
         excluded, ``reduced_galleries``: the probes with fewer templates of their subject to be
@@ -224,6 +229,7 @@ def repeat(
         claims=claims,
         far_targets=check_targets(far_targets),
         frr_targets=check_targets(frr_targets, "frr_targets"),
+        priors=check_priors(priors),
     )
     enrols = SplitSides.enrols(splitter)
     if not enrols:
@@ -372,7 +378,7 @@ class _Curves:
         task = self.part.task
         t, k, f = len(self.grid), self.max_rank, len(self.part.targets)
         shapes = {"ga": (t,), "fa": (t,), "di": (t, k), "cms_count": (k,)}
-        shapes |= {"far_at_frr": self.part.frr_targets.shape}
+        shapes |= {"far_at_frr": self.part.frr_targets.shape, "min_dcf": self.part.priors.shape}
         shapes |= {"frr_at_far": (f,), "dir_at_far": (f, k), "fa_unenrolled": (t,)}
         names = list(_COUNTS[task])
         if self.part.claims is not None:
@@ -382,6 +388,8 @@ class _Curves:
             nothing[scalar.name] = np.full(shapes.get(scalar.name, ()), np.nan)
         if not len(self.part.frr_targets):
             nothing.pop("far_at_frr", None)
+        if not len(self.part.priors):
+            nothing.pop("min_dcf", None)
         return nothing
 
     @property
@@ -461,6 +469,8 @@ def _dataset(
         coordinates["far_target"] = part.targets
     if len(part.frr_targets):
         coordinates["frr_target"] = part.frr_targets
+    if len(part.priors):
+        coordinates["cost"] = part.priors
     about = BlockReader(scores).about
     task = task_in_words(part.task, part.templates)
     found = [Message("impostors-differ")] if len(curves.roles) > 1 else []

@@ -292,6 +292,8 @@ def fold_dataset(
         coordinates["rank"] = options.ranks
     if len(options.frr_targets):
         coordinates["frr_target"] = options.frr_targets
+    if len(options.priors):
+        coordinates["cost"] = options.priors
     if options.attacks is not None:
         coordinates["species"] = np.unique(options.attacks.species)
     if {"frr_at_far", "dir_at_far"} & points.keys():
@@ -450,6 +452,7 @@ def dims_of_point(name: str) -> tuple[str, ...]:
     """Return the dimensions of a scalar within a fold."""
     dims = {"dir": ("rank",), "cms": ("rank",), "frr_at_far": ("far_target",)}
     dims |= {"iapar_of_species": ("species",), "far_at_frr": ("frr_target",)}
+    dims["min_dcf"] = ("cost",)
     return {**dims, "dir_at_far": ("far_target", "rank")}.get(name.removeprefix("train_"), ())
 
 

@@ -132,7 +132,8 @@ def _points(ds: xr.Dataset) -> Iterator[_Value]:
             continue
         (dim,) = values.dims
         for target, value in zip(ds[dim].values.tolist(), values.values.tolist(), strict=True):
-            label = label_of(scalar, target=target)
+            place = "prior" if dim == "cost" else "target"
+            label = label_of(scalar, **{place: target})
             cell = cell_of_scalar(scalar, value, at={dim: target})
             yield _Value(scalar.name, label, target, cell)
 

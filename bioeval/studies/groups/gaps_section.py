@@ -163,7 +163,7 @@ def _measures(ds: xr.Dataset) -> Table:
         "measures",
         (
             Column("measure", only="data"),
-            Column("label", only="readers"),
+            Column("label", "measure", only="readers"),
             Column("value_a", first),
             Column("value_b", other),
             Column("difference", say("difference [{level:rate} interval]", level=level)),

@@ -14,7 +14,13 @@ import numpy as np
 
 from bioeval import DataError
 from bioeval.base import Argument, received
-from bioeval.stats import AttemptsOfEach, ErrorColumns, groups_of_people, jackknife_limits
+from bioeval.stats import (
+    AttemptsOfEach,
+    ErrorColumns,
+    groups_of_people,
+    jackknife_limits,
+    least_costs,
+)
 from bioeval.tallies import (
     Attempts,
     PairCounts,
@@ -69,15 +75,9 @@ def own_points(
         threshold = choose(rule, attempts, wanted_bins(rule, attempts)).threshold
         accepted, rejected = attempts.errors_at(threshold)
         far, frr = accepted / attempts.impostor_attempts, rejected / attempts.genuine_attempts
-        least[g] = cost_of(far, frr, cost)
+        expected = cost[0] * cost[1] * frr + (1 - cost[0]) * cost[2] * far
+        least[g] = normalised_cost(np.array([expected]), np.array([cost]))[0]
     return {"eer": eer, "min_dcf": least}
-
-
-def cost_of(far: Any, frr: Any, cost: tuple[float, float, float]) -> Any:
-    """Return the normalised cost of rates."""
-    prior, miss, accept = cost
-    expected = prior * miss * np.asarray(frr) + (1 - prior) * accept * np.asarray(far)
-    return normalised_cost(expected[..., None], np.array([cost]))[..., 0]
 
 
 @dataclass(frozen=True)
@@ -197,8 +197,7 @@ def points_without_each(
     Between thresholds that are not all scores the values are corrected by the error that the whole
     group has there.
     """
-    far, frr = errors.with_ends()
-    values = {"eer": errors.equal_error(), "min_dcf": cost_of(far, frr, cost).min(axis=0)}
+    values = {"eer": errors.equal_error(), "min_dcf": least_costs(errors, np.array([cost]))[0]}
     made = {}
     for name, value in values.items():
         moved = np.clip(value[1:] + points[name] - value[0], 0.0, 1.0)

@@ -117,25 +117,50 @@ def _threshold(ds: xr.Dataset) -> Text:
 
 
 def _answer(ds: xr.Dataset) -> Iterator[Paragraph]:
-    """Yield the smallest and the largest FRR of a group; nothing where none has one."""
-    rates = ds["frr"].values
-    known = np.flatnonzero(~np.isnan(rates))
-    if len(known) < 2:
+    """Yield the smallest and the largest FRR of a group with people enough to be named."""
+    rates, names = ds["frr"].values, _names(ds)
+    known = ~np.isnan(rates)
+    if known.sum() < 2:
         return
-    least, most = (int(known[place(rates[known])]) for place in (np.argmin, np.argmax))
-    names = _names(ds)
-    yield Paragraph(
-        say(
-            "At the threshold {threshold}, the same for all groups, genuine attempts are "
-            "rejected in {least} (group {first}) to {most} (group {last}).",
-            threshold=_at(ds),
-            least=Rate(float(rates[least])),
-            most=Rate(float(rates[most])),
-            first=names[least],
-            last=names[most],
-        ),
-        "answer",
+    few = known & (ds["few_subjects"].values != 0)
+    enough = np.flatnonzero(known & ~few)
+    left_out = [names[i] for i in np.flatnonzero(few)]
+    if len(enough) < 2:
+        yield Paragraph(
+            say(
+                "Which group has the smallest or the largest {frr} is not said: fewer than two "
+                "groups have {needed:count subjects}.",
+                needed=FEW_SUBJECTS,
+            ),
+            "answer",
+        )
+        return
+    least, most = (int(enough[place(rates[enough])]) for place in (np.argmin, np.argmax))
+    sentence = (
+        "At the threshold {threshold}, the same for all groups, genuine attempts are rejected in "
+        "{least} (group {first}) to {most} (group {last})."
     )
+    if rates[least] == rates[most]:
+        sentence = (
+            "At the threshold {threshold}, the same for all groups, genuine attempts are rejected "
+            "in {least} of each group."
+        )
+    text = say(
+        sentence,
+        threshold=_at(ds),
+        least=Rate(float(rates[least])),
+        most=Rate(float(rates[most])),
+        first=names[least],
+        last=names[most],
+    )
+    if left_out:
+        text = say(
+            "{text} Left out here, with fewer than {needed:count subjects}: {groups}.",
+            text=text,
+            needed=FEW_SUBJECTS,
+            groups=Enumeration(left_out, "and"),
+        )
+    yield Paragraph(text, "answer")
 
 
 def _rate(ds: xr.Dataset, name: str, *place: int) -> Rate:

@@ -44,6 +44,13 @@ class QuerySubjects:
         queries = np.bincount(self.person[counted], minlength=self.units)
         return means_of_identities(queries, self.weights, self.options, self.no_person)
 
+    def of_mean(self, mean: QueryMean) -> tuple[SubjectMeans, np.ndarray]:
+        """Return what gives a mean in replicates: its means, and the sums of each subject."""
+        if mean.people is None:
+            return self.means_over(mean.counted), self.sums(mean)
+        means, share = self.identities_of(mean.counted)
+        return means, self.sums(mean) * share
+
     def sums(self, mean: QueryMean) -> np.ndarray:
         """Return the sum of the scaled values of each subject, shape (k, people)."""
         n, values = len(mean.query), mean.scalar.scaled(mean.values)

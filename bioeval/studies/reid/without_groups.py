@@ -14,7 +14,7 @@ import numpy as np
 
 from bioeval import Scores
 from bioeval.base import reporter
-from bioeval.results import QueryMean, QueryMeasures, rate
+from bioeval.results import QueryMean, QueryMeasures
 from bioeval.scores import codes_of
 from bioeval.studies.reid import kernel
 from bioeval.studies.reid.candidate_lists import (
@@ -63,13 +63,20 @@ class RetrievalWithoutGroups(RowPass):
         self.group, self.groups = group, int(group.max(initial=-1)) + 1
         self.depends_on = (group,)
 
-    def run(self) -> np.ndarray:
-        """Return each mean without each group, float64 of shape (means, groups)."""
-        counts = count_all(self)
-        means = np.empty(counts["counted"].shape)
-        for (k, group), counted in np.ndenumerate(counts["counted"]):
-            values = counts["values"][f"{k} without {group}"].array()
-            means[k, group] = rate(values.sum(axis=0), int(counted))
+    def run(self, of_all: Sequence[tuple[int, QueryMean]]) -> np.ndarray:
+        """Return means without each group, float64 of shape (means, groups).
+
+        `of_all` are the means over all queries, each with its place among the chosen ones. A group
+        changes the values of the others' queries, but not which queries a mean is over: each keeps
+        its matches.
+        """
+        counts = count_all(self)["values"]
+        means = np.empty((len(of_all), self.groups))
+        for group in range(self.groups):
+            kept = self.of_query != group
+            for mean, (place, of_queries) in zip(means, of_all, strict=True):
+                values = counts[f"{place} without {group}"].array()
+                mean[group] = of_queries.of_some(kept, values).mean
         return means
 
     def part(self, low: int, high: int) -> dict[str, Any]:
@@ -78,19 +85,15 @@ class RetrievalWithoutGroups(RowPass):
         counts_per_row = max(int(lists.template_counts[low:high].max(initial=1)) * self.groups, 1)
         step = min(lists.rows_per_block(reader), max(1, COUNTS_IN_MEMORY // counts_per_row))
         values: dict[str, list[np.ndarray]] = {}
-        counted = []
         for first in range(low, high, step):
             ranked = list(lists.ranked(lists.rules, reader, first, min(first + step, high)))
             for group, tally in enumerate(self._without_each(ranked)):
                 means = self.means(reid_measures(tally, self.options, curves=False))
                 for k, mean in enumerate(means.values()):
                     values.setdefault(f"{k} without {group}", []).append(mean.values)
-                    counted.append(int(mean.counted.sum()))
             reporter()(ranked[-1].stop, self.scores.shape[0])
-        by_block = np.array(counted, dtype=np.int64).reshape(-1, self.groups, len(means))
         return {
             "values": {name: ConcatenatedRows(tuple(each)) for name, each in values.items()},
-            "counted": by_block.sum(axis=0).T,
             "watch": self.watched(reader, low, high),
         }
 

@@ -51,7 +51,7 @@ class CheckedTracks:
 
 
 #: Options of several trackers.
-_OF_SEVERAL = ("measures", "name", "differences", "random_state")
+_OF_SEVERAL = ("measures", "name", "differences", "random_state", "invalid")
 
 
 def _frames(text: str) -> tuple[str, int]:
@@ -141,6 +141,12 @@ def _frames(text: str) -> tuple[str, int]:
     click.IntRange(0),
     0,
     name="random_state",
+)
+@option(
+    "--invalid",
+    "Of several trackers: one that cannot be read is an error (raise), or is named and left out.",
+    ["raise", "leave-out"],
+    "raise",
 )
 @output_options(
     "results.nc, summary.json, table.txt, hota_table.csv and targets_table.csv",

@@ -15,10 +15,9 @@ from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
-import scipy
 
 from bioeval.document import Message
-from bioeval.stats import open_limits
+from bioeval.stats import student_limits
 from bioeval.studies.tracking.scalars import Counts, MatchSums, TrackingMeasure
 
 #: Methods of the intervals of tracking.
@@ -34,9 +33,6 @@ PARTS_OF_SEQUENCE = "other parts of this sequence"
 
 # The public detections of MOT17, which has each of its videos once for each of them.
 _DETECTIONS = re.compile(r"-(?:DPM|FRCNN|SDP)$")
-
-# Values without each sequence that differ by rounding alone, as a share of the largest.
-_ROUNDING = 1e-12
 
 
 def videos_of(names: Iterable[str]) -> tuple[np.ndarray, int]:
@@ -109,30 +105,9 @@ class SequenceSums:
         """Return the limits of a measure, NaN where there are none."""
         if self.videos < FEWEST:
             return np.nan, np.nan
-        return jackknife_t(self.value(measure), self.without(measure), confidence, measure.bounds)
-
-
-def jackknife_t(
-    value: float, without: np.ndarray, confidence: float, bounds: tuple[float, float]
-) -> tuple[float, float]:
-    """Return Student's limits of a value, from its values without each of some units.
-
-    Limits are within the bounds of the measure. A proportion of exactly 0 or 1, in every unit, has
-    the bound of as many trials as there are units. Where a value is not defined without some unit,
-    or all of the values are the same, there are no limits.
-    """
-    units = len(without)
-    if np.isnan(value) or np.isnan(without).any() or units < 2:
-        return np.nan, np.nan
-    if np.ptp(without) <= _ROUNDING * np.abs(without).max():
-        if bounds == (0.0, 1.0) and value in bounds:
-            nothing = np.array(np.nan)
-            low, high = open_limits(np.array(value), nothing, nothing, units, confidence)
-            return float(low), float(high)
-        return np.nan, np.nan
-    error = np.sqrt((units - 1) / units * ((without - without.mean()) ** 2).sum())
-    half = float(scipy.special.stdtrit(units - 1, 0.5 + confidence / 2) * error)
-    return max(value - half, bounds[0]), min(value + half, bounds[1])
+        return student_limits(
+            self.value(measure), self.without(measure), confidence, measure.bounds
+        )
 
 
 def interval_attrs(

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal, get_args
 
 import numpy as np
 import xarray as xr
 
-from bioeval import DataError, __version__
+from bioeval import BioevalError, DataError, __version__
 from bioeval.base import (
     Argument,
     RandomState,
     Words,
+    counted,
     received,
     require_callable,
     require_choice,
@@ -51,6 +52,10 @@ from bioeval.studies.tracking.tracking import (
     sums_of_sequences,
 )
 
+#: What becomes of a tracker that cannot be read or evaluated.
+InvalidTracker = Literal["raise", "leave-out"]
+INVALID: tuple[InvalidTracker, ...] = get_args(InvalidTracker)
+
 #: Measures that trackers are compared by unless others are asked for.
 COMPARED = ("hota", "mota", "idf1")
 
@@ -74,6 +79,7 @@ def compare_trackers(
     confidence: float = IntervalOptions.CONFIDENCE,
     blocks: int | None = None,
     random_state: RandomState = 0,
+    invalid: InvalidTracker = "raise",
     progress: Callable[[str], None] | None = None,
 ) -> xr.Dataset:
     """Compare trackers on the same sequences: differences, ranks, and what cannot be told apart.
@@ -94,6 +100,9 @@ def compare_trackers(
         Of the interval of each value by itself, and of all differences of a measure together.
     random_state : int
         Seed of the draws for the limits of three trackers or more.
+    invalid : {"raise", "leave-out"}
+        Whether a tracker that cannot be read or evaluated is an error, or is left out with a
+        message.
     progress : callable, optional
         Called with the name of the tracker and of the sequence before it is evaluated.
 
@@ -156,23 +165,16 @@ def compare_trackers(
     confidence = IntervalOptions.check_confidence(confidence)
     seed = seed_sequence(random_state)
     require_callable("progress", progress)
+    require_choice("invalid", invalid, INVALID)
     _require_trackers(trackers)
-    common, messages = _common(truth, trackers)
-    evaluated: list[SequenceSums] = []
-    by_tracker: list[list[Message]] = []
-    fingerprints: list[str] = []
-    for name, result in trackers.items():
-        report = None if progress is None else _ProgressOf(progress, name)
-        scenes, measured, remarks = options.measured(
-            truth, result, frames, report, _role(name), common
-        )
-        evaluated.append(sums_of_sequences(scenes, measured))
-        by_tracker.append(messages_of_sequences(scenes, measured, options.attrs(), remarks))
-        fingerprints.append(fingerprint(scenes))
+    found = _Trackers(truth, trackers, options, frames, progress, leave_out=invalid == "leave-out")
+    evaluated = [x.sums for x in found.evaluated.values()]
+    names, messages = list(found.evaluated), found.messages
+    by_tracker = [x.messages for x in found.evaluated.values()]
     sequences = len(evaluated[0].video)
     videos = evaluated[0].videos
     per_frame = any(measure.units.endswith("/frame") for measure in wanted)
-    for message in _joined(list(trackers), by_tracker):
+    for message in _joined(names, by_tracker):
         if per_frame or message.code not in _OF_FRAMES:
             messages.append(message)
     messages += interval_messages(sequences, videos)
@@ -180,17 +182,103 @@ def compare_trackers(
     population = NEW_SEQUENCES if blocks is None else PARTS_OF_SEQUENCE
     ranked = [ranked_measure(x, evaluated, confidence, normal, population) for x in wanted]
     attrs = {
-        "trackers": len(trackers),
+        "trackers": len(names),
         "sequences": sequences,
         **options.attrs(),
         **interval_attrs(confidence, videos, options.attrs()),
         "confidence": confidence,
         "adjust": "none",
         "least_discordant": least_discordant(confidence),
-        "fingerprint": "; ".join(fingerprints),
+        "fingerprint": "; ".join(x.fingerprint for x in found.evaluated.values()),
         "bioeval_version": __version__,
     }
-    return ranking_dataset(list(trackers), ranked, attrs, messages)
+    return ranking_dataset(names, ranked, attrs, messages)
+
+
+@dataclass(frozen=True)
+class _Evaluated:
+    """One tracker on the sequences that all trackers have."""
+
+    sums: SequenceSums
+    messages: list[Message]
+    fingerprint: str
+
+
+class _Trackers:
+    """All trackers on their common sequences, without those that are left out."""
+
+    def __init__(
+        self,
+        truth: Any,
+        trackers: Mapping[str, Any],
+        options: TrackingOptions,
+        frames: Any,
+        progress: Callable[[str], None] | None,
+        *,
+        leave_out: bool,
+    ):
+        """Evaluate the trackers; again where others have more in common without one of them."""
+        self.truth, self.options, self.frames, self.progress = truth, options, frames, progress
+        self.evaluated: dict[str, _Evaluated] = {}
+        #: What is left out, and what the trackers have in common.
+        self.messages: list[Message] = []
+        known, left_out = dict(trackers), dict[str, str]()
+        evaluated_on: set[str] | None = None
+        while True:
+            if leave_out:
+                left_out |= self._unusable(known)
+                known = {x: result for x, result in known.items() if x not in left_out}
+            self._require_two(known, left_out)
+            common, messages = _common(truth, known)
+            if common == evaluated_on:
+                break
+            evaluated_on, self.evaluated = common, {}
+            for name, result in list(known.items()):
+                try:
+                    self.evaluated[name] = self._evaluated(name, result, common)
+                except BioevalError as error:
+                    if not leave_out:
+                        raise
+                    left_out[name] = str(error)
+                    del known[name]
+        self.messages = [
+            Message("system-left-out", system=name, reason=left_out[name])
+            for name in trackers
+            if name in left_out
+        ]
+        self.messages += messages
+
+    def _unusable(self, trackers: Mapping[str, Any]) -> dict[str, str]:
+        """Return why some trackers have no result of any sequence."""
+        names = {*names_of_sequences(self.truth, "truth")}
+        reasons = {}
+        for tracker, result in trackers.items():
+            try:
+                present = {*names_of_sequences(result, _role(tracker))}
+            except BioevalError as error:
+                reasons[tracker] = str(error)
+                continue
+            if names.isdisjoint(present) and ("" in names) == ("" in present):
+                number = counted(len(names), "sequences")
+                reasons[tracker] = f"it has a result of none of the {number} of the ground truth"
+        return reasons
+
+    def _evaluated(self, name: str, result: Any, common: set[str]) -> _Evaluated:
+        report = None if self.progress is None else _ProgressOf(self.progress, name)
+        scenes, measured, remarks = self.options.measured(
+            self.truth, result, self.frames, report, _role(name), common
+        )
+        messages = messages_of_sequences(scenes, measured, self.options.attrs(), remarks)
+        return _Evaluated(sums_of_sequences(scenes, measured), messages, fingerprint(scenes))
+
+    @staticmethod
+    def _require_two(known: Mapping[str, Any], left_out: Mapping[str, str]) -> None:
+        if len(known) < 2:
+            raise DataError(
+                f"two trackers or more are needed for a comparison, and all but {len(known)} are "
+                "left out: ",
+                "; ".join(f"{name}: {reason}" for name, reason in left_out.items()),
+            )
 
 
 @dataclass(frozen=True)

@@ -150,8 +150,7 @@ def _printed(cell: Quantity, decimals: int | None) -> Printed:
             form = f".{cell.decimals}f" if cell.digits is None else f".{cell.digits}g"
             if cell.digits is not None and 10**cell.digits - 0.5 <= abs(cell.value) < 1e15:
                 form = ",.0f"  # all digits of a large number
-            sign = "+" if cell.difference and cell.value else "z"
-            text = f"{cell.value:{sign}{form}}"
+            text = _signed(cell.value, form) if cell.difference else f"{cell.value:z{form}}"
             limits = _limits(cell, form, signed=cell.difference)
             if cell.proportion and not cell.difference and cell.digits is None:
                 least = 10.0**-cell.decimals
@@ -175,14 +174,19 @@ def _rate(rate: Rate, decimals: int) -> Printed:
     form = f".{decimals}f"
     limits = _limits(rate, form, 100, rate.difference)
     if rate.difference:
-        sign = "+" if rate.value else ""
-        return Printed(f"{100 * rate.value:{sign}{form}}", "pp", limits, rate.bound)
+        return Printed(_signed(100 * rate.value, form), "pp", limits, rate.bound)
     text, least = f"{100 * rate.value:{form}}", 10.0**-decimals
     if float(text) == 0 and rate.value > 0:
         return Printed(f"{least:{form}}", "%", limits, "<")
     if float(text) == 100 and _order(rate.value, 1.0):
         return Printed(f"{100 - least:{form}}", "%", limits, ">")
     return Printed(text, "%", limits, rate.bound, deviation=_deviation(rate, form, 100))
+
+
+def _signed(value: float, form: str) -> str:
+    """Return a difference with its sign; without one where it is 0 in so many decimals."""
+    text = f"{value:+{form}}"
+    return text.lstrip("+-") if float(text.replace(",", "")) == 0 else text
 
 
 def _deviation(cell: Quantity, form: str, scale: int = 1) -> str:

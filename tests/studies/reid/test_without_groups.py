@@ -10,7 +10,10 @@ import bioeval as be
 from bioeval.base import QUERY_MEANS
 from bioeval.studies.reid import without_groups
 from bioeval.studies.reid.convention import convention_of
+from bioeval.studies.reid.passes import RetrievalPass
+from bioeval.studies.reid.results import ReidOptions, reid_measures
 from bioeval.studies.reid.without_groups import RetrievalWithoutGroups
+from bioeval.tallies.identities import ProbeIdentities
 
 GROUPS = 4
 RANKS = (1, 5)
@@ -55,9 +58,16 @@ def measured(scores: be.Scores, convention, groups: dict[int, int]) -> dict[str,
     people = np.union1d(scores.probe_labels, scores.gallery_labels).tolist()
     group = np.array([groups[x] for x in people])
     assert np.array_equal(scores._codes.values, people)
-    left_out = RetrievalWithoutGroups(scores, convention, group, wanted).run()
+    options = ReidOptions(**convention.result_options())
+    tally = RetrievalPass(scores, convention).run()
+    means = wanted(reid_measures(tally, options, curves=False)).values()
+    people = ProbeIdentities.of(scores, tally.left_out)
+    chosen = [*enumerate(means), *enumerate(x.by_identity(people) for x in means)]
+    left_out = RetrievalWithoutGroups(scores, convention, group, wanted).run(chosen)
     names = [x for x in QUERY_MEANS if not QUERY_MEANS[x].cut or convention.rank_k]
-    return dict(zip([*names, *(f"cmc {rank}" for rank in RANKS)], left_out, strict=True))
+    names += [f"cmc {rank}" for rank in RANKS]
+    names += [f"{name} by identity" for name in names]
+    return dict(zip(names, left_out, strict=True))
 
 
 def counted_anew(scores: be.Scores, convention, groups: dict[int, int]) -> dict[str, list[float]]:
@@ -67,12 +77,18 @@ def counted_anew(scores: be.Scores, convention, groups: dict[int, int]) -> dict[
             np.array([groups[x] != group for x in side.tolist()])
             for side in (scores.probe_labels, scores.gallery_labels)
         ]
-        result = be.reid(scores.select(probes=kept[0], gallery=kept[1]), convention)
-        for name in QUERY_MEANS:
-            if name in result:
-                values.setdefault(name, []).append(result[name].item())
-        for rank in RANKS:
-            values.setdefault(f"cmc {rank}", []).append(result.cmc.sel(rank=rank).item())
+        result = be.reid(
+            scores.select(probes=kept[0], gallery=kept[1]), convention, average="identity"
+        )
+        for suffix in ("", "_by_identity"):
+            words = suffix.replace("_", " ")
+            for name in QUERY_MEANS:
+                if name in result:
+                    value = result[name + suffix].item()
+                    values.setdefault(name + words, []).append(value)
+            for rank in RANKS:
+                value = result[f"cmc{suffix}"].sel(rank=rank).item()
+                values.setdefault(f"cmc {rank}{words}", []).append(value)
     return values
 
 

@@ -12,7 +12,8 @@ from mot_sequences import Rows, follow, lines, sequences, walk, write_benchmark
 
 import bioeval as be
 from bioeval.cli import main
-from bioeval.studies.tracking.intervals import FEWEST, jackknife_t
+from bioeval.stats.jackknife import student_limits
+from bioeval.studies.tracking.intervals import FEWEST
 from bioeval.studies.tracking.scalars import MEASURES
 
 TRACKER = {"A": (0.15, 0.03)}
@@ -116,17 +117,17 @@ def test_no_interval_claims_certainty(fourteen):
 
 
 def test_limits_of_values_by_hand():
-    assert jackknife_t(0.5, np.full(12, 0.5), 0.95, (0.0, 1.0)) == pytest.approx(
+    assert student_limits(0.5, np.full(12, 0.5), 0.95, (0.0, 1.0)) == pytest.approx(
         (np.nan, np.nan), nan_ok=True
     )
     without = np.array([0.4, 0.6] * 6)
     half = scipy.stats.t(11).ppf(0.975) * math.sqrt(11 / 12 * 12 * 0.01)
-    assert jackknife_t(0.5, without, 0.95, (-np.inf, np.inf)) == pytest.approx(
+    assert student_limits(0.5, without, 0.95, (-np.inf, np.inf)) == pytest.approx(
         (0.5 - half, 0.5 + half)
     )
-    assert jackknife_t(0.5, without, 0.95, (0.0, 1.0)) == (0.0, 1.0)
+    assert student_limits(0.5, without, 0.95, (0.0, 1.0)) == (0.0, 1.0)
     undefined = np.append(without, np.nan)
-    assert np.isnan(jackknife_t(0.5, undefined, 0.95, (0.0, 1.0))).all()
+    assert np.isnan(student_limits(0.5, undefined, 0.95, (0.0, 1.0))).all()
 
 
 # ------------------------------------------------------------------------------- blocks

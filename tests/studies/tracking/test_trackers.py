@@ -246,6 +246,33 @@ def test_sequences_that_some_tracker_lacks(four, tmp_path):
     assert "sequences-not-in-common" not in codes(expected)
 
 
+@pytest.mark.parametrize("bad", ["", "1,2,x", None, {"other": [(1, 1, 0, 0, 9, 9)]}])
+def test_a_tracker_that_cannot_be_read_is_an_error_or_left_out(tmp_path, capsys, bad):
+    truths, results = sequences(12, {"A": (0.1, 0.02), "B": (0.2, 0.02)})
+    truth, trackers = write_benchmark(tmp_path, truths, results)
+    broken = bad if isinstance(bad, dict) else tmp_path / "broken"
+    if isinstance(bad, str):  # one file of a folder
+        shutil.copytree(trackers["A"], broken)
+        next(broken.rglob("*.txt")).write_text(bad)
+    three = {"A": trackers["A"], "broken": broken, "B": trackers["B"]}
+    with pytest.raises(be.BioevalError):
+        be.compare_trackers(truth, three, measures=["mota"])
+    ds = be.compare_trackers(truth, three, measures=["mota"], invalid="leave-out")
+    alone = be.compare_trackers(truth, trackers, measures=["mota"])
+    assert ds["system"].values.tolist() == ["A", "B"] and ds.attrs["sequences"] == 12
+    np.testing.assert_array_equal(ds["difference_low"].values, alone["difference_low"].values)
+    assert codes(ds)["system-left-out"]["system"] == "broken"
+    two = {"A": trackers["A"], "broken": three["broken"]}
+    with pytest.raises(be.DataError, match="all but 1 are left out: broken: "):
+        be.compare_trackers(truth, two, measures=["mota"], invalid="leave-out")
+    if isinstance(bad, str):
+        paths = [str(x) for x in (truth, *three.values())]
+        how = ["--measure", "mota", "--invalid", "leave-out"]
+        assert main(["tracking", *paths, *how]) == 0
+        assert "broken is left out: " in " ".join(capsys.readouterr().out.split())
+        assert main(["tracking", *paths, "--measure", "mota"]) == 2
+
+
 @pytest.mark.slow
 def test_videos_of_mot17_are_left_out_as_one(tmp_path):
     truths, results = sequences(12, FOUR)
