@@ -65,8 +65,8 @@ def evaluate_sets(study: Callable[..., Any], defined: str, arguments: Mapping[st
             raise click.UsageError("two systems have one name; name each with --name")
         datasets, sets = {}, []
         for called, dev_files, test_files in zip(names, dev, test, strict=True):
-            development = run.read_set(dev_files)
-            tested = run.read_set(test_files).replace(name=called)
+            development = run.read_set(dev_files, called)
+            tested = run.read_set(test_files, called)
             ds = run.count(study, development, tested, **run.options)
             run.require_defined([ds[defined]], [development, tested])
             datasets[called] = ds

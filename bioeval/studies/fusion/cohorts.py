@@ -64,10 +64,23 @@ def read_cohort(
     <PairScores 2 pairs, 0 genuine, float64 similarity, nan='raise'>
     """
     place = existing_file(os.fspath(path), "cohort scores")
-    if recordings is None and is_text(place):
+    if is_text(place):
+        if recordings is not None:
+            raise DataError(
+                f"{place}: is text, and so holds scores; ",
+                Argument("recordings"),
+                " go with the embeddings of a cohort; leave them out",
+            )
         return read_cohort_list(place, ReadOptions(kind=kind, nan=options.get("nan")))
     if recordings is None:
-        return load(place, kind=kind, **options)
+        scores = load(place, **options)
+        if scores._metric:
+            raise DataError(
+                f"{place}: holds embeddings; give those of the templates of the trials, too, as ",
+                Argument("recordings"),
+                ", or the scores against the cohort in place of embeddings",
+            )
+        return scores if kind in (None, scores.kind) else load(place, kind=kind, **options)
     if kind == "llr":
         raise DataError(
             Argument("recordings"),

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from bioeval import DataError
 from bioeval.cli import Command, StudyCommand, Value, option, output_options, shared_options
 
 if TYPE_CHECKING:
@@ -53,8 +54,7 @@ if TYPE_CHECKING:
     Value.PRIORS,
     "0.01,0.05",
 )
-@option("--force", "Replace FILE and HTML if they exist.", bool)
-@output_options()
+@output_options("results.nc, summary.json, table.txt and a CSV file", "draw the plots of both")
 @shared_options(far=True, frr=True, name=True, reading=True)
 def command(data: str, **options: Any) -> None:
     """Normalise the scores of a list of trials by those of a cohort of other people.
@@ -78,11 +78,18 @@ def command(data: str, **options: Any) -> None:
     with StudyCommand(data, options) as run:
         if how["save_to"] is not None:
             run.file_to_write(how["save_to"])
+        import xarray as xr
+
         from bioeval import verification
         from bioeval.studies.fusion.normalise import normalise
         from bioeval.studies.fusion.normalise_section import NormalisedTrials
 
         scores = run.read()
+        if scores.layout != "pairs":
+            raise DataError(
+                f"{data}: is a matrix; expected a list of trials. In Python, be.normalise takes "
+                "matrices"
+            )
         run.stages("normalising")
         enrolled, probes = _cohorts(how["cohort"], how["recordings"], scores)
         made = normalise(
@@ -103,12 +110,20 @@ def command(data: str, **options: Any) -> None:
             datasets[system] = run.count(verification, named, **targets)
         run.require_defined([ds["eer"] for ds in datasets.values()], [scores])
         files = [data, second, *how["cohort"], how["recordings"]]
-        run.finish(
-            NormalisedTrials(datasets, priors, _in_words(how)),
-            more={**how, "file": data},
-            files=list(filter(None, files)),
-            page={system: run.in_terms(ds) for system, ds in datasets.items()},
+        trials = NormalisedTrials(datasets, priors, _in_words(how))
+        shown = {system: run.in_terms(ds) for system, ds in datasets.items()}
+        document, csv = run.data_of(trials)
+        nodes = {system.replace("/", "-"): ds for system, ds in datasets.items()}
+        run.save(
+            {**document, **how, "file": data},
+            xr.DataTree.from_dict(nodes),
+            run.table(trials),
+            csv=csv,
+            drawn=shown,
+            overlaid=True,
         )
+        if run.output.page is not None:
+            run.write_page(shown, *filter(None, files))
 
 
 def _cohorts(
