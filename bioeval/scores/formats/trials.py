@@ -452,7 +452,7 @@ def _media_columns(shape: Shape) -> tuple[dict[str, int], bool]:
         return places, True
     if all(len(row) == 3 and row[1].isdigit() and row[2].isdigit() for row in shape.cells):
         return {"template": 1, "media": 2}, False
-    if len(shape.cells[0]) == 3 and not any(map(str.isalpha, names)):
+    if len(names) == 3 and any(map(str.isdigit, names)):  # of IJB
         raise DataError(
             f"{shape.path}: its first line is {' '.join(shape.cells[0])[:80]!r}; expected the "
             "names template_id and subject_id or media_id, or an image, its template and its "
