@@ -375,7 +375,7 @@ def test_wrong_input_is_refused():
     with raises_about(DataError, "interval"):
         be.over_time(drifting(), interval="wilson")
     lacking = be.Scores([[1.0]], [0], [0], probe_meta={"seen_at": [1]})
-    with pytest.raises(DataError, match="no enrolled_at"):
+    with pytest.raises(DataError, match="enrolled_at"):
         be.ageing(lacking)
     with pytest.raises(DataError, match="all are missing"):
         be.over_time(be.Scores([[1.0]], [0], [0], probe_meta={"seen_at": [np.nan]}), threshold=1)
