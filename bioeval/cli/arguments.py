@@ -195,7 +195,7 @@ class FilesOption(click.ParamType):
             if made[-1] == "--":
                 return made + left
             if made[-1] in options:
-                files = []
+                files: list[str] = []
                 while left and len(files) < 2 and not left[0].startswith("-"):
                     files.append(left.pop(0))
                 made += [cls.MARK.join(files)] if files else []

@@ -132,7 +132,7 @@ class Rule:
                 raise DataError(wrong, "; expected its prior, such as min-dcf=0.01")
             name = "cost"
             if len(parts) == 1:
-                parts = [*parts, 1.0, 1.0]
+                parts = [*parts, "1", "1"]
         if not isinstance(name, str) or name not in (*RULES, *also):
             raise DataError(wrong, remedy)
         read = cls.rate_in if name in TARGETS else number_in

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -39,12 +40,12 @@ def read_cohort_list(path: str | Path, options: ReadOptions) -> PairScores:
         text=layout.called(layout.templates),
         numbers=layout.called([layout.score]),
     )
-    first, second = (table.text[i] for i in layout.templates)
+    a, b = (table.text[i] for i in layout.templates)
     values = table.numbers[layout.score]
-    how = how_read(place, layout, options)
+    how: dict[str, Any] = {**how_read(place, layout, options)}
     return PairScores(
         values,
         np.zeros(len(values), dtype=bool),
-        templates=both_sides(first, second),
+        templates=both_sides(a, b),
         **how,
     )

@@ -115,7 +115,7 @@ def command(data: str | None, **options: Any) -> None:
             datasets[called] = run.count(calibration, scores, **run.options)
             costs.append(datasets[called]["min_cllr"])
         run.require_defined(costs, read.values())
-        learned = {"train": systems[0].train and systems[0].train[0]}
+        learned: dict[str, Any] = {"train": systems[0].train and systems[0].train[0]}
         if len(systems) > 1:
             learned = {"train": {str(x.name): x.train and x.train[0] for x in systems}}
         run.finish(

@@ -19,7 +19,7 @@ from bioeval.base import (
 )
 from bioeval.scores import NAME_COLUMNS, Mask, are_pairs, knows_people, require_scores
 from bioeval.studies.calibration.derived_rows import derived
-from bioeval.studies.fusion.normalise import CohortMoments, moments_of_rows
+from bioeval.studies.fusion.cohort_moments import CohortMoments, moments_of_rows
 from bioeval.tallies import require_values
 
 # Cells that are worked on together.

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import Any, Literal, NamedTuple, get_args
+from collections.abc import Iterator
+from typing import Literal, NamedTuple, get_args
 
 import numpy as np
 
@@ -11,14 +11,15 @@ from bioeval import DataError, PairScores, ProtocolError, Scores
 from bioeval.base import (
     Argument,
     counted,
-    larger_is_closer,
     noun_of,
     received,
     require_choice,
     require_integer,
 )
-from bioeval.scores import Mask, codes_of, knows_people, plain, require_scores
+from bioeval.scores import Mask, codes_of, knows_people, require_scores
 from bioeval.studies.calibration.derived_rows import derived
+from bioeval.studies.fusion.cohort_moments import CohortMoments, moments_of_rows
+from bioeval.studies.fusion.listed_cohorts import normalised_list
 from bioeval.tallies import require_values
 
 CohortMethod = Literal["z", "t", "s", "zt", "as"]
@@ -119,8 +120,6 @@ def normalise(
         )
     require_scores(scores)
     if isinstance(scores, PairScores):
-        from bioeval.studies.fusion.listed_cohorts import normalised_list
-
         if cohort is not None or method == "zt":
             raise ProtocolError(
                 "ZT-norm is of a matrix, with the cohort against itself; a list of pairs has z, t, "
@@ -170,13 +169,6 @@ def normalise(
     origin = scores._origin or noun_of(scores.kind, plural=True)
     made = derived([scores], rule, kind, f"{method}-norm of {origin}")
     return made._with(_remarks=scores._remarks)
-
-
-class CohortMoments(NamedTuple):
-    """Mean and standard deviation of cohort scores, one per template."""
-
-    mean: np.ndarray
-    sd: np.ndarray
 
 
 class CohortSide(NamedTuple):
@@ -247,49 +239,6 @@ def _moments(side: CohortSide, top: int | None) -> CohortMoments:
         parts.append(moments)
         done += len(values)
     return CohortMoments(*map(np.concatenate, zip(*parts, strict=True)))
-
-
-def moments_of_rows(
-    values: np.ndarray,
-    top: int | None,
-    kind: str,
-    input_name: str,
-    labels: Sequence[Any],
-    done: int = 0,
-) -> CohortMoments:
-    """Return mean and standard deviation of the finite scores of each row, or of the closest.
-
-    Raise :class:`DataError` where a row has too few of them, or none that differ; `labels` name the
-    rows, of which the first is template `done`.
-    """
-    closer = -1.0 if larger_is_closer(kind) else 1.0
-    finite = np.isfinite(values)
-    number = finite.sum(axis=1)
-    least = top or 1
-    few = f"{input_name} has fewer than {counted(least, 'finite scores')} of"
-    _refuse(number < least, done, labels, few)
-    if top is not None and top < values.shape[1]:
-        ordered = np.where(finite, closer * values, np.inf)
-        values = closer * np.sort(np.partition(ordered, top - 1, axis=1)[:, :top], axis=1)
-        finite, number = np.isfinite(values), np.full(len(values), top)
-    with np.errstate(invalid="ignore"):
-        mean = np.where(finite, values, 0.0).sum(axis=1) / number
-        spread = np.where(finite, values - mean[:, None], 0.0)
-        sd = np.sqrt(np.square(spread).sum(axis=1) / number)
-        largest = np.where(finite, values, -np.inf).max(axis=1)
-        same = largest == np.where(finite, values, np.inf).min(axis=1)
-    no_spread = f"{input_name} has no spread (standard deviation 0) in the scores of"
-    _refuse(same | (sd == 0), done, labels, no_spread)
-    return CohortMoments(mean, sd)
-
-
-def _refuse(wrong: np.ndarray, done: int, labels: Sequence[Any], statement: str) -> None:
-    if wrong.any():
-        first = int(np.argmax(wrong))
-        raise DataError(
-            f"{statement} {counted(int(wrong.sum()), 'templates')}, the first is template "
-            f"{done + first} ({plain(labels[first])!r}); leave them out, or give a larger cohort"
-        )
 
 
 def _require_matrix(cohort: Scores | None, scores: Scores, input_name: str) -> None:

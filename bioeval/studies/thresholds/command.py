@@ -280,7 +280,11 @@ def _judge(data: str, options: dict[str, Any]) -> None:
             judge_threshold, development, test, target, interval=interval, **run.options
         )
         run.require_defined([judged["far"], judged["frr"]], [test])
-        run.finish(judged, more={"file": files[0], "dev": data}, files=[data, second, *files])
+        run.finish(
+            judged,
+            more={"file": files[0], "dev": data},
+            files=list(filter(None, [data, second, *files])),
+        )
 
 
 def _check_claim(data: str, options: dict[str, Any]) -> None:

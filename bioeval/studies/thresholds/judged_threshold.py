@@ -10,7 +10,13 @@ import numpy as np
 import xarray as xr
 
 from bioeval import DataError, Scores, verification
-from bioeval.base import Name, RandomState, names_of, rows_reported_to
+from bioeval.base import (
+    IntervalMethod,
+    Name,
+    RandomState,
+    names_of,
+    rows_reported_to,
+)
 from bioeval.document import Message, messages_of
 from bioeval.evaluation import chosen_threshold
 from bioeval.results import Variables, about_attrs, build
@@ -58,7 +64,7 @@ def judge_threshold(
     *,
     templates: Templates = "single",
     fusion: FusionRule = "min",
-    interval: str | None = None,
+    interval: IntervalMethod | None = None,
     confidence: float = IntervalOptions.CONFIDENCE,
     replicates: int = IntervalOptions.REPLICATES,
     random_state: RandomState = 0,
@@ -133,14 +139,15 @@ def judge_threshold(
     if interval is None:
         interval = "subject-bootstrap" if knows_people(test) else "wilson"
     checked: dict[str, Any] = {"templates": templates, "fusion": fusion}
-    limits = {"interval": interval, "confidence": confidence, "replicates": replicates}
+    limits: dict[str, Any] = {"interval": interval, "confidence": confidence}
+    limits["replicates"] = replicates
     IntervalOptions.parse(interval, confidence, replicates, random_state)
     dev_reader = BlockReader(dev)
     with rows_reported_to(progress):
         chosen = chosen_threshold(dev_reader, rule, **checked)
     where = to_user(-np.inf if math.isnan(chosen) else chosen, dev.kind)
     known = [where] if math.isfinite(where) else [0.0]
-    costs = [rule.values] if rule.name == "cost" else []
+    costs: list[Any] = [rule.values] if rule.name == "cost" else []
     there = verification(
         test,
         **checked,
@@ -212,7 +219,7 @@ def _costs(variables: Variables, rule: Rule) -> Variables:
     of_frr, of_far = prior * miss / trivial, (1 - prior) * accept / trivial
 
     def part(weight: float, rate: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        value, low, high = (np.float64(variables[f"{rate}{end}"]) for end in ("", "_low", "_high"))
+        value, low, high = (np.array(variables[f"{rate}{end}"]) for end in ("", "_low", "_high"))
         return weight * value, weight * low, weight * high
 
     low, high = sum_limits(part(of_frr, "frr"), part(of_far, "far"))
