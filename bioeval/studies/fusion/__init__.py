@@ -31,10 +31,10 @@ bioeval fuse face.npz finger.npz --normalise min-max --method product --out fuse
 bioeval normalise dev.scores dev.txt --kind similarity --cohort dev-cohort.scores
 # Take the 4 closest recordings of the cohort for each side, and write the scores
 bioeval normalise dev.scores dev.txt --kind similarity --method as --top 4 \
-    --cohort dev-cohort.scores --save dev-as.txt
+--cohort dev-cohort.scores --save dev-as.txt
 # Take those closest to the enrolled recording for both sides
 bioeval normalise dev.scores dev.txt --kind similarity --method as --top 4 --select enrolled \
-    --cohort dev-cohort.scores
+--cohort dev-cohort.scores
 """,
     views=(
         View((), "section", of="SideBySide"),

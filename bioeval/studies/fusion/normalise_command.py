@@ -55,7 +55,7 @@ if TYPE_CHECKING:
     "0.01,0.05",
 )
 @output_options("results.nc, summary.json, table.txt and a CSV file", "draw the plots of both")
-@shared_options(far=True, frr=True, name=True, reading=True)
+@shared_options(far="FAR at which to report FRR", frr=True, name=True, reading=True)
 def command(data: str, **options: Any) -> None:
     """Normalise the scores of a list of trials by those of a cohort of other people.
 

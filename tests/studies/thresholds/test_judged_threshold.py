@@ -248,3 +248,14 @@ def test_min_dcf_is_an_option_of_run(files, capsys):
         assert "between 0 and 1" in capsys.readouterr().err
     assert main([*given, "--min-dcf", "0.1", "--no-auc"]) == 2
     assert "--no-auc" in capsys.readouterr().err
+
+
+def test_plots_have_the_format_that_is_asked_for(tmp_path):
+    systems = [str(tmp_path / f"{name}.npz") for name in "ab"]
+    for i, system in enumerate(systems):
+        be.save(be.simulate(8, 3, random_state=i), system)
+    out = tmp_path / "compared"
+    given = ["compare", *systems, "--replicates", "100", "--plot-format", "pdf"]
+    assert main([*given, "--out", str(out)]) == 0
+    assert list(out.glob("*.pdf")) and not list(out.glob("*.png"))
+    assert main(given) == 2  # there is no folder
