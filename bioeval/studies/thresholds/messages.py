@@ -83,7 +83,7 @@ JUDGED = (
     MessageType(
         "judged-without-attempts",
         "the evaluation set has no {attempts} attempt: a rate is not defined (NaN)",
-        "FRR is a proportion of the genuine attempts, FAR one of the impostor attempts.",
+        "{frr} is a proportion of the genuine attempts, {far} one of the impostor attempts.",
         "Check the trials of this set.",
         example={"attempts": "genuine"},
     ),
