@@ -50,6 +50,7 @@ from bioeval.studies.explain.explain import explain as explain
 from bioeval.studies.folds.cross_evaluate import cross_evaluate as cross_evaluate
 from bioeval.studies.folds.repeat import repeat as repeat
 from bioeval.studies.folds.scorers import eer_scorer as eer_scorer, make_scorer as make_scorer
+from bioeval.studies.fusion.cohorts import read_cohort as read_cohort
 from bioeval.studies.fusion.fusion import Fusion as Fusion, fuse as fuse
 from bioeval.studies.fusion.normalise import normalise as normalise
 from bioeval.studies.galleries.gallery_size import gallery_size as gallery_size
@@ -68,6 +69,7 @@ from bioeval.studies.sites.tally import tally as tally
 from bioeval.studies.summaries.summaries import summaries as summaries
 from bioeval.studies.summaries.summary import summary as summary
 from bioeval.studies.thresholds.extrapolated_far import extrapolate_far as extrapolate_far
+from bioeval.studies.thresholds.judged_threshold import judge_threshold as judge_threshold
 from bioeval.studies.thresholds.threshold_study import study_threshold as study_threshold
 from bioeval.studies.time.over_time import ageing as ageing, over_time as over_time
 from bioeval.studies.tracking.check import check_tracks as check_tracks

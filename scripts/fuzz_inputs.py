@@ -541,6 +541,7 @@ WORKING = {
     "best-mates": ["s.npz", "--out", "new", "--force"],
     "merge": ["t.npz"],
     "calibration": ["s.npz", "--calibrate", "logistic"],
+    "normalise": ["v.txt", "v1.txt", "--kind", "similarity", "--cohort", "v2.txt"],
     "fuse": ["s.npz", "s.npz", "--name", "a", "--name", "b", "--method", "mean"],
     "workload": ["s.npz", "--people", "100", "--impostors", "0.1", "--far", "0.1"],
     "sample-size": ["--frr", "0.1", "--icc", "0.2", "--width", "0.1"],
@@ -582,6 +583,9 @@ def working_commands(valid: list[Input]) -> dict[str, Input]:
     files = {name: known[name] for name in names}
     files |= {"s.npz": valid[0].files["s.npz"], "t.txt": b"1\n2\n", "m.npz": _morphs()}
     files["a.npz"] = _attacked()
+    files["v.txt"] = b"a1 a2 0.9\na1 b1 0.4\nb1 a2 0.6\n"
+    files["v1.txt"] = b"1 a1 a2\n0 a1 b1\n0 b1 a2\n"
+    files["v2.txt"] = b"a1 c 0.1\na1 d 0.4\na2 c 0.2\na2 d 0.5\nb1 c 0.3\nb1 d 0.2\n"
     files["pad.csv"] = b"score,attack\n0.9,\n0.4,\n0.6,mask\n0.1,print\n"
     return {
         name: Input(f"options of {name}", files, [name, *WORKING.get(name, ["s.npz"])])

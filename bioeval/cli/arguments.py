@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -101,6 +101,13 @@ def _confidence(text: str) -> float:
     return _rate(text)
 
 
+def _priors(text: str) -> tuple[float, ...]:
+    priors = tuple(map(_rate, text.split(",")))
+    if len(set(priors)) < len(priors) or not all(0 < prior < 1 for prior in priors):
+        raise ValueError
+    return priors
+
+
 def _threshold(text: str) -> float | str:
     try:
         return _number(text)
@@ -165,6 +172,36 @@ class _Card(click.ParamType):
         return card(value)
 
 
+class FilesOption(click.ParamType):
+    """One file or two: scores, and the list of their trials.
+
+    A command joins the words of the option before click reads them.
+    """
+
+    name = "FILE [FILE]"
+    MARK = "\0"  # which no path has
+
+    def convert(self, value: Any, param: Any, ctx: Any) -> Any:
+        """Return the paths."""
+        return tuple(value.split(self.MARK)) if isinstance(value, str) else value
+
+    @classmethod
+    def joined(cls, options: Collection[str], words: Sequence[str]) -> list[str]:
+        """Return the words of a command line, those of each of these options as one value."""
+        made: list[str] = []
+        left = list(words)
+        while left:
+            made.append(left.pop(0))
+            if made[-1] == "--":
+                return made + left
+            if made[-1] in options:
+                files: list[str] = []
+                while left and len(files) < 2 and not left[0].startswith("-"):
+                    files.append(left.pop(0))
+                made += [cls.MARK.join(files)] if files else []
+        return made
+
+
 class Value(_Typed):
     """A value that an option reads from text: ``Value.RATE`` and others that commands share.
 
@@ -200,6 +237,8 @@ class Value(_Typed):
     CLAIMS = _Typed("claims", _claims, "genuine=0.5,per_probe=1, or one of the two")
     THRESHOLD = _Typed("t|rule", _threshold, "a threshold, or a rule such as eer or far=0.001")
     TARGET = _Typed("rule", _of_rates, "a rule such as eer or far=0.001")
+    PRIORS = _Typed("p,p", _priors, "different numbers between 0 and 1, comma-separated")
+    FILES = FilesOption()
     METADATA = _Typed("name=key", _metadata, "a name, or name=KEY")
     CARD = _Card()
 

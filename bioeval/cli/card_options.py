@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -161,6 +161,13 @@ def _means(card: Protocol, average: str) -> Protocol:
 def _attempts(card: Protocol, column: str) -> Protocol:
     task = _require_verification(card, "--attempts is")
     return replace(card, verification=replace(task, attempts=column))
+
+
+def _min_dcf(card: Protocol, priors: Sequence[float]) -> Protocol:
+    _require_verification(card, "--min-dcf is")
+    if click.get_current_context().params.get("no_auc"):
+        raise click.UsageError("--min-dcf needs every impostor score; leave out --no-auc")
+    return replace(card, report=replace(card.section("report"), priors=tuple(priors)))
 
 
 def _claims(card: Protocol, claims: Mapping[str, Any]) -> Protocol:
@@ -362,6 +369,13 @@ CARD_OPTIONS = (
         "assure",
         shared_options(assure="With --target far=X: choose a threshold on each training part"),
         _assure,
+    ),
+    _entry(
+        "--min-dcf P,P",
+        "Verification: priors of a genuine attempt at which to report minDCF, both errors costing "
+        "1, such as 0.01,0.05.  [those of the card]",
+        Value.PRIORS,
+        _min_dcf,
     ),
     _entry(
         "--claims",

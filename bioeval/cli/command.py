@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from bioeval.base.errors import BioevalError, Naming
+from bioeval.cli.arguments import FilesOption
 from bioeval.cli.console import put
 from bioeval.cli.examples import EXAMPLES, all_examples, examples_in_help
 
@@ -153,6 +154,14 @@ class Command(click.Command):
             return f"{option} {shlex.quote(typed)}"
 
         return named
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Read the words of the command line; an option of files takes one or two of them."""
+        options: set[str] = set()
+        for param in self.params:
+            if isinstance(param.type, FilesOption):
+                options.update(param.opts)
+        return super().parse_args(ctx, FilesOption.joined(options, args))
 
     def format_help_text(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write what the command does, and its most used examples."""

@@ -319,6 +319,15 @@ def _require_pages(ctx: click.Context, param: click.Parameter, pages: str | None
     return pages
 
 
+_PLOT_FORMAT = option(
+    "--plot-format",
+    "File format of the plots; repeatable.  [png]",
+    ["png", "pdf", "svg"],
+    multiple=True,
+    name="plot_formats",
+)
+
+
 def output_options(
     files: str = "", plots: str = "", json: str = " instead of a table", report: bool = True
 ) -> Callable[[F], F]:
@@ -334,6 +343,7 @@ def output_options(
         (files, option("--out DIR", f"Write {files}.")),
         (files, option("--force", f"{replaced}: replace the results of an earlier run.", bool)),
         (plots, option("--plots", f"With --out: also {plots}.", bool)),
+        (plots, _PLOT_FORMAT),
         (
             report,
             option(

@@ -375,12 +375,15 @@ class Output:
     markup: Form | None = None  # of the printed table, where it is not text
     page: Path | None = None  # the page to write; it can be written
     remarks: list[str] = field(default_factory=list)  # on plots and images that are left out
+    formats: tuple[str, ...] = ("png",)  # of the plots
 
     @classmethod
     def take(cls, options: dict[str, Any]) -> Output:
         """Remove the output options from a command's, and check them before any computation."""
         out, force = options.pop("out", None), options.pop("force", False)
         plots = options.pop("plots", None)  # without the option, what there is to draw is drawn
+        formats = tuple(options.pop("plot_formats", ()))
+        plots = bool(formats) or plots
         if plots and out is None:
             raise click.UsageError("--plots needs --out DIR, the folder to draw them into")
         page = options.pop("report", None)
@@ -397,7 +400,8 @@ class Output:
             markup = "latex"
         elif markdown:
             markup = "markdown"
-        return cls(folder, force, plots is not False, as_json, markup, page)
+        drawn = plots is not False
+        return cls(folder, force, drawn, as_json, markup, page, formats=formats or ("png",))
 
     @property
     def documented(self) -> bool:
@@ -470,7 +474,8 @@ class Output:
                 from bioeval.views.plots.files import save_all
 
                 for one in drawn if isinstance(drawn, list) else [drawn]:
-                    save_all(one, (), folder, overlaid=overlaid, tell=self.remarks.append)
+                    tell = self.remarks.append
+                    save_all(one, (), folder, self.formats, overlaid=overlaid, tell=tell)
 
         return self.write(document, fill, stages)
 

@@ -41,13 +41,6 @@ if TYPE_CHECKING:
     " instead of a table: rates are fractions, undefined values are null, and infinite "
     'thresholds are the words "inf" and "-inf"',
 )
-@option(
-    "--plot-format",
-    "File format of the plots; repeatable.  [png]",
-    ["png", "pdf", "svg"],
-    multiple=True,
-    name="plot_formats",
-)
 @shared_options(
     protocol=True,
     thresholds=True,
@@ -96,7 +89,6 @@ def command(
     protocol: str,
     name: str | None,
     terms: str,
-    plot_formats: tuple[str, ...],
     **options: Any,
 ) -> None:
     """Evaluate DATA: scores or embeddings in a file, a zarr store or a web address.
@@ -109,7 +101,6 @@ def command(
     KEY names an array in a file that has several arrays, such as .npz or .mat.
     """
     options["auc"] = not options.pop("no_auc")
-    options["plots"] = options["plots"] or bool(plot_formats)
     systems, second = _systems_and_second(data, more_files)
     twice = next((file for file in systems if systems.count(file) > 1), None)
     if twice is not None:
@@ -165,7 +156,7 @@ def command(
                 one.make(scores, protocol, resolved)
             evaluations.append(evaluation)
         together = Evaluations(evaluations)
-        formats = (plot_formats or ("png",)) if output.plots else ()
+        formats = output.formats if output.plots else ()
         document = together.document() if output.documented else {}
         tell = output.remarks.append
         files = output.write(document, lambda folder: together.write(folder, formats, tell), stages)

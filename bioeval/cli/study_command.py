@@ -154,6 +154,17 @@ class StudyCommand:
         """Return how another file is read, by the options of the command but those `changed`."""
         return take_reading(file, {**self._all_options, **changed})
 
+    def read_set(self, files: Sequence[str], name: str | None = None) -> Scores:
+        """Return the scores of a set: a file, and perhaps the list of its trials.
+
+        The options of reading apply to it, but those of a second file where it has one of its own.
+        """
+        file, *second = files
+        changed: dict[str, Any] = {"second": None}
+        if second:
+            changed = {"second": second[0], "trials": None, "impostor": None, "pairs": None}
+        return self.read(file, name, reading=self.reading_of(file, **changed))
+
     def names(self, files: tuple[str, ...]) -> tuple[str, ...]:
         """Return the names of several systems: those given, one for each, or their own."""
         return tuple(

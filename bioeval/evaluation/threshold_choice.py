@@ -26,11 +26,12 @@ def chosen_threshold(
     templates: str,
     fusion: str,
     missed: tuple[int, int] = (0, 0),
+    argument: str = "threshold",
 ) -> float:
     """Return the distance that a rule chooses on all attempts; only a given one reads no score.
 
     `missed` are genuine and impostor attempts that no threshold accepts. NaN rejects
-    all: the stricter thresholds are all taken by scores.
+    all: the stricter thresholds are all taken by scores. The rule is named as `argument`.
     """
     scores = reader.scores
     rule = rule.as_distance(scores.kind)
@@ -47,7 +48,7 @@ def chosen_threshold(
     if not (genuine and impostor):
         lacking = "impostor" if genuine else "genuine"
         raise ProtocolError(
-            Argument("threshold", str(rule)),
+            Argument(argument, str(rule)),
             f" is chosen on genuine and impostor attempts, and there is no {lacking} attempt; "
             "give a number",
         )

@@ -34,6 +34,10 @@ _NAMES: NamesByModule = {
         "kind_of_metric",
     ),
     "bioeval.scores.formats.cells": ("Cells",),
+    "bioeval.scores.formats.cohorts": (
+        "is_text",
+        "read_cohort_list",
+    ),
     "bioeval.scores.formats.files": (
         "existing_file",
         "guarded",

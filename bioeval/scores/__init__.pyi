@@ -27,6 +27,7 @@ from bioeval.scores.embeddings import (
     kind_of_metric as kind_of_metric,
 )
 from bioeval.scores.formats.cells import Cells as Cells
+from bioeval.scores.formats.cohorts import is_text as is_text, read_cohort_list as read_cohort_list
 from bioeval.scores.formats.files import (
     existing_file as existing_file,
     guarded as guarded,

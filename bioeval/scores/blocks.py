@@ -754,7 +754,9 @@ def require_subjects(scores: Scores, input_name: Part) -> None:
     if scores.layout == "pairs":
         raise ProtocolError(
             input_name,
-            " needs a matrix of scores with labels; these are fixed pairs, for verification alone",
+            " needs a matrix of scores with labels; these are fixed pairs, for verification alone. "
+            "A list that names its templates is read as a matrix with ",
+            Argument("as_", "matrix"),
         )
     if not scores._labelled:
         raise ProtocolError(

@@ -31,8 +31,9 @@ from bioeval.tallies.threshold_search import Attempts
 RULES = ("eer", "far", "frr", "cost", "hter", "accuracy", "fixed")
 
 _EXPECTED = (
-    "expected a number, eer, hter, accuracy, {also}far=X, frr=X, cost=PRIOR,C_MISS,C_FA or "
-    'fixed=T, such as 0.6, "far=0.001", "far=0.1%", "far=1/1000" or ("far", 0.001)'
+    "expected a number, eer, hter, accuracy, {also}far=X, frr=X, min-dcf=PRIOR, "
+    'cost=PRIOR,C_MISS,C_FA or fixed=T, such as 0.6, "far=0.001", "far=0.1%", "far=1/1000" or '
+    '("far", 0.001)'
 )
 
 
@@ -42,6 +43,9 @@ TARGETS = ("far", "frr")
 # Rates by their other names, and those that are 1 - FRR.
 _RATES = {"fmr": "far", "fpir": "far", "fnmr": "frr", "frr": "frr", "far": "far"}
 _ACCEPTED = ("gar", "tar", "tmr", "tpr")
+
+# The threshold of minDCF is that of the least cost, by other names of the rule.
+_MIN_DCF = ("min-dcf", "min_dcf", "mindcf")
 
 _POINTS = {
     "eer": "the equal error rate",
@@ -103,7 +107,8 @@ class Rule:
 
         A number is a given threshold, in the units of the scores. A rule is its name, in any case,
         with its numbers as a tuple, ``("far", 0.001)``, or a text, ``"far=0.001"``; a rate may be
-        written ``0.1%`` or ``1/1000``.
+        written ``0.1%`` or ``1/1000``. ``"min-dcf=0.01"`` is ``"cost=0.01,1,1"``: the least cost
+        is at the threshold of minDCF.
         """
         if isinstance(threshold, cls):
             return threshold
@@ -122,6 +127,12 @@ class Rule:
         remedy = f"; {expected}{_meant(threshold, also)}"
         if isinstance(name, str):
             name = name.strip().lower()
+        if name in _MIN_DCF:
+            if not parts:
+                raise DataError(wrong, "; expected its prior, such as min-dcf=0.01")
+            name = "cost"
+            if len(parts) == 1:
+                parts = [*parts, "1", "1"]
         if not isinstance(name, str) or name not in (*RULES, *also):
             raise DataError(wrong, remedy)
         read = cls.rate_in if name in TARGETS else number_in

@@ -134,6 +134,15 @@ def texts() -> dict[str, str]:
         ).read_text(),
         "MOT17/train/one/seqinfo.ini": text("[Sequence]", "name=one", "seqLength=8"),
     }  # fmt: skip
+    for part in ("dev", "eval"):
+        made[f"{part}.txt"] = text(*trials)
+        for x in ("", "A", "B"):
+            made[f"{part}{x}.scores"] = text(
+                *(f"t{b} t{a} {(a - b + len(x)) % 7 + a / 50:.3f}" for a, b in pairs)
+            )
+        made[f"{part}-cohort.scores"] = text(
+            *(f"t{a} c{c} {a * c % 7 + c / 9:.3f}" for a in range(16) for c in range(1, 9))
+        )
     made |= {f"{x}.csv": text("score,attack,subject", *marks) for x in ("pad", "test", "dev")}
     for place in ("gt", "tracker", "cameras/gt/c1", "cameras/tracks/c1", "cameras/gt/c2",
                   "cameras/tracks/c2", "MOT17/train/one/gt/gt", "tracker/MOT17/one",
@@ -222,7 +231,8 @@ def test_example_runs(
     written = [words[i + 1] for i, word in enumerate(words) if word in ("--out", "--report")]
     for target in map(Path, [*written, *(words[2:3] if words[0] == "convert" else [])]):
         shutil.rmtree(target) if target.is_dir() else target.unlink(missing_ok=True)
-    run(*words, *SMALLER.get(words[0], []))
+    smaller = [] if "--on" in words else SMALLER.get(words[0], [])  # chosen once, in no folds
+    run(*words, *smaller)
 
 
 def run(*words: str) -> str:

@@ -22,12 +22,14 @@ OF_EVERY_COMMAND = {
 
 #: What one command does besides its call.
 OF_THE_COMMAND = {
-    "calibration": {"calibrate", "save_to", "train"},  # a Calibrator that is fitted, and its scores
+    # A Calibrator that is fitted to a set, and the scores of others; several systems.
+    "calibration": {"apply", "calibrate", "save_to", "system", "train"},
     "check": {"columns"},  # of tracks
     "compare": {"differences"},  # which the table of a ranking shows
     "convert": {"dry_run", "listed"},
     "example": {"components", "people", "system"},  # of faces, which bioeval.datasets has
     "explain": {"picture", "steps"},
+    "normalise": {"min_dcf", "save_to"},  # what is shown of the scores, and where they are written
     "over-time": {"ages"},  # the bins of be.ageing, beside those of be.over_time
     "pad": {"most"},
     "protocols": {"check", "toml"},
@@ -35,10 +37,11 @@ OF_THE_COMMAND = {
         *("assurance", "assure", "check", "folds", "margin", "names", "probes"),
         *("threshold_study", "workload", "zoo"),
     },
-    # Failure rates, a column of the metadata, and average=, for --average is of embeddings.
-    "run": {"fta", "fte", "gallery_quality", "means"},
+    # Failure rates, a column of the metadata, and average=, for --average is of embeddings; priors
+    # of a card.
+    "run": {"fta", "fte", "gallery_quality", "means", "min_dcf"},
     "tally": {"fold", "share"},  # methods of a Tally
-    "threshold": {"claim", "extrapolate"},  # other calls
+    "threshold": {"claim", "extrapolate", "on"},  # other calls
     "tracking": {"differences", "targets"},
     "workload": {"task"},
 }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 import subprocess
 import sys
 
@@ -10,6 +11,7 @@ import pytest
 from pages import ROOT
 
 import bioeval as be
+from bioeval.cli import main
 
 SCRIPTS = sorted((ROOT / "docs" / "examples").glob("*.py"))
 
@@ -41,6 +43,8 @@ def figures_of_own_kfold() -> dict[str, str]:
 
 #: What scripts print in words of their own, from the tool's own figures.
 FIGURES = {"course_faces": figures_of_course_faces, "own_kfold": figures_of_own_kfold}
+#: Endings of the files that a script names where it says what it writes.
+WRITTEN = "html|tex|png|csv|scores|trials|cohort"
 NUMBER = re.compile(r"\d+\.\d+")
 
 
@@ -51,11 +55,35 @@ def test_an_example_runs(script, tmp_path):
         [sys.executable, "-W", "error", script], cwd=tmp_path, capture_output=True, text=True
     )
     assert done.returncode == 0, done.stderr
-    promised = re.findall(r"\w[\w-]*\.(?:html|tex|png)", script.read_text("utf-8").split('"""')[1])
+    promised = re.findall(rf"\w[\w-]*\.(?:{WRITTEN})", script.read_text("utf-8").split('"""')[1])
     assert {path.name for path in tmp_path.iterdir()} == {*promised}
     for words, figures in FIGURES.get(script.stem, dict)().items():
         line = next(x for x in done.stdout.splitlines() if x.startswith(words))
         assert NUMBER.findall(line) == NUMBER.findall(figures), line
+
+
+@pytest.mark.slow
+def test_the_commands_of_an_example_give_its_figures(tmp_path, monkeypatch, capsys):
+    """The lists that speaker_lists.py makes give the same numbers on the command line."""
+    script = ROOT / "docs" / "examples" / "speaker_lists.py"
+    done = subprocess.run([sys.executable, script], cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    monkeypatch.chdir(tmp_path)
+    about = script.read_text("utf-8").split('"""')[1].replace("\\\\\n", " ")
+    commands = [shlex.split(line) for line in about.splitlines() if line.startswith("    bioeval ")]
+    names = [words[1] for words in commands]
+    assert names == ["normalise", "normalise", "threshold", "calibration", "run"]
+    printed = []
+    for words in commands:
+        assert main(words[1:]) == 0, capsys.readouterr().err
+        printed.append(capsys.readouterr().out)
+    for label, output in (("DCF (actual)", printed[2]), ("0.01 ", printed[3])):
+        rows = [
+            next(x for x in text.splitlines() if x.strip().startswith(label)).split()
+            for text in (done.stdout, output)
+        ]
+        assert rows[0] == rows[1]
+    assert "minDCF at prior 0.05" in printed[4]
 
 
 def test_each_example_has_a_link():

@@ -24,12 +24,18 @@ from bioeval.scores.columns import PIECE, places_among, release, united
 from bioeval.scores.formats.files import content, decoded_lines, existing_file
 from bioeval.scores.formats.format import ReadOptions, say
 from bioeval.scores.formats.pair_layouts import PairLayout, find_layout, trial_layout
-from bioeval.scores.formats.spellings import IMPOSTORS, TRUTH, is_number
+from bioeval.scores.formats.spellings import (
+    IMPOSTORS,
+    SCORE_NAMES,
+    TRUTH,
+    TRUTH_NAMES,
+    is_number,
+)
 from bioeval.scores.formats.text_table import Columns, Shape, TextColumn, read_columns, shape_of
 from bioeval.scores.matrix import Scores
 from bioeval.scores.pairs import PairScores
 
-_EXAMPLES = 3
+_EXAMPLES, _COLUMNS_SHOWN = 3, 8
 _SAMPLE = 1000  # lines of scores, to find the trials' columns with their names
 
 
@@ -117,12 +123,26 @@ def join(table: Columns, layout: PairLayout, path: Path, options: ReadOptions) -
     if layout.genuine is not None:
         genuine = truth_of(trials.text[layout.genuine], trials, layout.names[layout.genuine])
     wanted, listed = _numbered(table, keys, trials, chosen)
+    if options.unordered and len(keys) == 2:
+        wanted, listed = _numbered(table, keys, trials, chosen, unordered=True)
     if once:
         doubles = pd.Series(wanted.numbers).duplicated().to_numpy()
         _refuse(doubles, table, "is listed before", "; list each pair once")
+    skip = options.missing_pairs == "skip"
+    if len(keys) == 2 and not options.unordered:
+        # Of a list of genuine pairs alone, those that are not listed are impostors.
+        all_found = _found(wanted, listed) == len(wanted.numbers)
+        if genuine is None:
+            all_found = _found(listed, wanted) == len(listed.numbers)
+        if not all_found:
+            exchanged = _numbered(table, keys, trials, chosen[::-1])
+            wanted, listed = max((wanted, listed), exchanged, key=lambda pair: _found(*pair))
+            if not skip:
+                unordered = _numbered(table, keys, trials, chosen, unordered=True)
+                _suggest_unordered(wanted, listed, unordered)
     if genuine is None:
         return _only_genuine(wanted, listed)
-    return _match(wanted, listed, genuine, options.missing_pairs == "skip")
+    return _match(wanted, listed, genuine, skip)
 
 
 def _columns_of_keys(
@@ -146,6 +166,25 @@ def _columns_of_keys(
             )
         chosen.append(best)
     return tuple(chosen)
+
+
+def _found(wanted: _Pairs, listed: _Pairs) -> int:
+    """Return how many of the wanted pairs are listed."""
+    import pandas as pd
+
+    return int(pd.Series(wanted.numbers).isin(listed.numbers).sum())
+
+
+def _suggest_unordered(wanted: _Pairs, listed: _Pairs, unordered: tuple[_Pairs, _Pairs]) -> None:
+    """Raise where more pairs are listed if their order does not count."""
+    more = _found(*unordered) - _found(wanted, listed)
+    if more > 0:
+        raise DataError(
+            f"{listed.file.path}: lists {more:,} of the {len(wanted.numbers):,} pairs of "
+            f"{wanted.file.path.name} with their names in the other order (b a); to count a-b and "
+            "b-a as one attempt, give ",
+            say("unordered"),
+        )
 
 
 def _only_genuine(wanted: _Pairs, listed: _Pairs) -> JoinedTrials:
@@ -198,9 +237,20 @@ def _left_out(missing: np.ndarray, file: Columns, have: str, skip: bool) -> list
 
 
 def _numbered(
-    table: Columns, keys: tuple[int, ...], trials: Columns, chosen: tuple[int, ...]
+    table: Columns,
+    keys: tuple[int, ...],
+    trials: Columns,
+    chosen: tuple[int, ...],
+    *,
+    unordered: bool = False,
 ) -> tuple[_Pairs, _Pairs]:
-    """Number the names of each line; equal names have equal numbers in both files."""
+    """Number the names of each line; equal names have equal numbers in both files.
+
+    Where pairs are `unordered`, both orders of two names have one number.
+    """
+    if unordered:
+        sides = _over_one_numbering([(table, key) for key in keys], [(trials, i) for i in chosen])
+        return _Pairs(table, sides[0]), _Pairs(trials, sides[1])
     left = np.zeros(len(table.text[keys[0]].codes), dtype=np.int64)
     right = np.zeros(len(trials.text[chosen[0]].codes), dtype=np.int64)
     for key, other in zip(keys, chosen, strict=True):
@@ -209,6 +259,21 @@ def _numbered(
         left = left * len(names) + a.codes
         right = right * len(names) + places[b.codes]
     return _Pairs(table, left), _Pairs(trials, right)
+
+
+def _over_one_numbering(*files: list[tuple[Columns, int]]) -> list[np.ndarray]:
+    """Return a number for each line of each file, the same for both orders of two names."""
+    names: list[str] = []
+    codes = []
+    for columns in files:
+        sides = []
+        for table, i in columns:
+            column = table.text[i]
+            names, places = united(names, column.values)
+            sides.append(places[column.codes].astype(np.int64))
+        codes.append(sides)
+    size = len(names)
+    return [np.minimum(a, b) * size + np.maximum(a, b) for a, b in codes]
 
 
 def _refuse(wrong: np.ndarray, file: Columns, input_name: str, advice: Part) -> None:
@@ -284,11 +349,13 @@ def truth_in_order(path: Path, count: int, options: ReadOptions) -> np.ndarray:
 
 
 def lists_templates(path: Path) -> bool:
-    """Whether a text lists the subjects of templates."""
+    """Whether a text lists the subjects of templates, and is no list of pairs."""
     if content(existing_file(path)) != "text":
         return False
-    names = map(str.casefold, shape_of(path).cells[0])
-    return {"template_id", "subject_id"} <= {*names}
+    names = {*map(str.casefold, shape_of(path).cells[0])}
+    of_pairs = names.intersection((*SCORE_NAMES, *TRUTH_NAMES))
+    known = [names.intersection(_MEDIA_NAMES[word]) for word in ("template", "subject")]
+    return all(known) and not of_pairs
 
 
 _MEDIA_NAMES = {
@@ -385,10 +452,17 @@ def _media_columns(shape: Shape) -> tuple[dict[str, int], bool]:
         return places, True
     if all(len(row) == 3 and row[1].isdigit() and row[2].isdigit() for row in shape.cells):
         return {"template": 1, "media": 2}, False
+    if len(names) == 3 and any(map(str.isdigit, names)):  # of IJB
+        raise DataError(
+            f"{shape.path}: its first line is {' '.join(shape.cells[0])[:80]!r}; expected the "
+            "names template_id and subject_id or media_id, or an image, its template and its "
+            "medium on each line, as in '1.jpg 17 3'"
+        )
+    listed = ", ".join(map(repr, shape.cells[0][:_COLUMNS_SHOWN]))
     raise DataError(
-        f"{shape.path}: its first line is {' '.join(shape.cells[0])[:80]!r}; expected the names "
-        "template_id and subject_id or media_id, or an image, its template and its medium on each "
-        "line, as in '1.jpg 17 3'"
+        f"{shape.path}: has no column 'template', by which the names of a list find their row; its "
+        f"first line is {listed}; expected the names of the columns, such as "
+        "'template,subject,gender', and a row for each name in the list"
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -20,10 +21,16 @@ from bioeval.cli import (
 
 sets_arguments = option_group(
     click.argument("files", nargs=-1, metavar=""),
-    option("--dev FILE", "Development set: thresholds are chosen on it.", multiple=True),
     option(
-        "--test FILE",
+        "--dev FILE [TRIALS]",
+        "Development set: thresholds are chosen on it.",
+        Value.FILES,
+        multiple=True,
+    ),
+    option(
+        "--test FILE [TRIALS]",
         "Test set of the same system, to count errors; --dev and --test once for each system.",
+        Value.FILES,
         multiple=True,
     ),
 )
@@ -52,24 +59,24 @@ def evaluate_sets(study: Callable[..., Any], defined: str, arguments: Mapping[st
             f"--dev is given {counted(len(dev), 'times')}, --test {counted(len(test), 'times')}; "
             "expected both for each system"
         )
-    with StudyCommand(dev[0], options) as run:
-        names = run.names(test)
+    with StudyCommand(dev[0][0], options) as run:
+        names = run.names(tuple(files[0] for files in test))
         if len(set(names)) < len(names):
             raise click.UsageError("two systems have one name; name each with --name")
         datasets, sets = {}, []
-        for called, dev_file, test_file in zip(names, dev, test, strict=True):
-            development = run.read(dev_file)
-            tested = run.read(test_file).replace(name=called)
+        for called, dev_files, test_files in zip(names, dev, test, strict=True):
+            development = run.read_set(dev_files, called)
+            tested = run.read_set(test_files, called)
             ds = run.count(study, development, tested, **run.options)
             run.require_defined([ds[defined]], [development, tested])
             datasets[called] = ds
-            sets.append({"system": called, "dev": dev_file, "test": test_file})
+            sets.append({"system": called, "dev": dev_files[0], "test": test_files[0]})
         results = datasets if len(datasets) > 1 else ds
         run.finish(
             results,
-            more={"file": test[0], "sets": sets},
+            more={"file": test[0][0], "sets": sets},
             overlaid=True,
-            files=[file for pair in zip(dev, test, strict=True) for file in pair],
+            files=[*itertools.chain.from_iterable(itertools.chain(*zip(dev, test, strict=True)))],
         )
 
 
@@ -82,7 +89,8 @@ def epc_command(**options: Any) -> None:
 
     For each weight alpha, the threshold minimises alpha FAR + (1 - alpha) FRR on the development
     set. Each system has its own two sets, since a threshold holds for the scores of one system
-    only. All files are read as by `bioeval run`; options for reading apply to all of them.
+    only. All files are read as by `bioeval run`; options for reading apply to all of them, and a
+    file of scores may be followed by the list of its trials.
     """
     from bioeval.studies.epc.epc import epc
 

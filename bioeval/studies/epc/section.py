@@ -64,6 +64,8 @@ def section(results: ResultsBySystem) -> Section:
     ]
     if len(results) > 1:
         blocks.append(compared(results, "alpha", "hter", say("HTER on the test set")))
+        for rate in ("far", "frr"):
+            blocks.append(compared(results, "alpha", rate, say(f"{{{rate}}} on the test set")))
     blocks.append(result_messages(results))
     return Section("expected-performance", "Expected performance", blocks, task="verification")
 
@@ -127,7 +129,7 @@ def compared(results: ResultsBySystem, weight: str, rate: str, title: Text) -> T
     for i in _places(first.sizes[weight]):
         cells = [_cell(ds, rate, i, weight) for ds in results.values()]
         rows.append([_cell(first, weight, i, weight), *cells])
-    return Table("compared", columns, rows, title=title)
+    return Table(f"compared_{rate}", columns, rows, title=title)
 
 
 def _places(number: int) -> list[int]:

@@ -7,22 +7,26 @@ from typing import Literal, NamedTuple, get_args
 
 import numpy as np
 
-from bioeval import DataError, ProtocolError, Scores
+from bioeval import DataError, PairScores, ProtocolError, Scores
 from bioeval.base import (
     Argument,
     counted,
-    larger_is_closer,
     noun_of,
     received,
     require_choice,
     require_integer,
 )
-from bioeval.scores import Mask, codes_of, knows_people, plain, require_scores
+from bioeval.scores import Mask, codes_of, knows_people, require_scores
 from bioeval.studies.calibration.derived_rows import derived
+from bioeval.studies.fusion.cohort_moments import CohortMoments, moments_of_rows
+from bioeval.studies.fusion.listed_cohorts import normalised_list
 from bioeval.tallies import require_values
 
 CohortMethod = Literal["z", "t", "s", "zt", "as"]
 METHODS: tuple[CohortMethod, ...] = get_args(CohortMethod)
+
+CohortChoice = Literal["each", "other", "enrolled"]
+CHOICES: tuple[CohortChoice, ...] = get_args(CohortChoice)
 
 # Values read together.
 _BLOCK = 1 << 20
@@ -35,26 +39,38 @@ def normalise(
     probe_cohort: Scores | None = None,
     cohort: Scores | None = None,
     top: int | None = None,
+    *,
+    select: CohortChoice = "each",
 ) -> Scores:
     """Normalise scores by mean and standard deviation of scores against a cohort.
 
     Parameters
     ----------
     scores : Scores, shape (m, n)
+        A matrix, or a list of pairs that names its templates, such as the trials of speaker
+        verification. The first name of a pair is that of the enrolled template, the second that of
+        the probe.
     method : {"z", "t", "s", "zt", "as"}
         ``"z"``: by the gallery template's scores against the cohort. ``"t"``: by the probe's.
         ``"s"``: the mean of both. ``"zt"``: Z, then T with probe-cohort scores that are
         Z-normalised by `cohort`. ``"as"``: S with the `top` closest cohort scores of each side.
     gallery_cohort : Scores
-        Gallery templates against the cohort, either as rows; all but ``"t"`` need it.
+        Gallery templates against the cohort, either as rows; all but ``"t"`` need it. Of a list:
+        scores of the enrolled templates, a list (:func:`read_cohort`) or a matrix whose templates
+        are named by metadata ``template`` or else by their labels.
     probe_cohort : Scores
         Probes against the cohort, either as rows; all but ``"z"`` need it. Where the same
-        templates are on both sides of `scores`, one of the two serves for both.
+        templates are on both sides of `scores`, one of the two serves for both; of a list always.
     cohort : Scores
         For ``"zt"``: the cohort of `probe_cohort` against a cohort, either as rows; scores of a
         person with himself are left out.
     top : int
         For ``"as"``: how many cohort scores of each template, the closest ones, are taken.
+    select : {"each", "other", "enrolled"}
+        For ``"as"`` of a list: whose closest templates of the cohort are taken. ``"each"``: those
+        of each side itself (AS-norm1 of Matějka and others). ``"other"``: those of the other side
+        (AS-norm2). ``"enrolled"``: those of the enrolled side, for both sides. Of equal scores the
+        first templates of the cohort are the closest.
 
     Returns
     -------
@@ -67,13 +83,15 @@ def normalise(
         If a cohort is missing, is not over the same templates, shares a subject with the data, or
         has too few finite scores of a template or none that differ.
     ProtocolError
-        If the scores are pairs, top-K lists, or an order only.
+        If the scores are pairs without names, top-K lists, or an order only.
 
     Notes
     -----
     Mean and standard deviation (``ddof = 0``) are of finite scores. Auckenthaler, R., Carey, M.,
     Lloyd-Thomas, H. (2000). Score normalization for text-independent speaker verification systems.
-    *Digital Signal Processing* 10, 42-54.
+    *Digital Signal Processing* 10, 42-54 (Z, T and ZT). Kenny, P. (2010). Bayesian speaker
+    verification with heavy-tailed priors. *Odyssey* (S). Matějka, P., and others (2017). Analysis
+    of score normalization in multilingual speaker recognition. *Interspeech*, 1567-1571 (AS).
 
     Examples
     --------
@@ -84,8 +102,35 @@ def normalise(
     >>> normalised = be.normalise(scores, "s", cohort)
     >>> normalised.shape, normalised.kind
     ((60, 60), 'distance')
+
+    A list of trials, and the scores of their recordings against a cohort:
+
+    >>> trials = be.Scores.from_pairs([0.7, 0.2], [1, 0], kind="similarity",
+    ...     templates=[["a1", "a2"], ["a1", "b1"]])
+    >>> cohort = be.Scores([[0.1, 0.3], [0.2, 0.4], [0.0, 0.1]], ["a1", "a2", "b1"], ["c", "d"],
+    ...     kind="similarity")
+    >>> be.normalise(trials, "s", cohort).values.round(2)
+    array([4.5, 1.5])
     """
     require_choice("method", method, METHODS)
+    require_choice("select", select, CHOICES)
+    if select != "each" and method != "as":
+        raise DataError(
+            Argument("select"), f" is {select!r}; it is of ", Argument("method", "as"), " alone"
+        )
+    require_scores(scores)
+    if isinstance(scores, PairScores):
+        if cohort is not None or method == "zt":
+            raise ProtocolError(
+                "ZT-norm is of a matrix, with the cohort against itself; a list of pairs has z, t, "
+                "s and as"
+            )
+        _refuse_unused(method, cohort, top)
+        return normalised_list(scores, method, gallery_cohort, probe_cohort, top, select)
+    if select != "each":
+        raise ProtocolError(
+            Argument("select", select), " is of lists of pairs, and these scores are a matrix"
+        )
     _require_matrix(scores, scores, "scores")
     cohorts = {"gallery_cohort": gallery_cohort, "probe_cohort": probe_cohort, "cohort": cohort}
     for input_name, cohort_scores in cohorts.items():
@@ -124,13 +169,6 @@ def normalise(
     origin = scores._origin or noun_of(scores.kind, plural=True)
     made = derived([scores], rule, kind, f"{method}-norm of {origin}")
     return made._with(_remarks=scores._remarks)
-
-
-class CohortMoments(NamedTuple):
-    """Mean and standard deviation of cohort scores, one per template."""
-
-    mean: np.ndarray
-    sd: np.ndarray
 
 
 class CohortSide(NamedTuple):
@@ -192,49 +230,15 @@ class CohortSide(NamedTuple):
 
 def _moments(side: CohortSide, top: int | None) -> CohortMoments:
     """Return mean and standard deviation of each template's finite scores, or of the closest."""
-    closer = -1.0 if larger_is_closer(side.scores.kind) else 1.0
     labels = side.scores.probe_labels if side.rows else side.scores.gallery_labels
-    means, deviations = [], []
-    done = 0
+    parts, done = [], 0
     for values in side.blocks():
-        finite = np.isfinite(values)
-        number = finite.sum(axis=1)
-        least = top or 1
-        _refuse(
-            number < least,
-            done,
-            labels,
-            f"{side.input_name} has fewer than {counted(least, 'finite scores')} of",
+        moments = moments_of_rows(
+            values, top, side.scores.kind, side.input_name, labels[done : done + len(values)], done
         )
-        if top is not None and top < values.shape[1]:
-            ordered = np.where(finite, closer * values, np.inf)
-            values = closer * np.sort(np.partition(ordered, top - 1, axis=1)[:, :top], axis=1)
-            finite, number = np.isfinite(values), np.full(len(values), top)
-        with np.errstate(invalid="ignore"):
-            mean = np.where(finite, values, 0.0).sum(axis=1) / number
-            spread = np.where(finite, values - mean[:, None], 0.0)
-            sd = np.sqrt(np.square(spread).sum(axis=1) / number)
-            largest = np.where(finite, values, -np.inf).max(axis=1)
-            same = largest == np.where(finite, values, np.inf).min(axis=1)
-        _refuse(
-            same | (sd == 0),
-            done,
-            labels,
-            f"{side.input_name} has no spread (standard deviation 0) in the scores of",
-        )
-        means.append(mean)
-        deviations.append(sd)
+        parts.append(moments)
         done += len(values)
-    return CohortMoments(np.concatenate(means), np.concatenate(deviations))
-
-
-def _refuse(wrong: np.ndarray, done: int, labels: np.ndarray, statement: str) -> None:
-    if wrong.any():
-        first = done + int(np.argmax(wrong))
-        raise DataError(
-            f"{statement} {counted(int(wrong.sum()), 'templates')}, the first is template {first} "
-            f"({plain(labels[first])!r}); leave them out, or give a larger cohort"
-        )
+    return CohortMoments(*map(np.concatenate, zip(*parts, strict=True)))
 
 
 def _require_matrix(cohort: Scores | None, scores: Scores, input_name: str) -> None:

@@ -4,7 +4,11 @@ from bioeval.base.manifest import Plot, StudyManifest, Subcommand, View, along
 
 _FOLD = ("repeat", "fold")
 STUDY = StudyManifest(
-    calls={"threshold_study": ("study_threshold",), "extrapolated_far": ("extrapolate_far",)},
+    calls={
+        "threshold_study": ("study_threshold",),
+        "judged_threshold": ("judge_threshold",),
+        "extrapolated_far": ("extrapolate_far",),
+    },
     other_names={"threshold": "study_threshold"},
     commands=(
         Subcommand(
@@ -18,6 +22,9 @@ bioeval threshold scores.npz --target far=1e-3
 bioeval threshold scores.npz --target far=1% --assure 0.95
 # Test on other subjects whether a threshold keeps a FAR of 1 %
 bioeval threshold others.npz --at 3.61 --claim far=1%
+# Choose the threshold of minDCF on one set of trials, judge it on another
+bioeval threshold dev.scores dev.txt --kind similarity --target min-dcf --prior 0.01 \
+--on eval.scores eval.txt
 # Repeat ten folds twenty times; write the study
 bioeval threshold scores.npz --target far=1e-3 --folds 10 --repeats 20 --out study
 # Find the EER threshold of embeddings; print JSON
@@ -75,9 +82,14 @@ bioeval threshold faces.npz --embeddings dlib128 --labels subject --target far=1
         ),
     ),
     hooks={"report_results": "command.RatesOnNewPeople"},
-    nodes={"optimistic_far": "threshold_study", "measured_far": "extrapolated_far"},
+    nodes={
+        "optimistic_far": "threshold_study",
+        "measured_far": "extrapolated_far",
+        "dev_far": "judged_threshold",
+    },
     views=(
         View(("extrapolated-far",), "extrapolated_section"),
+        View(("judged-threshold",), "judged_section"),
         View(("threshold-study",), "section"),
     ),
     messages="messages.MESSAGES",

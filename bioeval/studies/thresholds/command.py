@@ -29,6 +29,20 @@ if TYPE_CHECKING:
     from bioeval.cli import Target
 
 
+#: Options that a threshold judged on another set does not take.
+_NOT_WITH_ON = {
+    "folds": "--folds",
+    "repeats": "--repeats",
+    "assure": "--assure",
+    "new_gallery": "--new-gallery",
+    "threshold": "--at",
+    "claim": "--claim",
+    "looks": "--looks",
+    "previous": "--previous",
+    "extrapolate": "--extrapolate",
+}
+
+
 class RatesOnNewPeople(MoreResults):
     """The threshold to install, and its rates on new people, from folds of subjects.
 
@@ -109,6 +123,22 @@ class RatesOnNewPeople(MoreResults):
 @click.argument("data")
 @click.argument("second", required=False, metavar="[FILE]")
 @option(
+    "--on SCORES [TRIALS]",
+    "Evaluation set of the same system: choose the threshold on all of DATA, and print FAR, FRR "
+    "and actual DCF on this set.",
+    Value.FILES,
+)
+@option(
+    "--prior P",
+    "With --target min-dcf: prior of a genuine attempt.",
+    Value.PROPORTION,
+)
+@option(
+    "--costs MISS,FALSE",
+    "With --target min-dcf: costs of a miss and of a false accept.  [1,1]",
+    Value.NUMBERS,
+)
+@option(
     "--target TARGET", "Rule for choosing the threshold; see Details.", Value.TARGET, "far=0.001"
 )
 @option(
@@ -154,21 +184,31 @@ class RatesOnNewPeople(MoreResults):
 )
 @output_options("results.nc, summary.json, table.txt, CSV files and a plot")
 @shared_options(interval=True, name=True, reading=True, workers=True, checkpoint=True)
-def command(data: str, target: str, **options: Any) -> None:
+def command(data: str, **options: Any) -> None:
     """Choose a threshold for DATA, and estimate FAR and FRR for new subjects.
 
     The threshold is chosen on all data. FAR and FRR are estimated in repeated folds: a threshold is
     chosen on some of the subjects and evaluated on the others.
+
+    With --on, the threshold is chosen on DATA alone, and its errors are counted on another set,
+    with their intervals. Both are read as by `bioeval run`; options for reading apply to both.
 
     TARGET is one of
       far=0.001        the smallest FRR with FAR at most 0.001
       eer              the equal error rate
       frr=X            the smallest FAR with FRR at most X
       hter, accuracy   the smallest (FAR + FRR) / 2, the largest accuracy
+      min-dcf=P        the least cost at prior P: the threshold of minDCF
       cost=P,M,A       the least cost: P prior of a genuine attempt, M of a miss,
                        A of a false accept
       fixed=T          the threshold T itself
     """
+    prior, costs = options.pop("prior"), options.pop("costs")
+    target = options["target"] = _with_prior(options.pop("target"), prior, costs)
+    if options["on"] is not None:
+        _judge(data, options)
+        return
+    del options["on"]
     if options["claim"] is not None:
         _check_claim(data, options)
         return
@@ -178,6 +218,7 @@ def command(data: str, target: str, **options: Any) -> None:
     for name in ("threshold", "claim", "looks", "previous"):
         if options.pop(name):
             raise click.UsageError(f"--{name} is for a claim: give --at T and --claim far=X too")
+    del options["target"]
     extrapolate, files_read = options.pop("extrapolate"), [data, options.get("second")]
     with StudyCommand(data, options) as run:
         if extrapolate:
@@ -205,6 +246,53 @@ def command(data: str, target: str, **options: Any) -> None:
         if run.output.page is not None:
             results = _with_curves(results, scores, run)
             run.output.write_page({scores.name: run.in_terms(results)}, files_read, run.stages)
+
+
+def _with_prior(target: str, prior: float | None, costs: tuple[float, ...] | None) -> str:
+    """Return the target with its prior and costs."""
+    if target.strip().lower().replace("_", "-") != "min-dcf":
+        for option_name, value in (("--prior", prior), ("--costs", costs)):
+            if value is not None:
+                raise click.UsageError(
+                    f"{option_name} needs --target min-dcf; the target is {target}"
+                )
+        return target
+    if prior is None:
+        raise click.UsageError(
+            "--target min-dcf needs the prior of a genuine attempt, such as --prior 0.01"
+        )
+    miss, accept = costs if costs is not None and len(costs) == 2 else (1.0, 1.0)
+    if costs is not None and len(costs) != 2:
+        raise click.BadParameter("expected two costs, such as 10,1", param_hint="'--costs'")
+    return f"cost={prior!r},{miss!r},{accept!r}"
+
+
+def _judge(data: str, options: dict[str, Any]) -> None:
+    """Choose a threshold on the data, and print its errors on another set."""
+    files, target = options.pop("on"), options.pop("target")
+    if options.pop("task") != "verification":
+        raise click.UsageError("--on is of verification; leave out --task open_set")
+    for name, word in _NOT_WITH_ON.items():
+        if options.pop(name):
+            raise click.UsageError(f"{word} is not for a threshold that is judged --on other data")
+    for name in ("rank_unit", "assurance", "workers", "scheduler", "checkpoint"):
+        options.pop(name)
+    second = options.get("second")
+    with StudyCommand(data, options) as run:
+        from bioeval.studies.thresholds.judged_threshold import judge_threshold
+
+        development = run.read()
+        test = run.read_set(files)
+        interval = run.interval_for(test, None)
+        judged = run.count(
+            judge_threshold, development, test, target, interval=interval, **run.options
+        )
+        run.require_defined([judged["far"], judged["frr"]], [test])
+        run.finish(
+            judged,
+            more={"file": files[0], "dev": data},
+            files=list(filter(None, [data, second, *files])),
+        )
 
 
 def _check_claim(data: str, options: dict[str, Any]) -> None:

@@ -73,6 +73,32 @@ STUDY = (
     ),
 )
 
+JUDGED = (
+    MessageType(
+        "judged-on-same-data",
+        "the evaluation set is the development set: its errors are those of the data that chose "
+        "the threshold (optimistic)",
+        "A threshold fits the data that it was chosen on better than other data.",
+        "Give scores of other people as the evaluation set.",
+        example={},
+    ),
+    MessageType(
+        "people-of-both-sets",
+        "{shared} of {people:count subjects} of the evaluation set are in the development set, too",
+        "The threshold was chosen with these people, so that their errors are optimistic.",
+        "Leave their trials out of one of the two sets, unless the threshold is for these very "
+        "people.",
+        example={"shared": 3, "people": 40},
+    ),
+    MessageType(
+        "judged-without-attempts",
+        "the evaluation set has no {attempts} attempt: a rate is not defined (NaN)",
+        "{frr} is a proportion of the genuine attempts, {far} one of the impostor attempts.",
+        "Check the trials of this set.",
+        example={"attempts": "genuine"},
+    ),
+)
+
 #: Why a model gives no FAR at some thresholds, or at none.
 NOT_EXTRAPOLATED = (
     MessageType(
@@ -178,6 +204,7 @@ NOT_EXTRAPOLATED = (
 
 MESSAGES = (
     *STUDY,
+    *JUDGED,
     *NOT_EXTRAPOLATED,
     MessageType(
         "extrapolated",

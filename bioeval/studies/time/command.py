@@ -36,7 +36,12 @@ BINS = Value("n|unit|t,t", _bins, "a number of bins, year, month, day or hour, o
     "eer",
 )
 @shared_options(threshold_of=True)
-@option("--ages", "Also evaluate by age of the template: number of bins, or edges in days.", BINS)
+@option(
+    "--ages",
+    "Also evaluate by age of the template, seen_at of the probe less enrolled_at of the gallery: "
+    "number of bins, or edges in days.",
+    BINS,
+)
 @option("--ranks", "Ranks of DIR and CMS.", Value.WHOLE_NUMBERS, "1")
 @shared_options(templates=True)
 @option(

@@ -500,7 +500,11 @@ def ageing(
         )
     view, times = _checked(scores, "single", "min")
     if "enrolled_at" not in times.columns:
-        raise DataError("the gallery metadata have no enrolled_at; the age of a template needs it")
+        raise DataError(
+            "the gallery has no metadata column enrolled_at, and the age of a template is seen_at "
+            "of the probe less enrolled_at; add the column to the file, or name another one: ",
+            Argument("meta", "enrolled_at=COLUMN"),
+        )
     reader = SharedReader(view)
     counting = Counting("single", "min", rule.as_distance(view.kind))
     everyone = np.zeros(view.shape[0], dtype=np.int64)
@@ -542,7 +546,12 @@ def _checked(scores: Scores, templates: str, fusion: str) -> tuple[Scores, Any]:
     require_values(scores, "a threshold over time")
     require_subjects(scores, "evaluation over time")
     if "seen_at" not in scores.probe_meta:
-        raise DataError("the probes have no metadata column seen_at, when each of them was seen")
+        raise DataError(
+            "the probes have no metadata column seen_at, when each of them was seen (numbers or "
+            "dates); add the column to the file, or name another one: ",
+            Argument("meta", "seen_at=COLUMN"),
+            ". Ages of templates need enrolled_at of the gallery, too",
+        )
     view = scores.excluding(*dict.fromkeys([*scores.exclude, "not-enrolled"]))
     return view, view._enrolment_times
 

@@ -375,8 +375,12 @@ def test_wrong_input_is_refused():
     with raises_about(DataError, "interval"):
         be.over_time(drifting(), interval="wilson")
     lacking = be.Scores([[1.0]], [0], [0], probe_meta={"seen_at": [1]})
-    with pytest.raises(DataError, match="no enrolled_at"):
+    with pytest.raises(DataError, match="enrolled_at.*meta.*enrolled_at=COLUMN"):
         be.ageing(lacking)
+    with pytest.raises(DataError, match="seen_at=COLUMN.*need enrolled_at"):
+        be.over_time(be.simulate(4, 3))
+    with pytest.raises(ProtocolError, match="as_"):
+        be.over_time(be.Scores.from_pairs([0.1], [True]))
     with pytest.raises(DataError, match="all are missing"):
         be.over_time(be.Scores([[1.0]], [0], [0], probe_meta={"seen_at": [np.nan]}), threshold=1)
 

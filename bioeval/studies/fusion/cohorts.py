@@ -1,0 +1,134 @@
+"""``be.read_cohort``: the scores of the templates of trials against a cohort, from files."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import numpy as np
+
+from bioeval import DataError, Scores, load
+from bioeval.base import Argument, Kind, require_memory
+from bioeval.scores import (
+    EmbeddingSource,
+    ReadOptions,
+    existing_file,
+    is_text,
+    read_cohort_list,
+    template_names,
+)
+
+
+def read_cohort(
+    path: str | os.PathLike[str],
+    *,
+    kind: Kind | None = None,
+    recordings: str | os.PathLike[str] | None = None,
+    **options: Any,
+) -> Scores:
+    r"""Read the scores of the templates of trials against a cohort of other people.
+
+    Parameters
+    ----------
+    path
+        A text with a name of the trials, a name of the cohort and their score on each line, in
+        either order of names; or a file of a matrix with names of templates; or, with `recordings`,
+        the embeddings of the cohort.
+    kind : {"distance", "similarity", "llr"}, optional
+        Kind of the scores; text needs it unless its first line states it. Of embeddings, their
+        cosines are ``"similarity"`` (the default), and 1 minus them ``"distance"``.
+    recordings
+        Embeddings of the templates of the trials, with their names as metadata ``template``.
+    **options
+        As for :func:`load`, of files other than text.
+
+    Returns
+    -------
+    Scores
+        For :func:`normalise`: a list, or a matrix with the templates of the trials as rows. The
+        pairs of a list are all impostors.
+
+    Raises
+    ------
+    DataError
+        If a file holds something else.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> import bioeval as be
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     place = pathlib.Path(folder) / "cohort.scores"
+    ...     _ = place.write_text("a1 c1 0.2\na1 c2 0.4\n")
+    ...     be.read_cohort(place, kind="similarity")
+    <PairScores 2 pairs, 0 genuine, float64 similarity, nan='raise'>
+    """
+    place = existing_file(os.fspath(path), "cohort scores")
+    if is_text(place):
+        if recordings is not None:
+            raise DataError(
+                f"{place}: is text, and so holds scores; ",
+                Argument("recordings"),
+                " go with the embeddings of a cohort; leave them out",
+            )
+        return read_cohort_list(place, ReadOptions(kind=kind, nan=options.get("nan")))
+    if recordings is None:
+        scores = load(place, **options)
+        if scores._metric:
+            raise DataError(
+                f"{place}: holds embeddings; give those of the templates of the trials, too, as ",
+                Argument("recordings"),
+                ", or the scores against the cohort in place of embeddings",
+            )
+        return scores if kind in (None, scores.kind) else load(place, kind=kind, **options)
+    if kind == "llr":
+        raise DataError(
+            Argument("recordings"),
+            " gives cosines of embeddings, and the trials are log-likelihood ratios; give the "
+            "scores of the cohort by the same system",
+        )
+    own, names, _ = _embeddings(recordings, options)
+    others, cohort, people = _embeddings(place, options)
+    if own.shape[1] != others.shape[1]:
+        raise DataError(
+            f"{recordings}: has embeddings of {own.shape[1]} features, and {place} of "
+            f"{others.shape[1]}; expected those of one system"
+        )
+    require_memory(
+        8 * len(own) * len(others),
+        f"the scores of {len(own):,} templates against a cohort of {len(others):,}",
+        "give a smaller cohort",
+    )
+    values = _unit(own) @ _unit(others).T
+    if kind == "distance":
+        values = 1 - values
+    return Scores(
+        values,
+        names,
+        people,
+        kind=kind or "similarity",
+        probe_meta={"template": names},
+        gallery_meta={"template": cohort},
+        name=place.stem,
+    )
+
+
+def _embeddings(
+    file: str | os.PathLike[str], options: dict[str, Any]
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return the embeddings of a file, with the names and the subjects of their templates."""
+    scores = load(file, keep_embeddings=True, **options)
+    source = scores._base
+    if not isinstance(source, EmbeddingSource) or source.metric != "cosine":
+        raise DataError(
+            f"{file}: holds no embeddings that are compared by their cosine; give the scores "
+            "against the cohort in place of embeddings"
+        )
+    names = np.array(template_names(scores.probe_meta, scores.shape[0]), dtype=object)
+    return np.asarray(source.sides[0], dtype=np.float64), names, scores.probe_labels
+
+
+def _unit(x: np.ndarray) -> np.ndarray:
+    """Return vectors of length 1."""
+    length = np.linalg.norm(x, axis=1, keepdims=True)
+    return x / np.where(length > 0, length, 1)

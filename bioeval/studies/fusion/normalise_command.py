@@ -1,0 +1,148 @@
+"""``bioeval normalise``: the scores of trials, normalised by a cohort."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from bioeval import DataError
+from bioeval.cli import Command, StudyCommand, Value, option, output_options, shared_options
+
+if TYPE_CHECKING:
+    from bioeval import Scores
+
+
+@click.command("normalise", cls=Command)
+@click.argument("data")
+@click.argument("second", required=False, metavar="[TRIALS]")
+@option(
+    "--method",
+    "By the cohort scores of the enrolled recording (z), of the test recording (t), of both (s), "
+    "or by the closest of both (as).",
+    ["z", "t", "s", "as"],
+    "s",
+)
+@option(
+    "--cohort FILE [FILE]",
+    "Scores of the recordings against the cohort: both names and a score on each line; or two "
+    "files, of the enrolled and of the test recordings. With --recordings: embeddings of the "
+    "cohort.",
+    Value.FILES,
+    required=True,
+)
+@option(
+    "--recordings FILE",
+    "Embeddings of the recordings of the trials, with their names as metadata template, for scores "
+    "that are cosines.",
+)
+@option("--top N", "With --method as: number of closest cohort scores.", click.IntRange(2))
+@option(
+    "--select",
+    "With --method as: the closest recordings of the cohort are those of each side itself, of the "
+    "other side, or of the enrolled side for both.  [each]",
+    ["each", "other", "enrolled"],
+)
+@option(
+    "--save FILE",
+    "Write the normalised scores, as .npz or as a list of pairs (.txt, .csv).",
+    name="save_to",
+)
+@option(
+    "--min-dcf P,P",
+    "Priors of a genuine attempt at which to report minDCF.",
+    Value.PRIORS,
+    "0.01,0.05",
+)
+@output_options("results.nc, summary.json, table.txt and a CSV file", "draw the plots of both")
+@shared_options(far="FAR at which to report FRR", frr=True, name=True, reading=True)
+def command(data: str, **options: Any) -> None:
+    """Normalise the scores of a list of trials by those of a cohort of other people.
+
+    A score is shifted and scaled by mean and standard deviation of scores of its recordings against
+    the cohort. The first name of a trial is that of the enrolled recording. The table shows the
+    scores as they were beside the normalised ones.
+    """
+    keys = ("method", "cohort", "recordings", "top", "select", "save_to")
+    how = {key: options.pop(key) for key in keys}
+    if how["method"] != "as":
+        for key in ("top", "select"):
+            if how[key] is not None:
+                raise click.UsageError(f"--{key} needs --method as")
+    elif how["top"] is None:
+        raise click.UsageError(
+            "--method as needs the number of closest cohort scores, such as --top 300"
+        )
+    priors = options.pop("min_dcf")
+    second = options.get("second")
+    with StudyCommand(data, options) as run:
+        if how["save_to"] is not None:
+            run.file_to_write(how["save_to"])
+        import xarray as xr
+
+        from bioeval import verification
+        from bioeval.studies.fusion.normalise import normalise
+        from bioeval.studies.fusion.normalise_section import NormalisedTrials
+
+        scores = run.read()
+        if scores.layout != "pairs":
+            raise DataError(
+                f"{data}: is a matrix; expected a list of trials. In Python, be.normalise takes "
+                "matrices"
+            )
+        run.stages("normalising")
+        enrolled, probes = _cohorts(how["cohort"], how["recordings"], scores)
+        made = normalise(
+            scores, how["method"], enrolled, probes, top=how["top"], select=how["select"] or "each"
+        )
+        if how["save_to"] is not None:
+            from bioeval import save
+
+            save(made, how["save_to"])
+            run.output.remarks.append(f"wrote {how['save_to']}: {made!r}")
+        name = str(scores.name)
+        targets: dict[str, Any] = {"far_targets": (0.01,), "frr_targets": ()}
+        targets |= {key: run.options[key] for key in targets if key in run.options}
+        targets["costs"] = [(prior, 1.0, 1.0) for prior in priors]
+        datasets = {}
+        for system, evaluated in ((name, scores), (f"{name}, {how['method']}-norm", made)):
+            named = evaluated.replace(name=system)
+            datasets[system] = run.count(verification, named, **targets)
+        run.require_defined([ds["eer"] for ds in datasets.values()], [scores])
+        files = [data, second, *how["cohort"], how["recordings"]]
+        trials = NormalisedTrials(datasets, priors, _in_words(how))
+        shown = {system: run.in_terms(ds) for system, ds in datasets.items()}
+        document, csv = run.data_of(trials)
+        nodes = {system.replace("/", "-"): ds for system, ds in datasets.items()}
+        run.save(
+            {**document, **how, "file": data},
+            xr.DataTree.from_dict(nodes),
+            run.table(trials),
+            csv=csv,
+            drawn=shown,
+            overlaid=True,
+        )
+        if run.output.page is not None:
+            run.write_page(shown, *filter(None, files))
+
+
+def _cohorts(
+    files: tuple[str, ...], recordings: str | None, scores: Scores
+) -> tuple[Scores, Scores | None]:
+    """Return the cohort scores of the enrolled and, if it has a file of its own, the other side."""
+    from bioeval.studies.fusion.cohorts import read_cohort
+
+    if recordings is not None and len(files) > 1:
+        raise click.UsageError("--recordings needs one file of --cohort, the cohort's embeddings")
+    kind: Any = scores.kind
+    read = [read_cohort(file, kind=kind, recordings=recordings, nan=scores.nan) for file in files]
+    return read[0], read[1] if len(read) > 1 else None
+
+
+def _in_words(how: dict[str, Any]) -> dict[str, str]:
+    """Return what was normalised by what, as facts."""
+    words = {"Cohort": ", ".join(how["cohort"])}
+    if how["method"] == "as":
+        whose = {"each": "each side", "other": "the other side", "enrolled": "the enrolled side"}
+        words["Closest"] = f"{how['top']:,} of {whose[how['select'] or 'each']}"
+    return words

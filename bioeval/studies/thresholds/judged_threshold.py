@@ -1,0 +1,257 @@
+"""A threshold of a development set, and its errors on an evaluation set."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+import xarray as xr
+
+from bioeval import DataError, Scores, verification
+from bioeval.base import (
+    IntervalMethod,
+    Name,
+    RandomState,
+    names_of,
+    rows_reported_to,
+)
+from bioeval.document import Message, messages_of
+from bioeval.evaluation import chosen_threshold
+from bioeval.results import Variables, about_attrs, build
+from bioeval.scores import (
+    BlockReader,
+    FusionRule,
+    Progress,
+    knows_people,
+    leaves_out_attacks,
+    require_scores,
+)
+from bioeval.stats import IntervalOptions, sum_limits
+from bioeval.tallies import Rule, Templates, require_values, to_user, trivial_cost
+
+_COST = "prior c_miss FRR + (1 - prior) c_fa FAR, divided by that of the better trivial decision"
+JUDGED: dict[str, Name] = {
+    "threshold": Name("threshold chosen on the development set", "score", "threshold T"),
+    **names_of("verification", "far", "frr", "fa", "fr", "eer"),
+    **names_of("verification", "genuine_attempts", "impostor_attempts"),
+    "dcf": Name(f"cost of the decisions of the evaluation set at this threshold: {_COST}", "cost"),
+    "min_dcf": Name(f"the least cost of any threshold on the evaluation set: {_COST}", "cost"),
+    "dev_far": Name("FAR on the development set, which chose the threshold", iso="FMR"),
+    "dev_frr": Name("FRR on the development set, which chose the threshold", iso="FNMR"),
+    "dev_dcf": Name(f"cost on the development set, which chose the threshold: {_COST}", "cost"),
+    "dev_genuine_attempts": Name("genuine attempts of the development set", "attempts"),
+    "dev_impostor_attempts": Name("impostor attempts of the development set", "attempts"),
+}
+for _name, _words in (("far", "FAR"), ("frr", "FRR"), ("dcf", "the cost")):
+    for _end, _side in (("low", "lower"), ("high", "upper")):
+        _long = f"{_side} end of the interval of {_words} at this threshold"
+        JUDGED[f"{_name}_{_end}"] = Name(_long, "cost" if _name == "dcf" else "1")
+
+#: Attributes about the intervals, which are those of the rates on the evaluation set.
+_OF_INTERVALS = (
+    *("interval_method", "confidence", "interval_unit", "interval_for"),
+    *("replicates", "band"),
+)
+
+
+@leaves_out_attacks
+def judge_threshold(
+    dev: Scores,
+    test: Scores,
+    target: Any = ("far", 0.001),
+    *,
+    templates: Templates = "single",
+    fusion: FusionRule = "min",
+    interval: IntervalMethod | None = None,
+    confidence: float = IntervalOptions.CONFIDENCE,
+    replicates: int = IntervalOptions.REPLICATES,
+    random_state: RandomState = 0,
+    progress: Progress | None = None,
+) -> xr.Dataset:
+    """Choose a threshold on a development set, and judge it on an evaluation set.
+
+    Parameters
+    ----------
+    dev, test : Scores
+        Development and evaluation set of one system: the same kind of scores, a matrix or a list of
+        pairs each; of different subjects, unless the threshold is for these very subjects.
+    target : str or tuple
+        The rule that chooses the threshold on `dev`, as for :func:`study_threshold`: ``"eer"``,
+        ``("far", 0.001)``, ``("min-dcf", 0.01)`` (the threshold of minDCF at a prior of 0.01),
+        ``("cost", prior, c_miss, c_fa)`` ...
+    templates, fusion
+        As for :func:`bioeval.verification`.
+    interval : str, optional
+        Method of the intervals on `test`, as for :func:`bioeval.verification`:
+        ``"subject-bootstrap"`` by default, and ``"wilson"`` where the subjects are not known.
+    confidence : float
+        Confidence level of the intervals.
+    replicates : int
+        Number of resamples of the subjects.
+    random_state : int, None, numpy.random.SeedSequence, Generator or RandomState
+    progress : callable, optional
+        Called as ``progress(rows_done, rows)``, for one pass after the other.
+
+    Returns
+    -------
+    xarray.Dataset
+        ``threshold``, in the units of the scores, and on the evaluation set, at this threshold,
+        ``far frr fa fr`` with ``far_low far_high frr_low frr_high``; ``eer``; the numbers of
+        ``genuine_attempts impostor_attempts``. On the development set ``dev_far dev_frr
+        dev_genuine_attempts dev_impostor_attempts``. Of a target with a prior also ``dcf``, the
+        actual cost on the evaluation set, with ``dcf_low dcf_high``, ``min_dcf``, the least of any
+        threshold there, and ``dev_dcf``, which is minDCF of the development set.
+
+    Raises
+    ------
+    DataError
+        If the kinds of scores differ, or an option is wrong.
+    ProtocolError
+        If scores hold only an order, or the development set lacks a class of attempts.
+
+    Notes
+    -----
+    Costs are normalised as minDCF is: divided by ``min(prior c_miss, (1 - prior) c_fa)``. The
+    limits of ``dcf`` are those of a sum of two rates with their own limits, which are taken as
+    independent: Zou, G. Y., Donner, A. (2008). Construction of confidence limits about effect
+    measures. *Statistics in Medicine* 27, 1693-1702. The intervals take the threshold as given:
+    they are of the errors of other people at this very threshold.
+
+    Examples
+    --------
+    >>> import bioeval as be
+    >>> dev, test = be.simulate(40, 4, random_state=1), be.simulate(40, 4, random_state=2)
+    >>> ds = be.judge_threshold(dev, test, ("min-dcf", 0.01))
+    >>> print(f"{ds.far:.4f} {ds.frr:.3f}, DCF {ds.dcf:.3f}, minDCF {ds.min_dcf:.3f}")
+    0.0002 0.248, DCF 0.265, minDCF 0.253
+    """
+    rule = Rule.parse(target, "target")
+    for scores in (dev, test):
+        require_scores(scores)
+        require_values(scores, "a threshold")
+    if dev.kind != test.kind:
+        raise DataError(
+            f"the development set holds {dev.kind} scores and the evaluation set {test.kind} "
+            "scores; a threshold of one means nothing to the other"
+        )
+    if interval is None:
+        interval = "subject-bootstrap" if knows_people(test) else "wilson"
+    checked: dict[str, Any] = {"templates": templates, "fusion": fusion}
+    limits: dict[str, Any] = {"interval": interval, "confidence": confidence}
+    limits["replicates"] = replicates
+    IntervalOptions.parse(interval, confidence, replicates, random_state)
+    dev_reader = BlockReader(dev)
+    with rows_reported_to(progress):
+        chosen = chosen_threshold(dev_reader, rule, **checked, argument="target")
+    where = to_user(-np.inf if math.isnan(chosen) else chosen, dev.kind)
+    known = [where] if math.isfinite(where) else [0.0]
+    costs: list[Any] = [rule.values] if rule.name == "cost" else []
+    there = verification(
+        test,
+        **checked,
+        **limits,
+        thresholds=known,
+        costs=costs or [(0.5, 1, 1)],
+        far_targets=(),
+        auc=bool(costs),
+        random_state=random_state,
+        progress=progress,
+    )
+    here = verification(
+        dev, **checked, thresholds=known, far_targets=(), auc=False, progress=progress
+    )
+    variables: Variables = {"threshold": to_user(chosen, dev.kind), "eer": there["eer"].item()}
+    variables |= _rates(there, where, test.kind, "")
+    variables |= _rates(here, where, dev.kind, "dev_")
+    if costs:
+        variables |= _costs(variables, rule)
+        variables["min_dcf"] = there["min_dcf"].values[0].item()
+    remarks = _of_development(dev_reader.about.notes)
+    remarks += _of_both(dev, test)
+    remarks += _without_attempts(variables)
+    remarks += messages_of(there.attrs)
+    attrs: dict[str, Any] = about_attrs(
+        BlockReader(test).about, "judged-threshold", f"threshold, {templates}-template", remarks
+    )
+    attrs |= {name: there.attrs[name] for name in _OF_INTERVALS if name in there.attrs}
+    attrs |= {
+        "templates": templates,
+        "threshold_rule": str(rule),
+        "threshold_rule_in_words": rule.words,
+        "chosen_on": "given" if rule.name == "fixed" else "the development set",
+        "dev_system": str(dev.name),
+        "dev_fingerprint": dev.fingerprint,
+    }
+    return build(variables, JUDGED, {}, attrs)
+
+
+def _rates(there: xr.Dataset, where: float, kind: str, prefix: str) -> Variables:
+    """Return the errors of a set at the threshold, those of `there` where it is finite."""
+    genuine, impostor = int(there["genuine_attempts"]), int(there["impostor_attempts"])
+    variables: Variables = {
+        f"{prefix}genuine_attempts": genuine,
+        f"{prefix}impostor_attempts": impostor,
+    }
+    rates = {name: there[name].values[0].item() for name in ("far", "frr", "fa", "fr")}
+    if not math.isfinite(where):
+        accepts = where != to_user(-np.inf, kind)
+        rates = {"fa": impostor * accepts, "fr": genuine * (not accepts)}
+        rates["far"] = rates["fa"] / impostor if impostor else math.nan
+        rates["frr"] = rates["fr"] / genuine if genuine else math.nan
+    if prefix:
+        variables |= {f"{prefix}{name}": rates[name] for name in ("far", "frr")}
+        return variables
+    variables |= rates
+    for name in ("far_low", "far_high", "frr_low", "frr_high"):
+        known = math.isfinite(where) and name in there
+        variables[name] = there[name].values[0].item() if known else math.nan
+    return variables
+
+
+def _costs(variables: Variables, rule: Rule) -> Variables:
+    """Return the cost of the decisions on both sets, and its limits on the evaluation set."""
+    prior, miss, accept = rule.values
+    trivial = float(trivial_cost(prior, miss, accept))
+    if not trivial:
+        return dict.fromkeys(("dcf", "dcf_low", "dcf_high", "dev_dcf"), math.nan)
+    of_frr, of_far = prior * miss / trivial, (1 - prior) * accept / trivial
+
+    def part(weight: float, rate: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        value, low, high = (np.array(variables[f"{rate}{end}"]) for end in ("", "_low", "_high"))
+        return weight * value, weight * low, weight * high
+
+    low, high = sum_limits(part(of_frr, "frr"), part(of_far, "far"))
+    costs: Variables = {"dcf_low": float(low), "dcf_high": float(high)}
+    for prefix in ("", "dev_"):
+        frr, far = variables[f"{prefix}frr"], variables[f"{prefix}far"]
+        costs[f"{prefix}dcf"] = of_frr * frr + of_far * far
+    return costs
+
+
+def _of_development(notes: Iterable[Any]) -> list[Message]:
+    """Return the notes on the development set, as those of that set."""
+    return [x.concerning("development set") for x in notes if isinstance(x, Message)]
+
+
+def _of_both(dev: Scores, test: Scores) -> list[Message]:
+    """Warn where the evaluation set is the development set, or has people of it."""
+    if dev.fingerprint == test.fingerprint:
+        return [Message("judged-on-same-data")]
+    if not (knows_people(dev) and knows_people(test)):
+        return []
+    people = set(test.subjects.tolist())
+    shared = len(people.intersection(dev.subjects.tolist()))
+    if not shared:
+        return []
+    return [Message("people-of-both-sets", shared=shared, people=len(people))]
+
+
+def _without_attempts(variables: Variables) -> list[Message]:
+    """Warn of a class without attempts on the evaluation set."""
+    remarks = []
+    for attempts in ("genuine", "impostor"):
+        if not variables[f"{attempts}_attempts"]:
+            remarks.append(Message("judged-without-attempts", attempts=attempts))
+    return remarks

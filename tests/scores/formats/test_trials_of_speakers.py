@@ -1,0 +1,117 @@
+"""Lists of trials as speaker researchers have them: names in either order, tables of recordings."""
+
+from __future__ import annotations
+
+import random
+
+import numpy as np
+import pytest
+
+import bioeval as be
+
+NAMES = [f"id{i // 3}/{i:02d}.wav" for i in range(12)]
+PAIRS = [(a, b) for i, a in enumerate(NAMES) for b in NAMES[i + 1 :]]
+
+
+def same(a, b):
+    return a.split("/")[0] == b.split("/")[0]
+
+
+def write(path, lines):
+    path.write_text("".join(f"{line}\n" for line in lines))
+    return path
+
+
+@pytest.fixture
+def scores(tmp_path):
+    return write(tmp_path / "a.scores", (f"{a} {b} {i / 8}" for i, (a, b) in enumerate(PAIRS)))
+
+
+def turned(pairs, which):
+    return [(b, a) if which(i) else (a, b) for i, (a, b) in enumerate(pairs)]
+
+
+@pytest.mark.parametrize(
+    ("which", "unordered"),
+    [(lambda i: False, False), (lambda i: True, False), (lambda i: True, True),
+     (lambda i: i % 3 == 0, True), (lambda i: i % 2 == 0, True)],
+)  # fmt: skip
+@pytest.mark.parametrize("marks", ["kaldi", "voxceleb", "genuine"])
+def test_each_score_has_the_class_of_its_names(tmp_path, scores, which, unordered, marks):
+    pairs = turned(PAIRS, which)
+    random.Random(1).shuffle(pairs)
+    if marks == "kaldi":
+        lines = [f"{a} {b} {'target' if same(a, b) else 'nontarget'}" for a, b in pairs]
+    elif marks == "voxceleb":
+        lines = [f"{int(same(a, b))} {a} {b}" for a, b in pairs]
+    else:
+        lines = [f"{a} {b}" for a, b in pairs if same(a, b)]
+    trials = write(tmp_path / "trials", lines)
+    read = be.load(scores, trials=trials, kind="similarity", unordered=unordered)
+    assert read.genuine.tolist() == [same(a, b) for a, b in PAIRS]
+    assert read.values.tolist() == [i / 8 for i in range(len(PAIRS))]
+    assert read.pair_templates.tolist() == [list(pair) for pair in PAIRS]
+
+
+@pytest.mark.parametrize("marked", [True, False])
+def test_names_in_mixed_orders_need_unordered(tmp_path, scores, marked):
+    pairs = turned(PAIRS, lambda i: i % 2)
+    lines = [f"{a} {b} {int(same(a, b))}" for a, b in pairs]
+    if not marked:
+        lines = [f"{a} {b}" for a, b in pairs if same(a, b)]
+    trials = write(tmp_path / "trials", lines)
+    with pytest.raises(be.DataError, match=r"in the other order \(b a\).*unordered"):
+        be.load(scores, trials=trials, kind="similarity")
+    if marked:
+        some = be.load(scores, trials=trials, kind="similarity", missing_pairs="skip")
+        assert len(some.values) == len(PAIRS) // 2
+
+
+def test_trials_that_are_missing_are_not_blamed_on_their_order(tmp_path, scores):
+    trials = write(tmp_path / "trials", (f"{a} {b} {int(same(a, b))}" for a, b in PAIRS[5:]))
+    for unordered in (False, True):
+        with pytest.raises(be.DataError, match="5 of 66 lines: each has no trial"):
+            be.load(scores, trials=trials, kind="similarity", unordered=unordered)
+
+
+def test_both_orders_in_the_scores_are_one_trial(tmp_path):
+    both = [*PAIRS, *((b, a) for a, b in PAIRS)]
+    path = write(tmp_path / "a.scores", (f"{a} {b} {len(a + b) / 8}" for a, b in both))
+    trials = write(tmp_path / "trials", (f"{a} {b} {int(same(a, b))}" for a, b in PAIRS))
+    read = be.load(path, trials=trials, kind="similarity", unordered=True)
+    assert len(read.values) == len(PAIRS)
+    assert read.genuine.tolist() == [same(a, b) for a, b in PAIRS]
+
+
+def table(tmp_path, head, name="speakers.csv", number=None):
+    rows = [f"{x.split('/')[0]},{x},{'fm'[i % 2]}" for i, x in enumerate(NAMES)]
+    return write(tmp_path / name, [head, *rows[:number]])
+
+
+def test_a_table_of_recordings_gives_subjects_and_metadata(tmp_path, scores):
+    trials = write(tmp_path / "trials", (f"{int(same(a, b))} {a} {b}" for a, b in PAIRS))
+    read = be.load(
+        scores, trials=trials, kind="similarity",
+        labels=table(tmp_path, "subject,template,gender"),
+    )  # fmt: skip
+    assert read.pair_subjects.tolist() == [[a.split("/")[0], b.split("/")[0]] for a, b in PAIRS]
+    of = {x: "fm"[i % 2] for i, x in enumerate(NAMES)}
+    np.testing.assert_array_equal(read.probe_meta["gender"], [of[a] for a, _ in PAIRS])
+
+
+@pytest.mark.parametrize("head", ["speaker,file,gender", "subject,utterance,gender"])
+def test_a_table_without_names_says_which_column_it_lacks(tmp_path, scores, head):
+    with pytest.raises(be.DataError, match="no column 'template'") as refused:
+        be.load(scores, kind="similarity", labels=table(tmp_path, head))
+    assert "template_id" not in str(refused.value) and head.split(",")[0] in str(refused.value)
+
+
+def test_a_table_is_known_as_a_second_file(tmp_path, scores, capsys):
+    from bioeval.cli import main
+
+    speakers = table(tmp_path, "subject,template,gender")
+    assert main(["run", str(scores), str(speakers), "--kind", "similarity", "--no-auc"]) == 0
+    assert "EER" in capsys.readouterr().out
+    few = table(tmp_path, "subject,template,gender", "few.csv", 4)
+    assert main(["run", str(scores), str(few), "--kind", "similarity"]) == 2
+    assert "lacks 8 templates of 12" in capsys.readouterr().err

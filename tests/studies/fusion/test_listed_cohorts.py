@@ -1,0 +1,241 @@
+"""Score normalisation of lists of trials, against a plain loop written from the papers."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+import bioeval as be
+from bioeval.cli.lazy_group import root
+
+ENROLLED, TESTS = ["e0", "e1", "e2", "both"], ["t0", "t1", "t2", "both"]
+COHORT = [f"c{i}" for i in range(9)]
+EVERYONE = [*dict.fromkeys([*ENROLLED, *TESTS])]
+
+
+def mean_sd(values: list[float]) -> tuple[float, float]:
+    """Return mean and standard deviation, divided by the number of values."""
+    mean = sum(values) / len(values)
+    return mean, (sum((x - mean) ** 2 for x in values) / len(values)) ** 0.5
+
+
+def closest(scores: dict[str, float], top: int, kind: str) -> list[str]:
+    """Return the names of the closest of the cohort; of equal ones the first."""
+    sign = -1 if kind == "similarity" else 1
+    finite = [name for name in scores if np.isfinite(scores[name])]
+    return sorted(finite, key=lambda name: sign * scores[name])[:top]
+
+
+def by_loop(trials, cohort, method, kind, top=None, select="each"):
+    """Normalise trials (enrolled, test, score) by their definition.
+
+    `cohort` are the scores of each template: a score for each name of the cohort. Z by the enrolled
+    side and T by the other (Auckenthaler and others 2000); S is the mean of both (Kenny 2010); AS
+    takes the closest of the cohort, chosen by each side, the other, or the enrolled one (Matejka
+    and others 2017).
+    """
+    made = []
+    for enrolled, test, score in trials:
+        parts = []
+        for side, other in ((enrolled, test), (test, enrolled)):
+            if (method, side) in (("z", test), ("t", enrolled)) and enrolled != test:
+                continue
+            names = [name for name, x in cohort[side].items() if np.isfinite(x)]
+            if method == "as":
+                by = {"each": side, "other": other, "enrolled": enrolled}[select]
+                names = closest(cohort[by], top, kind)
+            mean, sd = mean_sd([cohort[side][name] for name in names])
+            parts.append((score - mean) / sd)
+        made.append(sum(parts) / len(parts))
+    return made
+
+
+def data(kind: str, seed: int = 0, holes: bool = True):
+    """Return trials, their scores against the cohort, and both as Scores."""
+    rng = np.random.default_rng(seed)
+    trials = [(e, t, float(rng.normal())) for e, t in itertools.product(ENROLLED, TESTS) if e != t]
+    rng.shuffle(trials)
+    cohort = {
+        name: dict(zip(COHORT, rng.normal(size=len(COHORT)).round(1).tolist(), strict=True))
+        for name in EVERYONE
+    }
+    if holes:
+        cohort["e1"]["c3"], cohort["t2"]["c0"] = np.inf, -np.inf
+    names = np.array([[a, b] for a, b, _ in trials], dtype=object)
+    scores = be.Scores.from_pairs(
+        [float(x) for _, _, x in trials], np.arange(len(trials)) % 2, kind=kind, templates=names
+    )
+    return [(a, b, float(x)) for a, b, x in trials], cohort, scores
+
+
+def listed(cohort, kind, turned=False, dtype=float):
+    """Return cohort scores as a list of pairs."""
+    lines = [(name, c, x) for name, row in cohort.items() for c, x in row.items()]
+    return be.Scores.from_pairs(
+        np.array([x for *_, x in lines], dtype=dtype), np.zeros(len(lines)), kind=kind,
+        templates=[[c, a] if turned else [a, c] for a, c, _ in lines],
+    )  # fmt: skip
+
+
+def matrix(cohort, kind, turned=False):
+    """Return cohort scores as a matrix, whose labels name the templates or the people."""
+    values = np.array([[*row.values()] for row in cohort.values()])
+    people = [f"p{i // 2}" for i in range(len(COHORT))]
+    names = {"template": np.array([*cohort])}
+    if turned:
+        return be.Scores(values.T, people, [*cohort], kind=kind, gallery_meta=names)
+    return be.Scores(values, [*cohort], people, kind=kind, probe_meta=names)
+
+
+CASES = [("z", {}), ("t", {}), ("s", {}), ("as", {"top": 3}), ("as", {"top": 7})]
+CASES += [("as", {"top": 4, "select": x}) for x in ("other", "enrolled")]
+
+
+@pytest.mark.parametrize("kind", ["distance", "similarity"])
+@pytest.mark.parametrize(("method", "options"), CASES)
+def test_normalised_lists_are_those_of_the_definition(kind, method, options):
+    for seed in range(4):
+        # A template that is chosen for one side may lack a finite score on the other.
+        whole = options.get("select", "each") == "each"
+        trials, cohort, scores = data(kind, seed, holes=whole)
+        expected = by_loop(trials, cohort, method, kind, **options)
+        forms = [listed(cohort, kind), listed(cohort, kind, turned=True)]
+        forms += [matrix(cohort, kind), matrix(cohort, kind, turned=True)]
+        for form in forms:
+            made = be.normalise(scores, method, form, **options)
+            assert made.kind == kind and made.pair_templates.tolist() == [
+                [a, b] for a, b, _ in trials
+            ]
+            np.testing.assert_allclose(made.values, expected, rtol=0, atol=1e-12)
+            np.testing.assert_array_equal(made.genuine, scores.genuine)
+
+
+def test_each_side_may_have_a_cohort_of_its_own():
+    trials, cohort, scores = data("distance")
+    first = {name: cohort[name] for name in ENROLLED}
+    second = {name: cohort[name] for name in TESTS}
+    both = be.normalise(scores, "s", listed(first, "distance"), listed(second, "distance"))
+    one = be.normalise(scores, "s", listed(cohort, "distance"))
+    np.testing.assert_allclose(both.values, one.values, rtol=0, atol=1e-12)
+    with pytest.raises(be.DataError, match="no scores of 3 of the 4 second names"):
+        be.normalise(scores, "s", listed(first, "distance"))
+
+
+def test_templates_that_the_enrolled_side_chooses_are_known_to_the_other_side():
+    _, cohort, scores = data("distance")
+    with pytest.raises(be.DataError, match="fewer than 9 finite scores"):
+        be.normalise(scores, "as", listed(cohort, "distance"), top=9, select="enrolled")
+
+
+def test_scale_and_shift_of_all_scores_change_nothing():
+    trials, cohort, scores = data("similarity")
+    before = be.normalise(scores, "as", listed(cohort, "similarity"), top=4)
+    turned = {name: {c: 3 * x + 7 for c, x in row.items()} for name, row in cohort.items()}
+    scaled = scores.with_values(3 * scores.values + 7, "similarity")
+    after = be.normalise(scaled, "as", listed(turned, "similarity"), top=4)
+    np.testing.assert_allclose(after.values, before.values, rtol=0, atol=1e-9)
+
+
+@pytest.mark.parametrize("dtype", [np.float16, np.float32])
+def test_small_floats(dtype):
+    trials, cohort, scores = data("similarity", holes=False)
+    small = listed(cohort, "similarity", dtype=dtype)
+    exact = {name: {c: float(dtype(x)) for c, x in row.items()} for name, row in cohort.items()}
+    made = be.normalise(scores, "s", small)
+    np.testing.assert_allclose(made.values, by_loop(trials, exact, "s", "similarity"), atol=1e-12)
+
+
+def test_ratios_become_similarities():
+    _, cohort, scores = data("llr")
+    assert be.normalise(scores, "s", listed(cohort, "llr")).kind == "similarity"
+
+
+def test_what_is_refused():
+    trials, cohort, scores = data("distance")
+    good = listed(cohort, "distance")
+    unnamed = be.Scores.from_pairs([1.0, 2.0], [0, 1])
+    with pytest.raises(be.ProtocolError, match="do not name"):
+        be.normalise(unnamed, "s", good)
+    with pytest.raises(be.ProtocolError, match="ZT-norm"):
+        be.normalise(scores, "zt", good)
+    with pytest.raises(be.DataError, match="top"):
+        be.normalise(scores, "as", good)
+    with pytest.raises(be.DataError, match="select"):
+        be.normalise(scores, "s", good, select="other")
+    with pytest.raises(be.DataError, match="is missing"):
+        be.normalise(scores, "s")
+    with pytest.raises(be.DataError, match="similarities, and the trials are distances"):
+        be.normalise(scores, "s", listed(cohort, "similarity"))
+    alike = {name: dict.fromkeys(COHORT, 1.0) for name in EVERYONE}
+    with pytest.raises(be.DataError, match="no spread"):
+        be.normalise(scores, "s", listed(alike, "distance"))
+    shared = {n: {**row, "t0": 0.5} if n != "t0" else row for n, row in cohort.items()}
+    with pytest.raises(be.DataError, match="shares 1 template"):
+        be.normalise(scores, "s", listed(shared, "distance"))
+    failed = {name: {**row, "c1": np.nan} for name, row in cohort.items()}
+    with pytest.raises(be.DataError, match="failed comparisons"):
+        be.normalise(scores, "s", listed(failed, "distance"))
+    excluded = listed(failed, "distance").replace(nan="exclude")
+    assert np.isfinite(be.normalise(scores, "s", excluded).values).all()
+
+
+def test_people_of_the_trials_are_no_cohort():
+    trials, cohort, _ = data("distance")
+    who = [[f"p{a[-1]}", f"q{b[-1]}"] for a, b, _ in trials]
+    scores = be.Scores.from_pairs(
+        [x for *_, x in trials], np.zeros(len(trials)), subjects=who,
+        templates=[[a, b] for a, b, _ in trials],
+    )  # fmt: skip
+    with pytest.raises(be.DataError, match="shares 3 subjects"):
+        be.normalise(scores, "s", matrix(cohort, "distance"))
+
+
+def run(*words):
+    return CliRunner().invoke(root, [*map(str, words)])
+
+
+def test_the_command_writes_what_python_gives(tmp_path):
+    trials, cohort, scores = data("similarity", holes=False)
+    lines = [f"{a} {b} {x!r}\n" for a, b, x in trials]
+    (tmp_path / "scores").write_text("".join(lines))
+    marks = zip(trials, scores.genuine, strict=True)
+    (tmp_path / "trials").write_text("".join(f"{int(g)} {a} {b}\n" for (a, b, _), g in marks))
+    rows = [f"{name} {c} {x}\n" for name, row in cohort.items() for c, x in row.items()]
+    (tmp_path / "cohort").write_text("".join(rows))
+    words = [tmp_path / "scores", tmp_path / "trials", "--kind", "similarity"]
+    words += ["--cohort", tmp_path / "cohort", "--method", "as", "--top", 4]
+    words += ["--select", "other", "--save", tmp_path / "made.txt"]
+    done = run("normalise", *words)
+    assert done.exit_code == 0, (done.output, done.exception)
+    made = be.load(tmp_path / "made.txt")
+    expected = by_loop(trials, cohort, "as", "similarity", 4, "other")
+    np.testing.assert_allclose(made.values, expected, rtol=0, atol=1e-12)
+    refused = run("normalise", *words[:-4], "--method", "s", "--top", 4)
+    assert refused.exit_code == 2 and "--method as" in refused.output
+
+
+def test_embeddings_are_compared_by_their_cosine(tmp_path):
+    rng = np.random.default_rng(3)
+    x, c = rng.normal(size=(len(EVERYONE), 5)), rng.normal(size=(len(COHORT), 5))
+    np.savez(tmp_path / "x.npz", embeddings=x, labels=EVERYONE, template=EVERYONE, metric="cosine")
+    np.savez(tmp_path / "c.npz", embeddings=c, labels=COHORT, template=COHORT, metric="cosine")
+    cohort = be.read_cohort(tmp_path / "c.npz", recordings=tmp_path / "x.npz", kind="similarity")
+    for i, j in itertools.product(range(len(x)), range(len(c))):
+        cosine = x[i] @ c[j] / np.sqrt((x[i] @ x[i]) * (c[j] @ c[j]))
+        assert cohort.values[i, j] == pytest.approx(cosine, abs=1e-12)
+    trials, _, scores = data("similarity")
+    table = {n: dict(zip(COHORT, cohort.values[i], strict=True)) for i, n in enumerate(EVERYONE)}
+    made = be.normalise(scores, "as", cohort, top=3)
+    expected = by_loop(trials, table, "as", "similarity", 3)
+    np.testing.assert_allclose(made.values, expected, rtol=0, atol=1e-12)
+    with pytest.raises(be.DataError, match="recordings"):
+        be.read_cohort(tmp_path / "c.npz")
+    (tmp_path / "cohort").write_text("e0 c0 0.5\n")
+    with pytest.raises(be.DataError, match="recordings"):
+        be.read_cohort(tmp_path / "cohort", recordings=tmp_path / "x.npz")
+    (tmp_path / "cohort").write_text("e0 c0\n")
+    with pytest.raises(be.DataError, match="expected the cohort's scores"):
+        be.read_cohort(tmp_path / "cohort", kind="distance")

@@ -1,0 +1,261 @@
+"""A threshold of a development set on an evaluation set, against plain loops."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+from rendered import require_names_kept
+
+import bioeval as be
+from bioeval.cli import main
+from bioeval.studies.thresholds.judged_section import section
+
+
+def attempts(scores):
+    """Return (score, genuine) of all attempts, as similarities."""
+    sign = 1 if scores.kind in ("similarity", "llr") else -1
+    if scores.layout == "pairs":
+        return [
+            (sign * float(x), bool(g)) for x, g in zip(scores.values, scores.genuine, strict=True)
+        ]
+    found = []
+    for i, one in enumerate(scores.probe_labels):
+        for j, other in enumerate(scores.gallery_labels):
+            if i != j:
+                found.append((sign * float(scores.values[i, j]), one == other))
+    return found
+
+
+def rates(found, threshold):
+    """Return FAR and FRR where scores at the threshold or above it are accepted."""
+    impostors = [x for x, genuine in found if not genuine]
+    mates = [x for x, genuine in found if genuine]
+    far = sum(x >= threshold for x in impostors) / len(impostors)
+    return far, sum(x < threshold for x in mates) / len(mates)
+
+
+def cost(found, threshold, prior, miss, accept):
+    """Return the cost of decisions over that of the better trivial decision."""
+    far, frr = rates(found, threshold)
+    total = prior * miss * frr + (1 - prior) * accept * far
+    return total / min(prior * miss, (1 - prior) * accept)
+
+
+def least(found, *costs):
+    """Return the strictest threshold with the least cost, and that cost."""
+    candidates = [np.inf, *sorted({x for x, _ in found}, reverse=True)]
+    made = [cost(found, t, *costs) for t in candidates]
+    best = min(range(len(made)), key=lambda i: (round(made[i], 12), i))
+    return candidates[best], made[best]
+
+
+def lists(seed, number=300, dtype=float, kind="similarity", decimals=2):
+    """Return a list of pairs with ties."""
+    rng = np.random.default_rng(seed)
+    genuine = rng.random(number) < 0.3
+    values = (rng.normal(size=number) + 1.5 * genuine).round(decimals)
+    values = values if kind != "distance" else -values
+    a, b = rng.integers(0, 30, (2, number)).tolist()
+    who = [[f"p{a[i]}", f"p{a[i]}" if genuine[i] else f"q{b[i]}"] for i in range(number)]
+    return be.Scores.from_pairs(values.astype(dtype), genuine, kind=kind, subjects=who)
+
+
+@pytest.mark.parametrize("kind", ["similarity", "distance", "llr"])
+@pytest.mark.parametrize("costs", [(0.01, 1, 1), (0.05, 10, 1), (0.5, 1, 1)])
+def test_rates_and_costs_are_those_of_the_definition(kind, costs):
+    for seed in range(3):
+        dev, test = lists(seed, kind=kind), lists(seed + 10, kind=kind)
+        ds = be.judge_threshold(dev, test, ("cost", *costs), interval="wilson")
+        found, judged = attempts(dev), attempts(test)
+        threshold, dev_cost = least(found, *costs)
+        sign = -1 if kind == "distance" else 1
+        assert ds.threshold.item() == pytest.approx(sign * threshold)
+        far, frr = rates(judged, threshold)
+        assert (ds.far.item(), ds.frr.item()) == (far, frr)
+        assert ds.dcf.item() == pytest.approx(cost(judged, threshold, *costs), abs=1e-12)
+        assert ds.min_dcf.item() == pytest.approx(least(judged, *costs)[1], abs=1e-12)
+        assert ds.dev_dcf.item() == pytest.approx(dev_cost, abs=1e-12)
+        assert ds.fa.item() == round(far * ds.impostor_attempts.item())
+        assert ds.fr.item() == round(frr * ds.genuine_attempts.item())
+        assert ds.min_dcf <= ds.dcf + 1e-12
+
+
+def test_the_prior_of_min_dcf_is_a_cost_of_1():
+    dev, test = lists(1), lists(2)
+    one = be.judge_threshold(dev, test, "min-dcf=0.01")
+    for target in (("cost", 0.01, 1, 1), ("min-dcf", 0.01), "min_dcf=0.01,1,1"):
+        assert be.judge_threshold(dev, test, target).identical(one)
+    with pytest.raises(be.DataError, match="prior"):
+        be.judge_threshold(dev, test, "min-dcf")
+
+
+def test_limits_of_the_cost_are_those_of_a_sum():
+    ds = be.judge_threshold(lists(1), lists(2), ("min-dcf", 0.05), interval="wilson")
+    of_frr, of_far = 1.0, 0.95 / 0.05
+    low = of_frr * (ds.frr - ds.frr_low), of_far * (ds.far - ds.far_low)
+    high = of_frr * (ds.frr_high - ds.frr), of_far * (ds.far_high - ds.far)
+    assert ds.dcf_low.item() == pytest.approx(max(0.0, float(ds.dcf - np.hypot(*low))))
+    assert ds.dcf_high.item() == pytest.approx(float(ds.dcf + np.hypot(*high)))
+    assert ds.far_low < ds.far < ds.far_high
+
+
+@pytest.mark.parametrize("dtype", [np.float16, np.float32])
+def test_small_floats_and_matrices(dtype):
+    dev, test = lists(1, dtype=dtype, decimals=1), lists(2, dtype=dtype, decimals=1)
+    ds = be.judge_threshold(dev, test, "eer")
+    at = ds.threshold.item()
+    assert (ds.far.item(), ds.frr.item()) == rates(attempts(test), at)
+    dev, test = (be.simulate(12, 3, random_state=i) for i in (1, 2))
+    ds = be.judge_threshold(dev, test, ("far", 0.05))
+    assert (ds.far.item(), ds.frr.item()) == rates(attempts(test), -ds.threshold.item())
+    assert ds.dev_far <= 0.05 and "dcf" not in ds
+
+
+def test_a_threshold_that_accepts_nothing_and_one_that_accepts_all():
+    dev = be.Scores.from_pairs([0.9, 0.1, 0.2], [0, 1, 1], kind="similarity")
+    test = lists(3)
+    ds = be.judge_threshold(dev, test, ("far", 0.0))
+    assert ds.far == 0 and ds.frr == 1 and np.isinf(ds.threshold) and np.isnan(ds.far_low)
+    ds = be.judge_threshold(dev, test, ("fixed", -np.inf))
+    assert ds.far == 1 and ds.frr == 0 and ds.attrs["chosen_on"] == "given"
+
+
+def codes(ds):
+    return [message.code for message in be.messages(ds)]
+
+
+def test_messages_name_what_makes_rates_optimistic():
+    dev, test = lists(1), lists(2)
+    assert "judged-on-same-data" in codes(be.judge_threshold(dev, dev, "eer"))
+    (shared,) = (
+        x for x in be.messages(be.judge_threshold(dev, test, "eer"))
+        if x.code == "people-of-both-sets"
+    )  # fmt: skip
+    both = set(dev.subjects.tolist()) & set(test.subjects.tolist())
+    people = len(set(test.subjects.tolist()))
+    assert (shared.arguments["shared"], shared.arguments["people"]) == (len(both), people)
+    lone = be.Scores.from_pairs([0.1, 0.2], [0, 0], kind="similarity")
+    ds = be.judge_threshold(dev, lone, "eer")
+    assert "judged-without-attempts" in codes(ds) and np.isnan(ds.frr) and not np.isnan(ds.far)
+
+
+def test_what_is_refused():
+    dev, test = lists(1), lists(2)
+    with pytest.raises(be.DataError, match="means nothing to the other"):
+        be.judge_threshold(dev, lists(2, kind="distance"), "eer")
+    lone = be.Scores.from_pairs([0.1, 0.2], [0, 0], kind="similarity")
+    with pytest.raises(be.ProtocolError, match="no genuine attempt"):
+        be.judge_threshold(lone, test, "eer")
+
+
+def test_names_are_kept_in_every_writer():
+    ds = be.judge_threshold(lists(1), lists(2), ("min-dcf", 0.01))
+    require_names_kept(lambda name: section({name: ds}))
+
+
+def write(folder, name, scores):
+    """Write a list of pairs as scores and as trials, as of Kaldi."""
+    words = [f"{name}{i}a {name}{i}b" for i in range(len(scores.values))]
+    lines = zip(words, scores.values, scores.genuine, strict=True)
+    kept = [(pair, float(x), "target" if g else "nontarget") for pair, x, g in lines]
+    (folder / f"{name}.scores").write_text("".join(f"{p} {x!r}\n" for p, x, _ in kept))
+    (folder / f"{name}.txt").write_text("".join(f"{p} {g}\n" for p, _, g in kept))
+    return [str(folder / f"{name}.scores"), str(folder / f"{name}.txt")]
+
+
+@pytest.fixture
+def files(tmp_path):
+    return [write(tmp_path, name, lists(i)) for i, name in enumerate(("dev", "eval"), 1)]
+
+
+def test_the_command(files, tmp_path, capsys):
+    (dev, dev_trials), (test, trials) = files
+    plain = ["threshold", dev, "--kind", "similarity", "--trials", dev_trials]
+    given = [*plain, "--on", test, trials, "--target", "min-dcf", "--prior", "0.01"]
+    out = tmp_path / "o"
+    assert main([*given, "--out", str(out), "--report", str(tmp_path / "p.html")]) == 0
+    printed = capsys.readouterr().out
+    found = json.loads((out / "summary.json").read_text())
+    ds = be.judge_threshold(lists(1), lists(2), ("min-dcf", 0.01), interval="wilson")
+    for name in ("threshold", "far", "frr", "dcf", "min_dcf", "dev_far"):
+        assert found[name] == pytest.approx(ds[name].item())
+    assert f"{ds.dcf.item():.4f}" in printed
+    assert f"{ds.dcf.item():.4f}" in (tmp_path / "p.html").read_text()
+    assert main([*plain, "--on", test, trials, "--target", "min-dcf"]) == 2
+    assert "--prior 0.01" in capsys.readouterr().err
+    assert main([*plain, "--on", test, trials, "--prior", "0.1"]) == 2
+    assert "--target min-dcf" in capsys.readouterr().err
+    assert main([*plain, "--on", test, trials, "--folds", "3"]) == 2
+    assert "--folds" in capsys.readouterr().err
+    assert main([*plain, "--on", trials, test]) == 2  # exchanged
+    assert "without scores" in capsys.readouterr().err
+    assert main([*plain, "--on", test, dev_trials]) == 2  # of the other set
+    assert "none of the names" in capsys.readouterr().err
+
+
+def test_calibration_is_learnt_on_one_set_and_applied_to_the_other(files, tmp_path, capsys):
+    dev, test = files
+    saved = str(tmp_path / "eval-llr.txt")
+    given = ["calibration", *dev, "--kind", "similarity", "--json"]
+    assert main([*given, "--apply", *test, "--save", saved]) == 0
+    found = json.loads(capsys.readouterr().out)["results"]["eval, calibrated"]
+    made = be.Calibrator("logistic").fit(lists(1)).transform(lists(2))
+    assert found["cllr"] == pytest.approx(be.calibration(made).cllr.item())
+    np.testing.assert_allclose(be.load(saved).values, made.values)
+    several = ["calibration", "--kind", "similarity", "--json", "--trials", f"{dev[1]}:{test[1]}"]
+    systems = ["--system", f"A={dev[0]}:{test[0]}", "--system", f"B={dev[0]}:{test[0]}"]
+    assert main([*several, *systems]) == 0
+    results = json.loads(capsys.readouterr().out)["results"]
+    assert results["B, calibrated"]["cllr"] == results["A, calibrated"]["cllr"] == found["cllr"]
+    for wrong, hint in (
+        ([*several, *systems[:2], *systems[:2]], "two systems are called"),
+        ([*several, "--system", f"A={dev[0]}"], "NAME=DEV:EVAL"),
+        ([*several, *systems, "--save", saved], "--save"),
+        ([*given, "--apply", *test, "--train", *test], "--train or --apply"),
+        (["calibration"], "DATA"),
+    ):
+        assert main(wrong) == 2
+        assert hint in capsys.readouterr().err
+    assert main([*given, "--apply", *dev]) == 0
+    codes = [x["code"] for x in json.loads(capsys.readouterr().out)["messages"]]
+    assert "calibrated-on-same-scores" in codes
+
+
+def test_expected_performance_of_lists(files, capsys):
+    dev, test = files
+    given = ["epc", "--dev", *dev, "--test", *test, "--kind", "similarity", "--alphas", "0.5"]
+    assert main([*given, "--json"]) == 0
+    row = json.loads(capsys.readouterr().out)["curve"][0]
+    ds = be.judge_threshold(lists(1), lists(2), "hter", interval="wilson")
+    assert (row["far"], row["frr"]) == (ds.far.item(), ds.frr.item())
+    assert main([*given, "--dev", *dev, "--test", *test, "--name", "A", "--name", "B"]) == 0
+    printed = capsys.readouterr().out
+    assert "FAR on the test set" in printed and "FRR on the test set" in printed
+
+
+def test_min_dcf_is_an_option_of_run(files, capsys):
+    dev, _ = files
+    given = ["run", *dev, "--kind", "similarity"]
+    assert main([*given, "--min-dcf", "0.01,5%"]) == 0
+    printed = capsys.readouterr().out
+    for prior in (0.01, 0.05):
+        value = least(attempts(lists(1)), prior, 1, 1)[1]
+        assert f"minDCF at prior {prior}" in printed and f"{value:.4f}" in printed
+    for wrong in ("1", "0.1,0.1", "x"):
+        assert main([*given, "--min-dcf", wrong]) == 2
+        assert "between 0 and 1" in capsys.readouterr().err
+    assert main([*given, "--min-dcf", "0.1", "--no-auc"]) == 2
+    assert "--no-auc" in capsys.readouterr().err
+
+
+def test_plots_have_the_format_that_is_asked_for(tmp_path):
+    systems = [str(tmp_path / f"{name}.npz") for name in "ab"]
+    for i, system in enumerate(systems):
+        be.save(be.simulate(8, 3, random_state=i), system)
+    out = tmp_path / "compared"
+    given = ["compare", *systems, "--replicates", "100", "--plot-format", "pdf"]
+    assert main([*given, "--out", str(out)]) == 0
+    assert list(out.glob("*.pdf")) and not list(out.glob("*.png"))
+    assert main(given) == 2  # there is no folder
