@@ -24,7 +24,7 @@ NAMES = {
         "gallery_size gallery_templates gom groups load make_scorer "
         "normalise "
         "open_set over_time parse_names partition plan plan_run plot ranks reid "
-        "repeat report sample_size save simulate simulate_embeddings stats "
+        "repeat report sample_size save simulate simulate_embeddings stats step_by_step "
         "study_threshold summary tally threshold top_k tracking verification "
         "workload worst_pairs zoo"
     ),
@@ -89,7 +89,7 @@ def test_short_and_long_names_are_one_function(short, long):
 PLACES = {
     "best_mates": "studies.sites.gallery_parts", "BestMates": "studies.sites.gallery_parts",
     "refine_tally": "studies.sites.tally", "mean_over_galleries": "studies.galleries.results",
-    "gom_from_curves": "studies.reid.results", "step_by_step": "studies.explain.explain",
+    "gom_from_curves": "studies.reid.results",
     "with_failures": "results.failures",
 }  # fmt: skip
 

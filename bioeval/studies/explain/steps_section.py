@@ -19,6 +19,7 @@ from bioeval.document import (
     Text,
     say,
 )
+from bioeval.studies.explain.matrix_section import steps_matrix
 from bioeval.studies.explain.results import (
     TITLES,
     Count,
@@ -36,6 +37,7 @@ def section(steps: StepByStep) -> Section:
     """Return what is said of every row, one after the other."""
     walks, totals = steps.walks, steps.totals
     blocks: list[Block] = [Facts([Fact(*fact) for fact in about(walks[0])])]
+    blocks += steps_matrix(steps.scores)
     for k, (explained, so_far) in enumerate(zip(walks, totals, strict=True), start=1):
         title = say(
             "Step {step:name} of {steps:name}: {row}",
