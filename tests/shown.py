@@ -123,5 +123,6 @@ SHOWN = {
     "check_data": (lambda: be.check_data(square()), "course-all-vs-all"),
     "check_tracks": (lambda: be.check_tracks(np.array(GROUND), np.array(GROUND)), "boxes"),
     "explain": (lambda: be.explain(square(), 0), "What this row adds"),
+    "exam": (lambda: be.exam(1, topics=["rates"]), "Rates of each class"),
     "step_by_step": (lambda: be.step_by_step(square().select(range(6), range(6))), "step by step"),
 }  # fmt: skip

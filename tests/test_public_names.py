@@ -20,7 +20,7 @@ NAMES = {
         "check_claim check_tracks conventions extrapolate_far morphing pad summaries vulnerability "
         "EngineError Fusion MergeError Meter PairMeter PairScores Protocol ProtocolError Scores "
         "Tally TopKScores ageing apply_convention at by_group by_view calibration check check_data "
-        "closed_set compare cross_evaluate eer_scorer epc error_discard evaluate explain fuse "
+        "closed_set compare cross_evaluate eer_scorer epc error_discard evaluate exam explain fuse "
         "gallery_size gallery_templates gom groups load make_scorer "
         "normalise "
         "open_set over_time parse_names partition plan plan_run plot ranks reid "

@@ -50,4 +50,3 @@ def steps_matrix(scores: Scores | None) -> Sequence[Table]:
     if scores is None or max(scores.shape) > MOST_SHOWN:
         return []
     return [matrix_table(scores, "The scores")]
-
