@@ -189,8 +189,8 @@ def rates_of_each_class(draws: Draws) -> Question:
             Column("system", "system"),
             Column("genuine_attempts", "genuine attempts"),
             Column("impostor_attempts", "impostor attempts"),
-            Column("fr", "false rejects"),
-            Column("fa", "false accepts"),
+            Column("fr", say("{false rejects}", task="verification")),
+            Column("fa", say("{false accepts}", task="verification")),
         ),
         [
             [Label(name), *(Number(x, decimals=0) for x in row)]
@@ -229,8 +229,8 @@ def rates_of_each_class(draws: Draws) -> Question:
             ),
             Paragraph(
                 say(
-                    "(b) {frr} is the number of false rejects over the genuine attempts, {far} the "
-                    "number of false accepts over the impostor attempts:",
+                    "(b) {frr} is the number of {false rejects} over the genuine attempts, {far} "
+                    "the number of {false accepts} over the impostor attempts:",
                     task="verification",
                 )
             ),
