@@ -59,7 +59,21 @@ def test_public_names_are_there(module):
         value = getattr(found, name)
         expected = type(be) if name in ("datasets", "partition", "plot", "stats") else None
         assert expected is None or isinstance(value, expected), name
-    assert {*NAMES[module].split()} <= {*dir(found)}
+    listed = {name for name in NAMES[module].split() if not is_error(getattr(found, name))}
+    assert listed <= {*dir(found)}
+
+
+def is_error(thing: object) -> bool:
+    return isinstance(thing, type) and issubclass(thing, Exception)
+
+
+def test_errors_and_warnings_are_public_and_not_listed():
+    errors = {name for name in be.__all__ if is_error(getattr(be, name))}
+    assert {"BioevalError", "BioevalWarning", "DataError", "ProtocolError"} <= errors
+    assert not errors & {*dir(be)}
+    names: dict[str, object] = {}
+    exec("from bioeval import *", names)
+    assert errors <= {*names}
 
 
 def test_a_public_name_is_no_module_of_the_same_name():
