@@ -246,7 +246,7 @@ def _pinned(lock: str) -> dict[str, list[str]]:
     """Return the versions of each package in a lock; several where they depend on the Python."""
     found: dict[str, list[str]] = {}
     text = (DOCS.parent / lock).read_text(encoding="utf-8")
-    for name, version in re.findall(r"^([a-z0-9-]+)==([^ ;]+)", text, re.MULTILINE):
+    for name, version in re.findall(r"^([a-z0-9-]+)(?:\[[^]]*\])?==([^ ;]+)", text, re.MULTILINE):
         found.setdefault(name, []).append(version)
     return found
 
