@@ -33,7 +33,7 @@ def score_distributions(
     ax : matplotlib Axes, optional
         Where to draw; the axes of a new figure unless given.
     thresholds : float, sequence of float, or mapping of str to float, optional
-        Thresholds to mark, with their names.
+        Thresholds to mark, with their names; at most 30.
     log : bool
         Whether the axis of the density is logarithmic, which shows the tails.
     **style

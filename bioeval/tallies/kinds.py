@@ -16,7 +16,8 @@ from bioeval.tallies.cells import CELLS, CellGrid
 from bioeval.tallies.counters import HistogramWithThresholds
 from bioeval.tallies.counting import AttemptCounter, KernelCounters
 from bioeval.tallies.counts import CellCounts
-from bioeval.tallies.second_pass import PointsWanted, SecondPass, Windows, expected_windows
+from bioeval.tallies.second_pass import PointsWanted, SecondPass, Windows, expected_points
+from bioeval.tallies.threshold_search import distinct
 
 # Groups of a pilot, whose differences say how far to trust it; the most that is kept of the scores,
 # as a proportion, and what is kept anyway (and never `PointsWanted.MOST_SCORES`).
@@ -58,8 +59,13 @@ class KindOfTemplates:
     #: Where the points are expected, and the proportion of the impostor scores there.
     windows: Windows = ()
     share: float = 0.0
+    #: Genuine scores up to which impostor scores are counted, since an optimum is at one of them.
+    divisions: np.ndarray = field(default_factory=lambda: np.empty(0))
     second_pass: SecondPass | None = None  # the second pass that is taken at the same time
     cells: HistogramWithThresholds | None = None  # the cells, once they are placed
+    #: The places of the given thresholds, and of the divisions, among the marks of the cells.
+    given: np.ndarray = field(default_factory=lambda: np.empty(0, dtype=np.int64))
+    divided: np.ndarray = field(default_factory=lambda: np.empty(0, dtype=np.int64))
 
     @classmethod
     def among(cls, templates: str, kernel: KernelCounters) -> Self:
@@ -88,7 +94,7 @@ class KindOfTemplates:
         elif len(by_group) < 2:  # nothing tells how far off they are: of so few, all are kept
             self.windows, self.share = [(-np.inf, np.inf)], 1.0
         else:
-            self.windows, self.share = expected_windows(
+            self.windows, self.share, self.divisions = expected_points(
                 grid, by_group, self.genuine, self.wanted, most
             )
 
@@ -99,12 +105,17 @@ class KindOfTemplates:
         ends = self.pilot.range if self.pilot is not None else (-np.inf, np.inf)
         genuine = self.genuine if self.wanted.every_score else None
         self.second_pass = SecondPass(self.windows, genuine, ends, moments=self.wanted.every_score)
+        self.second_pass.divide_at(self.divisions)
 
-    def place_cells(self, counted: CellCounts, marks: np.ndarray) -> bool:
+    def place_cells(self, counted: CellCounts, thresholds: np.ndarray) -> bool:
         """Place the cells by counts; False if they are inexact."""
-        grid = around(counted, marks.dtype)
+        dtype = thresholds.dtype
+        grid = around(counted, dtype)
         if grid is None:
             return False
+        divisions = self.divisions.astype(dtype)
+        marks = distinct(np.sort(np.concatenate([thresholds, divisions])))
+        self.given, self.divided = marks.searchsorted(thresholds), marks.searchsorted(divisions)
         bits = 0
         if self.second_pass is not None:
             bits = NARROWER

@@ -353,6 +353,8 @@ class PointFinder:
             self._needed = self._needed[:0]
         elif second_pass.windows:
             self._known.append(second_pass)
+        if len(second_pass.divisions):
+            self._attempts.divide(second_pass.divisions, second_pass.up_to)
         self._second_pass = None
 
     def _interval(self, bins: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

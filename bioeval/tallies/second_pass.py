@@ -12,7 +12,7 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from copy import copy
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numba
 import numpy as np
@@ -200,6 +200,9 @@ class SecondPass:
         self.kept: list[np.ndarray] = []
         self.with_places, self.places = places, list[np.ndarray]()
         self.pairs = 0
+        #: Genuine scores, float64 and increasing, up to each of which impostor scores are counted.
+        self.divisions = np.empty(0)
+        self.up_to = np.empty(0, dtype=np.int64)
         self.with_moments = moments
         self.rows: list[RowMoments] = []
         self._ranks: dict[np.dtype, RankTable] = {}
@@ -235,6 +238,11 @@ class SecondPass:
             sums=np.empty((chunks, 2, LANES)),
             moments=np.empty((4, rows)),
         )
+
+    def divide_at(self, scores: np.ndarray) -> None:
+        """Count impostor scores up to each of some genuine scores."""
+        self.divisions = scores.astype(np.float64)
+        self.up_to = np.zeros(len(scores), dtype=np.int64)
 
     def keep_cells(self, grid: CellGrid) -> None:
         """Keep scores by cells of a grid; windows that end within a cell are narrowed."""
@@ -344,6 +352,7 @@ class SecondPass:
         """Return the same second pass before it has found anything."""
         second_pass = copy(self)
         second_pass.cells, second_pass.pairs = CellCounts(), 0
+        second_pass.up_to = np.zeros_like(self.up_to)
         second_pass.kept, second_pass.places, second_pass.rows = [], [], []
         return second_pass
 
@@ -357,6 +366,7 @@ class SecondPass:
             "spread": self._of_rows("spread"),
             "scale": self._of_rows("scales"),
             "pairs": self.pairs,
+            "up_to": self.up_to,
             "paired": self.genuine is not None,
             "kept": KeptRows.of(self.windows, self.kept),
             "cells": NarrowCells(self.cells, self.most_cells),
@@ -379,7 +389,7 @@ class SecondPass:
                 spread=counts["spread"].array(),
             )
             self.rows = [every.part(low, high, float(scale[low])) for low, high in runs(scale)]
-        self.pairs = counts["pairs"]
+        self.pairs, self.up_to = counts["pairs"], counts["up_to"]
         if not counts["paired"]:
             self.genuine = None
         self.windows, self.kept = counts["kept"].windows, list(counts["kept"].scores.arrays)
@@ -443,30 +453,52 @@ FLAT, NEIGHBOURS = 2.0, 8
 # they are few, and many points are there.
 LEAST_TARGETS, LOWEST = (0.0, 1e-6, 1e-5), 1e-3
 
+# Genuine scores at which scores around an optimum are divided, at most.
+MOST_DIVISIONS = 1 << 17
 
-def expected_windows(
+
+class Expected(NamedTuple):
+    """Where operating points are expected.
+
+    - `windows`: where scores are to be kept; `share`: the proportion of the impostor scores there
+    - `divisions`: genuine scores, increasing; an optimum is at one of them or in a window
+    """
+
+    windows: Windows
+    share: float
+    divisions: np.ndarray
+
+
+def expected_points(
     grid: CellGrid, counts: np.ndarray, genuine: np.ndarray, wanted: PointsWanted, most: float
-) -> tuple[Windows, float]:
-    """Return where operating points are expected, and the proportion of impostor scores there.
+) -> Expected:
+    """Return where operating points are expected.
 
     `counts`, shape (groups, cells), are those of a pilot, by groups of its rows: the differences
     between groups say how far off it may be. At most the proportion `most` is kept, of the points
-    with the fewest scores first.
+    with the fewest scores first. An optimum is at a genuine score: where too many scores are
+    around it to be kept, they are counted up to each genuine score, which takes longer.
     """
     pilot = Pilot(grid, counts, genuine)
-    before = np.concatenate([[0.0], pilot.far])
-    chosen = np.zeros(grid.count, dtype=bool)
-    spans = [pilot.aligned(span) for span in pilot.spans(wanted)]
-    for span in sorted(spans, key=lambda span: float(np.diff(before)[span].sum())):
-        if np.diff(before)[chosen | span].sum() <= most:
+    share = np.diff(pilot.far, prepend=0.0)
+    chosen, divided = np.zeros((2, grid.count), dtype=bool)
+    spans = [(pilot.aligned(span), False) for span in pilot.spans(wanted)]
+    spans += [(pilot.aligned(span), True) for span in pilot.optima(wanted)]
+    for span, is_optimum in sorted(spans, key=lambda each: float(share[each[0]].sum())):
+        if share[chosen | span].sum() <= most:
             chosen |= span
+        elif is_optimum:
+            divided |= span
     if chosen.any():
         chosen |= pilot.far <= min(LOWEST, most)
     change = np.flatnonzero(np.diff(chosen.astype(np.int8), prepend=0, append=0))
     ends = grid.boundaries
     ends[0], ends[-1] = -np.inf, np.inf
     windows = [(float(ends[a]), float(ends[b])) for a, b in change.reshape(-1, 2)]
-    return windows, float(np.diff(before)[chosen].sum())
+    divisions = distinct(genuine[pilot.genuine_in(divided & ~chosen)])
+    if len(divisions) > MOST_DIVISIONS:
+        divisions = divisions[:0]
+    return Expected(windows, float(share[chosen].sum()), divisions)
 
 
 class Pilot:
@@ -486,7 +518,7 @@ class Pilot:
         self.last = int(np.searchsorted(grid.edges, genuine[-1]))
 
     def spans(self, wanted: PointsWanted) -> Iterator[np.ndarray]:
-        """Yield the cells in which each point may lie."""
+        """Yield the cells in which each point may lie, without optima."""
         error = self.error_of(self.accepted, self.far)
         for target in (*LEAST_TARGETS, *wanted.targets):
             yield self.crossing(self.far - target, error)
@@ -496,9 +528,17 @@ class Pilot:
             yield np.arange(len(self.frr)) == int(np.argmax(self.frr <= target))
         if wanted.expected is not None:
             yield from wanted.expected(self)
+
+    def optima(self, wanted: PointsWanted) -> Iterator[np.ndarray]:
+        """Yield the cells in which each optimum may lie."""
         if wanted.every_score:
             for objective in objectives(wanted.optima, wanted.costs, self.weights()):
                 yield self.optimum(objective)
+
+    def genuine_in(self, cells: np.ndarray) -> np.ndarray:
+        """Return the places of the genuine scores in some cells."""
+        before = np.append(0, self.within[:-1])
+        return np.flatnonzero(np.repeat(cells, self.within - before))
 
     def weights(self) -> list[float]:
         """Return weights of the hull's point, of all groups and of two halves of them."""

@@ -172,6 +172,15 @@ class Attempts:
         self.counts = np.concatenate([self.counts[:b], counts, self.counts[b + 1 :]])
         self.below = _from_zero(self.counts)
 
+    def divide(self, at: np.ndarray, up_to: np.ndarray) -> None:
+        """Divide bins at scores, increasing, by the impostor scores up to each."""
+        edges = np.concatenate([self.edges, at])
+        order = np.argsort(edges, kind="stable")
+        reached = np.concatenate([self.below[1:], up_to])[order]
+        self.edges, first = np.unique(edges[order], return_index=True)
+        self.counts = np.diff(reached[first], prepend=0)
+        self.below = _from_zero(self.counts)
+
     # -- counts
 
     @property

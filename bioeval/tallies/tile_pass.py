@@ -509,7 +509,7 @@ def counts_of(
     counts: dict[str, Any] = {
         "complete": complete,
         "cells": CellCounts(grid.exponent, grid.first + 1, by_cell[1:-2]).fitted(),
-        "between": np.diff(within, prepend=0, append=by_narrow.sum()),
+        "between": np.diff(within[kind.given], prepend=0, append=by_narrow.sum()),
     }
     if kind.second_pass is not None:
         found = kind.second_pass.fresh()
@@ -521,6 +521,7 @@ def counts_of(
             found.include_cells(CellCounts(narrow.exponent, narrow.first, by_narrow))
         if twice:
             found.count_twice()
+        found.up_to = within[kind.divided]
         counts["points"] = found.counts()
     return counts
 

@@ -17,7 +17,7 @@ from bioeval.tallies import (
 )
 from bioeval.tallies.cells import CellGrid
 from bioeval.tallies.counters import ImpostorBlock
-from bioeval.tallies.second_pass import PointsWanted, SecondPass, expected_windows
+from bioeval.tallies.second_pass import Expected, PointsWanted, SecondPass, expected_points
 
 TARGETS = (0.0, 0.3, 0.1, 0.01, 0.0001, 1.0)
 COSTS = ((0.5, 1.0, 1.0), (0.01, 10.0, 1.0))
@@ -124,22 +124,47 @@ WINDOWS = {
 }
 
 
+def expect(monkeypatch, windows, *, divided=1):
+    """Let a pass keep scores in windows, and count them up to each or some genuine scores."""
+
+    def expected(grid, counts, genuine, *_):
+        return Expected(windows, 1.0, np.unique(genuine)[::divided])
+
+    monkeypatch.setattr(kinds, "expected_points", expected)
+
+
+@pytest.mark.parametrize("divided", [1, 3, 10**6])
 @pytest.mark.parametrize("name", WINDOWS)
 @pytest.mark.parametrize("case", ["float32", "similarity", "ties"])
 @pytest.mark.cases(1)
-def test_windows_change_no_result(name, case, monkeypatch, second_passes):
+def test_windows_and_divisions_change_no_result(name, case, divided, monkeypatch, second_passes):
     scores = scores_of(**CASES[case])
-    windows = [(a, b) for a, b in WINDOWS[name]]
-    monkeypatch.setattr(kinds, "expected_windows", lambda *_: (windows, 1.0))
+    expect(monkeypatch, [(a, b) for a, b in WINDOWS[name]], divided=divided)
     result = points(scores)
     assert bool(second_passes) == (name != "all")
     check_same(result, without_looks(monkeypatch, scores))
 
 
+@pytest.mark.parametrize("thresholds", [None, np.linspace(1, 5, 9)])
+@pytest.mark.cases(1)
+def test_an_optimum_among_too_many_scores_is_found_by_counts(
+    thresholds, monkeypatch, second_passes
+):
+    """It may be anywhere, and not all scores are kept: those up to each genuine score are."""
+    scores = scores_of()
+    monkeypatch.setattr(kinds, "KEPT_ANYWAY", 0)
+    monkeypatch.setattr(kinds, "MOST_KEPT", 0.99)
+    monkeypatch.setattr(piloting.Pilot, "optimum", lambda self, _: np.ones_like(self.held))
+    result = points(scores, thresholds=thresholds)
+    assert not second_passes
+    expected = without_looks(monkeypatch, scores, thresholds=thresholds)
+    check_same(result, expected)
+
+
 @pytest.mark.slow
 def test_more_scores_than_expected_in_the_windows(monkeypatch, second_passes):
     scores = scores_of()
-    monkeypatch.setattr(kinds, "expected_windows", lambda *_: ([(-np.inf, np.inf)], 0.0))
+    expect(monkeypatch, [(-np.inf, np.inf)], divided=10**6)
     monkeypatch.setattr(matrix_pass, "TILE_BYTES", 1)  # so that there are many tiles
     monkeypatch.setattr(tile_pass, "ROOM", 0)
     monkeypatch.setattr(piloting.PointsWanted, "MOST_SCORES", 1)
@@ -203,7 +228,7 @@ def test_windows_hold_the_points_of_the_whole():
     impostor = rng.beta(6, 2, (800, 500))
     pilot = np.array([np.histogram(x, grid.boundaries)[0] for x in impostor[::50]])
     wanted = PointsWanted(np.array([0.1, 0.01]), np.array([[0.5, 1.0, 1.0]]), True)
-    windows, share = expected_windows(grid, pilot, genuine, wanted, 1.0)
+    windows, share, _ = expected_points(grid, pilot, genuine, wanted, 1.0)
     every = np.sort(impostor.ravel())
     far = np.searchsorted(every, genuine, side="right") / len(every)
     equal = genuine[np.argmax(far >= 1 - np.arange(1, 2001) / 2000)]
@@ -211,7 +236,9 @@ def test_windows_hold_the_points_of_the_whole():
         assert any(low < point <= high for low, high in windows)
     inside = sum(((every > low) & (every <= high)).mean() for low, high in windows)
     assert share == pytest.approx(inside, abs=0.01)
-    less, kept = expected_windows(grid, pilot, genuine, wanted, share / 2)
+    less, kept, divisions = expected_points(grid, pilot, genuine, wanted, share / 2)
+    assert np.isin(divisions, genuine).all() and (np.diff(divisions) > 0).all()
+    assert any(low < equal <= high for low, high in less) or equal in divisions
     assert kept <= share / 2
     assert all(any(a <= low and high <= b for a, b in windows) for low, high in less)
     assert piloting.ERRORS >= 3

@@ -23,7 +23,7 @@ from bioeval.tallies import kinds, passes, point_search, tile_pass, tiled_scores
 from bioeval.tallies.counts import IdentificationTally
 from bioeval.tallies.identification_counter import IdentificationCounter
 from bioeval.tallies.point_search import PointFinder
-from bioeval.tallies.second_pass import PointsWanted
+from bioeval.tallies.second_pass import Expected, PointsWanted
 from bioeval.tallies.verification_counter import VerificationCounter
 from tests.optional import optional_import
 
@@ -258,9 +258,16 @@ APART = Case((4,) * 12, seed=3, metric="l2", dtype="float64")
 
 
 @contextmanager
-def windows(*some: tuple[float, float]) -> Iterator[None]:
-    """Let a pass keep the scores of these windows, wherever points may be."""
-    with mock.patch.object(kinds, "expected_windows", lambda *_: ([*some], 1.0)):
+def windows(*some: tuple[float, float], divided: bool = False) -> Iterator[None]:
+    """Let a pass keep the scores of these windows, wherever points may be.
+
+    And count them up to each genuine score if `divided`.
+    """
+
+    def expected(grid, counts, genuine, *_):
+        return Expected([*some], 1.0, np.unique(genuine) if divided else genuine[:0])
+
+    with mock.patch.object(kinds, "expected_points", expected):
         yield
 
 
@@ -281,14 +288,15 @@ def second_passes() -> Iterator[list[str]]:
 
 @pytest.mark.parametrize("case", [OVERLAPPING, APART], ids=["overlapping", "apart"])
 @pytest.mark.parametrize("layout", ["square", "gallery"])
-@pytest.mark.parametrize("kept", ["nothing", "a part", "all but moments"])
+@pytest.mark.parametrize("kept", ["nothing", "a part", "all but moments", "counts"])
 @pytest.mark.cases(2)
 def test_second_passes_find_the_same(case, layout, kept):
     """Only tiles that may hold what is looked for are read again."""
     case = replace(case, layout=layout)
-    where = {"nothing": (), "a part": ((0.5, 1.0), (1.5, 2.0)), "all but moments": ()}[kept]
+    where = ((0.5, 1.0), (1.5, 2.0)) if kept == "a part" else ()
     constants = {} if kept == "nothing" else {"ROOM": 0}
-    with by_tiles(8, **constants), windows(*where), second_passes() as seen:
+    divided = kept == "counts"
+    with by_tiles(8, **constants), windows(*where, divided=divided), second_passes() as seen:
         if kept == "all but moments":
             with mock.patch.object(PointsWanted, "MOST_SCORES", 1):
                 check(case)

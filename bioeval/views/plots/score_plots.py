@@ -14,7 +14,7 @@ from matplotlib.legend import Legend
 from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator, NullLocator
 
 from bioeval.base.arguments import require_flag, require_number, require_numbers
-from bioeval.base.errors import counted
+from bioeval.base.errors import Argument, DataError, counted
 from bioeval.base.kinds import larger_is_closer
 from bioeval.results.histogram import Histogram, ScoreHistograms
 from bioeval.scores.matrix_image import EXCLUDED, FAILED, INFINITE, MatrixImage
@@ -30,6 +30,9 @@ from bioeval.views.plots.systems import (
     over,
     with_colon,
 )
+
+# Most thresholds that are marked beside the histograms: of more no line can be told from the next.
+MOST_MARKS = 30
 
 
 class ScoreDistributionsDisplay(Display):
@@ -148,14 +151,20 @@ class ScoreDistributionsDisplay(Display):
 
     def _mark(self, thresholds: float | Sequence[float] | Mapping[str, float] | None) -> None:
         """Draw thresholds as vertical lines."""
-        marks = {}
+        marks: list[tuple[str, float]] = []
         if isinstance(thresholds, Mapping):
             for name, threshold in thresholds.items():
-                marks[str(name)] = require_number("thresholds", threshold)
+                marks.append((str(name), require_number("thresholds", threshold)))
         elif thresholds is not None:
-            for threshold in np.ravel(require_numbers("thresholds", thresholds)).tolist():
-                marks[f"t = {float(threshold):.4g}"] = float(threshold)
-        for number, (text, threshold) in enumerate(marks.items()):
+            for threshold in np.unique(require_numbers("thresholds", thresholds)).tolist():
+                marks.append((f"t = {threshold:.4g}", threshold))
+        if len(marks) > MOST_MARKS:
+            raise DataError(
+                Argument("thresholds"),
+                f" are {len(marks):,} different numbers, each drawn as a line; give at most"
+                f" {MOST_MARKS}",
+            )
+        for number, (text, threshold) in enumerate(marks):
             if np.isfinite(threshold):
                 self._threshold_line(threshold, text, number)
 
