@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
+from typing import Literal
 
 import numpy as np
 
@@ -34,7 +35,11 @@ from bioeval.studies.explain.results import GENUINE, IMPOSTOR, Entry, TaskExplan
 from bioeval.studies.explain.shown_lists import adds
 from bioeval.studies.explain.steps_section import rates_table
 
-_TIES = ("pessimistic", "optimistic", "expected")
+_TIES: tuple[Literal["pessimistic", "optimistic", "expected"], ...] = (
+    "pessimistic",
+    "optimistic",
+    "expected",
+)
 
 
 def open_set(draws: Draws) -> Question:
@@ -59,7 +64,7 @@ def open_set(draws: Draws) -> Question:
         given={**arrays_of(scores), "threshold": threshold},
         setting=(
             Paragraph(
-                f"{_enrolled(enrolled)} enrolled on a watch list. {_plural(probes[-2:])} not "
+                f"{_are(enrolled)} enrolled on a watch list. {_are(probes[-2:])} not "
                 "enrolled. The table has the distances between each probe and the templates of "
                 f"the list. {accepted_if('distance', threshold)}"
             ),
@@ -121,7 +126,7 @@ def closed_set(draws: Draws) -> Question:
         given=arrays_of(scores),
         setting=(
             Paragraph(
-                f"{_enrolled(enrolled)} enrolled, and every probe is of one of them. The table "
+                f"{_are(enrolled)} enrolled, and every probe is of one of them. The table "
                 "has the distances between each probe and the enrolled templates. There is no "
                 "threshold: the gallery is ordered by distance, a list of templates."
             ),
@@ -223,7 +228,7 @@ def ties(draws: Draws) -> Question:
         given=arrays_of(scores),
         setting=(
             Paragraph(
-                f"{_enrolled(enrolled)} enrolled, and every probe is of one of them. The table "
+                f"{_are(enrolled)} enrolled, and every probe is of one of them. The table "
                 "has the distances between each probe and the enrolled templates; some are equal. "
                 "The recognition rate is the proportion of probes whose own person stands at "
                 "rank 1 of the list of templates."
@@ -325,12 +330,9 @@ def _with_ties(scores: Scores, draws: Draws) -> Scores:
     return scores.with_values(values, scores.kind)
 
 
-def _plural(names: Sequence[str]) -> str:
+def _are(names: Sequence[str]) -> str:
     """Return the names of several people, with the verb."""
     return f"{', '.join(names[:-1])} and {names[-1]} are"
-
-
-_enrolled = _plural
 
 
 def _decisions(steps: Steps) -> Table:
@@ -341,8 +343,7 @@ def _decisions(steps: Steps) -> Table:
             if task.task != "open_set" or not _deciding(task):
                 continue
             (entry,) = _deciding(task)
-            nearer = [x for x in task.entries if x.role == IMPOSTOR and x.place is not None]
-            nearer = [x for x in nearer if x.place < (entry.place or 0)]
+            nearer = [x for x in _nearer(task, entry) if x.role == IMPOSTOR]
             genuine = task.role == GENUINE
             rows.append(
                 [
@@ -377,12 +378,11 @@ def _ordered(steps: Steps) -> Table:
     for explained in steps.walks:
         (task,) = (x for x in explained.tasks if x.task == "closed_set")
         (entry,) = _deciding(task)
-        until = [x for x in task.entries if x.place is not None and x.place <= (entry.place or 0)]
         rows.append(
             [
                 Label(explained.name),
                 Label(explained.subject),
-                _scored_all(until),
+                _scored_all([*_nearer(task, entry), entry]),
                 Number(entry.place or 0, decimals=0),
             ]
         )
@@ -402,6 +402,12 @@ def _ordered(steps: Steps) -> Table:
 def _deciding(task: TaskExplanation) -> list[Entry]:
     """Return the entry that decides what a probe adds."""
     return [x for x in task.entries if x.if_accepted or x.if_rejected]
+
+
+def _nearer(task: TaskExplanation, entry: Entry) -> list[Entry]:
+    """Return the entries above another one."""
+    place = entry.place or 0
+    return [x for x in task.entries if x.place is not None and x.place < place]
 
 
 def _scored(entry: Entry) -> Text:

@@ -6,14 +6,15 @@ import numpy as np
 
 import bioeval as be
 from bioeval import Scores
+from bioeval.base import Kind
 from bioeval.document import Column, Enumeration, Paragraph, Score, Table, Text, say
-from bioeval.studies.exam.question import Draws, Question
+from bioeval.studies.exam.question import KINDS, Draws, Question
 
 
 def threshold_of_others(draws: Draws) -> Question:
     """Return a question on a threshold that is chosen on development scores."""
     while True:
-        kind = draws.choice(["distance", "distance", "similarity"])
+        kind = draws.choice(KINDS)
         target = draws.choice([0.1, 0.2])
         dev, test = _lists(draws, kind), _lists(draws, kind)
         chosen = be.verification(_pairs(dev, kind), far_targets=[target], auc=False)
@@ -102,7 +103,7 @@ def threshold_of_others(draws: Draws) -> Question:
 _Lists = dict[str, np.ndarray]
 
 
-def _lists(draws: Draws, kind: str) -> _Lists:
+def _lists(draws: Draws, kind: Kind) -> _Lists:
     """Return genuine and impostor scores in ascending order; those of a list differ."""
     genuine = np.sort(draws.sample(range(2, 22), 5))
     impostor = np.sort(draws.sample(range(9, 36), 10))
@@ -111,14 +112,14 @@ def _lists(draws: Draws, kind: str) -> _Lists:
     return {"genuine": genuine, "impostor": impostor}
 
 
-def _pairs(lists: _Lists, kind: str) -> Scores:
+def _pairs(lists: _Lists, kind: Kind) -> Scores:
     """Return lists of scores as scores of pairs."""
     sizes = [len(lists["genuine"]), len(lists["impostor"])]
     values = np.concatenate([lists["genuine"], lists["impostor"]])
     return be.Scores.from_pairs(values, np.repeat([1, 0], sizes), kind=kind)
 
 
-def _rates(lists: _Lists, kind: str, threshold: float) -> dict[str, float]:
+def _rates(lists: _Lists, kind: Kind, threshold: float) -> dict[str, float]:
     """Return FAR and FRR at a threshold."""
     ds = be.verification(_pairs(lists, kind), thresholds=[threshold], auc=False)
     return {"far": ds.far.item(), "frr": ds.frr.item()}
@@ -133,7 +134,7 @@ def _given(scores: dict[str, _Lists]) -> dict[str, np.ndarray]:
     return given
 
 
-def _found(title: str, lists: _Lists, kind: str, threshold: float) -> tuple[Paragraph, ...]:
+def _found(title: str, lists: _Lists, kind: Kind, threshold: float) -> tuple[Paragraph, ...]:
     """Return the rates of some people with the scores that are counted."""
     ds = be.verification(_pairs(lists, kind), thresholds=[threshold], auc=False).isel(threshold=0)
     accepted = []

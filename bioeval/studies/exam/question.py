@@ -10,10 +10,13 @@ import numpy as np
 
 import bioeval as be
 from bioeval import Scores
-from bioeval.base import Stream
+from bioeval.base import Kind, Stream
 from bioeval.document import Block, Text
 
 T = TypeVar("T")
+
+#: Kinds of scores to draw from: two of three questions have distances.
+KINDS: tuple[Kind, ...] = ("distance", "distance", "similarity")
 
 #: People of the questions, in the order of the alphabet; their templates are a1, a2, b1 ...
 PEOPLE = ("Ann", "Bob", "Cat", "Dan", "Eve", "Fay")
@@ -90,7 +93,7 @@ def templates_of(sizes: Sequence[int]) -> tuple[list[str], list[str]]:
     return people, names
 
 
-def compared_with_each_other(draws: Draws, sizes: Sequence[int], kind: str) -> Scores:
+def compared_with_each_other(draws: Draws, sizes: Sequence[int], kind: Kind) -> Scores:
     """Return whole scores of templates that are all compared with each other, symmetric."""
     people, names = templates_of(sizes)
     n = len(people)

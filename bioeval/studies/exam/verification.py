@@ -25,6 +25,7 @@ from bioeval.document import (
     say,
 )
 from bioeval.studies.exam.question import (
+    KINDS,
     Draws,
     Question,
     accepted_if,
@@ -281,7 +282,7 @@ def _of_counts(tg: int, ti: int, fr: int, fa: int) -> xr.Dataset:
 
 def _scores(draws: Draws, sizes: tuple[int, ...]) -> tuple[Scores, int]:
     """Return a matrix of all templates, and a threshold."""
-    kind = draws.choice(["distance", "distance", "similarity"])
+    kind = draws.choice(KINDS)
     scores = compared_with_each_other(draws, sizes, kind)
     threshold = draws.integer(4, 8)
     return scores, threshold if kind == "distance" else 16 - threshold
