@@ -121,10 +121,10 @@ def _kinds(columns: list[PrintedColumn]) -> str:
 def tabular(columns: list[PrintedColumn], kinds: str) -> Iterator[str]:
     """Yield the lines of a ``tabular``; the first row is the heading.
 
-    With a column of the kind ``L``, whose text is broken, it is as wide as the page.
+    With a column of the kind ``L`` or ``R``, whose text is broken, it is as wide as the page.
     """
     form, of_page = "tabular", ""
-    if "L" in kinds:
+    if "L" in kinds or "R" in kinds:
         form, of_page = "tabularx", r"{\linewidth}"
     padded = []
     for i, column in enumerate(columns):

@@ -15,6 +15,7 @@ _HEAD = r"""\documentclass[a4paper,11pt]{article}
 \usepackage[margin=2cm]{geometry}
 \usepackage{array,booktabs,tabularx}
 \newcolumntype{L}{>{\raggedright\arraybackslash}X}
+\newcolumntype{R}{>{\raggedleft\arraybackslash}X}
 \setlength{\parindent}{0pt}
 \setlength{\parskip}{6pt}
 \begin{document}"""
@@ -80,15 +81,13 @@ def _table(table: Table, lines: Lines) -> Iterator[str]:
 
 
 def _kinds(columns: list[PrintedColumn]) -> str:
-    """Return the kind of each column; in a wide table the longest texts are broken (``L``)."""
+    """Return the kind of each column: in a wide table, ``L`` and ``R`` break what is long."""
     widths = []
     for column in columns:
         widths.append(max(map(len, [column.heading, *column.texts])))
     is_wide = sum(widths) + 2 * len(widths) > _WIDEST
     kinds = []
     for column, width in zip(columns, widths, strict=True):
-        if column.numeric:
-            kinds.append("r")
-        else:
-            kinds.append("L" if is_wide and width > _BROKEN else "l")
+        kind = "r" if column.numeric else "l"
+        kinds.append(kind.upper() if is_wide and width > _BROKEN else kind)
     return "".join(kinds)
