@@ -8,6 +8,8 @@ from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
 
+import naive
+import naive_reid
 import numpy as np
 import pytest
 from named_arguments import raises_about
@@ -228,6 +230,47 @@ def test_the_answers_are_those_of_loops_over_the_arrays_of_the_sheet(topic):
 @pytest.mark.parametrize("seed", range(60))
 def test_many_exams_are_solved_by_hand(seed):
     solved_by_hand(be.exam(len(TOPICS), random_state=1000 + seed).document())
+
+
+def slow_twins(topic: str, given: Given) -> Answers:
+    """Answers by the slow twins that the whole package is held to."""
+    if topic == "threshold":
+        lists = given["genuine_development"], given["impostor_development"]
+        kind, target = given["kind"], given["target"]
+        return {"threshold": naive.threshold_at_far(*lists, kind, target)}
+    case = {
+        "values": given["scores"],
+        "probe_labels": given["probe_subjects"],
+        "gallery_labels": given.get("gallery_subjects"),
+    }
+    if topic in ("verification", "multi-template"):
+        take = naive.attempts_single if topic == "verification" else naive.attempts_multi
+        genuine, impostor = take(**case, kind=given["kind"])
+        counts = naive.verification_counts(genuine, impostor, [given["threshold"]], given["kind"])
+        return {name: x[0] for name, x in zip(("ga", "fr", "fa", "gr"), counts, strict=True)}
+    if topic == "open-set":
+        found = naive.open_set(**case, thresholds=[given["threshold"]])
+        answers = {"genuine_attempts": found.genuine_attempts, "frr": found.frr[0]}
+        return answers | {"far": found.far[0], "dir_1": found.dir[0][0], "dir_2": found.dir[0][1]}
+    if topic == "closed-set":
+        cms = naive.closed_set(**case).cms
+        return {"cms_1": cms[0], "cms_2": cms[1], "cms_3": cms[2], "recognition_rate": cms[0]}
+    if topic == "ties":
+        policies = ("pessimistic", "optimistic", "expected")
+        rates = {x: naive.closed_set(**case, ties=x).cms[0] for x in policies}
+        return {f"recognition_rate_{policy}": rate for policy, rate in rates.items()}
+    cameras = given["query_cameras"], given["gallery_cameras"]
+    found = naive_reid.reid(case, cameras, removed="same-id-same-camera")
+    return {"mean_ap": found.mean_ap, "cmc_1": found.cmc[0], "cmc_2": found.cmc[1]}
+
+
+@pytest.mark.parametrize("topic", [topic for topic in TOPICS if topic != "rates"])
+@pytest.mark.all_studies
+def test_the_answers_are_those_of_the_slow_twins(topic):
+    for seed in range(20, 23):
+        (question,) = be.exam(1, topics=[topic], random_state=seed).document()["questions"]
+        for name, value in slow_twins(topic, question["given"]).items():
+            assert question["answers"][name] == pytest.approx(float(value), abs=1e-12), name
 
 
 @pytest.mark.parametrize("topic", TOPICS)
