@@ -1,8 +1,116 @@
 """bioeval: what the scores of a recognition system really mean.
 
-``import bioeval as be``; the names below and those that studies offer are loaded when they are
-first used, so that importing the package costs nothing.
+    import bioeval as be
+
+    scores = be.load("scores.npz")  # or be.Scores(distances, labels)
+    results = be.evaluate(scores)  # every task of a protocol
+    be.show(results)
+    be.report(results, "report.html")
+
+help(be.evaluate) explains a call with its arguments and an example; be.datasets has real faces,
+be.plot the plots, be.partition folds and galleries, be.stats intervals. Names are loaded when they
+are first used.
+
+Scores, tasks and results
+    Measure              A number of scores, such as Cllr, that systems are compared by
+    PairScores           Fixed trials: one score per pair; see Scores.from_pairs
+    Protocol             A protocol card, with the defaults filled in
+    Scores               A matrix of scores with the labels of its rows (probes) and columns
+                         (gallery)
+    TopKScores           For each query the indices of its K nearest gallery entries
+    at                   Return the rates at a threshold: exact of scores, bracketed of results
+    closed_set           Evaluate closed-set identification
+    evaluate             Evaluate every task of a protocol, in one pass over the scores
+    load                 Read scores, or embeddings, with their labels
+    messages             Return the messages of a result, each once
+    open_set             Evaluate open-set identification
+    parse_names          Read identities and cameras from the names of images
+    ranks                Return the ranks, mates and nearest candidates of each probe
+    save                 Write scores, or a selection of them, with their labels and metadata
+    scalar               Add a measure to all results of verification, until Python ends
+    show                 Show a result as its command prints it
+    simulate             Simulate the scores of a population whose true rates are known
+    simulate_embeddings  Simulate the embeddings of a population
+    to_frame             Return a table of a result as a data frame with exact values
+    to_latex             Return the table of a result as LaTeX
+    to_markdown          Return the table of a result as Markdown
+    verification         Evaluate verification: is the probe of the subject that it claims?
+
+Start
+    check_data  Check data before any evaluation
+    report      Write results as one self-contained HTML page
+
+Decide
+    study_threshold  Find a threshold for deployment
+    extrapolate_far  Estimate FAR below what the people support
+    compare          Compare systems that scored the same templates of the same people
+    leaderboard      Rank the systems of a folder, a file for each
+    epc              Evaluate expected performance
+    epsc             Evaluate expected performance and spoofability
+    calibration      Evaluate scores as log-likelihood ratios: Cllr, and decision costs by prior
+    Calibrator       Calibrated scores
+    Fusion           Fused scores of several systems
+    fuse             Fuse the scores of several systems over the same templates
+    normalise        Normalise scores by mean and standard deviation of scores against a cohort
+    check_claim      Say whether data show, refute or leave open that a rate is at most a number
+    cross_evaluate   Choose a threshold on the training part of each fold and judge it on the
+                     test part
+    repeat           Evaluate with each partition of a splitter
+    eer_scorer       A scorer of estimators by their transformed samples; see make_scorer
+    make_scorer      Return a scorer scorer(estimator, X, y) for cross_val_score and
+                     GridSearchCV
+    summaries        Return the scalars of every task of a protocol
+    summary          Return the scalars of every task of a protocol, as plain numbers by name
+    Meter            The numbers of a protocol, from embeddings that come batch by batch
+    PairMeter        The rates of verification, from scores of pairs that come batch by batch
+
+Look into
+    explain            Explain one row
+    step_by_step       Explain every row of a small matrix
+    zoo                Evaluate verification by subject
+    by_group           Evaluate verification by demographic group
+    compare_groups     Compare how alike two systems treat groups of the same people
+    error_discard      Evaluate a quality measure
+    ageing             Evaluate the ageing of templates
+    over_time          Evaluate a gallery over time
+    gallery_size       Evaluate identification against the number of subjects in the gallery
+    gallery_templates  Evaluate all tasks against the number of templates that each subject has
+                       in the gallery
+    conventions        Evaluate scores by every convention that they support
+    by_view            Evaluate closed-set identification by pairs of views, as for gait
+    exam               Make an exam: questions to be solved by hand, with solutions
+    worst_pairs        Return the nearest impostor pairs and the farthest genuine pairs
+
+Attacks
+    morphing       Evaluate morphing attacks
+    pad            Evaluate presentation attack detection: APCER by species against BPCER
+    vulnerability  Evaluate how often presentation attacks are accepted
+
+Plan
+    plan_run     Estimate the comparisons, memory and processor time of an evaluation
+    sample_size  Return how many subjects, templates and sessions a test of verification needs
+    workload     Return the false alarms and the rejected people that a system in use will have
+
+Re-identification and tracking
+    apply_convention  Leave out of the scores what a convention removes, for every other task
+    gom               Evaluate open-world re-identification by GOM
+    reid              Evaluate re-identification under a convention: CMC, mAP and mINP
+    check_tracks      Check tracks against their ground truth
+    tracking          Evaluate tracking
+    compare_trackers  Compare trackers on the same sequences
+    top_k             Evaluate top-K lists: CMC and rank-K mean average precision
+
+Sites
+    Tally  Counts of every task of a protocol, made in one pass
+    tally  Count all tasks of a protocol in one pass, as counts that merge
+
+Errors and warnings
+    BioevalError, BioevalWarning, CardError, CheckpointError, DataError, EngineError,
+    FrozenError, MergeError, PluginError, PluginWarning, ProtocolError
 """
+
+import sys
+from typing import Any
 
 from bioeval.base.lazy import NamesByModule, StudyNames, lazy_names, modules_of
 from bioeval.base.version import __version__ as __version__
@@ -53,4 +161,17 @@ def _of_studies() -> StudyNames:
     return StudyNames(modules, aliases, clashes_of("be"))
 
 
-__getattr__, __dir__ = lazy_names(__name__, _NAMES, of_studies=_of_studies)
+_value_of, __dir__ = lazy_names(
+    __name__,
+    _NAMES,
+    of_studies=_of_studies,
+    unlisted=_NAMES["bioeval.base.errors"],  # seldom typed, and long when listed
+)
+
+
+def __getattr__(name: str) -> Any:
+    """Return the value of a name."""
+    # help(be) would print the docstring of each name of __all__; without it, it prints the above.
+    if name == "__all__" and sys._getframe(1).f_globals.get("__name__") == "pydoc":
+        raise AttributeError(name)
+    return _value_of(name)

@@ -46,7 +46,8 @@ from bioeval.studies.compare.compare import compare as compare
 from bioeval.studies.compare.leaderboard import leaderboard as leaderboard
 from bioeval.studies.conventions.conventions import conventions as conventions
 from bioeval.studies.epc.epc import epc as epc, epsc as epsc
-from bioeval.studies.explain.explain import explain as explain
+from bioeval.studies.exam.exam import exam as exam
+from bioeval.studies.explain.explain import explain as explain, step_by_step as step_by_step
 from bioeval.studies.folds.cross_evaluate import cross_evaluate as cross_evaluate
 from bioeval.studies.folds.repeat import repeat as repeat
 from bioeval.studies.folds.scorers import eer_scorer as eer_scorer, make_scorer as make_scorer

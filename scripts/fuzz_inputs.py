@@ -525,6 +525,7 @@ _TEXT: tuple[Callable[[random.Random, bytes], bytes], ...] = (
 #: A command that works, for each command, to which odd options are added.
 WORKING = {
     "explain": ["s.npz", "--probe", "2"],
+    "exam": ["--questions", "2", "--topics", "rates,ties"],
     "example": ["faces", "--system", "deep", "--out", "new.npz", "--force"],
     "threshold": ["s.npz", "--folds", "3", "--repeats", "2"],
     "compare": ["s.npz", "s.npz", "--replicates", "100"],

@@ -15,6 +15,7 @@ import inspect
 import json
 import re
 import tempfile
+import textwrap
 import tomllib
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -245,7 +246,7 @@ def _pinned(lock: str) -> dict[str, list[str]]:
     """Return the versions of each package in a lock; several where they depend on the Python."""
     found: dict[str, list[str]] = {}
     text = (DOCS.parent / lock).read_text(encoding="utf-8")
-    for name, version in re.findall(r"^([a-z0-9-]+)==([^ ;]+)", text, re.MULTILINE):
+    for name, version in re.findall(r"^([a-z0-9-]+)(?:\[[^]]*\])?==([^ ;]+)", text, re.MULTILINE):
         found.setdefault(name, []).append(version)
     return found
 
@@ -358,8 +359,70 @@ def written(path: Path, pattern: str, text: str) -> None:
     path.write_text(page[: found.start("here")] + text + page[found.end("here") :], "utf-8")
 
 
+#: Columns of the help of the package, without those by which pydoc sets it in.
+_HELP_WIDTH = 96
+
+
+def help_text() -> str:
+    """Return the names that ``help(be)`` lists, each with what it does."""
+    groups: dict[str, list[str]] = {}
+    core = [name for name in be.__all__ if not _of_study(name) and not _is_error(name)]
+    groups["Scores, tasks and results"] = [*core]
+    for heading, studies in studies_by_heading().items():
+        calls = [study.calls for study in studies.values()]
+        groups[heading] = [x for call in calls for names in call.values() for x in names]
+    lines: list[str] = []
+    for heading, listed in groups.items():
+        if not listed:
+            continue
+        lines += ["", heading]
+        width = max(map(len, listed))
+        for name in listed:
+            _, what = _named("bioeval", name)
+            what = _cut(what.replace("`", "").rstrip("."), _HELP_WIDTH - width - 6)
+            text = f"    {name:<{width}}  {what}"
+            lines += textwrap.wrap(text, _HELP_WIDTH, subsequent_indent=" " * (width + 6))
+    errors = ", ".join(name for name in be.__all__ if _is_error(name))
+    listed_errors = textwrap.wrap(f"    {errors}", _HELP_WIDTH, subsequent_indent=" " * 4)
+    lines += ["", "Errors and warnings", *listed_errors]
+    return "\n".join(lines).lstrip("\n")
+
+
+def _cut(text: str, width: int) -> str:
+    """Return a sentence without its last part where it is longer than a line.
+
+    The part begins after a colon or a semicolon, else after a comma outside of parentheses.
+    """
+    for mark in (r"[:;] ", r", (?![^(]*\))"):
+        ends = list(re.finditer(mark, text))
+        if len(text) > width and ends:
+            text = text[: ends[-1].start()]
+    return text
+
+
+def _of_study(name: str) -> bool:
+    """Whether a public name is that of a study, or of a module."""
+    thing = getattr(be, name)
+    home = str(getattr(thing, "__module__", ""))
+    return isinstance(thing, ModuleType) or not callable(thing) or ".studies." in home
+
+
+def _is_error(name: str) -> bool:
+    """Whether a public name is an error or a warning."""
+    return name in vars(be)["_NAMES"]["bioeval.base.errors"]
+
+
+def with_help(module: str) -> str:
+    """Return the source of the package with these names in its docstring."""
+    head, _, rest = module.partition("\n\nScores, tasks and results\n")
+    _, end, after = rest.partition('"""\n')
+    return f"{head}\n\n{help_text()}\n{end}{after}"
+
+
 def main() -> None:
     """Write the tables."""
+    package = Path(be.__file__)
+    package.write_text(with_help(package.read_text(encoding="utf-8")), encoding="utf-8")
     rows = r".*\n\|[-|]+\n(?P<here>(\|.*\n)+)"
     held, recognised = formats_held(), formats_recognised()
     written(DOCS / "formats.md", rf"\| format \| holds{rows}", "\n".join([*held, ""]))

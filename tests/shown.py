@@ -6,7 +6,6 @@ import numpy as np
 
 import bioeval as be
 from bioeval.results.failures import with_failures
-from bioeval.studies.explain.explain import step_by_step
 from bioeval.studies.galleries.results import mean_over_galleries
 from bioeval.studies.reid.results import gom_from_curves
 from bioeval.studies.sites.tally import refine_tally
@@ -124,5 +123,6 @@ SHOWN = {
     "check_data": (lambda: be.check_data(square()), "course-all-vs-all"),
     "check_tracks": (lambda: be.check_tracks(np.array(GROUND), np.array(GROUND)), "boxes"),
     "explain": (lambda: be.explain(square(), 0), "What this row adds"),
-    "step_by_step": (lambda: step_by_step(square().select(range(6), range(6))), "step by step"),
+    "exam": (lambda: be.exam(1, topics=["rates"]), "Rates of each class"),
+    "step_by_step": (lambda: be.step_by_step(square().select(range(6), range(6))), "step by step"),
 }  # fmt: skip

@@ -173,7 +173,7 @@ def test_sdist_contents(sdist, cards):
 def test_the_lowest_versions_are_those_of_their_lock(root):
     project = tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     lock = (root / "requirements-lowest.lock").read_text(encoding="utf-8")
-    pinned = dict(re.findall(r"^([a-z0-9-]+)==([^ ;]+)", lock, re.MULTILINE))
+    pinned = dict(re.findall(r"^([a-z0-9-]+)(?:\[[^]]*\])?==([^ ;]+)", lock, re.MULTILINE))
     extras = project["optional-dependencies"]
     named = [*project["dependencies"], *(r for e in LOWEST_EXTRAS for r in extras[e])]
     lowest = {}

@@ -20,11 +20,11 @@ NAMES = {
         "check_claim check_tracks conventions extrapolate_far morphing pad summaries vulnerability "
         "EngineError Fusion MergeError Meter PairMeter PairScores Protocol ProtocolError Scores "
         "Tally TopKScores ageing apply_convention at by_group by_view calibration check check_data "
-        "closed_set compare cross_evaluate eer_scorer epc error_discard evaluate explain fuse "
+        "closed_set compare cross_evaluate eer_scorer epc error_discard evaluate exam explain fuse "
         "gallery_size gallery_templates gom groups load make_scorer "
         "normalise "
         "open_set over_time parse_names partition plan plan_run plot ranks reid "
-        "repeat report sample_size save simulate simulate_embeddings stats "
+        "repeat report sample_size save simulate simulate_embeddings stats step_by_step "
         "study_threshold summary tally threshold top_k tracking verification "
         "workload worst_pairs zoo"
     ),
@@ -59,7 +59,21 @@ def test_public_names_are_there(module):
         value = getattr(found, name)
         expected = type(be) if name in ("datasets", "partition", "plot", "stats") else None
         assert expected is None or isinstance(value, expected), name
-    assert {*NAMES[module].split()} <= {*dir(found)}
+    listed = {name for name in NAMES[module].split() if not is_error(getattr(found, name))}
+    assert listed <= {*dir(found)}
+
+
+def is_error(thing: object) -> bool:
+    return isinstance(thing, type) and issubclass(thing, Exception)
+
+
+def test_errors_and_warnings_are_public_and_not_listed():
+    errors = {name for name in be.__all__ if is_error(getattr(be, name))}
+    assert {"BioevalError", "BioevalWarning", "DataError", "ProtocolError"} <= errors
+    assert not errors & {*dir(be)}
+    names: dict[str, object] = {}
+    exec("from bioeval import *", names)
+    assert errors <= {*names}
 
 
 def test_a_public_name_is_no_module_of_the_same_name():
@@ -89,7 +103,7 @@ def test_short_and_long_names_are_one_function(short, long):
 PLACES = {
     "best_mates": "studies.sites.gallery_parts", "BestMates": "studies.sites.gallery_parts",
     "refine_tally": "studies.sites.tally", "mean_over_galleries": "studies.galleries.results",
-    "gom_from_curves": "studies.reid.results", "step_by_step": "studies.explain.explain",
+    "gom_from_curves": "studies.reid.results",
     "with_failures": "results.failures",
 }  # fmt: skip
 

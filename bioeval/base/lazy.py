@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import importlib
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -33,12 +33,14 @@ def lazy_names(
     public: NamesByModule,
     for_studies: NamesByModule = _NONE,
     of_studies: Callable[[], StudyNames] = StudyNames,
+    unlisted: Collection[str] = (),
 ) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
     """Return ``__getattr__`` (it knows ``__all__``) and ``__dir__`` of a package.
 
-    Names `for_studies` are there, and are not listed. Those `of_studies` are looked up when
-    another name is asked for, or a list. ``scripts/stub`` writes all of them into ``__init__.pyi``
-    for type checkers; nothing reads them there when the package runs.
+    Names `for_studies` are there, and are not listed; those `unlisted` are in ``__all__`` and not
+    in ``dir``. Those `of_studies` are looked up when another name is asked for, or a list.
+    ``scripts/stub`` writes all of them into ``__init__.pyi`` for type checkers; nothing reads them
+    there when the package runs.
     """
     core = modules_of(public)
     known = core | modules_of(for_studies)
@@ -46,6 +48,9 @@ def lazy_names(
 
     def names() -> list[str]:
         return sorted([*core, *studies().modules, *studies().aliases])
+
+    def listed() -> list[str]:
+        return [name for name in names() if name not in unlisted]
 
     def attribute(name: str) -> Any:
         """Return the value of a name, and keep it in the package."""
@@ -74,4 +79,4 @@ def lazy_names(
         setattr(sys.modules[package], name, value)
         return value
 
-    return attribute, names
+    return attribute, listed

@@ -59,12 +59,12 @@ def show(results: Any) -> None:
     display({"text/html": table.html(), "text/plain": as_text(table, WIDTH)}, raw=True)
 
 
-def to_latex(results: Any, measures: Sequence[str] = ()) -> str:
+def to_latex(results: Any, measures: Sequence[str] = (), *, document: bool = False) -> str:
     r"""Return the table of a result as LaTeX, with the rules of the package booktabs.
 
-    Titles, remarks and warnings are comments. Of several systems by name the table has a row for
-    each system and a column for each measure; over folds, repeats and partitions its values are
-    means and standard deviations.
+    Titles, remarks and warnings are comments; in a `document` they are text. Of several systems by
+    name the table has a row for each system and a column for each measure; over folds, repeats and
+    partitions its values are means and standard deviations.
 
     Parameters
     ----------
@@ -73,6 +73,9 @@ def to_latex(results: Any, measures: Sequence[str] = ()) -> str:
     measures : sequence of str
         Labels of the measures that are columns, such as ``["mAP", "Rank 1"]``, in this order; empty
         for all of them.
+    document : bool
+        Return a whole document that compiles on its own, with titles and sentences as text: a
+        handout of :func:`step_by_step`, an exam.
 
     Raises
     ------
@@ -100,7 +103,7 @@ def to_latex(results: Any, measures: Sequence[str] = ()) -> str:
     % The thresholds of EER and FAR targets were chosen on these data, ...
     <BLANKLINE>
     """
-    return _marked_up(results, measures, "latex")
+    return _marked_up(results, measures, "latex document" if document else "latex")
 
 
 def to_markdown(results: Any, measures: Sequence[str] = ()) -> str:

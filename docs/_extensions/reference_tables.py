@@ -21,7 +21,7 @@ from bioeval.cli.examples import all_examples
 from bioeval.cli.lazy_group import COMMANDS, HEADINGS, root
 
 #: The modules whose names are public.
-PUBLIC = ("bioeval", "bioeval.plot", "bioeval.partition", "bioeval.stats")
+PUBLIC = ("bioeval", "bioeval.plot", "bioeval.partition", "bioeval.stats", "bioeval.datasets")
 
 
 class Commands(Directive):

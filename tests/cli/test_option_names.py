@@ -28,6 +28,7 @@ OF_THE_COMMAND = {
     "compare": {"differences"},  # which the table of a ranking shows
     "convert": {"dry_run", "listed"},
     "example": {"components", "people", "system"},  # of faces, which bioeval.datasets has
+    "exam": {"sheet", "solutions"},  # the files
     "explain": {"picture", "steps"},
     "normalise": {"min_dcf", "save_to"},  # what is shown of the scores, and where they are written
     "over-time": {"ages"},  # the bins of be.ageing, beside those of be.over_time

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import pydoc
 import re
+from pathlib import Path
 
 import page_tables
 import pytest
@@ -31,6 +33,16 @@ def test_every_public_name_is_on_the_page_of_calls():
         f"docs/api.md lacks {missing}. CONTRIBUTING.md, 'Rules', Pages: run "
         ".venv/bin/python scripts/page_tables.py, or add a row for a call of the core."
     )
+
+
+@pytest.mark.all_studies
+def test_the_help_of_the_package_is_a_page_with_every_public_name():
+    source = Path(be.__file__).read_text(encoding="utf-8")
+    assert page_tables.with_help(source) == source, "run .venv/bin/python scripts/page_tables.py"
+    text = pydoc.plain(pydoc.render_doc(be))
+    assert len(text.splitlines()) <= 160
+    for name in {*be.__all__} - {"__version__"}:
+        assert re.search(rf"\b{name}\b", text), name
 
 
 @pytest.mark.all_studies

@@ -20,6 +20,7 @@ from bioeval.views.writers.columns import printed_columns
 from bioeval.views.writers.data import messages_data, rows_of_table
 from bioeval.views.writers.html import as_html
 from bioeval.views.writers.latex import as_latex
+from bioeval.views.writers.latex_document import as_latex_document
 from bioeval.views.writers.lines import Lines
 from bioeval.views.writers.markdown import as_markdown
 from bioeval.views.writers.terminal import as_text
@@ -104,6 +105,7 @@ def test_each_form_has_the_same_cells(name):
         page = squeezed(of_html(as_html(section)))
         marked = squeezed(of_markdown(as_markdown(section)))
         latex = squeezed(of_latex(as_latex(section)))
+        document = squeezed(of_latex(as_latex_document(section)))
         for place, table in walk(section):
             if table not in list(tables(section)):
                 continue
@@ -112,7 +114,7 @@ def test_each_form_has_the_same_cells(name):
             shown = table.shown_rows
             data = rows_of_table(replace(table, rows=shown, shown=None), lines)
             for column in columns:
-                for form in (text, page, marked, latex):
+                for form in (text, page, marked, latex, document):
                     assert squeezed(column.heading) in form, (column.heading, form)
                 at = [x.name for x in table.columns].index(column.column.name)
                 for row, printed, values in zip(shown, column.texts, data, strict=True):
@@ -129,7 +131,7 @@ def test_each_form_has_the_same_cells(name):
                             assert limits == pytest.approx(cell.interval, nan_ok=True)
                     elif isinstance(cell, Label):
                         assert values[column.column.name] == cell.value
-                    for form in (text, page, marked, latex):
+                    for form in (text, page, marked, latex, document):
                         for line in printed.splitlines():  # other cells are beside the first
                             assert squeezed(of_markdown(line)) in squeezed(of_markdown(form)), line
 
@@ -143,6 +145,7 @@ def test_each_message_is_in_each_form_and_its_code_in_data(name):
             squeezed(of_html(as_html(section))),
             squeezed(of_markdown(as_markdown(section))),
             squeezed(as_latex(section)),
+            squeezed(as_latex_document(section)),
         ]
         data = messages_data(section)
         json.dumps(data)
@@ -182,6 +185,7 @@ def test_names_of_users_come_out_unchanged(name, vocabulary):
         assert f"System {name} Over" in squeezed(as_text(section, 10_000, vocabulary))
         assert f"System {name} Over" in squeezed(of_html(as_html(section, vocabulary)))
         assert f"System: {name}" in of_latex(as_latex(section, vocabulary)).replace("% ", "")
+        assert f"[System] {name}" in of_latex(as_latex_document(section, vocabulary))
         marked = as_markdown(section, vocabulary)
         assert f"- System: {name}" in re.sub(r"\\(?=[\\`*_|~$<(])", "", marked)
         assert name not in ("<b>bold</b>",) or "<b>bold" not in as_html(section)
@@ -191,7 +195,7 @@ def test_controls_and_directions_are_escaped():
     import bioeval as be
 
     (section,) = sections_of(be.zoo(square("a\u202eb\x1b[31m\ufdd0c"), permutations=20))
-    for write in (as_html, as_markdown, as_latex):
+    for write in (as_html, as_markdown, as_latex, as_latex_document):
         written = write(section)
         assert "\u202e" not in written and "\x1b" not in written and "\ufdd0" not in written
     assert "\u202e" not in as_text(section, 100)

@@ -11,7 +11,6 @@ import pytest
 
 import bioeval as be
 from bioeval.cli import main
-from bioeval.studies.explain.explain import step_by_step
 from bioeval.tallies.threshold_rules import Rule
 
 KINDS = ("distance", "similarity")
@@ -55,7 +54,7 @@ FUNCTIONS = {
     "explain": lambda s, t: be.explain(s, 0, threshold=t).threshold,
     "over_time": lambda s, t: be.over_time(s, 2, threshold=t, ranks=()).threshold,
     "sample_size": lambda s, t: be.sample_size(s, far=0.05, threshold=t, templates=4).threshold,
-    "step_by_step": lambda s, t: step_by_step(s, threshold=t).walks[0].threshold,
+    "step_by_step": lambda s, t: be.step_by_step(s, threshold=t).walks[0].threshold,
     "zoo": lambda s, t: be.zoo(s, threshold=t, permutations=9).threshold,
 }
 

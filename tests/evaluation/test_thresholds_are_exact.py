@@ -182,7 +182,6 @@ def test_of_retrieval(dtype, kind, step):
 @every
 @pytest.mark.cases(1)
 def test_at_one_threshold(dtype, kind, step):
-    from bioeval.studies.explain.explain import step_by_step
 
     data = Data(dtype, kind, 5 * step)
     averaged = Data(dtype, kind, 5 * step, largest=False)  # whose means do not overflow
@@ -204,7 +203,7 @@ def test_at_one_threshold(dtype, kind, step):
         assert [ds.open_set_fa, ds.dir_count] == [expected.fa[0], expected.di[0][0]], t
         tested = be.cross_evaluate(scores, folds, threshold=("fixed", t))[["fr", "fa"]]
         assert_errors(tested.sum(), of_folds(data, t), "folds")
-        counts = step_by_step(scores, threshold=t).totals[-1]
+        counts = be.step_by_step(scores, threshold=t).totals[-1]
         for templates, (fr, fa) in (("single", single), ("multi", multi)):
             result = {k.name: v for k, v in counts[f"verification/{templates}"].items()}
             assert ([result.get("fr", 0)], [result.get("fa", 0)]) == (fr, fa), t

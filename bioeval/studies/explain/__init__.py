@@ -3,7 +3,7 @@
 from bioeval.base.manifest import Plot, StudyManifest, Subcommand, View
 
 STUDY = StudyManifest(
-    calls={"explain": ("explain",)},
+    calls={"explain": ("explain", "step_by_step")},
     commands=(
         Subcommand(
             "explain", "Explain which counters each comparison of a row adds to.", "Look into", 1

@@ -741,8 +741,7 @@ def step_by_step(
     --------
     >>> import bioeval as be
     >>> d = [[0, 1, 4, 6], [1, 0, 5, 3], [4, 5, 0, 2], [6, 3, 2, 0]]
-    >>> from bioeval.studies.explain.explain import step_by_step
-    >>> steps = step_by_step(be.Scores(d, ["ann", "ann", "bob", "bob"]), threshold=3)
+    >>> steps = be.step_by_step(be.Scores(d, ["ann", "ann", "bob", "bob"]), threshold=3)
     >>> steps.rates["verification/single"]["far"], steps.rates["open_set"]["far"]
     (0.25, 0.5)
     """
@@ -768,4 +767,4 @@ def step_by_step(
                 known = amounts(sums.get(task.task, {}))
                 sums[task.task] = total(known + amounts(task.counts))
         totals.append(dict(sums))
-    return Steps(walks=walks, totals=tuple(totals))
+    return Steps(walks=walks, totals=tuple(totals), scores=explainer.original)

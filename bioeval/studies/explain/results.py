@@ -5,10 +5,13 @@ from __future__ import annotations
 import functools
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from bioeval.document import Enumeration, Label, Number, Text, say
 from bioeval.views import written
+
+if TYPE_CHECKING:
+    from bioeval import Scores
 
 #: Counters as the lecture writes them, by name.
 SYMBOLS = {
@@ -474,10 +477,13 @@ class StepByStep:
     walks : tuple of RowWalk
     totals : tuple of dict
         After each row: by task, the sum by counter so far.
+    scores : Scores or None
+        The scores that are explained; a small matrix is shown before the steps.
     """
 
     walks: tuple[RowExplanation, ...]
     totals: tuple[Mapping[str, Mapping[Count, float]], ...] = field(default=())
+    scores: Scores | None = None
 
     @property
     def rates(self) -> dict[str, dict[str, float | dict[int, float]]]:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 
 from bioeval.base import QUERY_MEANS, scalar_registry
 from bioeval.document import (
@@ -19,6 +20,7 @@ from bioeval.document import (
     Text,
     say,
 )
+from bioeval.studies.explain.matrix_section import steps_matrix
 from bioeval.studies.explain.results import (
     TITLES,
     Count,
@@ -36,6 +38,7 @@ def section(steps: StepByStep) -> Section:
     """Return what is said of every row, one after the other."""
     walks, totals = steps.walks, steps.totals
     blocks: list[Block] = [Facts([Fact(*fact) for fact in about(walks[0])])]
+    blocks += steps_matrix(steps.scores)
     for k, (explained, so_far) in enumerate(zip(walks, totals, strict=True), start=1):
         title = say(
             "Step {step:name} of {steps:name}: {row}",
@@ -45,7 +48,8 @@ def section(steps: StepByStep) -> Section:
         )
         of_row = (*lists(explained, f"step_{k}_"), _so_far(explained, so_far, k))
         blocks.append(Section(f"step_{k}", title, of_row, task="verification"))
-    blocks.append(_rates(totals[-1], *legend(walks)))
+    of_class = "Each rate is over the attempts of its own class"
+    blocks.append(rates_table(totals[-1], of_class, legend(walks)))
     return Section("steps", "Every probe, step by step", blocks, task="verification")
 
 
@@ -64,11 +68,21 @@ def _so_far(
     return Table(f"step_{step}_so_far", columns, rows)
 
 
-def _rates(totals: Mapping[str, Mapping[Count, float]], *notes: Text) -> Table:
-    """Return the rates with the sums that they are computed from."""
-    rows = []
+def rates_table(
+    totals: Mapping[str, Mapping[Count, float]],
+    title: str = "",
+    notes: Iterable[Text] = (),
+    left_out: Sequence[str] = (),
+) -> Table:
+    """Return the rates with the sums that they are computed from, but those `left_out`.
+
+    The rates of a single task stand without its name.
+    """
+    rows = list[list[Text]]()
     for task, counts in totals.items():
         for rate in _reached(quotients(task, counts)):
+            if rate.name in left_out:
+                continue
             of_task = "verification" if task.startswith("verification") else "identification"
             formula = say(
                 "{rate} = {formula}", rate=_name(rate, of_task), formula=rate.formula, task=of_task
@@ -79,13 +93,16 @@ def _rates(totals: Mapping[str, Mapping[Count, float]], *notes: Text) -> Table:
                 fraction = say("{part} / {over}", part=part, over=over)
             attempts = int(rate.over) if rate.over else None
             value = Rate(rate.value, attempts=attempts, variable=rate.name)
-            rows.append((TITLES.get(task, task), formula, fraction, value))
+            rows.append([TITLES.get(task, task), formula, fraction, value])
+    columns = [Column("task", grouped=True), Column("rate"), Column("fraction"), Column("value")]
+    if len(totals) == 1:
+        columns[0] = replace(columns[0], only="data")
     return Table(
         "rates",
-        (Column("task", grouped=True), Column("rate"), Column("fraction"), Column("value")),
+        columns,
         rows,
-        title="Each rate is over the attempts of its own class",
-        notes=notes,
+        title=title,
+        notes=tuple(notes),
     )
 
 

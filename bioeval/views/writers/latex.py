@@ -98,7 +98,7 @@ def _block(block: Block, lines: Lines, words: Lines, whole: Section) -> Iterator
         case Table():
             if columns := printed_columns(block, lines):
                 yield _comments(map(words.write, (block.title, *block.details)))
-                yield list(_tabular(columns))
+                yield list(tabular(columns, _kinds(columns)))
                 yield _comments(map(words.write, block.notes))
         case Messages():
             written = []
@@ -113,8 +113,19 @@ def _comments(texts: Iterator[str] | Sequence[str] | dict[str, None] | map[str])
     return [f"% {escaped(text)}" for text in texts if text]
 
 
-def _tabular(columns: list[PrintedColumn]) -> Iterator[str]:
-    """Yield the lines of a ``tabular``; the first row is the heading."""
+def _kinds(columns: list[PrintedColumn]) -> str:
+    """Return how LaTeX sets each column: numbers to the right."""
+    return "".join("r" if column.numeric else "l" for column in columns)
+
+
+def tabular(columns: list[PrintedColumn], kinds: str) -> Iterator[str]:
+    """Yield the lines of a ``tabular``; the first row is the heading.
+
+    With a column of the kind ``L`` or ``R``, whose text is broken, it is as wide as the page.
+    """
+    form, of_page = "tabular", ""
+    if "L" in kinds or "R" in kinds:
+        form, of_page = "tabularx", r"{\linewidth}"
     padded = []
     for i, column in enumerate(columns):
         texts = [column.heading, *column.texts]
@@ -124,7 +135,7 @@ def _tabular(columns: list[PrintedColumn]) -> Iterator[str]:
         pad = str.rjust if column.numeric else str.ljust
         padded.append([pad(text, width) for text in texts])
     heads, *rows = zip(*padded, strict=True)
-    yield f"\\begin{{tabular}}{{{''.join('r' if x.numeric else 'l' for x in columns)}}}"
+    yield f"\\begin{{{form}}}{of_page}{{{kinds}}}"
     yield "\\toprule"
     if any(column.heading for column in columns):
         yield f"{' & '.join(heads)} \\\\"
@@ -132,4 +143,4 @@ def _tabular(columns: list[PrintedColumn]) -> Iterator[str]:
     for row in rows:
         yield f"{' & '.join(row)} \\\\"
     yield "\\bottomrule"
-    yield "\\end{tabular}"
+    yield f"\\end{{{form}}}"

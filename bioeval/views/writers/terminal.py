@@ -58,7 +58,7 @@ _BOLD, _PLAIN = "\x1e", "\x1f"
 
 
 #: Forms of a printed document other than text.
-Form = Literal["markdown", "latex"]
+Form = Literal["latex", "latex document", "markdown"]
 
 
 class TerminalDocument:
@@ -91,6 +91,10 @@ class TerminalDocument:
             from bioeval.views.writers.latex import as_latex
 
             return as_latex(self.section, self._vocabulary, self._naming)
+        if form == "latex document":
+            from bioeval.views.writers.latex_document import as_latex_document
+
+            return as_latex_document(self.section, self._vocabulary, self._naming)
         from bioeval.views.writers.markdown import as_markdown
 
         return as_markdown(self.section, self._vocabulary, self._naming)

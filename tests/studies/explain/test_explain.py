@@ -16,7 +16,6 @@ import bioeval as be
 from bioeval.cli import main
 from bioeval.protocol import for_layout
 from bioeval.protocol.card import Claims
-from bioeval.studies.explain.explain import step_by_step
 from bioeval.studies.explain.lists import fused
 from bioeval.studies.explain.results import Count
 
@@ -199,7 +198,7 @@ def test_cards_without_verification(card):
 
 def test_step_by_step_ends_in_the_rates_of_evaluate():
     scores = be.simulate(6, 3, random_state=3)
-    steps = step_by_step(scores)
+    steps = be.step_by_step(scores)
     t = steps.walks[0].threshold
     tree = be.evaluate(scores, thresholds=[t])
     for task, rates in steps.rates.items():
@@ -222,7 +221,7 @@ def test_what_a_prompt_and_a_notebook_show(scores):
         "<Explanation of Probe 0 (subject <a>), protocol course-all-vs-all; print shows it>"
     )
     assert "&lt;a&gt;" in result._repr_html_() and "<a>" not in result._repr_html_()
-    assert repr(step_by_step(scores)) == "<Steps of 5 probes; print shows them>"
+    assert repr(be.step_by_step(scores)) == "<Steps of 5 probes; print shows them>"
 
 
 def test_an_order_has_conditions():
@@ -232,7 +231,7 @@ def test_an_order_has_conditions():
     assert "GA | FR" in str(result)
     with pytest.raises(be.ProtocolError, match="only the order within each row"):
         be.explain(scores, 0, threshold=2)
-    assert list(step_by_step(scores).rates) == ["closed_set"]
+    assert list(be.step_by_step(scores).rates) == ["closed_set"]
 
 
 @pytest.mark.parametrize(
@@ -270,7 +269,7 @@ def test_what_has_no_rows():
     with pytest.raises(be.DataError, match=r"expected bioeval\.Scores"):
         be.explain(D, 0)
     with pytest.raises(be.DataError, match="too many to read"):
-        step_by_step(be.simulate(30, 4))
+        be.step_by_step(be.simulate(30, 4))
 
 
 # ------------------------------------------------------------------------------- the command

@@ -10,7 +10,6 @@ from rendered import require_names_kept
 from twins import one_thread  # noqa: F401
 
 import bioeval as be
-from bioeval.studies.explain.explain import step_by_step
 from bioeval.studies.explain.results import GENUINE
 from bioeval.studies.explain.section import section
 from bioeval.studies.explain.shown_lists import LONGEST, lists_of
@@ -79,7 +78,7 @@ def test_names_are_kept_in_every_writer():
         return be.Scores(d, [name, name, "b", "b"], probe_meta=meta, name=name)
 
     require_names_kept(lambda name: section(be.explain(named(name), 0, threshold=("far", 0.5))))
-    require_names_kept(lambda name: steps_section(step_by_step(named(name))))
+    require_names_kept(lambda name: steps_section(be.step_by_step(named(name))))
 
 
 @pytest.mark.slow
