@@ -331,7 +331,7 @@ def tiles(path: Path) -> None:
     figure.text(0.03, 0.96, "One tile serves two sides", fontsize=style.TITLE_SIZE, weight="bold")
     figure.text(
         0.03, 0.925, f"{lines} of the probes at its rows, and of those at its columns.",
-        fontsize=style.Style.small, color=style.Style.quiet,
+        fontsize=style.Style.look.small, color=style.Style.quiet,
     )  # fmt: skip
     be.plot.save(figure, path, dpi=100)
 
@@ -383,7 +383,7 @@ def one_tile(ax: Axes) -> None:
     orange, text = style.Style.colour(style.IMPOSTOR), style.Style.text
     rows, columns = layered(TILE_ROWS), layered(TILE_COLUMNS)
     h, w = len(rows), len(columns)
-    small: dict[str, Any] = {"fontsize": style.Style.small, "color": text}
+    small: dict[str, Any] = {"fontsize": style.Style.look.small, "color": text}
     centred = {**small, "ha": "center", "va": "center"}
     for a, (_, layer) in enumerate(rows):
         for b, (_, across) in enumerate(columns):
@@ -421,7 +421,7 @@ def diagonal_tile(ax: Axes) -> None:
     """Draw a tile whose rows and columns are the same templates."""
     blue, orange = style.Style.colour(style.GENUINE), style.Style.colour(style.IMPOSTOR)
     templates, text = layered(TILE_ROWS), style.Style.text
-    small = {"fontsize": style.Style.small, "color": text}
+    small = {"fontsize": style.Style.look.small, "color": text}
     for a, (row, layer) in enumerate(templates):
         for b, (column, across) in enumerate(templates):
             look = {"facecolor": (*orange, 0.16 + 0.16 * ((layer + across) % 2))}

@@ -141,10 +141,9 @@ class SpeciesDisplay(CurvesDisplay):
         systems = System.pick(data, cls.spec.plot)
         curves = []
         for number, system in enumerate(systems):
-            for i, curve in enumerate(cls._curves(system)):
-                if len(systems) > 1:
-                    curve = replace(curve, hue=number)
-                curves.append(replace(curve, dash=i))
+            for curve in cls._curves(system):
+                hue = number if len(systems) > 1 else curve.hue
+                curves.append(replace(curve, hue=hue, dash=curve.hue))
         return cls(curves)
 
     @classmethod
@@ -435,7 +434,8 @@ class AttackPotentialDisplay(OneResultDisplay):
     def plot(self, ax: Axes | None = None, *, name: str | None = None, **style: Any) -> Self:
         """Draw the heat map. See :func:`attack_potential`."""
         rows, columns = self.potential.shape
-        ax = self._axes(ax, (2.4 + 0.9 * max(columns, 3), 2.0 + 0.45 * max(rows, 3)))
+        size = 2.4 + 0.9 * max(columns, 3), 2.0 + 0.45 * max(rows, 3)
+        ax = self._axes(ax, size, style)
         ax.grid(False)
         properties = {"cmap": "cividis", "vmin": 0.0, "vmax": 1.0, "aspect": "auto", **style}
         self.image_ = ax.imshow(self.potential, **properties)

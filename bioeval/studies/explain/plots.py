@@ -97,7 +97,7 @@ class RowWalkDisplay(Display):
         high = []
         for shown in self.lists:
             high.append(line * max(len(shown.lines), 1) + _LINE * _extra(shown) + _AROUND)
-        first = self._axes(ax, (self._wide(), sum(high) + 0.2))
+        first = self._axes(ax, (self._wide(), sum(high) + 0.2), style)
         self.axes_ = [first]
         place = first.get_subplotspec()
         if len(high) > 1 and place is not None:

@@ -62,20 +62,20 @@ class FoldsDisplay(OneResultDisplay):
 
     def plot(self, ax: Axes | None = None, *, name: str | None = None, **style: Any) -> Self:
         """Draw the folds."""
-        ax = self._axes(ax)
+        ax = self._axes(ax, style=style)
         known = np.isfinite(self.far) & np.isfinite(self.frr)
         if not known.any():
             self._empty("No fold has attempts of both classes")
         words = self._words()
         self._folds(known, style)
         middle = f"{{}}_{_estimate(self._dataset.attrs)}"
-        self._point(middle, "{}", words.tested, fmt="o", color=Style.colour(0), zorder=4)
+        self._point(middle, "{}", words.tested, fmt="o", color=Style.text, zorder=4)
         self._point(
             self._optimistic,
             self._optimistic.removesuffix("_mean"),
             words.chosen,
             fmt="D",
-            color=Style.colour(1),
+            color=Style.text,
             linewidth=1.0,
             capsize=0,
             markerfacecolor="white",
@@ -89,9 +89,9 @@ class FoldsDisplay(OneResultDisplay):
         for axis in (ax.xaxis, ax.yaxis):
             self._in_per_cent(axis)
         x, y = say("{False accept rate, far}"), say("{False reject rate, frr}")
+        self._titled(words.title, name, words.lines)
         self._legend()
         self._labelled(x, y, self._other("far"), self._other("frr"))
-        self._titled(words.title, name, words.lines)
         return self
 
     def _point(self, value: str, limits: str, label: str, **style: Any) -> None:
@@ -288,7 +288,8 @@ class RepeatedDisplay(CurvesDisplay):
     def from_results(cls, data: Any) -> Self:
         """Take the curves of a result of `repeat` or `cross_evaluate`, or of several by name."""
         curves: list[Curve] = []
-        for system in System.pick(data, "repeated"):
+        systems = System.pick(data, "repeated")
+        for number, system in enumerate(systems):
             dataset = system.dataset
             for rate, words in RATES.items():
                 if f"{rate}_mean" not in dataset or not dataset[f"{rate}_mean"].ndim:
@@ -303,10 +304,12 @@ class RepeatedDisplay(CurvesDisplay):
                 why_not = ""
                 if not (np.isfinite(x) & np.isfinite(mean.values)).any():
                     why_not = "no rate is defined in any partition"
-                i = len(curves)
+                # The colour and the line style of what it is; of systems, each has its colour.
+                dash = Style.hues[rate] if word else number
+                hue = dash if len(systems) == 1 else number
                 limits = low.values, high.values
                 curves.append(
-                    Curve(name, x, mean.values, system, why_not, i, i, *limits, word=word)
+                    Curve(name, x, mean.values, system, why_not, hue, dash, *limits, word=word)
                 )
         display = cls(curves)
         display.bands = {}
@@ -320,7 +323,7 @@ class RepeatedDisplay(CurvesDisplay):
         if "threshold" in first.dims:
             label = self._over_thresholds(ax, name, style, thin=False)
             return self._finish(x_label=label, y_label="Rate", terms=("", ("far", "frr")))
-        ax, lowest = self._start(ax, name), 1.0
+        ax, lowest = self._start(ax, name, style), 1.0
         for curve in self.defined:
             shown = np.isfinite(curve.x) & np.isfinite(curve.y)
             folds = _folds(curve.system)
@@ -432,7 +435,7 @@ class SpreadDisplay(OneResultDisplay):
     def plot(self, ax: Axes | None = None, *, name: str | None = None, **style: Any) -> Self:
         """Draw a row for each scalar."""
         size = 7.2, 1.7 + 0.52 * max(len(self._rows), 3)
-        ax = self._axes(ax, size)
+        ax = self._axes(ax, size, style)
         top = max(len(self._rows), 1)
         ax.set(xlim=(-0.24, 1.85), ylim=(-0.5, top + 0.05))
         ax.set_xticks([])
@@ -451,7 +454,7 @@ class SpreadDisplay(OneResultDisplay):
             band = f"middle {100 * float(attrs['confidence']):g} %"
         if labels:
             for x, text in ((MEAN, "mean"), (ENDS, band)):
-                ax.text(x, top - 0.1, text, fontsize=Style.small, color=Style.quiet, va="center")
+                ax.text(x, top - 0.1, text, fontsize=Style.look.small, color=Style.quiet, va="center")
         ax.tick_params(axis="y", length=0)
         if not self._rows:
             self._empty("No scalar is defined in any fold")
@@ -522,7 +525,7 @@ class SpreadDisplay(OneResultDisplay):
             text = f"{word} {texts[0]}".strip()
         else:
             text = f"[{texts[0]}, {texts[1]}]"
-        self.ax_.text(x, y, text, ha=side, va="center", fontsize=Style.small, color=colour, **style)
+        self.ax_.text(x, y, text, ha=side, va="center", fontsize=Style.look.small, color=colour, **style)
 
 
 def _limits(attrs: Mapping[str, Any]) -> str:

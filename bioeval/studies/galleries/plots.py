@@ -147,7 +147,7 @@ class GallerySizeDisplay(CurvesDisplay):
 
     def plot(self, ax: Axes | None = None, *, name: str | None = None, **style: Any) -> Self:
         """Draw the curves. See :func:`gallery_size`."""
-        ax = self._start(ax, name)
+        ax = self._start(ax, name, style)
         lowest, exact_up_to = 1.0, set()
         details = ["means over all galleries of N subjects; ranks count subjects"]
         for curve in self.defined:

@@ -60,7 +60,8 @@ class GroupsDisplay(OneResultDisplay):
         """Draw both panels. See :func:`groups`."""
         number = len(self.groups)
         high = float(np.clip(2.2 + 0.42 * number, 3.4, 11.0))
-        left = self._axes(ax, (10.4, high))
+        narrow = Style.look.is_narrow
+        left = self._axes(ax, (5.0, 1.6 * high) if narrow else (10.4, high), style)
         place = left.get_subplotspec()
         if place is None:
             x, y, wide, tall = left.get_position().bounds
@@ -68,22 +69,32 @@ class GroupsDisplay(OneResultDisplay):
             right = self._more_axes((x + 0.52 * wide, y, 0.48 * wide, tall))
         else:
             parts = place.subgridspec(1, 2, width_ratios=(1, 1.15))
+            if narrow:
+                parts = place.subgridspec(2, 1)
             left.set_subplotspec(parts[0])
             right = self._more_axes(parts[1])
         self.far_ax_ = right
-        self._rates(left, "frr", say("{False reject rate, frr}"), style)
         searches = self.far.ndim == 1
+        title, lines = say("{far} by pair of groups"), self._about_pairs()
+        if searches:
+            title, lines = say("{far} by group"), ["searches without a mate in the gallery"]
+        system = as_plot_text(name or self._dataset.attrs.get("system", "") or "")
+        if self._is_headed:
+            both: list[Text] = [*self._over(), *lines]
+            self._titled(say("{frr} and {far} by group"), system, both)
+        else:
+            self._titled(say("{frr} by group"), system, self._over())
+            self._titled(title, None, lines, right)
+        self._rates(left, "frr", say("{False reject rate, frr}"), style)
         if searches:
             self._rates(self.far_ax_, "far", say("{False accept rate, far}"), style)
         else:
             self._pairs()
-        system = as_plot_text(name or self._dataset.attrs.get("system", "") or "")
-        self._titled(say("{frr} by group"), system, self._over())
-        if searches:
-            lines = ["searches without a mate in the gallery"]
-            self._titled(say("{far} by group"), None, lines, right)
-            return self
-        lines = []
+        return self
+
+    def _about_pairs(self) -> list[str]:
+        """Return the lines on FAR of pairs: flags, and colours without a rate."""
+        lines, number = [], len(self.groups)
         if number <= NUMBERED and self._dataset["far_flagged"].values.any():
             lines.append("*: flagged, too few subjects or expected errors")
         colours = []
@@ -93,8 +104,7 @@ class GroupsDisplay(OneResultDisplay):
             colours.append("grey: not defined")
         if colours:
             lines.append("; ".join(colours))
-        self._titled(say("{far} by pair of groups"), None, lines, right)
-        return self
+        return lines
 
     def _over(self) -> list[Text]:
         """Return the lines below the title: threshold, intervals and flags."""
@@ -186,7 +196,12 @@ class GroupsDisplay(OneResultDisplay):
         if not subjects:
             ax.set_xticks(shown, names)
             ax.tick_params(axis="x", length=0)
-            if width > 48:
+            if self._is_headed and not Style.look.is_narrow:  # they stand on the left
+                ax.set_yticklabels([])
+            # Beside each other where each has the width of its cell.
+            longest = max(map(len, "\n".join(names).split("\n")), default=0)
+            cell = self._axes_size()[0] / max(number, 1)
+            if width > 48 or 0.6 * Style.look.tick * longest > cell:
                 ax.tick_params(axis="x", labelrotation=90)
 
 

@@ -114,7 +114,7 @@ class WorstPairsDisplay(Display):
         wide = 72 * _WIDE - 12
         side = min(wide / ((2 + _GAP) * across - _GAP), _LARGEST)
         high = words + lines * side * aspect
-        ax = self._axes(ax, (_WIDE, (high + 52) / 72))
+        ax = self._axes(ax, (_WIDE, (high + 52) / 72), style)
         if not new_figure:
             wide, height = self._axes_size()
             side = min(wide / ((2 + _GAP) * across - _GAP), _LARGEST)
@@ -126,7 +126,7 @@ class WorstPairsDisplay(Display):
         y = 0.0
         for system in self.systems:
             if len(self.pairs) > 1:
-                y = self._head(y, system.name, fontsize=Style.small + 2, fontweight="bold")
+                y = self._head(y, system.name, fontsize=Style.look.label, fontweight="bold")
             for row, title in _ROWS.items():
                 y = self._head(y, f"{title} ({_extreme(system, row)})")
                 y = self._row(y, self.pairs[system.name][row], side, aspect, style)
@@ -157,7 +157,7 @@ class WorstPairsDisplay(Display):
 
     def _head(self, y: float, text: str, **style: Any) -> float:
         """Write a heading at a height; return the height below it."""
-        properties = {"fontsize": Style.small + 1, "color": Style.text, **style}
+        properties = {"fontsize": Style.look.tick, "color": Style.text, **style}
         self.ax_.text(0, y + _HEAD - 5, as_plot_text(text), va="baseline", ha="left", **properties)
         return y + _HEAD
 
@@ -174,7 +174,7 @@ class WorstPairsDisplay(Display):
         scores = in_one_precision([pair.score for pair in pairs], 4)
         for i, pair in enumerate(pairs):
             x, top = (i % across) * (2 + _GAP) * side, y + (i // across) * below
-            longest = max(int(0.96 * side / (_LETTER * Style.small)), 3)
+            longest = max(int(0.96 * side / (_LETTER * Style.look.small)), 3)
             for k, label in enumerate((pair.probe, pair.gallery)):
                 self._picture(x + k * side, top, (side, high), pair.pictures[k], style)
                 self._word(x + (k + 0.5) * side, top + high + 0.55 * _LINE, _cut(label, longest))
@@ -212,7 +212,7 @@ class WorstPairsDisplay(Display):
         self.ax_.set(xlim=limits[0], ylim=limits[1])
 
     def _word(self, x: float, y: float, text: str, **style: Any) -> None:
-        properties = {"ha": "center", "va": "center", "fontsize": Style.small, "color": Style.quiet}
+        properties = {"ha": "center", "va": "center", "fontsize": Style.look.small, "color": Style.quiet}
         self.ax_.text(x, y, as_plot_text(text), **{**properties, **style})
 
 

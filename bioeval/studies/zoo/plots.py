@@ -79,7 +79,7 @@ class ZooDisplay(Display):
 
     def plot(self, ax: Axes | None = None, *, name: str | None = None, **style: Any) -> Self:
         """Draw the subjects. See :func:`zoo`."""
-        ax = self._axes(ax, _SIZE)
+        ax = self._axes(ax, _SIZE, style)
         ds = self.system.dataset
         kind = str(ds.attrs["kind"])
         counts = dict(zip(ds["animal"].values.tolist(), ds["animal_count"].values, strict=True))
@@ -147,7 +147,7 @@ class ZooDisplay(Display):
                 (self.genuine[i], self.impostor[i]),
                 tuple(step),
                 textcoords="offset points",
-                fontsize=Style.small + 1,
+                fontsize=Style.look.tick,
                 color=Style.text,
                 ha="center",
                 va="center",
@@ -176,7 +176,7 @@ class ZooDisplay(Display):
             ha=ha,
             va=va,
             color=Style.ink(colour),
-            fontsize=Style.small + 1,
+            fontsize=Style.look.tick,
             fontweight="bold",
         )
 

@@ -10,13 +10,12 @@ from matplotlib.axes import Axes
 from matplotlib.legend import Legend
 from matplotlib.transforms import ScaledTranslation
 
-from bioeval.views.plots.style import LABEL_SIZE, LABELS, Style, axes_size, figure_of
+from bioeval.views.plots.style import Style, axes_size, below_axes, figure_of
 
-# All lengths in points.
-_SIZE = Style.small + 0.5  # of the type
-_LETTER = 0.53 * _SIZE  # mean width of a letter
-_MARGIN = 5.0 * _SIZE  # of the line beside a name, and of the gap to the next column
-_LEAST = 85.0  # height that a legend below leaves to its axes, unless it takes at most a third
+# By the size of the type: mean width of a letter; the line beside a name, and the gap to the next
+# column.
+_LETTER, _MARGIN = 0.53, 5.0
+_LEAST = 85.0  # points that a legend below leaves to its axes, unless it takes at most a third
 
 
 def name_in_legend(artist: Artist, text: str) -> None:
@@ -37,7 +36,8 @@ def draw_legend(ax: Axes, *, x_label: bool = True) -> Legend | None:
     if not artists:
         return None
     width, high = axes_size(ax)
-    letters = max(16, int((width - _MARGIN) / _LETTER))
+    size = Style.look.legend
+    letters = max(16, int((width - _MARGIN * size) / (_LETTER * size)))
     texts = [textwrap.fill(text, letters, break_on_hyphens=False) for text in texts]
     style: dict[str, Any] = {
         "alignment": "left",
@@ -45,7 +45,7 @@ def draw_legend(ax: Axes, *, x_label: bool = True) -> Legend | None:
         "columnspacing": 1.6,
         "edgecolor": "none",
         "facecolor": "white",
-        "fontsize": _SIZE,
+        "fontsize": size,
         "framealpha": 0.8,
         "handlelength": 2.6,
         "handletextpad": 0.7,
@@ -55,8 +55,8 @@ def draw_legend(ax: Axes, *, x_label: bool = True) -> Legend | None:
     figure = figure_of(ax)
     if figure.get_layout_engine() is not None:
         longest = max(len(line) for text in texts for line in text.splitlines())
-        columns = max(1, min(len(texts), int(width / (longest * _LETTER + _MARGIN))))
-        drop = LABELS if x_label else LABELS - 1.6 * LABEL_SIZE
+        columns = max(1, min(len(texts), int(width / ((longest * _LETTER + _MARGIN) * size))))
+        drop = below_axes() - (0.0 if x_label else 1.6 * Style.look.label)
         down = ScaledTranslation(0, -drop / 72, figure.dpi_scale_trans)
         legend = ax.legend(
             artists,

@@ -67,7 +67,7 @@ class CmcDisplay(CurvesDisplay):
         """Draw the curves. See :func:`cmc`."""
         if max_rank is not None:
             require_integer("max_rank", max_rank, low=1)
-        ax = self._start(ax, name)
+        ax = self._start(ax, name, style)
         last, beyond = plot_style.ranks_shown(
             self._changing(), max(int(c.x[-1]) for c in self.curves.values()), max_rank
         )
@@ -235,16 +235,16 @@ class DirSurfaceDisplay(Display):
             require_integer("max_rank", max_rank, low=1)
         if log is not None:
             log = require_flag("log", log)
-        ax = self._axes(ax, (7.0, 4.8))
+        ax = self._axes(ax, (7.0, 4.8), style)
         self.mesh_ = None
         last, beyond = plot_style.ranks_shown([self.dir], int(self.rank[-1]), max_rank)
         if log is None:
             log = last > plot_style.LINEAR_RANKS
         systems = [replace(self.system, name=name or self.system.name)]
         details = identification_details(systems)
-        plot_style.titled(
-            ax,
+        self._titled(
             title_of(say("{dir}(t, k)"), systems),
+            None,
             [*over(systems), *details, *([] if self._why else beyond)],
             share=0.86,
             gap=0.0 if self._why else _NAMES,
@@ -312,7 +312,7 @@ class DirSurfaceDisplay(Display):
                 ha="center",
                 va="top",
                 color=ink,
-                fontsize=Style.small - 0.5,
+                fontsize=Style.look.smallest,
                 zorder=3,
                 bbox={"facecolor": fill, "edgecolor": "none", "pad": 1.0},
             )
@@ -350,7 +350,7 @@ class DirSurfaceDisplay(Display):
                 ha="center",
                 va="bottom",
                 color=Style.text,
-                fontsize=Style.small - 0.5,
+                fontsize=Style.look.smallest,
                 annotation_clip=False,
                 arrowprops={
                     "arrowstyle": "-",

@@ -19,7 +19,7 @@ from bioeval.results.layouts import expanded
 from bioeval.results.support import wanted_targets
 from bioeval.results.words import percent
 from bioeval.views.plots import style as plot_style
-from bioeval.views.plots.display import MOST_NAMED, Curve, CurvesDisplay, CurveSpec
+from bioeval.views.plots.display import Curve, CurvesDisplay, CurveSpec, most_named
 from bioeval.views.plots.legend import name_in_legend
 from bioeval.views.plots.style import Style
 from bioeval.views.plots.systems import (
@@ -106,12 +106,14 @@ def folds_in_words(systems: Sequence[System]) -> list[str]:
 class FarCurvesDisplay(CurvesDisplay):
     """Curves of one rate against FAR; ``x`` of a curve is FAR."""
 
+    _solid: ClassVar = True
+
     def plot(
         self, ax: Axes | None = None, *, name: str | None = None, log: bool = False, **style: Any
     ) -> Self:
         """Draw the curves. See :func:`bioeval.plot.roc`."""
         log = require_flag("log", log)
-        ax = self._start(ax, name, plot_style.SIZE if log else None)
+        ax = self._start(ax, name, style, plot_style.SIZE if log else None)
         floors = {c.name: floor_of(c.system) for c in self.defined}
         lowest = 1.0
         for curve in self.defined:
@@ -142,7 +144,8 @@ def _chance(display: CurvesDisplay) -> None:
     """Draw the line of a system that decides at random, in a square."""
     floor = least([floor_of(curve.system) for curve in display.defined], none=0.1)
     rates = np.append(0, np.geomspace(floor, 1, 50))  # for either scale
-    display.ax_.set_box_aspect(1)
+    if not Style.look.is_flat:
+        display.ax_.set_box_aspect(1)
     display._reference(rates, rates)
 
 
@@ -260,7 +263,7 @@ def shade_below_floor(ax: Axes, floors: Mapping[str, float], write: Callable[[Te
     text = say("{far} below 1 impostor attempt")
     if len({round(1 / f) for f in floors.values() if f == f}) == 1:
         text = say("{far} < 1 / {attempts}", attempts=round(1 / floor))
-    style = {"rotation": 90, "ha": "right", "va": "top", "fontsize": 7.5}
+    style = {"rotation": 90, "ha": "right", "va": "top", "fontsize": Style.look.smallest}
     plot_style.note(ax, write(text), (floor, 1.0), (-3, -6), **style)
 
 
@@ -388,6 +391,7 @@ class DetDisplay(CurvesDisplay):
         ("far_target", "dir_at_far"),
         ("far_at_frr", "frr_target"),
     )
+    _solid: ClassVar = True
 
     @classmethod
     def from_results(cls, data: Any) -> Self:
@@ -400,7 +404,7 @@ class DetDisplay(CurvesDisplay):
 
     def plot(self, ax: Axes | None = None, *, name: str | None = None, **style: Any) -> Self:
         """Draw the curves. See :func:`det`."""
-        ax = self._start(ax, name)
+        ax = self._start(ax, name, style)
         ax.set_xscale("function", functions=(deviate, ndtr))
         ax.set_yscale("function", functions=(deviate, ndtr))
         low_x, low_y, high_x, high_y = self._limits()
@@ -431,7 +435,7 @@ class DetDisplay(CurvesDisplay):
             axis.set_major_formatter(FuncFormatter(as_percent))
             axis.set_minor_locator(NullLocator())
         ax.set(xlim=(low_x, high_x), ylim=(low_y, high_y))
-        if low_x == low_y and high_x == high_y:
+        if low_x == low_y and high_x == high_y and not Style.look.is_flat:
             ax.set_aspect("equal")
         first, last = max(low_x, low_y), min(high_x, high_y)
         equal = ndtr(np.linspace(deviate(first), deviate(last), 50))
@@ -638,7 +642,7 @@ class ErrorRatesDisplay(CurvesDisplay):
                 colour = Style.colour(curve.hue)
             self.ax_.axvline(threshold, color=colour, linewidth=0.8, linestyle=":", zorder=1)
             (point,) = self.ax_.plot(threshold, eer, "o", markersize=5, color=colour, zorder=4)
-            if len(self.curves) <= MOST_NAMED:
+            if len(self.curves) <= most_named():
                 name_in_legend(point, text)
 
 
