@@ -41,6 +41,7 @@ class AttackDetDisplay(DetDisplay):
         details=lambda _: ["points: at the threshold of the equal error rate of impostors"],
     )
     _points: ClassVar = (*DetDisplay._points, ("iapar_max_at_far", "frr_at_far"))
+    _rates: ClassVar = (say("{far} or IAPAR"), say("{frr}"))
 
     @classmethod
     def from_results(cls, data: Any) -> Self:
@@ -323,6 +324,7 @@ class PadDetDisplay(DetDisplay):
     )
     _eer: ClassVar = ("d_eer", "D-EER")
     _points: ClassVar = (("apcer_target", "bpcer_at_apcer"),)
+    _rates: ClassVar = ("APCER", "BPCER")
 
     def _floors(self, system: System) -> tuple[float, float]:
         """Return the smallest rates above 0 of both axes."""

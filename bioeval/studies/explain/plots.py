@@ -6,7 +6,7 @@ import math
 import textwrap
 from dataclasses import dataclass
 from operator import attrgetter
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -15,7 +15,8 @@ from matplotlib.figure import Figure
 from matplotlib.offsetbox import AnnotationBbox, OffsetImage
 from matplotlib.ticker import FixedLocator, MaxNLocator, NullLocator
 
-from bioeval.base import larger_is_closer, printable, require_text
+from bioeval import DataError
+from bioeval.base import Argument, larger_is_closer, printable, require_choice, require_text
 from bioeval.results import threshold_text
 from bioeval.studies.explain.lists import OF_AP, OF_CMC
 from bioeval.studies.explain.results import GENUINE, IMPOSTOR, LEFT_OUT, RowExplanation
@@ -58,6 +59,10 @@ _AXES, _NAME_LETTER = 250.0, 5.2
 _LETTER, _GAP = 4.6, 14.0
 
 
+# The unit of the lists that are drawn; that of all is empty.
+_UNITS = {"all": "", "templates": "template", "subjects": "subject"}
+
+
 class RowWalkDisplay(Display):
     """The lists of one row.
 
@@ -72,9 +77,12 @@ class RowWalkDisplay(Display):
 
     axes_: list[Axes]
 
-    def __init__(self, walk: RowExplanation):
+    def __init__(self, walk: RowExplanation, lists: str = "all"):
+        require_choice("lists", lists, _UNITS)
         self.walk = walk
-        self.lists = lists_of(walk)
+        self.lists = [x for x in lists_of(walk) if _UNITS[lists] in ("", x.unit)]
+        if not self.lists:
+            raise DataError(Argument("lists"), f" is {lists}; the row has no list of {lists}")
         faces = Images(folder=None)
         self._faces = {}
         for name in pictures_of_templates(faces, templates_of(walk)):
@@ -83,9 +91,9 @@ class RowWalkDisplay(Display):
                 self._faces[name] = face
 
     @classmethod
-    def from_results(cls, data: RowExplanation) -> Self:
-        """Take an explained row."""
-        return cls(data)
+    def from_results(cls, data: RowExplanation, lists: str = "all") -> Self:
+        """Take an explained row, with all its lists, or those of templates or of subjects."""
+        return cls(data, lists)
 
     def plot(
         self, ax: Axes | Figure | None = None, *, name: str | None = None, **style: Any
@@ -97,7 +105,7 @@ class RowWalkDisplay(Display):
         high = []
         for shown in self.lists:
             high.append(line * max(len(shown.lines), 1) + _LINE * _extra(shown) + _AROUND)
-        first = self._axes(ax, (self._wide(), sum(high) + 0.2), style)
+        first = self._axes(ax, (self._wide(), sum(high) + 0.2), style, wordy=True)
         self.axes_ = [first]
         place = first.get_subplotspec()
         if len(high) > 1 and place is not None:
@@ -225,7 +233,7 @@ class RowWalkDisplay(Display):
             self._note(
                 "\n".join(below),
                 (0, 0),
-                (0, -36),
+                (0, -36 - 13 * ax.get_xlabel().count("\n")),
                 ax,
                 xycoords="axes fraction",
                 va="top",
@@ -379,7 +387,12 @@ def _wrapped(text: str) -> str:
 
 
 def row_walk(
-    data: RowExplanation, ax: Axes | Figure | None = None, *, name: str | None = None, **style: Any
+    data: RowExplanation,
+    ax: Axes | Figure | None = None,
+    *,
+    lists: Literal["all", "templates", "subjects"] = "all",
+    name: str | None = None,
+    **style: Any,
 ) -> RowWalkDisplay:
     """Draw one row: its ordered list with roles, the threshold, and the counters.
 
@@ -390,6 +403,8 @@ def row_walk(
     ax : matplotlib Axes, optional
         Where to draw; the axes of a new figure unless given. Other lists of the row, such as that
         of subjects, are drawn below the first.
+    lists : {"all", "templates", "subjects"}
+        Which lists are drawn. One list fits a slide.
     name : str, optional
         The system, for the title.
     **style
@@ -407,4 +422,4 @@ def row_walk(
     >>> [shown.unit for shown in display.lists]
     ['template', 'subject']
     """
-    return RowWalkDisplay.from_results(data).plot(ax, name=name, **style)
+    return RowWalkDisplay.from_results(data, lists).plot(ax, name=name, **style)

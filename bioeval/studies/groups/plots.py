@@ -81,6 +81,8 @@ class GroupsDisplay(OneResultDisplay):
         system = as_plot_text(name or self._dataset.attrs.get("system", "") or "")
         if self._is_headed:
             both: list[Text] = [*self._over(), *lines]
+            if Style.look.is_narrow:
+                both.insert(0, say("above {frr}; below {far} (%)"))
             self._titled(say("{frr} and {far} by group"), system, both)
         else:
             self._titled(say("{frr} by group"), system, self._over())
@@ -165,9 +167,7 @@ class GroupsDisplay(OneResultDisplay):
         self.image_ = ax.imshow(picture, aspect="auto", interpolation="nearest")
         if len(self.groups) <= NUMBERED:
             self._rates_in_cells(ax, far, picture, ds["far_flagged"].values)
-        self._name_groups(ax)
-        self._labelled("Group of the claimed subject", "Group of the probe", ax=ax)
-        if len(positive):
+        if len(positive) and not (Style.look.is_narrow and len(self.groups) <= NUMBERED):
             label = say("{False accept rate, far}")
             bar = self._colour_bar(colours, ax, label, self._other("far"))
             self._in_per_cent(bar.ax.yaxis)
@@ -175,6 +175,8 @@ class GroupsDisplay(OneResultDisplay):
             if high < 10 * low:  # no power of ten may be inside
                 bar.set_ticks([low, (low * high) ** 0.5, high])
                 bar.ax.minorticks_off()
+        self._name_groups(ax)
+        self._labelled("Group of the claimed subject", "Group of the probe", ax=ax)
 
     def _name_groups(self, ax: Axes, subjects: bool = False) -> None:
         """Name the groups along the axes of FAR, or beside FRR with their subjects."""
@@ -198,11 +200,18 @@ class GroupsDisplay(OneResultDisplay):
             ax.tick_params(axis="x", length=0)
             if self._is_headed and not Style.look.is_narrow:  # they stand on the left
                 ax.set_yticklabels([])
-            # Beside each other where each has the width of its cell.
-            longest = max(map(len, "\n".join(names).split("\n")), default=0)
-            cell = self._axes_size()[0] / max(number, 1)
-            if width > 48 or 0.6 * Style.look.tick * longest > cell:
+            # Beside each other where each word has the width of its cell.
+            cell = self._laid_out_size(ax)[0] / max(number, 1) - 4
+            words = " ".join(names).split()
+            if Style.look.width is None:
+                turned = width > 48
+            else:
+                turned = any(self._text_width(x, Style.look.tick) > cell for x in words)
+            if turned:
                 ax.tick_params(axis="x", labelrotation=90)
+            elif Style.look.width is not None:
+                size = Style.look.tick
+                ax.set_xticklabels(["\n".join(self._folded(x, cell, size)) for x in names])
 
 
 def groups(data: Any, ax: Axes | Figure | None = None, **style: Any) -> GroupsDisplay:

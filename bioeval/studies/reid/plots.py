@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Self
 
@@ -247,6 +249,8 @@ class RankedListsDisplay(Display):
         """Draw the lists. See :func:`bioeval.plot.ranked_lists`."""
         rows, places = self.match.shape
         size = 0.42 * places + 1.9 * len(self.words[0]) + 0.8, 0.42 * rows + 1.4
+        if Style.look.is_narrow:
+            size = 1.0, 0.15 * rows
         ax = self._axes(ax, size, style)
         for i, j in np.argwhere(self.match >= 0):
             sign, edge = "-", _OTHER
@@ -275,10 +279,8 @@ class RankedListsDisplay(Display):
                     linestyle=Style.dash(k),
                     zorder=3,
                 )
-        self._write_names(ax, places)
-        ax.set_xlim(0.4, places + 1.0 + 4.6 * len(self.words[0]))
-        ax.set_ylim(rows - 0.4, -0.9)
-        ax.set_xticks(np.arange(1, places + 1))
+        ax.set_xlim(0.4, places + 0.6)
+        ax.set_ylim(rows - 0.4, -0.6)
         if queries is None:
             shown = [f"query {i}" for i in range(rows)]
         else:
@@ -291,25 +293,25 @@ class RankedListsDisplay(Display):
                 "for each"
             )
         ax.set_yticks(np.arange(rows), shown)
-        ax.set_xlabel("Rank k", fontsize=Style.look.label, loc="left")
+        ax.tick_params(length=0)
         ax.grid(visible=False)
         for side in ax.spines.values():
             side.set_visible(False)
         name = name or str(self._dataset.attrs["system"])
         lines = ["filled: a match; bars: entries that each threshold retrieves"]
         self._titled("Ranked lists", name, lines)
-        return self
-
-    def _write_names(self, ax: Axes, places: int) -> None:
-        """Write the measures beside the lists, under what they are over."""
         heads = ["whole list", *(f"at {threshold_text(x)}" for x in self.thresholds)]
+        columns: dict[str, tuple[list[str], str]] = {}
         for column, head in enumerate(heads):
-            x = places + 1.0
-            if column > 0:
-                x += 2.4 + 5.2 * (column - 1)
-            ax.text(x, -0.7, head, fontsize=Style.look.small, color=Style.quiet, va="center")
-            for i, words in enumerate(self.words):
-                ax.text(x, i, words[column], fontsize=Style.look.small, color=Style.text, va="center")
+            texts = [words[column] for words in self.words]
+            if Style.look.is_narrow:  # a measure on each line
+                texts = [re.sub(r"(?<=\d) ", "\n", text) for text in texts]
+            columns[head] = texts, "normal"
+        self._columns(ax, columns)
+        self._labelled("Rank k", "")
+        each = 2.4 * Style.look.tick * places / self._axes_size()[0]
+        ax.set_xticks(np.arange(1, places + 1, math.ceil(each)))
+        return self
 
 
 def ranked_lists(

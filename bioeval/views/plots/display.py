@@ -11,12 +11,13 @@ from typing import Any, ClassVar, Self
 import numpy as np
 import xarray as xr
 from matplotlib.axes import Axes
-from matplotlib.axis import Axis
+from matplotlib.axis import Axis, XAxis
 from matplotlib.colorbar import Colorbar
 from matplotlib.figure import Figure
 from matplotlib.legend import Legend
 from matplotlib.lines import Line2D
 from matplotlib.text import Annotation
+from matplotlib.ticker import MaxNLocator
 
 from bioeval.base.arguments import require_integer, require_list, require_numbers, require_text
 from bioeval.base.errors import DataError
@@ -95,13 +96,15 @@ class Display:
         ax: Axes | Figure | None,
         size: tuple[float, float] = plot_style.SIZE,
         style: dict[str, Any] | None = None,
+        wordy: bool = False,
     ) -> Axes:
         """Begin a drawing in `ax`, in a figure, or in a new figure of this size.
 
-        `figsize` and `title` are taken out of `style`, and the rest is left to what is drawn.
+        `figsize` and `title` are taken out of `style`, and the rest is left to what is drawn. On
+        paper a plot that is mostly words, `wordy`, is two columns wide.
         """
         figsize, self._own_title = _figsize_and_title({} if style is None else style)
-        self.ax_ = plot_style.axes_for(ax, size, figsize)
+        self.ax_ = plot_style.axes_for(ax, size, figsize, wordy)
         self.figure_ = plot_style.figure_of(self.ax_)
         return self.ax_
 
@@ -181,6 +184,27 @@ class Display:
         """Write a small text at a place, `step` points from it."""
         return plot_style.note(ax or self.ax_, self._write(text), place, step, **style)
 
+    _text_width = staticmethod(plot_style.text_width)
+    _folded = staticmethod(plot_style.folded)
+    _laid_out_size = staticmethod(plot_style.laid_out_size)
+
+    def _columns(self, ax: Axes, columns: Mapping[str, tuple[Sequence[str], str]]) -> None:
+        """Write columns of words to the right of axes, by their headings.
+
+        Each has a text for each row of the axes, 0 at the top, and the weight of its letters.
+        """
+        at, size = 8.0, Style.look.small
+        small = {"annotation_clip": False, "ha": "left", "fontsize": size}
+        top = max(ax.get_ylim(), key=lambda y: ax.transData.transform((0, y))[1])
+        for head, (texts, weight) in columns.items():
+            coordinates = ("axes fraction", "data")
+            self._note(head, (1, top), (at, 0), ax, xycoords=coordinates, va="bottom", **small)
+            for place, text in enumerate(texts):
+                style = {"color": Style.text, "fontweight": weight, "va": "center", **small}
+                self._note(text, (1, place), (at, 0), ax, xycoords=coordinates, **style)
+            lines = "\n".join((head, *texts)).split("\n")
+            at += 10 + max(self._text_width(line, size, weight) for line in lines)
+
     def _empty(self, *lines: Text) -> None:
         """Write sentences on why nothing is drawn, in the middle of empty axes."""
         plot_style.empty(self.ax_, (plot_style.sentence(self._write(line)) for line in lines))
@@ -199,14 +223,18 @@ class Display:
 
     _ranks_shown = staticmethod(plot_style.ranks_shown)
 
-    def _rates_from(self, low: float, ax: Axes | None = None) -> None:
-        """Begin the axis of rates at 0, or at a round number below the smallest where that is."""
-        (ax or self.ax_).set_ylim(plot_style.rate_limits(low))
+    def _rates_from(self, low: float, ax: Axes | None = None) -> str:
+        """Begin the axis of rates at 0, or at a round number below the smallest; return which."""
+        return plot_style.rate_axis(ax or self.ax_, low)
 
     @staticmethod
     def _in_per_cent(axis: Axis) -> None:
         """Write the rates at an axis of matplotlib in per cent."""
-        axis.set_major_formatter(lambda rate, _: percent(rate, ".3g"))
+        axis.set_major_formatter(lambda rate, _: plot_style.in_per_cent(rate))
+        if isinstance(axis, XAxis) and axis.get_scale() == "linear":
+            room = plot_style.axes_size(axis.axes)[0] / (6 * Style.look.tick)
+            steps = (1, 2, 2.5, 5, 10)
+            axis.set_major_locator(MaxNLocator(max(2, min(9, int(room))), steps=steps))
 
     @staticmethod
     def _score_label(kind: str) -> str:
@@ -339,7 +367,7 @@ def most_named() -> int:
 
     Of several systems with more, each is named once, and line styles are explained.
     """
-    return 2 if Style.look.is_flat else 4
+    return 4 if Style.look.width is None else 2
 
 
 @dataclass(frozen=True)
@@ -634,7 +662,7 @@ class CurvesDisplay(Display):
     def _line_width(self, curve: Curve) -> float:
         """Return the width of a line: that of an earlier system shows beside later ones."""
         several = self.spec.hue_by_system and len(self.systems) > 1
-        return 1.6 + (1.6 * (len(self.systems) - 1 - curve.hue) if several else 0.0)
+        return 1.6 + (1.4 * (len(self.systems) - 1 - curve.hue) if several else 0.0)
 
     def _lines(self, style: Mapping[str, Any], marked: bool | None = None) -> None:
         """Draw each curve straight from point to point, with its band."""
@@ -768,9 +796,11 @@ class CurvesDisplay(Display):
                 numbers = spec.over(systems)
             else:
                 numbers = of_each(systems, lambda dataset: write(each(dataset)))
-            about = [*numbers, *spec.details(systems), *self._methods(), *self._same_curves()]
+            about = [*numbers, *spec.details(systems), *self._methods()]
             lines = [*map(write, about), *lines]
         labels, styles = self._once_a_system()
+        if spec.title:
+            styles += self._same_curves()
         labels |= spec.texts
         self._titled(title, None, [*styles, *lines])
         for name, line in self.lines_.items():

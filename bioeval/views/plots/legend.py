@@ -8,9 +8,8 @@ from typing import Any
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.legend import Legend
-from matplotlib.transforms import ScaledTranslation
 
-from bioeval.views.plots.style import Style, axes_size, below_axes, figure_of
+from bioeval.views.plots.style import Style, axes_size, figure_of, legend_place
 
 # By the size of the type: mean width of a letter; the line beside a name, and the gap to the next
 # column.
@@ -56,14 +55,12 @@ def draw_legend(ax: Axes, *, x_label: bool = True) -> Legend | None:
     if figure.get_layout_engine() is not None:
         longest = max(len(line) for text in texts for line in text.splitlines())
         columns = max(1, min(len(texts), int(width / ((longest * _LETTER + _MARGIN) * size))))
-        drop = below_axes() - (0.0 if x_label else 1.6 * Style.look.label)
-        down = ScaledTranslation(0, -drop / 72, figure.dpi_scale_trans)
         legend = ax.legend(
             artists,
             texts,
             loc="upper left",
             bbox_to_anchor=(0, 0),
-            bbox_transform=ax.transAxes + down,
+            bbox_transform=legend_place(ax, x_label),
             borderaxespad=0.0,
             ncols=columns,
             **style,

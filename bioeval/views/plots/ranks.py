@@ -14,7 +14,6 @@ from bioeval.base.arguments import require_flag, require_integer
 from bioeval.base.kinds import larger_is_closer
 from bioeval.base.scalars import CMC
 from bioeval.document import Text, say
-from bioeval.results.words import percent
 from bioeval.views.plots import style as plot_style
 from bioeval.views.plots.display import (
     Curve,
@@ -90,7 +89,7 @@ class CmcDisplay(CurvesDisplay):
             self._line(curve, x, y, style, few)
             self._band(curve, shown)
         plot_style.rank_axis(ax, "x", last, log)
-        ax.set_ylim(plot_style.rate_limits(lowest if self.lines_ else 0.0))
+        beyond += filter(None, [self._rates_from(lowest if self.lines_ else 0.0)])
         if "cmc" in self.systems[0].dataset:
             return self._finish(
                 y_label="Queries matched at rank k or better, CMC(k)",
@@ -344,7 +343,7 @@ class DirSurfaceDisplay(Display):
                     zorder=1.8,
                 )
             self._note(
-                say("{far} {mark}", mark=percent(mark, ".3g")),
+                say("{far} {mark}", mark=plot_style.in_per_cent(mark)),
                 (loosest, 1),
                 (0, 5),
                 ha="center",

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, ClassVar, Self
 
 import numpy as np
 import xarray as xr
 from matplotlib.axes import Axes
+from matplotlib.axis import Axis, XAxis
 from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 from scipy.special import ndtr, ndtri
 
@@ -128,9 +129,10 @@ class FarCurvesDisplay(CurvesDisplay):
         if log:
             low = min(0.1, least(floors.values()) / 1.8) or 1e-3
             plot_style.log_axis(ax, "x", low)
-            ax.set_ylim(plot_style.rate_limits(lowest if self.defined else 0.0))
-            shade_below_floor(ax, floors, self._write)
-            return self._finish()
+            starts = self._rates_from(lowest if self.defined else 0.0)
+            shade_below(ax.xaxis, floors.values(), self._write(say("{far}")))
+            details = self.spec.details
+            return self._finish(details=lambda systems: [*details(systems), starts])
         if self.spec.reference:
             self.spec.reference(self)
         ax.set(**self.spec.limits(self))
@@ -253,18 +255,30 @@ def least(floors: Iterable[float], none: float = 0.0) -> float:
     return min((floor for floor in floors if floor == floor), default=none)
 
 
-def shade_below_floor(ax: Axes, floors: Mapping[str, float], write: Callable[[Text], str]) -> None:
-    """Shade FAR below one of the impostor attempts, with a text about it."""
-    floor = least(floors.values())
-    low = min(ax.get_xlim())
+def shade_below(axis: Axis, floors: Iterable[float], rate: str) -> None:
+    """Shade rates that are smaller than one of the attempts, with a text where there is room."""
+    ax, known = axis.axes, [floor for floor in floors if floor == floor]
+    floor, low = least(known), min(axis.get_view_interval())
     if low >= floor:
         return
-    ax.axvspan(low, floor, color=plot_style.SHADE, linewidth=0, zorder=0)
-    text = say("{far} below 1 impostor attempt")
-    if len({round(1 / f) for f in floors.values() if f == f}) == 1:
-        text = say("{far} < 1 / {attempts}", attempts=round(1 / floor))
-    style = {"rotation": 90, "ha": "right", "va": "top", "fontsize": Style.look.smallest}
-    plot_style.note(ax, write(text), (floor, 1.0), (-3, -6), **style)
+    across = isinstance(axis, XAxis)
+    band = ax.axvspan if across else ax.axhspan
+    band(low, floor, color=plot_style.SHADE, linewidth=0, zorder=0)
+    text = f"{rate} below 1 attempt"
+    if len({round(1 / each) for each in known}) == 1:
+        text = f"{rate} < 1 / {round(1 / floor):,}"
+    size = Style.look.smallest
+    width = plot_style.laid_out_size(ax)[0 if across else 1]
+    ends = axis.get_transform().transform([*axis.get_view_interval(), floor])
+    room = width * abs(ends[2] - ends[0]) / abs(ends[1] - ends[0])
+    if room < 1.4 * size + 3:
+        return
+    style: dict[str, Any] = {"ha": "right", "va": "top", "fontsize": size}
+    if across:
+        plot_style.note(ax, text, (floor, 1.0), (-3, -6), rotation=90, **style)
+    else:
+        places = {"xycoords": ("axes fraction", "data"), **style}
+        plot_style.note(ax, text, (1.0, floor), (-6, -3), **places)
 
 
 def roc(data: Any, ax: Axes | None = None, *, log: bool = False, **style: Any) -> RocDisplay:
@@ -385,6 +399,8 @@ class DetDisplay(CurvesDisplay):
         details=folds_in_words,
     )
     _eer: ClassVar = ("eer", "EER")  # the variable of the point on the diagonal, and its name
+    #: What is on the axes.
+    _rates: ClassVar[tuple[Text, Text]] = (say("{far}"), say("{frr}"))
     #: The rates of operating points on both axes, which are within the axes.
     _points: ClassVar[tuple[tuple[str, str], ...]] = (
         ("far_target", "frr_at_far"),
@@ -437,6 +453,11 @@ class DetDisplay(CurvesDisplay):
         ax.set(xlim=(low_x, high_x), ylim=(low_y, high_y))
         if low_x == low_y and high_x == high_y and not Style.look.is_flat:
             ax.set_aspect("equal")
+        floors = [self._floors(curve.system) for curve in self.defined]
+        for axis, of_axis, rate in zip(
+            (ax.xaxis, ax.yaxis), zip(*floors, strict=True), self._rates, strict=False
+        ):
+            shade_below(axis, of_axis, self._write(rate))
         first, last = max(low_x, low_y), min(high_x, high_y)
         equal = ndtr(np.linspace(deviate(first), deviate(last), 50))
         self._reference(equal, equal)

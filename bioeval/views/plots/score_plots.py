@@ -229,7 +229,7 @@ class MatrixDisplay(Display):
         picture = {
             "extent": (0, n, m, 0),
             "interpolation": "nearest",
-            "aspect": "equal" if square and not Style.look.is_flat else "auto",
+            "aspect": "equal" if square and Style.look.width is None else "auto",
         }
         shown = np.ma.masked_invalid(self.image)
         properties = {"cmap": "viridis_r" if similar else "viridis", **picture, **style}

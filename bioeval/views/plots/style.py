@@ -21,6 +21,7 @@ from matplotlib.layout_engine import ConstrainedLayoutEngine
 from matplotlib.text import Annotation
 from matplotlib.textpath import text_to_path
 from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, NullFormatter, NullLocator
+from matplotlib.transforms import ScaledTranslation, Transform
 
 from bioeval.base.arguments import require_flag
 from bioeval.base.errors import DataError, received, require_choice
@@ -87,6 +88,7 @@ class Look:
     smallest: float = 7.5
     width: float | None = None  # of every figure; None: as wide as the plot needs
     height: float | None = None  # of every figure; None: what the plot needs at this width
+    two_columns: float | None = None  # width of plots that are mostly words, where it differs
 
     @property
     def is_flat(self) -> bool:
@@ -104,11 +106,11 @@ class Look:
 LOOKS = {
     "default": Look(),
     "slide": Look(12.0, 10.0, 9.0, 9.0, 9.0, 9.0, width=6.4, height=3.6),
-    "paper": Look(8.0, 8.0, 8.0, 8.0, 8.0, 8.0, width=3.5),
+    "paper": Look(8.0, 8.0, 8.0, 8.0, 8.0, 8.0, width=3.5, two_columns=7.0),
 }
 
 # Inches that the words around the axes need more on paper, where they are larger beside the axes.
-_WORDS_ON_PAPER = 0.8
+_WORDS_ON_PAPER = 1.0
 
 
 class Style:
@@ -117,6 +119,7 @@ class Style:
     text = "#222222"  # of what is read
     quiet = "#666666"  # of what is read last
     rule = "#9a9a9a"  # of lines that are no curves
+    both = BOTH  # the number of errors of both classes, and of estimates
     look: ClassVar = LOOKS["default"]  # set by :func:`style`
     #: The numbers of what is drawn, by variable: FRR is of genuine attempts.
     hues: ClassVar = {
@@ -244,26 +247,26 @@ SIZED: WeakSet[Figure] = WeakSet()
 
 
 def size_of_figure(
-    size: tuple[float, float], figsize: tuple[float, float] | None = None
+    size: tuple[float, float], figsize: tuple[float, float] | None = None, wordy: bool = False
 ) -> tuple[float, float]:
-    """Return the size of a figure in inches: as given, by the style, or as the plot needs it."""
+    """Return the size of a figure in inches: as given, by the style, or as the plot needs it.
+
+    Plots that are mostly words are `wordy`: on paper they take two columns.
+    """
     if figsize is not None:
         return figsize
     look, (wide, high) = Style.look, size
     if look.width is None:
         return size
-    return look.width, look.height or look.width * high / wide + _WORDS_ON_PAPER
-
-
-def below_axes() -> float:
-    """Return the points below axes that the labels of ticks and of the axis take."""
-    return Style.look.tick + Style.look.label + 19.0
+    width = look.width if look.two_columns is None or not wordy else look.two_columns
+    return width, look.height or width * high / wide + _WORDS_ON_PAPER
 
 
 def axes_for(
     ax: Axes | Figure | None,
     size: tuple[float, float] = SIZE,
     figsize: tuple[float, float] | None = None,
+    wordy: bool = False,
 ) -> Axes:
     """Return `ax`, or axes in a given figure, or in a new figure of `size`, or of `figsize`."""
     if ax is None:
@@ -275,7 +278,7 @@ def axes_for(
     if isinstance(ax, Figure):
         if figsize is not None or Style.look.width is not None:
             SIZED.add(ax)
-        ax.set_size_inches(size_of_figure(size, figsize))
+        ax.set_size_inches(size_of_figure(size, figsize, wordy))
         ax = ax.add_subplot()
     elif figsize is not None:
         raise DataError("figsize is the size of a new figure; leave out figsize, or ax")
@@ -384,8 +387,8 @@ def titled(
         )
 
 
-# Points between the head of a figure and its edges, and most lines below the title of a flat one.
-_EDGE, _MOST_LINES = 5.0, 4
+# Points between the head of a figure and its edges, and most lines of a head.
+_EDGE, _MOST_FLAT, _MOST_NARROW = 5.0, 5, 7
 
 
 def _constrained(figure: Figure) -> ConstrainedLayoutEngine | None:
@@ -407,8 +410,8 @@ def _head(figure: Figure, title: str, details: str) -> None:
     room = wide - 2 * _EDGE
     heading = folded(title, room, look.title, "bold")
     rows = folded(details, room, look.small)
-    most = max(_MOST_LINES + 1 - len(heading), 2)
-    if look.is_flat and len(rows) > most:
+    most = max((_MOST_FLAT if look.is_flat else _MOST_NARROW) - len(heading), 2)
+    if len(rows) > most and look.width is not None:
         rows = [*rows[: most - 1], f"{rows[most - 1].rstrip(' ;')} …"]
     above = _EDGE
     for lines, size, weight, colour in (
@@ -445,6 +448,10 @@ def folded(text: str, length: float, size: float, weight: str = "normal") -> lis
     return rows
 
 
+# Points below axes, for the labels of their ticks and of their x axis.
+_BELOW = 38.0
+
+
 def _widen_gap(ax: Axes, above: float) -> None:
     """Widen the gaps of a figure without a layout engine for `above` points of title.
 
@@ -462,9 +469,9 @@ def _widen_gap(ax: Axes, above: float) -> None:
     if place.rowspan.start == 0:
         figure.subplots_adjust(top=max(pars.bottom + 0.1, min(pars.top, 1 - (above + 2) / high)))
         return
-    free, gaps = (pars.top - pars.bottom) * high, (grid.nrows - 1) * (above + below_axes())
+    free, gaps = (pars.top - pars.bottom) * high, (grid.nrows - 1) * (above + _BELOW)
     if gaps < 0.7 * free:
-        hspace = (above + below_axes()) / ((free - gaps) / grid.nrows)
+        hspace = (above + _BELOW) / ((free - gaps) / grid.nrows)
         figure.subplots_adjust(hspace=max(pars.hspace, hspace))
 
 
@@ -479,9 +486,26 @@ def labelled(ax: Axes, x: str, y: str, term_x: str = "", term_y: str = "") -> No
     y_label = ax.set_ylabel(y, loc="bottom", fontsize=size, color=Style.text)
     wide, high = laid_out_size(ax)
     below.set_text(_name(x, wide, size))
+    _lower_legend(ax, 1.3 * size * below.get_text().count("\n"))
     y_label.set_text(_name(y, high, size))
     _add_term(ax, below, term_x, wide)
     _add_term(ax, y_label, term_y, high)
+
+
+def _lower_legend(ax: Axes, points: float) -> None:
+    """Move a legend below the axes down."""
+    legend = ax.get_legend()
+    if legend is not None and points and legend.get_bbox_to_anchor().height == 0:
+        down = ScaledTranslation(0, -points / 72, figure_of(ax).dpi_scale_trans)
+        legend.set_bbox_to_anchor((0, 0), legend_place(ax) + down)
+
+
+def legend_place(ax: Axes, x_label: bool = True) -> Transform:
+    """Return where a legend below axes begins, below the labels of ticks and the `x_label`."""
+    drop = Style.look.tick + Style.look.label + 19.0
+    if not x_label:
+        drop -= 1.6 * Style.look.label
+    return ax.transAxes + ScaledTranslation(0, -drop / 72, figure_of(ax).dpi_scale_trans)
 
 
 def laid_out_size(ax: Axes) -> tuple[float, float]:
@@ -502,7 +526,7 @@ def _name(text: str, length: float, size: float) -> str:
     if text_width(text, size) <= length:
         return text
     short = text.rpartition(", ")[2]
-    if short != text and " " not in short:
+    if short != text and " " not in short.removesuffix(" (%)"):
         return short
     return "\n".join(folded(text, max(length, 0.55 * text_width(text, size)), size))
 
@@ -585,6 +609,13 @@ _STEPS = (1, 5, *(k * 10**e for e in range(1, 9) for k in (1, 2, 5)))
 LINEAR_RANKS, FEW_RANKS = 30, 10
 
 _SUPERSCRIPT = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+
+
+def in_per_cent(rate: float) -> str:
+    """Return a rate in per cent with three digits, and never as a power of ten."""
+    if not np.isfinite(rate):
+        return f"{rate}"
+    return f"{np.format_float_positional(float(f'{100 * rate:.3g}'), trim='-')} %"
 
 
 def rate_text(value: float) -> str:
@@ -672,6 +703,21 @@ def rate_limits(low: float) -> tuple[float, float]:
     step = next((step for step in steps if 1 - low > 2 * step), steps[-1])
     start = np.floor((low - 0.04 * (1 - low)) / step) * step
     return float(start - 0.015 * (1 - start)), float(1 + 0.015 * (1 - start))
+
+
+def rate_axis(ax: Axes, low: float) -> str:
+    """Limit a linear axis of rates whose smallest value is `low`; return what is said about it.
+
+    An axis that does not start at 0 has a mark at its foot.
+    """
+    start, end = rate_limits(low)
+    ax.set_ylim(start, end)
+    if start <= 0:
+        return ""
+    slash = {"marker": [(-1.0, -0.6), (1.0, 0.6)], "clip_on": False, "zorder": 5}
+    places = [0.02, 0.05]
+    ax.scatter([0, 0], places, s=60, color=Style.text, linewidth=1.0, transform=ax.transAxes, **slash)
+    return f"the vertical axis starts at {(start + 0.015 * end) / 1.015:.3g}, not at 0"
 
 
 def spread(length: int, most: int, log: bool = False) -> np.ndarray:
