@@ -316,6 +316,15 @@ def _require_pages(ctx: click.Context, param: click.Parameter, pages: str | None
     return pages
 
 
+#: The sizes of plots that are drawn.
+PLOT_STYLE = option(
+    "--plot-style",
+    "Sizes of plots and letters: slide (16:9, read from the last row) or paper (a column of a "
+    "journal).  [default]",
+    ["default", "slide", "paper"],
+)
+
+
 def output_options(
     files: str = "", plots: str = "", json: str = " instead of a table", report: bool = True
 ) -> Callable[[F], F]:
@@ -331,6 +340,7 @@ def output_options(
         (files, option("--out DIR", f"Write {files}.")),
         (files, option("--force", f"{replaced}: replace the results of an earlier run.", bool)),
         (plots, option("--plots", f"With --out: also {plots}.", bool)),
+        (plots, PLOT_STYLE),
         (
             report,
             option(

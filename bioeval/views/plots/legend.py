@@ -9,7 +9,14 @@ from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.legend import Legend
 
-from bioeval.views.plots.style import Style, axes_size, figure_of, legend_place
+from bioeval.views.plots.style import (
+    Style,
+    axes_size,
+    figure_of,
+    folded,
+    laid_out_size,
+    legend_place,
+)
 
 # By the size of the type: mean width of a letter; the line beside a name, and the gap to the next
 # column.
@@ -34,10 +41,14 @@ def draw_legend(ax: Axes, *, x_label: bool = True) -> Legend | None:
     artists, texts = ax.get_legend_handles_labels()
     if not artists:
         return None
-    width, high = axes_size(ax)
     size = Style.look.legend
-    letters = max(16, int((width - _MARGIN * size) / (_LETTER * size)))
-    texts = [textwrap.fill(text, letters, break_on_hyphens=False) for text in texts]
+    if Style.look.width is None:
+        width, high = axes_size(ax)
+        letters = max(16, int((width - _MARGIN * size) / (_LETTER * size)))
+        texts = [textwrap.fill(text, letters, break_on_hyphens=False) for text in texts]
+    else:
+        width, high = laid_out_size(ax)
+        texts = ["\n".join(folded(text, width - _MARGIN * size, size)) for text in texts]
     style: dict[str, Any] = {
         "alignment": "left",
         "borderpad": 0.1,

@@ -309,10 +309,12 @@ def axes_size(ax: Axes) -> tuple[float, float]:
 
     A legend that has been drawn below them is taken off the height.
     """
-    figure = figure_of(ax)
+    figure, part = figure_of(ax), ax.get_subplotspec()
     place = ax.get_position()
     factor = 1.0
     if figure.get_layout_engine() is not None:
+        if part is not None:  # the same before and after a layout
+            place = part.get_position(ax.figure)
         other_axes = [a for a in figure.axes if a is not ax and a.get_label() != "<colorbar>"]
         factor = 0.85 if other_axes else 1.1
     wide, high = figure.get_size_inches() * 72 * factor
@@ -716,7 +718,7 @@ def rate_axis(ax: Axes, low: float) -> str:
         return ""
     slash = {"marker": [(-1.0, -0.6), (1.0, 0.6)], "clip_on": False, "zorder": 5}
     places = [0.02, 0.05]
-    ax.scatter([0, 0], places, s=60, color=Style.text, linewidth=1.0, transform=ax.transAxes, **slash)
+    ax.scatter([0, 0], places, s=36, color=Style.text, linewidth=1.0, transform=ax.transAxes, **slash)
     return f"the vertical axis starts at {(start + 0.015 * end) / 1.015:.3g}, not at 0"
 
 
