@@ -174,11 +174,14 @@ class RowWalkDisplay(Display):
         low, high = self._ends()
         margin = 0.06 * (high - low) or 0.5
         left, right = low - margin, high + margin
+        self._names(ax, shown)
+        self._words(ax, shown)
         if threshold is not None and math.isfinite(threshold):  # room for words on either side
-            least = 0.2 * (right - left)
+            word = self._text_width("accepted", Style.look.small) + 8
+            least = max(0.2, min(word / self._laid_out_size(ax)[0], 0.45)) * (right - left)
+            least *= 1.3  # of the axis that is longer by this room
             left, right = min(left, threshold - least), max(right, threshold + least)
         ax.set_xlim(left, right)
-        self._names(ax, shown)
         for y, line in enumerate(shown.lines, start=1):
             colour, marker, filled = _ROLES[line.role]
             if line.score is None:
@@ -223,7 +226,6 @@ class RowWalkDisplay(Display):
                 },
             )
         self._threshold(ax, shown, threshold)
-        self._words(ax, shown)
         self._labelled(self._score_label(self.walk.kind), "", ax=ax)
         ax.xaxis.set_major_locator(MaxNLocator(6, integer=self.walk.kind == "order"))
         below = [_wrapped(written(text)) for text in shown.left_out]

@@ -642,10 +642,11 @@ class CurvesDisplay(Display):
         properties = {
             "color": Style.colour(curve.hue),
             "linestyle": Style.dash(curve.dash),
-            "linewidth": self._line_width(curve),
+            "linewidth": 1.6,
             "drawstyle": "steps-post",
             "label": joined(self._name, curve.name) or None,
             "solid_joinstyle": "miter",
+            **self._above_others(curve),
             **style,
         }
         if marked is None:
@@ -659,10 +660,17 @@ class CurvesDisplay(Display):
             properties |= {"marker": "o", "markersize": 3.2}
         (self.lines_[curve.name],) = self.ax_.plot(x, y, **properties)
 
-    def _line_width(self, curve: Curve) -> float:
-        """Return the width of a line: that of an earlier system shows beside later ones."""
-        several = self.spec.hue_by_system and len(self.systems) > 1
-        return 1.6 + (1.4 * (len(self.systems) - 1 - curve.hue) if several else 0.0)
+    def _above_others(self, curve: Curve) -> dict[str, Any]:
+        """Return the properties of a line of a plot whose curves may lie on each other.
+
+        An earlier line is wider, so that it shows beside later ones; gaps are white, so that dashes
+        show on a line of the same colour.
+        """
+        if not self.spec.hue_by_system:
+            return {}
+        later = len(self.curves) - 1 - list(self.curves).index(curve.name)
+        gap = {"gapcolor": "white"} if Style.dash(curve.dash) != "-" else {}
+        return {"linewidth": 1.2 + 0.7 * min(later, 5), **gap}
 
     def _lines(self, style: Mapping[str, Any], marked: bool | None = None) -> None:
         """Draw each curve straight from point to point, with its band."""

@@ -21,7 +21,8 @@ from bioeval.views.plots.style import (
 # By the size of the type: mean width of a letter; the line beside a name, and the gap to the next
 # column.
 _LETTER, _MARGIN = 0.53, 5.0
-_LEAST = 85.0  # points that a legend below leaves to its axes, unless it takes at most a third
+# Points that a legend below leaves to its axes, unless it takes at most a third; in flat figures.
+_LEAST, _LEAST_FLAT = 85.0, 50.0
 
 
 def name_in_legend(artist: Artist, text: str) -> None:
@@ -77,6 +78,7 @@ def draw_legend(ax: Axes, *, x_label: bool = True) -> Legend | None:
             **style,
         )
         left = axes_size(ax)[1]
-        if left >= _LEAST or left >= 2 * (high - left):
+        least = _LEAST_FLAT if Style.look.is_flat else _LEAST
+        if left >= least or left >= 2 * (high - left):
             return legend
     return ax.legend(artists, texts, loc="best", borderaxespad=0.4, **style)

@@ -130,7 +130,7 @@ class FarCurvesDisplay(CurvesDisplay):
             low = min(0.1, least(floors.values()) / 1.8) or 1e-3
             plot_style.log_axis(ax, "x", low)
             starts = self._rates_from(lowest if self.defined else 0.0)
-            shade_below(ax.xaxis, floors.values(), self._write(say("{far}")))
+            shade_below(ax.xaxis, floors.values(), self._write(say("{far}")), top=True)
             details = self.spec.details
             return self._finish(details=lambda systems: [*details(systems), starts])
         if self.spec.reference:
@@ -255,8 +255,11 @@ def least(floors: Iterable[float], none: float = 0.0) -> float:
     return min((floor for floor in floors if floor == floor), default=none)
 
 
-def shade_below(axis: Axis, floors: Iterable[float], rate: str) -> None:
-    """Shade rates that are smaller than one of the attempts, with a text where there is room."""
+def shade_below(axis: Axis, floors: Iterable[float], rate: str, top: bool = False) -> None:
+    """Shade rates that are smaller than one of the attempts, with a text where there is room.
+
+    Curves of FAR and FRR leave the lower left corner free, and those of GAR the upper (`top`).
+    """
     ax, known = axis.axes, [floor for floor in floors if floor == floor]
     floor, low = least(known), min(axis.get_view_interval())
     if low >= floor:
@@ -273,12 +276,13 @@ def shade_below(axis: Axis, floors: Iterable[float], rate: str) -> None:
     room = width * abs(ends[2] - ends[0]) / abs(ends[1] - ends[0])
     if room < 1.4 * size + 3:
         return
-    style: dict[str, Any] = {"ha": "right", "va": "top", "fontsize": size}
     if across:
-        plot_style.note(ax, text, (floor, 1.0), (-3, -6), rotation=90, **style)
+        style: dict[str, Any] = {"rotation": 90, "ha": "right", "va": "top" if top else "bottom"}
+        place, step = (floor, 1.0 if top else 0.2), (-3, -6)
     else:
-        places = {"xycoords": ("axes fraction", "data"), **style}
-        plot_style.note(ax, text, (1.0, floor), (-6, -3), **places)
+        style = {"xycoords": ("axes fraction", "data"), "ha": "left", "va": "top"}
+        place, step = (0.15, floor), (0, -3)
+    plot_style.note(ax, text, place, step, fontsize=size, **style)
 
 
 def roc(data: Any, ax: Axes | None = None, *, log: bool = False, **style: Any) -> RocDisplay:
