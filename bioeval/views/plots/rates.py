@@ -302,7 +302,9 @@ def roc(data: Any, ax: Axes | None = None, *, log: bool = False, **style: Any) -
         Whether the FAR axis is logarithmic. It then ends at one of the impostor attempts: the GAR
         attained at FAR 0 is drawn from there on, and the FAR below is shaded.
     **style
-        Properties of all lines, such as ``linewidth=1``; ``name`` labels a single system.
+        Properties of all lines, such as ``linewidth=1``; ``name`` labels a single system, ``figsize``
+        is the size of a new figure in inches, and ``title=None`` leaves out the title and the lines
+        below it.
 
     Returns
     -------
@@ -312,7 +314,8 @@ def roc(data: Any, ax: Axes | None = None, *, log: bool = False, **style: Any) -
     Notes
     -----
     Lines are steps: at each FAR they show the GAR of the nearest threshold in the result whose
-    FAR is not larger, never an interpolated one. GAR is over the genuine attempts, FAR over the
+    FAR is not larger, never an interpolated one. All are solid, since a dash looks like a step;
+    several differ in colours and markers. GAR is over the genuine attempts, FAR over the
     impostor attempts. Where the result has intervals, bands are those of GAR at each threshold by
     itself; :func:`error_rates` shows how uncertain FAR is there.
 
@@ -564,9 +567,10 @@ def det(data: Any, ax: Axes | None = None, **style: Any) -> DetDisplay:
 
     Notes
     -----
-    A rate of 0 or 1 has no normal deviate; such points lie outside the axes. Lines are steps, as
-    in :func:`bioeval.plot.roc`. Bands are the intervals of FRR, where the result has them and the
-    curve is on the axes; the interval of no false reject is in the result and its table.
+    A rate of 0 or 1 has no normal deviate; such points lie outside the axes. Rates below one of the
+    attempts are shaded. Lines are steps, as in :func:`bioeval.plot.roc`. Bands are the intervals of
+    FRR, where the result has them and the curve is on the axes; the interval of no false reject is
+    in the result and its table.
 
     Examples
     --------
