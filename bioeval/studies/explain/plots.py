@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import textwrap
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from operator import attrgetter
 from typing import Any, Literal, Self
 
@@ -49,6 +49,10 @@ _LINE, _PICTURED, _AROUND = 0.26, 0.36, 1.5
 
 # Points of a picture beside a name, and of that of the probe.
 _SMALL, _LARGE = 24.0, 46.0
+
+
+# Points of a flat figure around the lines of its only list: head, headings, axis and notes.
+_AROUND_FLAT = 148.0
 
 
 # Points of the axes, and of a letter of the names on their left.
@@ -101,9 +105,15 @@ class RowWalkDisplay(Display):
         """Draw the lists. See :func:`row_walk`."""
         if name is not None:
             require_text("name", name)
-        line = _PICTURED if self._faces else _LINE
+        lists, faces = self.lists, self._faces
+        if Style.look.width is not None:  # there is no room for pictures
+            faces = {}
+        if Style.look.is_flat and not isinstance(ax, Axes):  # nor for a second list
+            lists = [_shortened(lists[0])]
+        self._shown_faces = faces
+        line = _PICTURED if faces else _LINE
         high = []
-        for shown in self.lists:
+        for shown in lists:
             high.append(line * max(len(shown.lines), 1) + _LINE * _extra(shown) + _AROUND)
         first = self._axes(ax, (self._wide(), sum(high) + 0.2), style, wordy=True)
         self.axes_ = [first]
@@ -118,7 +128,7 @@ class RowWalkDisplay(Display):
             title = f"{name}: {title}"
         heading = f"{as_plot_text(title)}: list of"
         over = self._over()
-        for axes, shown in zip(self.axes_, self.lists, strict=False):
+        for axes, shown in zip(self.axes_, lists, strict=False):
             unit = "subjects" if shown.unit == "subject" else "templates"
             if shown.tasks[0].task == "reid":
                 unit = _LISTS_OF_QUERIES.get(shown.tasks[0].role, "gallery entries")
@@ -133,9 +143,9 @@ class RowWalkDisplay(Display):
         self, ax: Axes, name: str, y: float, across: str, step: tuple[float, float], size: float
     ) -> None:
         """Draw the picture of a template, if it has one, beside a place of the left edge."""
-        if name not in self._faces:
+        if name not in self._shown_faces:
             return
-        shown, pixels = self._faces[name], round(2 * size)  # two to a point
+        shown, pixels = self._shown_faces[name], round(2 * size)  # two to a point
         if pixels < 64:
             shown = shown.resize((pixels, pixels))
         grey = np.asarray(shown)
@@ -193,6 +203,7 @@ class RowWalkDisplay(Display):
                     ha="center",
                     va="center",
                     color=Style.quiet,
+                    fontsize=Style.look.label,
                 )
                 continue
             score = min(max(line.score, left), right)
@@ -226,9 +237,19 @@ class RowWalkDisplay(Display):
                 },
             )
         self._threshold(ax, shown, threshold)
-        self._labelled(self._score_label(self.walk.kind), "", ax=ax)
-        ax.xaxis.set_major_locator(MaxNLocator(6, integer=self.walk.kind == "order"))
+        label = self._score_label(self.walk.kind)
+        ticks = 6
+        if Style.look.width is not None:
+            label = label.partition(" (")[0]
+            ticks = max(2, min(6, int(self._laid_out_size(ax)[0] / (3.2 * Style.look.tick))))
+        self._labelled(label, "", ax=ax)
+        ax.xaxis.set_major_locator(MaxNLocator(ticks, integer=self.walk.kind == "order"))
         below = [_wrapped(written(text)) for text in shown.left_out]
+        if Style.look.width is not None:
+            size = Style.look.small
+            names = max(self._text_width(name, size) for name in ["", *_names(shown)])
+            room = 72 * self.figure_.get_size_inches()[0] - names - 24
+            below = ["\n".join(self._folded(written(x), room, size)) for x in shown.left_out]
         if shown.conditional:
             below.append("a | b: a if accepted, b if rejected")
         if below:
@@ -248,7 +269,7 @@ class RowWalkDisplay(Display):
         for shown in self.lists:
             words = max(words, _columns(shown)[-1].end)
             names += _names(shown)
-        faces = _SMALL + 8 if self._faces else 0.0
+        faces = _SMALL + 8 if self._shown_faces else 0.0
         return max(8.2, (max(map(len, names)) * _NAME_LETTER + faces + _AXES + words) / 72)
 
     def _ends(self) -> tuple[float, float]:
@@ -266,7 +287,7 @@ class RowWalkDisplay(Display):
         ax.yaxis.set_minor_locator(NullLocator())
         ax.set_yticklabels(texts)
         ax.tick_params(axis="y", length=0)
-        if self._faces:
+        if self._shown_faces:
             ax.tick_params(axis="y", pad=_SMALL + 8)
         for y, (label, line) in enumerate(
             zip(ax.get_yticklabels(), shown.lines, strict=True), start=1
@@ -280,6 +301,10 @@ class RowWalkDisplay(Display):
         if threshold is None or shown.tasks[0].task == "reid":
             return
         y = (shown.accepted or 0) + 0.5
+        if y > len(shown.lines) and shown not in self.lists:  # the rejected are left out
+            if math.isfinite(threshold):
+                ax.axvline(threshold, color=Style.text, linewidth=1.0, linestyle="-", zorder=2)
+            return
         ax.axhline(y, color=Style.text, linewidth=1.0, linestyle=(0, (4, 2)), zorder=2)
         at = threshold
         if not math.isfinite(threshold):
@@ -323,6 +348,16 @@ class RowWalkDisplay(Display):
                     va="center",
                     **text_style,
                 )
+
+
+def _shortened(shown: ShownList) -> ShownList:
+    """Return the lines that a flat figure has room for, with the number of entries that follow."""
+    most = int((72 * (Style.look.height or 0.0) - _AROUND_FLAT) / (1.15 * Style.look.small))
+    rest = sum(line.number for line in shown.lines[most:])
+    if not rest:
+        return shown
+    entries = f"{rest:,} more entries follow" if rest > 1 else "1 more entry follows"
+    return replace(shown, lines=shown.lines[:most], left_out=(entries, *shown.left_out))
 
 
 def _names(shown: ShownList) -> list[str]:
@@ -406,7 +441,7 @@ def row_walk(
         Where to draw; the axes of a new figure unless given. Other lists of the row, such as that
         of subjects, are drawn below the first.
     lists : {"all", "templates", "subjects"}
-        Which lists are drawn. One list fits a slide.
+        Which lists are drawn. A slide has room for the first places of one list.
     name : str, optional
         The system, for the title.
     **style

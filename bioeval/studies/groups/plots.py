@@ -87,11 +87,16 @@ class GroupsDisplay(OneResultDisplay):
         else:
             self._titled(say("{frr} by group"), system, self._over())
             self._titled(title, None, lines, right)
-        self._rates(left, "frr", say("{False reject rate, frr}"), style)
+        self._rates(left, "frr", style)
         if searches:
-            self._rates(self.far_ax_, "far", say("{False accept rate, far}"), style)
+            self._rates(right, "far", style)
         else:
             self._pairs()
+        self._labelled(say("{False reject rate, frr}"), "", self._other("frr"), ax=left)
+        if searches:
+            self._labelled(say("{False accept rate, far}"), "", self._other("far"), ax=right)
+        else:
+            self._labelled("Group of the claimed subject", "Group of the probe", ax=right)
         return self
 
     def _about_pairs(self) -> list[str]:
@@ -122,7 +127,7 @@ class GroupsDisplay(OneResultDisplay):
             lines.append("hollow: flagged, too few subjects or expected errors to be ranked")
         return lines
 
-    def _rates(self, ax: Axes, rate: str, label: Text, style: dict[str, Any]) -> None:
+    def _rates(self, ax: Axes, rate: str, style: dict[str, Any]) -> None:
         """Draw a rate of each group, from top to bottom."""
         ds, places = self._dataset, np.arange(len(self.groups))
         flagged, values = ds[f"{rate}_flagged"].values.astype(bool), ds[rate].values
@@ -148,7 +153,6 @@ class GroupsDisplay(OneResultDisplay):
             self._note(text, (overall, 0), (away, 4), ax, va="bottom", ha=side)
         self._in_per_cent(ax.xaxis)
         self._name_groups(ax, subjects=True)
-        self._labelled(label, "", self._other(rate), ax=ax)
 
     def _pairs(self) -> None:
         """Draw FAR of each pair of groups, logarithmic; 0 and undefined rates differ."""
@@ -176,7 +180,6 @@ class GroupsDisplay(OneResultDisplay):
                 bar.set_ticks([low, (low * high) ** 0.5, high])
                 bar.ax.minorticks_off()
         self._name_groups(ax)
-        self._labelled("Group of the claimed subject", "Group of the probe", ax=ax)
 
     def _name_groups(self, ax: Axes, subjects: bool = False) -> None:
         """Name the groups along the axes of FAR, or beside FRR with their subjects."""

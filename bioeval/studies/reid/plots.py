@@ -309,7 +309,7 @@ class RankedListsDisplay(Display):
             columns[head] = texts, "normal"
         self._columns(ax, columns)
         self._labelled("Rank k", "")
-        each = 2.4 * Style.look.tick * places / self._axes_size()[0]
+        each = 2.4 * Style.look.tick * places / self._laid_out_size(ax)[0]
         ax.set_xticks(np.arange(1, places + 1, math.ceil(each)))
         return self
 

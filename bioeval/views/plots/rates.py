@@ -130,7 +130,11 @@ class FarCurvesDisplay(CurvesDisplay):
             low = min(0.1, least(floors.values()) / 1.8) or 1e-3
             plot_style.log_axis(ax, "x", low)
             starts = self._rates_from(lowest if self.defined else 0.0)
-            shade_below(ax.xaxis, floors.values(), self._write(say("{far}")), top=True)
+            shaded = shade_below(ax.xaxis, floors.values(), self._write(say("{far}")))
+            if shaded:
+                small = {"ha": "right", "va": "top", "fontsize": Style.look.smallest}
+                place = (least(floors.values()), 1.0)
+                plot_style.note(ax, shaded, place, (-3, -6), rotation=90, **small)
             details = self.spec.details
             return self._finish(details=lambda systems: [*details(systems), starts])
         if self.spec.reference:
@@ -255,34 +259,17 @@ def least(floors: Iterable[float], none: float = 0.0) -> float:
     return min((floor for floor in floors if floor == floor), default=none)
 
 
-def shade_below(axis: Axis, floors: Iterable[float], rate: str, top: bool = False) -> None:
-    """Shade rates that are smaller than one of the attempts, with a text where there is room.
-
-    Curves of FAR and FRR leave the lower left corner free, and those of GAR the upper (`top`).
-    """
+def shade_below(axis: Axis, floors: Iterable[float], rate: str) -> str:
+    """Shade rates that are smaller than one of the attempts, and return what is shaded."""
     ax, known = axis.axes, [floor for floor in floors if floor == floor]
     floor, low = least(known), min(axis.get_view_interval())
     if low >= floor:
-        return
-    across = isinstance(axis, XAxis)
-    band = ax.axvspan if across else ax.axhspan
+        return ""
+    band = ax.axvspan if isinstance(axis, XAxis) else ax.axhspan
     band(low, floor, color=plot_style.SHADE, linewidth=0, zorder=0)
-    text = f"{rate} below 1 attempt"
     if len({round(1 / each) for each in known}) == 1:
-        text = f"{rate} < 1 / {round(1 / floor):,}"
-    size = Style.look.smallest
-    width = plot_style.laid_out_size(ax)[0 if across else 1]
-    ends = axis.get_transform().transform([*axis.get_view_interval(), floor])
-    room = width * abs(ends[2] - ends[0]) / abs(ends[1] - ends[0])
-    if room < 1.4 * size + 3:
-        return
-    if across:
-        style: dict[str, Any] = {"rotation": 90, "ha": "right", "va": "top" if top else "bottom"}
-        place, step = (floor, 1.0 if top else 0.2), (-3, -6)
-    else:
-        style = {"xycoords": ("axes fraction", "data"), "ha": "left", "va": "top"}
-        place, step = (0.15, floor), (0, -3)
-    plot_style.note(ax, text, place, step, fontsize=size, **style)
+        return f"{rate} < 1 / {round(1 / floor):,}"
+    return f"{rate} below 1 attempt"
 
 
 def roc(data: Any, ax: Axes | None = None, *, log: bool = False, **style: Any) -> RocDisplay:
@@ -461,14 +448,17 @@ class DetDisplay(CurvesDisplay):
         if low_x == low_y and high_x == high_y and not Style.look.is_flat:
             ax.set_aspect("equal")
         floors = [self._floors(curve.system) for curve in self.defined]
+        shaded = []
         for axis, of_axis, rate in zip(
             (ax.xaxis, ax.yaxis), zip(*floors, strict=True), self._rates, strict=False
         ):
-            shade_below(axis, of_axis, self._write(rate))
+            shaded.append(shade_below(axis, of_axis, self._write(rate)))
+        below, details = joined(*shaded), self.spec.details
+        about = [f"shaded: {below}"] if below else []
         first, last = max(low_x, low_y), min(high_x, high_y)
         equal = ndtr(np.linspace(deviate(first), deviate(last), 50))
         self._reference(equal, equal)
-        return self._finish(unseen=unseen, texts=texts)
+        return self._finish(unseen=unseen, texts=texts, details=lambda x: [*details(x), *about])
 
     def _limits(self) -> tuple[float, float, float, float]:
         """Return the lower limits of both axes, and their upper limits."""
