@@ -329,7 +329,9 @@ def tiles(path: Path) -> None:
     lines = (
         "Each pair of templates is multiplied once. What is found in a tile is added to the facts"
     )
-    figure.text(0.03, 0.96, "One tile serves two sides", fontsize=style.Style.look.title, weight="bold")
+    figure.text(
+        0.03, 0.96, "One tile serves two sides", fontsize=style.Style.look.title, weight="bold"
+    )
     figure.text(
         0.03, 0.925, f"{lines} of the probes at its rows, and of those at its columns.",
         fontsize=style.Style.look.small, color=style.Style.quiet,
@@ -514,7 +516,9 @@ PICTURES = (
 
 
 #: A block of code of the gallery, and the picture below it.
-CELL = re.compile(r"^```python\n(.*?)^```\n(?:\n!\[[^]]*\]\(images/(plots/[\w-]+\.png)\)\n)?", re.M | re.S)
+CELL = re.compile(
+    r"^```python\n(.*?)^```\n(?:\n!\[[^]]*\]\(images/(plots/[\w-]+\.png)\)\n)?", re.M | re.S
+)
 
 
 def gallery(folder: Path) -> list[str]:

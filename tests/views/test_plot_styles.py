@@ -190,7 +190,9 @@ def test_a_style_holds_to_the_end_of_a_block_or_until_another(single):
 
 @pytest.mark.parametrize("bad", [3, (3,), (0.5, 3), ("a", "b"), (3, np.nan), (3, 200)])
 def test_a_bad_figsize_is_refused(single, bad):
-    with pytest.raises(be.DataError, match="figsize is .*; expected a width and a height in inches"):
+    with pytest.raises(
+        be.DataError, match="figsize is .*; expected a width and a height in inches"
+    ):
         be.plot.roc(single, figsize=bad)
 
 
@@ -364,7 +366,9 @@ def test_lines_of_equal_systems_show_beside_each_other(name):
     widths = [line.get_linewidth() for line in display.lines_.values()]
     assert all(np.diff(widths) < 0)
     pixels = np.asarray(display.figure_.canvas.buffer_rgba())[..., :3].reshape(-1, 3)
-    colours = {tuple(np.round(255 * np.array(to_rgb(x.get_color())))) for x in display.lines_.values()}
+    colours = {
+        tuple(np.round(255 * np.array(to_rgb(x.get_color())))) for x in display.lines_.values()
+    }
     assert len(colours) == 2
     for colour in colours:
         assert (np.abs(pixels - np.array(colour)).max(axis=1) <= 2).sum() > 300

@@ -484,7 +484,9 @@ class SpreadDisplay(OneResultDisplay):
         counts, edges = np.histogram(across(values), BARS, (0, 1))
         properties = {"color": Style.rule, "alpha": 0.6, "linewidth": 0, "align": "edge", **style}
         heights = HEIGHT * counts / counts.max()
-        self.ax_.bar(edges[:-1], heights, np.diff(edges), bottom=place + 0.1 - heights, **properties)
+        self.ax_.bar(
+            edges[:-1], heights, np.diff(edges), bottom=place + 0.1 - heights, **properties
+        )
         line, colour = place + 0.22, Style.colour(Style.hues.get(row.scalar.name, Style.both))
         if known:
             ends = across([low, high])

@@ -92,11 +92,11 @@ class GroupsDisplay(OneResultDisplay):
             self._rates(right, "far", style)
         else:
             self._pairs()
-        self._labelled(say("{False reject rate, frr}"), "", self._other("frr"), ax=left)
         if searches:
             self._labelled(say("{False accept rate, far}"), "", self._other("far"), ax=right)
         else:
             self._labelled("Group of the claimed subject", "Group of the probe", ax=right)
+        self._labelled(say("{False reject rate, frr}"), "", self._other("frr"), ax=left)
         return self
 
     def _about_pairs(self) -> list[str]:

@@ -255,7 +255,12 @@ class ExtrapolatedFarDisplay(_OverThresholds):
                 label=self._write(say("{far}, model, not measured")),
             )
             ax.fill_between(
-                self.threshold, self.far_low, self.far_high, alpha=0.12, color=Style.quiet, linewidth=0
+                self.threshold,
+                self.far_low,
+                self.far_high,
+                alpha=0.12,
+                color=Style.quiet,
+                linewidth=0,
             )
             ax.plot(self.threshold, self.far_low, color=Style.quiet, linestyle=":", linewidth=1.0)
         else:

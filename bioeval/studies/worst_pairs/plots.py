@@ -235,7 +235,12 @@ class WorstPairsDisplay(Display):
         self.ax_.set(xlim=limits[0], ylim=limits[1])
 
     def _word(self, x: float, y: float, text: str, **style: Any) -> None:
-        properties = {"ha": "center", "va": "center", "fontsize": Style.look.small, "color": Style.quiet}
+        properties = {
+            "ha": "center",
+            "va": "center",
+            "fontsize": Style.look.small,
+            "color": Style.quiet,
+        }
         self.ax_.text(x, y, as_plot_text(text), **{**properties, **style})
 
 

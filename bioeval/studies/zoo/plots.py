@@ -114,7 +114,9 @@ class ZooDisplay(Display):
             f"{100 * float(ds.attrs['quantile']):g} % on each axis"
         ]
         if self.worst:
-            details.append(f"named: most errors of each kind at threshold {float(ds['threshold']):.6g}")
+            details.append(
+                f"named: most errors of each kind at threshold {float(ds['threshold']):.6g}"
+            )
         if not there.any():
             self._empty("No subject has both genuine and impostor attempts")
         if name is None:

@@ -105,6 +105,7 @@ def most_errors(errors: np.ndarray, number: int) -> list[int]:
     order = np.argsort(-errors, kind="stable")[:number]
     return order[errors[order] > 0].tolist()
 
+
 #: Pairs of people that a result lists.
 PAIRS = 3
 

@@ -53,8 +53,8 @@ class Display:
 
     A new plot gives `from_results`, which takes arrays and computes no rate, and `plot`, which
     begins with `_axes`, draws on these, names what it shows, and returns the display. `_axes` takes
-    `figsize` and `title` out of the properties `style`, which are the same in all plots. `_why` says
-    why nothing can be drawn. Texts may be templates with terms of the field, as in
+    `figsize` and `title`, which all plots have, out of the properties `style`. `_why` says why
+    nothing can be drawn. Texts may be templates with terms of the field, as in
     ``say("{frr} at {far}")``; `_write` writes those of a legend. A plot of one result inherits
     `from_results`::
 
@@ -164,8 +164,8 @@ class Display:
         title = with_colon(self._write(title), name or "")
         if self._own_title and ax in (None, self.ax_):
             title = plot_style.without_formula(self._own_title)
-        lines = map(self._write, lines)
-        plot_style.titled(ax or self.ax_, title, lines, share=share, gap=gap)
+        written_lines = [self._write(line) for line in lines]
+        plot_style.titled(ax or self.ax_, title, written_lines, share=share, gap=gap)
 
     def _labelled(
         self, x: Text, y: Text, term_x: str = "", term_y: str = "", ax: Axes | None = None
@@ -886,7 +886,9 @@ def line_styles(variables: Iterable[str]) -> dict[str, int]:
     for variable in variables:
         free = (i for i in range(len(plot_style.DASHES)) if i not in numbers.values())
         known = Style.hues.get(variable)
-        numbers[variable] = next(free) if known in (None, *numbers.values()) else known
+        if known is None or known in numbers.values():
+            known = next(free)
+        numbers[variable] = known
     return numbers
 
 

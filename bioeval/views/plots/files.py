@@ -71,7 +71,12 @@ def save(display: Any, path: str | os.PathLike[str], *, dpi: float = 150) -> Pat
     tight: dict[str, Any] = {"bbox_inches": "tight", "pad_inches": 0.12}
     if figure in SIZED:
         tight = {}
-    settings: Any = {"savefig.bbox": None, "svg.fonttype": "none", "svg.hashsalt": "bioeval", "pdf.fonttype": 42}
+    settings: Any = {
+        "savefig.bbox": None,
+        "svg.fonttype": "none",
+        "svg.hashsalt": "bioeval",
+        "pdf.fonttype": 42,
+    }
     drawn = io.BytesIO()  # what matplotlib has open when a disk is full, it does not close
     with matplotlib.rc_context(settings), warnings.catch_warnings():
         warnings.filterwarnings("ignore", "Glyph .* missing from")  # drawn as a box

@@ -289,9 +289,9 @@ def roc(data: Any, ax: Axes | None = None, *, log: bool = False, **style: Any) -
         Whether the FAR axis is logarithmic. It then ends at one of the impostor attempts: the GAR
         attained at FAR 0 is drawn from there on, and the FAR below is shaded.
     **style
-        Properties of all lines, such as ``linewidth=1``; ``name`` labels a single system, ``figsize``
-        is the size of a new figure in inches, and ``title=None`` leaves out the title and the lines
-        below it.
+        Properties of all lines, such as ``linewidth=1``; ``name`` labels a single system,
+        ``figsize`` is the size of a new figure in inches, and ``title=None`` leaves out the title
+        and the lines below it.
 
     Returns
     -------
@@ -448,11 +448,10 @@ class DetDisplay(CurvesDisplay):
         if low_x == low_y and high_x == high_y and not Style.look.is_flat:
             ax.set_aspect("equal")
         floors = [self._floors(curve.system) for curve in self.defined]
-        shaded = []
-        for axis, of_axis, rate in zip(
-            (ax.xaxis, ax.yaxis), zip(*floors, strict=True), self._rates, strict=False
-        ):
-            shaded.append(shade_below(axis, of_axis, self._write(rate)))
+        shaded = [
+            shade_below(ax.xaxis, [x for x, _ in floors], self._write(self._rates[0])),
+            shade_below(ax.yaxis, [y for _, y in floors], self._write(self._rates[1])),
+        ]
         below, details = joined(*shaded), self.spec.details
         about = [f"shaded: {below}"] if below else []
         first, last = max(low_x, low_y), min(high_x, high_y)

@@ -310,11 +310,12 @@ def axes_size(ax: Axes) -> tuple[float, float]:
     A legend that has been drawn below them is taken off the height.
     """
     figure, part = figure_of(ax), ax.get_subplotspec()
+    own: Any = ax.figure  # perhaps a part of the figure
     place = ax.get_position()
     factor = 1.0
     if figure.get_layout_engine() is not None:
         if part is not None:  # the same before and after a layout
-            place = part.get_position(ax.figure)
+            place = part.get_position(own)
         other_axes = [a for a in figure.axes if a is not ax and a.get_label() != "<colorbar>"]
         factor = 0.85 if other_axes else 1.1
     wide, high = figure.get_size_inches() * 72 * factor
@@ -555,7 +556,9 @@ def bar_labelled(bar: Any, ax: Axes, text: str, term: str = "") -> None:
     high = laid_out_size(bar.ax)[1]
     label = bar.ax.yaxis.label
     label.set_text(_name(text, high, size))
-    bar.ax.tick_params(labelsize=Style.look.tick, color=Style.rule, labelcolor=Style.text, width=0.8)
+    bar.ax.tick_params(
+        labelsize=Style.look.tick, color=Style.rule, labelcolor=Style.text, width=0.8
+    )
     bar.outline.set_visible(False)
     _add_term(bar.ax, label, term, high)
 
@@ -716,9 +719,9 @@ def rate_axis(ax: Axes, low: float) -> str:
     ax.set_ylim(start, end)
     if start <= 0:
         return ""
-    slash = {"marker": [(-1.0, -0.6), (1.0, 0.6)], "clip_on": False, "zorder": 5}
-    places = [0.02, 0.05]
-    ax.scatter([0, 0], places, s=36, color=Style.text, linewidth=1.0, transform=ax.transAxes, **slash)
+    looks: Any = {"marker": [(-1.0, -0.6), (1.0, 0.6)], "s": 36, "color": Style.text}
+    looks |= {"linewidth": 1.0, "clip_on": False, "zorder": 5, "transform": ax.transAxes}
+    ax.scatter([0, 0], [0.02, 0.05], **looks)
     return f"the vertical axis starts at {(start + 0.015 * end) / 1.015:.3g}, not at 0"
 
 
