@@ -534,7 +534,7 @@ def gallery(folder: Path) -> list[str]:
                 path.parent.mkdir(exist_ok=True)
                 be.plot.save(names["display"], path, dpi=100)
                 with Image.open(path) as picture:  # colours of a palette take less space
-                    picture.convert("RGB").quantize(64).save(path, optimize=True)
+                    picture.convert("RGB").quantize(64, dither=Image.Dither.NONE).save(path, optimize=True)
                 plt.close("all")
                 drawn.append(name)
     return drawn

@@ -26,7 +26,7 @@ OF_THE_COMMAND = {
     "compare": {"differences"},  # which the table of a ranking shows
     "convert": {"dry_run", "listed"},
     "example": {"components", "people", "system"},  # of faces, which bioeval.datasets has
-    "explain": {"picture", "steps"},
+    "explain": {"lists", "picture", "steps"},
     "over-time": {"ages"},  # the bins of be.ageing, beside those of be.over_time
     "pad": {"most"},
     "protocols": {"check", "toml"},

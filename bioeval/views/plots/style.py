@@ -310,12 +310,11 @@ def axes_size(ax: Axes) -> tuple[float, float]:
     A legend that has been drawn below them is taken off the height.
     """
     figure, part = figure_of(ax), ax.get_subplotspec()
-    own: Any = ax.figure  # perhaps a part of the figure
     place = ax.get_position()
     factor = 1.0
     if figure.get_layout_engine() is not None:
-        if part is not None:  # the same before and after a layout
-            place = part.get_position(own)
+        if part is not None and ax.figure is figure:  # the same before and after a layout
+            place = part.get_position(figure)
         other_axes = [a for a in figure.axes if a is not ax and a.get_label() != "<colorbar>"]
         factor = 0.85 if other_axes else 1.1
     wide, high = figure.get_size_inches() * 72 * factor
@@ -515,7 +514,7 @@ def laid_out_size(ax: Axes) -> tuple[float, float]:
     """Return the width and height of the axes, in points, with what is drawn so far."""
     figure = figure_of(ax)
     engine = _constrained(figure)
-    if engine is None:
+    if engine is None or ax.figure is not figure:
         return axes_size(ax)
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "Glyph .* missing from|constrained_layout not applied")
@@ -540,10 +539,13 @@ def _add_term(ax: Axes, label: Any, term: str, length: float) -> None:
     if not term or "\n" in label.get_text():
         return
     taken = text_width(label.get_text(), label.get_fontsize()) + 7
-    if text_width(term, size) > length - taken:
-        return
+    upright, wide = label.get_rotation() > 45, text_width(term, size)
     style = {"xycoords": label, "fontsize": size, "va": "bottom", "annotation_clip": False}
-    if label.get_rotation() > 45:
+    if wide > length - taken:  # on a line of its own, if there is room for one
+        if upright and wide <= length and Style.look.width is None and _constrained(figure_of(ax)):
+            note(ax, term, (0, 0), (-1, 0), rotation=90, ha="right", **style)
+        return
+    if upright:
         note(ax, term, (1, 1), (-0.7, 7), rotation=90, ha="right", **style)
     else:
         note(ax, term, (1, 0), (7, 0.7), rotation=0, ha="left", **style)
