@@ -521,6 +521,16 @@ CELL = re.compile(
 )
 
 
+def reduce_colours(path: Path) -> None:
+    """Write a picture again with the colours of a palette, fewer where it is large."""
+    with Image.open(path) as picture:
+        whole = picture.convert("RGB")
+    for colours in (64, 24, 12):
+        whole.quantize(colours, dither=Image.Dither.NONE).save(path, optimize=True)
+        if path.stat().st_size < 40_000:
+            return
+
+
 def gallery(folder: Path) -> list[str]:
     """Run the code of plots.md, and draw the picture below each block; return their names."""
     page = Path(__file__).parents[1].joinpath("plots.md").read_text(encoding="utf-8")
@@ -533,8 +543,7 @@ def gallery(folder: Path) -> list[str]:
                 path = folder / name
                 path.parent.mkdir(exist_ok=True)
                 be.plot.save(names["display"], path, dpi=100)
-                with Image.open(path) as picture:  # colours of a palette take less space
-                    picture.convert("RGB").quantize(64, dither=Image.Dither.NONE).save(path, optimize=True)
+                reduce_colours(path)
                 plt.close("all")
                 drawn.append(name)
     return drawn
