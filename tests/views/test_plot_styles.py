@@ -138,7 +138,7 @@ def test_figsize_is_the_size_of_the_figure(name, tmp_path):
 
 @pytest.mark.parametrize("look", ["default", "slide", "paper"])
 @pytest.mark.parametrize(
-    "name", ["roc", "det", "error_rates", "dir_far", "cmc", "folds", "groups", "gallery_templates"]
+    "name", ["roc", "det", "error_rates", "dir_far", "cmc", "folds", "gallery_templates"]
 )
 @pytest.mark.cases(4)
 def test_words_of_iso_do_not_run_over_axes(name, look):

@@ -92,12 +92,18 @@ class GroupsDisplay(OneResultDisplay):
             self._rates(right, "far", style)
         else:
             self._pairs()
-        if searches:
-            self._labelled(say("{False accept rate, far}"), "", self._other("far"), ax=right)
-        else:
-            self._labelled("Group of the claimed subject", "Group of the probe", ax=right)
+        self._label_right(right)
         self._labelled(say("{False reject rate, frr}"), "", self._other("frr"), ax=left)
+        if not searches:  # again, in the height that the labels on the left leave
+            self._label_right(right)
         return self
+
+    def _label_right(self, ax: Axes) -> None:
+        """Label the axes of FAR."""
+        if self.far.ndim == 1:
+            self._labelled(say("{False accept rate, far}"), "", self._other("far"), ax=ax)
+        else:
+            self._labelled("Group of the claimed subject", "Group of the probe", ax=ax)
 
     def _about_pairs(self) -> list[str]:
         """Return the lines on FAR of pairs: flags, and colours without a rate."""
