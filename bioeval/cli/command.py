@@ -45,7 +45,16 @@ HEADINGS: dict[str, Sequence[str]] = {
     ),
     "Uncertainty": ("--interval", "--confidence", "--replicates", "--band", "--seed"),
     "Output": (
-        *("--out", "--force", "--plots", "--plot-format", "--report", "--json", "--latex"),
+        *(
+            "--out",
+            "--force",
+            "--plots",
+            "--plot-format",
+            "--plot-style",
+            "--report",
+            "--json",
+            "--latex",
+        ),
         *("--markdown", "--terms", "--name", "--worst", "--images", "--images-root", "--per-query"),
     ),
     "Scores": (

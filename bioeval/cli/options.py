@@ -327,6 +327,14 @@ _PLOT_FORMAT = option(
     name="plot_formats",
 )
 
+#: The sizes of plots that are drawn.
+PLOT_STYLE = option(
+    "--plot-style",
+    "Sizes of plots and letters: slide (16:9, read from the last row) or paper (a column of a "
+    "journal).  [default]",
+    ["default", "slide", "paper"],
+)
+
 
 def output_options(
     files: str = "", plots: str = "", json: str = " instead of a table", report: bool = True
@@ -344,6 +352,7 @@ def output_options(
         (files, option("--force", f"{replaced}: replace the results of an earlier run.", bool)),
         (plots, option("--plots", f"With --out: also {plots}.", bool)),
         (plots, _PLOT_FORMAT),
+        (plots, PLOT_STYLE),
         (
             report,
             option(

@@ -10,6 +10,7 @@ import shlex
 import shutil
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -374,6 +375,7 @@ class Output:
     as_json: bool  # whether a document is printed, in place of a table
     markup: Form | None = None  # of the printed table, where it is not text
     page: Path | None = None  # the page to write; it can be written
+    plot_style: str | None = None  # the sizes of plots
     remarks: list[str] = field(default_factory=list)  # on plots and images that are left out
     formats: tuple[str, ...] = ("png",)  # of the plots
 
@@ -383,7 +385,9 @@ class Output:
         out, force = options.pop("out", None), options.pop("force", False)
         plots = options.pop("plots", None)  # without the option, what there is to draw is drawn
         formats = tuple(options.pop("plot_formats", ()))
-        plots = bool(formats) or plots
+        plot_style = options.pop("plot_style", None)
+        if formats or (plot_style and plots is not None):
+            plots = True
         if plots and out is None:
             raise click.UsageError("--plots needs --out DIR, the folder to draw them into")
         page = options.pop("report", None)
@@ -401,7 +405,9 @@ class Output:
         elif markdown:
             markup = "markdown"
         drawn = plots is not False
-        return cls(folder, force, drawn, as_json, markup, page, formats=formats or ("png",))
+        return cls(
+            folder, force, drawn, as_json, markup, page, plot_style, formats=formats or ("png",)
+        )
 
     @property
     def documented(self) -> bool:
@@ -415,7 +421,16 @@ class Output:
         if self.folder is None:
             return []
         stages(f"writing to {self.folder}")
-        return write_folder(self.folder, document, fill, self.force)
+        with self.styled():
+            return write_folder(self.folder, document, fill, self.force)
+
+    def styled(self) -> AbstractContextManager[None]:
+        """Return a context in which plots have the sizes of --plot-style."""
+        if self.plot_style is None:
+            return nullcontext()
+        from bioeval.views.plots.style import style
+
+        return style(self.plot_style)
 
     def write_page(
         self,

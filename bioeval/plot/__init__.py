@@ -1,8 +1,11 @@
 """Plots: ``be.plot.roc(result)`` and its companions, one function per plot.
 
 Each takes a result (or several by name) and ``ax=None``, and returns a display object that holds
-the arrays and has ``ax_`` and ``figure_``. Matplotlib is loaded with the first one used. The names
-are those below, and the plots that studies offer.
+the arrays and has ``ax_`` and ``figure_``. Among its ``**style``, each also takes ``figsize=`` (the
+width and the height of a new figure, in inches) and ``title=``: None leaves out the title and the
+lines below it, and a text replaces the title. ``be.plot.style("slide")`` makes figures for slides,
+``be.plot.style("paper")`` for a column of a journal. Matplotlib is loaded with the first one used.
+The names are those below, and the plots that studies offer.
 """
 
 from bioeval.base.lazy import NamesByModule, StudyNames, lazy_names
@@ -23,6 +26,7 @@ _NAMES: NamesByModule = {
         "roc",
     ),
     "bioeval.views.plots.score_plots": ("MatrixDisplay", "ScoreDistributionsDisplay"),
+    "bioeval.views.plots.style": ("style",),
 }
 
 

@@ -118,3 +118,4 @@ from bioeval.views.plots.score_plots import (
     MatrixDisplay as MatrixDisplay,
     ScoreDistributionsDisplay as ScoreDistributionsDisplay,
 )
+from bioeval.views.plots.style import style as style

@@ -1,13 +1,14 @@
 """Draw the pictures of the README and of the pages beside this folder.
 
 ``python docs/images/make.py [FOLDER [NAME...]]`` draws all, or those of these names; without a
-Chromium, ``report.png`` stays as it is.
+Chromium, ``report.png`` stays as it is. The name ``plots`` is that of the gallery of plots.md.
 """
 
 from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -57,7 +58,7 @@ def who(path: Path) -> None:
         sides = (pair.probe_meta_image, pair.gallery_meta_image)
         picture = np.hstack([images.images[row[side.item()]] for side in sides])
         ax.imshow(picture, cmap="gray", vmin=0, vmax=255)
-        ax.set_xlabel(letter, fontsize=style.LABEL_SIZE, color=style.Style.text)
+        ax.set_xlabel(letter, fontsize=style.Style.look.label, color=style.Style.text)
         ax.set(xticks=[], yticks=[])
         ax.spines[:].set_visible(False)
     figure.subplots_adjust(left=0, right=1, top=1, bottom=0.2, wspace=0.12)
@@ -331,7 +332,7 @@ def how_it_counts(path: Path) -> None:
         for window in ((1 / 8, 2 / 8), (3 / 8, 4 / 8)):
             ax.axvspan(*window, color=style.GRID, zorder=0, linewidth=0)
         ax.set_xticks(edges, [f"{edge:g}" for edge in edges])
-        ax.tick_params(labelsize=style.TICK_SIZE, colors=style.Style.text, labelbottom=True)
+        ax.tick_params(labelsize=style.Style.look.tick, colors=style.Style.text, labelbottom=True)
     above.bar(edges[:-1], counts, 1 / 8, align="edge", facecolor="none", edgecolor=orange)
     height = np.concatenate([np.arange(sum(impostor == x)) for x in np.unique(impostor)])
     above.scatter(impostor, height + 0.5, color=orange, marker="s", s=34, label="impostor score")
@@ -353,7 +354,7 @@ def how_it_counts(path: Path) -> None:
     below.plot([0.4], [0.2], "o", color=style.Style.text, markersize=7, fillstyle="none")
     below.annotate(
         "EER 0.2, exact from the kept scores", (0.4, 0.2), (0.14, 0.75), color=style.Style.text,
-        fontsize=style.LABEL_SIZE, arrowprops={"arrowstyle": "-", "color": style.Style.quiet},
+        fontsize=style.Style.look.label, arrowprops={"arrowstyle": "-", "color": style.Style.quiet},
     )  # fmt: skip
     below.set(xlim=(0, 1), ylim=(-0.03, 1.03))
     style.labelled(below, "Threshold (distance)", "Rate")
@@ -392,10 +393,12 @@ def tiles(path: Path) -> None:
     lines = (
         "Each pair of templates is multiplied once. What is found in a tile is added to the facts"
     )
-    figure.text(0.03, 0.96, "One tile serves two sides", fontsize=style.TITLE_SIZE, weight="bold")
+    figure.text(
+        0.03, 0.96, "One tile serves two sides", fontsize=style.Style.look.title, weight="bold"
+    )
     figure.text(
         0.03, 0.925, f"{lines} of the probes at its rows, and of those at its columns.",
-        fontsize=style.Style.small, color=style.Style.quiet,
+        fontsize=style.Style.look.small, color=style.Style.quiet,
     )  # fmt: skip
     be.plot.save(figure, path, dpi=100)
 
@@ -403,7 +406,7 @@ def tiles(path: Path) -> None:
 def all_tiles(ax: Axes) -> None:
     """Draw all tiles of a set: those that are computed, and where the facts of one of them go."""
     blue, orange = style.Style.colour(style.GENUINE), style.Style.colour(style.IMPOSTOR)
-    ink, small, n = style.Style.ink(orange), style.TICK_SIZE, 7
+    ink, small, n = style.Style.ink(orange), style.Style.look.tick, 7
     i, j = 1, 4
     for row in range(n):
         for column in range(n):
@@ -447,7 +450,7 @@ def one_tile(ax: Axes) -> None:
     orange, text = style.Style.colour(style.IMPOSTOR), style.Style.text
     rows, columns = layered(TILE_ROWS), layered(TILE_COLUMNS)
     h, w = len(rows), len(columns)
-    small: dict[str, Any] = {"fontsize": style.Style.small, "color": text}
+    small: dict[str, Any] = {"fontsize": style.Style.look.small, "color": text}
     centred = {**small, "ha": "center", "va": "center"}
     for a, (_, layer) in enumerate(rows):
         for b, (_, across) in enumerate(columns):
@@ -485,7 +488,7 @@ def diagonal_tile(ax: Axes) -> None:
     """Draw a tile whose rows and columns are the same templates."""
     blue, orange = style.Style.colour(style.GENUINE), style.Style.colour(style.IMPOSTOR)
     templates, text = layered(TILE_ROWS), style.Style.text
-    small = {"fontsize": style.Style.small, "color": text}
+    small = {"fontsize": style.Style.look.small, "color": text}
     for a, (row, layer) in enumerate(templates):
         for b, (column, across) in enumerate(templates):
             look = {"facecolor": (*orange, 0.16 + 0.16 * ((layer + across) % 2))}
@@ -564,7 +567,7 @@ def coverage(path: Path) -> None:
         ax.set(xscale="log", xticks=sizes, xticklabels=[f"{n}" for n in sizes], ylim=(50, 102))
         ax.minorticks_off()
         style.labelled(ax, "People", "Intervals that hold, %" if ax is axes[0] else "")
-        ax.set_title(title, fontsize=style.LABEL_SIZE)
+        ax.set_title(title, fontsize=style.Style.look.label)
     axes[0].legend(title="Population", loc="lower left")
     be.plot.save(axes[0].figure, path, dpi=110)
 
@@ -576,12 +579,48 @@ PICTURES = (
 )  # fmt: skip
 
 
+#: A block of code of the gallery, and the picture below it.
+CELL = re.compile(
+    r"^```python\n(.*?)^```\n(?:\n!\[[^]]*\]\(images/(plots/[\w-]+\.png)\)\n)?", re.M | re.S
+)
+
+
+def reduce_colours(path: Path) -> None:
+    """Write a picture again with the colours of a palette, fewer where it is large."""
+    with Image.open(path) as picture:
+        whole = picture.convert("RGB")
+    for colours in (64, 24, 12):
+        whole.quantize(colours, dither=Image.Dither.NONE).save(path, optimize=True)
+        if path.stat().st_size < 40_000:
+            return
+
+
+def gallery(folder: Path) -> list[str]:
+    """Run the code of plots.md, and draw the picture below each block; return their names."""
+    page = Path(__file__).parents[1].joinpath("plots.md").read_text(encoding="utf-8")
+    names: dict[str, Any] = {}
+    drawn = []
+    with be.plot.style("slide"):
+        for code, name in CELL.findall(page):
+            exec(code.replace("be.plot.", "display = be.plot.") if name else code, names)
+            if name:
+                path = folder / name
+                path.parent.mkdir(exist_ok=True)
+                be.plot.save(names["display"], path, dpi=100)
+                reduce_colours(path)
+                plt.close("all")
+                drawn.append(name)
+    return drawn
+
+
 def main(folder: str | Path = Path(__file__).parent, *names: str) -> None:
     """Draw all pictures, or those of these names, into a folder."""
     for draw in PICTURES:
         name = draw.__name__.replace("_", "-")
         if not names or name in names:
             draw(Path(folder, f"{name}.png"))
+    if not names or "plots" in names:
+        gallery(Path(folder))
 
 
 if __name__ == "__main__":

@@ -16,7 +16,7 @@ from bioeval.cli.lazy_group import COMMANDS, root
 #: Where a command prints and writes, and on what it runs: options that no call has.
 OF_EVERY_COMMAND = {
     *("as_json", "force", "images", "images_root", "latex", "markdown", "name", "no_auc", "out"),
-    *("plot_formats", "plots", "report", "scheduler", "terms", "workers", "worst"),
+    *("plot_formats", "plot_style", "plots", "report", "scheduler", "terms", "workers", "worst"),
     "threshold_of",  # a file whose result is the argument `threshold`
 }
 
@@ -29,7 +29,7 @@ OF_THE_COMMAND = {
     "convert": {"dry_run", "listed"},
     "example": {"components", "people", "system"},  # of faces, which bioeval.datasets has
     "exam": {"sheet", "solutions"},  # the files
-    "explain": {"picture", "steps"},
+    "explain": {"lists", "picture", "steps"},
     "normalise": {"min_dcf", "save_to"},  # what is shown of the scores, and where they are written
     "over-time": {"ages"},  # the bins of be.ageing, beside those of be.over_time
     "pad": {"most"},

@@ -2,14 +2,29 @@
 
 from __future__ import annotations
 
+import re
 import runpy
+from pathlib import Path
 
 import numpy as np
 import pytest
 from pages import ROOT
 from PIL import Image
 
+from bioeval.views.plots.registry import PLOTS
+
 IMAGES = ROOT / "docs" / "images"
+
+
+def near(name: str, drawn: Path) -> None:
+    """Hold that a picture of the pages is the one that was drawn."""
+    sides = []
+    for path in (IMAGES / name, drawn):
+        with Image.open(path) as picture:
+            sides.append(np.asarray(picture.convert("L"), dtype=float))
+    kept, new = sides
+    assert kept.shape == new.shape, name
+    assert np.abs(kept - new).mean() < 0.2, f"{name}: run docs/images/make.py"
 
 
 @pytest.mark.slow
@@ -22,10 +37,27 @@ def test_pictures_are_those_that_the_script_draws(tmp_path):
     del draws["report.png"]  # of a browser; the page has tests of its own
     for name, draw in draws.items():
         draw(tmp_path / name)
-        sides = []
-        for folder in (IMAGES, tmp_path):
-            with Image.open(folder / name) as picture:
-                sides.append(np.asarray(picture.convert("L"), dtype=float))
-        kept, new = sides
-        assert kept.shape == new.shape, name
-        assert np.abs(kept - new).mean() < 0.2, f"{name}: run docs/images/make.py"
+        near(name, tmp_path / name)
+
+
+def test_each_plot_of_the_gallery_has_a_picture():
+    """Below its code, of the size of a slide, and small enough to load at once."""
+    cell = runpy.run_path(str(IMAGES / "make.py"))["CELL"]
+    page = (ROOT / "docs" / "plots.md").read_text(encoding="utf-8")
+    pictures = {}
+    for code, name in cell.findall(page):
+        pictures |= dict.fromkeys(re.findall(r"^be\.plot\.(\w+)\(", code, re.M), name)
+    assert {*pictures} == {*PLOTS} and all(pictures.values())
+    for path in (IMAGES / "plots").iterdir():
+        with Image.open(path) as picture:
+            assert picture.size == (640, 360)
+        assert path.stat().st_size < 40_000, f"{path.name}: run docs/images/make.py"
+        assert f"](images/plots/{path.name})" in page
+
+
+@pytest.mark.slow
+def test_pictures_of_the_gallery_are_those_of_its_code(tmp_path):
+    drawn = runpy.run_path(str(IMAGES / "make.py"))["gallery"](tmp_path)
+    assert len(drawn) > len(PLOTS)
+    for name in drawn:
+        near(name, tmp_path / name)

@@ -552,13 +552,15 @@ def test_names_of_several_systems(systems, tree, single):
     ]  # fmt: skip
 
 
-def test_systems_differ_in_colour_and_variants_in_dashes(systems):
+def test_systems_differ_in_colour_and_variants_in_markers(systems):
+    """A dash looks like a step: curves in steps are solid."""
     lines = plot.roc(systems).lines_
     colours = {name: line.get_color() for name, line in lines.items()}
-    dashes = {name: line.get_linestyle() for name, line in lines.items()}
+    marks = {name: line.get_marker() for name, line in lines.items()}
     good, good_multi, bad, bad_multi = lines
     assert colours[good] == colours[good_multi] != colours[bad] == colours[bad_multi]
-    assert dashes[good] == dashes[bad] != dashes[good_multi] == dashes[bad_multi]
+    assert marks[good] == marks[bad] != marks[good_multi] == marks[bad_multi]
+    assert {line.get_linestyle() for line in lines.values()} == {"-"}
 
 
 def test_no_two_of_many_curves_look_the_same(single):

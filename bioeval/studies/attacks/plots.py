@@ -41,6 +41,7 @@ class AttackDetDisplay(DetDisplay):
         details=lambda _: ["points: at the threshold of the equal error rate of impostors"],
     )
     _points: ClassVar = (*DetDisplay._points, ("iapar_max_at_far", "frr_at_far"))
+    _rates: ClassVar = (say("{far} or IAPAR"), say("{frr}"))
 
     @classmethod
     def from_results(cls, data: Any) -> Self:
@@ -141,10 +142,9 @@ class SpeciesDisplay(CurvesDisplay):
         systems = System.pick(data, cls.spec.plot)
         curves = []
         for number, system in enumerate(systems):
-            for i, curve in enumerate(cls._curves(system)):
-                if len(systems) > 1:
-                    curve = replace(curve, hue=number)
-                curves.append(replace(curve, dash=i))
+            for curve in cls._curves(system):
+                hue = number if len(systems) > 1 else curve.hue
+                curves.append(replace(curve, hue=hue, dash=curve.hue))
         return cls(curves)
 
     @classmethod
@@ -324,6 +324,7 @@ class PadDetDisplay(DetDisplay):
     )
     _eer: ClassVar = ("d_eer", "D-EER")
     _points: ClassVar = (("apcer_target", "bpcer_at_apcer"),)
+    _rates: ClassVar = ("APCER", "BPCER")
 
     def _floors(self, system: System) -> tuple[float, float]:
         """Return the smallest rates above 0 of both axes."""
@@ -435,7 +436,8 @@ class AttackPotentialDisplay(OneResultDisplay):
     def plot(self, ax: Axes | None = None, *, name: str | None = None, **style: Any) -> Self:
         """Draw the heat map. See :func:`attack_potential`."""
         rows, columns = self.potential.shape
-        ax = self._axes(ax, (2.4 + 0.9 * max(columns, 3), 2.0 + 0.45 * max(rows, 3)))
+        size = 2.4 + 0.9 * max(columns, 3), 2.0 + 0.45 * max(rows, 3)
+        ax = self._axes(ax, size, style)
         ax.grid(False)
         properties = {"cmap": "cividis", "vmin": 0.0, "vmax": 1.0, "aspect": "auto", **style}
         self.image_ = ax.imshow(self.potential, **properties)

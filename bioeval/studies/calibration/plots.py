@@ -42,11 +42,12 @@ class ReliabilityDisplay(CurvesDisplay):
         check_prior(prior)
         shift = math.log(prior / (1 - prior))
         super().__init__([_claimed(s, i, shift) for i, s in enumerate(self._systems)])
-        ax = self._start(ax, name)
+        ax = self._start(ax, name, style)
         self._lines(style)
         self._diagonal()
         ax.set(**self.spec.limits(self))
-        ax.set_aspect("equal")
+        if not Style.look.is_flat:
+            ax.set_aspect("equal")
         details = [f"prior of a genuine attempt {prior:g}; dotted: perfect calibration"]
         return self._finish(details=lambda _: details)
 
@@ -125,7 +126,7 @@ class TippettDisplay(CurvesDisplay):
 
     def plot(self, ax: Axes | None = None, *, name: str | None = None, **style: Any) -> Self:
         """Draw the curves. See :func:`tippett`."""
-        ax = self._start(ax, name)
+        ax = self._start(ax, name, style)
         for curve in self.defined:
             x = curve.x / math.log(10)
             self._line(curve, x, curve.y, {"drawstyle": "default", **style}, marked=False)

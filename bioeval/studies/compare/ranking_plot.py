@@ -66,7 +66,7 @@ class RankingDisplay(OneResultDisplay):
     ) -> Self:
         """Draw both panels. See :func:`ranking`."""
         number = len(self.systems)
-        left = self._axes(ax, (9.6, float(np.clip(1.9 + 0.36 * number, 3.0, 14.0))))
+        left = self._axes(ax, (9.6, float(np.clip(1.9 + 0.36 * number, 3.0, 14.0))), style)
         place = left.get_subplotspec()
         if place is None:
             x, y, wide, tall = left.get_position().bounds
@@ -80,16 +80,20 @@ class RankingDisplay(OneResultDisplay):
             self._empty(say("{measure} is not defined.", measure=self._ranked.name))
             self.ranks_ax_.set_axis_off()
             return self
-        self._values(left, style)
-        self._ranks()
         level = float(self._dataset.attrs["confidence"])
         lines: list[Text] = [say("{level:rate} interval of each value", level=level)]
         title = say("Ranking by {measure}", measure=self._ranked.name)
-        self._titled(title, as_plot_text(name) if name else None, lines)
         right: list[Text] = [say("all together, {level:rate}", level=level)]
         if (self.rank_low > 1).any():
             right.append("coloured: may be the best")
-        self._titled("May have rank", None, right, self.ranks_ax_)
+        if self._is_headed:
+            lines.append(say("ranks that each may have: {level:rate}, all together", level=level))
+            lines += right[1:]
+        self._titled(title, as_plot_text(name) if name else None, lines)
+        if not self._is_headed:
+            self._titled("May have rank", None, right, self.ranks_ax_)
+        self._values(left, style)
+        self._ranks()
         return self
 
     def _values(self, ax: Axes, style: dict[str, Any]) -> None:
@@ -100,7 +104,8 @@ class RankingDisplay(OneResultDisplay):
         ax.hlines(places, low, high, color=colour, linewidth=1.6, zorder=2)
         properties: dict[str, Any] = {"color": colour, "markersize": 6.5, "zorder": 3, **style}
         ax.plot(values, places, "o", **properties)
-        names = [as_plot_text(short_name(str(x), _NAME)) for x in self.systems]
+        longest = _NAME // 2 if Style.look.is_narrow else _NAME
+        names = [as_plot_text(short_name(str(x), longest)) for x in self.systems]
         ax.set_yticks(places, names)
         ax.tick_params(axis="y", length=0)
         ax.set_ylim(len(places) - 0.5, -0.5)
@@ -133,7 +138,7 @@ class RankingDisplay(OneResultDisplay):
                 (4, 0),
                 textcoords="offset points",
                 va="center",
-                fontsize=Style.small,
+                fontsize=Style.look.small,
                 color=Style.text,
             )
         ax.set_xlim(0.5, number + 0.5 + 0.06 * number * max(map(len, self.letters)))

@@ -78,6 +78,17 @@ class ExplainedRows(MoreResults):
 @shared_options(protocol=True)
 @option("--claim SUBJECT", "Let the probe claim this subject only.")
 @option("--plot FILE", "Draw the row to a .png, .pdf or .svg file.", name="picture")
+@option(
+    "--lists",
+    "With --plot: the lists that are drawn; one fits a slide.  [all]",
+    ["all", "templates", "subjects"],
+)
+@option(
+    "--plot-style",
+    "With --plot: sizes of the picture and its letters, for a slide (16:9, read from the last "
+    "row) or for paper (two columns of a journal).  [default]",
+    ["default", "slide", "paper"],
+)
 @output_options("summary.json, table.txt and list.csv")
 @shared_options(name=True, reading=True)
 def command(
@@ -86,6 +97,7 @@ def command(
     steps: bool,
     protocol: str,
     picture: str | None,
+    lists: str | None,
     claim: str | None,
     threshold: Any,
     **options: Any,
@@ -100,6 +112,9 @@ def command(
         raise click.UsageError("give --probe N, or --step-by-step for every row of a small matrix")
     if steps and (picture or claim):
         raise click.UsageError(f"--{'plot' if picture else 'claim'} is of one row: give --probe N")
+    for name, value in (("--lists", lists), ("--plot-style", options["plot_style"])):
+        if value and picture is None:
+            raise click.UsageError(f"{name} is of the picture: give --plot FILE")
     with StudyCommand(data, options) as run:
         if picture is not None:
             run.file_to_write(picture)
@@ -120,7 +135,9 @@ def command(
                 from bioeval.studies.explain.plots import RowWalkDisplay
                 from bioeval.views.plots import save
 
-                save(RowWalkDisplay.from_results(row).plot(Figure(layout="constrained")), picture)
+                display = RowWalkDisplay.from_results(row, lists or "all")
+                with run.output.styled():
+                    save(display.plot(Figure(layout="constrained")), picture)
         document, csv = {}, {}
         if run.output.documented:  # entries of a long row take longer than the row
             document = {

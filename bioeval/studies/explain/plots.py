@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 import textwrap
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from operator import attrgetter
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -15,7 +15,8 @@ from matplotlib.figure import Figure
 from matplotlib.offsetbox import AnnotationBbox, OffsetImage
 from matplotlib.ticker import FixedLocator, MaxNLocator, NullLocator
 
-from bioeval.base import larger_is_closer, printable, require_text
+from bioeval import DataError
+from bioeval.base import Argument, larger_is_closer, printable, require_choice, require_text
 from bioeval.results import threshold_text
 from bioeval.studies.explain.lists import OF_AP, OF_CMC
 from bioeval.studies.explain.results import GENUINE, IMPOSTOR, LEFT_OUT, RowExplanation
@@ -50,12 +51,20 @@ _LINE, _PICTURED, _AROUND = 0.26, 0.36, 1.5
 _SMALL, _LARGE = 24.0, 46.0
 
 
+# Points of a flat figure around the lines of its only list: head, headings, axis and notes.
+_AROUND_FLAT = 148.0
+
+
 # Points of the axes, and of a letter of the names on their left.
 _AXES, _NAME_LETTER = 250.0, 5.2
 
 
 # Points between the columns of words, by the longest word.
 _LETTER, _GAP = 4.6, 14.0
+
+
+# The unit of the lists that are drawn; that of all is empty.
+_UNITS = {"all": "", "templates": "template", "subjects": "subject"}
 
 
 class RowWalkDisplay(Display):
@@ -72,9 +81,12 @@ class RowWalkDisplay(Display):
 
     axes_: list[Axes]
 
-    def __init__(self, walk: RowExplanation):
+    def __init__(self, walk: RowExplanation, lists: str = "all"):
+        require_choice("lists", lists, _UNITS)
         self.walk = walk
-        self.lists = lists_of(walk)
+        self.lists = [x for x in lists_of(walk) if _UNITS[lists] in ("", x.unit)]
+        if not self.lists:
+            raise DataError(Argument("lists"), f" is {lists}; the row has no list of {lists}")
         faces = Images(folder=None)
         self._faces = {}
         for name in pictures_of_templates(faces, templates_of(walk)):
@@ -83,9 +95,9 @@ class RowWalkDisplay(Display):
                 self._faces[name] = face
 
     @classmethod
-    def from_results(cls, data: RowExplanation) -> Self:
-        """Take an explained row."""
-        return cls(data)
+    def from_results(cls, data: RowExplanation, lists: str = "all") -> Self:
+        """Take an explained row, with all its lists, or those of templates or of subjects."""
+        return cls(data, lists)
 
     def plot(
         self, ax: Axes | Figure | None = None, *, name: str | None = None, **style: Any
@@ -93,11 +105,17 @@ class RowWalkDisplay(Display):
         """Draw the lists. See :func:`row_walk`."""
         if name is not None:
             require_text("name", name)
-        line = _PICTURED if self._faces else _LINE
+        lists, faces = self.lists, self._faces
+        if Style.look.width is not None:  # there is no room for pictures
+            faces = {}
+        if Style.look.is_flat and not isinstance(ax, Axes):  # nor for a second list
+            lists = [_shortened(lists[0])]
+        self._shown_faces = faces
+        line = _PICTURED if faces else _LINE
         high = []
-        for shown in self.lists:
+        for shown in lists:
             high.append(line * max(len(shown.lines), 1) + _LINE * _extra(shown) + _AROUND)
-        first = self._axes(ax, (self._wide(), sum(high) + 0.2))
+        first = self._axes(ax, (self._wide(), sum(high) + 0.2), style, wordy=True)
         self.axes_ = [first]
         place = first.get_subplotspec()
         if len(high) > 1 and place is not None:
@@ -110,7 +128,7 @@ class RowWalkDisplay(Display):
             title = f"{name}: {title}"
         heading = f"{as_plot_text(title)}: list of"
         over = self._over()
-        for axes, shown in zip(self.axes_, self.lists, strict=False):
+        for axes, shown in zip(self.axes_, lists, strict=False):
             unit = "subjects" if shown.unit == "subject" else "templates"
             if shown.tasks[0].task == "reid":
                 unit = _LISTS_OF_QUERIES.get(shown.tasks[0].role, "gallery entries")
@@ -125,9 +143,9 @@ class RowWalkDisplay(Display):
         self, ax: Axes, name: str, y: float, across: str, step: tuple[float, float], size: float
     ) -> None:
         """Draw the picture of a template, if it has one, beside a place of the left edge."""
-        if name not in self._faces:
+        if name not in self._shown_faces:
             return
-        shown, pixels = self._faces[name], round(2 * size)  # two to a point
+        shown, pixels = self._shown_faces[name], round(2 * size)  # two to a point
         if pixels < 64:
             shown = shown.resize((pixels, pixels))
         grey = np.asarray(shown)
@@ -166,11 +184,14 @@ class RowWalkDisplay(Display):
         low, high = self._ends()
         margin = 0.06 * (high - low) or 0.5
         left, right = low - margin, high + margin
+        self._names(ax, shown)
+        self._words(ax, shown)
         if threshold is not None and math.isfinite(threshold):  # room for words on either side
-            least = 0.2 * (right - left)
+            word = self._text_width("accepted", Style.look.small) + 8
+            least = max(0.2, min(word / self._laid_out_size(ax)[0], 0.45)) * (right - left)
+            least *= 1.3  # of the axis that is longer by this room
             left, right = min(left, threshold - least), max(right, threshold + least)
         ax.set_xlim(left, right)
-        self._names(ax, shown)
         for y, line in enumerate(shown.lines, start=1):
             colour, marker, filled = _ROLES[line.role]
             if line.score is None:
@@ -182,6 +203,7 @@ class RowWalkDisplay(Display):
                     ha="center",
                     va="center",
                     color=Style.quiet,
+                    fontsize=Style.look.label,
                 )
                 continue
             score = min(max(line.score, left), right)
@@ -215,17 +237,26 @@ class RowWalkDisplay(Display):
                 },
             )
         self._threshold(ax, shown, threshold)
-        self._words(ax, shown)
-        self._labelled(self._score_label(self.walk.kind), "", ax=ax)
-        ax.xaxis.set_major_locator(MaxNLocator(6, integer=self.walk.kind == "order"))
+        label = self._score_label(self.walk.kind)
+        ticks = 6
+        if Style.look.width is not None:
+            label = label.partition(" (")[0]
+            ticks = max(2, min(6, int(self._laid_out_size(ax)[0] / (3.2 * Style.look.tick))))
+        self._labelled(label, "", ax=ax)
+        ax.xaxis.set_major_locator(MaxNLocator(ticks, integer=self.walk.kind == "order"))
         below = [_wrapped(written(text)) for text in shown.left_out]
+        if Style.look.width is not None:
+            size = Style.look.small
+            names = max(self._text_width(name, size) for name in ["", *_names(shown)])
+            room = 72 * self.figure_.get_size_inches()[0] - names - 24
+            below = ["\n".join(self._folded(written(x), room, size)) for x in shown.left_out]
         if shown.conditional:
             below.append("a | b: a if accepted, b if rejected")
         if below:
             self._note(
                 "\n".join(below),
                 (0, 0),
-                (0, -36),
+                (0, -36 - 13 * ax.get_xlabel().count("\n")),
                 ax,
                 xycoords="axes fraction",
                 va="top",
@@ -238,7 +269,7 @@ class RowWalkDisplay(Display):
         for shown in self.lists:
             words = max(words, _columns(shown)[-1].end)
             names += _names(shown)
-        faces = _SMALL + 8 if self._faces else 0.0
+        faces = _SMALL + 8 if self._shown_faces else 0.0
         return max(8.2, (max(map(len, names)) * _NAME_LETTER + faces + _AXES + words) / 72)
 
     def _ends(self) -> tuple[float, float]:
@@ -256,7 +287,7 @@ class RowWalkDisplay(Display):
         ax.yaxis.set_minor_locator(NullLocator())
         ax.set_yticklabels(texts)
         ax.tick_params(axis="y", length=0)
-        if self._faces:
+        if self._shown_faces:
             ax.tick_params(axis="y", pad=_SMALL + 8)
         for y, (label, line) in enumerate(
             zip(ax.get_yticklabels(), shown.lines, strict=True), start=1
@@ -270,6 +301,10 @@ class RowWalkDisplay(Display):
         if threshold is None or shown.tasks[0].task == "reid":
             return
         y = (shown.accepted or 0) + 0.5
+        if y > len(shown.lines) and shown not in self.lists:  # the rejected are left out
+            if math.isfinite(threshold):
+                ax.axvline(threshold, color=Style.text, linewidth=1.0, linestyle="-", zorder=2)
+            return
         ax.axhline(y, color=Style.text, linewidth=1.0, linestyle=(0, (4, 2)), zorder=2)
         at = threshold
         if not math.isfinite(threshold):
@@ -313,6 +348,16 @@ class RowWalkDisplay(Display):
                     va="center",
                     **text_style,
                 )
+
+
+def _shortened(shown: ShownList) -> ShownList:
+    """Return the lines that a flat figure has room for, with the number of entries that follow."""
+    most = int((72 * (Style.look.height or 0.0) - _AROUND_FLAT) / (1.15 * Style.look.small))
+    rest = sum(line.number for line in shown.lines[most:])
+    if not rest:
+        return shown
+    entries = f"{rest:,} more entries follow" if rest > 1 else "1 more entry follows"
+    return replace(shown, lines=shown.lines[:most], left_out=(entries, *shown.left_out))
 
 
 def _names(shown: ShownList) -> list[str]:
@@ -379,7 +424,12 @@ def _wrapped(text: str) -> str:
 
 
 def row_walk(
-    data: RowExplanation, ax: Axes | Figure | None = None, *, name: str | None = None, **style: Any
+    data: RowExplanation,
+    ax: Axes | Figure | None = None,
+    *,
+    lists: Literal["all", "templates", "subjects"] = "all",
+    name: str | None = None,
+    **style: Any,
 ) -> RowWalkDisplay:
     """Draw one row: its ordered list with roles, the threshold, and the counters.
 
@@ -390,6 +440,8 @@ def row_walk(
     ax : matplotlib Axes, optional
         Where to draw; the axes of a new figure unless given. Other lists of the row, such as that
         of subjects, are drawn below the first.
+    lists : {"all", "templates", "subjects"}
+        Which lists are drawn. A slide has room for the first places of one list.
     name : str, optional
         The system, for the title.
     **style
@@ -407,4 +459,4 @@ def row_walk(
     >>> [shown.unit for shown in display.lists]
     ['template', 'subject']
     """
-    return RowWalkDisplay.from_results(data).plot(ax, name=name, **style)
+    return RowWalkDisplay.from_results(data, lists).plot(ax, name=name, **style)

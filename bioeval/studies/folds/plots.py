@@ -62,20 +62,20 @@ class FoldsDisplay(OneResultDisplay):
 
     def plot(self, ax: Axes | None = None, *, name: str | None = None, **style: Any) -> Self:
         """Draw the folds."""
-        ax = self._axes(ax)
+        ax = self._axes(ax, style=style)
         known = np.isfinite(self.far) & np.isfinite(self.frr)
         if not known.any():
             self._empty("No fold has attempts of both classes")
         words = self._words()
         self._folds(known, style)
         middle = f"{{}}_{_estimate(self._dataset.attrs)}"
-        self._point(middle, "{}", words.tested, fmt="o", color=Style.colour(0), zorder=4)
+        self._point(middle, "{}", words.tested, fmt="o", color=Style.text, zorder=4)
         self._point(
             self._optimistic,
             self._optimistic.removesuffix("_mean"),
             words.chosen,
             fmt="D",
-            color=Style.colour(1),
+            color=Style.text,
             linewidth=1.0,
             capsize=0,
             markerfacecolor="white",
@@ -89,9 +89,9 @@ class FoldsDisplay(OneResultDisplay):
         for axis in (ax.xaxis, ax.yaxis):
             self._in_per_cent(axis)
         x, y = say("{False accept rate, far}"), say("{False reject rate, frr}")
+        self._titled(words.title, name, words.lines)
         self._legend()
         self._labelled(x, y, self._other("far"), self._other("frr"))
-        self._titled(words.title, name, words.lines)
         return self
 
     def _point(self, value: str, limits: str, label: str, **style: Any) -> None:
@@ -288,7 +288,8 @@ class RepeatedDisplay(CurvesDisplay):
     def from_results(cls, data: Any) -> Self:
         """Take the curves of a result of `repeat` or `cross_evaluate`, or of several by name."""
         curves: list[Curve] = []
-        for system in System.pick(data, "repeated"):
+        systems = System.pick(data, "repeated")
+        for number, system in enumerate(systems):
             dataset = system.dataset
             for rate, words in RATES.items():
                 if f"{rate}_mean" not in dataset or not dataset[f"{rate}_mean"].ndim:
@@ -303,10 +304,12 @@ class RepeatedDisplay(CurvesDisplay):
                 why_not = ""
                 if not (np.isfinite(x) & np.isfinite(mean.values)).any():
                     why_not = "no rate is defined in any partition"
-                i = len(curves)
+                # The colour and the line style of what it is; of systems, each has its colour.
+                dash = Style.hues[rate] if word else number
+                hue = dash if len(systems) == 1 else number
                 limits = low.values, high.values
                 curves.append(
-                    Curve(name, x, mean.values, system, why_not, i, i, *limits, word=word)
+                    Curve(name, x, mean.values, system, why_not, hue, dash, *limits, word=word)
                 )
         display = cls(curves)
         display.bands = {}
@@ -320,7 +323,7 @@ class RepeatedDisplay(CurvesDisplay):
         if "threshold" in first.dims:
             label = self._over_thresholds(ax, name, style, thin=False)
             return self._finish(x_label=label, y_label="Rate", terms=("", ("far", "frr")))
-        ax, lowest = self._start(ax, name), 1.0
+        ax, lowest = self._start(ax, name, style), 1.0
         for curve in self.defined:
             shown = np.isfinite(curve.x) & np.isfinite(curve.y)
             folds = _folds(curve.system)
@@ -339,7 +342,7 @@ class RepeatedDisplay(CurvesDisplay):
         whole = all((np.diff(c.x) == 1).all() for c in self.defined)  # of folds: chosen ranks
         last, beyond = self._ranks_shown(arrays, most, None if whole else most)
         self._rank_axis(last)
-        self._rates_from(lowest if self.lines_ else 0.0)
+        beyond = [*beyond, self._rates_from(lowest if self.lines_ else 0.0)]
         rate, of = say("{Cumulative match score, cms}(k)"), "cms"
         if "cms_mean" not in first:
             rate, of = say("{Detection and identification rate, dir}(k)"), "dir"
@@ -407,9 +410,6 @@ def repeated(data: Any, ax: Axes | None = None, **style: Any) -> RepeatedDisplay
 # Bars of the histogram of a row, and the height of the highest, of 1 that a row has.
 BARS, HEIGHT = 30, 0.62
 
-# Height of a row's label above its middle; columns of its mean and its interval.
-MIDDLE, MEAN, ENDS = 0.12, 1.28, 1.47
-
 
 class SpreadDisplay(OneResultDisplay):
     """A histogram of each scalar over folds or repeats, with its mean and interval.
@@ -432,42 +432,49 @@ class SpreadDisplay(OneResultDisplay):
     def plot(self, ax: Axes | None = None, *, name: str | None = None, **style: Any) -> Self:
         """Draw a row for each scalar."""
         size = 7.2, 1.7 + 0.52 * max(len(self._rows), 3)
-        ax = self._axes(ax, size)
-        top = max(len(self._rows), 1)
-        ax.set(xlim=(-0.24, 1.85), ylim=(-0.5, top + 0.05))
+        ax = self._axes(ax, size, style)
+        rows = max(len(self._rows), 1)
+        ax.set(xlim=(-0.02, 1.02), ylim=(rows - 0.45, -0.7))
         ax.set_xticks([])
         ax.grid(False)
         for side in ("left", "bottom"):
             ax.spines[side].set_visible(False)
-        places = range(len(self._rows))[::-1]
-        labels = []
-        for place, row in zip(places, self._rows, strict=True):
+        for place, row in enumerate(self._rows):
             self._row(place, row, style)
-            labels.append(as_plot_text(row.label))
-        ax.set_yticks(np.array(places) + MIDDLE, labels)
-        attrs = self._dataset.attrs
-        band = "interval"
-        if "band" in attrs:
-            band = f"middle {100 * float(attrs['confidence']):g} %"
-        if labels:
-            for x, text in ((MEAN, "mean"), (ENDS, band)):
-                ax.text(x, top - 0.1, text, fontsize=Style.small, color=Style.quiet, va="center")
+        ax.set_yticks(range(len(self._rows)), [as_plot_text(row.label) for row in self._rows])
         ax.tick_params(axis="y", length=0)
         if not self._rows:
             self._empty("No scalar is defined in any fold")
+        attrs = self._dataset.attrs
         number = self._dataset["genuine_attempts"].size
         lines = [
             f"{counted(number, f'{unit_of(attrs)}s')}; {_limits(attrs)}",
-            "each row on its own scale; min, max: its smallest and largest value, no interval",
+            "each row on its own scale, from the smallest to the largest value or limit",
         ]
         self._titled(str(attrs["task"]), name, lines)
+        if self._rows:
+            band = "interval"
+            if "band" in attrs:
+                band = f"middle {100 * float(attrs['confidence']):g} %"
+            means = [_in_digits(row, row.summary("mean")) for row in self._rows]
+            both = [(row, row.summary("low"), row.summary("high")) for row in self._rows]
+            intervals = [
+                f"[{_in_digits(row, low)}, {_in_digits(row, high)}]"
+                if np.isfinite([low, high]).all()
+                else "-"
+                for row, low, high in both
+            ]
+            self._columns(ax, {"mean": (means, "bold"), band: (intervals, "normal")})
         return self
 
     def _row(self, place: int, row: Averaged, style: dict[str, Any]) -> None:
-        """Draw the histogram of a row, its ends, mean and interval, and write the numbers."""
+        """Draw the histogram of a row, its mean and its interval, on an axis that holds them."""
         values = row.each()
-        least, most = float(values.min()), float(values.max())
-        width = most - least
+        mean, low, high = (row.summary(name) for name in ("mean", "low", "high"))
+        known = np.isfinite([low, high]).all()
+        ends = [*values, low, high] if known else values
+        least = float(np.min(ends))
+        width = float(np.max(ends)) - least
 
         def across(x: Any) -> Any:
             if width:
@@ -477,52 +484,31 @@ class SpreadDisplay(OneResultDisplay):
         counts, edges = np.histogram(across(values), BARS, (0, 1))
         properties = {"color": Style.rule, "alpha": 0.6, "linewidth": 0, "align": "edge", **style}
         heights = HEIGHT * counts / counts.max()
-        self.ax_.bar(edges[:-1], heights, np.diff(edges), bottom=place - 0.1, **properties)
-        line = place - 0.19
-        mean = row.summary("mean")
-        low = row.summary("low")
-        high = row.summary("high")
-        if np.isfinite([low, high]).all():
-            inside = np.clip(across([low, high]), 0, 1)
-            self.ax_.plot(inside, [line] * 2, color=Style.colour(0), linewidth=2.4, zorder=3)
+        self.ax_.bar(
+            edges[:-1], heights, np.diff(edges), bottom=place + 0.1 - heights, **properties
+        )
+        line, colour = place + 0.22, Style.colour(Style.hues.get(row.scalar.name, Style.both))
+        if known:
+            ends = across([low, high])
+            self.ax_.plot(ends, [line] * 2, color=colour, linewidth=2.4, zorder=3)
+            self.ax_.plot(ends, [line] * 2, "|", color=colour, markersize=8, zorder=3)
         self.ax_.plot(
             across([mean]),
             [line],
             "o",
-            color=Style.colour(0),
+            color=colour,
             markersize=6,
             markeredgecolor="white",
             markeredgewidth=0.8,
             zorder=4,
         )
-        if width:
-            self._number(-0.015, place, row, [least], "right", Style.quiet, word="min")
-            self._number(1.015, place, row, [most], "left", Style.quiet, word="max")
-        self._number(MEAN, place + MIDDLE, row, [mean], "left", Style.text, fontweight="bold")
-        if np.isfinite([low, high]).all():
-            self._number(ENDS, place + MIDDLE, row, [low, high], "left", Style.text)
 
-    def _number(
-        self,
-        x: float,
-        y: float,
-        row: Averaged,
-        values: list[float],
-        side: str,
-        colour: str,
-        word: str = "",
-        **style: Any,
-    ) -> None:
-        """Write a value, with a word before it, or the two limits of an interval."""
-        scale, digits = 1, row.scalar.decimals
-        if row.scalar.kind == "rate":
-            scale, digits = 100, 2
-        texts = [f"{scale * value:.{digits}f}" for value in values]
-        if len(texts) == 1:
-            text = f"{word} {texts[0]}".strip()
-        else:
-            text = f"[{texts[0]}, {texts[1]}]"
-        self.ax_.text(x, y, text, ha=side, va="center", fontsize=Style.small, color=colour, **style)
+
+def _in_digits(row: Averaged, value: float) -> str:
+    """Return a value of a row with the decimals of its scalar, a rate in per cent."""
+    if row.scalar.kind == "rate":
+        return f"{100 * value:.2f}"
+    return f"{value:.{row.scalar.decimals}f}"
 
 
 def _limits(attrs: Mapping[str, Any]) -> str:

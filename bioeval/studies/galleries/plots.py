@@ -147,7 +147,7 @@ class GallerySizeDisplay(CurvesDisplay):
 
     def plot(self, ax: Axes | None = None, *, name: str | None = None, **style: Any) -> Self:
         """Draw the curves. See :func:`gallery_size`."""
-        ax = self._start(ax, name)
+        ax = self._start(ax, name, style)
         lowest, exact_up_to = 1.0, set()
         details = ["means over all galleries of N subjects; ranks count subjects"]
         for curve in self.defined:
@@ -167,7 +167,7 @@ class GallerySizeDisplay(CurvesDisplay):
         self._rank_axis(int(sizes.max()), True, float(sizes.min()))
         if not self.lines_:
             lowest = 0.0
-        self._rates_from(lowest)
+        details += filter(None, [self._rates_from(lowest)])
         if len(exact_up_to) == 1:
             (end,) = exact_up_to
             ax.axvline(end, color=Style.rule, linewidth=0.8, linestyle=(0, (2, 2)), zorder=1)

@@ -60,7 +60,8 @@ class GroupsDisplay(OneResultDisplay):
         """Draw both panels. See :func:`groups`."""
         number = len(self.groups)
         high = float(np.clip(2.2 + 0.42 * number, 3.4, 11.0))
-        left = self._axes(ax, (10.4, high))
+        narrow = Style.look.is_narrow
+        left = self._axes(ax, (5.0, 1.6 * high) if narrow else (10.4, high), style)
         place = left.get_subplotspec()
         if place is None:
             x, y, wide, tall = left.get_position().bounds
@@ -68,22 +69,45 @@ class GroupsDisplay(OneResultDisplay):
             right = self._more_axes((x + 0.52 * wide, y, 0.48 * wide, tall))
         else:
             parts = place.subgridspec(1, 2, width_ratios=(1, 1.15))
+            if narrow:
+                parts = place.subgridspec(2, 1)
             left.set_subplotspec(parts[0])
             right = self._more_axes(parts[1])
         self.far_ax_ = right
-        self._rates(left, "frr", say("{False reject rate, frr}"), style)
         searches = self.far.ndim == 1
+        title, lines = say("{far} by pair of groups"), self._about_pairs()
         if searches:
-            self._rates(self.far_ax_, "far", say("{False accept rate, far}"), style)
+            title, lines = say("{far} by group"), ["searches without a mate in the gallery"]
+        system = as_plot_text(name or self._dataset.attrs.get("system", "") or "")
+        if self._is_headed:
+            both: list[Text] = [*self._over(), *lines]
+            if Style.look.is_narrow:
+                both.insert(0, say("above {frr}; below {far} (%)"))
+            self._titled(say("{frr} and {far} by group"), system, both)
+        else:
+            self._titled(say("{frr} by group"), system, self._over())
+            self._titled(title, None, lines, right)
+        self._rates(left, "frr", style)
+        if searches:
+            self._rates(right, "far", style)
         else:
             self._pairs()
-        system = as_plot_text(name or self._dataset.attrs.get("system", "") or "")
-        self._titled(say("{frr} by group"), system, self._over())
-        if searches:
-            lines = ["searches without a mate in the gallery"]
-            self._titled(say("{far} by group"), None, lines, right)
-            return self
-        lines = []
+        self._label_right(right)
+        self._labelled(say("{False reject rate, frr}"), "", self._other("frr"), ax=left)
+        if not searches:  # again, in the height that the labels on the left leave
+            self._label_right(right)
+        return self
+
+    def _label_right(self, ax: Axes) -> None:
+        """Label the axes of FAR."""
+        if self.far.ndim == 1:
+            self._labelled(say("{False accept rate, far}"), "", self._other("far"), ax=ax)
+        else:
+            self._labelled("Group of the claimed subject", "Group of the probe", ax=ax)
+
+    def _about_pairs(self) -> list[str]:
+        """Return the lines on FAR of pairs: flags, and colours without a rate."""
+        lines, number = [], len(self.groups)
         if number <= NUMBERED and self._dataset["far_flagged"].values.any():
             lines.append("*: flagged, too few subjects or expected errors")
         colours = []
@@ -93,8 +117,7 @@ class GroupsDisplay(OneResultDisplay):
             colours.append("grey: not defined")
         if colours:
             lines.append("; ".join(colours))
-        self._titled(say("{far} by pair of groups"), None, lines, right)
-        return self
+        return lines
 
     def _over(self) -> list[Text]:
         """Return the lines below the title: threshold, intervals and flags."""
@@ -110,7 +133,7 @@ class GroupsDisplay(OneResultDisplay):
             lines.append("hollow: flagged, too few subjects or expected errors to be ranked")
         return lines
 
-    def _rates(self, ax: Axes, rate: str, label: Text, style: dict[str, Any]) -> None:
+    def _rates(self, ax: Axes, rate: str, style: dict[str, Any]) -> None:
         """Draw a rate of each group, from top to bottom."""
         ds, places = self._dataset, np.arange(len(self.groups))
         flagged, values = ds[f"{rate}_flagged"].values.astype(bool), ds[rate].values
@@ -136,7 +159,6 @@ class GroupsDisplay(OneResultDisplay):
             self._note(text, (overall, 0), (away, 4), ax, va="bottom", ha=side)
         self._in_per_cent(ax.xaxis)
         self._name_groups(ax, subjects=True)
-        self._labelled(label, "", self._other(rate), ax=ax)
 
     def _pairs(self) -> None:
         """Draw FAR of each pair of groups, logarithmic; 0 and undefined rates differ."""
@@ -155,9 +177,7 @@ class GroupsDisplay(OneResultDisplay):
         self.image_ = ax.imshow(picture, aspect="auto", interpolation="nearest")
         if len(self.groups) <= NUMBERED:
             self._rates_in_cells(ax, far, picture, ds["far_flagged"].values)
-        self._name_groups(ax)
-        self._labelled("Group of the claimed subject", "Group of the probe", ax=ax)
-        if len(positive):
+        if len(positive) and not (Style.look.is_narrow and len(self.groups) <= NUMBERED):
             label = say("{False accept rate, far}")
             bar = self._colour_bar(colours, ax, label, self._other("far"))
             self._in_per_cent(bar.ax.yaxis)
@@ -165,6 +185,7 @@ class GroupsDisplay(OneResultDisplay):
             if high < 10 * low:  # no power of ten may be inside
                 bar.set_ticks([low, (low * high) ** 0.5, high])
                 bar.ax.minorticks_off()
+        self._name_groups(ax)
 
     def _name_groups(self, ax: Axes, subjects: bool = False) -> None:
         """Name the groups along the axes of FAR, or beside FRR with their subjects."""
@@ -186,8 +207,20 @@ class GroupsDisplay(OneResultDisplay):
         if not subjects:
             ax.set_xticks(shown, names)
             ax.tick_params(axis="x", length=0)
-            if width > 48:
+            if self._is_headed and not Style.look.is_narrow:  # they stand on the left
+                ax.set_yticklabels([])
+            # Beside each other where each word has the width of its cell.
+            cell = self._laid_out_size(ax)[0] / max(number, 1) - 4
+            words = " ".join(names).split()
+            if Style.look.width is None:
+                turned = width > 48
+            else:
+                turned = any(self._text_width(x, Style.look.tick) > cell for x in words)
+            if turned:
                 ax.tick_params(axis="x", labelrotation=90)
+            elif Style.look.width is not None:
+                size = Style.look.tick
+                ax.set_xticklabels(["\n".join(self._folded(x, cell, size)) for x in names])
 
 
 def groups(data: Any, ax: Axes | Figure | None = None, **style: Any) -> GroupsDisplay:

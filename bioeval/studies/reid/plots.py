@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Self
 
@@ -111,14 +113,18 @@ class GomDisplay(CurvesDisplay):
         panels: dict[str, CurvesDisplay] = {"mReP": self, "mFR": self.false_rate}
         shown = [word for word, panel in panels.items() if panel.defined] or ["mReP"]
         size = _SIZE if len(shown) > 1 else self.spec.size
-        self._axes(ax, size)
+        self._axes(ax, size, style)
+        own_title = self._own_title
         x_label = "Threshold τ"
         if System.agreed(self.systems, "normalised_span") != "1.0":
             x_label += ", distances scaled to 0 ... 1"
         details = _details(self, [super().why_empty, self.false_rate.why_empty])
-        for place, word in zip(self._panels(len(shown)), shown, strict=True):
-            panel, lowest = panels[word], word == shown[-1]
-            panel._start(place, name)
+        places, lowest_places = self._panels(len(shown))
+        for place, word in zip(places, shown, strict=True):
+            panel, last = panels[word], word == shown[-1]
+            lowest = place in lowest_places
+            panel._start(place, name, style)
+            panel._own_title = own_title
             panel._lines(style)
             place.set_ylim(-0.015, 1.015)
             if panel is self:  # a dot at the largest mReP of each system
@@ -128,7 +134,7 @@ class GomDisplay(CurvesDisplay):
                     self.ax_.plot(tau, largest, "o", markersize=4, color=colour, zorder=4)
             title = " and ".join(shown) if word == shown[0] else ""
             below = x_label if lowest else ""
-            panel._finish(title=title, x_label=below, details=lambda _: details, has_legend=lowest)
+            panel._finish(title=title, x_label=below, details=lambda _: details, has_legend=last)
             place.tick_params(labelbottom=lowest)
         return self
 
@@ -242,7 +248,10 @@ class RankedListsDisplay(Display):
     ) -> Self:
         """Draw the lists. See :func:`bioeval.plot.ranked_lists`."""
         rows, places = self.match.shape
-        ax = self._axes(ax, (0.42 * places + 1.9 * len(self.words[0]) + 0.8, 0.42 * rows + 1.4))
+        size = 0.42 * places + 1.9 * len(self.words[0]) + 0.8, 0.42 * rows + 1.4
+        if Style.look.is_narrow:
+            size = 1.0, 0.15 * rows
+        ax = self._axes(ax, size, style)
         for i, j in np.argwhere(self.match >= 0):
             sign, edge = "-", _OTHER
             face: Any = "white"
@@ -257,7 +266,7 @@ class RankedListsDisplay(Display):
                 sign,
                 ha="center",
                 va="center",
-                fontsize=Style.small + 2,
+                fontsize=Style.look.label,
                 color=ink,
             )
         for k in range(len(self.thresholds)):
@@ -270,10 +279,8 @@ class RankedListsDisplay(Display):
                     linestyle=Style.dash(k),
                     zorder=3,
                 )
-        self._write_names(ax, places)
-        ax.set_xlim(0.4, places + 1.0 + 4.6 * len(self.words[0]))
-        ax.set_ylim(rows - 0.4, -0.9)
-        ax.set_xticks(np.arange(1, places + 1))
+        ax.set_xlim(0.4, places + 0.6)
+        ax.set_ylim(rows - 0.4, -0.6)
         if queries is None:
             shown = [f"query {i}" for i in range(rows)]
         else:
@@ -286,25 +293,25 @@ class RankedListsDisplay(Display):
                 "for each"
             )
         ax.set_yticks(np.arange(rows), shown)
-        ax.set_xlabel("Rank k", fontsize=Style.small + 2, loc="left")
+        ax.tick_params(length=0)
         ax.grid(visible=False)
         for side in ax.spines.values():
             side.set_visible(False)
         name = name or str(self._dataset.attrs["system"])
         lines = ["filled: a match; bars: entries that each threshold retrieves"]
         self._titled("Ranked lists", name, lines)
-        return self
-
-    def _write_names(self, ax: Axes, places: int) -> None:
-        """Write the measures beside the lists, under what they are over."""
         heads = ["whole list", *(f"at {threshold_text(x)}" for x in self.thresholds)]
+        columns: dict[str, tuple[list[str], str]] = {}
         for column, head in enumerate(heads):
-            x = places + 1.0
-            if column > 0:
-                x += 2.4 + 5.2 * (column - 1)
-            ax.text(x, -0.7, head, fontsize=Style.small, color=Style.quiet, va="center")
-            for i, words in enumerate(self.words):
-                ax.text(x, i, words[column], fontsize=Style.small, color=Style.text, va="center")
+            texts = [words[column] for words in self.words]
+            if Style.look.is_narrow:  # a measure on each line
+                texts = [re.sub(r"(?<=\d) ", "\n", text) for text in texts]
+            columns[head] = texts, "normal"
+        self._columns(ax, columns)
+        self._labelled("Rank k", "")
+        each = 2.4 * Style.look.tick * places / self._laid_out_size(ax)[0]
+        ax.set_xticks(np.arange(1, places + 1, math.ceil(each)))
+        return self
 
 
 def ranked_lists(

@@ -77,9 +77,9 @@ def threshold_study(data: Any, ax: Axes | None = None, **style: Any) -> Threshol
 class _OverThresholds(OneResultDisplay):
     """Rates on a logarithmic axis over the threshold."""
 
-    def _begun(self, ax: Axes | None) -> Axes:
+    def _begun(self, ax: Axes | None, style: dict[str, Any]) -> Axes:
         """Begin a drawing; say why it is empty."""
-        ax = self._axes(ax)
+        ax = self._axes(ax, style=style)
         if self.why_empty:
             self._empty(self.why_empty)
         return ax
@@ -112,33 +112,39 @@ class AssuredDisplay(_OverThresholds):
 
     def plot(self, ax: Axes | None = None, *, name: str | None = None, **style: Any) -> Self:
         """Draw the rates, the target, and the thresholds with and without assurance."""
-        ax, ds = self._begun(ax), self._dataset
+        ax, ds = self._begun(ax, style), self._dataset
         end, away, side = 0, 4, "left"
         if larger_is_closer(ds.attrs["kind"]):
             end, away, side = 1, -4, "right"
         target = threshold_rule(ds.attrs).values[0]
-        far, frr = Style.colour(Style.hues["far"]), Style.colour(Style.hues["frr"])
+        far, frr = Style.hues["far"], Style.hues["frr"]
         confidence = f"{100 * float(ds.attrs['assure']):g} %"
         properties = {"linewidth": 1.8, **style}
         over = ds.attrs.get("assured_over", "pairs of people")
         ax.plot(
             self.threshold,
             self.far_high,
-            color=far,
-            linestyle="--",
+            color=Style.colour(far),
+            linestyle=":",
             **properties,
             label=self._write(say("{far}, upper limit at {level}", level=confidence)),
         )
         ax.plot(
             self.threshold,
             self.far,
-            color=far,
+            color=Style.colour(far),
+            linestyle=Style.dash(far),
             **properties,
             label=self._write(say("{far}, mean over {over}", over=over)),
         )
         if np.isfinite(self.frr).any():
             ax.plot(
-                self.threshold, self.frr, color=frr, **properties, label=self._write(say("{frr}"))
+                self.threshold,
+                self.frr,
+                color=Style.colour(frr),
+                linestyle=Style.dash(frr),
+                **properties,
+                label=self._write(say("{frr}")),
             )
         ax.axhline(target, color=Style.rule, linewidth=1.0, zorder=1)
         ax.annotate(
@@ -148,7 +154,7 @@ class AssuredDisplay(_OverThresholds):
             xycoords=ax.get_yaxis_transform(),
             textcoords="offset points",
             ha=side,
-            fontsize=Style.small,
+            fontsize=Style.look.small,
             color=Style.quiet,
         )
         for role, variable, line in (
@@ -163,10 +169,10 @@ class AssuredDisplay(_OverThresholds):
         positive = rates[np.isfinite(rates) & (rates > 0)]
         _rate_axis(self, np.append(positive, target))
         x, y = self._threshold_label(ds.attrs["kind"], ds.attrs), say("Error rate: {far}, {frr}")
-        self._legend()
-        self._labelled(x, y, "", self._other("far"))
         rule = ds.attrs["assured_rule"]
         self._titled("Assured threshold", name, [f"{rule}, for {ds.attrs['assured_for']}"])
+        self._legend()
+        self._labelled(x, y, "", self._other("far"))
         return self
 
 
@@ -232,30 +238,40 @@ class ExtrapolatedFarDisplay(_OverThresholds):
 
     def plot(self, ax: Axes | None = None, *, name: str | None = None, **style: Any) -> Self:
         """Draw the FAR of the model, dashed, with its limits, and the measured one."""
-        ax, ds = self._begun(ax), self._dataset
+        ax, ds = self._begun(ax, style), self._dataset
         confidence = f"{100 * float(ds.attrs['confidence']):g} %"
         colour, properties = Style.colour(Style.hues["far"]), {"linewidth": 1.8, **style}
         shown = np.where(self.measured > 0, self.measured, np.nan)
         measured = self._write(say("{far}, measured"))
-        ax.plot(self.threshold, shown, color=Style.text, **properties, label=measured)
+        ax.plot(self.threshold, shown, color=colour, **properties, label=measured)
         limits, line = f"limits at {confidence}, model, not measured", ":"
         if np.isfinite(self.far).any():
             ax.plot(
                 self.threshold,
                 self.far,
-                color=colour,
+                color=Style.text,
                 linestyle="--",
                 **properties,
                 label=self._write(say("{far}, model, not measured")),
             )
             ax.fill_between(
-                self.threshold, self.far_low, self.far_high, alpha=0.12, color=colour, linewidth=0
+                self.threshold,
+                self.far_low,
+                self.far_high,
+                alpha=0.12,
+                color=Style.quiet,
+                linewidth=0,
             )
-            ax.plot(self.threshold, self.far_low, color=colour, linestyle=":", linewidth=1.0)
+            ax.plot(self.threshold, self.far_low, color=Style.quiet, linestyle=":", linewidth=1.0)
         else:
             limits, line = f"upper limit at {confidence}, model, not measured", "--"
         ax.plot(
-            self.threshold, self.far_high, color=colour, linestyle=line, linewidth=1.2, label=limits
+            self.threshold,
+            self.far_high,
+            color=Style.quiet,
+            linestyle=line,
+            linewidth=1.2,
+            label=limits,
         )
         for at, high in zip(ds["threshold"].values, ds["far_high"].values, strict=True):
             if ds.sizes["threshold"] == 1 and np.isfinite(high):
@@ -265,6 +281,8 @@ class ExtrapolatedFarDisplay(_OverThresholds):
         positive = rates[np.isfinite(rates) & (rates > 0)]
         if len(positive):
             _rate_axis(self, positive)
+        lines: list[Text] = [Message("extrapolated"), str(ds.attrs["model"])]
+        self._titled(say("{far} by a model"), name, lines)
         self._legend()
         self._labelled(
             self._threshold_label(ds.attrs["kind"], ds.attrs),
@@ -272,8 +290,6 @@ class ExtrapolatedFarDisplay(_OverThresholds):
             "",
             self._other("far"),
         )
-        lines: list[Text] = [Message("extrapolated"), str(ds.attrs["model"])]
-        self._titled(say("{far} by a model"), name, lines)
         return self
 
 

@@ -20,6 +20,11 @@ from bioeval.views.plots import (
 # Width of a figure, height of a panel, and of everything around them, in inches.
 _WIDE, _PANEL, _AROUND = 6.4, 1.75, 1.5
 
+# Dates at ticks that are years, months, days, hours, minutes or seconds apart, and the letters of
+# the longest that is usual.
+_DATES = ["%Y", "%Y-%m", "%Y-%m-%d", "%Y-%m-%d %H:%M", "%H:%M", "%H:%M:%S"]
+_LETTERS = 10
+
 # Of these rates, beside those of identification.
 _CLAIMS = "verification"
 _FRR = say("{False reject rate, frr}", task=_CLAIMS)
@@ -34,6 +39,7 @@ class _Panels(OneResultDisplay):
     """
 
     axes_: list[Axes]
+    _lowest: list[Axes]
     _over = ""  # the dimension of the bins
 
     def __init__(self, dataset: xr.Dataset):
@@ -42,17 +48,19 @@ class _Panels(OneResultDisplay):
         self.dated = edges.dtype.kind == "M"
         self.edges = date2num(edges) if self.dated else edges.astype(np.float64)
 
-    def _start(self, ax: Axes | Figure | None, panels: int) -> None:
+    def _start(self, ax: Axes | Figure | None, panels: int, style: dict[str, Any]) -> None:
         """Prepare axes over the bins."""
-        self._axes(ax, (_WIDE, _AROUND + panels * _PANEL))
-        self.axes_ = self._panels(panels)
-        for ax_ in self.axes_[:-1]:
-            ax_.tick_params(labelbottom=False)
-        last = self.axes_[-1].xaxis
+        self._axes(ax, (_WIDE, _AROUND + panels * _PANEL), style)
+        self.axes_, self._lowest = self._panels(panels)
+        for ax_ in self.axes_:
+            ax_.tick_params(labelbottom=ax_ in self._lowest)
         if self.dated:
-            locator = AutoDateLocator(maxticks=8)
-            last.set_major_locator(locator)
-            last.set_major_formatter(ConciseDateFormatter(locator))
+            most = int(self._axes_size()[0] / (0.65 * _LETTERS * Style.look.tick))
+            locator = AutoDateLocator(minticks=2, maxticks=max(most, 3))
+            axis = self.axes_[0].xaxis  # all panels share it
+            axis.set_major_locator(locator)
+            formats = dict.fromkeys(("formats", "zero_formats"), _DATES)
+            axis.set_major_formatter(ConciseDateFormatter(locator, **formats, show_offset=False))
         self.axes_[0].set_xlim(self.edges[0], self.edges[-1])
 
     def _steps(
@@ -95,7 +103,6 @@ class _Panels(OneResultDisplay):
             lines.append(undefined)
         if "interval_method" in attrs:
             lines.append(self._band_in_words(attrs, "in each bin alone", of))
-        self.figure_.align_ylabels(self.axes_)
         self._titled(title, name, lines)
 
     def _threshold(self) -> str:
@@ -128,15 +135,7 @@ class OverTimeDisplay(_Panels):
         rates = {"frr": _FRR, "far": _FAR}
         for rate in self._undefined("frr", "far"):
             del rates[rate]
-        self._start(ax, len(rates) + identifies + 1)
-        for place, (rate, label) in zip(self.axes_, rates.items(), strict=False):
-            self._rate(place, rate, label, Style.hues[rate], style)
-        if identifies:
-            self._identification(self.axes_[len(rates)], style)
-        last = self.axes_[-1]
-        self._steps(last, ds["gallery_subjects"].values, 6, **style)
-        last.set_ylim(bottom=0)
-        self._labelled("Time at which the probe was seen", "Subjects enrolled", ax=last)
+        self._start(ax, len(rates) + identifies + 1, style)
         probes = counted(int(ds["probes"].sum()), "probes")
         genuine = int(ds["genuine_attempts"].sum())
         impostor = int(ds["impostor_attempts"].sum())
@@ -145,6 +144,15 @@ class OverTimeDisplay(_Panels):
             self._threshold(),
         ]
         self._title("Rates over time", name, lines)
+        for place, (rate, label) in zip(self.axes_, rates.items(), strict=False):
+            self._rate(place, rate, label, Style.hues[rate], style)
+        if identifies:
+            self._identification(self.axes_[len(rates)], style)
+        last = self.axes_[-1]
+        self._steps(last, ds["gallery_subjects"].values, 6, **style)
+        last.set_ylim(bottom=0)
+        self._labelled("Time at which the probe was seen", "Subjects enrolled", ax=last)
+        self.figure_.align_ylabels(self.axes_)
         return self
 
     def _identification(self, ax: Axes, style: dict[str, Any]) -> None:
@@ -152,11 +160,11 @@ class OverTimeDisplay(_Panels):
         ds = self._dataset
         rank = int(ds["rank"].values[0])
         at_rank, lowest = ds.sel(rank=rank), 1.0
-        for hue, name in ((2, "dir"), (3, "cms")):
+        for name in ("dir", "cms"):
             values, band = at_rank[name].values, _band(at_rank, name)
             text = "{cms}, no threshold" if name == "cms" else "{dir}"
             label = self._write(say(text, task="identification"))
-            self._steps(ax, values, hue, band, label=label, **style)
+            self._steps(ax, values, Style.hues[name], band, label=label, **style)
             lowest = float(np.nanmin(values, initial=lowest))
             if band is not None:
                 lowest = float(np.nanmin(band[0], initial=lowest))
@@ -177,32 +185,34 @@ class AgeingDisplay(_Panels):
         """Draw the panels. See :func:`ageing`."""
         ds = self._dataset
         defined = not self._undefined("frr")
-        self._start(ax, 1 + defined)
+        self._start(ax, 1 + defined, style)
         above, below = self.axes_[0], self.axes_[-1]
-        mean, spread = ds["genuine_mean"].values, ds["genuine_sd"].values
-        self._steps(above, mean, 0, (mean - spread, mean + spread), **style)
-        slope, intercept = float(ds["slope"]), float(ds["intercept"])
-        if np.isfinite(slope):
-            above.axline((0, intercept), slope=slope, color=Style.text, linewidth=1.2)
-        if defined:
-            self._labelled("", "Genuine score", ax=above)
-        label: Text = "Genuine score"
-        if defined:
-            label = _FRR
-            self._rate(below, "frr", label, Style.hues["frr"], style)
-        unit = " (days)" if ds.attrs["age_unit"] == "days" else ""
-        self._labelled(f"Age of the template{unit}", label, ax=below)
         number = counted(int(ds["genuine_attempts"].sum()), "genuine attempts")
         low = float(ds["slope_low"])
         high = float(ds["slope_high"])
         within = float(ds["slope_within"])
+        slope, intercept = float(ds["slope"]), float(ds["intercept"])
         lines: list[Text] = [
             f"{number} of {counted(int(ds['subjects']), 'subjects')}; {self._threshold()}",
             f"line: slope {slope:.3g} [{low:.3g}, {high:.3g}]; within subjects {within:.3g}",
         ]
-        above_it = "above: " if defined else ""
+        above_it = "scores: " if defined else ""
         lines.append(f"{above_it}mean, with a band of one standard deviation")
         self._title("Ageing of templates", name, lines, say(" of {frr}", task=_CLAIMS))
+        mean, spread = ds["genuine_mean"].values, ds["genuine_sd"].values
+        self._steps(above, mean, 0, (mean - spread, mean + spread), **style)
+        if np.isfinite(slope):
+            above.axline((0, intercept), slope=slope, color=Style.text, linewidth=1.2)
+        unit = " (days)" if ds.attrs["age_unit"] == "days" else ""
+        age = f"Age of the template{unit}"
+        if defined:
+            self._labelled(age if above in self._lowest else "", "Genuine score", ax=above)
+        label: Text = "Genuine score"
+        if defined:
+            label = _FRR
+            self._rate(below, "frr", label, Style.hues["frr"], style)
+        self._labelled(age, label, ax=below)
+        self.figure_.align_ylabels(self.axes_)
         return self
 
 

@@ -96,7 +96,7 @@ class TimelineDisplay(Display):
     def plot(self, ax: Axes | None = None, *, name: str | None = None, **style: Any) -> Self:
         """Draw a bar for each track segment. See :func:`timeline`."""
         n = len(self.targets)
-        ax = self._axes(ax, (7.2, float(np.clip(1.6 + 0.24 * n, 2.4, 8.0))))
+        ax = self._axes(ax, (7.2, float(np.clip(1.6 + 0.24 * n, 2.4, 8.0))), style)
         ax.grid(False, axis="y")
         self.bars_ = []
         for shown, colour, thick in self._bars():

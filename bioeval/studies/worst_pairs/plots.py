@@ -27,8 +27,8 @@ _ACROSS, _WIDE = 5, 7.2
 # The gap between two pairs, by the width of a picture, and the largest width in points.
 _GAP, _LARGEST = 0.3, 80.0
 
-# Points of a title of a row, of a line of words below a pair, and between two rows.
-_HEAD, _LINE, _BETWEEN = 17.0, 10.5, 7.0
+# Points between two rows, and around the head of a figure.
+_BETWEEN, _AROUND = 7.0, 52.0
 
 _LETTER = 0.56  # width of a letter, by its height
 
@@ -110,38 +110,55 @@ class WorstPairsDisplay(Display):
         for rows in self.pairs.values():
             longest = max(longest, *map(len, rows.values()))
         across = min(longest, _ACROSS)
-        words, lines = self._lines(across)
-        wide = 72 * _WIDE - 12
-        side = min(wide / ((2 + _GAP) * across - _GAP), _LARGEST)
+        # Both rows of each of several systems stand beside each other in a flat figure.
+        columns = 2 if Style.look.is_flat and len(self.pairs) > 1 else 1
+        words, lines = self._lines(across, columns)
+
+        def side_in(wide: float, height: float) -> float:
+            widest = (wide / columns - 12) / ((2 + _GAP) * across - _GAP)
+            return max(min(widest, _LARGEST, (height - words) / (lines * aspect)), 12.0)
+
+        page = Style.look.width or _WIDE
+        wide = 72 * page
+        height = words + lines * side_in(wide, np.inf) * aspect + _AROUND
+        if new_figure and Style.look.is_narrow:
+            style.setdefault("figsize", (page, height / 72))
+        ax = self._axes(ax, (page, height / 72), style)
+        wide, height = self._axes_size()
+        if new_figure:
+            wide, height = 72 * self.figure_.get_size_inches()
+            wide, height = wide - 12, height - _AROUND
+        side = side_in(wide + 12 * columns, height)
         high = words + lines * side * aspect
-        ax = self._axes(ax, (_WIDE, (high + 52) / 72))
-        if not new_figure:
-            wide, height = self._axes_size()
-            side = min(wide / ((2 + _GAP) * across - _GAP), _LARGEST)
-            side = max(min(side, (height - words) / (lines * aspect)), 12.0)
-            high = words + lines * side * aspect
         ax.set(xlim=(0, wide), ylim=(high, 0), anchor="NW")
         ax.set_aspect("equal")
         ax.axis("off")
         y = 0.0
         for system in self.systems:
             if len(self.pairs) > 1:
-                y = self._head(y, system.name, fontsize=Style.small + 2, fontweight="bold")
-            for row, title in _ROWS.items():
-                y = self._head(y, f"{title} ({_extreme(system, row)})")
-                y = self._row(y, self.pairs[system.name][row], side, aspect, style)
+                y = self._head(y, system.name, fontsize=Style.look.label, fontweight="bold")
+            top, lowest = y, y
+            for k, (row, title) in enumerate(_ROWS.items()):
+                left = (k % columns) * wide / columns
+                text = title if columns > 1 else f"{title} ({_extreme(system, row)})"
+                y = self._head(top if columns > 1 else lowest, text, left)
+                y = self._row(y, self.pairs[system.name][row], side, aspect, style, left, across)
+                lowest = max(lowest, y)
+            y = lowest
         self._title(name)
         return self
 
-    def _lines(self, across: int) -> tuple[float, int]:
+    def _lines(self, across: int, columns: int) -> tuple[float, int]:
         """Return the points that words and gaps take, and the number of lines of pictures."""
         lines, words = 0, 0.0
         for rows in self.pairs.values():
             if len(self.pairs) > 1:
-                words += _HEAD
-            for row in rows.values():
-                number = max(-(-len(row) // across), 1)
-                words += _HEAD + number * (2 * _LINE + _BETWEEN)
+                words += _head_height()
+            numbers = [max(-(-len(row) // across), 1) for row in rows.values()]
+            if columns > 1:
+                numbers = [max(numbers)]
+            for number in numbers:
+                words += _head_height() + number * (2 * _line_height() + _BETWEEN)
                 lines += number
         return words, lines
 
@@ -155,36 +172,42 @@ class WorstPairsDisplay(Display):
             details.append("labels?: two subjects nearer to each other than to themselves")
         self._titled("Worst pairs", name, details)
 
-    def _head(self, y: float, text: str, **style: Any) -> float:
+    def _head(self, y: float, text: str, left: float = 0.0, **style: Any) -> float:
         """Write a heading at a height; return the height below it."""
-        properties = {"fontsize": Style.small + 1, "color": Style.text, **style}
-        self.ax_.text(0, y + _HEAD - 5, as_plot_text(text), va="baseline", ha="left", **properties)
-        return y + _HEAD
+        below = y + _head_height()
+        properties = {"fontsize": Style.look.tick, "color": Style.text, **style}
+        self.ax_.text(left, below - 5, as_plot_text(text), va="baseline", ha="left", **properties)
+        return below
 
     def _row(
-        self, y: float, pairs: list[ShownPair], side: float, aspect: float, style: dict[str, Any]
+        self,
+        y: float,
+        pairs: list[ShownPair],
+        side: float,
+        aspect: float,
+        style: dict[str, Any],
+        left: float,
+        across: int,
     ) -> float:
-        """Draw pairs side by side; return the height below them."""
-        high = side * aspect
-        below = high + 2 * _LINE + _BETWEEN
+        """Draw pairs side by side, `across` of them in a line; return the height below them."""
+        high, line = side * aspect, _line_height()
+        below = high + 2 * line + _BETWEEN
         if not pairs:
-            self._word(0, y + high / 2, "none", ha="left")
-        across = max(int((self.ax_.get_xlim()[1] + _GAP * side + 1) // ((2 + _GAP) * side)), 1)
-        across = min(across, _ACROSS)
+            self._word(left, y + high / 2, "none", ha="left")
         scores = in_one_precision([pair.score for pair in pairs], 4)
         for i, pair in enumerate(pairs):
-            x, top = (i % across) * (2 + _GAP) * side, y + (i // across) * below
-            longest = max(int(0.96 * side / (_LETTER * Style.small)), 3)
+            x, top = left + (i % across) * (2 + _GAP) * side, y + (i // across) * below
+            longest = max(int(0.96 * side / (_LETTER * Style.look.small)), 3)
             for k, label in enumerate((pair.probe, pair.gallery)):
                 self._picture(x + k * side, top, (side, high), pair.pictures[k], style)
-                self._word(x + (k + 0.5) * side, top + high + 0.55 * _LINE, _cut(label, longest))
+                self._word(x + (k + 0.5) * side, top + high + 0.55 * line, _cut(label, longest))
             frame = Rectangle(
                 (x, top), 2 * side, high, fill=False, edgecolor=Style.quiet, linewidth=0.6
             )
             frame.set(clip_on=False, zorder=3)
             self.ax_.add_patch(frame)
             words = f"{scores[i]}, labels?" if pair.doubtful else scores[i]
-            self._word(x + side, top + high + 1.55 * _LINE, words, color=Style.text)
+            self._word(x + side, top + high + 1.55 * line, words, color=Style.text)
         return y + max(-(-len(pairs) // across), 1) * below
 
     def _picture(
@@ -212,8 +235,23 @@ class WorstPairsDisplay(Display):
         self.ax_.set(xlim=limits[0], ylim=limits[1])
 
     def _word(self, x: float, y: float, text: str, **style: Any) -> None:
-        properties = {"ha": "center", "va": "center", "fontsize": Style.small, "color": Style.quiet}
+        properties = {
+            "ha": "center",
+            "va": "center",
+            "fontsize": Style.look.small,
+            "color": Style.quiet,
+        }
         self.ax_.text(x, y, as_plot_text(text), **{**properties, **style})
+
+
+def _head_height() -> float:
+    """Return the points that a heading takes."""
+    return Style.look.tick + 8.0
+
+
+def _line_height() -> float:
+    """Return the points that a line of words below a pair takes."""
+    return Style.look.small + 2.5
 
 
 def _extreme(system: System, row: str) -> str:

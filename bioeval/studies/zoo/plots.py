@@ -12,7 +12,14 @@ from matplotlib.text import Annotation
 
 from bioeval.base import counted, larger_is_closer, noun_of, require_integer
 from bioeval.document import Text, say
-from bioeval.studies.zoo.results import ANIMALS, NO_ANIMAL, Quantile, lorenz as lorenz_curve
+from bioeval.studies.zoo.results import (
+    ANIMALS,
+    NAMED,
+    NO_ANIMAL,
+    Quantile,
+    lorenz as lorenz_curve,
+    most_errors,
+)
 from bioeval.views.plots import (
     Curve,
     CurvesDisplay,
@@ -44,7 +51,8 @@ class ZooDisplay(Display):
         The two means of each subject.
     animals : ndarray of str, shape (subjects,)
     worst : list of int
-        Subjects that are named: those with the largest proportions of errors, worst first.
+        Subjects that are named: those with most false rejects, then those with most false accepts
+        by probe and by claim, each the worst first.
     limits : ndarray, shape (2, 2)
         Of genuine and impostor means, where the best end and where the worst begin.
     labels_ : list of Annotation
@@ -54,32 +62,29 @@ class ZooDisplay(Display):
     labels_: list[Annotation]
 
     def __init__(self, system: System, worst: int):
-        """Take the means of a result, and find the worst `worst` subjects."""
+        """Take the means of a result, and find the `worst` subjects of each kind of error."""
         ds = system.dataset
         self.system = system
         worst = require_integer("worst", worst, low=0)
         self.genuine, self.impostor = ds["genuine_mean"].values, ds["impostor_mean"].values
         self.animals = ds["animal_of_subject"].values.astype(str)
-        share = np.nan_to_num(ds["fr_share"].values)
-        for name in ("fa_share_as_probe", "fa_share_as_claimed"):
-            share = share + np.nan_to_num(ds[name].values)
-        order = np.argsort(-share, kind="stable")
         there = ~(np.isnan(self.genuine) | np.isnan(self.impostor))
-        self.worst = order[there[order] & (share[order] > 0)][:worst].tolist()
+        named = [i for kind in _ERRORS for i in most_errors(ds[kind].values, worst)]
+        self.worst = [i for i in dict.fromkeys(named) if there[i]]
         self.better = 1 if larger_is_closer(str(ds.attrs["kind"])) else -1
         best = Quantile.parse(ds.attrs["quantile"]).of(int(there.sum()))
         of_genuine = _limits(self.genuine[there], self.better, best)
         self.limits = np.array([of_genuine, _limits(self.impostor[there], -self.better, best)])
 
     @classmethod
-    def from_results(cls, data: Any, worst: int = 5) -> Self:
+    def from_results(cls, data: Any, worst: int = NAMED) -> Self:
         """Take the means of a result."""
         (system,) = System.pick(data, "zoo", single=True)
         return cls(system, worst)
 
     def plot(self, ax: Axes | None = None, *, name: str | None = None, **style: Any) -> Self:
         """Draw the subjects. See :func:`zoo`."""
-        ax = self._axes(ax, _SIZE)
+        ax = self._axes(ax, _SIZE, style)
         ds = self.system.dataset
         kind = str(ds.attrs["kind"])
         counts = dict(zip(ds["animal"].values.tolist(), ds["animal_count"].values, strict=True))
@@ -109,7 +114,9 @@ class ZooDisplay(Display):
             f"{100 * float(ds.attrs['quantile']):g} % on each axis"
         ]
         if self.worst:
-            details.append(f"named: most errors at threshold {float(ds['threshold']):.6g}")
+            details.append(
+                f"named: most errors of each kind at threshold {float(ds['threshold']):.6g}"
+            )
         if not there.any():
             self._empty("No subject has both genuine and impostor attempts")
         if name is None:
@@ -147,7 +154,7 @@ class ZooDisplay(Display):
                 (self.genuine[i], self.impostor[i]),
                 tuple(step),
                 textcoords="offset points",
-                fontsize=Style.small + 1,
+                fontsize=Style.look.tick,
                 color=Style.text,
                 ha="center",
                 va="center",
@@ -176,7 +183,7 @@ class ZooDisplay(Display):
             ha=ha,
             va=va,
             color=Style.ink(colour),
-            fontsize=Style.small + 1,
+            fontsize=Style.look.tick,
             fontweight="bold",
         )
 
@@ -191,7 +198,7 @@ def _limits(values: np.ndarray, better: int, best: int) -> tuple[float, float]:
     return first, last
 
 
-def zoo(data: Any, ax: Axes | None = None, *, worst: int = 5, **style: Any) -> ZooDisplay:
+def zoo(data: Any, ax: Axes | None = None, *, worst: int = NAMED, **style: Any) -> ZooDisplay:
     """Draw each subject by its mean genuine and mean impostor score, and name the animals.
 
     Parameters
@@ -201,7 +208,8 @@ def zoo(data: Any, ax: Axes | None = None, *, worst: int = 5, **style: Any) -> Z
     ax : matplotlib Axes, optional
         Where to draw; the axes of a new figure unless given.
     worst : int
-        How many subjects are named: those with the largest proportions of all errors.
+        How many subjects with the most errors of each kind are named: false rejects, and false
+        accepts by the subject of the probe and by the claimed one.
     **style
         Properties of the points; ``name`` names the system in the title.
 
@@ -220,7 +228,7 @@ def zoo(data: Any, ax: Axes | None = None, *, worst: int = 5, **style: Any) -> Z
     >>> import bioeval as be
     >>> display = be.plot.zoo(be.zoo(be.simulate(20, 4)), worst=2)
     >>> len(display.worst), len(display.genuine)
-    (2, 20)
+    (4, 20)
     """
     return ZooDisplay.from_results(data, worst).plot(ax, **style)
 

@@ -96,6 +96,16 @@ ANIMALS = {
 
 NO_ANIMAL = "none"
 
+#: Subjects that are named for each kind of error, and for each animal.
+NAMED = 3
+
+
+def most_errors(errors: np.ndarray, number: int) -> list[int]:
+    """Return the subjects with the most errors, the most first; none without an error."""
+    order = np.argsort(-errors, kind="stable")[:number]
+    return order[errors[order] > 0].tolist()
+
+
 #: Pairs of people that a result lists.
 PAIRS = 3
 

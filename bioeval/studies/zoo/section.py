@@ -35,9 +35,7 @@ from bioeval.document import (
     threshold_to_install,
 )
 from bioeval.results import excluded
-
-# Subjects that are named for each kind of error, and for each animal.
-_NAMED = 3
+from bioeval.studies.zoo.results import NAMED, most_errors
 
 #: The kinds of errors: the name of the errors, of their rate and of the attempts, and a label.
 _ERRORS = (
@@ -179,8 +177,7 @@ def _most_errors(ds: xr.Dataset) -> Table:
         numbers = ds[errors].values
         without = f"{rate[:3]}_without"
         share = errors.replace("_", "_share_", 1) if "_" in errors else f"{errors}_share"
-        order = np.argsort(-numbers, kind="stable")[:_NAMED]
-        for i in order[numbers[order] > 0].tolist():
+        for i in most_errors(numbers, NAMED):
             at = {"subject": ds["subject"].values[i]}
             rows.append(
                 (
@@ -245,7 +242,7 @@ def _animals(ds: xr.Dataset) -> Table:
                 Number(float(ds["animal_expected"][i]), variable="animal_expected"),
                 Probability(float(ds["animal_p_more"][i]), variable="animal_p_more"),
                 Probability(float(ds["animal_p_fewer"][i]), variable="animal_p_fewer"),
-                Labels(names[:_NAMED], more=len(names) > _NAMED),
+                Labels(names[:NAMED], more=len(names) > NAMED),
             )
         )
     return Table(

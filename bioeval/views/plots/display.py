@@ -11,19 +11,20 @@ from typing import Any, ClassVar, Self
 import numpy as np
 import xarray as xr
 from matplotlib.axes import Axes
-from matplotlib.axis import Axis
+from matplotlib.axis import Axis, XAxis
 from matplotlib.colorbar import Colorbar
 from matplotlib.figure import Figure
 from matplotlib.legend import Legend
 from matplotlib.lines import Line2D
 from matplotlib.text import Annotation
+from matplotlib.ticker import MaxNLocator
 
-from bioeval.base.arguments import require_integer, require_list
+from bioeval.base.arguments import require_integer, require_list, require_numbers, require_text
 from bioeval.base.errors import DataError
 from bioeval.base.kinds import larger_is_closer, noun_of
 from bioeval.base.panels import panel
 from bioeval.document import Text, accepts_beyond, say
-from bioeval.results.words import percent
+from bioeval.results.words import enumerated, percent
 from bioeval.views.plots import style as plot_style
 from bioeval.views.plots.legend import draw_legend, name_in_legend
 from bioeval.views.plots.style import Style
@@ -51,8 +52,9 @@ class Display:
     """The arrays of a plot, with the axes and the figure of its last drawing.
 
     A new plot gives `from_results`, which takes arrays and computes no rate, and `plot`, which
-    begins with `_axes`, draws on these, names what it shows, and returns the display. `_why` says
-    why nothing can be drawn. Texts may be templates with terms of the field, as in
+    begins with `_axes`, draws on these, names what it shows, and returns the display. `_axes` takes
+    `figsize` and `title`, which all plots have, out of the properties `style`. `_why` says why
+    nothing can be drawn. Texts may be templates with terms of the field, as in
     ``say("{frr} at {far}")``; `_write` writes those of a legend. A plot of one result inherits
     `from_results`::
 
@@ -60,7 +62,7 @@ class Display:
             _plot = "ages"  # its name in the manifest, with the variables that it needs
 
             def plot(self, ax=None, *, name=None, **style):
-                self._axes(ax).hist(self._dataset["age"].values, **style)
+                self._axes(ax, style=style).hist(self._dataset["age"].values, **style)
                 self._titled("Ages", name, ["at enrolment"])
                 self._labelled("Age (years)", "Subjects")
                 return self
@@ -70,6 +72,8 @@ class Display:
     figure_: Figure
 
     _why: Text = ""
+    #: The title that was given: none if None, and the usual one if empty.
+    _own_title: str | None = ""
 
     @property
     def why_empty(self) -> str:
@@ -87,9 +91,20 @@ class Display:
             return panel(type(self).__name__, [*rows, ("drawn", "not yet: .plot()")])
         return panel(type(self).__name__, rows, picture_of(figure))
 
-    def _axes(self, ax: Axes | Figure | None, size: tuple[float, float] = plot_style.SIZE) -> Axes:
-        """Begin a drawing in `ax`, in a figure, or in a new figure of this size."""
-        self.ax_ = plot_style.axes_for(ax, size)
+    def _axes(
+        self,
+        ax: Axes | Figure | None,
+        size: tuple[float, float] = plot_style.SIZE,
+        style: dict[str, Any] | None = None,
+        wordy: bool = False,
+    ) -> Axes:
+        """Begin a drawing in `ax`, in a figure, or in a new figure of this size.
+
+        `figsize` and `title` are taken out of `style`, and the rest is left to what is drawn. On
+        paper a plot that is mostly words, `wordy`, is two columns wide.
+        """
+        figsize, self._own_title = _figsize_and_title({} if style is None else style)
+        self.ax_ = plot_style.axes_for(ax, size, figsize, wordy)
         self.figure_ = plot_style.figure_of(self.ax_)
         return self.ax_
 
@@ -99,16 +114,20 @@ class Display:
         add = figure.add_axes if isinstance(place, tuple) else figure.add_subplot
         return plot_style.axes_for(add(place, **shared))
 
-    def _panels(self, number: int) -> list[Axes]:
-        """Divide the place of the axes into panels one below another; they keep the top place."""
+    def _panels(self, number: int) -> tuple[list[Axes], list[Axes]]:
+        """Divide the place of the axes into panels one below another; they keep the first place.
+
+        In flat figures up to two are below one another. Returns the panels, and the lowest ones.
+        """
         ax = self.ax_
         place, panels = ax.get_subplotspec(), [ax]
         if place is not None:
-            parts = place.subgridspec(number, 1)
+            columns = 2 if Style.look.is_flat and number > 1 else 1
+            parts = place.subgridspec(-(-number // columns), columns)
             ax.set_subplotspec(parts[0])
             for k in range(1, number):
                 panels.append(self._more_axes(parts[k], sharex=ax))
-            return panels
+            return panels, panels[-columns:]
         left, low, wide, high = ax.get_position().bounds
         gap = 0.06 * high
         each = (high - gap * (number - 1)) / number
@@ -116,11 +135,16 @@ class Display:
         for k in reversed(range(number - 1)):
             bounds = left, low + k * (each + gap), wide, each
             panels.append(self._more_axes(bounds, sharex=ax))
-        return panels
+        return panels, panels[-1:]
 
     def _axes_size(self) -> tuple[float, float]:
         """Return the approximate width and height of the axes, in points."""
         return plot_style.axes_size(self.ax_)
+
+    @property
+    def _is_headed(self) -> bool:
+        """Whether one title is above all axes, since the size of the figure was chosen."""
+        return plot_style.has_head(self.ax_)
 
     def _titled(
         self,
@@ -129,10 +153,19 @@ class Display:
         lines: Iterable[Text],
         ax: Axes | None = None,
         gap: float = 0.0,
+        share: float = 1.0,
     ) -> None:
-        """Write the title with the name of a system, and small lines `gap` points below it."""
+        """Write the title with the name of a system, and small lines `gap` points below it.
+
+        `share` is the fraction of the width that a colour bar leaves to the axes.
+        """
+        if self._own_title is None:
+            return
         title = with_colon(self._write(title), name or "")
-        plot_style.titled(ax or self.ax_, title, map(self._write, lines), gap=gap)
+        if self._own_title and ax in (None, self.ax_):
+            title = plot_style.without_formula(self._own_title)
+        written_lines = [self._write(line) for line in lines]
+        plot_style.titled(ax or self.ax_, title, written_lines, share=share, gap=gap)
 
     def _labelled(
         self, x: Text, y: Text, term_x: str = "", term_y: str = "", ax: Axes | None = None
@@ -150,6 +183,27 @@ class Display:
     ) -> Annotation:
         """Write a small text at a place, `step` points from it."""
         return plot_style.note(ax or self.ax_, self._write(text), place, step, **style)
+
+    _text_width = staticmethod(plot_style.text_width)
+    _folded = staticmethod(plot_style.folded)
+    _laid_out_size = staticmethod(plot_style.laid_out_size)
+
+    def _columns(self, ax: Axes, columns: Mapping[str, tuple[Sequence[str], str]]) -> None:
+        """Write columns of words to the right of axes, by their headings.
+
+        Each has a text for each row of the axes, 0 at the top, and the weight of its letters.
+        """
+        at, size = 8.0, Style.look.small
+        small = {"annotation_clip": False, "ha": "left", "fontsize": size}
+        top = max(ax.get_ylim(), key=lambda y: ax.transData.transform((0, y))[1])
+        for head, (texts, weight) in columns.items():
+            coordinates = ("axes fraction", "data")
+            self._note(head, (1, top), (at, 0), ax, xycoords=coordinates, va="bottom", **small)
+            for place, text in enumerate(texts):
+                style = {"color": Style.text, "fontweight": weight, "va": "center", **small}
+                self._note(text, (1, place), (at, 0), ax, xycoords=coordinates, **style)
+            lines = "\n".join((head, *texts)).split("\n")
+            at += 10 + max(self._text_width(line, size, weight) for line in lines)
 
     def _empty(self, *lines: Text) -> None:
         """Write sentences on why nothing is drawn, in the middle of empty axes."""
@@ -169,14 +223,18 @@ class Display:
 
     _ranks_shown = staticmethod(plot_style.ranks_shown)
 
-    def _rates_from(self, low: float, ax: Axes | None = None) -> None:
-        """Begin the axis of rates at 0, or at a round number below the smallest where that is."""
-        (ax or self.ax_).set_ylim(plot_style.rate_limits(low))
+    def _rates_from(self, low: float, ax: Axes | None = None) -> str:
+        """Begin the axis of rates at 0, or at a round number below the smallest; return which."""
+        return plot_style.rate_axis(ax or self.ax_, low)
 
     @staticmethod
     def _in_per_cent(axis: Axis) -> None:
         """Write the rates at an axis of matplotlib in per cent."""
-        axis.set_major_formatter(lambda rate, _: percent(rate, ".3g"))
+        axis.set_major_formatter(lambda rate, _: plot_style.in_per_cent(rate))
+        if isinstance(axis, XAxis) and axis.get_scale() == "linear":
+            room = plot_style.axes_size(axis.axes)[0] / (6 * Style.look.tick)
+            steps = (1, 2, 2.5, 5, 10)
+            axis.set_major_locator(MaxNLocator(max(2, min(9, int(room))), steps=steps))
 
     @staticmethod
     def _score_label(kind: str) -> str:
@@ -217,7 +275,7 @@ class Display:
             if starred[i, j] and rate == rate:
                 text += "*"
             colour = "white" if plot_style.luminance(grounds[i, j]) < 0.25 else Style.text
-            size = Style.small
+            size = Style.look.small
             ax.text(j, i, text, ha="center", va="center", color=colour, fontsize=size)
 
     def _colour_bar(
@@ -227,6 +285,25 @@ class Display:
         bar = self.figure_.colorbar(colours, ax=ax, pad=0.02, aspect=30, **style)
         plot_style.bar_labelled(bar, ax, self._write(text), term)
         return bar
+
+
+def _figsize_and_title(
+    style: dict[str, Any],
+) -> tuple[tuple[float, float] | None, str | None]:
+    """Take the size of the figure and the title out of the properties of a plot."""
+    title = style.pop("title", "")
+    if title is not None:
+        require_text("title", title)
+    figsize = style.pop("figsize", None)
+    if figsize is None:
+        return None, title
+    expected = "a width and a height in inches, 1 to 100 each"
+
+    def valid(sides: np.ndarray) -> bool:
+        return len(sides) == 2 and bool(((sides >= 1) & (sides <= 100)).all())
+
+    wide, high = require_numbers("figsize", figsize, expected, valid).tolist()
+    return (wide, high), title
 
 
 class OneResultDisplay(Display):
@@ -258,11 +335,12 @@ class OneResultDisplay(Display):
         lines: Iterable[Text],
         ax: Axes | None = None,
         gap: float = 0.0,
+        share: float = 1.0,
     ) -> None:
         """Write the title of the first axes with the given name of the system, or its own."""
         if ax is None:
             name = name or as_plot_text(self._dataset.attrs.get("system", ""))
-        super()._titled(plot_style.sentence(self._write(title)), name, lines, ax, gap)
+        super()._titled(plot_style.sentence(self._write(title)), name, lines, ax, gap, share)
 
 
 def picture_of(figure: Figure) -> str:
@@ -283,8 +361,13 @@ MAX_CORNERS = 5000
 # Sampled galleries whose curves are drawn; more would fill the cloud.
 CLOUD = 200
 
-# Of several systems with more curves than this, each is named once, and line styles are explained.
-MOST_NAMED = 4
+
+def most_named() -> int:
+    """Return how many curves are named each.
+
+    Of several systems with more, each is named once, and line styles are explained.
+    """
+    return 4 if Style.look.width is None else 2
 
 
 @dataclass(frozen=True)
@@ -407,13 +490,14 @@ class CurveSpec:
     def curves_of(self, systems: Sequence[System]) -> list[Curve]:
         """Return the curves of the systems.
 
-        Of several lines, those of one system differ in colour; of several systems, each has one
-        colour.
+        Of several lines, those of one system have the colour and the line style of what they are;
+        of several systems, each has one colour.
         """
         if len(self.lines) == 1:
             (y,) = self.lines
             return numbered([self.curve(system, self.x, y, system.name) for system in systems])
         curves = []
+        dashes = line_styles(self.lines)
         for number, system in enumerate(systems):
             for i, (y, word) in enumerate(self.lines.items()):
                 if y not in system.dataset:
@@ -422,7 +506,7 @@ class CurveSpec:
                 if len(systems) == 1 and not self.hue_by_system:
                     hue = Style.hues.get(y, i)
                 curve = self.curve(system, self.x, y, system.named(written(word)))
-                curves.append(replace(curve, hue=hue, dash=i, word=curve.word or word))
+                curves.append(replace(curve, hue=hue, dash=dashes[y], word=curve.word or word))
         return curves
 
     def curves_at(self, systems: Sequence[System], ranks: Sequence[int]) -> list[tuple[Curve, int]]:
@@ -471,6 +555,8 @@ class CurvesDisplay(Display):
     bands_: dict[str, Any]
     pointwise_: dict[str, Any]
     legend_: Legend | None
+    #: Whether lines are solid and differ in their markers: a dash looks like a step.
+    _solid: ClassVar = False
 
     def __init__(self, curves: Iterable[Curve]):
         self.curves: dict[str, Curve] = {}
@@ -487,7 +573,7 @@ class CurvesDisplay(Display):
 
     def plot(self, ax: Axes | None = None, *, name: str | None = None, **style: Any) -> Self:
         """Draw the curves. See the function of :mod:`bioeval.plot`."""
-        ax = self._start(ax, name)
+        ax = self._start(ax, name, style)
         if self.spec.reference:
             self.spec.reference(self)
         self._lines(style, self.spec.marked)
@@ -528,9 +614,13 @@ class CurvesDisplay(Display):
         return {name: curve.why_not for name, curve in self.curves.items() if curve.why_not}
 
     def _start(
-        self, ax: Axes | None, name: str | None, size: tuple[float, float] | None = None
+        self,
+        ax: Axes | None,
+        name: str | None,
+        style: dict[str, Any],
+        size: tuple[float, float] | None = None,
     ) -> Axes:
-        """Begin a drawing; a `name` is for the only system."""
+        """Begin a drawing, as `_axes` does; a `name` is for the only system."""
         if name is not None and len(self.systems) > 1:
             raise DataError(
                 f"name is {name!r}, but {len(self.systems)} systems are drawn; name each in a "
@@ -538,7 +628,7 @@ class CurvesDisplay(Display):
             )
         self._name = name or ""
         self.lines_, self.bands_, self.pointwise_ = {}, {}, {}
-        return self._axes(ax, size or self.spec.size)
+        return self._axes(ax, size or self.spec.size, style)
 
     def _line(
         self,
@@ -556,13 +646,31 @@ class CurvesDisplay(Display):
             "drawstyle": "steps-post",
             "label": joined(self._name, curve.name) or None,
             "solid_joinstyle": "miter",
+            **self._above_others(curve),
             **style,
         }
         if marked is None:
             marked = len(x) <= plot_style.FEW_POINTS
-        if marked and "marker" not in properties:
+        if self._solid and len(self.curves) > 1:
+            marker = {"marker": Style.marker(curve.dash), "markersize": 4.5, "linestyle": "-"}
+            # Marks of different curves lie apart, as fractions of the diagonal of the axes.
+            marker |= {} if marked else {"markevery": (0.03 + 0.05 * (curve.dash % 7), 0.35)}
+            properties |= {**marker, **style}
+        elif marked and "marker" not in properties:
             properties |= {"marker": "o", "markersize": 3.2}
         (self.lines_[curve.name],) = self.ax_.plot(x, y, **properties)
+
+    def _above_others(self, curve: Curve) -> dict[str, Any]:
+        """Return the properties of a line of a plot whose curves may lie on each other.
+
+        An earlier line is wider, so that it shows beside later ones; gaps are white, so that dashes
+        show on a line of the same colour.
+        """
+        if not self.spec.hue_by_system:
+            return {}
+        later = len(self.curves) - 1 - list(self.curves).index(curve.name)
+        gap = {"gapcolor": "white"} if Style.dash(curve.dash) != "-" else {}
+        return {"linewidth": 1.2 + 0.7 * min(later, 5), **gap}
 
     def _lines(self, style: Mapping[str, Any], marked: bool | None = None) -> None:
         """Draw each curve straight from point to point, with its band."""
@@ -574,7 +682,7 @@ class CurvesDisplay(Display):
         self,
         ax: Axes | None,
         name: str | None,
-        style: Mapping[str, Any],
+        style: dict[str, Any],
         log: bool = False,
         thin: bool = True,
     ) -> str:
@@ -583,7 +691,7 @@ class CurvesDisplay(Display):
         For a logarithmic axis, rates of 0 are left out. `thin` draws the corners alone.
         """
         kind = kind_of(self.systems, self.spec.plot)
-        self._start(ax, name).set_ylim(-0.015, 1.015)
+        self._start(ax, name, style).set_ylim(-0.015, 1.015)
         for curve in self.defined:
             shown = np.isfinite(curve.y)
             if log:
@@ -699,8 +807,10 @@ class CurvesDisplay(Display):
             about = [*numbers, *spec.details(systems), *self._methods()]
             lines = [*map(write, about), *lines]
         labels, styles = self._once_a_system()
+        if spec.title:
+            styles += self._same_curves()
         labels |= spec.texts
-        plot_style.titled(self.ax_, title, [*lines, *styles])
+        self._titled(title, None, [*styles, *lines])
         for name, line in self.lines_.items():
             text = write(labels.get(name, spec.text(self.curves[name], len(systems) > 1)))
             name_in_legend(line, joined(self._name, text))
@@ -727,10 +837,34 @@ class CurvesDisplay(Display):
             if id(curve.system) not in named:
                 labels[name] = self.spec.once(curve)
             named.add(id(curve.system))
-            styles[self._write(curve.of_system)] = plot_style.dash_words(curve.dash)
-        if len(self.systems) == 1 or len(labels) <= MOST_NAMED or len(styles) < 2:
+            words = plot_style.marker_words if self._solid else plot_style.dash_words
+            styles[self._write(curve.of_system)] = words(curve.dash)
+        if len(self.systems) == 1 or len(labels) <= most_named() or len(styles) < 2:
             return {}, []
         return labels, ["; ".join(f"{dash}: {word}" for word, dash in styles.items())]
+
+    def _same_curves(self) -> list[str]:
+        """Return which curves are the same, so that one hides the other."""
+        same: list[list[Curve]] = []
+        for curve in self.defined:
+            for group in same:
+                if all(
+                    np.array_equal(getattr(curve, axis), getattr(group[0], axis), equal_nan=True)
+                    for axis in ("x", "y")
+                ):
+                    group.append(curve)
+                    break
+            else:
+                same.append([curve])
+        lines, several = [], len(self.systems) > 1
+        for group in same:
+            if len(group) < 2:
+                continue
+            of_one = len({id(curve.system) for curve in group}) == 1
+            names = [self._write(c.of_system if of_one else c.label) for c in group]
+            whose = f"{group[0].system.name}: " if of_one and several else ""
+            lines.append(f"{whose}{enumerated(names)} are the same curve")
+        return lines
 
     def _methods(self) -> list[str]:
         """Return the confidence and the method of the bands."""
@@ -744,6 +878,18 @@ class CurvesDisplay(Display):
                     extent = f"simultaneous along the curve{apart}"
                 methods.append(self._band_in_words(attrs, extent))
         return list(dict.fromkeys(methods))
+
+
+def line_styles(variables: Iterable[str]) -> dict[str, int]:
+    """Return the number of the line style of each variable: that of what it is, or a free one."""
+    numbers: dict[str, int] = {}
+    for variable in variables:
+        free = (i for i in range(len(plot_style.DASHES)) if i not in numbers.values())
+        known = Style.hues.get(variable)
+        if known is None or known in numbers.values():
+            known = next(free)
+        numbers[variable] = known
+    return numbers
 
 
 def numbered(curves: Sequence[Curve]) -> list[Curve]:

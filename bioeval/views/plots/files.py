@@ -19,6 +19,7 @@ from bioeval.base.errors import DataError, bad_choice, require_choice
 from bioeval.base.progress import stage
 from bioeval.scores.formats.files import replacing
 from bioeval.views.plots.registry import PLOTS
+from bioeval.views.plots.style import SIZED
 from bioeval.views.plots.systems import PlotFile, plot_files
 
 ImageFormat = Literal["png", "pdf", "svg"]
@@ -41,7 +42,9 @@ def save(display: Any, path: str | os.PathLike[str], *, dpi: float = 150) -> Pat
     path : path
         Its suffix gives the format: ``.png``, ``.pdf`` or ``.svg``.
     dpi : float
-        Pixels per inch, 10 to 10,000, for PNG and for pictures inside PDF and SVG.
+        Pixels per inch, 10 to 10,000, for PNG and for pictures inside PDF and SVG. A figure whose
+        size was chosen, by :func:`bioeval.plot.style` or `figsize`, has exactly this size; others
+        end with what is drawn.
 
     Returns
     -------
@@ -65,7 +68,15 @@ def save(display: Any, path: str | os.PathLike[str], *, dpi: float = 150) -> Pat
         raise DataError(f"{path}: ", bad_choice("the suffix", kind, FORMATS))
     figure = _figure(display)
     dpi = require_number("dpi", dpi, low=10, high=10_000)
-    settings: Any = {"svg.fonttype": "none", "svg.hashsalt": "bioeval", "pdf.fonttype": 42}
+    tight: dict[str, Any] = {"bbox_inches": "tight", "pad_inches": 0.12}
+    if figure in SIZED:
+        tight = {}
+    settings: Any = {
+        "savefig.bbox": None,
+        "svg.fonttype": "none",
+        "svg.hashsalt": "bioeval",
+        "pdf.fonttype": 42,
+    }
     drawn = io.BytesIO()  # what matplotlib has open when a disk is full, it does not close
     with matplotlib.rc_context(settings), warnings.catch_warnings():
         warnings.filterwarnings("ignore", "Glyph .* missing from")  # drawn as a box
@@ -73,8 +84,7 @@ def save(display: Any, path: str | os.PathLike[str], *, dpi: float = 150) -> Pat
             drawn,
             format=kind,
             dpi=dpi,
-            bbox_inches="tight",
-            pad_inches=0.12,
+            **tight,
             metadata=_UNDATED[kind],
         )
     with replacing(path) as part:

@@ -8,15 +8,21 @@ from typing import Any
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.legend import Legend
-from matplotlib.transforms import ScaledTranslation
 
-from bioeval.views.plots.style import LABEL_SIZE, LABELS, Style, axes_size, figure_of
+from bioeval.views.plots.style import (
+    Style,
+    axes_size,
+    figure_of,
+    folded,
+    laid_out_size,
+    legend_place,
+)
 
-# All lengths in points.
-_SIZE = Style.small + 0.5  # of the type
-_LETTER = 0.53 * _SIZE  # mean width of a letter
-_MARGIN = 5.0 * _SIZE  # of the line beside a name, and of the gap to the next column
-_LEAST = 85.0  # height that a legend below leaves to its axes, unless it takes at most a third
+# By the size of the type: mean width of a letter; the line beside a name, and the gap to the next
+# column.
+_LETTER, _MARGIN = 0.53, 5.0
+# Points that a legend below leaves to its axes, unless it takes at most a third; in flat figures.
+_LEAST, _LEAST_FLAT = 85.0, 50.0
 
 
 def name_in_legend(artist: Artist, text: str) -> None:
@@ -36,16 +42,21 @@ def draw_legend(ax: Axes, *, x_label: bool = True) -> Legend | None:
     artists, texts = ax.get_legend_handles_labels()
     if not artists:
         return None
-    width, high = axes_size(ax)
-    letters = max(16, int((width - _MARGIN) / _LETTER))
-    texts = [textwrap.fill(text, letters, break_on_hyphens=False) for text in texts]
+    size = Style.look.legend
+    if Style.look.width is None:
+        width, high = axes_size(ax)
+        letters = max(16, int((width - _MARGIN * size) / (_LETTER * size)))
+        texts = [textwrap.fill(text, letters, break_on_hyphens=False) for text in texts]
+    else:
+        width, high = laid_out_size(ax)
+        texts = ["\n".join(folded(text, width - _MARGIN * size, size)) for text in texts]
     style: dict[str, Any] = {
         "alignment": "left",
         "borderpad": 0.1,
         "columnspacing": 1.6,
         "edgecolor": "none",
         "facecolor": "white",
-        "fontsize": _SIZE,
+        "fontsize": size,
         "framealpha": 0.8,
         "handlelength": 2.6,
         "handletextpad": 0.7,
@@ -55,20 +66,19 @@ def draw_legend(ax: Axes, *, x_label: bool = True) -> Legend | None:
     figure = figure_of(ax)
     if figure.get_layout_engine() is not None:
         longest = max(len(line) for text in texts for line in text.splitlines())
-        columns = max(1, min(len(texts), int(width / (longest * _LETTER + _MARGIN))))
-        drop = LABELS if x_label else LABELS - 1.6 * LABEL_SIZE
-        down = ScaledTranslation(0, -drop / 72, figure.dpi_scale_trans)
+        columns = max(1, min(len(texts), int(width / ((longest * _LETTER + _MARGIN) * size))))
         legend = ax.legend(
             artists,
             texts,
             loc="upper left",
             bbox_to_anchor=(0, 0),
-            bbox_transform=ax.transAxes + down,
+            bbox_transform=legend_place(ax, x_label),
             borderaxespad=0.0,
             ncols=columns,
             **style,
         )
         left = axes_size(ax)[1]
-        if left >= _LEAST or left >= 2 * (high - left):
+        least = _LEAST_FLAT if Style.look.is_flat else _LEAST
+        if left >= least or left >= 2 * (high - left):
             return legend
     return ax.legend(artists, texts, loc="best", borderaxespad=0.4, **style)

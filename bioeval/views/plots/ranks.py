@@ -14,7 +14,6 @@ from bioeval.base.arguments import require_flag, require_integer
 from bioeval.base.kinds import larger_is_closer
 from bioeval.base.scalars import CMC
 from bioeval.document import Text, say
-from bioeval.results.words import percent
 from bioeval.views.plots import style as plot_style
 from bioeval.views.plots.display import (
     Curve,
@@ -67,7 +66,7 @@ class CmcDisplay(CurvesDisplay):
         """Draw the curves. See :func:`cmc`."""
         if max_rank is not None:
             require_integer("max_rank", max_rank, low=1)
-        ax = self._start(ax, name)
+        ax = self._start(ax, name, style)
         last, beyond = plot_style.ranks_shown(
             self._changing(), max(int(c.x[-1]) for c in self.curves.values()), max_rank
         )
@@ -90,7 +89,7 @@ class CmcDisplay(CurvesDisplay):
             self._line(curve, x, y, style, few)
             self._band(curve, shown)
         plot_style.rank_axis(ax, "x", last, log)
-        ax.set_ylim(plot_style.rate_limits(lowest if self.lines_ else 0.0))
+        beyond += filter(None, [self._rates_from(lowest if self.lines_ else 0.0)])
         if "cmc" in self.systems[0].dataset:
             return self._finish(
                 y_label="Queries matched at rank k or better, CMC(k)",
@@ -235,16 +234,16 @@ class DirSurfaceDisplay(Display):
             require_integer("max_rank", max_rank, low=1)
         if log is not None:
             log = require_flag("log", log)
-        ax = self._axes(ax, (7.0, 4.8))
+        ax = self._axes(ax, (7.0, 4.8), style)
         self.mesh_ = None
         last, beyond = plot_style.ranks_shown([self.dir], int(self.rank[-1]), max_rank)
         if log is None:
             log = last > plot_style.LINEAR_RANKS
         systems = [replace(self.system, name=name or self.system.name)]
         details = identification_details(systems)
-        plot_style.titled(
-            ax,
+        self._titled(
             title_of(say("{dir}(t, k)"), systems),
+            None,
             [*over(systems), *details, *([] if self._why else beyond)],
             share=0.86,
             gap=0.0 if self._why else _NAMES,
@@ -312,7 +311,7 @@ class DirSurfaceDisplay(Display):
                 ha="center",
                 va="top",
                 color=ink,
-                fontsize=Style.small - 0.5,
+                fontsize=Style.look.smallest,
                 zorder=3,
                 bbox={"facecolor": fill, "edgecolor": "none", "pad": 1.0},
             )
@@ -344,13 +343,13 @@ class DirSurfaceDisplay(Display):
                     zorder=1.8,
                 )
             self._note(
-                say("{far} {mark}", mark=percent(mark, ".3g")),
+                say("{far} {mark}", mark=plot_style.in_per_cent(mark)),
                 (loosest, 1),
                 (0, 5),
                 ha="center",
                 va="bottom",
                 color=Style.text,
-                fontsize=Style.small - 0.5,
+                fontsize=Style.look.smallest,
                 annotation_clip=False,
                 arrowprops={
                     "arrowstyle": "-",

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, ClassVar, Self
 
 import numpy as np
 import xarray as xr
 from matplotlib.axes import Axes
+from matplotlib.axis import Axis, XAxis
 from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 from scipy.special import ndtr, ndtri
 
@@ -19,7 +20,7 @@ from bioeval.results.layouts import expanded
 from bioeval.results.support import wanted_targets
 from bioeval.results.words import percent
 from bioeval.views.plots import style as plot_style
-from bioeval.views.plots.display import MOST_NAMED, Curve, CurvesDisplay, CurveSpec
+from bioeval.views.plots.display import Curve, CurvesDisplay, CurveSpec, most_named
 from bioeval.views.plots.legend import name_in_legend
 from bioeval.views.plots.style import Style
 from bioeval.views.plots.systems import (
@@ -106,12 +107,14 @@ def folds_in_words(systems: Sequence[System]) -> list[str]:
 class FarCurvesDisplay(CurvesDisplay):
     """Curves of one rate against FAR; ``x`` of a curve is FAR."""
 
+    _solid: ClassVar = True
+
     def plot(
         self, ax: Axes | None = None, *, name: str | None = None, log: bool = False, **style: Any
     ) -> Self:
         """Draw the curves. See :func:`bioeval.plot.roc`."""
         log = require_flag("log", log)
-        ax = self._start(ax, name, plot_style.SIZE if log else None)
+        ax = self._start(ax, name, style, plot_style.SIZE if log else None)
         floors = {c.name: floor_of(c.system) for c in self.defined}
         lowest = 1.0
         for curve in self.defined:
@@ -126,9 +129,14 @@ class FarCurvesDisplay(CurvesDisplay):
         if log:
             low = min(0.1, least(floors.values()) / 1.8) or 1e-3
             plot_style.log_axis(ax, "x", low)
-            ax.set_ylim(plot_style.rate_limits(lowest if self.defined else 0.0))
-            shade_below_floor(ax, floors, self._write)
-            return self._finish()
+            starts = self._rates_from(lowest if self.defined else 0.0)
+            shaded = shade_below(ax.xaxis, floors.values(), self._write(say("{far}")))
+            if shaded:
+                small = {"ha": "right", "va": "top", "fontsize": Style.look.smallest}
+                place = (least(floors.values()), 1.0)
+                plot_style.note(ax, shaded, place, (-3, -6), rotation=90, **small)
+            details = self.spec.details
+            return self._finish(details=lambda systems: [*details(systems), starts])
         if self.spec.reference:
             self.spec.reference(self)
         ax.set(**self.spec.limits(self))
@@ -142,7 +150,8 @@ def _chance(display: CurvesDisplay) -> None:
     """Draw the line of a system that decides at random, in a square."""
     floor = least([floor_of(curve.system) for curve in display.defined], none=0.1)
     rates = np.append(0, np.geomspace(floor, 1, 50))  # for either scale
-    display.ax_.set_box_aspect(1)
+    if not Style.look.is_flat:
+        display.ax_.set_box_aspect(1)
     display._reference(rates, rates)
 
 
@@ -250,18 +259,17 @@ def least(floors: Iterable[float], none: float = 0.0) -> float:
     return min((floor for floor in floors if floor == floor), default=none)
 
 
-def shade_below_floor(ax: Axes, floors: Mapping[str, float], write: Callable[[Text], str]) -> None:
-    """Shade FAR below one of the impostor attempts, with a text about it."""
-    floor = least(floors.values())
-    low = min(ax.get_xlim())
+def shade_below(axis: Axis, floors: Iterable[float], rate: str) -> str:
+    """Shade rates that are smaller than one of the attempts, and return what is shaded."""
+    ax, known = axis.axes, [floor for floor in floors if floor == floor]
+    floor, low = least(known), min(axis.get_view_interval())
     if low >= floor:
-        return
-    ax.axvspan(low, floor, color=plot_style.SHADE, linewidth=0, zorder=0)
-    text = say("{far} below 1 impostor attempt")
-    if len({round(1 / f) for f in floors.values() if f == f}) == 1:
-        text = say("{far} < 1 / {attempts}", attempts=round(1 / floor))
-    style = {"rotation": 90, "ha": "right", "va": "top", "fontsize": 7.5}
-    plot_style.note(ax, write(text), (floor, 1.0), (-3, -6), **style)
+        return ""
+    band = ax.axvspan if isinstance(axis, XAxis) else ax.axhspan
+    band(low, floor, color=plot_style.SHADE, linewidth=0, zorder=0)
+    if len({round(1 / each) for each in known}) == 1:
+        return f"{rate} < 1 / {round(1 / floor):,}"
+    return f"{rate} below 1 attempt"
 
 
 def roc(data: Any, ax: Axes | None = None, *, log: bool = False, **style: Any) -> RocDisplay:
@@ -281,7 +289,9 @@ def roc(data: Any, ax: Axes | None = None, *, log: bool = False, **style: Any) -
         Whether the FAR axis is logarithmic. It then ends at one of the impostor attempts: the GAR
         attained at FAR 0 is drawn from there on, and the FAR below is shaded.
     **style
-        Properties of all lines, such as ``linewidth=1``; ``name`` labels a single system.
+        Properties of all lines, such as ``linewidth=1``; ``name`` labels a single system,
+        ``figsize`` is the size of a new figure in inches, and ``title=None`` leaves out the title
+        and the lines below it.
 
     Returns
     -------
@@ -291,7 +301,8 @@ def roc(data: Any, ax: Axes | None = None, *, log: bool = False, **style: Any) -
     Notes
     -----
     Lines are steps: at each FAR they show the GAR of the nearest threshold in the result whose
-    FAR is not larger, never an interpolated one. GAR is over the genuine attempts, FAR over the
+    FAR is not larger, never an interpolated one. All are solid, since a dash looks like a step;
+    several differ in colours and markers. GAR is over the genuine attempts, FAR over the
     impostor attempts. Where the result has intervals, bands are those of GAR at each threshold by
     itself; :func:`error_rates` shows how uncertain FAR is there.
 
@@ -382,12 +393,15 @@ class DetDisplay(CurvesDisplay):
         details=folds_in_words,
     )
     _eer: ClassVar = ("eer", "EER")  # the variable of the point on the diagonal, and its name
+    #: What is on the axes.
+    _rates: ClassVar[tuple[Text, Text]] = (say("{far}"), say("{frr}"))
     #: The rates of operating points on both axes, which are within the axes.
     _points: ClassVar[tuple[tuple[str, str], ...]] = (
         ("far_target", "frr_at_far"),
         ("far_target", "dir_at_far"),
         ("far_at_frr", "frr_target"),
     )
+    _solid: ClassVar = True
 
     @classmethod
     def from_results(cls, data: Any) -> Self:
@@ -400,7 +414,7 @@ class DetDisplay(CurvesDisplay):
 
     def plot(self, ax: Axes | None = None, *, name: str | None = None, **style: Any) -> Self:
         """Draw the curves. See :func:`det`."""
-        ax = self._start(ax, name)
+        ax = self._start(ax, name, style)
         ax.set_xscale("function", functions=(deviate, ndtr))
         ax.set_yscale("function", functions=(deviate, ndtr))
         low_x, low_y, high_x, high_y = self._limits()
@@ -431,12 +445,19 @@ class DetDisplay(CurvesDisplay):
             axis.set_major_formatter(FuncFormatter(as_percent))
             axis.set_minor_locator(NullLocator())
         ax.set(xlim=(low_x, high_x), ylim=(low_y, high_y))
-        if low_x == low_y and high_x == high_y:
+        if low_x == low_y and high_x == high_y and not Style.look.is_flat:
             ax.set_aspect("equal")
+        floors = [self._floors(curve.system) for curve in self.defined]
+        shaded = [
+            shade_below(ax.xaxis, [x for x, _ in floors], self._write(self._rates[0])),
+            shade_below(ax.yaxis, [y for _, y in floors], self._write(self._rates[1])),
+        ]
+        below, details = joined(*shaded), self.spec.details
+        about = [f"shaded: {below}"] if below else []
         first, last = max(low_x, low_y), min(high_x, high_y)
         equal = ndtr(np.linspace(deviate(first), deviate(last), 50))
         self._reference(equal, equal)
-        return self._finish(unseen=unseen, texts=texts)
+        return self._finish(unseen=unseen, texts=texts, details=lambda x: [*details(x), *about])
 
     def _limits(self) -> tuple[float, float, float, float]:
         """Return the lower limits of both axes, and their upper limits."""
@@ -535,9 +556,10 @@ def det(data: Any, ax: Axes | None = None, **style: Any) -> DetDisplay:
 
     Notes
     -----
-    A rate of 0 or 1 has no normal deviate; such points lie outside the axes. Lines are steps, as
-    in :func:`bioeval.plot.roc`. Bands are the intervals of FRR, where the result has them and the
-    curve is on the axes; the interval of no false reject is in the result and its table.
+    A rate of 0 or 1 has no normal deviate; such points lie outside the axes. Rates below one of the
+    attempts are shaded. Lines are steps, as in :func:`bioeval.plot.roc`. Bands are the intervals of
+    FRR, where the result has them and the curve is on the axes; the interval of no false reject is
+    in the result and its table.
 
     Examples
     --------
@@ -638,7 +660,7 @@ class ErrorRatesDisplay(CurvesDisplay):
                 colour = Style.colour(curve.hue)
             self.ax_.axvline(threshold, color=colour, linewidth=0.8, linestyle=":", zorder=1)
             (point,) = self.ax_.plot(threshold, eer, "o", markersize=5, color=colour, zorder=4)
-            if len(self.curves) <= MOST_NAMED:
+            if len(self.curves) <= most_named():
                 name_in_legend(point, text)
 
 

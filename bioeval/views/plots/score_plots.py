@@ -19,7 +19,7 @@ from bioeval.base.kinds import larger_is_closer
 from bioeval.results.histogram import Histogram, ScoreHistograms
 from bioeval.scores.matrix_image import EXCLUDED, FAILED, INFINITE, MatrixImage
 from bioeval.views.plots import style as plot_style
-from bioeval.views.plots.display import MOST_NAMED, Display
+from bioeval.views.plots.display import Display, most_named
 from bioeval.views.plots.legend import name_in_legend
 from bioeval.views.plots.style import Style
 from bioeval.views.plots.systems import (
@@ -86,11 +86,11 @@ class ScoreDistributionsDisplay(Display):
     ) -> Self:
         """Draw the histograms. See :func:`bioeval.plot.score_distributions`."""
         log = require_flag("log", log)
-        ax = self._axes(ax)
+        ax = self._axes(ax, style=style)
         ax.set_xmargin(0)  # the axis ends with the scores
         several = len(self.genuine) > 1
         # Of many histograms each system is named once, and the line styles are explained.
-        once = len(self.classes) * len(self.genuine) > MOST_NAMED and several
+        once = len(self.classes) * len(self.genuine) > most_named() and several
         missing = []
         for number, system in enumerate(self.genuine):
             label = joined(name or "", system)
@@ -232,19 +232,19 @@ class MatrixDisplay(Display):
         """Draw the picture. See :func:`bioeval.plot.matrix`."""
         m, n = len(self.rows), len(self.columns)
         square = 0.4 < m / n < 2.5
-        ax = self._axes(ax, (6.6, 6.2) if square else (7.0, 4.6))
+        ax = self._axes(ax, (6.6, 6.2) if square else (7.0, 4.6), style)
         ax.grid(False)
         similar = larger_is_closer(self.kind)
         picture = {
             "extent": (0, n, m, 0),
             "interpolation": "nearest",
-            "aspect": "equal" if square else "auto",
+            "aspect": "equal" if square and Style.look.width is None else "auto",
         }
         shown = np.ma.masked_invalid(self.image)
         properties = {"cmap": "viridis_r" if similar else "viridis", **picture, **style}
         self.image_ = ax.imshow(shown, **properties)
         title = f"{name}: scores" if name else "Scores"
-        plot_style.titled(ax, f"{title}, sorted by subject", self._over, share=0.86)
+        self._titled(f"{title}, sorted by subject", None, self._over, share=0.86)
         self._name_subjects(ax.xaxis, self.column_subjects)
         self._name_subjects(ax.yaxis, self.row_subjects)
         ax.set(xlim=(0, n), ylim=(m, 0))

@@ -6,24 +6,33 @@ import re
 import textwrap
 import warnings
 from collections.abc import Iterable
+from dataclasses import dataclass
+from types import TracebackType
 from typing import Any, ClassVar
+from weakref import WeakSet
 
 import numpy as np
 from matplotlib import rcParams
 from matplotlib.axes import Axes
 from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
+from matplotlib.font_manager import FontProperties
+from matplotlib.layout_engine import ConstrainedLayoutEngine
 from matplotlib.text import Annotation
+from matplotlib.textpath import text_to_path
 from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, NullFormatter, NullLocator
+from matplotlib.transforms import ScaledTranslation, Transform
 
 from bioeval.base.arguments import require_flag
-from bioeval.base.errors import DataError, received
+from bioeval.base.errors import DataError, received, require_choice
 
 # Okabe and Ito (2008), without the yellow, which is too light for a line on white.
 PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 
-#: The colours of both classes, by number; those of the species of attacks begin at `ATTACK`.
-GENUINE, IMPOSTOR, ATTACK = 0, 1, 2
+#: What a number means in all plots, as a colour of the palette and as a line style: genuine and
+#: impostor attempts, attacks (further species count on), and identification with and without a
+#: threshold. The last is of errors of both classes, and of estimates.
+GENUINE, IMPOSTOR, ATTACK, DETECTED, MATCHED, BOTH = 0, 1, 2, 3, 4, 6
 
 # Colour is never the only difference between two lines.
 DASHES: tuple[Any, ...] = (
@@ -45,15 +54,20 @@ _DASHES = (
     "long dashes",
 )
 
+# Lines in steps are solid, since a dash looks like a step: their markers differ.
+MARKERS = ("s", "^", "D", "v", "P", "X", "<")
+_MARKERS = (
+    "squares",
+    "triangles",
+    "diamonds",
+    "triangles down",
+    "pluses",
+    "crosses",
+    "triangles left",
+)
+
 GRID = "#e8e8e8"
 SHADE = "#f3f3f3"
-
-# Points below axes for the labels of their ticks and of their x axis.
-LABELS = 38.0
-
-TITLE_SIZE = 11.0
-LABEL_SIZE = 10.0
-TICK_SIZE = 9.0
 
 # Of a curve with no more points, each is marked.
 FEW_POINTS = 40
@@ -62,20 +76,63 @@ SIZE = (6.4, 4.8)
 SQUARE = (5.8, 6.0)
 
 
+@dataclass(frozen=True)
+class Look:
+    """The sizes of a style: type in points, figures in inches."""
+
+    title: float = 11.0
+    label: float = 10.0  # of an axis
+    tick: float = 9.0
+    legend: float = 8.5
+    small: float = 8.0
+    smallest: float = 7.5
+    width: float | None = None  # of every figure; None: as wide as the plot needs
+    height: float | None = None  # of every figure; None: what the plot needs at this width
+    two_columns: float | None = None  # width of plots that are mostly words, where it differs
+
+    @property
+    def is_flat(self) -> bool:
+        """Whether figures are too flat for square axes, and for panels one below another."""
+        return self.height is not None
+
+    @property
+    def is_narrow(self) -> bool:
+        """Whether figures are too narrow for panels side by side."""
+        return self.width is not None and self.height is None
+
+
+#: The styles by name. Letters of a slide have at least 1/30 of its height; those on paper are those
+#: of a column of a journal.
+LOOKS = {
+    "default": Look(),
+    "slide": Look(12.0, 10.0, 9.0, 9.0, 9.0, 9.0, width=6.4, height=3.6),
+    "paper": Look(8.0, 8.0, 8.0, 8.0, 8.0, 8.0, width=3.5, two_columns=7.0),
+}
+
+# Inches that the words around the axes need more on paper, where they are larger beside the axes.
+_WORDS_ON_PAPER = 1.0
+
+
 class Style:
-    """Colours, line styles and the size of small type: ``Style.text``, ``Style.colour(0)``."""
+    """Colours, line styles and sizes of all plots: ``Style.text``, ``Style.colour(0)``."""
 
     text = "#222222"  # of what is read
     quiet = "#666666"  # of what is read last
     rule = "#9a9a9a"  # of lines that are no curves
-    small = 8.0  # points of small type
-    #: The numbers of the colours of errors, by variable: FRR is of genuine attempts.
+    both = BOTH  # the number of errors of both classes, and of estimates
+    look: ClassVar = LOOKS["default"]  # set by :func:`style`
+    #: The numbers of what is drawn, by variable: FRR is of genuine attempts.
     hues: ClassVar = {
-        **dict.fromkeys(("frr", "frr_at_threshold", "frr_at_far", "bpcer", "fr"), GENUINE),
-        **dict.fromkeys(("far", "far_at_threshold", "fa_as_probe", "fa_as_claimed"), IMPOSTOR),
-        "genuine_above": GENUINE,
-        "impostor_above": IMPOSTOR,
+        **dict.fromkeys(
+            ("frr", "frr_at_threshold", "frr_at_far", "bpcer", "fr", "genuine_above"), GENUINE
+        ),
+        **dict.fromkeys(
+            ("far", "far_at_threshold", "fa_as_probe", "fa_as_claimed", "impostor_above"), IMPOSTOR
+        ),
         "iapar_pooled": ATTACK,
+        "dir": DETECTED,
+        "cms": MATCHED,
+        **dict.fromkeys(("hter", "hter_w", "eer"), BOTH),
     }
 
     @staticmethod
@@ -92,6 +149,11 @@ class Style:
         return DASHES[(number + number // len(PALETTE)) % len(DASHES)]
 
     @staticmethod
+    def marker(number: int) -> str:
+        """Return the marker of a solid curve by its number; it shifts when the colours repeat."""
+        return MARKERS[(number + number // len(PALETTE)) % len(MARKERS)]
+
+    @staticmethod
     def ink(colour: Any) -> tuple[float, float, float]:
         """Return a colour dark enough to be read as text on white (contrast 4.5 : 1)."""
         rgb = np.array(to_rgb(colour))
@@ -105,6 +167,11 @@ def dash_words(number: int) -> str:
     return _DASHES[DASHES.index(Style.dash(number))]
 
 
+def marker_words(number: int) -> str:
+    """Return the name of the marker of a solid curve."""
+    return _MARKERS[MARKERS.index(Style.marker(number))]
+
+
 def luminance(rgb: Any) -> float:
     """Return the relative luminance of a colour, 0 (black) to 1 (white)."""
     c = np.asarray(rgb, dtype=float)[:3]
@@ -112,11 +179,96 @@ def luminance(rgb: Any) -> float:
     return float(linear @ [0.2126, 0.7152, 0.0722])
 
 
+class _Chosen:
+    """A style that was chosen; leaving a ``with`` block brings the one before it back."""
+
+    def __init__(self, before: Look):
+        self._before = before
+
+    def __enter__(self) -> None:
+        """Nothing: the style is chosen already."""
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        """Choose the style before it again."""
+        Style.look = self._before
+
+
+def style(name: str) -> _Chosen:
+    """Choose the sizes of the plots that are drawn from now on, or in a ``with`` block.
+
+    Parameters
+    ----------
+    name : {"default", "slide", "paper"}
+        ``"slide"``: figures of 6.4 x 3.6 inches (16:9), whose letters have at least 1/30 of the
+        height: they are read from the last row. ``"paper"``: figures 3.5 inches wide, a column of a
+        journal, with letters of 8 points. ``"default"``: each plot as large as it needs to be.
+
+    Returns
+    -------
+    context manager
+        In ``with be.plot.style("slide"):``, the style holds to the end of the block. As a
+        statement, until another is chosen.
+
+    Raises
+    ------
+    DataError
+        If there is no style of this name.
+
+    Notes
+    -----
+    Colours and lines are the same in all styles. A single plot has another size with `figsize`, and
+    no title with ``title=None``. :func:`bioeval.plot.save` keeps these sizes exactly;
+    ``dpi=300`` makes 1920 x 1080 pixels of a slide. Settings of matplotlib stay as they are.
+
+    Examples
+    --------
+    >>> import bioeval as be
+    >>> result = be.verification(be.simulate(20, 4))
+    >>> with be.plot.style("slide"):
+    ...     display = be.plot.roc(result)
+    >>> display.figure_.get_size_inches().tolist()
+    [6.4, 3.6]
+    """
+    before = Style.look
+    require_choice("style", name, LOOKS)
+    Style.look = LOOKS[name]
+    return _Chosen(before)
+
+
 # ---------------------------------------------------------------------------------- axes
 
+# Figures of a size that was chosen, by a style or for one plot. A file keeps it.
+SIZED: WeakSet[Figure] = WeakSet()
 
-def axes_for(ax: Axes | Figure | None, size: tuple[float, float] = SIZE) -> Axes:
-    """Return `ax`, or axes in a given figure, or in a new figure of `size`."""
+
+def size_of_figure(
+    size: tuple[float, float], figsize: tuple[float, float] | None = None, wordy: bool = False
+) -> tuple[float, float]:
+    """Return the size of a figure in inches: as given, by the style, or as the plot needs it.
+
+    Plots that are mostly words are `wordy`: on paper they take two columns.
+    """
+    if figsize is not None:
+        return figsize
+    look, (wide, high) = Style.look, size
+    if look.width is None:
+        return size
+    width = look.width if look.two_columns is None or not wordy else look.two_columns
+    return width, look.height or width * high / wide + _WORDS_ON_PAPER
+
+
+def axes_for(
+    ax: Axes | Figure | None,
+    size: tuple[float, float] = SIZE,
+    figsize: tuple[float, float] | None = None,
+    wordy: bool = False,
+) -> Axes:
+    """Return `ax`, or axes in a given figure, or in a new figure of `size`, or of `figsize`."""
     if ax is None:
         import matplotlib.pyplot as plt
 
@@ -124,14 +276,22 @@ def axes_for(ax: Axes | Figure | None, size: tuple[float, float] = SIZE) -> Axes
     if not isinstance(ax, Axes | Figure):
         raise DataError(f"ax is {received(ax)}; expected axes or a figure of matplotlib")
     if isinstance(ax, Figure):
-        ax.set_size_inches(size)
+        if figsize is not None or Style.look.width is not None:
+            SIZED.add(ax)
+        ax.set_size_inches(size_of_figure(size, figsize, wordy))
         ax = ax.add_subplot()
+    elif figsize is not None:
+        raise DataError("figsize is the size of a new figure; leave out figsize, or ax")
     for side in ("top", "right"):
         ax.spines[side].set_visible(False)
     for side in ("left", "bottom"):
         ax.spines[side].set(color=Style.rule, linewidth=0.8)
     ax.tick_params(
-        which="both", color=Style.rule, labelcolor=Style.text, labelsize=TICK_SIZE, width=0.8
+        which="both",
+        color=Style.rule,
+        labelcolor=Style.text,
+        labelsize=Style.look.tick,
+        width=0.8,
     )
     ax.tick_params(which="minor", length=2)
     ax.grid(True, which="major", color=GRID, linewidth=0.8)
@@ -149,10 +309,12 @@ def axes_size(ax: Axes) -> tuple[float, float]:
 
     A legend that has been drawn below them is taken off the height.
     """
-    figure = figure_of(ax)
+    figure, part = figure_of(ax), ax.get_subplotspec()
     place = ax.get_position()
     factor = 1.0
     if figure.get_layout_engine() is not None:
+        if part is not None and ax.figure is figure:  # the same before and after a layout
+            place = part.get_position(figure)
         other_axes = [a for a in figure.axes if a is not ax and a.get_label() != "<colorbar>"]
         factor = 0.85 if other_axes else 1.1
     wide, high = figure.get_size_inches() * 72 * factor
@@ -168,13 +330,11 @@ def axes_size(ax: Axes) -> tuple[float, float]:
 
 
 def scale(ax: Axes) -> float:
-    """Return the factor of text sizes: below 1 on small axes."""
+    """Return the factor of text sizes: below 1 on small axes, unless a style was chosen."""
+    if Style.look.width is not None:
+        return 1.0
     wide, high = axes_size(ax)
     return float(np.clip(min(wide / 300, high / 220), 0.8, 1.0))
-
-
-def _fits(text: str, size: float, length: float) -> bool:
-    return len(text) * size * 0.56 < length
 
 
 def _wrapped(text: str, columns: int) -> list[str]:
@@ -192,10 +352,17 @@ def titled(
     """Write the title and, small below it, the sample sizes of the plot.
 
     `share` is the fraction of the width that a colour bar leaves to the axes, `gap` the points
-    between the axes and the text, besides the usual ones.
+    between the axes and the text, besides the usual ones. Both are above the whole of a figure
+    whose size was chosen.
     """
+    figure = figure_of(ax)
+    if has_head(ax):
+        _head(figure, title, "; ".join(filter(None, over)))
+        return
     width, size = share * axes_size(ax)[0], scale(ax)
-    title_size, small = TITLE_SIZE * size, Style.small * size
+    title_size, small = Style.look.title * size, Style.look.small * size
+    if figure in SIZED:  # beside other axes, below the head of the figure
+        title_size = Style.look.label
     columns = max(24, int(width / (small * 0.52)))
     lines = []
     for line in over:
@@ -222,6 +389,71 @@ def titled(
         )
 
 
+# Points between the head of a figure and its edges, and most lines of a head.
+_EDGE, _MOST_FLAT, _MOST_NARROW = 5.0, 5, 7
+
+
+def _constrained(figure: Figure) -> ConstrainedLayoutEngine | None:
+    """Return the layout engine of a figure, if it is one that makes room for words."""
+    engine = figure.get_layout_engine()
+    return engine if isinstance(engine, ConstrainedLayoutEngine) else None
+
+
+def has_head(ax: Axes) -> bool:
+    """Return whether the title of axes is above a whole figure, whose size was chosen."""
+    figure = figure_of(ax)
+    return figure in SIZED and ax is figure.axes[0] and _constrained(figure) is not None
+
+
+def _head(figure: Figure, title: str, details: str) -> None:
+    """Write the title and small lines at the top of a figure, and keep the axes below them."""
+    look, engine = Style.look, _constrained(figure)
+    wide, high = 72 * figure.get_size_inches()
+    room = wide - 2 * _EDGE
+    heading = folded(title, room, look.title, "bold")
+    rows = folded(details, room, look.small)
+    most = max((_MOST_FLAT if look.is_flat else _MOST_NARROW) - len(heading), 2)
+    if len(rows) > most and look.width is not None:
+        rows = [*rows[: most - 1], f"{rows[most - 1].rstrip(' ;')} …"]
+    above = _EDGE
+    for lines, size, weight, colour in (
+        (heading, look.title, "bold", Style.text),
+        (rows, look.small, "normal", Style.quiet),
+    ):
+        for line in lines:
+            above += 1.3 * size
+            place = _EDGE / wide, 1 - (above - 0.3 * size) / high
+            words = figure.text(*place, line, va="baseline", color=colour, fontsize=size)
+            words.set(fontweight=weight, in_layout=False)
+    if engine is not None:
+        engine.set(rect=(0, 0, 1, 1 - (above + 2) / high))
+
+
+def text_width(text: str, size: float, weight: str = "normal") -> float:
+    """Return the width of a line of text in points; letters on a grid of pixels are wider."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Glyph .* missing from")
+        font = FontProperties(size=size, weight=weight)
+        wide, _, _ = text_to_path.get_text_width_height_descent(text, font, ismath=False)
+    return 1.03 * float(wide)
+
+
+def folded(text: str, length: float, size: float, weight: str = "normal") -> list[str]:
+    """Break a text into lines that are no longer than `length` points, between its words."""
+    rows: list[str] = []
+    for word in text.split():
+        longer = f"{rows[-1]} {word}" if rows else word
+        if rows and text_width(longer, size, weight) <= length:
+            rows[-1] = longer
+        else:
+            rows.append(word)
+    return rows
+
+
+# Points below axes, for the labels of their ticks and of their x axis.
+_BELOW = 38.0
+
+
 def _widen_gap(ax: Axes, above: float) -> None:
     """Widen the gaps of a figure without a layout engine for `above` points of title.
 
@@ -239,37 +471,81 @@ def _widen_gap(ax: Axes, above: float) -> None:
     if place.rowspan.start == 0:
         figure.subplots_adjust(top=max(pars.bottom + 0.1, min(pars.top, 1 - (above + 2) / high)))
         return
-    free, gaps = (pars.top - pars.bottom) * high, (grid.nrows - 1) * (above + LABELS)
+    free, gaps = (pars.top - pars.bottom) * high, (grid.nrows - 1) * (above + _BELOW)
     if gaps < 0.7 * free:
-        hspace = (above + LABELS) / ((free - gaps) / grid.nrows)
+        hspace = (above + _BELOW) / ((free - gaps) / grid.nrows)
         figure.subplots_adjust(hspace=max(pars.hspace, hspace))
 
 
 def labelled(ax: Axes, x: str, y: str, term_x: str = "", term_y: str = "") -> None:
     """Label both axes, with the other vocabulary's terms in small where there is room.
 
-    A name such as "False accept rate, FAR" is cut to "FAR" where there is little room.
+    A name such as "False accept rate, FAR" is cut to "FAR" where there is little room, and one
+    without a short form has two lines.
     """
-    wide, high = axes_size(ax)
-    below = ax.set_xlabel(_name(x, wide, scale(ax)), loc="left")
-    y_label = ax.set_ylabel(_name(y, high, scale(ax)), loc="bottom")
-    for label, term, length in ((below, term_x, wide), (y_label, term_y, high)):
-        label.set(fontsize=LABEL_SIZE * scale(ax), color=Style.text)
-        _add_term(ax, label, term, length)
+    size = Style.look.label * scale(ax)
+    below = ax.set_xlabel(x, loc="left", fontsize=size, color=Style.text)
+    y_label = ax.set_ylabel(y, loc="bottom", fontsize=size, color=Style.text)
+    wide, high = laid_out_size(ax)
+    below.set_text(_name(x, wide, size))
+    _lower_legend(ax, 1.3 * size * below.get_text().count("\n"))
+    y_label.set_text(_name(y, high, size))
+    _add_term(ax, below, term_x, wide)
+    _add_term(ax, y_label, term_y, high)
+
+
+def _lower_legend(ax: Axes, points: float) -> None:
+    """Move a legend below the axes down."""
+    legend = ax.get_legend()
+    if legend is not None and points and legend.get_bbox_to_anchor().height == 0:
+        down = ScaledTranslation(0, -points / 72, figure_of(ax).dpi_scale_trans)
+        legend.set_bbox_to_anchor((0, 0), legend_place(ax) + down)
+
+
+def legend_place(ax: Axes, x_label: bool = True) -> Transform:
+    """Return where a legend below axes begins, below the labels of ticks and the `x_label`."""
+    drop = Style.look.tick + Style.look.label + 19.0
+    if not x_label:
+        drop -= 1.6 * Style.look.label
+    return ax.transAxes + ScaledTranslation(0, -drop / 72, figure_of(ax).dpi_scale_trans)
+
+
+def laid_out_size(ax: Axes) -> tuple[float, float]:
+    """Return the width and height of the axes, in points, with what is drawn so far."""
+    figure = figure_of(ax)
+    engine = _constrained(figure)
+    if engine is None or ax.figure is not figure:
+        return axes_size(ax)
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Glyph .* missing from|constrained_layout not applied")
+        engine.execute(figure)
+    box = ax.get_window_extent()
+    return 72 * box.width / figure.dpi, 72 * box.height / figure.dpi
 
 
 def _name(text: str, length: float, size: float) -> str:
-    return text if _fits(text, LABEL_SIZE * size, length) else text.rpartition(", ")[2]
+    """Return a label that fits: the whole, its short form, or the whole in two lines."""
+    if text_width(text, size) <= length:
+        return text
+    short = text.rpartition(", ")[2]
+    if short != text and " " not in short.removesuffix(" (%)"):
+        return short
+    return "\n".join(folded(text, max(length, 0.55 * text_width(text, size)), size))
 
 
 def _add_term(ax: Axes, label: Any, term: str, length: float) -> None:
     """Write the other vocabulary's term after the label of an axis."""
-    size = label.get_fontsize() - 2.5
-    taken = len(label.get_text()) * label.get_fontsize() * 0.56 + 7
-    if not term or not _fits(term, size, 1.1 * length - taken):
+    size = max(label.get_fontsize() - 2.5, Style.look.smallest * scale(ax))
+    if not term or "\n" in label.get_text():
         return
+    taken = text_width(label.get_text(), label.get_fontsize()) + 7
+    upright, wide = label.get_rotation() > 45, text_width(term, size)
     style = {"xycoords": label, "fontsize": size, "va": "bottom", "annotation_clip": False}
-    if label.get_rotation() > 45:
+    if wide > length - taken:  # on a line of its own, if there is room for one
+        if upright and wide <= length and Style.look.width is None and _constrained(figure_of(ax)):
+            note(ax, term, (0, 0), (-1, 0), rotation=90, ha="right", **style)
+        return
+    if upright:
         note(ax, term, (1, 1), (-0.7, 7), rotation=90, ha="right", **style)
     else:
         note(ax, term, (1, 0), (7, 0.7), rotation=0, ha="left", **style)
@@ -277,18 +553,21 @@ def _add_term(ax: Axes, label: Any, term: str, length: float) -> None:
 
 def bar_labelled(bar: Any, ax: Axes, text: str, term: str = "") -> None:
     """Name the colour bar of `ax`, with the other vocabulary's `term` in small."""
-    high = axes_size(ax)[1]
-    bar.set_label(_name(text, high, scale(ax)), loc="bottom")
+    size = Style.look.label * scale(ax)
+    bar.set_label(text, loc="bottom", fontsize=size, color=Style.text)
+    high = laid_out_size(bar.ax)[1]
     label = bar.ax.yaxis.label
-    label.set(fontsize=LABEL_SIZE * scale(ax), color=Style.text)
-    bar.ax.tick_params(labelsize=TICK_SIZE, color=Style.rule, labelcolor=Style.text, width=0.8)
+    label.set_text(_name(text, high, size))
+    bar.ax.tick_params(
+        labelsize=Style.look.tick, color=Style.rule, labelcolor=Style.text, width=0.8
+    )
     bar.outline.set_visible(False)
     _add_term(bar.ax, label, term, high)
 
 
 def empty(ax: Axes, lines: Iterable[str]) -> None:
     """Write in the middle of empty axes why nothing is drawn."""
-    columns = max(16, int(0.8 * axes_size(ax)[0] / (LABEL_SIZE * 0.52)))
+    columns = max(16, int(0.8 * axes_size(ax)[0] / (Style.look.label * 0.52)))
     rows = []
     for line in lines:
         rows += textwrap.wrap(line, columns)
@@ -302,7 +581,7 @@ def empty(ax: Axes, lines: Iterable[str]) -> None:
         transform=ax.transAxes,
         ha="center",
         va="center",
-        fontsize=LABEL_SIZE,
+        fontsize=Style.look.label,
         color=Style.quiet,
         linespacing=1.5,
     )
@@ -323,7 +602,7 @@ def note(
 ) -> Annotation:
     """Write a small text at `place` (data, fraction of the axes), `step` points from it."""
     places = {"xycoords": ("data", "axes fraction"), "textcoords": "offset points"}
-    properties = {**places, "fontsize": Style.small, "color": Style.quiet, **style}
+    properties = {**places, "fontsize": Style.look.small, "color": Style.quiet, **style}
     return ax.annotate(without_formula(text), place, step, **properties)
 
 
@@ -337,6 +616,13 @@ _STEPS = (1, 5, *(k * 10**e for e in range(1, 9) for k in (1, 2, 5)))
 LINEAR_RANKS, FEW_RANKS = 30, 10
 
 _SUPERSCRIPT = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+
+
+def in_per_cent(rate: float) -> str:
+    """Return a rate in per cent with three digits, and never as a power of ten."""
+    if not np.isfinite(rate):
+        return f"{rate}"
+    return f"{np.format_float_positional(float(f'{100 * rate:.3g}'), trim='-')} %"
 
 
 def rate_text(value: float) -> str:
@@ -424,6 +710,21 @@ def rate_limits(low: float) -> tuple[float, float]:
     step = next((step for step in steps if 1 - low > 2 * step), steps[-1])
     start = np.floor((low - 0.04 * (1 - low)) / step) * step
     return float(start - 0.015 * (1 - start)), float(1 + 0.015 * (1 - start))
+
+
+def rate_axis(ax: Axes, low: float) -> str:
+    """Limit a linear axis of rates whose smallest value is `low`; return what is said about it.
+
+    An axis that does not start at 0 has a mark at its foot.
+    """
+    start, end = rate_limits(low)
+    ax.set_ylim(start, end)
+    if start <= 0:
+        return ""
+    looks: Any = {"marker": [(-1.0, -0.6), (1.0, 0.6)], "s": 36, "color": Style.text}
+    looks |= {"linewidth": 1.0, "clip_on": False, "zorder": 5, "transform": ax.transAxes}
+    ax.scatter([0, 0], [0.02, 0.05], **looks)
+    return f"the vertical axis starts at {(start + 0.015 * end) / 1.015:.3g}, not at 0"
 
 
 def spread(length: int, most: int, log: bool = False) -> np.ndarray:

@@ -346,6 +346,8 @@ def over(systems: Sequence[System]) -> list[str]:
 def of_each(systems: Sequence[System], words: Callable[[xr.Dataset], str]) -> list[str]:
     """Return the denominators of the rates, a line for each of up to three systems that differ."""
     texts = [words(system.dataset) for system in systems]
+    if len(systems) == 1:
+        return [with_colon(_label(systems[0]), *texts)]
     if len(systems) > 1 and len(set(texts)) == 1:
         return texts[:1]
     if len(systems) > 3:

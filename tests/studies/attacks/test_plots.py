@@ -44,7 +44,7 @@ def test_iapar_draws_the_rates_of_the_result(result):
     used = float(result["threshold_used"])
     assert any(np.array_equal(line.get_xdata(), [used, used]) for line in display.ax_.lines)
     several = be.plot.iapar({"a": result, "b": result})
-    assert "solid: FAR; dashed: FRR; dotted: mask" in several.ax_.texts[0].get_text()
+    assert "dashed: FAR; solid: FRR; dotted: mask" in several.ax_.texts[0].get_text()
 
 
 def test_a_species_without_attempts_is_said(result):

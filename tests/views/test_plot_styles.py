@@ -1,0 +1,423 @@
+"""Styles of plots: slides that are read from the last row, columns of a journal, and no title."""
+
+from __future__ import annotations
+
+import itertools
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pytest
+import xarray as xr
+from drawn_plots import ONE, drawn, made_for
+from matplotlib.axes import Axes
+from matplotlib.colors import to_rgb
+from matplotlib.figure import Figure
+from matplotlib.text import Text
+from PIL import Image
+
+import bioeval as be
+from bioeval.results.layouts import expanded
+from bioeval.views.plots import style
+from bioeval.views.plots.registry import PLOTS
+from bioeval.views.terms import in_terms
+
+#: Plots whose words lie beside each other inside the axes, as near as the data are.
+INSIDE = {"attack_potential", "matrix", "ranked_lists", "row_walk", "timeline", "zoo", "groups"}
+
+
+@pytest.fixture(autouse=True)
+def nothing_left_behind():
+    settings = dict(plt.rcParams)
+    yield
+    plt.close("all")
+    assert style.Style.look is style.LOOKS["default"]
+    assert dict(plt.rcParams) == settings
+
+
+def drawn_in(name, look, **options):
+    """Return a plot of one system, drawn in a style."""
+    if name == "row_walk" and look == "slide":
+        options["lists"] = "templates"
+    with be.plot.style(look):
+        return drawn(name, **options)
+
+
+def texts(figure: Figure) -> list[Text]:
+    """Return the texts of a figure that are seen."""
+    found = []
+    for text in figure.findobj(Text):
+        axes = text.axes
+        shown = text.get_visible() and text.get_text().strip()
+        if shown and (axes is None or axes.get_visible()):
+            found.append(text)
+    # Labels of ticks beyond the limits of an axis are no part of the picture.
+    seen = set()
+    for axes in figure.axes:
+        for axis in (axes.xaxis, axes.yaxis):
+            inside = axis._update_ticks() if axes.axison else []
+            labels = {label for tick in inside for label in (tick.label1, tick.label2)}
+            every = {
+                label
+                for tick in (*axis.majorTicks, *axis.minorTicks)
+                for label in (tick.label1, tick.label2)
+            }
+            seen |= {*every} - {*labels}
+            if not axes.axison:
+                seen |= {axis.label}
+    return [text for text in found if text not in seen]
+
+
+def overlap(a, b) -> bool:
+    """Whether two boxes have more than a pixel in common, across and down."""
+    return min(a.x1, b.x1) - max(a.x0, b.x0) > 1.5 and min(a.y1, b.y1) - max(a.y0, b.y0) > 1.5
+
+
+def holds(figure: Figure, name: str) -> None:
+    """Hold that texts are inside the figure, apart from each other, and off the axes."""
+    renderer = figure.canvas.get_renderer()
+    boxes = {text: Text.get_window_extent(text, renderer) for text in texts(figure)}
+    picture = figure.bbox.padded(2)
+    for text, box in boxes.items():
+        fits = picture.x0 <= box.x0 and box.x1 <= picture.x1
+        fits &= picture.y0 <= box.y0 and box.y1 <= picture.y1
+        assert fits, f"{text.get_text()!r} leaves the figure"
+    frames = [axes.get_window_extent(renderer) for axes in figure.axes if axes.axison]
+    labels = [axis.label for axes in figure.axes for axis in (axes.xaxis, axes.yaxis)]
+    for text in (*figure.texts, *labels):
+        for frame in frames:
+            if text in boxes:
+                assert not overlap(boxes[text], frame), f"{text.get_text()!r} lies on axes"
+    for (a, one), (b, other) in itertools.combinations(boxes.items(), 2):
+        if name in INSIDE and a.axes is not None and a.axes is b.axes:
+            continue
+        assert not overlap(one, other), f"{a.get_text()!r} lies on {b.get_text()!r}"
+
+
+@pytest.mark.parametrize("name", sorted(PLOTS))
+@pytest.mark.cases(6)
+def test_letters_of_a_slide_are_read_from_the_last_row(name):
+    figure = drawn_in(name, "slide").figure_
+    assert figure.get_size_inches().tolist() == [6.4, 3.6]
+    least = 72 * 3.6 / 30
+    small = {x.get_text(): x.get_fontsize() for x in texts(figure) if x.get_fontsize() < least}
+    assert not small, f"{least:g} points or more: {small}"
+    holds(figure, name)
+
+
+@pytest.mark.parametrize("name", sorted(PLOTS))
+@pytest.mark.cases(6)
+def test_plots_on_paper_fit_a_column_in_8_points(name):
+    figure = drawn_in(name, "paper").figure_
+    columns = 2 if name == "row_walk" else 1
+    assert figure.get_size_inches()[0] <= 3.5 * columns
+    other = {x.get_text(): x.get_fontsize() for x in texts(figure) if x.get_fontsize() != 8}
+    assert not other
+    holds(figure, name)
+
+
+@pytest.mark.parametrize("name", sorted(PLOTS))
+@pytest.mark.cases(6)
+def test_title_none_leaves_out_the_title_and_the_lines_below_it(name):
+    for look in ("default", "slide"):
+        figure = drawn_in(name, look, title=None).figure_
+        for axes in figure.axes:
+            assert not axes.get_title("left")
+        assert not figure.texts
+    figure = drawn_in(name, "slide", title="Mine").figure_
+    assert figure.texts[0].get_text() == "Mine" and figure.texts[0].get_fontweight() == "bold"
+
+
+@pytest.mark.parametrize("name", sorted(PLOTS))
+@pytest.mark.cases(4)
+def test_figsize_is_the_size_of_the_figure(name, tmp_path):
+    display = drawn(name, figsize=(7.5, 5.5))
+    assert display.figure_.get_size_inches().tolist() == [7.5, 5.5]
+    with Image.open(be.plot.save(display, tmp_path / "a.png", dpi=40)) as picture:
+        assert picture.size == (300, 220)
+
+
+@pytest.mark.parametrize("look", ["default", "slide", "paper"])
+@pytest.mark.parametrize(
+    "name", ["roc", "det", "error_rates", "dir_far", "cmc", "folds", "gallery_templates"]
+)
+@pytest.mark.cases(4)
+def test_words_of_iso_do_not_run_over_axes(name, look):
+    data = in_terms(made_for(name), "iso")
+    with be.plot.style(look):
+        figure = getattr(be.plot, name)(data).figure_
+        figure.canvas.draw()
+    renderer = figure.canvas.get_renderer()
+    for axes in figure.axes:
+        frame = axes.get_window_extent(renderer)
+        for label, ends in ((axes.xaxis.label, "x"), (axes.yaxis.label, "y")):
+            if not label.get_text() or axes.get_label() == "<colorbar>":
+                continue
+            others = [x for x in axes.texts if getattr(x, "xycoords", None) is label]
+            for text in (label, *others):
+                end = getattr(Text.get_window_extent(text, renderer), f"{ends}1")
+                assert end <= getattr(frame, f"{ends}1") + 3, text.get_text()
+
+
+# ------------------------------------------------------------------------------- choosing
+
+
+@pytest.fixture(scope="module")
+def single():
+    return be.verification(be.simulate(15, 4, within=0.7, random_state=1))
+
+
+def width(display) -> float:
+    return float(display.figure_.get_size_inches()[0])
+
+
+def test_a_style_holds_to_the_end_of_a_block_or_until_another(single):
+    with be.plot.style("paper"):
+        assert width(be.plot.roc(single)) == 3.5
+        with be.plot.style("slide"):
+            assert width(be.plot.roc(single)) == 6.4
+        assert width(be.plot.roc(single)) == 3.5
+    assert width(be.plot.roc(single)) == 5.6
+    be.plot.style("slide")
+    try:
+        assert width(be.plot.det(single)) == 6.4
+    finally:
+        be.plot.style("default")
+    with pytest.raises(ZeroDivisionError), be.plot.style("slide"):
+        1 / 0  # noqa: B018
+    with pytest.raises(be.DataError, match="slides.*slide"):
+        be.plot.style("slides")
+
+
+@pytest.mark.parametrize("bad", [3, (3,), (0.5, 3), ("a", "b"), (3, np.nan), (3, 200)])
+def test_a_bad_figsize_is_refused(single, bad):
+    with pytest.raises(
+        be.DataError, match="figsize is .*; expected a width and a height in inches"
+    ):
+        be.plot.roc(single, figsize=bad)
+
+
+def test_axes_have_a_figure_of_their_own(single):
+    _, ax = plt.subplots()
+    with pytest.raises(be.DataError, match="figsize is the size of a new figure; leave out"):
+        be.plot.roc(single, ax, figsize=(3, 3))
+    with pytest.raises(be.DataError, match="title is 3"):
+        be.plot.roc(single, title=3)
+    assert be.plot.roc(single, ax, title="$x$ and $y$").ax_.get_title("left") == r"\$x\$ and \$y\$"
+
+
+def test_files_have_the_size_of_a_slide_exactly(single, tmp_path):
+    with be.plot.style("slide"):
+        display = be.plot.roc(single)
+    with Image.open(be.plot.save(display, tmp_path / "a.png", dpi=100)) as picture:
+        assert picture.size == (640, 360)
+    with be.plot.style("paper"):
+        be.plot.save_all(single, None, tmp_path)
+    with Image.open(tmp_path / "det.png") as picture:
+        assert picture.size[0] == 3.5 * 150
+
+
+# ------------------------------------------------------------------- one colour a meaning
+
+GENUINE, IMPOSTOR = (
+    (style.Style.colour(x), style.Style.dash(x)) for x in (style.GENUINE, style.IMPOSTOR)
+)
+
+
+def looks(line):
+    """Return the colour and the dashes of a line, without the factor of its width."""
+    pattern = line._unscaled_dash_pattern[1]
+    return to_rgb(line.get_color()), "-" if pattern is None else (0, tuple(pattern))
+
+
+@pytest.mark.parametrize(
+    ("name", "genuine", "impostor"),
+    [
+        ("error_rates", "FRR", "FAR"),
+        ("tippett", "genuine", "impostor"),
+        ("lorenz", "false rejects", "false accepts by probe"),
+        ("gallery_templates", "FRR, one threshold", "FAR, one threshold"),
+        ("iapar", "FRR", "FAR"),
+    ],
+)
+@pytest.mark.cases(2)
+def test_genuine_and_impostor_look_the_same_in_every_plot(name, genuine, impostor):
+    lines = drawn(name).lines_
+    for word, expected in ((genuine, GENUINE), (impostor, IMPOSTOR)):
+        (line,) = (x for key, x in lines.items() if key.endswith(word))
+        assert looks(line) == expected, word
+
+
+@pytest.mark.slow
+def test_repeated_has_the_colours_of_error_rates():
+    scores = be.simulate(15, 4, within=0.7, random_state=1)
+    galleries = be.partition.ProbeGallerySplit(1, n_repeats=5, random_state=0)
+    lines = be.plot.repeated(be.repeat(scores, galleries, task="verification")).lines_
+    assert looks(lines["FRR"]) == GENUINE and looks(lines["FAR"]) == IMPOSTOR
+    lines = be.plot.repeated(be.repeat(scores, galleries, task="open_set")).lines_
+    assert looks(lines["FAR"]) == IMPOSTOR
+
+
+def test_each_number_has_one_meaning():
+    numbers = [
+        *(style.GENUINE, style.IMPOSTOR, style.ATTACK, style.DETECTED, style.MATCHED, style.BOTH)
+    ]
+    assert len({*numbers}) == 6 and max(numbers) < len(style.PALETTE)
+    assert {*style.Style.hues.values()} == {*numbers}
+
+
+def test_variables_of_one_meaning_differ_in_their_dashes():
+    from bioeval.views.plots.display import line_styles
+
+    assert line_styles(["far", "frr"]) == {"far": 1, "frr": 0}
+    both = line_styles(["fr", "fa_as_probe", "fa_as_claimed"])
+    assert both == {"fr": 0, "fa_as_probe": 1, "fa_as_claimed": 2}
+    assert line_styles(["hota", "deta"]) == {"hota": 0, "deta": 1}
+
+
+# ---------------------------------------------------------------- what a slide has to say
+
+
+@pytest.mark.parametrize("name", ["roc", "det", "dir_far"])
+def test_steps_are_solid(name, single):
+    data = be.open_set(be.simulate(15, 4, within=0.7)) if name == "dir_far" else single
+    lines = getattr(be.plot, name)({"a": data, "b": data}).lines_.values()
+    assert {line.get_linestyle() for line in lines} == {"-"}
+    assert len({(line.get_color(), line.get_marker()) for line in lines}) == len(lines)
+
+
+def test_rates_below_one_attempt_are_shaded(single):
+    ax = be.plot.det(single).ax_
+    floors = 1 / int(single.impostor_attempts), 1 / int(single.genuine_attempts)
+    ends = {(round(x.get_extents().x1, 9), round(x.get_extents().y1, 9)) for x in spans(ax)}
+    low = ax.get_xlim()[0], ax.get_ylim()[0]
+    for k, (floor, first) in enumerate(zip(floors, low, strict=True)):
+        shaded = any(end[k] == pytest.approx(floor, rel=1e-6) for end in ends)
+        assert shaded == (first < floor)
+    message = "\n".join(t.get_text() for t in ax.texts)
+    assert f"FRR < 1 / {int(single.genuine_attempts):,}" in message
+
+
+def spans(ax: Axes):
+    """Return the shaded bands of axes, as paths in units of the data."""
+    return [x.get_path().transformed(x.get_patch_transform()) for x in ax.patches]
+
+
+def test_no_rate_on_an_axis_is_a_power_with_an_e():
+    written = [style.in_per_cent(x) for x in (1e-7, 1.25e-6, 0.00012, 0.5, 1.0, 0.0)]
+    assert written == ["0.00001 %", "0.000125 %", "0.012 %", "50 %", "100 %", "0 %"]
+
+
+@pytest.mark.parametrize(("within", "starts"), [(0.5, True), (1.2, False)])
+def test_an_axis_that_does_not_start_at_0_says_so(within, starts):
+    closed = be.closed_set(be.simulate(30, 4, within=within, random_state=1))
+    ax = be.plot.cmc(closed).ax_
+    message = "\n".join(t.get_text() for t in ax.texts)
+    assert ("the vertical axis starts at" in message) == starts == (ax.get_ylim()[0] > 0)
+
+
+def test_intervals_of_a_spread_are_not_cut():
+    folds = be.cross_evaluate(
+        be.simulate(15, 4, within=0.9, random_state=1), be.partition.SubjectKFold(5),
+        threshold="eer",
+    )  # fmt: skip
+    display = be.plot.spread(folds)
+    folds = expanded(folds)
+    low, high = display.ax_.get_xlim()
+    lines = [x for x in display.ax_.lines if len(x.get_xdata()) == 2 and x.get_linestyle() == "-"]
+    assert len(lines) == len(display.values)
+    for line, (name, values) in zip(lines, display.values.items(), strict=True):
+        key = name.split(" ")[0].lower()
+        ends = [folds[f"{key}_low"].item(), folds[f"{key}_high"].item()]
+        least = min(*ends, *values)
+        most = max(*ends, *values)
+        np.testing.assert_allclose(line.get_xdata(), (np.array(ends) - least) / (most - least))
+        assert low < min(line.get_xdata()) and max(line.get_xdata()) < high
+
+
+@pytest.mark.slow
+def test_the_zoo_names_those_whom_its_text_names():
+    ds = be.zoo(be.simulate(30, 4, within=0.8, random_state=1), threshold="eer", permutations=10)
+    shown = {label.get_text() for label in be.plot.zoo(ds).labels_}
+    named = set()
+    for errors in ("fr", "fa_as_probe", "fa_as_claimed"):
+        of = ds[errors].to_series()
+        named |= {str(x) for x in of[of > 0].sort_values(ascending=False, kind="stable").index[:3]}
+    assert shown == named and str(ds.subject.values[ds.fr.values.argmax()]) in shown
+
+
+@pytest.mark.slow
+def test_lorenz_names_the_system_and_the_curves_that_are_one():
+    scores = be.simulate(15, 4, within=0.8, random_state=1).replace(name="ours")
+    display = be.plot.lorenz(be.zoo(scores, permutations=10))
+    message = "\n".join(t.get_text() for t in display.ax_.texts)
+    assert "ours: 15 subjects" in message
+    assert "false accepts by probe and false accepts by claim are the same curve" in " ".join(
+        message.split()
+    )
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["bayes_error", "empirical_cross_entropy"])
+def test_lines_of_equal_systems_show_beside_each_other(name):
+    data = made_for(name)
+    display = getattr(be.plot, name)({"a": data, "b": data})
+    display.figure_.set_dpi(300)
+    display.figure_.canvas.draw()
+    widths = [line.get_linewidth() for line in display.lines_.values()]
+    assert all(np.diff(widths) < 0)
+    pixels = np.asarray(display.figure_.canvas.buffer_rgba())[..., :3].reshape(-1, 3)
+    colours = {
+        tuple(np.round(255 * np.array(to_rgb(x.get_color())))) for x in display.lines_.values()
+    }
+    assert len(colours) == 2
+    for colour in colours:
+        assert (np.abs(pixels - np.array(colour)).max(axis=1) <= 2).sum() > 300
+
+
+def test_dates_on_an_axis_have_their_year():
+    scores = be.simulate(10, 4, random_state=1)
+    for step in (1, 10, 60):
+        seen = {"seen_at": np.datetime64("2021-03-01") + step * np.arange(40)}
+        ds = be.over_time(be.Scores(scores.values, scores.probe_labels, probe_meta=seen), 4)
+        for look in ("default", "slide", "paper"):
+            with be.plot.style(look):
+                display = be.plot.over_time(ds)
+            display.figure_.canvas.draw()
+            labels = [x.get_text() for x in display.axes_[-1].get_xticklabels()]
+            assert len(labels) > 1 and all(x.startswith("202") for x in labels if x)
+
+
+def test_a_row_is_drawn_as_one_list():
+    row = be.explain(be.simulate(4, 3), 2)
+    assert [x.unit for x in be.plot.row_walk(row, lists="templates").lists] == ["template"]
+    assert [x.unit for x in be.plot.row_walk(row, lists="subjects").lists] == ["subject"]
+    with pytest.raises(be.DataError, match="lists is 'both'"):
+        be.plot.row_walk(row, lists="both")
+
+
+@pytest.mark.parametrize("look", ["default", "slide", "paper"])
+def test_words_below_a_matrix_do_not_touch(look):
+    with be.plot.style(look):
+        figure = be.plot.matrix(be.simulate(12, 5, random_state=1)).figure_
+        figure.canvas.draw()
+    renderer = figure.canvas.get_renderer()
+    ax = figure.axes[0]
+    below = [t for t in (*ax.texts, ax.xaxis.label, *ax.get_xticklabels()) if t.get_text()]
+    boxes = [Text.get_window_extent(t, renderer) for t in below]
+    frame = ax.get_window_extent(renderer)
+    boxes = [box for box in boxes if box.y1 < frame.y0 + 1]
+    assert len(boxes) > 12
+    for one, other in itertools.combinations(boxes, 2):
+        assert not overlap(one, other)
+
+
+def test_six_systems_fit_a_slide():
+    """Long names leave the axes at least a third of the height."""
+    with be.plot.style("slide"):
+        figure = drawn("roc", 6).figure_
+    assert figure.axes[0].get_window_extent().height > figure.bbox.height / 3
+    holds(figure, "roc")
+
+
+def test_every_plot_of_one_system_is_listed():
+    assert {*PLOTS} >= ONE and isinstance(made_for("roc"), xr.Dataset)
