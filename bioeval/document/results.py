@@ -258,6 +258,43 @@ def rate_of(
     return Rate(value(name), interval, name, at, flagged=flagged, attempts=attempts)
 
 
+def enrolled_in_words(attrs: Mapping[Any, Any], whose: str) -> Text:
+    """Return which templates are enrolled, of the option ``enrol`` that a result has kept."""
+    enrol = str(attrs.get("enrol", ""))
+    first, number, column = [*enrol.split(":", 2), "", ""][:3]
+    if not enrol:
+        return say("all templates of {whose}", whose=whose)
+    if first != "first":
+        return say(
+            "{number:count templates} of {whose}, any of them (the mean over all choices)",
+            number=int(enrol),
+            whose=whose,
+        )
+    if not column:
+        return say("the first {number:count templates} of {whose}", number=int(number), whose=whose)
+    return say(
+        "the first {number:count templates} of {whose} by {column:name}",
+        number=int(number),
+        whose=whose,
+        column=column,
+    )
+
+
+def compared_in_words(attrs: Mapping[Any, Any]) -> Text:
+    """Return which templates a claim of verification is compared with."""
+    if attrs.get("templates") != "multi":
+        if "enrol" in attrs:
+            return say(
+                "single-template: a claim is compared with one of {templates}",
+                templates=enrolled_in_words(attrs, "the subject"),
+            )
+        return "single-template: a claim is compared with one template of the subject"
+    return say(
+        "multi-template: a claim is compared with {templates}",
+        templates=enrolled_in_words(attrs, "the subject"),
+    )
+
+
 def table_of_variables(dataset: xr.Dataset, *dims: str, id: str, shown: int = 0) -> Table:
     """Return the variables over exactly these dimensions as a table, the labels first.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 import numpy as np
@@ -81,6 +81,18 @@ ASSURED: dict[str, Name] = {
         iso="FMR",
     ),
     "assured_people": Name("people on whom the assured threshold rests", "subjects"),
+    "assurance": Name("rule of a promise: estimated or guaranteed", ""),
+    "promised_threshold": Name(
+        "threshold of each rule of a promise whose FAR is assured to be at most the target", "score"
+    ),
+    "promised_far": Name("FAR there, the same mean as of assured_far", iso="FMR"),
+    "promised_far_high": Name("one-sided upper limit of it, at most the target", iso="FMR"),
+    "promised_frr": Name("FRR there", iso="FNMR"),
+    "promised_people": Name(
+        "about how many people each rule needs: people_estimated, and people_guaranteed or, where "
+        "that is unknown, people_needed",
+        "subjects",
+    ),
     "point_threshold": Name("threshold at which the limit was computed", "score"),
     "point_far": Name("FAR there, the same mean as of assured_far", iso="FMR"),
     "point_far_high": Name("one-sided upper limit of it", iso="FMR"),
@@ -135,10 +147,12 @@ class Assured:
     enough: EnoughPeople = EnoughPeople()
     refusal: Message | None = None
     rule: str = ""
+    assurance: AssuranceRule = "estimated"
     valid_for: str = "people like these"
     over: str = PairShares.over
     event: str = PairShares.event
     remarks: list[Message] = field(default_factory=list)
+    other: Assured | None = None  # by the other rule
     points: np.ndarray = field(default_factory=lambda: np.empty((4, 0)))
 
     @property
@@ -166,6 +180,7 @@ class Assured:
             "people_far": self.enough.far,
             "assured_people": self.people,
         }
+        values |= self._of_each_rule(kind)
         points = to_user(self.points[0], kind), *self.points[1:]
         names = ("threshold", "far", "far_high", "frr")
         curves = {f"point_{name}": (("point",), x) for name, x in zip(names, points, strict=True)}
@@ -175,6 +190,24 @@ class Assured:
             "assured_over": self.over,
         }
         return values | curves, attrs
+
+
+    def _of_each_rule(self, kind: str) -> dict[str, Any]:
+        """Return the threshold, its rates and the people of each rule of a promise."""
+        assert self.other is not None
+        by_rule = {self.assurance: self, self.other.assurance: self.other}
+        promises = [by_rule[rule] for rule in ASSURANCES]
+        guaranteed = self.enough.guaranteed
+        if math.isnan(guaranteed):
+            guaranteed = self.needed or math.nan
+        columns = {
+            "threshold": to_user(np.array([x.threshold for x in promises]), kind),
+            "far": np.array([x.far for x in promises]),
+            "far_high": np.array([x.high for x in promises]),
+            "frr": np.array([x.frr for x in promises]),
+            "people": np.array([self.enough.estimated, guaranteed]),
+        }
+        return {f"promised_{name}": (("assurance",), x) for name, x in columns.items()}
 
 
 class Shares(Protocol):
@@ -219,7 +252,11 @@ def assured_threshold(
     """
     if shares is None:
         shares = PairShares(scores, target, **attempts)
-    assured = _loosest_kept(shares, target, confidence, assurance)
+    enough = people_to_promise(shares, target, confidence)
+    assured, assured.other = (
+        replace(_loosest_kept(shares, target, confidence, rule), enough=enough, assurance=rule)
+        for rule in sorted(ASSURANCES, key=lambda rule: rule != assurance)
+    )
     if assured.refusal is None:
         assured.remarks = _remarks(scores, assured)
     return assured
@@ -257,8 +294,6 @@ def _loosest_kept(shares: Shares, target: float, confidence: float, assurance: s
     high = np.maximum.accumulate(high)
     assured.points = _points(shares, layers, high)
     kept = int(np.argmax(np.append(high > target, True)))
-    if not kept or assurance == "estimated":
-        assured.enough = people_to_promise(shares, target, confidence)
     if not kept:
         assured.refusal = _refusal(shares, layers[0], float(high[0]), target, confidence)
         return assured

@@ -93,6 +93,7 @@ class PairShares(AttainableThresholds):
     - `beyond` (float): the next impostor score is above this one
     - `genuine` (float64): genuine scores, increasing; those of rejected comparisons are infinite
     - `of_person` (int64): the person of each
+    - `fewest` (int or None): people on the smaller side, where some are on both and others on one
     - `refusal` (Message or None): why nothing can be promised; None where something can
     """
 
@@ -189,7 +190,8 @@ class PairShares(AttainableThresholds):
                 self.independent = self.pairs
         elif (probing == enrolled).all() or (probing & enrolled).any():
             # Who is enrolled alone, or probes alone, has fewer partners than the others.
-            self.fewest = int(min(probing.sum(), enrolled.sum()))
+            if (probing != enrolled).any():
+                self.fewest = int(min(probing.sum(), enrolled.sum()))
             if self.pairs < n * (n - 1) // 2:
                 self._of_missing_pairs()
         else:

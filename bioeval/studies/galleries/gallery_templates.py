@@ -529,7 +529,7 @@ def drawn_verification(
             " are both given, but mean curves over drawn galleries have no partial AUC; give one "
             "of them",
         )
-    for name in ("claims", "attempts"):
+    for name in ("claims", "attempts", "enrol"):
         if unsupported[name] is not None:
             raise ProtocolError(
                 Argument(name),

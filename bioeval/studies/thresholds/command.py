@@ -140,7 +140,7 @@ class RatesOnNewPeople(MoreResults):
     "Also estimate by a model the threshold of a FAR too small for the number of subjects.",
     bool,
 )
-@shared_options(templates=True, fusion=True)
+@shared_options(templates=True, fusion=True, use=True)
 @option(
     "--rank-unit",
     "With --task open_set: rank templates, or subjects by their fused score.",
@@ -233,7 +233,9 @@ def _with_curves(study: xr.Dataset | xr.DataTree, scores: Scores, run: StudyComm
     options = run.options
     if options["task"] == "open_set":
         from bioeval import open_set
+        from bioeval.scores import Enrolment
 
+        scores = Enrolment.parse(options.get("enrol")).applied(scores)
         task = "open_set"
         counted = functools.partial(
             open_set,
@@ -250,8 +252,7 @@ def _with_curves(study: xr.Dataset | xr.DataTree, scores: Scores, run: StudyComm
         counted = functools.partial(
             verification,
             scores,
-            templates=options["templates"],
-            fusion=options["fusion"],
+            **{name: options.get(name) for name in ("templates", "fusion", "attempts", "enrol")},
             progress=run.stages.counting,
         )
     extrapolated = {}

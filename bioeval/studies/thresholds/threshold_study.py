@@ -57,7 +57,7 @@ from bioeval.studies.assurance.assured import (
     require_named_people,
 )
 from bioeval.studies.assurance.pairs_of_people import ClaimShares, SearchShares
-from bioeval.studies.assurance.promise import AssuranceRule
+from bioeval.studies.assurance.promise import ASSURANCES, AssuranceRule
 from bioeval.studies.folds.cross_evaluate import check_task
 from bioeval.studies.folds.folds import (
     assured_folds,
@@ -269,9 +269,9 @@ def study_threshold(
         ``assured_people``, the number of people whom the promise rests on;
         ``people_needed``, with which the guaranteed rule could promise the target at all, if no
         impostor attempt were accepted, and ``people_estimated`` and ``people_guaranteed``, about
-        how many each rule needs at ``people_far``, the FAR of the strictest threshold tried (both
-        undefined where the
-        guaranteed rule was asked for and kept). Of verification also ``new_assured_far_mean`` ...
+        how many each rule needs at ``people_far``, the FAR of the strictest threshold tried. Over
+        ``assurance``, of both rules: ``promised_threshold promised_far promised_far_high
+        promised_frr promised_people``. Of verification also ``new_assured_far_mean`` ...
         ``new_assured_frr_folds``, as of ``far``: expected with new subjects at assured thresholds,
         over the first division.
 
@@ -409,6 +409,8 @@ def study_threshold(
     messages += _reach(counts, rule, promised)
     attrs = about_attrs(about, "threshold-study", f"threshold study, {studied}", messages) | attrs
     coordinates = {name: crossed[name].values for name in ("repeat", "fold")}
+    if assure is not None:
+        coordinates["assurance"] = np.array(ASSURANCES, dtype=object)
     study = build(variables, STUDY, coordinates, attrs)
     digest = digest_of_data(scores)  # also in the thresholds: a claim about them needs other data
     for part in (study, *(study[name] for name in THRESHOLDS if name in study)):

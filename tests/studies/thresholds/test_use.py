@@ -1,0 +1,348 @@
+"""Thresholds of a system in use: tries of a visit, and some of the templates enrolled."""
+
+from __future__ import annotations
+
+import math
+
+import naive_promise
+import naive_use as twin
+import numpy as np
+import pytest
+from named_arguments import raises_about
+
+import bioeval as be
+from bioeval.document import messages_of
+from bioeval.studies.assurance.pairs_of_people import ClaimShares
+from bioeval.tallies import list_claims, parse_use, scores_in_use
+
+FAST = {"folds": 3, "repeats": 2, "replicates": 100}
+
+
+def codes(result):
+    return [message.code for message in be.messages(result)]
+
+
+def data(layout, *, seed=0, ties=False, holes=0.0, people=9, kind="distance", dtype=np.float64):
+    """Unequal numbers of templates, two or three tries a visit, text labels."""
+    rng = np.random.default_rng(seed)
+    sizes = rng.integers(2, 6, people)
+    labels = np.repeat([f"p{i}" for i in range(people)], sizes)
+    n = len(labels)
+    visit = np.array([f"v{x}" for x in rng.integers(0, 2, n)])
+    places = rng.normal(size=(people, 3))
+    here = np.repeat(places, sizes, axis=0) + 0.7 * rng.normal(size=(n, 3))
+    if layout == "square":
+        other, other_labels, own = here, labels, {}
+    else:
+        counts = rng.integers(1, 5, people - 2)  # two people only probe
+        other_labels = np.repeat([f"p{i}" for i in range(people - 2)], counts)
+        other = np.repeat(places[:-2], counts, axis=0)
+        other = other + 0.7 * rng.normal(size=other.shape)
+        own = {"gallery_labels": other_labels}
+    values = np.linalg.norm(here[:, None] - other[None], axis=2)
+    if ties:
+        values = np.round(values * 2) / 2
+    values = values.astype(dtype)
+    values[rng.random(values.shape) < holes] = np.nan
+    sign = -1 if kind == "similarity" else 1
+    scores = be.Scores(
+        sign * values, labels, **own, probe_meta={"visit": visit}, nan="exclude", kind=kind
+    )
+    return scores, values, visit, other_labels
+
+
+CASES = [
+    ("square", {"enrol": 2}),
+    ("square", {"enrol": 1, "attempts": "visit"}),
+    ("square", {"enrol": 2, "attempts": "visit", "fusion": "mean"}),
+    ("apart", {"attempts": "visit"}),
+    ("apart", {"enrol": 3, "attempts": "visit"}),
+    ("apart", {"enrol": 2, "fusion": "median"}),
+    ("apart", {"enrol": 3, "fusion": "kth:2", "attempts": "visit"}),
+    ("apart", {"enrol": 2, "fusion": "max", "attempts": "visit"}),
+]
+
+
+def listed_by_loops(layout, values, scores, visit, gallery, options):
+    return twin.claims(
+        values,
+        scores.probe_labels.tolist(),
+        list(gallery),
+        visits=visit if "attempts" in options else None,
+        square=layout == "square",
+        enrol=options.get("enrol", 0),
+        fusion=options.get("fusion", "min"),
+    )
+
+
+@pytest.mark.parametrize("holes", [0.0, 0.1])
+@pytest.mark.parametrize("ties", [False, True])
+@pytest.mark.parametrize(("layout", "options"), CASES)
+def test_rates_are_means_over_all_choices_of_templates(layout, options, ties, holes):
+    scores, values, visit, gallery = data(layout, ties=ties, holes=holes, seed=3)
+    listed = listed_by_loops(layout, values, scores, visit, gallery, options)
+    genuine = sum(claim.person == claim.claimed for claim in listed)
+    at = np.unique(np.quantile(values[np.isfinite(values)], [0.05, 0.1, 0.3, 0.7]))
+    ds = be.verification(scores, templates="multi", thresholds=at, auc=False, **options)
+    assert ds.genuine_attempts == genuine
+    assert ds.impostor_attempts == len(listed) - genuine
+    for t in at:
+        far, frr = twin.rates(listed, t)
+        assert ds.far.sel(threshold=t).item() == pytest.approx(far, abs=1e-12)
+        assert ds.frr.sel(threshold=t).item() == pytest.approx(frr, abs=1e-12)
+    target = 0.1
+    ds = be.study_threshold(scores, ("far", target), templates="multi", **FAST, **options)
+    every = [(x, twin.rates(listed, x)[0]) for x in twin.points(listed)]
+    loosest = max(x for x, far in every if far <= target + 1e-12)
+    assert ds.threshold == loosest
+    far, frr = twin.rates(listed, loosest)
+    assert ds.optimistic_far.item() == pytest.approx(far, abs=1e-12)
+    assert ds.optimistic_frr.item() == pytest.approx(frr, abs=1e-12)
+    assert ds.optimistic_far_low <= far <= ds.optimistic_far_high
+    assert ds.optimistic_frr_low <= frr <= ds.optimistic_frr_high
+
+
+@pytest.mark.parametrize(("layout", "options"), CASES)
+def test_the_promise_rests_on_pairs_of_people(layout, options):
+    scores, values, visit, gallery = data(layout, seed=5)
+    listed = listed_by_loops(layout, values, scores, visit, gallery, options)
+    use = parse_use(
+        options.get("attempts"), "multi", options.get("fusion", "min"), options.get("enrol")
+    )
+    in_use = scores_in_use(scores, use)
+    claims, _, _ = list_claims(in_use, use)
+    shares = ClaimShares(in_use, claims, new_gallery=False)
+    layers = np.unique(np.linspace(0, len(shares.thresholds) - 1, 5).astype(int))
+    means = shares.means(layers)
+    people = np.unique(np.append(scores.probe_labels, gallery))
+    for k, layer in enumerate(layers):
+        h = twin.shares(listed, shares.thresholds[layer])
+        assert means.mean[k] == pytest.approx(naive_promise.mean(h), abs=1e-12)
+        assert shares.mean[layer] == pytest.approx(naive_promise.mean(h), abs=1e-12)
+        assert means.doubled[k] == pytest.approx(naive_promise.doubled(h), abs=1e-12)
+        left = [naive_promise.without(h, name) for name in people]
+        np.testing.assert_allclose(means.without[k], left, atol=1e-12)
+        at = float(shares.thresholds[layer])
+        assert shares.frr(at) == pytest.approx(twin.rates(listed, at)[1], abs=1e-12)
+
+
+def variables(study):
+    return {name: x.values for name, x in study.data_vars.items()}
+
+
+@pytest.mark.parametrize("assurance", ["estimated", "guaranteed"])
+@pytest.mark.parametrize("layout", ["square", "apart", "overlapping"])
+def test_trivial_uses_change_nothing(layout, assurance):
+    """One try a visit, and all templates enrolled: every number is that of the plain study."""
+    if layout == "square":
+        scores, most = be.simulate(60, 4, random_state=1), 4
+    else:
+        how = {"layout": "probe-against-gallery", "probes": 2}
+        scores = be.simulate(50, 3, unenrolled=10, random_state=3, **how)
+        most = 3
+        if layout == "apart":
+            person = scores.probe_labels.astype(int)
+            keep = np.flatnonzero(person >= np.median(person))
+            scores = scores.select(probes=keep)
+    own = {} if layout == "square" else {"gallery_labels": scores.gallery_labels}
+    meta = {"visit": np.arange(scores.shape[0])}
+    scores = be.Scores(scores.values, scores.probe_labels, **own, probe_meta=meta)
+    promise = {"assure": 0.8, "assurance": assurance}
+    target = ("far", 0.1)
+    plain = be.study_threshold(scores, target, templates="multi", **FAST, **promise)
+    for use in ({"attempts": "visit"}, {"enrol": most}):
+        study = be.study_threshold(scores, target, templates="multi", **FAST, **promise, **use)
+        np.testing.assert_equal(variables(study), variables(plain))
+    alone = be.study_threshold(scores, target, **FAST, **promise)
+    study = be.study_threshold(scores, target, attempts="visit", **FAST, **promise)
+    apart = set()
+    if layout == "square":  # a pair of templates is no longer known to be compared twice
+        apart = {"impostor_pairs", "independent_impostors", "optimistic_frr_low",
+                 "optimistic_frr_high"}  # fmt: skip
+    for name, expected in variables(alone).items():
+        if name not in apart:
+            np.testing.assert_equal(variables(study)[name], expected)
+
+
+def test_one_enrolled_template_is_a_single_template():
+    """With equal numbers of templates the rates are those of all pairs of templates."""
+    scores = be.simulate(20, 4, random_state=2)
+    single = be.verification(scores, thresholds=[1.0, 2.0, 3.0], auc=False)
+    one = be.verification(scores, templates="multi", enrol=1, thresholds=[1.0, 2.0, 3.0])
+    np.testing.assert_allclose(one.far, single.far, rtol=1e-12)
+    np.testing.assert_allclose(one.frr, single.frr, rtol=1e-12)
+    assert one.genuine_attempts == 80  # a probe claims each subject once
+
+
+@pytest.mark.parametrize("fusion", ["min", "mean"])
+def test_it_agrees_with_galleries_of_some_templates(fusion):
+    scores = be.simulate(25, 5, random_state=4)
+    drawn = be.gallery_templates(scores, [3], fusion=fusion, thresholds=[2.0, 3.0])
+    listed = be.verification(
+        scores, templates="multi", fusion=fusion, enrol=3, thresholds=[2.0, 3.0]
+    )
+    np.testing.assert_allclose(listed.far, drawn.far[0], rtol=1e-12)
+    np.testing.assert_allclose(listed.frr, drawn.frr[0], rtol=1e-12)
+    assert listed.eer.item() == pytest.approx(drawn.eer[0].item(), rel=1e-9)
+
+
+@pytest.mark.parametrize("dtype", [np.float16, np.float32])
+def test_similarities_are_the_mirror_image(dtype):
+    near, *_ = data("apart", seed=6, dtype=dtype)
+    far, *_ = data("apart", seed=6, dtype=dtype, kind="similarity")
+    options = {"templates": "multi", "attempts": "visit", "enrol": 2, "assure": 0.5}
+    one = be.study_threshold(near, ("far", 0.2), **FAST, **options)
+    other = be.study_threshold(far, ("far", 0.2), **FAST, **options)
+    assert other.threshold == -one.threshold
+    for name in ("optimistic_far", "optimistic_frr", "optimistic_far_high", "far_mean"):
+        assert other[name] == one[name]
+    ds = be.verification(
+        far, templates="multi", enrol=2, interval="subject-bootstrap", thresholds=[-2.0, -1.0]
+    )
+    assert (ds.far_low <= ds.far).all() and (ds.far <= ds.far_high).all()
+    assert ds.far.values[0] >= ds.far.values[1]
+
+
+def test_rules_choose_on_expected_counts():
+    scores, values, visit, gallery = data("apart", seed=7)
+    options = {"attempts": "visit", "enrol": 2}
+    listed = listed_by_loops("apart", values, scores, visit, gallery, options)
+    every = [(x, *twin.rates(listed, x)) for x in twin.points(listed)]
+
+    def chosen(target):
+        study = be.study_threshold(scores, target, templates="multi", **FAST, **options)
+        return study.threshold.item()
+
+    assert chosen("frr=0.1") == min(x for x, _, frr in every if frr <= 0.1 + 1e-12)
+    cost = [(0.3 * 2 * frr + 0.7 * 5 * far, x) for x, far, frr in every]
+    assert chosen("cost=0.3,2,5") == min(x for c, x in cost if c <= min(cost)[0] * (1 + 1e-12))
+    crossing = next(i for i, (_, far, frr) in enumerate(every) if far >= frr)
+    near = every[crossing - 1 : crossing + 1]
+    assert chosen("eer") == min(near, key=lambda point: max(point[1:]))[0]
+    assert chosen("fixed=1.5") == 1.5
+
+
+def test_the_first_templates_are_enrolled_and_the_others_probe():
+    scores = be.simulate(40, 5, random_state=3)
+    taken = np.tile([3, 1, 2, 5, 4], 40)
+    scores = be.Scores(scores.values, scores.probe_labels, probe_meta={"taken": taken})
+    for enrol, enrolled in (
+        ("first:3", np.tile([True, True, True, False, False], 40)),
+        ("first:3:taken", taken <= 3),
+    ):
+        by_hand = scores.select(probes=np.flatnonzero(~enrolled), gallery=np.flatnonzero(enrolled))
+        options = {"templates": "multi", **FAST, "assure": 0.9}
+        study = be.study_threshold(scores, ("far", 0.1), enrol=enrol, **options)
+        expected = be.study_threshold(by_hand, ("far", 0.1), **options)
+        np.testing.assert_equal(variables(study), variables(expected))
+        assert study.attrs["enrol"] == enrol
+        assert math.isfinite(study.assured_threshold)
+
+
+def test_a_visit_is_not_compared_with_its_own_templates():
+    """Two visits of three images: two are enrolled, and the third of their visit is no probe."""
+    rng = np.random.default_rng(1)
+    labels, visit = np.repeat(np.arange(20), 6), np.tile(np.repeat([1, 2], 3), 20)
+    values = rng.random((120, 120)) + 1
+    values[(labels[:, None] == labels) & (visit[:, None] == visit)] = 0.5
+    scores = be.Scores(values, labels, probe_meta={"visit": visit})
+    ds = be.verification(
+        scores, templates="multi", attempts="visit", enrol="first:2", thresholds=[0.7]
+    )
+    assert ds.genuine_attempts == 20
+    assert ds.gar.item() == 0
+
+
+def test_people_with_few_templates_only_are_enrolled():
+    scores = be.simulate(60, [3] * 10 + [6] * 50, random_state=1)
+    study = be.study_threshold(
+        scores, ("far", 0.1), templates="multi", enrol="first:3", assure=0.9, **FAST
+    )
+    # 50 people probe and are enrolled, 10 are enrolled alone.
+    assert study.pairs_of_people == 50 * 49 // 2 + 50 * 10
+    assert math.isfinite(study.assured_threshold)
+    assert study.assured_people == 60
+
+
+def test_too_many_choices_are_drawn(monkeypatch):
+    import bioeval.tallies.listed_claims as module
+
+    scores = be.simulate(12, 6, random_state=8)
+    options = {"templates": "multi", "fusion": "mean", "enrol": 3, "thresholds": [2.0, 3.0]}
+    exact = be.verification(scores, **options)
+    monkeypatch.setattr(module, "MOST_CHOICES", 9)  # of 5 templates there are 10 choices of 3
+    drawn = be.verification(scores, **options)
+    assert "enrolled-templates-drawn" in codes(drawn)
+    np.testing.assert_allclose(drawn.far, exact.far, atol=0.01)
+    again = be.verification(scores, **options)
+    np.testing.assert_array_equal(again.far, drawn.far)
+    with pytest.raises(be.DataError, match="at most 1,000 are listed"):
+        monkeypatch.setattr(module, "MOST_LISTED", 1000)
+        be.verification(scores, **options)
+
+
+def test_claims_of_few_templates_are_said():
+    scores, *_ = data("square", seed=3)
+    study = be.study_threshold(scores, ("far", 0.1), templates="multi", enrol=3, **FAST)
+    (message,) = (x for x in messages_of(study.attrs) if x.code == "fewer-templates-than-enrolled")
+    _, sizes = np.unique(scores.probe_labels, return_counts=True)
+    # A subject of three templates has two that a probe of its own can be compared with.
+    assert message.arguments == {"subjects": int((sizes < 4).sum()), "templates": 3}
+
+
+MULTI = {"templates": "multi"}
+
+
+@pytest.mark.parametrize(
+    ("options", "arguments"),
+    [
+        ({"enrol": 3}, ("enrol", "templates")),
+        *(({"enrol": x, **MULTI}, ("enrol",)) for x in ("last:3", 0, "first", "first:x", True)),
+        *(({"enrol": x, **MULTI}, ("enrol",)) for x in (2.5, "first:2:", "3:4", 9)),
+        ({"enrol": "first:2:taken", **MULTI}, ("enrol",)),
+        ({"enrol": 2, "fusion": "kth:3", **MULTI}, ("fusion",)),
+        ({"attempts": "vist"}, ("attempts",)),
+    ],
+)
+def test_what_does_not_go_together(options, arguments):
+    scores, *_ = data("apart", seed=1)
+    with raises_about(be.DataError, *arguments):
+        be.study_threshold(scores, "eer", **FAST, **options)
+    with raises_about(be.DataError, *arguments):
+        be.verification(scores, **options)
+
+
+def test_searches_have_no_tries():
+    scores, *_ = data("apart", seed=1)
+    for options, arguments in (
+        ({"attempts": "visit"}, ("attempts",)),
+        ({"enrol": 2, **MULTI}, ("enrol",)),
+    ):
+        with raises_about(be.ProtocolError, *arguments):
+            be.study_threshold(scores, "eer", task="open_set", **FAST, **options)
+    pairs = be.Scores.from_pairs([1.0, 2.0], [True, False])
+    with raises_about(be.ProtocolError, "attempts"):
+        be.study_threshold(pairs, "eer", attempts="visit")
+
+
+def test_means_over_choices_have_no_other_points():
+    scores, *_ = data("apart", seed=1)
+    for refused in ({"frr_targets": [0.1]}, {"max_fars": [0.1]}, {"claims": scores.probe_labels}):
+        with pytest.raises(be.ProtocolError, match="are both given"):
+            be.verification(scores, enrol=2, **MULTI, **refused)
+    with raises_about(be.ProtocolError, "interval", "enrol"):
+        be.verification(scores, enrol=2, **MULTI, interval="wilson")
+
+
+def test_a_watch_list_of_the_first_templates():
+    scores = be.simulate(
+        30, 4, layout="probe-against-gallery", probes=2, unenrolled=30, random_state=5
+    )
+    first = np.arange(120).reshape(30, 4)[:, :2].ravel()
+    study = be.study_threshold(
+        scores, ("far", 0.2), task="open_set", enrol="first:2", assure=0.8, **FAST
+    )
+    expected = be.study_threshold(
+        scores.select(gallery=first), ("far", 0.2), task="open_set", assure=0.8, **FAST
+    )
+    np.testing.assert_equal(variables(study), variables(expected))
