@@ -48,7 +48,7 @@ _NAMES: NamesByModule = {
     ),
     "bioeval.document.results": (
         "accepts_beyond",
-        "compared_in_words",
+        "attempts_in_words",
         "data_facts",
         "enrolled_in_words",
         "interval_note",

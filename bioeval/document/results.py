@@ -280,18 +280,23 @@ def enrolled_in_words(attrs: Mapping[Any, Any], whose: str) -> Text:
     )
 
 
-def compared_in_words(attrs: Mapping[Any, Any]) -> Text:
-    """Return which templates a claim of verification is compared with."""
-    if attrs.get("templates") != "multi":
-        if "enrol" in attrs:
-            return say(
-                "single-template: a claim is compared with one of {templates}",
-                templates=enrolled_in_words(attrs, "the subject"),
-            )
-        return "single-template: a claim is compared with one template of the subject"
+def attempts_in_words(attrs: Mapping[Any, Any]) -> Text:
+    """Return what an attempt of verification is: its tries, and what a claim is compared with."""
+    text: Text = "single-template: a claim is compared with one template of the subject"
+    if attrs.get("templates") == "multi":
+        enrolled = enrolled_in_words(attrs, "the subject")
+        text = say("multi-template: a claim is compared with {enrolled}", enrolled=enrolled)
+    elif "enrol" in attrs:
+        enrolled = enrolled_in_words(attrs, "the subject")
+        text = say("single-template: a claim is compared with one of {enrolled}", enrolled=enrolled)
+    if "attempts" not in attrs:
+        return text
     return say(
-        "multi-template: a claim is compared with {templates}",
-        templates=enrolled_in_words(attrs, "the subject"),
+        "{compared}; an attempt is all tries of a subject with the same {column:name}, at most "
+        "{tries:count}, accepted if one of them is",
+        compared=text,
+        column=str(attrs["attempts"]),
+        tries=int(attrs["most_tries"]),
     )
 
 

@@ -25,8 +25,10 @@ from bioeval.base import (
 from bioeval.document import Message
 from bioeval.results import ComparedPeople, about_attrs, build
 from bioeval.scores import (
+    Enrol,
     FusionRule,
     Progress,
+    Provenance,
     are_pairs,
     knows_people,
     leaves_out_attacks,
@@ -34,7 +36,7 @@ from bioeval.scores import (
 )
 from bioeval.stats import IntervalOptions, clopper_pearson
 from bioeval.studies.assurance.looks import Previous, current_look, digests_of_people
-from bioeval.studies.assurance.pairs_of_people import PairShares
+from bioeval.studies.assurance.pairs_of_people import ClaimShares, PairShares
 from bioeval.studies.assurance.promise import (
     ASSURANCES,
     AssuranceRule,
@@ -42,7 +44,17 @@ from bioeval.studies.assurance.promise import (
     guaranteed_limits,
     shares_for_guarantee,
 )
-from bioeval.tallies import Templates, is_symmetric, require_values, to_internal, to_user
+from bioeval.tallies import (
+    Templates,
+    Use,
+    is_symmetric,
+    list_claims,
+    parse_use,
+    require_values,
+    scores_in_use,
+    to_internal,
+    to_user,
+)
 from bioeval.views import sentence_about
 
 # Points at which the estimated limit is computed, at most; the strictest has a tenth of the target.
@@ -109,6 +121,13 @@ CLAIM = {
         "subjects",
     ),
     "people_to_settle_estimated": Name("about the same of the estimated limits", "subjects"),
+    "assurance": ASSURED["assurance"],
+    "limit_low": Name("one-sided lower limit of the rate by each rule"),
+    "limit_high": Name("one-sided upper limit of the rate by each rule"),
+    "verdict_of_rule": Name("shown, refuted or open by each rule", ""),
+    "people_of_rule": Name(
+        "about how many people each rule needs to decide the claim at this rate", "subjects"
+    ),
     "look": Name("which look at the claim this is, of the number planned", "looks"),
     "person_digest": Name("digest of the name of each person of the data", ""),
 }
@@ -421,6 +440,8 @@ def check_claim(
     assurance: AssuranceRule = "estimated",
     templates: Templates = "single",
     fusion: FusionRule = "min",
+    attempts: str | None = None,
+    enrol: Enrol = None,
     new_gallery: bool = False,
     same_data: bool = False,
     looks: int = 1,
@@ -448,7 +469,7 @@ def check_claim(
         or those that hold for any population.
     templates, fusion
         As for :func:`bioeval.verification`.
-    new_gallery : bool
+    attempts, enrol, new_gallery
         As for :func:`study_threshold`.
     same_data : bool
         Whether the data may be those that the threshold was chosen on, with a warning.
@@ -470,7 +491,8 @@ def check_claim(
         means over pairs of people or over people; ``threshold claim people``, and
         ``people_to_settle``: with how many people the guaranteed limits would settle the claim at
         the observed rate, NaN where the rate equals the claim; ``people_to_settle_estimated``:
-        about how many the estimated limits need. ``person_digest`` over ``person`` tells later
+        about how many the estimated limits need. Over ``assurance``, the same of both rules:
+        ``limit_low limit_high verdict_of_rule people_of_rule``. ``person_digest`` over ``person`` tells later
         looks whose data these were, without names.
 
     Raises
@@ -503,6 +525,7 @@ def check_claim(
     claim = _proportion(name, claim)
     confidence = IntervalOptions.check_confidence(confidence)
     require_choice("assurance", assurance, ASSURANCES)
+    use = parse_use(attempts, templates, fusion, enrol)
     require_scores(scores)
     require_values(scores, "a claim")
     require_named_people(scores, "a claim")
@@ -513,48 +536,85 @@ def check_claim(
     same = {"rate": name, "claim": claim, "threshold": at, "confidence": confidence}
     look = current_look(same, digests, looks, previous)
     look_confidence = look.confidence(confidence)
+    in_use = scores_in_use(scores, use)
     with reported_to(progress):
-        shares = PairShares(
-            scores, at=distance, templates=templates, fusion=fusion, new_gallery=new_gallery
-        )
+        shares, about, messages = _shares_in_use(in_use, use, distance, new_gallery)
     if name == "frr":
-        means = _means_of_frr(shares, distance, is_symmetric(scores))
+        means = _means_of_frr(shares, distance, use.is_plain and is_symmetric(in_use))
     elif shares.refusal is not None:
         raise ProtocolError(f"FAR cannot be assured: {sentence_about(shares.refusal)}")
     else:
         means = shares.means(np.array([0]))
-    if name == "far" and shares.exact:
-        errors = means.mean * means.number
-        low = clopper_pearson(errors, means.number, look_confidence, "lower")[0]
-        high = clopper_pearson(errors, means.number, look_confidence, "upper")[1]
-    else:
-        low, high = means.lower(look_confidence, assurance), means.upper(look_confidence, assurance)
-    rate = float(means.mean[0])
-    if high[0] <= claim:
-        verdict = "shown"
-    elif low[0] > claim:
-        verdict = "refuted"
-    else:
-        verdict = "open"
+    rate, exact = float(means.mean[0]), name == "far" and shares.exact
+    limits = [_claim_limits(means, look_confidence, rule, exact) for rule in ASSURANCES]
+    verdicts = [_verdict(claim, *ends) for ends in limits]
+    settle = {
+        "estimated": float(means.people_to_settle(claim, look_confidence)),
+        "guaranteed": float(means.people_for_guarantee(claim, look_confidence)),
+    }
+    asked = ASSURANCES.index(assurance)
     people = sum(means.sides)
     variables = {
-        "verdict": verdict,
+        "verdict": verdicts[asked],
         name: rate,
-        f"{name}_low": low[0],
-        f"{name}_high": high[0],
+        f"{name}_low": limits[asked][0],
+        f"{name}_high": limits[asked][1],
         "threshold": at,
         "claim": claim,
         "people": people,
-        "people_to_settle": means.people_for_guarantee(claim, look_confidence),
-        "people_to_settle_estimated": float(means.people_to_settle(claim, look_confidence)),
+        "people_to_settle": settle["guaranteed"],
+        "people_to_settle_estimated": settle["estimated"],
+        "limit_low": (("assurance",), np.array([low for low, _ in limits])),
+        "limit_high": (("assurance",), np.array([high for _, high in limits])),
+        "verdict_of_rule": (("assurance",), np.array(verdicts, dtype=object)),
+        "people_of_rule": (("assurance",), np.array([settle[rule] for rule in ASSURANCES])),
         "look": look.number,
         "person_digest": (("person",), digests),
     }
-    attrs = about_attrs(shares.about, "claim", f"claim, {templates}-template", [])
+    attrs = about_attrs(about, "claim", f"claim, {templates}-template", messages)
+    attrs |= {"templates": templates} | use.attrs()
+    if isinstance(shares, ClaimShares):
+        attrs["most_tries"] = shares.most_tries
     attrs |= {"confidence": confidence, "assurance": assurance, "rate": name}
     attrs |= {"looks": look.most, "confidence_of_a_look": look_confidence}
     attrs["looks_at_other_people"] = look.elsewhere
-    return build(variables, CLAIM, {}, attrs)
+    rules = {"assurance": np.array(ASSURANCES, dtype=object)}
+    return build(variables, CLAIM, rules, attrs)
+
+
+def _shares_in_use(
+    scores: Scores, use: Use, at: float, new_gallery: bool
+) -> tuple[PairShares, Provenance, list[Message]]:
+    """Return the proportions accepted of pairs of people at one distance, and messages."""
+    if use.is_plain:
+        shares = PairShares(
+            scores, at=at, templates=use.templates, fusion=use.fusion, new_gallery=new_gallery
+        )
+        return shares, shares.about, []
+    claims, messages, reader = list_claims(scores, use)
+    return ClaimShares(scores, claims, at=at, new_gallery=new_gallery), reader.about, messages
+
+
+def _claim_limits(
+    means: PeopleMeans, confidence: float, rule: AssuranceRule, exact: bool
+) -> tuple[float, float]:
+    """Return the one-sided limits of a rate by a rule of a promise."""
+    if exact:
+        errors = means.mean * means.number
+        low = clopper_pearson(errors, means.number, confidence, "lower")[0]
+        high = clopper_pearson(errors, means.number, confidence, "upper")[1]
+    else:
+        low, high = means.lower(confidence, rule), means.upper(confidence, rule)
+    return float(low[0]), float(high[0])
+
+
+def _verdict(claim: float, low: float, high: float) -> str:
+    """Return whether limits show or refute a claim, or leave it open."""
+    if high <= claim:
+        return "shown"
+    if low > claim:
+        return "refuted"
+    return "open"
 
 
 def _proportion(name: str, value: Any) -> float:
@@ -608,8 +668,14 @@ def _means_of_frr(shares: PairShares, distance: float, both_ways: bool) -> Peopl
 
     There are no more independent trials than genuine attempts; `both_ways`, each is there twice.
     """
-    attempts = np.bincount(shares.of_person, minlength=shares.people)
-    errors = np.bincount(shares.of_person, shares.genuine > distance, shares.people)
+    weight = shares.genuine_weight
+    attempts = np.bincount(shares.of_person, weight, shares.people)
+    wrong = shares.genuine > distance
+    if weight is None:
+        errors = np.bincount(shares.of_person, wrong, shares.people)
+    else:
+        attempts = np.rint(attempts)
+        errors = np.bincount(shares.of_person, wrong * weight, shares.people)
     rates = errors[attempts > 0] / attempts[attempts > 0]
     n = len(rates)
     if n < 3:

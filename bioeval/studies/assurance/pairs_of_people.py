@@ -264,6 +264,7 @@ class ClaimShares(PairShares):
         """Take the claims of scores in use, at all thresholds or `at` one distance."""
         impostor, genuine = claims.impostor, claims.genuine
         self.people, self.impostors = claims.people, impostor.number
+        self.most_tries = claims.most_tries
         self.beyond = float(np.finfo(np.float64).max) if at is None else at
         self.thresholds = np.unique(impostor.value) if at is None else np.array([at])
         self.genuine, self.of_person = genuine.value, genuine.probe.astype(np.int64)

@@ -26,7 +26,7 @@ from bioeval.document import (
     Strong,
     Table,
     Text,
-    compared_in_words,
+    attempts_in_words,
     data_facts,
     enrolled_in_words,
     is_doubt,
@@ -119,15 +119,7 @@ def _attempts(study: xr.Dataset) -> Text:
         return ""
     if "gallery_templates" not in attrs and not {"attempts", "enrol"} & attrs.keys():
         return ""
-    compared: Text = compared_in_words(attrs)
-    if "attempts" in attrs:
-        compared = say(
-            "{compared}; an attempt is all tries of a subject with the same {column:name}, at most "
-            "{tries:count}, accepted if one of them is",
-            compared=compared,
-            column=str(attrs["attempts"]),
-            tries=int(attrs["most_tries"]),
-        )
+    compared = attempts_in_words(attrs)
     templates, subjects = attrs.get("gallery_templates"), attrs.get("gallery_subjects")
     if attrs.get("templates") == "multi" or templates == subjects:
         return compared

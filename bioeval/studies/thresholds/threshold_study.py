@@ -317,9 +317,10 @@ def study_threshold(
     use = parse_use(attempts, templates, fusion, enrol, random_state)
     if task == "open_set":
         require_use_of_searches(use)
-        scores = searches_of_people(use.enrol.applied(scores))
+        of_digest = searches_of_people(scores)
+        scores = use.enrol.applied(of_digest)
     else:
-        scores = scores_in_use(scores, use)
+        of_digest, scores = scores, scores_in_use(scores, use)
     if assure is not None:
         assure = check_assurance(assure, assurance, rule)
         require_named_people(scores, "an assured threshold")
@@ -412,7 +413,7 @@ def study_threshold(
     if assure is not None:
         coordinates["assurance"] = np.array(ASSURANCES, dtype=object)
     study = build(variables, STUDY, coordinates, attrs)
-    digest = digest_of_data(scores)  # also in the thresholds: a claim about them needs other data
+    digest = digest_of_data(of_digest)  # also in the thresholds: a claim about them needs other data
     for part in (study, *(study[name] for name in THRESHOLDS if name in study)):
         part.attrs["data_digest"] = digest
     return study
