@@ -96,3 +96,12 @@ def shares(listed: Sequence[Claim], threshold: float) -> dict[frozenset, float]:
             pair = frozenset([claim.person, claim.claimed])
             of_pair.setdefault(pair, []).append(accepted(claim, threshold))
     return {pair: math.fsum(x) / len(x) for pair, x in of_pair.items()}
+
+
+def own_frr(listed: Sequence[Claim], threshold: float) -> dict:
+    """FRR of each person's own claims."""
+    own: dict[object, list[float]] = {}
+    for claim in listed:
+        if claim.person == claim.claimed:
+            own.setdefault(claim.person, []).append(1 - accepted(claim, threshold))
+    return {person: math.fsum(x) / len(x) for person, x in own.items()}

@@ -291,12 +291,15 @@ def attempts_in_words(attrs: Mapping[Any, Any]) -> Text:
         text = say("single-template: a claim is compared with one of {enrolled}", enrolled=enrolled)
     if "attempts" not in attrs:
         return text
+    most: Text = ""
+    if "most_tries" in attrs:
+        most = say(", at most {tries:count}", tries=int(attrs["most_tries"]))
     return say(
-        "{compared}; an attempt is all tries of a subject with the same {column:name}, at most "
-        "{tries:count}, accepted if one of them is",
+        "{compared}; an attempt is all tries of a subject with the same {column:name}{most}, "
+        "accepted if one of them is",
         compared=text,
         column=str(attrs["attempts"]),
-        tries=int(attrs["most_tries"]),
+        most=most,
     )
 
 

@@ -81,6 +81,7 @@ def listed_verification(
         messages.append(Message("no-impostor-attempt", rates=["far", "grr"]))
     attrs = about_attrs(reader.about, "verification", "verification, multi-template", messages)
     attrs |= {"templates": use.templates, "fusion": use.fusion, "claims": "all"} | use.attrs()
+    attrs["most_tries"] = claims.most_tries
     names = names_of("verification")
     coordinates = {"threshold": to_user(grid, kind), "far_target": far_targets}
     dataset = build(variables, names, coordinates, attrs)

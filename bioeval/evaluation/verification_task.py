@@ -283,4 +283,6 @@ def verification(
             from bioeval.evaluation.task_counts import TaskCounts
 
             dataset = TaskCounts(result, {}).with_intervals(dataset, counter, reader, limits)
+    if use.enrol.number:
+        dataset.attrs["enrol"] = str(use.enrol)
     return accepted_by(dataset, scores.kind, accept)

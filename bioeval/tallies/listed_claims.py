@@ -161,8 +161,9 @@ class ListedClaims:
     - `no_person` (bool (people,)): which of them are distractors or junk
     - `disjoint_pairs` (int): disjoint pairs of people with an impostor claim
     - `most_tries` (int): tries of an attempt, at most
-    - `value` (float64), `probe`, `claimed` (int32), `chance` (float64): each score, the person of
-      the attempt, the person claimed, and the chance that the score is the one of its claim
+    - `value` (float64), `probe`, `claimed`, `attempt` (int32), `chance` (float64): each score, the
+      person of the attempt, the person claimed, the number of the attempt, and the chance that the
+      score is the one of its claim
     """
 
     people: int
@@ -174,15 +175,15 @@ class ListedClaims:
     value: np.ndarray
     probe: np.ndarray
     claimed: np.ndarray
+    attempt: np.ndarray
     chance: np.ndarray
 
     # -- parts
 
     def where(self, kept: np.ndarray) -> Self:
         """Return some of the scores."""
-        chosen = (x[kept] for x in (self.value, self.probe, self.claimed, self.chance))
-        value, probe, claimed, chance = chosen
-        return replace(self, value=value, probe=probe, claimed=claimed, chance=chance)
+        names = ("value", "probe", "claimed", "attempt", "chance")
+        return replace(self, **{name: getattr(self, name)[kept] for name in names})
 
     def among(self, people: np.ndarray) -> Self:
         """Return the claims of some people at each other; `people` flags them."""
@@ -333,7 +334,7 @@ def list_claims(scores: Scores, use: Use) -> tuple[ListedClaims, list[Message], 
     reader = BlockReader(scores)
     lister = _Lister(reader, use)
     parts = [*lister.parts()]
-    value, probe, claimed, chance = (np.concatenate(x) for x in zip(*parts, strict=True))
+    value, attempt, claimed, chance = (np.concatenate(x) for x in zip(*parts, strict=True))
     order = np.argsort(value, kind="stable")
     counter = VerificationCounter(reader, templates=use.templates, fusion=use.fusion)
     people = SubjectAttempts(counter)
@@ -348,8 +349,9 @@ def list_claims(scores: Scores, use: Use) -> tuple[ListedClaims, list[Message], 
         disjoint_pairs=people.disjoint_pairs,
         most_tries=lister.most_tries,
         value=value[order],
-        probe=number[probe[order]],
+        probe=number[lister.person[attempt[order]]],
         claimed=number[claimed[order]],
+        attempt=attempt[order].astype(np.int32),
         chance=chance[order],
     )
     return claims, lister.messages(), reader
@@ -359,7 +361,7 @@ _Part = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]
 
 
 class _Lister:
-    """Lists the scores of all claims, with the codes of both people and the chances."""
+    """Lists the scores of all claims, with the attempt, the code of the subject, and the chance."""
 
     def __init__(self, reader: BlockReader, use: Use):
         self.reader, self.use = reader, use
@@ -405,7 +407,7 @@ class _Lister:
         return messages
 
     def parts(self) -> Iterator[_Part]:
-        """Yield the scores of claims, with the codes of both people and the chances."""
+        """Yield the scores of claims, with the attempt, the code of the subject, and the chance."""
         none = np.empty(0, dtype=np.int64)
         yield np.empty(0), none, none, np.empty(0)
         if self.use.templates == "single" or self.use.fusion == "min":
@@ -442,7 +444,7 @@ class _Lister:
         subject = np.repeat(self.group, np.diff(self.starts))
         yield (
             least[attempt, position],
-            self.person[attempt],
+            attempt,
             subject[position],
             np.ones(len(attempt)),
         )
@@ -467,7 +469,7 @@ class _Lister:
             attempt, group, _ = place = np.nonzero(chance)
             yield (
                 nearest[place],
-                self.person[attempt],
+                attempt,
                 self.group[groups[group]],
                 chance[place],
             )
@@ -542,4 +544,4 @@ class _Lister:
             chance = np.rint(place / number * UNIT) - np.rint((place - 1) / number * UNIT)
         row, _ = np.nonzero(there)
         claimed = np.full(len(row), self.group[group])
-        return scores[there], self.person[attempts[row]], claimed, chance[there] / UNIT
+        return scores[there], attempts[row], claimed, chance[there] / UNIT

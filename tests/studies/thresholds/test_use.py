@@ -346,3 +346,73 @@ def test_a_watch_list_of_the_first_templates():
         scores.select(gallery=first), ("far", 0.2), task="open_set", assure=0.8, **FAST
     )
     np.testing.assert_equal(variables(study), variables(expected))
+
+
+@pytest.mark.parametrize(("layout", "options"), CASES)
+def test_a_claim_is_about_the_system_in_use(layout, options):
+    scores, values, visit, gallery = data(layout, seed=5)
+    listed = listed_by_loops(layout, values, scores, visit, gallery, options)
+    at = float(np.quantile(values, 0.1))
+    claim = be.check_claim(scores, at, far=0.2, templates="multi", **options)
+    h = twin.shares(listed, at)
+    assert claim.far.item() == pytest.approx(naive_promise.mean(h), abs=1e-12)
+    assert claim.far_high.item() == claim.limit_high.sel(assurance="estimated").item()
+    own = twin.own_frr(listed, at)
+    claim = be.check_claim(
+        scores, at, frr=0.2, templates="multi", assurance="guaranteed", **options
+    )
+    assert claim.frr.item() == pytest.approx(np.mean(list(own.values())), abs=1e-12)
+    assert claim.people == len(own)
+    for upper, limit in ((False, claim.frr_low), (True, claim.frr_high)):
+        mean = float(np.mean(list(own.values())))
+        expected = naive_promise.guaranteed(mean, len(own), 0.05, upper)
+        assert limit.item() == pytest.approx(expected, abs=1e-9)
+    for rule in ("estimated", "guaranteed"):
+        one = be.check_claim(scores, at, frr=0.2, templates="multi", assurance=rule, **options)
+        assert one.verdict == claim.verdict_of_rule.sel(assurance=rule)
+        assert one.frr_high == claim.limit_high.sel(assurance=rule)
+
+
+def test_a_study_is_refused_as_a_claim_on_its_own_data():
+    scores, *_ = data("apart", seed=2)
+    study = be.study_threshold(scores, ("far", 0.2), templates="multi", enrol=2, **FAST)
+    for options in ({"templates": "multi", "enrol": 2}, {}):
+        with raises_about(be.DataError, "threshold", "same_data"):
+            be.check_claim(scores, study.threshold, far=0.2, **options)
+
+
+def test_a_plan_for_the_system_in_use():
+    scores, values, visit, gallery = data("apart", seed=9, people=40)
+    options = {"attempts": "visit", "enrol": 2}
+    listed = listed_by_loops("apart", values, scores, visit, gallery, options)
+    plan = be.sample_size(scores, far=0.1, frr_width=0.1, templates="multi", **options)
+    study = be.study_threshold(
+        scores, ("far", 0.1), templates="multi", assure=0.95, **FAST, **options
+    )
+    assert plan.attrs["threshold"] == study.threshold
+    assert plan.value == pytest.approx(study.optimistic_frr.item())
+    for name in ("people_estimated", "people_guaranteed", "people_needed"):
+        np.testing.assert_equal(plan[name].item(), float(study[name].item()))
+    # The variance of the error of an attempt, and what two attempts of a person have in common.
+    errors = {}
+    for claim in listed:
+        if claim.person == claim.claimed:
+            wrong = 1 - twin.accepted(claim, plan.attrs["threshold"])
+            errors.setdefault(claim.person, []).append(wrong)
+    each = [x for own in errors.values() for x in own]
+    apart = [a * b for p, x in errors.items() for q, y in errors.items() if p != q
+             for a in x for b in y]  # fmt: skip
+    squared = np.mean(apart)
+    total = np.mean(np.square(each)) - squared
+    together = [a * b for x in errors.values() for i, a in enumerate(x)
+                for j, b in enumerate(x) if i != j]  # fmt: skip
+    between = min(max(0.0, np.mean(together) - squared), total)
+    variance = between + (total - between) / plan.attempts_of_subject.values
+    np.testing.assert_allclose(plan.subject_sd, np.sqrt(variance), rtol=1e-9)
+    assert (plan.all_attempts == plan.subjects * plan.attempts_of_subject).all()
+    for refused in ({"attempts": "visit"}, {"enrol": 2}, {"fusion": "mean"}):
+        (name,) = refused
+        with raises_about(be.DataError, name, "templates"):
+            be.sample_size(scores, **refused)
+    with raises_about(be.DataError, "templates"):
+        be.sample_size(frr=0.1, icc=0.1, templates="multi")
