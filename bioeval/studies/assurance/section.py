@@ -121,7 +121,7 @@ def _by_rule(ds: xr.Dataset) -> Table:
             Rate(float(ds[name][i]), variable=name, at=at) for name in ("limit_low", "limit_high")
         )
         settle = float(ds["people_of_rule"][i])
-        people: Text = "more than can be"
+        people: Text = "no number"
         if settle <= _MOST_TO_SETTLE:
             people = Count(settle, variable="people_of_rule", at=at)
         label: Text = Strong(rule) if rule == ds.attrs["assurance"] else rule

@@ -208,13 +208,22 @@ def _accept(kind: str) -> str:
 
 def _promise(study: xr.Dataset) -> Iterator[Block]:
     """Yield what can be promised of the assured threshold, its rates here, and its basis."""
-    refusal = refusal_of(study)
+    refusal, kind = refusal_of(study), str(study.attrs["kind"])
     if refusal is not None:
         needs = _needs(study) if refusal.code == "too-few-people-to-promise" else ""
-        text = say("No threshold can be promised: {why}.{needs}", why=refusal, needs=needs)
-        yield Paragraph(text, "answer")
+        text = "No threshold can be promised: {why}.{needs}"
+        other: Text = ""
+        estimated = float(study["promised_threshold"].sel(assurance="estimated"))
+        if study.attrs["assurance"] == "guaranteed" and not math.isnan(estimated):
+            text = "No threshold can be guaranteed: {why}.{needs}{other}"
+            other = say(
+                " The estimated promise, which needs fewer people, can be given: install "
+                "{threshold}.",
+                threshold=threshold_to_install(estimated, kind, variable="promised_threshold"),
+            )
+        yield Paragraph(say(text, why=refusal, needs=needs, other=other), "answer")
         return
-    attrs, kind = study.attrs, str(study.attrs["kind"])
+    attrs = study.attrs
     threshold, price = study["assured_threshold"].item(), study["frr_price"].item()
     install: Text = say("Accept nothing (threshold {at}).", at=Label(threshold))
     if math.isfinite(threshold):

@@ -314,8 +314,9 @@ def study_threshold(
     folds, repeats = folds or FOLDS, repeats or REPEATS
     require_scores(scores)
     task = chosen_task(task, get_args(ThresholdTask))
-    use = parse_use(attempts, templates, fusion, enrol, random_state)
-    if task == "open_set":
+    searched = task == "open_set"  # by all enrolled templates of a subject
+    use = parse_use(attempts, "multi" if searched else templates, fusion, enrol, random_state)
+    if searched:
         require_use_of_searches(use)
         of_digest = searches_of_people(scores)
         scores = use.enrol.applied(of_digest)
