@@ -53,7 +53,7 @@ def _far(
     accepted = np.cumsum(of_all)
     rate = ratio(accepted[:-1], np.broadcast_to(accepted[-1], accepted[:-1].shape))
     left = ratio(without[:-1], np.broadcast_to(without[-1], without[:-1].shape))
-    sizes = [np.count_nonzero(~claims.no_person[side]) for side in claims.sides]
+    sizes = [int(np.count_nonzero(~claims.no_person[side])) for side in claims.sides]
     fewest = min(filter(None, sizes), default=0)
     at = jackknife_limits(rate, left, options.confidence, claims.disjoint_pairs, fewest)
     far = impostor.accepted_at(grid) / (impostor.number or np.nan)

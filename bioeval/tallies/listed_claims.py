@@ -1,4 +1,4 @@
-"""Claims as a system in use decides them, listed one by one: tries of an attempt, enrolled templates.
+"""Claims as a system in use decides them, listed one by one: tries, and enrolled templates.
 
 A claim is of one attempt of a person, which may be several tries, at one subject. Where any of the
 subject's templates may be the enrolled ones, the score of the claim is one of several, each with a
@@ -330,7 +330,7 @@ def scores_in_use(scores: Scores, use: Use) -> Scores:
 
 
 def list_claims(scores: Scores, use: Use) -> tuple[ListedClaims, list[Message], BlockReader]:
-    """Return the claims of :func:`scores_in_use`, messages on them, and the reader of the scores."""
+    """Return the claims of :func:`scores_in_use`, messages on them, and the reader."""
     reader = BlockReader(scores)
     lister = _Lister(reader, use)
     parts = [*lister.parts()]
@@ -381,8 +381,8 @@ class _Lister:
 
     def _refuse(self, number: int) -> None:
         raise DataError(
-            f"the claims of these scores take a list of {number:,} numbers; at most {MOST_LISTED:,} "
-            "are listed. Give fewer people, or enrol the first templates alone: ",
+            f"the claims of these scores take a list of {number:,} numbers; at most "
+            f"{MOST_LISTED:,} are listed. Give fewer people, or enrol the first templates alone: ",
             Argument("enrol", "first:3"),
         )
 
@@ -461,9 +461,7 @@ class _Lister:
             for number in np.unique(usable).tolist():
                 if number:
                     drawn = self.use.enrol.drawn or number
-                    steps = np.append(
-                        chances_of_nearest(number, drawn), np.zeros(size - number)
-                    )
+                    steps = np.append(chances_of_nearest(number, drawn), np.zeros(size - number))
                     chance[usable == number] = steps
                     self._note_fewer(number, groups[np.nonzero(usable == number)[1]])
             attempt, group, _ = place = np.nonzero(chance)

@@ -1,8 +1,8 @@
 """A door for 180 employees: two cameras, three tries a visit, three enrolled images.
 
-The script makes the data: three images of each employee are enrolled, and each employee comes twice
-to each camera and tries three times. It chooses a threshold for exactly this, and proves it on other
-people. Run it in an empty folder; it writes vendor.html there.
+The script makes the data: three images of each employee are enrolled, and each employee comes
+twice to each camera and tries three times. It chooses a threshold for exactly this, and proves it
+on other people. Run it in an empty folder; it writes vendor.html there.
 """
 
 import numpy as np

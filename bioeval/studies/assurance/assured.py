@@ -210,7 +210,6 @@ class Assured:
         }
         return values | curves, attrs
 
-
     def _of_each_rule(self, kind: str) -> dict[str, Any]:
         """Return the threshold, its rates and the people of each rule of a promise."""
         assert self.other is not None
@@ -492,8 +491,8 @@ def check_claim(
         ``people_to_settle``: with how many people the guaranteed limits would settle the claim at
         the observed rate, NaN where the rate equals the claim; ``people_to_settle_estimated``:
         about how many the estimated limits need. Over ``assurance``, the same of both rules:
-        ``limit_low limit_high verdict_of_rule people_of_rule``. ``person_digest`` over ``person`` tells later
-        looks whose data these were, without names.
+        ``limit_low limit_high verdict_of_rule people_of_rule``. ``person_digest`` over ``person``
+        tells later looks whose data these were, without names.
 
     Raises
     ------
@@ -572,7 +571,8 @@ def check_claim(
         "person_digest": (("person",), digests),
     }
     attrs = about_attrs(about, "claim", f"claim, {templates}-template", messages)
-    attrs |= {"templates": templates} | use.attrs()
+    attrs["templates"] = templates
+    attrs |= use.attrs()
     if isinstance(shares, ClaimShares):
         attrs["most_tries"] = shares.most_tries
     attrs |= {"confidence": confidence, "assurance": assurance, "rate": name}

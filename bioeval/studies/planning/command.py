@@ -299,7 +299,8 @@ def _evaluated(
     from bioeval.results import ResultThresholds
 
     name, _, templates = task.partition("/")
-    evaluate = partial(verification, **{**use, "templates": templates}, auc=False)
+    in_use: dict[str, Any] = {**use, "templates": templates, "auc": False}
+    evaluate: Any = partial(verification, **in_use)
     if name == "open_set":
         from bioeval.tallies import parse_use, require_use_of_searches
 

@@ -442,7 +442,8 @@ def sample_size(
     }
     in_use = isinstance(templates, str) and templates == "multi"
     use = _use(pilot, measure, fusion, attempts, enrol, random_state, in_use=in_use)
-    claims, messages = None, []
+    claims: ListedClaims | None = None
+    messages: list[Message] = []
     if pilot is not None and use is not None:
         require_scores(pilot, "pilot")
         require_subjects(pilot, "a pilot")

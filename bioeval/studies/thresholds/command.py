@@ -252,7 +252,10 @@ def _with_curves(study: xr.Dataset | xr.DataTree, scores: Scores, run: StudyComm
         counted = functools.partial(
             verification,
             scores,
-            **{name: options.get(name) for name in ("templates", "fusion", "attempts", "enrol")},
+            templates=options["templates"],
+            fusion=options["fusion"],
+            attempts=options.get("attempts"),
+            enrol=options.get("enrol"),
             progress=run.stages.counting,
         )
     extrapolated = {}

@@ -211,17 +211,17 @@ def _promise(study: xr.Dataset) -> Iterator[Block]:
     refusal, kind = refusal_of(study), str(study.attrs["kind"])
     if refusal is not None:
         needs = _needs(study) if refusal.code == "too-few-people-to-promise" else ""
-        text = "No threshold can be promised: {why}.{needs}"
+        template = "No threshold can be promised: {why}.{needs}"
         other: Text = ""
         estimated = float(study["promised_threshold"].sel(assurance="estimated"))
         if study.attrs["assurance"] == "guaranteed" and not math.isnan(estimated):
-            text = "No threshold can be guaranteed: {why}.{needs}{other}"
+            template = "No threshold can be guaranteed: {why}.{needs}{other}"
             other = say(
                 " The estimated promise, which needs fewer people, can be given: install "
                 "{threshold}.",
                 threshold=threshold_to_install(estimated, kind, variable="promised_threshold"),
             )
-        yield Paragraph(say(text, why=refusal, needs=needs, other=other), "answer")
+        yield Paragraph(say(template, why=refusal, needs=needs, other=other), "answer")
         return
     attrs = study.attrs
     threshold, price = study["assured_threshold"].item(), study["frr_price"].item()

@@ -414,7 +414,9 @@ def study_threshold(
     if assure is not None:
         coordinates["assurance"] = np.array(ASSURANCES, dtype=object)
     study = build(variables, STUDY, coordinates, attrs)
-    digest = digest_of_data(of_digest)  # also in the thresholds: a claim about them needs other data
+    digest = digest_of_data(
+        of_digest
+    )  # also in the thresholds: a claim about them needs other data
     for part in (study, *(study[name] for name in THRESHOLDS if name in study)):
         part.attrs["data_digest"] = digest
     return study
@@ -563,7 +565,8 @@ def _listed(
     assert isinstance(sides, SplitSides)  # tries and enrolled templates are of a matrix
     claims, remarks, reader = list_claims(scores, use)
     rule = options.distance_rule
-    whole = Judged(claims.chosen_by(rule), claims, claims)
+    every: Any = claims  # claims are attempts whose scores have chances
+    whole = Judged(claims.chosen_by(rule), every, every)
     subjects = _subjects(scores)
     people, compared = _people(scores, subjects)
     people["disjoint_pairs"] = claims.disjoint_pairs
@@ -581,6 +584,8 @@ def _listed(
         remarks += pooled.remarks()
     folds = {}
     for place in plan.places:
+        train: Any
+        test: Any
         train, test = parts_of_claims(claims, scores, sides, plan.split(place))
         judged = Judged(train.chosen_by(rule), train, test)
         folds[place] = Fold.of_judged(judged, sides.sizes(plan.split(place)))
@@ -662,9 +667,7 @@ def _assured_on_new(
         assert isinstance(counts.sides, SplitSides)
         listed = {}
         for place in first:
-            listed[place] = parts_of_claims(
-                counts.claims, scores, counts.sides, plan.split(place)
-            )
+            listed[place] = parts_of_claims(counts.claims, scores, counts.sides, plan.split(place))
         made = assured_folds_of_claims(scores, listed, assurance)
     else:
         parts = {place: counts.sides.views(plan.split(place)) for place in first}
