@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 
 import naive_promise
@@ -11,7 +12,9 @@ import pytest
 from named_arguments import raises_about
 
 import bioeval as be
+from bioeval.cli import main
 from bioeval.document import messages_of
+from bioeval.studies.assurance.assured import assured_threshold
 from bioeval.studies.assurance.pairs_of_people import ClaimShares
 from bioeval.tallies import list_claims, parse_use, scores_in_use
 
@@ -124,6 +127,42 @@ def test_the_promise_rests_on_pairs_of_people(layout, options):
         np.testing.assert_allclose(means.without[k], left, atol=1e-12)
         at = float(shares.thresholds[layer])
         assert shares.frr(at) == pytest.approx(twin.rates(listed, at)[1], abs=1e-12)
+
+
+def visits(rng, people, probing, enrolled):
+    """Visits of three tries against five templates, in 6 dimensions; one in twenty is a wolf."""
+    places = rng.normal(size=(people, 6))
+    places[rng.random(people) < 0.05] *= 0.45
+    near = np.repeat(places[enrolled], 5, axis=0)
+    near = near + 0.45 * rng.normal(size=near.shape)
+    tried = places[probing] + 0.3 * rng.normal(size=(len(probing), 6))
+    tried = np.repeat(tried, 3, axis=0)
+    tried = tried + 0.4 * rng.normal(size=tried.shape)
+    values = np.linalg.norm(tried[:, None] - near[None], axis=2)
+    meta = {"visit": np.zeros(len(tried), dtype=int)}
+    return be.Scores(values, np.repeat(probing, 3), np.repeat(enrolled, 5), probe_meta=meta)
+
+
+@pytest.mark.slow
+def test_a_promise_is_kept_in_use():
+    """At most 5 % of promises are broken, also by people who are on one side only."""
+    use = parse_use("visit", "multi", "min", 3)
+
+    def shares_of(seed, people, probing, enrolled):
+        scores = visits(np.random.default_rng(seed), people, probing, enrolled)
+        claims, _, _ = list_claims(scores_in_use(scores, use), use)
+        return scores, ClaimShares(scores, claims, new_gallery=True)
+
+    everyone = np.arange(400)
+    _, truth = shares_of(99, 400, everyone, everyone)
+    broken, sets = 0, 60
+    for seed in range(sets):
+        scores, shares = shares_of(seed, 40, np.arange(10, 40), np.arange(30))
+        promise = assured_threshold(scores, 0.1, 0.95, "estimated", shares=shares)
+        assert promise.refusal is None
+        at = np.searchsorted(truth.thresholds, promise.threshold, side="right") - 1
+        broken += truth.mean[at] > 0.1
+    assert broken <= 7  # of 60, with a probability of 99.7 % if 5 % are
 
 
 def variables(study):
@@ -416,3 +455,76 @@ def test_a_plan_for_the_system_in_use():
             be.sample_size(scores, **refused)
     with raises_about(be.DataError, "templates"):
         be.sample_size(frr=0.1, icc=0.1, templates="multi")
+
+
+def printed(capsys, *arguments):
+    """What a command prints."""
+    assert main([*arguments]) == 0
+    return " ".join(capsys.readouterr().out.split())
+
+
+@pytest.fixture(scope="module")
+def door(tmp_path_factory):
+    """A file of 60 people, three templates each and two visits of three tries."""
+    rng = np.random.default_rng(3)
+    scores = visits(rng, 60, np.repeat(np.arange(60), 2), np.arange(60))
+    meta = {"visit": np.tile(np.repeat([1, 2], 3), 60)}
+    scores = be.Scores(scores.values, scores.probe_labels, scores.gallery_labels, probe_meta=meta)
+    path = tmp_path_factory.mktemp("door") / "door.npz"
+    be.save(scores, path)
+    return str(path)
+
+
+USE = ("--templates", "multi", "--enrol", "3", "--attempts", "visit")
+
+
+def test_commands_take_the_system_in_use(door, capsys, tmp_path):
+    scores = be.load(door)
+    options = {"templates": "multi", "enrol": 3, "attempts": "visit"}
+    said = "compared with 3 templates of the subject, any of them (the mean over all choices); an "
+    said += "attempt is all tries of a subject with the same visit, at most 3, accepted if one"
+    few = ("--target", "far=10%", "--folds", "3", "--repeats", "1")
+    page = tmp_path / "page.html"
+    text = printed(capsys, "threshold", door, *few, *USE, "--assure", "0.9", "--report", str(page))
+    study = be.study_threshold(scores, ("far", 0.1), folds=3, repeats=1, assure=0.9, **options)
+    installed = f"{study.assured_threshold.item():.8f}"[:6]
+    assert said in text and f"Install {installed}" in text
+    assert installed in page.read_text("utf-8")
+    claim = ("threshold", door, *USE, "--at", "1.2", "--claim", "far=10%", "--json")
+    document = json.loads(printed(capsys, *claim))
+    expected = be.check_claim(scores, 1.2, far=0.1, **options)
+    assert document["far_high"] == expected.far_high.item()
+    verdicts = [row["verdict"] for row in document["by_rule"]]
+    assert verdicts == expected.verdict_of_rule.values.tolist()
+    plan = json.loads(printed(capsys, "sample-size", door, *USE, "--far", "10%", "--json"))
+    expected = be.sample_size(scores, far=0.1, **options)
+    assert plan["people_estimated"] == expected.people_estimated
+    work = ("--people", "100", "--impostors", "0.1", "--threshold", "1.2")
+    assert "compared with 3 templates" in printed(capsys, "workload", door, *USE, *work)
+    rates = be.verification(scores, thresholds=[1.2], interval="subject-bootstrap", **options)
+    document = json.loads(printed(capsys, "workload", door, *USE, *work, "--json"))
+    found = {row["event"]: row for row in document["events"]}
+    for event, rate in (("false-alarm", "far"), ("rejected", "frr")):
+        ends = [found[event][f"rate{end}"] for end in ("", "_low", "_high")]
+        assert ends == [rates[f"{rate}{end}"].item() for end in ("", "_low", "_high")]
+
+
+def test_both_rules_of_a_promise_stand_in_one_table(door, capsys):
+    few = ("--folds", "3", "--repeats", "1", *USE)
+    text = printed(
+        capsys, "threshold", door, "--target", "far=5%", *few, "--assure", "0.95", "--guaranteed"
+    )
+    # Sixty people are too few for the guarantee, and enough for the estimate.
+    assert "No threshold can be guaranteed" in text
+    assert "No threshold can be promised" not in text
+    study = be.study_threshold(
+        be.load(door), ("far", 0.05), folds=3, repeats=1, assure=0.95, templates="multi", enrol=3,
+        attempts="visit",
+    )  # fmt: skip
+    by_rule = dict(zip(study.assurance.values, study.promised_people.values, strict=True))
+    assert by_rule["estimated"] == study.people_estimated <= 60 < by_rule["guaranteed"]
+    promised = study.promised_threshold.sel(assurance="estimated").item()
+    assert promised == study.assured_threshold
+    assert math.isnan(study.promised_threshold.sel(assurance="guaranteed").item())
+    assert f"guaranteed none {by_rule['guaranteed']:.0f}" in text
+    assert f"{promised:.8f}"[:6] in text
