@@ -14,6 +14,9 @@ from bioeval.tallies.listed_claims import ListedClaims
 from bioeval.tallies.points import FAR_TARGETS
 from bioeval.tallies.threshold_rules import Rule
 
+#: Decimals of expected counts: chances are sums of floats.
+_DIGITS = 9
+
 
 def limits_of_claims(
     claims: ListedClaims, grid: np.ndarray, options: IntervalOptions
@@ -50,7 +53,8 @@ def _far(
     each -= np.bincount(twice, impostor.chance[together], number * wide)
     of_all = np.bincount(layer, impostor.chance, number)
     without = np.cumsum(of_all[:, None] - each.reshape(number, wide)[:, :-1], axis=0)
-    accepted = np.cumsum(of_all)
+    # What rounding leaves over is no error of those who are left.
+    accepted, without = np.round(np.cumsum(of_all), _DIGITS), np.round(without, _DIGITS)
     rate = ratio(accepted[:-1], np.broadcast_to(accepted[-1], accepted[:-1].shape))
     left = ratio(without[:-1], np.broadcast_to(without[-1], without[:-1].shape))
     sizes = [int(np.count_nonzero(~claims.no_person[side])) for side in claims.sides]

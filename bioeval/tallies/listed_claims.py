@@ -41,6 +41,9 @@ MOST_LISTED = 1 << 26
 #: Chances are multiples of a unit that add up to one.
 UNIT = 2.0**52
 
+# Bits of the lower part of a chance in units.
+_BITS = 26
+
 # Scores of choices that are fused together.
 _TOGETHER = 1 << 21
 
@@ -226,11 +229,22 @@ class ListedClaims:
         """Whether each claim has one score, so that counts are whole numbers."""
         return bool((self.chance == 1).all())
 
+    @cached_property
+    def _counts(self) -> np.ndarray:
+        """Return the expected number of scores before each of them, and of all.
+
+        The units of chances are summed as whole numbers in two parts, so that the chances of a
+        claim add up to one and no rejection is left over by rounding.
+        """
+        if self._whole:
+            return np.arange(len(self.value) + 1)
+        units = np.append(0, np.rint(self.chance * UNIT)).astype(np.int64)
+        upper, lower = np.cumsum(units >> _BITS), np.cumsum(units & ((1 << _BITS) - 1))
+        return upper * (2.0**_BITS / UNIT) + lower / UNIT
+
     def accepted_at(self, thresholds: Any) -> np.ndarray:
         """Return the expected number of scores up to each threshold; of NaN, none."""
-        counts = np.append(0.0, np.cumsum(self.chance))
-        if self._whole:
-            counts = counts.astype(np.int64)
+        counts = self._counts
         thresholds = np.asarray(thresholds)
         places = np.searchsorted(self.value, thresholds, side="right")
         return counts[np.where(np.isnan(thresholds), 0, places)]

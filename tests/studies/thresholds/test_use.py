@@ -242,6 +242,31 @@ def test_similarities_are_the_mirror_image(dtype):
     assert ds.far.values[0] >= ds.far.values[1]
 
 
+def test_chances_leave_no_error_over():
+    """With 120 choices of templates, a claim that is accepted with all of them is no error."""
+    scores = be.simulate(20, 10, random_state=3)
+    loosest = [float(np.nextafter(scores.values.max(), np.inf))]
+    ds = be.verification(
+        scores, templates="multi", enrol=3, thresholds=loosest, interval="subject-bootstrap"
+    )
+    assert (ds.frr.item(), ds.gar.item(), ds.far.item()) == (0, 1, 1)
+    # One pair of people is closer than all others, with some of its templates.
+    values, people = np.full((200, 200), 3.0), scores.probe_labels
+    own = people[:, None] == people
+    values[own] = 1.0
+    near = np.flatnonzero(people == people[0])[:2], np.flatnonzero(people == people[-1])[:3]
+    values[np.ix_(*near)] = 2.0
+    one_pair = be.Scores(values, people)
+    ds = be.verification(
+        one_pair, templates="multi", enrol=3, thresholds=[2.0], interval="subject-bootstrap"
+    )
+    whole = be.verification(
+        one_pair, templates="multi", thresholds=[2.0], auc=False, interval="subject-bootstrap"
+    )
+    assert 0 < ds.far < whole.far
+    assert 0 < ds.far_low < ds.far < ds.far_high <= whole.far_high
+
+
 def test_rules_choose_on_expected_counts():
     scores, values, visit, gallery = data("apart", seed=7)
     options = {"attempts": "visit", "enrol": 2}
