@@ -18,6 +18,8 @@ bioeval threshold scores.npz --target far=1e-3
 bioeval threshold scores.npz --target far=1% --assure 0.95
 # Test on other subjects whether a threshold keeps a FAR of 1 %
 bioeval threshold others.npz --at 3.61 --claim far=1%
+# Find it for visits of several tries at all enrolled templates
+bioeval threshold visits.npz --target far=5% --templates multi --attempts visit
 # Repeat ten folds twenty times; write the study
 bioeval threshold scores.npz --target far=1e-3 --folds 10 --repeats 20 --out study
 # Find the EER threshold of embeddings; print JSON
