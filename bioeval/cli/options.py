@@ -211,6 +211,18 @@ _FUSION = option(
     str,
     "min",
 )
+_USE = option_group(
+    option(
+        "--attempts COLUMN",
+        "Verification: all probes of a subject with the same value in this metadata column are "
+        "tries of one attempt, accepted if any of them is.",
+    ),
+    option(
+        "--enrol TEMPLATES",
+        "Enrolled templates of each subject: 3 (any three, the mean over all choices), first:3, "
+        "or first:3:COLUMN (by time, for example).  [all]",
+    ),
+)
 _BAND = option(
     "--band",
     "Intervals along a curve hold at each threshold or rank alone, or at all together "
@@ -269,6 +281,7 @@ def shared_options(
     max_rank: bool = False,
     templates: bool = False,
     fusion: bool = False,
+    use: bool = False,
     far: bool | str = False,
     frr: bool = False,
     max_far: bool = False,
@@ -288,7 +301,8 @@ def shared_options(
 
     A text is a help other than the usual one. That of `interval` adds the methods by subject to the
     options of an interval; that of `assure` begins the help of ``--assure``. `names` are those of
-    several systems, and `reading` has the options of reading a file.
+    several systems, `reading` has the options of reading a file, and `use` those of tries and of
+    enrolled templates.
     """
     return _wanted(
         (protocol, _PROTOCOL),
@@ -297,6 +311,7 @@ def shared_options(
         (max_rank, option("--max-rank K", "Number of ranks.", click.IntRange(1))),
         (templates, _TEMPLATES),
         (fusion, _FUSION),
+        (use, _USE),
         (far, _targets("far", _help(far, _FAR))),
         (frr, _targets("frr", "Verification: FRR at which to report FAR")),
         (max_far, _MAX_FAR),

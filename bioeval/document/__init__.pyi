@@ -49,7 +49,9 @@ from bioeval.document.message_types import (
 )
 from bioeval.document.results import (
     accepts_beyond as accepts_beyond,
+    attempts_in_words as attempts_in_words,
     data_facts as data_facts,
+    enrolled_in_words as enrolled_in_words,
     interval_note as interval_note,
     is_doubt as is_doubt,
     messages_of_result as messages_of_result,

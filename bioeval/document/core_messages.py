@@ -97,6 +97,27 @@ _SCORES = (
         {"presentations": 40, "column": "attack"},
     ),
     MessageType(
+        "fewer-templates-than-enrolled",
+        "{subjects:count subjects} with fewer than {templates:count templates} that a claim can be "
+        "compared with: all that there are stand for the enrolled ones",
+        "A template is not compared with itself, nor with those of the same transaction, and a "
+        "subject may have fewer templates than are to be enrolled. Claims of few templates have "
+        "another {far} and {frr} than those of many.",
+        "Nothing, if these are few subjects; else enrol fewer templates, or collect more.",
+        "note",
+        {"subjects": 3, "templates": 3},
+    ),
+    MessageType(
+        "enrolled-templates-drawn",
+        "a subject has more than {limit:count} choices of {templates:count templates}: rates are "
+        "means over {draws:count choices} drawn for each attempt and subject",
+        "The mean over all choices of templates is known in closed form where scores are fused by "
+        "the nearest template. Others are made one by one, unless they are too many.",
+        "Give `fusion` as the nearest template, or fewer templates, for exact means.",
+        "note",
+        {"limit": 10000, "templates": 10, "draws": 200},
+    ),
+    MessageType(
         "one-gallery",
         "there is one gallery: the metadata have no column {column:name} with several values, over "
         "which rates would be averaged",

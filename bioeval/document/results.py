@@ -275,6 +275,51 @@ def rate_of(
     return Rate(value(name), interval, name, at, flagged=flagged, attempts=attempts)
 
 
+def enrolled_in_words(attrs: Mapping[Any, Any], whose: str) -> Text:
+    """Return which templates are enrolled, of the option ``enrol`` that a result has kept."""
+    enrol = str(attrs.get("enrol", ""))
+    first, number, column = [*enrol.split(":", 2), "", ""][:3]
+    if not enrol:
+        return say("all templates of {whose}", whose=whose)
+    if first != "first":
+        return say(
+            "{number:count templates} of {whose}, any of them (the mean over all choices)",
+            number=int(enrol),
+            whose=whose,
+        )
+    if not column:
+        return say("the first {number:count templates} of {whose}", number=int(number), whose=whose)
+    return say(
+        "the first {number:count templates} of {whose} by {column:name}",
+        number=int(number),
+        whose=whose,
+        column=column,
+    )
+
+
+def attempts_in_words(attrs: Mapping[Any, Any]) -> Text:
+    """Return what an attempt of verification is: its tries, and what a claim is compared with."""
+    text: Text = "single-template: a claim is compared with one template of the subject"
+    if attrs.get("templates") == "multi":
+        enrolled = enrolled_in_words(attrs, "the subject")
+        text = say("multi-template: a claim is compared with {enrolled}", enrolled=enrolled)
+    elif "enrol" in attrs:
+        enrolled = enrolled_in_words(attrs, "the subject")
+        text = say("single-template: a claim is compared with one of {enrolled}", enrolled=enrolled)
+    if "attempts" not in attrs:
+        return text
+    most: Text = ""
+    if "most_tries" in attrs:
+        most = say(", at most {tries:count}", tries=int(attrs["most_tries"]))
+    return say(
+        "{compared}; an attempt is all tries of a subject with the same {column:name}{most}, "
+        "accepted if one of them is",
+        compared=text,
+        column=str(attrs["attempts"]),
+        most=most,
+    )
+
+
 def table_of_variables(dataset: xr.Dataset, *dims: str, id: str, shown: int = 0) -> Table:
     """Return the variables over exactly these dimensions as a table, the labels first.
 

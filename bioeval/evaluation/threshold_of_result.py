@@ -12,13 +12,14 @@ from bioeval.base.errors import Argument, DataError, ProtocolError
 from bioeval.base.messages import Message
 from bioeval.evaluation.blocks.checkpoint import digest_of_data
 from bioeval.scores.matrix import Scores, require_scores
+from bioeval.tallies.listed_claims import Use, parse_use
 from bioeval.tallies.threshold_rules import Rule
 
 _EXPECTED = "expected a number, a rule, or the result of be.study_threshold"
 
-#: Attributes of a study whose attempts are no single comparisons, with what they are.
-_OTHER_ATTEMPTS = {
-    "attempts": "transactions of several probes",
+#: What attempts of a system in use are, by the attribute of a study that has them.
+_IN_USE = {
+    "attempts": "attempts of several tries",
     "enrol": "claims against a chosen number of templates",
 }
 
@@ -38,8 +39,9 @@ class ResultThreshold:
     templates: Any  # as the functions of the tasks take these
     fusion: Any
     rank_unit: Any
-    #: The attempts that it is for, where they are not single comparisons or fused ones.
-    attempts: str
+    #: The column that joins the tries of an attempt, and the templates that are enrolled.
+    attempts: str | None
+    enrol: str | None
     digest: str
 
     @classmethod
@@ -67,7 +69,6 @@ class ResultThreshold:
                 "another target or of more people",
             )
         attrs = threshold.attrs
-        other = (words for x, words in _OTHER_ATTEMPTS.items() if attrs.get(x))
         return cls(
             value=values[name],
             assured=name == "assured_threshold",
@@ -78,12 +79,43 @@ class ResultThreshold:
             templates=str(attrs.get("templates", "single")),
             fusion=str(attrs.get("fusion", "min")),
             rank_unit=str(attrs.get("rank_unit", "template")),
-            attempts=next(other, ""),
+            attempts=attrs.get("attempts"),
+            enrol=attrs.get("enrol"),
             digest=str(attrs.get("data_digest", "")),
         )
 
-    def require(self, scores: Scores, task: str = "verification") -> None:
-        """Raise unless the scores and the task are those that the threshold is for."""
+    @property
+    def use(self) -> dict[str, Any]:
+        """How the system of the study is used, as arguments of verification."""
+        return {
+            "templates": self.templates,
+            "fusion": self.fusion,
+            "attempts": self.attempts,
+            "enrol": self.enrol,
+        }
+
+    @property
+    def parsed_use(self) -> Use:
+        """The same, checked."""
+        return parse_use(**self.use | {"templates": "multi"})
+
+    def require_use(self, asked: dict[str, Any]) -> None:
+        """Raise where arguments describe another use than that of the study."""
+        for name, value in asked.items():
+            of_study, default = self.use[name], {"templates": "single", "fusion": "min"}.get(name)
+            if value is not None and str(value) not in (str(default), str(of_study)):
+                raise DataError(
+                    Argument(name, value),
+                    f" is not that of the study, {of_study}, whose threshold is given; leave it "
+                    "out",
+                )
+
+    def require(self, scores: Scores, task: str = "verification", *, in_use: bool = False) -> None:
+        """Raise unless the scores and the task are those that the threshold is for.
+
+        `in_use` says whether attempts of several tries, and a chosen number of templates, can be
+        evaluated.
+        """
         if self.kind and self.kind != scores.kind:
             raise DataError(
                 Argument("threshold"),
@@ -97,12 +129,13 @@ class ResultThreshold:
                 f" is of a study of {names[self.task]}, and these are rates of {names[task]}: they "
                 "need a threshold of their own",
             )
-        if self.attempts:
-            raise ProtocolError(
-                Argument("threshold"),
-                f" is of a study of {self.attempts}, which are not evaluated here; give a study "
-                "of single comparisons, or a number",
-            )
+        for name, words in () if in_use else _IN_USE.items():
+            if getattr(self, name) is not None:
+                raise ProtocolError(
+                    Argument("threshold"),
+                    f" is of a study of {words}, which are not evaluated here; give a study "
+                    "of single comparisons, or a number",
+                )
 
     @classmethod
     def for_claims(

@@ -19,12 +19,15 @@ from bioeval.evaluation.acceptance import Accept, accepted_by, check_accept, str
 from bioeval.evaluation.blocks.calls import distributable
 from bioeval.evaluation.drawn_galleries import drawn_galleries
 from bioeval.evaluation.fixed_target import Target, rates_added
+from bioeval.evaluation.listed_verification import listed_verification
 from bioeval.results.verification import verification_dataset
 from bioeval.scores.arrays import EnrolledTemplates, FusionRule, Sampling
 from bioeval.scores.blocks import BlockReader, Progress, threads_for
 from bioeval.scores.bona_fide import leaves_out_attacks
+from bioeval.scores.enrolled import Enrol
 from bioeval.scores.matrix import Scores, require_scores
 from bioeval.stats.options import BANDS, Band, IntervalOptions
+from bioeval.tallies.listed_claims import parse_use, scores_in_use
 from bioeval.tallies.passes import count_with_points
 from bioeval.tallies.point_search import PointFinder
 from bioeval.tallies.points import FAR_TARGETS, check_costs, check_max_fars, check_targets
@@ -47,6 +50,7 @@ def verification(
     claims: Any = None,
     unenrolled_claims: UnenrolledClaims = "raise",
     attempts: str | None = None,
+    enrol: Enrol = None,
     far_targets: Sequence[float] = FAR_TARGETS,
     frr_targets: Sequence[float] = (),
     target: Any = None,
@@ -93,6 +97,13 @@ def verification(
         attempt, a transaction, accepted if any of them is; with multi templates each is fused
         first. Where the probes are templates of the gallery, a transaction is not compared with
         its own. Not with `claims`.
+    enrol : int or str, optional
+        Which templates of each subject are enrolled; all unless given. A number: that many, any of
+        them, and rates are means over all choices, made once an attempt; a subject with fewer has
+        all enrolled. It needs ``templates="multi"``; counts are expected counts, and of operating
+        points there are EER and FRR at the FAR targets. ``"first:3"``: the first three in the
+        order of the gallery, ``"first:3:taken"`` in that of a metadata column; in a matrix of all
+        templates against all the others are the probes.
     far_targets : sequence of float
         For each, the smallest FRR with FAR at most the target, and its threshold.
     frr_targets : sequence of float
@@ -212,7 +223,7 @@ def verification(
     at_frr = check_targets(frr_targets, "frr_targets")
     limits_of_area = check_max_fars(max_fars)
     if (drawn := drawn_galleries(gallery, sampling, random_state)) is not None:
-        refused = {"claims": claims, "attempts": attempts, "interval": interval}
+        refused = {"claims": claims, "attempts": attempts, "enrol": enrol, "interval": interval}
         if len(at_frr):
             refused["frr_targets"] = at_frr
         else:
@@ -229,6 +240,52 @@ def verification(
                 far_targets=targets,
             )
             return accepted_by(dataset, scores.kind, accept)
+    given = scores
+
+    def with_target(dataset: xr.Dataset) -> xr.Dataset:
+        """Return the result with the rates at the threshold of the target."""
+        assert wanted_target is not None and threshold is not None
+        at = verification(
+            given,
+            templates=templates,
+            fusion=fusion,
+            thresholds=[threshold],
+            accept=accept,
+            claims=claims,
+            unenrolled_claims=unenrolled_claims,
+            attempts=attempts,
+            enrol=enrol,
+            far_targets=(),
+            auc=False,
+            interval=interval or wanted_target.method(given),
+            confidence=confidence,
+            replicates=replicates,
+            random_state=random_state,
+            band=band,
+            progress=progress,
+        )
+        return rates_added(dataset, at, "verification", threshold)
+
+    use = parse_use(attempts, templates, fusion, enrol, random_state)
+    if use.enrol.drawn:
+        unsupported: dict[str, Any] = {"claims": claims, "frr_targets": None, "max_fars": None}
+        if len(at_frr):
+            unsupported["frr_targets"] = at_frr
+        if len(limits_of_area):
+            unsupported["max_fars"] = limits_of_area
+        with rows_reported_to(progress), threads_for(scores):
+            dataset = listed_verification(
+                scores,
+                use,
+                thresholds=counted_at,
+                far_targets=targets,
+                limits=limits,
+                unsupported=unsupported,
+            )
+        dataset = accepted_by(warn_of_kinds(dataset), scores.kind, accept)
+        return dataset if threshold is None else with_target(dataset)
+    if use.enrol.number:
+        scores = scores_in_use(scores, use)
     if limits is not None and limits.needs_all_pairs:
         refuse_executor()  # before anything is counted
     reader = BlockReader(scores)
@@ -237,7 +294,7 @@ def verification(
         from bioeval.scores.transactions import reader_of
 
         reader = reader_of(scores, attempts, fusion if templates == "multi" else "min", claims)
-    all_scores, scores = scores, reader.scores
+    scores = reader.scores
     counter = VerificationCounter(
         reader,
         templates=templates,
@@ -274,25 +331,7 @@ def verification(
             from bioeval.evaluation.task_counts import TaskCounts
 
             dataset = TaskCounts(result, {}).with_intervals(dataset, counter, reader, limits)
+    if use.enrol.number:
+        dataset.attrs["enrol"] = str(use.enrol)
     dataset = accepted_by(dataset, scores.kind, accept)
-    if wanted_target is None or threshold is None:
-        return dataset
-    at = verification(
-        all_scores,
-        templates=templates,
-        fusion=fusion,
-        thresholds=[threshold],
-        accept=accept,
-        claims=claims,
-        unenrolled_claims=unenrolled_claims,
-        attempts=attempts,
-        far_targets=(),
-        auc=False,
-        interval=interval or wanted_target.method(all_scores),
-        confidence=confidence,
-        replicates=replicates,
-        random_state=random_state,
-        band=band,
-        progress=progress,
-    )
-    return rates_added(dataset, at, "verification", threshold)
+    return dataset if threshold is None else with_target(dataset)

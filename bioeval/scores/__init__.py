@@ -16,6 +16,10 @@ _NAMES: NamesByModule = {
         "require_subjects",
         "threads_for",
     ),
+    "bioeval.scores.enrolled": (
+        "Enrol",
+        "Enrolment",
+    ),
     "bioeval.scores.bona_fide": (
         "leaves_out_attacks",
         "species_of",

@@ -26,6 +26,7 @@ from bioeval.scores.embeddings import (
     as_embeddings as as_embeddings,
     kind_of_metric as kind_of_metric,
 )
+from bioeval.scores.enrolled import Enrol as Enrol, Enrolment as Enrolment
 from bioeval.scores.formats.cells import Cells as Cells
 from bioeval.scores.formats.cohorts import is_text as is_text, read_cohort_list as read_cohort_list
 from bioeval.scores.formats.files import (

@@ -39,6 +39,7 @@ _FOR_STUDIES: NamesByModule = {
     "bioeval.stats.bootstrap": (
         "QuadraticForms",
         "SubjectMeans",
+        "bilinear_forms",
         "linear_forms",
         "ratio",
     ),
@@ -72,6 +73,7 @@ _FOR_STUDIES: NamesByModule = {
         "student_limits",
     ),
     "bioeval.stats.limits": ("by_subject",),
+    "bioeval.stats.listed_claims": ("limits_of_claims",),
     "bioeval.stats.options": (
         "IntervalOptions",
         "Limits",

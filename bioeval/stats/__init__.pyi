@@ -14,6 +14,7 @@ from bioeval.stats.binomial import (
 from bioeval.stats.bootstrap import (
     QuadraticForms as QuadraticForms,
     SubjectMeans as SubjectMeans,
+    bilinear_forms as bilinear_forms,
     linear_forms as linear_forms,
     mansfield_wayman as mansfield_wayman,
     ratio as ratio,
@@ -49,6 +50,7 @@ from bioeval.stats.jackknife import (
     student_limits as student_limits,
 )
 from bioeval.stats.limits import by_subject as by_subject
+from bioeval.stats.listed_claims import limits_of_claims as limits_of_claims
 from bioeval.stats.options import (
     METHODS as METHODS,
     IntervalOptions as IntervalOptions,

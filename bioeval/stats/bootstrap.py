@@ -127,6 +127,23 @@ def linear_forms(counts: np.ndarray, weights: np.ndarray) -> np.ndarray:
     return out
 
 
+def bilinear_forms(
+    left: np.ndarray, right: np.ndarray, counts: np.ndarray, weights: np.ndarray
+) -> np.ndarray:
+    """Return ``sum counts w_left w_right`` for every column of weights (subjects, columns).
+
+    `left` and `right` are the subjects of each of the counts, which may be fractions.
+    """
+    n = len(weights)
+    table = scipy.sparse.csr_array((counts, (left, right)), shape=(n, n))
+    out = np.empty(weights.shape[1])
+    step = max(1, VALUES_AT_ONCE // max(n, 1))
+    for low in range(0, weights.shape[1], step):
+        part = weights[:, low : low + step].astype(np.float64)
+        out[low : low + step] = ((table @ part) * part).sum(axis=0)
+    return out
+
+
 def ratio(part: np.ndarray, whole: np.ndarray) -> np.ndarray:
     """Return ``part / whole``, NaN where `whole` is 0."""
     with np.errstate(invalid="ignore"):

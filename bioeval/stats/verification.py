@@ -424,7 +424,7 @@ def _resampled(
         limits["frr"] = genuine.frr_limits(grid, options.limits(drawn.frr, drawn.subjects))
         at_thresholds = options.limits(drawn.far)
     far = _grid_far(dataset, tally)
-    limits["far"] = _interpolated(far, drawn.far[:, 0], at_thresholds, drawn.few_far, options)
+    limits["far"] = interpolated(far, drawn.far[:, 0], at_thresholds, drawn.few_far, options)
     inside: dict[str, np.ndarray] = {}
     if options.simultaneous:
         from bioeval.stats.limits import SimultaneousBand
@@ -463,7 +463,7 @@ def limits_at_threshold(
     genuine = _Genuine.of(drawn.genuine, drawn.weights, options, copies_of(tally), jackknife=True)
     low, high = genuine.frr_limits(np.array([threshold]))
     far = drawn.far[[drawn.place_of(threshold)], 0] if drawn.place_of(threshold) >= 0 else [0.0]
-    of_far = _interpolated(
+    of_far = interpolated(
         np.asarray(far),
         drawn.far[:, 0],
         drawn.far_without_each(options.confidence),
@@ -500,7 +500,7 @@ def _grid_far(dataset: xr.Dataset, tally: VerificationTally) -> np.ndarray:
     return far
 
 
-def _interpolated(
+def interpolated(
     rate: np.ndarray,
     known: np.ndarray,
     at: Limits,
@@ -604,7 +604,7 @@ def _analytic(
             rate[k], spread[k] = accepted.sum() / total, np.sqrt(variance(accepted, every))
     kind = tally.about.kind
     far = _grid_far(dataset, tally)
-    limits = {"far": _interpolated(far, rate, normal_limits(rate, spread, options), few, options)}
+    limits = {"far": interpolated(far, rate, normal_limits(rate, spread, options), few, options)}
     columns = options.weights(len(attempts.no_person), attempts.no_person)
     genuine = _Genuine.of((values, people), columns, options, copies_of(tally))
     limits["frr"] = genuine.frr_limits(to_internal(dataset["threshold"].values, kind))

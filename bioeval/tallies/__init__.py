@@ -58,6 +58,18 @@ _NAMES: NamesByModule = {
     ),
     "bioeval.tallies.kept_points": ("at_most_kept",),
     "bioeval.tallies.left_out": ("LeftOut",),
+    "bioeval.tallies.listed_claims": (
+        "DRAWS",
+        "ListedClaims",
+        "MOST_CHOICES",
+        "UNIT",
+        "Use",
+        "chances_of_nearest",
+        "list_claims",
+        "parse_use",
+        "require_use_of_searches",
+        "scores_in_use",
+    ),
     "bioeval.tallies.parts": (
         "ConcatenatedRows",
         "Counts",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 import numpy as np
@@ -25,8 +25,10 @@ from bioeval.base import (
 from bioeval.document import Message
 from bioeval.results import ComparedPeople, about_attrs, build
 from bioeval.scores import (
+    Enrol,
     FusionRule,
     Progress,
+    Provenance,
     are_pairs,
     knows_people,
     leaves_out_attacks,
@@ -34,7 +36,7 @@ from bioeval.scores import (
 )
 from bioeval.stats import IntervalOptions, clopper_pearson
 from bioeval.studies.assurance.looks import Previous, current_look, digests_of_people
-from bioeval.studies.assurance.pairs_of_people import PairShares
+from bioeval.studies.assurance.pairs_of_people import ClaimShares, PairShares
 from bioeval.studies.assurance.promise import (
     ASSURANCES,
     AssuranceRule,
@@ -42,7 +44,17 @@ from bioeval.studies.assurance.promise import (
     guaranteed_limits,
     shares_for_guarantee,
 )
-from bioeval.tallies import Templates, is_symmetric, require_values, to_internal, to_user
+from bioeval.tallies import (
+    Templates,
+    Use,
+    is_symmetric,
+    list_claims,
+    parse_use,
+    require_values,
+    scores_in_use,
+    to_internal,
+    to_user,
+)
 from bioeval.views import sentence_about
 
 # Points at which the estimated limit is computed, at most; the strictest has a tenth of the target.
@@ -81,6 +93,18 @@ ASSURED: dict[str, Name] = {
         iso="FMR",
     ),
     "assured_people": Name("people on whom the assured threshold rests", "subjects"),
+    "assurance": Name("rule of a promise: estimated or guaranteed", ""),
+    "promised_threshold": Name(
+        "threshold of each rule of a promise whose FAR is assured to be at most the target", "score"
+    ),
+    "promised_far": Name("FAR there, the same mean as of assured_far", iso="FMR"),
+    "promised_far_high": Name("one-sided upper limit of it, at most the target", iso="FMR"),
+    "promised_frr": Name("FRR there", iso="FNMR"),
+    "promised_people": Name(
+        "about how many people each rule needs: people_estimated, and people_guaranteed or, where "
+        "that is unknown, people_needed",
+        "subjects",
+    ),
     "point_threshold": Name("threshold at which the limit was computed", "score"),
     "point_far": Name("FAR there, the same mean as of assured_far", iso="FMR"),
     "point_far_high": Name("one-sided upper limit of it", iso="FMR"),
@@ -97,6 +121,13 @@ CLAIM = {
         "subjects",
     ),
     "people_to_settle_estimated": Name("about the same of the estimated limits", "subjects"),
+    "assurance": ASSURED["assurance"],
+    "limit_low": Name("one-sided lower limit of the rate by each rule"),
+    "limit_high": Name("one-sided upper limit of the rate by each rule"),
+    "verdict_of_rule": Name("shown, refuted or open by each rule", ""),
+    "people_of_rule": Name(
+        "about how many people each rule needs to decide the claim at this rate", "subjects"
+    ),
     "look": Name("which look at the claim this is, of the number planned", "looks"),
     "person_digest": Name("digest of the name of each person of the data", ""),
 }
@@ -135,10 +166,12 @@ class Assured:
     enough: EnoughPeople = EnoughPeople()
     refusal: Message | None = None
     rule: str = ""
+    assurance: AssuranceRule = "estimated"
     valid_for: str = "people like these"
     over: str = PairShares.over
     event: str = PairShares.event
     remarks: list[Message] = field(default_factory=list)
+    other: Assured | None = None  # by the other rule
     points: np.ndarray = field(default_factory=lambda: np.empty((4, 0)))
 
     @property
@@ -166,6 +199,7 @@ class Assured:
             "people_far": self.enough.far,
             "assured_people": self.people,
         }
+        values |= self._of_each_rule(kind)
         points = to_user(self.points[0], kind), *self.points[1:]
         names = ("threshold", "far", "far_high", "frr")
         curves = {f"point_{name}": (("point",), x) for name, x in zip(names, points, strict=True)}
@@ -175,6 +209,23 @@ class Assured:
             "assured_over": self.over,
         }
         return values | curves, attrs
+
+    def _of_each_rule(self, kind: str) -> dict[str, Any]:
+        """Return the threshold, its rates and the people of each rule of a promise."""
+        assert self.other is not None
+        by_rule = {self.assurance: self, self.other.assurance: self.other}
+        promises = [by_rule[rule] for rule in ASSURANCES]
+        guaranteed = self.enough.guaranteed
+        if math.isnan(guaranteed):
+            guaranteed = self.needed or math.nan
+        columns = {
+            "threshold": to_user(np.array([x.threshold for x in promises]), kind),
+            "far": np.array([x.far for x in promises]),
+            "far_high": np.array([x.high for x in promises]),
+            "frr": np.array([x.frr for x in promises]),
+            "people": np.array([self.enough.estimated, guaranteed]),
+        }
+        return {f"promised_{name}": (("assurance",), x) for name, x in columns.items()}
 
 
 class Shares(Protocol):
@@ -219,7 +270,11 @@ def assured_threshold(
     """
     if shares is None:
         shares = PairShares(scores, target, **attempts)
-    assured = _loosest_kept(shares, target, confidence, assurance)
+    enough = people_to_promise(shares, target, confidence)
+    assured, assured.other = (
+        replace(_loosest_kept(shares, target, confidence, rule), enough=enough, assurance=rule)
+        for rule in sorted(ASSURANCES, key=lambda rule: rule != assurance)
+    )
     if assured.refusal is None:
         assured.remarks = _remarks(scores, assured)
     return assured
@@ -257,8 +312,6 @@ def _loosest_kept(shares: Shares, target: float, confidence: float, assurance: s
     high = np.maximum.accumulate(high)
     assured.points = _points(shares, layers, high)
     kept = int(np.argmax(np.append(high > target, True)))
-    if not kept or assurance == "estimated":
-        assured.enough = people_to_promise(shares, target, confidence)
     if not kept:
         assured.refusal = _refusal(shares, layers[0], float(high[0]), target, confidence)
         return assured
@@ -386,6 +439,8 @@ def check_claim(
     assurance: AssuranceRule = "estimated",
     templates: Templates = "single",
     fusion: FusionRule = "min",
+    attempts: str | None = None,
+    enrol: Enrol = None,
     new_gallery: bool = False,
     same_data: bool = False,
     looks: int = 1,
@@ -413,7 +468,7 @@ def check_claim(
         or those that hold for any population.
     templates, fusion
         As for :func:`bioeval.verification`.
-    new_gallery : bool
+    attempts, enrol, new_gallery
         As for :func:`study_threshold`.
     same_data : bool
         Whether the data may be those that the threshold was chosen on, with a warning.
@@ -435,8 +490,9 @@ def check_claim(
         means over pairs of people or over people; ``threshold claim people``, and
         ``people_to_settle``: with how many people the guaranteed limits would settle the claim at
         the observed rate, NaN where the rate equals the claim; ``people_to_settle_estimated``:
-        about how many the estimated limits need. ``person_digest`` over ``person`` tells later
-        looks whose data these were, without names.
+        about how many the estimated limits need. Over ``assurance``, the same of both rules:
+        ``limit_low limit_high verdict_of_rule people_of_rule``. ``person_digest`` over ``person``
+        tells later looks whose data these were, without names.
 
     Raises
     ------
@@ -468,6 +524,7 @@ def check_claim(
     claim = _proportion(name, claim)
     confidence = IntervalOptions.check_confidence(confidence)
     require_choice("assurance", assurance, ASSURANCES)
+    use = parse_use(attempts, templates, fusion, enrol)
     require_scores(scores)
     require_values(scores, "a claim")
     require_named_people(scores, "a claim")
@@ -478,48 +535,86 @@ def check_claim(
     same = {"rate": name, "claim": claim, "threshold": at, "confidence": confidence}
     look = current_look(same, digests, looks, previous)
     look_confidence = look.confidence(confidence)
+    in_use = scores_in_use(scores, use)
     with reported_to(progress):
-        shares = PairShares(
-            scores, at=distance, templates=templates, fusion=fusion, new_gallery=new_gallery
-        )
+        shares, about, messages = _shares_in_use(in_use, use, distance, new_gallery)
     if name == "frr":
-        means = _means_of_frr(shares, distance, is_symmetric(scores))
+        means = _means_of_frr(shares, distance, use.is_plain and is_symmetric(in_use))
     elif shares.refusal is not None:
         raise ProtocolError(f"FAR cannot be assured: {sentence_about(shares.refusal)}")
     else:
         means = shares.means(np.array([0]))
-    if name == "far" and shares.exact:
-        errors = means.mean * means.number
-        low = clopper_pearson(errors, means.number, look_confidence, "lower")[0]
-        high = clopper_pearson(errors, means.number, look_confidence, "upper")[1]
-    else:
-        low, high = means.lower(look_confidence, assurance), means.upper(look_confidence, assurance)
-    rate = float(means.mean[0])
-    if high[0] <= claim:
-        verdict = "shown"
-    elif low[0] > claim:
-        verdict = "refuted"
-    else:
-        verdict = "open"
+    rate, exact = float(means.mean[0]), name == "far" and shares.exact
+    limits = [_claim_limits(means, look_confidence, rule, exact) for rule in ASSURANCES]
+    verdicts = [_verdict(claim, *ends) for ends in limits]
+    settle = {
+        "estimated": float(means.people_to_settle(claim, look_confidence)),
+        "guaranteed": float(means.people_for_guarantee(claim, look_confidence)),
+    }
+    asked = ASSURANCES.index(assurance)
     people = sum(means.sides)
     variables = {
-        "verdict": verdict,
+        "verdict": verdicts[asked],
         name: rate,
-        f"{name}_low": low[0],
-        f"{name}_high": high[0],
+        f"{name}_low": limits[asked][0],
+        f"{name}_high": limits[asked][1],
         "threshold": at,
         "claim": claim,
         "people": people,
-        "people_to_settle": means.people_for_guarantee(claim, look_confidence),
-        "people_to_settle_estimated": float(means.people_to_settle(claim, look_confidence)),
+        "people_to_settle": settle["guaranteed"],
+        "people_to_settle_estimated": settle["estimated"],
+        "limit_low": (("assurance",), np.array([low for low, _ in limits])),
+        "limit_high": (("assurance",), np.array([high for _, high in limits])),
+        "verdict_of_rule": (("assurance",), np.array(verdicts, dtype=object)),
+        "people_of_rule": (("assurance",), np.array([settle[rule] for rule in ASSURANCES])),
         "look": look.number,
         "person_digest": (("person",), digests),
     }
-    attrs = about_attrs(shares.about, "claim", f"claim, {templates}-template", [])
+    attrs = about_attrs(about, "claim", f"claim, {templates}-template", messages)
+    attrs["templates"] = templates
+    attrs |= use.attrs()
+    if isinstance(shares, ClaimShares):
+        attrs["most_tries"] = shares.most_tries
     attrs |= {"confidence": confidence, "assurance": assurance, "rate": name}
     attrs |= {"looks": look.most, "confidence_of_a_look": look_confidence}
     attrs["looks_at_other_people"] = look.elsewhere
-    return build(variables, CLAIM, {}, attrs)
+    rules = {"assurance": np.array(ASSURANCES, dtype=object)}
+    return build(variables, CLAIM, rules, attrs)
+
+
+def _shares_in_use(
+    scores: Scores, use: Use, at: float, new_gallery: bool
+) -> tuple[PairShares, Provenance, list[Message]]:
+    """Return the proportions accepted of pairs of people at one distance, and messages."""
+    if use.is_plain:
+        shares = PairShares(
+            scores, at=at, templates=use.templates, fusion=use.fusion, new_gallery=new_gallery
+        )
+        return shares, shares.about, []
+    claims, messages, reader = list_claims(scores, use)
+    return ClaimShares(scores, claims, at=at, new_gallery=new_gallery), reader.about, messages
+
+
+def _claim_limits(
+    means: PeopleMeans, confidence: float, rule: AssuranceRule, exact: bool
+) -> tuple[float, float]:
+    """Return the one-sided limits of a rate by a rule of a promise."""
+    if exact:
+        errors = means.mean * means.number
+        low = clopper_pearson(errors, means.number, confidence, "lower")[0]
+        high = clopper_pearson(errors, means.number, confidence, "upper")[1]
+    else:
+        low, high = means.lower(confidence, rule), means.upper(confidence, rule)
+    return float(low[0]), float(high[0])
+
+
+def _verdict(claim: float, low: float, high: float) -> str:
+    """Return whether limits show or refute a claim, or leave it open."""
+    if high <= claim:
+        return "shown"
+    if low > claim:
+        return "refuted"
+    return "open"
 
 
 def _proportion(name: str, value: Any) -> float:
@@ -573,8 +668,14 @@ def _means_of_frr(shares: PairShares, distance: float, both_ways: bool) -> Peopl
 
     There are no more independent trials than genuine attempts; `both_ways`, each is there twice.
     """
-    attempts = np.bincount(shares.of_person, minlength=shares.people)
-    errors = np.bincount(shares.of_person, shares.genuine > distance, shares.people)
+    weight = shares.genuine_weight
+    attempts = np.bincount(shares.of_person, weight, shares.people)
+    wrong = shares.genuine > distance
+    if weight is None:
+        errors = np.bincount(shares.of_person, wrong, shares.people)
+    else:
+        attempts = np.rint(attempts)
+        errors = np.bincount(shares.of_person, wrong * weight, shares.people)
     rates = errors[attempts > 0] / attempts[attempts > 0]
     n = len(rates)
     if n < 3:

@@ -12,16 +12,6 @@ REFUSALS = (
         example={},
     ),
     MessageType(
-        "people-on-both-sides",
-        "some people are on both sides and others on one, so the pairs of people are not a uniform "
-        "sample, and the gallery is not fixed. Select the people of both sides, or probes of "
-        "people who are not enrolled",
-        "The limits resample people, who must be of one kind: all of them compared with each "
-        "other, or probes of some people against a gallery of others.",
-        "Select the people of both sides, or probes of people who are not enrolled.",
-        example={},
-    ),
-    MessageType(
         "too-few-people-to-resample",
         "there are only {people:count} {who}; at least {needed:count} are needed",
         "The limits are found by leaving out one person at a time.",

@@ -19,6 +19,7 @@ from bioeval.scores import Block, BlockReader, are_pairs, codes_of, threads_for
 from bioeval.studies.assurance.promise import PeopleMeans
 from bioeval.tallies import (
     ConcatenatedRows,
+    ListedClaims,
     PairCounts,
     SecondPass,
     SubjectAttempts,
@@ -42,6 +43,9 @@ class AttainableThresholds:
     genuine: np.ndarray
     beyond: float
 
+    #: Weights of the genuine scores; None where they weigh alike.
+    genuine_weight: np.ndarray | None = None
+
     def loosest(self, layer: int) -> float:
         """Return the loosest score, genuine or impostor, that accepts what a layer accepts.
 
@@ -63,7 +67,10 @@ class AttainableThresholds:
         """Return the proportion of genuine attempts that a threshold rejects; NaN rejects all."""
         if not len(self.genuine):
             return math.nan
-        return float((~(self.genuine <= threshold)).mean())
+        rejected = ~(self.genuine <= threshold)
+        if self.genuine_weight is None:
+            return float(rejected.mean())
+        return float(self.genuine_weight[rejected].sum() / self.genuine_weight.sum())
 
 
 class PairShares(AttainableThresholds):
@@ -86,6 +93,7 @@ class PairShares(AttainableThresholds):
     - `beyond` (float): the next impostor score is above this one
     - `genuine` (float64): genuine scores, increasing; those of rejected comparisons are infinite
     - `of_person` (int64): the person of each
+    - `fewest` (int or None): people on the smaller side, where some are on both and others on one
     - `refusal` (Message or None): why nothing can be promised; None where something can
     """
 
@@ -154,7 +162,9 @@ class PairShares(AttainableThresholds):
         self.mean = mean / max(self.pairs, 1)
         self.accepted = np.cumsum(np.bincount(layer, count, k)) / max(self.impostors, 1)
 
-    def _who(self, scores: Scores, attempts: SubjectAttempts, new_gallery: bool) -> None:
+    def _who(
+        self, scores: Scores, attempts: SubjectAttempts | ListedClaims, new_gallery: bool
+    ) -> None:
         """Find who is resampled, and how many pairs of people are independent."""
         there = self._total > 0
         self._partners = there.sum(axis=0) + there.sum(axis=1)
@@ -162,6 +172,7 @@ class PairShares(AttainableThresholds):
         n = int(known.sum())
         self.refusal: Message | None = None
         self.exact, self.fixed_gallery = False, False
+        self.fewest: int | None = None
         probe_people, gallery_people = attempts.sides
         probing = np.isin(np.arange(self.people), probe_people) & known
         enrolled = np.isin(np.arange(self.people), gallery_people) & known
@@ -177,19 +188,23 @@ class PairShares(AttainableThresholds):
                 self._of_missing_pairs()
             if self.exact:
                 self.independent = self.pairs
-        elif (probing == enrolled).all():
+        elif (probing == enrolled).all() or (probing & enrolled).any():
+            # Who is enrolled alone, or probes alone, has fewer partners than the others.
+            if (probing != enrolled).any():
+                self.fewest = int(min(probing.sum(), enrolled.sum()))
             if self.pairs < n * (n - 1) // 2:
                 self._of_missing_pairs()
-        elif not (probing & enrolled).any():
+        else:
             sides = np.flatnonzero(probing), np.flatnonzero(enrolled)
             self.sides = list(sides) if new_gallery else [sides[0]]
             self.independent = min(map(len, self.sides))
             self.fixed_gallery = not new_gallery
             if new_gallery and self.pairs < len(sides[0]) * len(sides[1]):
                 self._of_missing_pairs()
-        else:
-            self.refusal = Message("people-on-both-sides")
-        if self.refusal is None and min(map(len, self.sides)) < 3:
+        fewest = min(map(len, self.sides))
+        if self.fewest is not None and self.fewest < min(fewest, 3):
+            self.refusal = _too_few(self.fewest, "people on one side of the comparisons")
+        elif fewest < 3:
             self.refusal = _too_few(n, "people with impostor attempts")
 
     def _of_missing_pairs(self) -> None:
@@ -226,6 +241,7 @@ class PairShares(AttainableThresholds):
             independent=self.independent,
             sides=tuple(map(len, self.sides)),
             of_pairs=True,
+            fewest=self.fewest,
         )
 
     def weights(self, replicates: int, seed: np.random.SeedSequence) -> np.ndarray:
@@ -239,6 +255,33 @@ class PairShares(AttainableThresholds):
             weights[side] = Stream(branch, 0).resampled(len(side), replicates)
         weights[self._partners == 0] = 0
         return weights
+
+
+class ClaimShares(PairShares):
+    """The same of listed claims, each by the chances of its scores."""
+
+    def __init__(self, scores: Scores, claims: ListedClaims, *, new_gallery: bool, at: Any = None):
+        """Take the claims of scores in use, at all thresholds or `at` one distance."""
+        impostor, genuine = claims.impostor, claims.genuine
+        self.people, self.impostors = claims.people, impostor.number
+        self.most_tries = claims.most_tries
+        self.beyond = float(np.finfo(np.float64).max) if at is None else at
+        self.thresholds = np.unique(impostor.value) if at is None else np.array([at])
+        self.genuine, self.of_person = genuine.value, genuine.probe.astype(np.int64)
+        self.genuine_weight = genuine.chance
+        self._low = np.minimum(impostor.probe, impostor.claimed).astype(np.int64)
+        self._high = np.maximum(impostor.probe, impostor.claimed).astype(np.int64)
+        self._layer = np.searchsorted(self.thresholds, impostor.value)
+        total = np.bincount(self._low * self.people + self._high, impostor.chance, self.people**2)
+        self._total = np.rint(total).reshape(self.people, self.people)
+        self._share = impostor.chance / self._total[self._low, self._high]
+        self.pairs = int(np.count_nonzero(self._total))
+        near = self._layer < len(self.thresholds)
+        self.mean = np.zeros(len(self.thresholds))
+        np.add.at(self.mean, self._layer[near], self._share[near])
+        self.mean = np.minimum(np.cumsum(self.mean) / max(self.pairs, 1), 1.0)
+        self.accepted = impostor.accepted_at(self.thresholds) / max(self.impostors, 1)
+        self._who(scores, claims, new_gallery)
 
 
 class _Entries:

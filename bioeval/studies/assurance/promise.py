@@ -42,6 +42,8 @@ class PeopleMeans:
     #: How many of the ``n`` people are of each side that is sampled by itself.
     sides: tuple[int, ...]
     of_pairs: bool = False
+    #: The number of people on the smaller side, where some are on both and others on one.
+    fewest: int | None = None
 
     @classmethod
     def of(
@@ -55,6 +57,7 @@ class PeopleMeans:
         independent: int,
         sides: tuple[int, ...],
         of_pairs: bool = False,
+        fewest: int | None = None,
     ) -> PeopleMeans:
         """Return the means of `whole` shares with the sums `total`.
 
@@ -65,7 +68,7 @@ class PeopleMeans:
         twice = np.argsort(without, axis=1, kind="stable")[:, :DOUBLED]
         more = np.take_along_axis(sums, twice, axis=1).sum(axis=1)
         doubled = (total + more) / (whole + numbers[twice].sum(axis=1))
-        return cls(total / whole, without, doubled, number, independent, sides, of_pairs)
+        return cls(total / whole, without, doubled, number, independent, sides, of_pairs, fewest)
 
     def lower(self, confidence: float, assurance: str) -> np.ndarray:
         """Return the one-sided lower limits."""
@@ -184,7 +187,8 @@ def _effective(means: PeopleMeans, confidence: float) -> np.ndarray:
     """
     sides = np.split(means.without, np.cumsum(means.sides)[:-1], axis=1)
     spread = sum((side.shape[1] - 1) * side.var(axis=1) for side in sides)
-    effective = effective_trials(means.mean, spread, min(means.sides), confidence)
+    fewest = means.fewest or min(means.sides)
+    effective = effective_trials(means.mean, spread, fewest, confidence)
     return np.where(spread == 0, means.independent, np.minimum(effective, means.number))
 
 

@@ -11,14 +11,17 @@ from bioeval.document import (
     Block,
     Column,
     Count,
+    Fact,
     Label,
     Paragraph,
     Rate,
     ResultsBySystem,
     Score,
     Section,
+    Strong,
     Table,
     Text,
+    attempts_in_words,
     data_facts,
     result_messages,
     say,
@@ -51,8 +54,9 @@ def section(results: ResultsBySystem) -> Section:
         "",
         (
             Paragraph(verdict, "answer"),
-            data_facts(results),
+            data_facts(results, *_attempts(ds)),
             Section("limits", "", (*_limits(ds), Paragraph(_validity(ds), "note"))),
+            _by_rule(ds),
             _rates(ds),
             result_messages(results),
         ),
@@ -100,6 +104,39 @@ def _limits(ds: xr.Dataset) -> Iterator[Block]:
     else:
         text = "The data have {there}; the rate is too near the claim to be settled by more people."
         yield Paragraph(say(text, there=there))
+
+
+def _attempts(ds: xr.Dataset) -> Iterator[Fact]:
+    """Yield what an attempt is, where it is more than a comparison with one template."""
+    if ds.attrs.get("templates") == "multi" or {"attempts", "enrol"} & ds.attrs.keys():
+        yield Fact("Attempts", attempts_in_words(ds.attrs))
+
+
+def _by_rule(ds: xr.Dataset) -> Table:
+    """Return the verdict of each rule, its limits, and the people that it needs."""
+    rows = []
+    for i, rule in enumerate(ds["assurance"].values.tolist()):
+        at = {"assurance": rule}
+        low, high = (
+            Rate(float(ds[name][i]), variable=name, at=at) for name in ("limit_low", "limit_high")
+        )
+        settle = float(ds["people_of_rule"][i])
+        people: Text = "no number"
+        if settle <= _MOST_TO_SETTLE:
+            people = Count(settle, variable="people_of_rule", at=at)
+        label: Text = Strong(rule) if rule == ds.attrs["assurance"] else rule
+        rows.append((label, Label(ds["verdict_of_rule"].values[i]), low, high, people))
+    return Table(
+        "by_rule",
+        (
+            Column("rule", "limits"),
+            Column("verdict", "verdict"),
+            Column("low", "lower limit"),
+            Column("high", "upper limit"),
+            Column("people", "people to settle it, about"),
+        ),
+        rows,
+    )
 
 
 def _rates(ds: xr.Dataset) -> Table:

@@ -27,6 +27,7 @@ from bioeval.scores import (
     require_scores,
 )
 from bioeval.studies.assurance.assured import Assured, assured_threshold
+from bioeval.studies.assurance.pairs_of_people import ClaimShares
 from bioeval.studies.attacks.counts import attack_attempts
 from bioeval.studies.attacks.scores import AttackedScores, parted
 from bioeval.studies.calibration.calibration import LOG_ODDS
@@ -52,6 +53,7 @@ from bioeval.tallies import (
     ChosenThreshold,
     FoldPasses,
     Judged,
+    ListedClaims,
     Rule,
     SubjectAttempts,
     Subset,
@@ -758,23 +760,70 @@ def assured_folds(
     return made
 
 
+def parts_of_claims(
+    claims: ListedClaims, scores: Scores, sides: SplitSides, split: Split
+) -> tuple[ListedClaims, ListedClaims]:
+    """Return the claims of the people of a training part at each other, and of the test part."""
+    codes = codes_of(scores)
+    number = np.full(len(codes.values), -1)
+    present = np.unique(np.append(codes.probe, codes.gallery))
+    number[present] = np.arange(claims.people)
+    parts = []
+    for part in (split.training, split.tested):
+        inside = claims.no_person.copy()  # a distractor is in the gallery of every part
+        inside[number[sides.subject[part.samples]]] = True
+        parts.append(claims.among(inside))
+    return parts[0], parts[1]
+
+
+@rows_reported_to(None)
+@stage("assured thresholds")
+def assured_folds_of_claims(
+    scores: Scores,
+    parts: Mapping[Place, tuple[ListedClaims, ListedClaims]],
+    assurance: Assurance,
+) -> dict[Place, AssuredFold]:
+    """Find an assured threshold on each training part, and count both parts at it."""
+    made = {}
+    for done, (place, (train, test)) in enumerate(parts.items(), 1):
+        shares = ClaimShares(scores, train, new_gallery=True)
+        promise = assurance.target, assurance.confidence, assurance.rule
+        assured = assured_threshold(scores, *promise, shares=shares)
+        counts: dict[str, int] = {}
+        for prefix, part in (("", test), ("train_", train)):
+            attempts = None if assured.reason else part
+            counts |= _named_counts(prefix, attempts, assured.threshold)
+        made[place] = AssuredFold(assured, counts)
+        report(done, len(parts))
+    return made
+
+
+def _named_counts(
+    prefix: str, attempts: Attempts | ListedClaims | None, threshold: float
+) -> dict[str, int]:
+    """Return the counts of a part at a threshold by their names; 0 where none is promised."""
+    fa = fr = genuine = impostor = 0
+    if attempts is not None:
+        fa, fr = attempts.errors_at(threshold)
+        genuine, impostor = attempts.genuine_attempts, attempts.impostor_attempts
+    return {
+        f"{prefix}fa": fa,
+        f"{prefix}fr": fr,
+        f"{prefix}ga": genuine - fr,
+        f"{prefix}gr": impostor - fa,
+        f"{prefix}genuine_attempts": genuine,
+        f"{prefix}impostor_attempts": impostor,
+    }
+
+
 def _counts(
     assured: Assured, train: Scores | None, test: Scores | None, templates: str, fusion: str
 ) -> dict[str, int]:
     """Return false accepts, false rejects and attempts of both parts; 0 where none is promised."""
     counts: dict[str, int] = {}
     for prefix, part in (("", test), ("train_", train)):
-        fa = fr = genuine = impostor = 0
+        attempts = None
         if part is not None and not assured.reason:
             attempts = counted_at(assured.threshold, part, templates, fusion)
-            fa, fr = attempts.errors_at(assured.threshold)
-            genuine, impostor = attempts.genuine_attempts, attempts.impostor_attempts
-        counts |= {
-            f"{prefix}fa": fa,
-            f"{prefix}fr": fr,
-            f"{prefix}ga": genuine - fr,
-            f"{prefix}gr": impostor - fa,
-            f"{prefix}genuine_attempts": genuine,
-            f"{prefix}impostor_attempts": impostor,
-        }
+        counts |= _named_counts(prefix, attempts, assured.threshold)
     return counts

@@ -42,8 +42,6 @@ from bioeval.scores import (
 )
 from bioeval.studies.galleries.drawn import Drawn, check_sizes, parse_drawn, refuse_interval
 from bioeval.studies.galleries.random_claims import (
-    DRAWS,
-    MOST_CHOICES,
     ChoiceCells,
     DrawnChoices,
     EveryChoice,
@@ -54,7 +52,9 @@ from bioeval.studies.galleries.random_claims import (
 from bioeval.studies.galleries.random_galleries import GalleryCounter, thresholds_over
 from bioeval.studies.galleries.results import expected_accepts, expected_ranks
 from bioeval.tallies import (
+    DRAWS,
     FAR_TARGETS,
+    MOST_CHOICES,
     Claim,
     Counter,
     Counts,
@@ -529,7 +529,7 @@ def drawn_verification(
             " are both given, but mean curves over drawn galleries have no partial AUC; give one "
             "of them",
         )
-    for name in ("claims", "attempts"):
+    for name in ("claims", "attempts", "enrol"):
         if unsupported[name] is not None:
             raise ProtocolError(
                 Argument(name),

@@ -19,13 +19,16 @@ import numpy as np
 
 from bioeval.base import Stream
 from bioeval.scores import Block, BlockReader
-from bioeval.tallies import ConcatenatedRows, Counts, EqualError, ErrorCurve, ExactSums
-
-#: Choices of the templates of a subject that are all made; of more, some are drawn.
-MOST_CHOICES = 10_000
-
-#: Galleries that are drawn where there are more choices.
-DRAWS = 200
+from bioeval.tallies import (
+    MOST_CHOICES,
+    UNIT,
+    ConcatenatedRows,
+    Counts,
+    EqualError,
+    ErrorCurve,
+    ExactSums,
+    chances_of_nearest,
+)
 
 # Scores of choices that are made together.
 CHOICE_CELLS = 1 << 21
@@ -173,10 +176,6 @@ def _rows(values: np.ndarray, columns: np.ndarray, starts: np.ndarray) -> Block:
 SLACK = 1 + 1e-12
 
 
-# Chances are multiples of a unit that add up to one, so that sums over claims are exact.
-UNIT = 2.0**52
-
-
 class ClaimCells(NamedTuple):
     """Scores of claims; `chance` (c, sizes) is the chance of each to be its claim's."""
 
@@ -209,10 +208,7 @@ class NearestCells:
         """Return the chances by the number of usable templates, the place and the size."""
         for n in set(np.unique(usable).tolist()) - self._known:
             for s, size in enumerate(self.sizes):
-                drawn = min(size, n)
-                total = math.comb(n, drawn)
-                within = [(total - math.comb(n - j, drawn)) / total for j in range(n + 1)]
-                self._chance[n, :n, s] = steps_of(np.array(within))
+                self._chance[n, :n, s] = chances_of_nearest(n, size)
             self._known.add(n)
         return self._chance
 
@@ -471,11 +467,6 @@ class ExpectedClaims:
         if impostor:
             far = float(curve.fa[at]) / impostor
         return frr, far
-
-
-def steps_of(within: np.ndarray) -> np.ndarray:
-    """Return the steps of chances that rise to one, in units."""
-    return np.diff(np.rint(within * UNIT)) / UNIT
 
 
 def _stepped(values: np.ndarray, chance: np.ndarray) -> tuple[np.ndarray, ExactSums]:

@@ -14,7 +14,6 @@ from bioeval.document import (
     Fact,
     Rate,
     ResultsBySystem,
-    Score,
     Section,
     Table,
     Text,
@@ -22,6 +21,7 @@ from bioeval.document import (
     result_messages,
     rule_in_words,
     say,
+    threshold_to_install,
 )
 from bioeval.tallies import Rule
 from bioeval.views import report_ranks
@@ -102,10 +102,12 @@ def _at_equal_far(ds: xr.Dataset) -> Table:
 
 def _thresholds(ds: xr.Dataset) -> Table:
     """Return the thresholds of these rates."""
-    columns: list[_Cells] = [(Column("eer_threshold", "EER"), _scores(ds["eer_threshold"]))]
+    kind = str(ds.attrs["kind"])
+    eer = _thresholds_to_install(ds["eer_threshold"], kind)
+    columns: list[_Cells] = [(Column("eer_threshold", "EER"), eer)]
     for i, (name, heading) in enumerate(_targets(ds, "threshold_at_far")):
         values = ds["threshold_at_far"].isel(far_target=i)
-        columns.append((Column(name, heading), _scores(values)))
+        columns.append((Column(name, heading), _thresholds_to_install(values, kind)))
     return _table(ds, "thresholds", "Thresholds of these rates", columns)
 
 
@@ -158,8 +160,12 @@ def _rates(values: xr.DataArray, attempts: int) -> list[Text | None]:
     ]
 
 
-def _scores(values: xr.DataArray) -> list[Text | None]:
-    return [Score(value, variable=str(values.name), at=at) for value, at in _each(values)]
+def _thresholds_to_install(values: xr.DataArray, kind: str) -> list[Text | None]:
+    """Return thresholds rounded to the stricter side."""
+    return [
+        threshold_to_install(value, kind, variable=str(values.name), at=at)
+        for value, at in _each(values)
+    ]
 
 
 def _counts(values: xr.DataArray) -> list[Text | None]:

@@ -29,6 +29,11 @@ if TYPE_CHECKING:
     from bioeval.tallies import Rule
 
 
+def _numbers_or_multi(text: str) -> Any:
+    """Read numbers of templates, or the word for claims at all templates of a subject."""
+    return text if text.strip() == "multi" else Value.WHOLE_NUMBERS.read(text)
+
+
 TASKS = ("verification/single", "verification/multi", "open_set")
 
 
@@ -82,7 +87,13 @@ def plan_command(data: str | None, protocol: str, workers: int, **options: Any) 
     float,
     0.0,
 )
-@option("--templates", "Numbers of templates per subject.  [2,3,5,10]", Value.WHOLE_NUMBERS)
+@option(
+    "--templates",
+    "Numbers of templates per subject; or multi, with PILOT: a claim is compared with all enrolled "
+    "templates of the subject.  [2,3,5,10]",
+    Value("numbers", _numbers_or_multi, "whole numbers such as 2,3,5, or multi"),
+)
+@shared_options(fusion=True, use=True)
 @option("--templates-per-session N", "Templates per subject and visit.", int, 1)
 @option("--confidence C", "Confidence of the interval.", float, 0.95)
 @option(
@@ -168,6 +179,10 @@ class ReportedWorkload(MoreResults):
         return {"workload": workload(results[task].to_dataset(), **self._use, **point)}
 
 
+#: Options that say how a system is used.
+_USE = ("templates", "fusion", "attempts", "enrol")
+
+
 @click.command("workload", cls=Command)
 @click.argument("data", required=False)
 @option("--people N", "People per day.", int, required=True, name="people_per_day")
@@ -198,6 +213,7 @@ class ReportedWorkload(MoreResults):
 )
 @option("--days", "Periods in days over which events are counted.  [1,30,365]", Value.WHOLE_NUMBERS)
 @option("--task", "Task of DATA that gives the rates.", TASKS, TASKS[0])
+@shared_options(templates=True, fusion=True, use=True)
 @option(
     "--interval METHOD",
     "Method of the confidence intervals: subject-bootstrap, subject-bootstrap-bca, "
@@ -230,11 +246,15 @@ def workload_command(data: str | None, **options: Any) -> None:
         from bioeval.studies.planning.workload import far_of_alarms, workload
 
         arguments = run.options
+        use = {name: arguments.pop(name, None) for name in _USE}
         task, rates = arguments.pop("task"), arguments.pop("rates", None)
+        if use["templates"] == "multi" and task == TASKS[0]:
+            task = TASKS[1]
         choice: dict[str, str] = {}
         of_study = None
         if study is not None:
             task, of_study = _of_study(arguments["threshold"], task)
+            of_study.require_use(use)
         saved = Path(data or "")
         if data is not None and (saved.suffix == ".nc" or (saved / "results.nc").exists()):
             rates = _of_results(saved, task)
@@ -247,11 +267,11 @@ def workload_command(data: str | None, **options: Any) -> None:
                 size = arguments.get("gallery_size")
                 arguments["far_target"] = far_of_alarms(alarms, people, share, size)
             if of_study is not None:
-                of_study.require(scores, of_study.task)
+                of_study.require(scores, of_study.task, in_use=True)
                 rates = _rates_of_study(scores, of_study, of_scores)
                 choice = message_attrs(of_study.messages(scores))
             else:
-                rates, threshold, choice = _evaluated(scores, task, arguments, of_scores)
+                rates, threshold, choice = _evaluated(scores, task, arguments, of_scores, use)
                 arguments |= {"threshold": None if alarms else threshold, "far_target": None}
         source = click.get_current_context().get_parameter_source("confidence")
         if source is ParameterSource.COMMANDLINE:
@@ -284,8 +304,9 @@ def _rates_of_study(
 
     at: dict[str, Any] = {"thresholds": [study.value], **of_scores}
     if study.task == "open_set":
-        return open_set(scores, rank_unit=study.rank_unit, fusion=study.fusion, max_rank=1, **at)
-    return verification(scores, templates=study.templates, fusion=study.fusion, auc=False, **at)
+        enrolled = study.parsed_use.enrol.applied(scores)
+        return open_set(enrolled, rank_unit=study.rank_unit, fusion=study.fusion, max_rank=1, **at)
+    return verification(scores, auc=False, **study.use, **at)
 
 
 def _of_results(path: Path, task: str) -> xr.Dataset:
@@ -309,7 +330,11 @@ def _of_results(path: Path, task: str) -> xr.Dataset:
 
 
 def _evaluated(
-    scores: Any, task: Any, options: dict[str, Any], of_scores: dict[str, Any]
+    scores: Any,
+    task: Any,
+    options: dict[str, Any],
+    of_scores: dict[str, Any],
+    use: dict[str, Any],
 ) -> tuple[xr.Dataset, float, dict[str, str]]:
     """Return the rates of scores at the operating point, its threshold, and its rule."""
     from functools import partial
@@ -318,9 +343,15 @@ def _evaluated(
     from bioeval.results import ResultThresholds
 
     name, _, templates = task.partition("/")
-    evaluate = partial(verification, templates=templates, auc=False)
+    in_use: dict[str, Any] = {**use, "templates": templates, "auc": False}
+    evaluate: Any = partial(verification, **in_use)
     if name == "open_set":
-        evaluate = partial(open_set, max_rank=1)
+        from bioeval.tallies import parse_use, require_use_of_searches
+
+        searched = parse_use(**{**use, "templates": "multi"})
+        require_use_of_searches(searched)
+        scores = searched.enrol.applied(scores)
+        evaluate = partial(open_set, max_rank=1, fusion=use["fusion"])
     if (rule := _rule(options)) is None:
         raise click.UsageError(
             "give --far X, --threshold T or --alarms-per-day K, the operating point in use"

@@ -28,6 +28,8 @@ from bioeval.evaluation import chosen_threshold
 from bioeval.results import ComparedPeople, RuleOf, Variables, along, build
 from bioeval.scores import (
     BlockReader,
+    Enrol,
+    FusionRule,
     codes_of,
     leaves_out_attacks,
     require_scores,
@@ -35,9 +37,19 @@ from bioeval.scores import (
 )
 from bioeval.stats import IntervalOptions
 from bioeval.studies.assurance.assured import ASSURED, people_to_promise
-from bioeval.studies.assurance.pairs_of_people import PairShares
+from bioeval.studies.assurance.pairs_of_people import ClaimShares, PairShares
 from bioeval.studies.assurance.promise import shares_for_guarantee
-from bioeval.tallies import Rule, gather, to_internal, to_user
+from bioeval.tallies import (
+    ListedClaims,
+    Rule,
+    Use,
+    gather,
+    list_claims,
+    parse_use,
+    scores_in_use,
+    to_internal,
+    to_user,
+)
 
 # Fewer subjects of a pilot with an error say little about the spread between people.
 _FEW = 20
@@ -130,6 +142,44 @@ def of_pilot(
         value, variance = point.eer, subjects * (point.width / (2 * z)) ** 2
     without = components_without_each(tables, symmetric=shared)
     return PlanBasis(components, value, subjects, variance, without, point.threshold, messages)
+
+
+def of_pilot_in_use(
+    pilot: Scores, claims: ListedClaims, use: Use, far: float, threshold: Any
+) -> PlanBasis:
+    """Return the figures of a pilot whose attempts are several tries, or at some templates."""
+    rule = Rule("far", (far,)) if threshold is None else Rule.parse(threshold)
+    at = claims.chosen_by(rule.as_distance(pilot.kind)).threshold
+    if math.isnan(at):
+        raise DataError("the pilot has no threshold: it lacks genuine or impostor attempts")
+    tables = _errors_of_attempts(claims, at)
+    components = AttemptComponents.of(components_of(tables, symmetric=False))
+    without = components_without_each(tables, symmetric=False)
+    return PlanBasis(
+        components,
+        components.rate,
+        len(tables),
+        without=[AttemptComponents.of(x) for x in without],
+        threshold=float(to_user(at, pilot.kind)),
+        messages=_doubts(tables, components),
+    )
+
+
+def _errors_of_attempts(claims: ListedClaims, at: float) -> list[np.ndarray]:
+    """Return the errors of the attempts of each subject, one below the other."""
+    genuine = claims.genuine
+    number, place = np.unique(genuine.attempt, return_inverse=True)
+    rejected = genuine.where(genuine.value > at)
+    size, who = len(number), np.empty(len(number), dtype=np.int64)
+    who[place.reshape(-1)] = genuine.probe
+    wrong = np.bincount(np.searchsorted(number, rejected.attempt), rejected.chance, size)
+    tables = [wrong[who == person][:, None] for person in np.unique(who)]
+    if len(tables) < 2:
+        raise DataError(
+            f"the pilot has {counted(len(tables), 'subjects')} with a genuine attempt; the spread "
+            "between people needs two or more"
+        )
+    return tables
 
 
 @dataclass
@@ -243,6 +293,8 @@ _PEOPLE = (
 _GENUINE_PEOPLE = "people with genuine attempts that the FRR needs, rule of {rule}"
 
 SAMPLE_SIZE = {
+    "attempts_of_subject": Name("attempts of each subject", "attempts"),
+    "all_attempts": Name("attempts of all these subjects", "attempts"),
     "subjects": Name("subjects for the width of the interval", "subjects"),
     "sessions": Name("sessions of each subject, at least two", "sessions"),
     "all_templates": Name("templates of all these subjects", "templates"),
@@ -265,6 +317,9 @@ SAMPLE_SIZE = {
 
 TEMPLATES = (2, 3, 5, 10)
 
+#: Attempts of each subject that are planned, where an attempt is a claim in use.
+ATTEMPTS = (1, 2, 3, 5)
+
 PlannedRate = Literal["frr", "eer"]
 
 #: The rule of 30 takes more trials than int64 holds for a smaller FAR.
@@ -286,7 +341,10 @@ def sample_size(
     frr: float | None = None,
     icc: float | None = None,
     template_icc: float = 0.0,
-    templates: int | Sequence[int] | None = None,
+    templates: int | Sequence[int] | Literal["multi"] | None = None,
+    fusion: FusionRule = "min",
+    attempts: str | None = None,
+    enrol: Enrol = None,
     templates_per_session: int = 1,
     confidence: float = IntervalOptions.CONFIDENCE,
     assurance: float = ASSURANCE,
@@ -312,8 +370,12 @@ def sample_size(
     frr, icc, template_icc : float, optional
         Without a pilot: the FRR that is expected; the correlation of two genuine errors of a
         subject that share no template, and what it grows by where they share one.
-    templates : int or sequence of int, optional
+    templates : int, sequence of int or "multi", optional
         Templates of each subject, all compared with each other; 2, 3, 5 and 10 by default.
+        ``"multi"``: an attempt of the pilot is a claim that is compared with all enrolled templates
+        of the subject, and 1, 2, 3 and 5 attempts of each subject are planned.
+    fusion, attempts, enrol
+        With ``templates="multi"``, as for :func:`study_threshold`.
     templates_per_session : int
         Templates that a subject gives in one visit.
     confidence : float
@@ -326,7 +388,8 @@ def sample_size(
     Returns
     -------
     xarray.Dataset
-        Over ``templates``: ``subjects sessions all_templates subject_sd design_effect``. Scalars:
+        Over ``templates``: ``subjects sessions all_templates subject_sd design_effect``, or over
+        ``attempts_of_subject``: ``subjects all_attempts subject_sd design_effect``. Scalars:
         ``value icc template_icc``; people that the FAR needs: ``subjects_rule_of_3
         subjects_rule_of_30``, all compared with each other, with ``trials_rule_of_3
         trials_rule_of_30`` pairs of people (a pair counts once, however many templates it has), and
@@ -377,6 +440,16 @@ def sample_size(
         "templates_per_session": each,
         "bioeval_version": __version__,
     }
+    in_use = isinstance(templates, str) and templates == "multi"
+    use = _use(pilot, measure, fusion, attempts, enrol, random_state, in_use=in_use)
+    claims: ListedClaims | None = None
+    messages: list[Message] = []
+    if pilot is not None and use is not None:
+        require_scores(pilot, "pilot")
+        require_subjects(pilot, "a pilot")
+        pilot = scores_in_use(pilot, use)
+        claims, messages, _ = list_claims(pilot, use)
+        templates = None
     if pilot is None:
         if measure == "eer" or threshold is not None:
             argument = Argument("threshold")
@@ -394,7 +467,11 @@ def sample_size(
                 Argument("template_icc"),
                 " are assumed instead of a pilot; give one or the other",
             )
-        basis = of_pilot(pilot, measure, far, threshold, confidence, random_state)
+        if claims is not None and use is not None:
+            basis = of_pilot_in_use(pilot, claims, use, far, threshold)
+            attrs |= {"templates": "multi", "most_tries": claims.most_tries} | use.attrs()
+        else:
+            basis = of_pilot(pilot, measure, far, threshold, confidence, random_state)
         attrs["threshold"] = basis.threshold
         if measure == "eer":
             if templates is not None:
@@ -405,9 +482,9 @@ def sample_size(
                     ": the plan is for as many as in the pilot",
                 )
             templates = max(2, round(pilot.shape[1] / len(np.unique(codes_of(pilot).gallery))))
-    sizes = np.array(_sizes(templates))
+    sizes = np.array(ATTEMPTS if in_use else _sizes(templates))
     variables: Variables = {"value": basis.value}
-    variables |= _subjects(basis, sizes, each, width, confidence, assurance)
+    variables |= _subjects(basis, sizes, each, width, confidence, assurance, in_use=in_use)
     variables |= {
         "icc": basis.components.between / basis.components.total,
         "template_icc": basis.components.template / basis.components.total,
@@ -415,19 +492,53 @@ def sample_size(
     variables |= _rules(far, basis.value if measure == "frr" else 0.0, confidence)
     if pilot is not None:
         variables["pilot_subjects"] = np.int64(basis.subjects)
-        shares = PairShares(pilot, far, templates="single", fusion="min", new_gallery=False)
+        if claims is None:
+            shares = PairShares(pilot, far, templates="single", fusion="min", new_gallery=False)
+        else:
+            shares = ClaimShares(pilot, claims, new_gallery=False)
         enough = people_to_promise(shares, far, confidence)
         variables["people_estimated"] = enough.estimated
         variables["people_guaranteed"] = enough.guaranteed
-    messages = list(basis.messages)
-    if pilot is not None and measure == "frr":
+    messages += basis.messages
+    if pilot is not None and measure == "frr" and not in_use:
         each = round(pilot.shape[1] / len(np.unique(codes_of(pilot).gallery)))
         if sizes[-1] > each:
             messages.append(Message("more-templates-than-pilot", templates=each))
     if width > basis.value:
         messages.append(Message("width-above-rate", rate=float(basis.value)))
     attrs |= message_attrs(messages)
-    return build(variables, SAMPLE_SIZE, {"templates": sizes}, attrs)
+    over = "attempts_of_subject" if in_use else "templates"
+    return build(variables, SAMPLE_SIZE, {over: sizes}, attrs)
+
+
+def _use(
+    pilot: Scores | None,
+    measure: str,
+    fusion: str,
+    attempts: str | None,
+    enrol: Enrol,
+    random_state: RandomState,
+    *,
+    in_use: bool,
+) -> Use | None:
+    """Return how the system of a pilot is used; None where its templates are compared singly."""
+    given = {"attempts": attempts, "enrol": enrol}
+    if not in_use:
+        for name, value in given.items():
+            if value is not None:
+                raise DataError(
+                    Argument(name, value), " of a plan needs ", Argument("templates", "multi")
+                )
+        if fusion != "min":
+            raise DataError(
+                Argument("fusion", fusion), " of a plan needs ", Argument("templates", "multi")
+            )
+        return None
+    if pilot is None or measure != "frr":
+        raise DataError(
+            Argument("templates", "multi"), " needs a pilot, and plans the interval of its FRR"
+        )
+    return parse_use(attempts, "multi", fusion, enrol, random_state)
 
 
 def _subjects(
@@ -437,8 +548,13 @@ def _subjects(
     width: float,
     confidence: float,
     assurance: float,
+    *,
+    in_use: bool,
 ) -> Variables:
-    """Return the subjects that an interval of this width needs, for each number of templates."""
+    """Return the subjects that an interval of this width needs, for each number of templates.
+
+    Or for each number of attempts of a subject, `in_use`.
+    """
     numbers, deviations, effects = [], [], []
     for size in sizes.tolist():
         variance = basis.variance_of(size)
@@ -448,11 +564,20 @@ def _subjects(
                 Argument("frr_width"),
                 f" is {width:g} and takes more than {MOST:,} subjects; expected a larger width",
             )
-        independent = basis.value * (1 - basis.value) / (size * (size - 1) / 2)
+        pairs = size if in_use else size * (size - 1) / 2
+        independent = basis.value * (1 - basis.value) / pairs
         numbers.append(subjects)
         deviations.append(math.sqrt(variance))
         effects.append(variance / independent)
     number = np.array(numbers, dtype=np.int64)
+    if in_use:
+        return along(
+            ("attempts_of_subject",),
+            subjects=number,
+            all_attempts=number * sizes,
+            subject_sd=np.array(deviations),
+            design_effect=np.array(effects),
+        )
     return along(
         ("templates",),
         subjects=number,
@@ -486,7 +611,7 @@ def _trials(rate: float, confidence: float) -> dict[int, int]:
     }
 
 
-def _sizes(templates: int | Sequence[int] | None) -> list[int]:
+def _sizes(templates: Any) -> list[int]:
     """Return the numbers of templates to plan for, checked."""
     if templates is None:
         return list(TEMPLATES)
@@ -528,6 +653,19 @@ class Components:
         pairs = templates * (templates - 1) / 2
         rest = self.total - self.between - 2 * self.template
         return self.between + 4 * self.template / templates + rest / pairs
+
+
+class AttemptComponents(Components):
+    """The components of the error of an attempt: of the subject, and of the attempt itself."""
+
+    @classmethod
+    def of(cls, components: Components) -> AttemptComponents:
+        """Return those of attempts, two of which share no template of the same day."""
+        return cls(components.rate, components.between, 0.0, components.total)
+
+    def subject_variance(self, templates: int) -> float:
+        """Return the variance of a subject's mean over this number of attempts."""
+        return self.between + (self.total - self.between) / templates
 
 
 def assumed(rate: float, icc: float, template_icc: float) -> Components:

@@ -20,6 +20,7 @@ from bioeval.document import (
     Term,
     Text,
     Vocabulary,
+    attempts_in_words,
     result_messages,
     say,
 )
@@ -33,7 +34,7 @@ def section(results: ResultsBySystem) -> Section:
         "",
         (
             _assumed(ds),
-            _plans(ds),
+            _plans_of_attempts(ds) if "attempts_of_subject" in ds.dims else _plans(ds),
             _people(ds),
             *_people_for_frr(ds),
             Paragraph(
@@ -64,8 +65,11 @@ def _assumed(ds: xr.Dataset) -> Facts:
         width=Number(100 * float(attrs["frr_width"]), digits=4),
         assurance=float(attrs["assurance"]),
     )
+    in_use = "attempts_of_subject" in ds.dims
     errors = say(
-        "{measure} {value:rate}; correlation of two genuine errors of a subject {icc}, and "
+        "{measure} {value:rate}; correlation of two genuine errors of a subject {icc}"
+        if in_use
+        else "{measure} {value:rate}; correlation of two genuine errors of a subject {icc}, and "
         "{shared} if they share a template",
         measure=_measure(ds),
         value=float(ds["value"]),
@@ -73,6 +77,8 @@ def _assumed(ds: xr.Dataset) -> Facts:
         shared=Number(icc + float(ds["template_icc"]), digits=3),
     )
     facts = [Fact("Interval", interval), Fact("Expected", errors)]
+    if in_use:
+        facts.append(Fact("Attempts", attempts_in_words(attrs)))
     if "pilot_subjects" in ds:
         subjects = Count(int(ds["pilot_subjects"]), noun="subjects")
         facts.append(Fact("Pilot", say("{n} with a genuine attempt", n=subjects)))
@@ -100,6 +106,33 @@ def _plans(ds: xr.Dataset) -> Table:
             Column("subjects", "subjects"),
             Column("sessions", "sessions"),
             Column("all_templates", "all templates", priority=1),
+            Column("design_effect", "design effect", priority=2),
+            Column("subject_sd", only="data"),
+        ),
+        rows,
+        title="Subjects for the width of the interval",
+    )
+
+
+def _plans_of_attempts(ds: xr.Dataset) -> Table:
+    """Return the people and their attempts, for each number of attempts of a subject."""
+    rows = []
+    for i, attempts in enumerate(ds["attempts_of_subject"].values.tolist()):
+        at = {"attempts_of_subject": attempts}
+        subjects, everything = (
+            Count(int(ds[name][i]), variable=name, at=at) for name in ("subjects", "all_attempts")
+        )
+        effect, deviation = (
+            Number(float(ds[name][i]), variable=name, at=at)
+            for name in ("design_effect", "subject_sd")
+        )
+        rows.append((Count(attempts), subjects, everything, effect, deviation))
+    return Table(
+        "plans",
+        (
+            Column("attempts_of_subject", "attempts of each subject"),
+            Column("subjects", "subjects"),
+            Column("all_attempts", "all attempts", priority=1),
             Column("design_effect", "design effect", priority=2),
             Column("subject_sd", only="data"),
         ),

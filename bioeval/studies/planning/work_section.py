@@ -23,6 +23,7 @@ from bioeval.document import (
     Term,
     Text,
     Vocabulary,
+    attempts_in_words,
     result_messages,
     rule_in_words,
     say,
@@ -50,6 +51,7 @@ def section(results: ResultsBySystem) -> Section:
             Fact("People", people),
             *_alarms(ds),
             Fact("Operating point", _operating_point(ds)),
+            Fact("Attempts", _attempts(ds)),
             Fact("Excluded", excluded({"": attrs})),
             Fact("Terms", Vocabulary()),
         )
@@ -67,6 +69,14 @@ def section(results: ResultsBySystem) -> Section:
         ),
         task="identification" if on_list else "verification",
     )
+
+
+def _attempts(ds: xr.Dataset) -> Text:
+    """Return what an attempt is, where it is more than a comparison with one template."""
+    attrs = ds.attrs
+    if attrs.get("templates") == "multi" or {"attempts", "enrol"} & attrs.keys():
+        return attempts_in_words(attrs)
+    return ""
 
 
 def _rate_names(ds: xr.Dataset) -> list[Text]:

@@ -118,7 +118,10 @@ def values_of_rate(rate: float, low: float, high: float, confidence: float) -> n
 
 
 #: Attributes of a result that say what its rates are of.
-_OF_THE_DATA = ("system", "kind", "exclude", "fingerprint")
+_OF_THE_DATA = (
+    *("system", "kind", "exclude", "fingerprint"),
+    *("templates", "attempts", "enrol", "most_tries"),
+)
 
 EVENTS = ("false-alarm", "rejected")
 DAYS = (1, 30, 365)

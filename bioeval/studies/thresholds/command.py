@@ -175,7 +175,7 @@ class RatesOnNewPeople(MoreResults):
     "Also estimate by a model the threshold of a FAR too small for the number of subjects.",
     bool,
 )
-@shared_options(templates=True, fusion=True)
+@shared_options(templates=True, fusion=True, use=True)
 @option(
     "--rank-unit",
     "With --task open_set: rank templates, or subjects by their fused score.",
@@ -382,7 +382,9 @@ def _with_curves(study: xr.Dataset | xr.DataTree, scores: Scores, run: StudyComm
     options = run.options
     if options["task"] == "open_set":
         from bioeval import open_set
+        from bioeval.scores import Enrolment
 
+        scores = Enrolment.parse(options.get("enrol")).applied(scores)
         task = "open_set"
         counted = functools.partial(
             open_set,
@@ -401,6 +403,8 @@ def _with_curves(study: xr.Dataset | xr.DataTree, scores: Scores, run: StudyComm
             scores,
             templates=options["templates"],
             fusion=options["fusion"],
+            attempts=options.get("attempts"),
+            enrol=options.get("enrol"),
             progress=run.stages.counting,
         )
     extrapolated = {}

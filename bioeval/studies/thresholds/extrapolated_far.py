@@ -89,6 +89,8 @@ class _Closest:
         """Return why nothing can be modelled; None where something can."""
         if self.shares.refusal is not None:
             return self.shares.refusal
+        if self.shares.fewest is not None:
+            return Message("people-on-both-sides")
         if not self.total:
             return Message("no-impostor-attempts")
         (u, first), (end, last) = map(self.up_to, TAILS)

@@ -102,6 +102,15 @@ JUDGED = (
 #: Why a model gives no FAR at some thresholds, or at none.
 NOT_EXTRAPOLATED = (
     MessageType(
+        "people-on-both-sides",
+        "some people are on both sides and others on one, of whom the model was not tested. Select "
+        "the people of both sides, or probes of people who are not enrolled",
+        "The model was tested on people of one kind: all of them compared with each other, or "
+        "probes of some people against a gallery of others.",
+        "Select the people of both sides, or probes of people who are not enrolled.",
+        example={},
+    ),
+    MessageType(
         "infinite-closest-impostors",
         "infinite scores are among the closest {tail:rate} of impostor attempts",
         "The model is fitted to the closest impostor attempts, whose scores must be finite.",

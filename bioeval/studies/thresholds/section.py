@@ -26,7 +26,9 @@ from bioeval.document import (
     Strong,
     Table,
     Text,
+    attempts_in_words,
     data_facts,
+    enrolled_in_words,
     is_doubt,
     messages_of_result,
     result_messages,
@@ -108,17 +110,21 @@ def new_people(study: xr.Dataset) -> str:
 
 
 def _attempts(study: xr.Dataset) -> Text:
-    """Return how many templates of a subject a claim is compared with."""
+    """Return what an attempt is: its tries, and the templates that a claim is compared with."""
     attrs = study.attrs
-    if "unenrolled_people" in study or "gallery_templates" not in attrs:
+    if "unenrolled_people" in study:
+        if "enrol" in attrs:
+            enrolled = enrolled_in_words(attrs, "each enrolled subject")
+            return say("searches of {enrolled}", enrolled=enrolled)
         return ""
-    if attrs.get("templates") == "multi":
-        return "multi-template: a claim is compared with all templates of the subject"
-    statement = "single-template: a claim is compared with one template of the subject"
-    if attrs["gallery_templates"] == attrs["gallery_subjects"]:
-        return statement
+    if "gallery_templates" not in attrs and not {"attempts", "enrol"} & attrs.keys():
+        return ""
+    compared = attempts_in_words(attrs)
+    templates, subjects = attrs.get("gallery_templates"), attrs.get("gallery_subjects")
+    if attrs.get("templates") == "multi" or templates == subjects:
+        return compared
     return say(
-        "{statement}; with {arg.templates=multi} it is compared with all", statement=statement
+        "{statement}; with {arg.templates=multi} it is compared with all", statement=compared
     )
 
 
@@ -143,6 +149,7 @@ def _answer(study: xr.Dataset) -> Iterator[Block]:
     promised = "assured_threshold" in study
     if promised:
         yield from _promise(study)
+        yield _promises(study)
     prefix, rule = "Install", _rule(study)
     out_of_reach = _first(study, "target-not-shown")
     if promised:
@@ -201,13 +208,22 @@ def _accept(kind: str) -> str:
 
 def _promise(study: xr.Dataset) -> Iterator[Block]:
     """Yield what can be promised of the assured threshold, its rates here, and its basis."""
-    refusal = refusal_of(study)
+    refusal, kind = refusal_of(study), str(study.attrs["kind"])
     if refusal is not None:
         needs = _needs(study) if refusal.code == "too-few-people-to-promise" else ""
-        text = say("No threshold can be promised: {why}.{needs}", why=refusal, needs=needs)
-        yield Paragraph(text, "answer")
+        template = "No threshold can be promised: {why}.{needs}"
+        other: Text = ""
+        estimated = float(study["promised_threshold"].sel(assurance="estimated"))
+        if study.attrs["assurance"] == "guaranteed" and not math.isnan(estimated):
+            template = "No threshold can be guaranteed: {why}.{needs}{other}"
+            other = say(
+                " The estimated promise, which needs fewer people, can be given: install "
+                "{threshold}.",
+                threshold=threshold_to_install(estimated, kind, variable="promised_threshold"),
+            )
+        yield Paragraph(say(template, why=refusal, needs=needs, other=other), "answer")
         return
-    attrs, kind = study.attrs, str(study.attrs["kind"])
+    attrs = study.attrs
     threshold, price = study["assured_threshold"].item(), study["frr_price"].item()
     install: Text = say("Accept nothing (threshold {at}).", at=Label(threshold))
     if math.isfinite(threshold):
@@ -244,6 +260,54 @@ def _promise(study: xr.Dataset) -> Iterator[Block]:
     if rule == "estimated" and "unenrolled_people" in study:
         by = "Estimated by resampling people. Very rare kinds of people are not covered."
     yield Paragraph(by, "note")
+
+
+def _promises(study: xr.Dataset) -> Table:
+    """Return the threshold of each rule of a promise, and the people that each needs."""
+    rows = []
+    for i, rule in enumerate(study["assurance"].values.tolist()):
+        at = {"assurance": rule}
+
+        def of(name: str, i: int = i) -> float:
+            return float(study[f"promised_{name}"][i])
+
+        def rate(name: str, at: dict = at) -> Text:  # noqa: B023
+            value = of(name)
+            if math.isnan(value):
+                return Label("")
+            return Rate(value, variable=f"promised_{name}", at=at)
+
+        threshold: Text = Label("none")
+        if not math.isnan(of("threshold")):
+            kind = str(study.attrs["kind"])
+            threshold = threshold_to_install(of("threshold"), kind, variable="promised_threshold")
+        label: Text = rule
+        if rule == study.attrs["assurance"]:
+            label = Strong(rule)
+        people = Count(of("people"), variable="promised_people", at=at)
+        cells = [label, threshold, rate("far"), rate("far_high"), rate("frr"), people]
+        rows.append(tuple(cells))
+    return Table(
+        "promises",
+        (
+            Column("rule", "promise"),
+            Column("threshold", "threshold"),
+            Column("far", say("{far} here"), priority=1),
+            Column("far_high", "upper limit"),
+            Column("frr", say("{frr} here")),
+            Column("people", "people needed, about"),
+        ),
+        rows,
+        notes=(
+            say(
+                "{there:count people}{who} are there. People needed: at the {far} of the strictest "
+                "threshold tried, or for the guaranteed promise without a {false accept}, if that "
+                "is unknown.",
+                there=int(study["assured_people"]),
+                who=" who are not enrolled" if "unenrolled_people" in study else "",
+            ),
+        ),
+    )
 
 
 def _event(study: xr.Dataset) -> str:
@@ -399,6 +463,8 @@ def _missed(study: xr.Dataset) -> Iterator[Block]:
         return
     within = ", but its interval contains the target" if low <= target else ""
     text = "On {new} the {far} was {rate:rate}, {times} times the target of {target:rate}{within}."
+    if "assured_threshold" in study and refusal_of(study) is None:
+        text = f"Of the threshold without assurance alone: o{text[1:]}"
     times = Count(far / target) if far / target >= 9.95 else Number(far / target, decimals=1)
     yield Paragraph(
         say(text, new=new, rate=far, times=times, target=target, within=within), "warning"

@@ -37,6 +37,7 @@ from bioeval.results import (
 )
 from bioeval.scores import (
     BlockReader,
+    Enrol,
     FusionRule,
     Progress,
     are_pairs,
@@ -47,17 +48,24 @@ from bioeval.scores import (
     require_subjects,
     threads_for,
 )
-from bioeval.stats import IntervalOptions
+from bioeval.stats import IntervalOptions, limits_of_claims
 from bioeval.studies.assurance.assured import (
     ASSURED,
+    Shares,
     assured_threshold,
     check_assurance,
     require_named_people,
 )
-from bioeval.studies.assurance.pairs_of_people import SearchShares
-from bioeval.studies.assurance.promise import AssuranceRule
+from bioeval.studies.assurance.pairs_of_people import ClaimShares, SearchShares
+from bioeval.studies.assurance.promise import ASSURANCES, AssuranceRule
 from bioeval.studies.folds.cross_evaluate import check_task
-from bioeval.studies.folds.folds import assured_folds, attempts_by_subject, verify
+from bioeval.studies.folds.folds import (
+    assured_folds,
+    assured_folds_of_claims,
+    attempts_by_subject,
+    parts_of_claims,
+    verify,
+)
 from bioeval.studies.folds.intervals import PooledRates
 from bioeval.studies.folds.options import Assurance, FoldOptions, ThresholdTask
 from bioeval.studies.folds.parts import Searched
@@ -74,12 +82,18 @@ from bioeval.studies.folds.splits import PairSides, SplitPlan, SplitSides, plan_
 from bioeval.tallies import (
     IdentificationCounter,
     Judged,
+    ListedClaims,
     RankUnit,
     Rule,
     Templates,
+    Use,
     count_together,
     is_symmetric,
+    list_claims,
+    parse_use,
+    require_use_of_searches,
     require_values,
+    scores_in_use,
     to_user,
 )
 from bioeval.views import warn_of_kind
@@ -166,6 +180,8 @@ def study_threshold(
     random_state: RandomState = 0,
     templates: Templates = "single",
     fusion: FusionRule = "min",
+    attempts: str | None = None,
+    enrol: Enrol = None,
     rank_unit: RankUnit = "template",
     confidence: float = 0.95,
     replicates: int = IntervalOptions.REPLICATES,
@@ -198,6 +214,14 @@ def study_threshold(
     random_state : int, None, numpy.random.SeedSequence, Generator or RandomState
     templates, fusion
         As for :func:`bioeval.verification`.
+    attempts : str, optional
+        A metadata column of the probes: all probes of a subject with the same value are tries of
+        one attempt, accepted if any of them is. Of verification only.
+    enrol : int or str, optional
+        Which templates of each subject are enrolled; all unless given. A number: that many, any of
+        them; rates are means over all choices, made once an attempt, the same for all its tries.
+        ``"first:3"``: the first three in the order of the gallery, ``"first:3:taken"`` in that of a
+        metadata column; in a matrix of all templates against all the others are the probes.
     rank_unit, fusion
         Of open set, as for :func:`bioeval.open_set`.
     confidence : float
@@ -245,9 +269,9 @@ def study_threshold(
         ``assured_people``, the number of people whom the promise rests on;
         ``people_needed``, with which the guaranteed rule could promise the target at all, if no
         impostor attempt were accepted, and ``people_estimated`` and ``people_guaranteed``, about
-        how many each rule needs at ``people_far``, the FAR of the strictest threshold tried (both
-        undefined where the
-        guaranteed rule was asked for and kept). Of verification also ``new_assured_far_mean`` ...
+        how many each rule needs at ``people_far``, the FAR of the strictest threshold tried. Over
+        ``assurance``, of both rules: ``promised_threshold promised_far promised_far_high
+        promised_frr promised_people``. Of verification also ``new_assured_far_mean`` ...
         ``new_assured_frr_folds``, as of ``far``: expected with new subjects at assured thresholds,
         over the first division.
 
@@ -290,8 +314,14 @@ def study_threshold(
     folds, repeats = folds or FOLDS, repeats or REPEATS
     require_scores(scores)
     task = chosen_task(task, get_args(ThresholdTask))
-    if task == "open_set":
-        scores = searches_of_people(scores)
+    searched = task == "open_set"  # by all enrolled templates of a subject
+    use = parse_use(attempts, "multi" if searched else templates, fusion, enrol, random_state)
+    if searched:
+        require_use_of_searches(use)
+        of_digest = searches_of_people(scores)
+        scores = use.enrol.applied(of_digest)
+    else:
+        of_digest, scores = scores, scores_in_use(scores, use)
     if assure is not None:
         assure = check_assurance(assure, assurance, rule)
         require_named_people(scores, "an assured threshold")
@@ -306,9 +336,14 @@ def study_threshold(
     splitter = _splitter(scores, folds, repeats, random_state, task)
     counts: _ComparisonCounts | _SearchCounts
     remarks: list[Message] = []
-    shares = None
+    shares: Shares | None = None
     with rows_reported_to(progress):
-        if task == "verification":
+        if task == "verification" and not use.is_plain:
+            counts, reader = _listed(scores, use, splitter, options, interval)
+            remarks += counts.remarks
+            studied = f"{templates}-template"
+            shares = ClaimShares(scores, counts.claims, new_gallery=new_gallery)
+        elif task == "verification":
             counts = _comparisons(scores, reader, splitter, options, interval)
             remarks += counts.remarks
             studied = f"{templates}-template"
@@ -347,17 +382,22 @@ def study_threshold(
         promised = assured.refusal is None
         if isinstance(counts, _ComparisonCounts) and promised:
             how = Assurance.parse(assure, assurance, rule)
-            on_new, refused = _assured_on_new(counts, how, options, about, splitter, confidence)
+            on_new, refused = _assured_on_new(
+                scores, counts, how, options, about, splitter, confidence
+            )
             variables |= on_new
             remarks += refused
     attrs |= {name: crossed.attrs[name] for name in _OF_FOLDS if name in crossed.attrs}
     attrs["chosen_on"] = "given" if rule.name == "fixed" else _ON_ALL
     messages = messages_of(crossed.attrs)
     attrs["divided"] = "subjects"
+    attrs |= use.attrs()
     if task == "verification":
         attrs |= {"templates": templates, "fusion": fusion}
     else:
         attrs |= {"rank_unit": rank_unit, "fusion": fusion}
+    if isinstance(counts, _ListedCounts):
+        attrs["most_tries"] = counts.claims.most_tries
     if not _by_people(scores):
         attrs["divided"] = "pairs"
         messages.append(Message("pairs-divided"))
@@ -373,8 +413,12 @@ def study_threshold(
     messages += _reach(counts, rule, promised)
     attrs = about_attrs(about, "threshold-study", f"threshold study, {studied}", messages) | attrs
     coordinates = {name: crossed[name].values for name in ("repeat", "fold")}
+    if assure is not None:
+        coordinates["assurance"] = np.array(ASSURANCES, dtype=object)
     study = build(variables, STUDY, coordinates, attrs)
-    digest = digest_of_data(scores)  # also in the thresholds: a claim about them needs other data
+    digest = digest_of_data(
+        of_digest
+    )  # also in the thresholds: a claim about them needs other data
     for part in (study, *(study[name] for name in THRESHOLDS if name in study)):
         part.attrs["data_digest"] = digest
     return study
@@ -440,6 +484,13 @@ class _ComparisonCounts(_Counts):
 
 
 @dataclass(frozen=True)
+class _ListedCounts(_ComparisonCounts):
+    """Data of a study of verification with several tries, or with some of the templates."""
+
+    claims: ListedClaims
+
+
+@dataclass(frozen=True)
 class _SearchCounts(_Counts):
     """Data of a study of open set: the rules of 3 and 30 count people who are not enrolled."""
 
@@ -479,12 +530,7 @@ def _comparisons(
     if options.templates == "single" and is_symmetric(scores):
         independent //= 2
     by_subject, remarks = _by_subject(scores, whole, options.templates, options.fusion, interval)
-    people = {}
-    if subjects:
-        people["subjects"] = subjects
-    compared = ComparedPeople.of_scores(scores)
-    if compared is not None:
-        people["pairs_of_people"] = compared.pairs
+    people, compared = _people(scores, subjects)
     if knows_people(scores):
         attempts = attempts_by_subject(scores, options.templates, options.fusion)
         people["disjoint_pairs"] = attempts.disjoint_pairs
@@ -500,6 +546,76 @@ def _comparisons(
         compared=compared,
         remarks=remarks,
     )
+
+
+def _people(scores: Scores, subjects: int) -> tuple[Variables, ComparedPeople | None]:
+    """Return the numbers of people and of their pairs, where they are known."""
+    people: Variables = {}
+    if subjects:
+        people["subjects"] = subjects
+    compared = ComparedPeople.of_scores(scores)
+    if compared is not None:
+        people["pairs_of_people"] = compared.pairs
+    return people, compared
+
+
+def _listed(
+    scores: Scores, use: Use, splitter: Any, options: FoldOptions, interval: IntervalOptions
+) -> tuple[_ListedCounts, BlockReader]:
+    """Count verification in use, whose claims are listed."""
+    plan, sides = plan_of_scores(scores, splitter)
+    assert isinstance(sides, SplitSides)  # tries and enrolled templates are of a matrix
+    claims, remarks, reader = list_claims(scores, use)
+    rule = options.distance_rule
+    every: Any = claims  # claims are attempts whose scores have chances
+    whole = Judged(claims.chosen_by(rule), every, every)
+    subjects = _subjects(scores)
+    people, compared = _people(scores, subjects)
+    people["disjoint_pairs"] = claims.disjoint_pairs
+    by_subject: dict[str, Ends] = {}
+    if whole.chosen.defined:
+        pooled = PooledRates(scores.subjects.tolist(), interval)
+        pooled.add_listed(claims, whole.chosen.threshold)
+        limits = {}
+        if math.isfinite(whole.chosen.threshold):
+            at = np.array([whole.chosen.threshold])
+            rates = _rates_at(claims, whole.chosen.threshold)
+            for rate, (low, high) in limits_of_claims(claims, at, interval).items():
+                limits[rate] = rates[rate], float(low[0]), float(high[0])
+        by_subject = ends_by_subject(pooled, limits)
+        remarks += pooled.remarks()
+    folds = {}
+    for place in plan.places:
+        train: Any
+        test: Any
+        train, test = parts_of_claims(claims, scores, sides, plan.split(place))
+        judged = Judged(train.chosen_by(rule), train, test)
+        folds[place] = Fold.of_judged(judged, sides.sizes(plan.split(place)))
+    counts = _ListedCounts(
+        plan=plan,
+        folds=folds,
+        whole=whole,
+        by_subject=by_subject,
+        independent=claims.impostor_attempts,
+        people=people,
+        subjects=subjects,
+        sides=sides,
+        compared=compared,
+        remarks=remarks,
+        claims=claims,
+    )
+    return counts, reader
+
+
+def _rates_at(claims: ListedClaims, threshold: float) -> dict[str, float]:
+    """Return FAR and FRR of claims at a threshold; NaN where a class has no claim."""
+    fa, fr = claims.errors_at(threshold)
+    far, frr = math.nan, math.nan
+    if claims.impostor_attempts:
+        far = fa / claims.impostor_attempts
+    if claims.genuine_attempts:
+        frr = fr / claims.genuine_attempts
+    return {"far": float(far), "frr": float(frr)}
 
 
 def _searches(
@@ -538,6 +654,7 @@ def _check_number(scores: Scores, name: str, number: int | None, *, low: int) ->
 
 
 def _assured_on_new(
+    scores: Scores,
     counts: _ComparisonCounts,
     assurance: Any,
     options: FoldOptions,
@@ -547,11 +664,16 @@ def _assured_on_new(
 ) -> tuple[Variables, list[Message]]:
     """Return the rates at assured thresholds on the test parts of the first division."""
     plan = counts.plan
-    parts = {}
-    for repeat, fold in plan.places:
-        if repeat == 0:
-            parts[repeat, fold] = counts.sides.views(plan.split((repeat, fold)))
-    made = assured_folds(parts, assurance, options.templates, options.fusion)
+    first = [place for place in plan.places if place[0] == 0]
+    if isinstance(counts, _ListedCounts):
+        assert isinstance(counts.sides, SplitSides)
+        listed = {}
+        for place in first:
+            listed[place] = parts_of_claims(counts.claims, scores, counts.sides, plan.split(place))
+        made = assured_folds_of_claims(scores, listed, assurance)
+    else:
+        parts = {place: counts.sides.views(plan.split(place)) for place in first}
+        made = assured_folds(parts, assurance, options.templates, options.fusion)
     folds = {place: replace(counts.folds[place], assured=fold) for place, fold in made.items()}
     shape = 1, plan.shape[1]
     dataset = expanded(fold_dataset(folds, shape, about, options, splitter, confidence))

@@ -170,10 +170,29 @@ def test_a_probe_of_each_side_of_disjoint_people():
     assert both.means(layers).without.shape == (2, 35)
 
 
-def test_people_on_one_side_only_are_refused():
-    scores = be.Scores(np.random.default_rng(0).random((6, 9)), range(6), np.arange(9) // 2)
-    result = PairShares(scores, 0.2, **SINGLE, new_gallery=False)
-    assert result.refusal.code == "people-on-both-sides"
+def test_people_on_one_side_only_have_fewer_partners():
+    """Of 9 people 4 only probe and 2 are only enrolled: 3 others are on both sides."""
+    rng = np.random.default_rng(0)
+    probes, gallery = np.repeat(np.arange(7), 2), np.repeat([0, 1, 2, 7, 8], 2)
+    d = rng.random((14, 10)) + 1
+    scores = be.Scores(d, probes, gallery)
+    result = PairShares(scores, 0.5, **SINGLE, new_gallery=False)
+    # 3 pairs among those on both sides, 4 x 5 of the probes alone, 3 x 2 of the gallery alone.
+    assert result.pairs == 3 + 4 * 5 + 3 * 2
+    # Each of the 3 meets 2 + 4 + 2 others.
+    assert result.independent == 29 // 9
+    assert (result.refusal, result.fixed_gallery, result.fewest) == (None, False, 5)
+    layers = np.array([2, 20])
+    means = result.means(layers)
+    for k, layer in enumerate(layers):
+        h = twin.shares(d, probes.tolist(), gallery.tolist(), result.thresholds[layer])
+        assert means.mean[k] == pytest.approx(twin.mean(h))
+        np.testing.assert_allclose(means.without[k], [twin.without(h, x) for x in range(9)])
+    few = be.Scores(d[:, :4], probes, gallery[:4])
+    refusal = PairShares(few, 0.5, **SINGLE, new_gallery=False).refusal
+    assert refusal.arguments == {
+        "people": 2, "who": "people on one side of the comparisons", "needed": 3,
+    }  # fmt: skip
 
 
 def test_lists_have_the_pairs_that_they_name():
