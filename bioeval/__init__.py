@@ -42,6 +42,7 @@ Start
 
 Decide
     study_threshold  Find a threshold for deployment
+    judge_threshold  Choose a threshold on a development set, and judge it on an evaluation set
     extrapolate_far  Estimate FAR below what the people support
     compare          Compare systems that scored the same templates of the same people
     leaderboard      Rank the systems of a folder, a file for each
@@ -52,6 +53,7 @@ Decide
     Fusion           Fused scores of several systems
     fuse             Fuse the scores of several systems over the same templates
     normalise        Normalise scores by mean and standard deviation of scores against a cohort
+    read_cohort      Read the scores of the templates of trials against a cohort of other people
     check_claim      Say whether data show, refute or leave open that a rate is at most a number
     cross_evaluate   Choose a threshold on the training part of each fold and judge it on the
                      test part
