@@ -18,7 +18,7 @@ Scores, tasks and results
     Scores               A matrix of scores with the labels of its rows (probes) and columns
                          (gallery)
     TopKScores           For each query the indices of its K nearest gallery entries
-    at                   Return the rates at a threshold: exact of scores, bracketed of results
+    at                   Return the rates at a threshold
     closed_set           Evaluate closed-set identification
     evaluate             Evaluate every task of a protocol, in one pass over the scores
     load                 Read scores, or embeddings, with their labels

@@ -47,7 +47,7 @@ def at(
     protocol: str | Protocol | None = None,
     **options: Any,
 ) -> xr.Dataset | xr.DataTree:
-    """Return the rates at a threshold: exact of scores, bracketed of results.
+    """Return the rates at a threshold: exact for scores, within limits for results.
 
     A result has rates at the thresholds of its grid alone. At any other threshold it has bounds:
     the rates of its stricter and of its looser neighbour. Those of the stricter one are given: the

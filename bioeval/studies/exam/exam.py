@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import bioeval as be
-from bioeval import DataError
+from bioeval import DataError, to_latex, to_markdown
 from bioeval.base import (
     Argument,
     RandomState,
@@ -21,7 +20,7 @@ from bioeval.base import (
     seed_sequence,
 )
 from bioeval.scores import replacing
-from bioeval.studies.exam.identification import closed_set, open_set, ties
+from bioeval.studies.exam.identification import question_of_closed_set, question_of_open_set, ties
 from bioeval.studies.exam.other_people import threshold_of_others
 from bioeval.studies.exam.question import Draws, Question
 from bioeval.studies.exam.retrieval import re_identification
@@ -34,8 +33,8 @@ TOPICS: dict[str, Callable[[Draws], Question]] = {
     "verification": single_template,
     "multi-template": all_templates,
     "threshold": threshold_of_others,
-    "open-set": open_set,
-    "closed-set": closed_set,
+    "open-set": question_of_open_set,
+    "closed-set": question_of_closed_set,
     "ties": ties,
     "reid": re_identification,
 }
@@ -111,9 +110,9 @@ def _save(sheet: Exam | Solutions, path: str | os.PathLike[str]) -> None:
     """Write an exam or its solutions in the form that the ending of a path names."""
     place = require_ending(path, "path")
     if place.suffix == ".md":
-        text = be.to_markdown(sheet)
+        text = to_markdown(sheet)
     elif place.suffix == ".tex":
-        text = be.to_latex(sheet, document=True)
+        text = to_latex(sheet, document=True)
     else:
         text = str(sheet)
     with replacing(place) as part:

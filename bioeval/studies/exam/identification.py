@@ -8,8 +8,7 @@ from typing import Literal
 
 import numpy as np
 
-import bioeval as be
-from bioeval import Scores
+from bioeval import Scores, closed_set, open_set
 from bioeval.document import (
     Column,
     Enumeration,
@@ -29,7 +28,7 @@ from bioeval.studies.exam.question import (
     arrays_of,
     searched,
 )
-from bioeval.studies.explain.explain import Steps
+from bioeval.studies.explain.explain import Steps, step_by_step
 from bioeval.studies.explain.matrix_section import matrix_table
 from bioeval.studies.explain.results import GENUINE, IMPOSTOR, Entry, TaskExplanation
 from bioeval.studies.explain.shown_lists import adds
@@ -42,7 +41,7 @@ _TIES: tuple[Literal["pessimistic", "optimistic", "expected"], ...] = (
 )
 
 
-def open_set(draws: Draws) -> Question:
+def question_of_open_set(draws: Draws) -> Question:
     """Return a question on a watch list, with probes of people who are not on it."""
     while True:
         sizes = draws.choice([(2, 2, 1), (2, 1, 1), (1, 2, 2), (2, 2)])
@@ -51,13 +50,13 @@ def open_set(draws: Draws) -> Question:
         probes += PEOPLE[len(sizes) : len(sizes) + 2]
         scores = searched(draws, probes, sizes)
         threshold = draws.integer(3, 7)
-        ds = be.open_set(scores, thresholds=[threshold], max_rank=2, impostors="unenrolled")
+        ds = open_set(scores, thresholds=[threshold], max_rank=2, impostors="unenrolled")
         ds = ds.isel(threshold=0)
         at_rank_1, at_rank_2 = ds.dir.values.tolist()
         late = at_rank_1 < at_rank_2  # someone is detected and not at rank 1
         if late and at_rank_1 > 0 and 0 < ds.far < 1 and not _has_tie(scores):
             break
-    steps = be.step_by_step(scores, threshold=threshold)
+    steps = step_by_step(scores, threshold=threshold)
     return Question(
         topic="open-set",
         title="Open-set identification",
@@ -108,18 +107,18 @@ def open_set(draws: Draws) -> Question:
     )
 
 
-def closed_set(draws: Draws) -> Question:
+def question_of_closed_set(draws: Draws) -> Question:
     """Return a question on identification among enrolled people."""
     while True:
         sizes = draws.choice([(2, 2, 2), (2, 2, 1), (1, 1, 1, 1), (2, 1, 1, 1)])
         enrolled = PEOPLE[: len(sizes)]
         probes = [draws.choice(enrolled) for _ in range(draws.integer(4, 5))]
         scores = searched(draws, probes, sizes)
-        ds = be.closed_set(scores)
+        ds = closed_set(scores)
         cms = ds.cms.values.tolist()
         if cms[0] < cms[1] < cms[2] and len(set(probes)) > 2 and not _has_tie(scores):
             break
-    steps = be.step_by_step(scores)
+    steps = step_by_step(scores)
     return Question(
         topic="closed-set",
         title="Closed-set identification",
@@ -184,7 +183,7 @@ def ties(draws: Draws) -> Question:
         scores = _with_ties(searched(draws, probes, sizes), draws)
         rates = {}
         for policy in _TIES:
-            rates[policy] = be.closed_set(scores, ties=policy).recognition_rate.item()
+            rates[policy] = closed_set(scores, ties=policy).recognition_rate.item()
         differ = rates["pessimistic"] < rates["expected"] < rates["optimistic"]
         several = sum(row.equal > 0 for row in map(_places, _rows(scores))) >= 2
         if differ and several and rates["optimistic"] < 1:

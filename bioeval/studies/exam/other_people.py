@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-import bioeval as be
-from bioeval import Scores
+from bioeval import Scores, verification
 from bioeval.base import Kind
 from bioeval.document import Column, Enumeration, Paragraph, Score, Table, Text, say
 from bioeval.studies.exam.question import KINDS, Draws, Question
@@ -17,7 +16,7 @@ def threshold_of_others(draws: Draws) -> Question:
         kind = draws.choice(KINDS)
         target = draws.choice([0.1, 0.2])
         dev, test = _lists(draws, kind), _lists(draws, kind)
-        chosen = be.verification(_pairs(dev, kind), far_targets=[target], auc=False)
+        chosen = verification(_pairs(dev, kind), far_targets=[target], auc=False)
         threshold = chosen.threshold_at_far.item()
         on_dev = _rates(dev, kind, threshold)
         on_test = _rates(test, kind, threshold)
@@ -116,12 +115,12 @@ def _pairs(lists: _Lists, kind: Kind) -> Scores:
     """Return lists of scores as scores of pairs."""
     sizes = [len(lists["genuine"]), len(lists["impostor"])]
     values = np.concatenate([lists["genuine"], lists["impostor"]])
-    return be.Scores.from_pairs(values, np.repeat([1, 0], sizes), kind=kind)
+    return Scores.from_pairs(values, np.repeat([1, 0], sizes), kind=kind)
 
 
 def _rates(lists: _Lists, kind: Kind, threshold: float) -> dict[str, float]:
     """Return FAR and FRR at a threshold."""
-    ds = be.verification(_pairs(lists, kind), thresholds=[threshold], auc=False)
+    ds = verification(_pairs(lists, kind), thresholds=[threshold], auc=False)
     return {"far": ds.far.item(), "frr": ds.frr.item()}
 
 
@@ -136,7 +135,7 @@ def _given(scores: dict[str, _Lists]) -> dict[str, np.ndarray]:
 
 def _found(title: str, lists: _Lists, kind: Kind, threshold: float) -> tuple[Paragraph, ...]:
     """Return the rates of some people with the scores that are counted."""
-    ds = be.verification(_pairs(lists, kind), thresholds=[threshold], auc=False).isel(threshold=0)
+    ds = verification(_pairs(lists, kind), thresholds=[threshold], auc=False).isel(threshold=0)
     accepted = []
     for values in (lists["genuine"], lists["impostor"]):
         within = values <= threshold if kind == "distance" else values >= threshold

@@ -8,7 +8,6 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-import bioeval as be
 from bioeval import Scores
 from bioeval.base import Kind, Stream
 from bioeval.document import Block, Text
@@ -103,7 +102,7 @@ def compared_with_each_other(draws: Draws, sizes: Sequence[int], kind: Kind) -> 
     values = distances if kind == "distance" else 16 - distances
     np.fill_diagonal(values, 0)
     meta = {"name": names}
-    return be.Scores(values, people, kind=kind, probe_meta=meta)
+    return Scores(values, people, kind=kind, probe_meta=meta)
 
 
 def searched(draws: Draws, probes: Sequence[str], sizes: Sequence[int]) -> Scores:
@@ -113,7 +112,7 @@ def searched(draws: Draws, probes: Sequence[str], sizes: Sequence[int]) -> Score
     shape = same.shape
     values = np.where(same, draws.integers(1, 9, *shape), draws.integers(3, 15, *shape))
     numbers = [f"p{k}" for k in range(1, len(probes) + 1)]
-    return be.Scores(
+    return Scores(
         values, probes, people, probe_meta={"name": numbers}, gallery_meta={"name": names}
     )
 

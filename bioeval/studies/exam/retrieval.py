@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import bioeval as be
 from bioeval import Scores
 from bioeval.document import (
     Column,
@@ -16,8 +15,10 @@ from bioeval.document import (
     say,
 )
 from bioeval.studies.exam.question import Draws, Question, arrays_of, searched
+from bioeval.studies.explain.explain import step_by_step
 from bioeval.studies.explain.results import GENUINE, Count, TaskExplanation, in_fractions
 from bioeval.studies.explain.steps_section import rates_table
+from bioeval.studies.reid.reid import reid
 
 _CARD = "market1501"
 
@@ -28,12 +29,12 @@ def re_identification(draws: Draws) -> Question:
         scores = _scores(draws)
         if not _matters(scores):
             continue
-        ds = be.reid(scores, per_query=True)
+        ds = reid(scores, per_query=True)
         precisions = ds.average_precision.values.tolist()
         cmc = ds.cmc.values[:2].tolist()
         if cmc[0] < cmc[1]:
             break
-    steps = be.step_by_step(scores, protocol=_CARD)
+    steps = step_by_step(scores, protocol=_CARD)
     answers = {"mean_ap": ds.mean_ap.item(), "cmc_1": cmc[0], "cmc_2": cmc[1]}
     answers |= {f"average_precision_{k}": value for k, value in enumerate(precisions, start=1)}
     lists = []
@@ -90,7 +91,7 @@ def _scores(draws: Draws) -> Scores:
     sizes = draws.choice([(3, 2, 1), (2, 2, 2), (3, 3), (2, 3, 1)])
     queries = draws.sample(["Ann", "Bob", "Cat"][: len(sizes)], 2)
     scores = searched(draws, queries, sizes)
-    return be.Scores(
+    return Scores(
         scores.values,
         scores.probe_labels,
         scores.gallery_labels,

@@ -7,8 +7,7 @@ from collections.abc import Iterable
 import numpy as np
 import xarray as xr
 
-import bioeval as be
-from bioeval import Scores
+from bioeval import Scores, verification
 from bioeval.base import noun_of
 from bioeval.document import (
     Column,
@@ -32,7 +31,7 @@ from bioeval.studies.exam.question import (
     arrays_of,
     compared_with_each_other,
 )
-from bioeval.studies.explain.explain import Steps
+from bioeval.studies.explain.explain import Steps, step_by_step
 from bioeval.studies.explain.matrix_section import matrix_table
 from bioeval.studies.explain.results import GENUINE, IMPOSTOR, Entry
 from bioeval.studies.explain.steps_section import rates_table
@@ -46,7 +45,7 @@ def single_template(draws: Draws) -> Question:
     while True:
         sizes = draws.choice([(2, 2, 2), (3, 2, 1), (3, 2), (3, 3), (2, 2, 1)])
         scores, threshold = _scores(draws, sizes)
-        ds = be.verification(scores, thresholds=[threshold], auc=False).isel(threshold=0)
+        ds = verification(scores, thresholds=[threshold], auc=False).isel(threshold=0)
         if _is_good(ds) and ds.fa <= 10 and _has_edge(scores, threshold):
             break
     n = sum(sizes)
@@ -58,7 +57,7 @@ def single_template(draws: Draws) -> Question:
         f"{products} = {genuine}. The other {n * (n - 1)} - {genuine} = "
         f"{n * (n - 1) - genuine} are impostor attempts."
     )
-    steps = be.step_by_step(scores, threshold=threshold)
+    steps = step_by_step(scores, threshold=threshold)
     return Question(
         topic="verification",
         title="Verification with single templates",
@@ -92,7 +91,7 @@ def all_templates(draws: Draws) -> Question:
     while True:
         sizes = draws.choice([(2, 2, 2), (3, 2, 1), (2, 2, 1), (3, 3)])
         scores, threshold = _scores(draws, sizes)
-        ds = be.verification(scores, templates="multi", thresholds=[threshold], auc=False)
+        ds = verification(scores, templates="multi", thresholds=[threshold], auc=False)
         ds = ds.isel(threshold=0)
         far_single = _far_of_single(scores, threshold)
         if _is_good(ds) and _has_edge(scores, threshold) and ds.far > far_single:
@@ -109,7 +108,7 @@ def all_templates(draws: Draws) -> Question:
         )
     counted += f" {n} x {len(sizes) - 1} = {impostor} are impostor attempts."
     best = "smallest distance" if scores.kind == "distance" else "largest similarity"
-    steps = be.step_by_step(scores, threshold=threshold)
+    steps = step_by_step(scores, threshold=threshold)
     return Question(
         topic="multi-template",
         title="Verification with all templates of a person",
@@ -276,8 +275,8 @@ def _of_counts(tg: int, ti: int, fr: int, fa: int) -> xr.Dataset:
     """
     distances = np.repeat([1, 0, 0, 1], [fr, tg - fr, fa, ti - fa])
     genuine = np.repeat([1, 0], [tg, ti])
-    scores = be.Scores.from_pairs(distances, genuine)
-    return be.verification(scores, thresholds=[0.5], auc=False).isel(threshold=0)
+    scores = Scores.from_pairs(distances, genuine)
+    return verification(scores, thresholds=[0.5], auc=False).isel(threshold=0)
 
 
 def _scores(draws: Draws, sizes: tuple[int, ...]) -> tuple[Scores, int]:
@@ -300,7 +299,7 @@ def _has_edge(scores: Scores, threshold: int) -> bool:
 
 
 def _far_of_single(scores: Scores, threshold: int) -> float:
-    return float(be.verification(scores, thresholds=[threshold], auc=False).far.item())
+    return float(verification(scores, thresholds=[threshold], auc=False).far.item())
 
 
 def _answers(ds: xr.Dataset) -> dict[str, float]:
