@@ -136,6 +136,7 @@ _NAMES: NamesByModule = {
     "bioeval.base.version": ("__version__",),
     "bioeval.evaluation.all_tasks": ("evaluate",),
     "bioeval.evaluation.identification": ("closed_set", "open_set", "ranks"),
+    "bioeval.evaluation.claim_scores": ("claim_scores",),
     "bioeval.evaluation.rates_at": ("at",),
     "bioeval.evaluation.verification_task": ("verification",),
     "bioeval.protocol": ("Protocol",),

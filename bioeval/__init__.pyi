@@ -16,6 +16,7 @@ from bioeval.base.errors import (
 )
 from bioeval.base.version import __version__ as __version__
 from bioeval.evaluation.all_tasks import evaluate as evaluate
+from bioeval.evaluation.claim_scores import claim_scores as claim_scores
 from bioeval.evaluation.identification import (
     closed_set as closed_set,
     open_set as open_set,

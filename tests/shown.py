@@ -64,6 +64,7 @@ SHOWN = {
     ),
     "with_failures": (lambda: with_failures(be.verification(square()), fta=0.1), "FTA 10 %"),
     "at": (lambda: be.at(square(), 4.0), "FAR"),
+    "judge_threshold": (lambda: be.judge_threshold(square(), square()), "FAR"),
     "tally": (lambda: be.tally(square()), "Open-set identification"),
     "refine_tally": (lambda: refine_tally(be.tally(square()), square()), "EER"),
     "zoo": (lambda: be.zoo(square(), permutations=20), "goats, wolves and lambs"),

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Sequence
 
 from bioeval.base.studies import manifests
 
 #: Number of examples in the help of a command; ``bioeval help examples`` prints all of them.
 IN_HELP = 3
+
+#: Characters of a line of an example there, which goes on in the next one after a backslash.
+WIDTH = 72
 
 _TEXT = """
 # Print all examples of bioeval run
@@ -142,8 +146,12 @@ def all_examples(command: str) -> str:
 def examples_in_help(command: str) -> Sequence[str]:
     """Return the lines of the examples in the help of a command, and where the others are."""
     examples = EXAMPLES.get(command, [])
-    shown = [line for _, line in examples[:IN_HELP]]
-    rest = len(examples) - len(shown)
+    shown = []
+    for _, line in examples[:IN_HELP]:
+        parts = textwrap.wrap(line, WIDTH, break_long_words=False, break_on_hyphens=False)
+        lines = [parts[0], *(f"  {part}" for part in parts[1:])]
+        shown += [*(f"{part} \\" for part in lines[:-1]), lines[-1]]
+    rest = len(examples) - len(examples[:IN_HELP])
     if rest:
         return [*shown, f"({rest} more: bioeval help examples {command})"]
     return shown

@@ -48,6 +48,7 @@ _NAMES: NamesByModule = {
     ),
     "bioeval.document.results": (
         "accepts_beyond",
+        "attempts_in_use",
         "attempts_in_words",
         "data_facts",
         "enrolled_in_words",

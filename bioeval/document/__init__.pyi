@@ -49,6 +49,7 @@ from bioeval.document.message_types import (
 )
 from bioeval.document.results import (
     accepts_beyond as accepts_beyond,
+    attempts_in_use as attempts_in_use,
     attempts_in_words as attempts_in_words,
     data_facts as data_facts,
     enrolled_in_words as enrolled_in_words,

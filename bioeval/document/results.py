@@ -320,6 +320,13 @@ def attempts_in_words(attrs: Mapping[Any, Any]) -> Text:
     )
 
 
+def attempts_in_use(attrs: Mapping[Any, Any]) -> list[Fact]:
+    """Return what an attempt of a system in use is, where it is no single comparison."""
+    if "attempts" not in attrs and "enrol" not in attrs:
+        return []
+    return [Fact("Attempts", attempts_in_words(attrs))]
+
+
 def table_of_variables(dataset: xr.Dataset, *dims: str, id: str, shown: int = 0) -> Table:
     """Return the variables over exactly these dimensions as a table, the labels first.
 

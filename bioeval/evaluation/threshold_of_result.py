@@ -11,6 +11,7 @@ import xarray as xr
 from bioeval.base.errors import Argument, DataError, ProtocolError
 from bioeval.base.messages import Message
 from bioeval.evaluation.blocks.checkpoint import digest_of_data
+from bioeval.evaluation.claim_scores import claim_scores
 from bioeval.scores.matrix import Scores, require_scores
 from bioeval.tallies.listed_claims import Use, parse_use
 from bioeval.tallies.threshold_rules import Rule
@@ -133,8 +134,9 @@ class ResultThreshold:
             if getattr(self, name) is not None:
                 raise ProtocolError(
                     Argument("threshold"),
-                    f" is of a study of {words}, which are not evaluated here; give a study "
-                    "of single comparisons, or a number",
+                    f" is of a study of {words}, which are not evaluated here; give the scores "
+                    "of its claims (be.claim_scores) and its threshold as a number, or a study of "
+                    "single comparisons",
                 )
 
     @classmethod
@@ -151,6 +153,31 @@ class ResultThreshold:
         require_scores(scores)
         study.require(scores)
         return study, study.fixed, *study.claim(templates, fusion)
+
+    @classmethod
+    def for_claims_in_use(
+        cls, threshold: Any, scores: Scores, templates: Any, fusion: Any
+    ) -> tuple[Scores, ResultThreshold | None, Rule, Any, Any]:
+        """Return the scores too: of a study of a system in use they are those of its claims.
+
+        Else as :meth:`for_claims`; the claims are single comparisons.
+        """
+        study = cls.of(threshold)
+        if study is None or not study.in_use:
+            return scores, *cls.for_claims(threshold, scores, templates, fusion)
+        study.require_use({"templates": templates, "fusion": fusion})
+        return study.claims_of(scores), study, study.fixed, "single", "min"
+
+    def claims_of(self, scores: Scores) -> Scores:
+        """Return the scores of the claims of a study of a system in use."""
+        require_scores(scores)
+        self.require(scores, in_use=True)
+        return claim_scores(scores, **self.use)
+
+    @property
+    def in_use(self) -> bool:
+        """Whether its attempts are several tries, or claims against some of the templates."""
+        return self.attempts is not None or self.enrol is not None
 
     def claim(self, templates: str, fusion: str) -> tuple[Any, Any]:
         """Return templates and fusion of the study; raise where others are asked for."""
@@ -193,6 +220,8 @@ class ResultThreshold:
         }
         if self.assured:
             attrs["assure"] = self.confidence
+        if self.in_use:
+            attrs |= {name: value for name, value in self.use.items() if value is not None}
         return attrs
 
     def messages(self, scores: Scores) -> list[Message]:

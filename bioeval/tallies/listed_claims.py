@@ -371,6 +371,39 @@ def list_claims(scores: Scores, use: Use) -> tuple[ListedClaims, list[Message], 
     return claims, lister.messages(), reader
 
 
+@dataclass(frozen=True, eq=False)
+class TableOfClaims:
+    """The score of each claim: a row for each attempt, a column for each subject or template.
+
+    - `distances` (float64 (attempts, columns)): NaN where nothing is compared
+    - `first_try` (int64 (attempts,)): the row of the first try of each attempt in the scores
+    - `column` (int64 (columns,)): a column of the scores that is of the subject, or the template
+    """
+
+    distances: np.ndarray
+    first_try: np.ndarray
+    column: np.ndarray
+
+
+def table_of_claims(scores: Scores, use: Use) -> TableOfClaims:
+    """Return the claims of :func:`scores_in_use`, in none of which there is a choice of templates.
+
+    All tries are compared with all templates of a subject; the least fused score decides.
+    """
+    reader = BlockReader(scores)
+    lister = _Lister(reader, replace(use, enrol=replace(use.enrol, number=0)))
+    column = reader.gallery.columns[0]
+    if use.templates == "single":
+        return TableOfClaims(lister._least(), lister.first, column)
+    distances = np.full((lister.count, len(lister.group)), np.nan)
+    place = np.full(int(scores._codes.gallery.max()) + 1, -1, dtype=np.int64)
+    place[lister.group] = np.arange(len(lister.group))
+    for value, attempt, claimed, chance in lister.parts():
+        there = chance > 0
+        distances[attempt[there], place[claimed[there]]] = value[there]
+    return TableOfClaims(distances, lister.first, column[lister.starts[:-1]])
+
+
 _Part = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]
 
 

@@ -1135,11 +1135,13 @@ def test_choices_are_those_of_the_library():
     from bioeval.tallies.identification_counter import RankUnit
     from bioeval.tallies.verification_counter import Templates
     from bioeval.views.plots.files import FORMATS
+    from bioeval.views.plots.style import LOOKS
     from bioeval.views.terms import TERMS
 
     named = [p for p in command.params if hasattr(p.type, "choices")]
     choices = {p.name: tuple(p.type.choices) for p in named}  # a list in click 8.1
     assert choices.pop("plot_formats") == FORMATS
+    assert choices.pop("plot_style") == (*LOOKS,)
     assert choices.pop("interval") == METHODS
     assert choices.pop("terms") == TERMS
     assert choices.pop("too_few") == TOO_FEW

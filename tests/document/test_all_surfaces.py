@@ -145,7 +145,7 @@ def test_each_message_is_in_each_form_and_its_code_in_data(name):
             squeezed(of_html(as_html(section))),
             squeezed(of_markdown(as_markdown(section))),
             squeezed(as_latex(section)),
-            squeezed(as_latex_document(section)),
+            squeezed(of_latex(as_latex_document(section))),
         ]
         data = messages_data(section)
         json.dumps(data)
@@ -216,7 +216,7 @@ def test_what_data_frames_hold_is_exact():
 OF_THE_PAGE = (
     *("evaluate", "verification", "open_set", "closed_set", "reid", "gom", "gom_from_curves"),
     *("top_k", "mean_over_galleries", "with_failures", "at", "tally", "refine_tally", "summary"),
-    *("cross_evaluate", "repeat"),
+    *("cross_evaluate", "repeat", "check_claim"),
 )
 
 

@@ -120,7 +120,7 @@ def check_data(
     (False, '40 subjects with 4 templates each')
     >>> pair = found.confusions.listed[0]
     >>> pair.probe.subject, pair.claimed.subject, pair.false_accepts, pair.attempts
-    (13, 18, 8, 32)
+    (2, 23, 8, 32)
     >>> wrong = be.Scores(scores.values, scores.probe_labels, kind="similarity")
     >>> be.check_data(wrong)["kind"].severity
     'error'

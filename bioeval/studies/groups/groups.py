@@ -206,13 +206,17 @@ def by_group(
     if interval is not None:
         require_choice("interval", interval, get_args(Bootstrap))
     options = IntervalOptions.parse(interval, confidence, replicates, random_state)
-    study = ResultThreshold.of(threshold)
+    study, given = ResultThreshold.of(threshold), scores
     if study is not None:
         require_scores(scores)
-        study.require(scores, chosen_task(task, get_args(ComparedTask)))
+        asked = chosen_task(task, get_args(ComparedTask))
+        study.require(scores, asked, in_use=asked == "verification")
         threshold = study.fixed
         if study.task == "open_set":
             rank_unit, fusion = study.searches(rank_unit, fusion)
+        elif study.in_use:
+            study.require_use({"templates": templates, "fusion": fusion})
+            scores, templates, fusion = study.claims_of(scores), "single", "min"
         else:
             templates, fusion = study.claim(templates, fusion)
     rule, targets = Rule.parse(threshold), check_targets(far_targets)
@@ -240,7 +244,7 @@ def by_group(
         labels, places = _groups_of_subjects(codes.probe, codes.values, column, column[:0])
         places = places[codes.probe]
         ds = searches_by_group(scores, (labels, places), rule, targets, alpha, searches)
-        return _at_study(ds.assign_attrs(about_threshold(group, rule)), study, scores)
+        return _at_study(ds.assign_attrs(about_threshold(group, rule)), study, given)
     _require_default(
         task,
         ("rank_unit", rank_unit, "template"),
@@ -258,7 +262,7 @@ def by_group(
     if options is not None:
         with threads_for(scores):
             ds = group_intervals(ds, tally, counted.attempts, counted.group, options)
-    return _at_study(ds, study, scores)
+    return _at_study(ds, study, given)
 
 
 def _at_study(ds: xr.Dataset, study: ResultThreshold | None, scores: Scores) -> xr.Dataset:

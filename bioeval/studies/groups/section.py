@@ -31,6 +31,7 @@ from bioeval.document import (
     Strong,
     Table,
     Text,
+    attempts_in_use,
     data_facts,
     interval_note,
     rate_of,
@@ -73,7 +74,9 @@ def section(results: ResultsBySystem) -> Section:
         "groups",
         title,
         (
-            data_facts(results, Fact("Threshold", _threshold(ds), "threshold")),
+            data_facts(
+                results, *attempts_in_use(ds.attrs), Fact("Threshold", _threshold(ds), "threshold")
+            ),
             *_answer(ds),
             _rates(ds),
             *([] if searches else _pairs_of_groups(ds)),

@@ -125,7 +125,7 @@ def judge_threshold(
     >>> dev, test = be.simulate(40, 4, random_state=1), be.simulate(40, 4, random_state=2)
     >>> ds = be.judge_threshold(dev, test, ("min-dcf", 0.01))
     >>> print(f"{ds.far:.4f} {ds.frr:.3f}, DCF {ds.dcf:.3f}, minDCF {ds.min_dcf:.3f}")
-    0.0002 0.248, DCF 0.265, minDCF 0.253
+    0.0013 0.429, DCF 0.556, minDCF 0.522
     """
     rule = Rule.parse(target, "target")
     for scores in (dev, test):

@@ -371,7 +371,8 @@ def over_time(
     (array([0. , 0.5]), array([1., 2.]))
     """
     limits = _interval(interval, confidence, replicates, random_state)
-    study, rule, templates, fusion = ResultThreshold.for_claims(
+    given = scores
+    scores, study, rule, templates, fusion = ResultThreshold.for_claims_in_use(
         threshold, scores, templates, fusion
     )
     view, times = _checked(scores, templates, fusion)
@@ -392,7 +393,7 @@ def over_time(
         attempts = attempts_over_time(reader, time.codes, len(time), counting)
     sizes = times.sizes(), times.subject_sizes(codes_of(view).gallery)
     of_queries: Variables = {}
-    rule_attrs, messages = threshold_attrs(rule, study, scores)
+    rule_attrs, messages = threshold_attrs(rule, study, given)
     if reid is not None:
         with rows_reported_to(progress):
             of_queries, rules = reid_over_time(
@@ -401,7 +402,7 @@ def over_time(
         rule_attrs |= rules
     ds = over_time_dataset(attempts, time, sizes, reader.about, stated, ties, of_queries)
     messages += outside_bins(int(ds["probes_outside"]), view.shape[0], "probes")
-    ds = _described(ds, rule_attrs | {"templates": templates, "fusion": fusion}, messages)
+    ds = _described(ds, {"templates": templates, "fusion": fusion} | rule_attrs, messages)
     if stated:
         ds.attrs |= {"rank_unit": rank_unit, "ties": ties}
     if limits is None:

@@ -23,6 +23,7 @@ from bioeval.document import (
     Section,
     Table,
     Text,
+    attempts_in_use,
     data_facts,
     interval_note,
     result_messages,
@@ -39,17 +40,21 @@ def section(results: ResultsBySystem) -> Section:
     """Return the tables of the bins of time, and of the ages of templates, of each result."""
     datasets = list(results.values())
     if len(datasets) == 1:
-        return _of_result(datasets[0], data_facts({"": datasets[0]}, _threshold(datasets[0])))
+        return _of_result(datasets[0], _facts(datasets[0]))
     of_one_system = len({str(ds.attrs["fingerprint"]) for ds in datasets}) == 1
     blocks = list[Block]()
     if of_one_system:
         blocks.append(data_facts({"": datasets[0]}))
     for ds in datasets:
-        facts = data_facts({"": ds}, _threshold(ds))
+        facts = _facts(ds)
         if of_one_system:
             facts = Facts((_threshold(ds),), indented=True)
         blocks.append(_of_result(ds, facts))
     return Section("time", "", blocks, "verification")
+
+
+def _facts(ds: xr.Dataset) -> Facts:
+    return data_facts({"": ds}, *attempts_in_use(ds.attrs), _threshold(ds))
 
 
 def _threshold(ds: xr.Dataset) -> Fact:

@@ -26,6 +26,7 @@ from bioeval.document import (
     Table,
     Text,
     Vocabulary,
+    attempts_in_use,
     people_and_attempts,
     result_messages,
     say,
@@ -76,6 +77,7 @@ def section(results: ResultsBySystem) -> Section:
                     templates=str(attrs["templates"]),
                 ),
             ),
+            *attempts_in_use(attrs),
             Fact("Excluded", excluded({"": attrs})),
             Fact("Terms", Vocabulary()),
         )

@@ -247,7 +247,8 @@ def zoo(
     >>> ds.fr_share.to_series().nlargest(2).round(2).to_dict()
     {12: 0.14, 14: 0.09}
     """
-    study, rule, templates, fusion = ResultThreshold.for_claims(
+    given = scores
+    scores, study, rule, templates, fusion = ResultThreshold.for_claims_in_use(
         threshold, scores, templates, fusion
     )
     claim, proportion = Claim(templates, fusion), Quantile.parse(quantile)
@@ -265,7 +266,7 @@ def zoo(
     if math.isnan(at):
         warnings.append(Message("rejects-all"))
     if study is not None:
-        warnings += study.messages(scores)
+        warnings += study.messages(given)
     ds = zoo_dataset(tally, proportion, tests, warnings)
     chosen_on, halves = "the same data; errors there are optimistic", "templates"
     if rule.name == "fixed":
