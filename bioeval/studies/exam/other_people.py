@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from bioeval import Scores, verification
-from bioeval.base import Kind
+from bioeval.base import Kind, larger_is_closer
 from bioeval.document import Column, Enumeration, Paragraph, Score, Table, Text, say
 from bioeval.studies.exam.question import KINDS, Draws, Question
 
@@ -106,7 +106,7 @@ def _lists(draws: Draws, kind: Kind) -> _Lists:
     """Return genuine and impostor scores in ascending order; those of a list differ."""
     genuine = np.sort(draws.sample(range(2, 22), 5))
     impostor = np.sort(draws.sample(range(9, 36), 10))
-    if kind == "similarity":
+    if larger_is_closer(kind):
         genuine, impostor = np.sort(40 - genuine), np.sort(40 - impostor)
     return {"genuine": genuine, "impostor": impostor}
 
