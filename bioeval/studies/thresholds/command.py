@@ -333,7 +333,7 @@ def _rates_at(data: str, options: dict[str, Any]) -> None:
                 f"--{name.replace('_', '-')} chooses a threshold: leave out --at"
             )
     names = ("folds", "repeats", "assure", "extrapolate", "rank_unit", "assurance", "new_gallery")
-    for name in names:
+    for name in (*names, "target"):
         options.pop(name)
     with StudyCommand(data, options) as run:
         from bioeval import verification
