@@ -51,7 +51,11 @@ def test_rates_on_new_people_at_the_assured_threshold(saved, said):
         scores, folds, threshold=("far", 0.1), assure=0.95, replicates=200
     )  # fmt: skip
     code, out, _ = said("threshold", file, *STUDY, "--assure", 0.95)
-    assert code == 0 and "over the folds of the first division" in out and "2 divisions into 5 folds" in out
+    assert (
+        code == 0
+        and "over the folds of the first division" in out
+        and "2 divisions into 5 folds" in out
+    )
     code, document, _ = said("threshold", file, *STUDY, "--assure", 0.95, "--json")
     found = json.loads(document)
     for rate in ("assured_far", "assured_frr"):

@@ -125,7 +125,9 @@ def _identification(ds: xr.Dataset) -> Table:
 def _how(ds: xr.Dataset) -> Text:
     """Return what the rates are means over."""
     if "frr_se" not in ds:
-        return "exact means over all choices of templates, which are made independently for each probe"
+        return (
+            "exact means over all choices of templates, which are made independently for each probe"
+        )
     draws = sorted(set(ds["draws"].values.tolist()) - {0})
     return say(
         "means over {draws} galleries drawn for each probe",

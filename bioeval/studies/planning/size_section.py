@@ -159,7 +159,8 @@ def _people(ds: xr.Dataset) -> Table:
     promises = {
         "people_estimated": "to promise the target at {sure:rate}, estimated: about",
         "people_guaranteed": "to promise the target at {sure:rate}, guaranteed: about",
-        "people_needed": "to promise the target at {sure:rate} without a {false accept}, guaranteed",
+        "people_needed": "to promise the target at {sure:rate} without a {false accept}, "
+        "guaranteed",
     }
     for name, aim in promises.items():
         if name in ds and not math.isnan(float(ds[name])):

@@ -235,10 +235,10 @@ def _reading(ds: xr.Dataset) -> Iterator[Paragraph]:
     yield Paragraph(
         say(
             "Each range (from, to) is expected to contain the number of errors in "
-            "{confidence:rate} of the periods. Known rate: the rate is taken to be exactly the one "
-            "measured. Estimated rate: the uncertainty of the measured rate is included. The ranges "
-            "assume that people are independent; if the same people come every day, the variation "
-            "is larger.",
+            "{confidence:rate} of the periods. Known rate: the rate is taken to be exactly the "
+            "measured one. Estimated rate: the uncertainty of the measured rate is included. The "
+            "ranges assume that people are independent; if the same people come every day, the "
+            "variation is larger.",
             confidence=float(ds.attrs["confidence"]),
         ),
         "note",

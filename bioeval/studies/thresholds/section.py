@@ -453,8 +453,9 @@ def _columns(study: xr.Dataset) -> Iterator[Text]:
     )
     if "new_assured_far_mean" in v:
         yield say(
-            "Assured: the rates at an assured threshold, over the folds of the first division only. "
-            "The promise is about the {far} among all people, not among the test people of a fold."
+            "Assured: the rates at an assured threshold, over the folds of the first division "
+            "only. The promise is about the {far} among all people, not among the test people of a "
+            "fold."
         )
     yield from _spread(study)
 
@@ -536,7 +537,10 @@ def _numbers_of_people(study: xr.Dataset) -> Iterator[dict[str, Text | None]]:
     there = "unenrolled_people" if "unenrolled_people" in v else "subjects"
     compared = min(v["impostor_pairs"], v.get("pairs_of_people", math.inf))
     yield {"purpose": "these data", **counts(people=there), "pairs": Count(compared)}
-    for rule, purpose in ((3, "to show the target, rule of 3"), (30, "to expect 30 errors, rule of 30")):
+    for rule, purpose in (
+        (3, "to show the target, rule of 3"),
+        (30, "to expect 30 errors, rule of 30"),
+    ):
         yield {
             "purpose": purpose,
             **counts(
@@ -546,8 +550,16 @@ def _numbers_of_people(study: xr.Dataset) -> Iterator[dict[str, Text | None]]:
             ),
         }
     for kind, name, purpose in (
-        ("estimated", "people_estimated", "to promise the target at {assure:rate}, estimated, about"),
-        ("guaranteed", "people_guaranteed", "to promise the target at {assure:rate}, guaranteed, about"),
+        (
+            "estimated",
+            "people_estimated",
+            "to promise the target at {assure:rate}, estimated, about",
+        ),
+        (
+            "guaranteed",
+            "people_guaranteed",
+            "to promise the target at {assure:rate}, guaranteed, about",
+        ),
         (
             "guaranteed",
             "people_needed",
@@ -572,7 +584,9 @@ def _of_people(study: xr.Dataset, *, people: bool, pairs: bool) -> Text:
         )
     statement = "The rules assume independent attempts, but only people are independent."
     if not people:
-        statement = "The rules assume independent pairs, but pairs that share a person are not independent."
+        statement = (
+            "The rules assume independent pairs, but pairs that share a person are not independent."
+        )
     elif pairs:
         statement = (
             "All people are compared with each other, and a pair of people counts once, however "
@@ -584,8 +598,8 @@ def _of_people(study: xr.Dataset, *, people: bool, pairs: bool) -> Text:
     if np.isfinite(v.get("people_guaranteed", math.nan)):
         statement += (
             " The numbers for an estimated and for a guaranteed promise are compared at the same "
-            "{far}, that of the strictest threshold tried (a tenth of the target if there is such a "
-            "threshold)."
+            "{far}, that of the strictest threshold tried (a tenth of the target if there is such "
+            "a threshold)."
         )
     return say(statement, rare=rare)
 

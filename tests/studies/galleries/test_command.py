@@ -53,7 +53,10 @@ def test_command_prints_a_table_and_json(file, scores, capsys):
     ds = be.gallery_templates(scores, [1, 3, 5], far_targets=[0.1, 0.01])
     assert errors == ""
     message = " ".join(text.split())
-    assert f"Rates at one threshold, {float(ds.threshold_used):.6g}: with more templates, FRR falls" in message
+    assert (
+        f"Rates at one threshold, {float(ds.threshold_used):.6g}: with more templates, FRR falls"
+        in message
+    )
     assert "threshold was chosen for the equal error rate, with 1 template per subject" in message
     for one in (ds.sel(gallery_templates=n) for n in (1, 3, 5)):
         frr, far = float(one.frr_at_threshold), float(one.far_at_threshold)
