@@ -51,7 +51,11 @@ def test_rates_on_new_people_at_the_assured_threshold(saved, said):
         scores, folds, threshold=("far", 0.1), assure=0.95, replicates=200
     )  # fmt: skip
     code, out, _ = said("threshold", file, *STUDY, "--assure", 0.95)
-    assert code == 0 and "over the first division" in out and "2 divisions into 5 folds" in out
+    assert (
+        code == 0
+        and "over the folds of the first division" in out
+        and "2 divisions into 5 folds" in out
+    )
     code, document, _ = said("threshold", file, *STUDY, "--assure", 0.95, "--json")
     found = json.loads(document)
     for rate in ("assured_far", "assured_frr"):
@@ -88,9 +92,9 @@ def test_a_refused_promise_names_the_people_of_both_rules(saved, said):
     assert needs
     guaranteed = int(needs[1].replace(",", ""))
     assert 12 < int(needs[2]) < 598 < guaranteed
-    assert f"to promise it at 95 %, estimated, about {needs[2]}" in out
-    assert f"to promise it at 95 %, guaranteed, about {guaranteed:,}" in out
-    assert "to promise it at 95 % without a false accept, guaranteed 598" in out
+    assert f"to promise the target at 95 %, estimated, about {needs[2]}" in out
+    assert f"to promise the target at 95 %, guaranteed, about {guaranteed:,}" in out
+    assert "to promise the target at 95 % without a false accept, guaranteed 598" in out
     strict = be.study_threshold(
         be.simulate(12, 3, random_state=1), ("far", 0.01), assure=0.95, assurance="guaranteed",
         folds=5, repeats=2,

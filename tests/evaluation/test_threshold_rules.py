@@ -204,7 +204,7 @@ def test_commands_take_rules_of_a_workload_and_a_pilot(tmp_path, capsys):
     command = ["workload", file, "--people", "100", "--impostors", "0.1"]
     for rule in ("eer", "far=1%"):
         assert main([*command, "--threshold", rule]) == 0
-        assert "on the same data; rates there are optimistic" in " ".join(
+        assert "on the same data; its rates are optimistic" in " ".join(
             capsys.readouterr().out.split()
         )
     assert main([*command, "--threshold", "accuracy"]) == 2

@@ -339,7 +339,7 @@ def test_axes_say_what_they_show(tree, open_set, log):
     for word in ("Detection and identification rate, DIR", "ISO: FPIR(N, T)", "TPIR(N, R, T)"):
         assert word in message
     assert "N = 15 for genuine, 14 for impostor attempts" in message
-    assert "ranks count templates; pessimistic ties" in message
+    assert "the rank counts templates; pessimistic ties" in message
 
 
 def test_error_rates_on_a_logarithmic_axis(single):

@@ -136,16 +136,16 @@ def test_points_stand_below_each_other():
 def test_rows_of_open_set():
     text = as_text(open_set())
     said = " ".join(text.split())
-    assert "N = 60 subjects (59 for impostors, without their own), ranks count templates" in said
-    assert "pessimistic ties (among equal scores, the mate ranks last)" in said
+    assert "N = 60 subjects (59 for impostor attempts); the rank counts templates" in said
+    assert "among equal scores, the mate ranks last (pessimistic ties)" in said
     assert row(text, "DIR at FAR <= 1 %") == "DIR at FAR <= 1 %, rank 1 50.00 % 249 200 60"
     assert row(text, "EER") == "EER, rank 1 n/a 249 200 60"
     many = open_set().assign_attrs(genuine_gallery_subjects=2000, impostor_gallery_subjects=1999)
-    assert "N = 2,000 subjects (1,999 for impostors, without their own), ranks" in as_text(many)
+    assert "N = 2,000 subjects (1,999 for impostor attempts); the rank" in as_text(many)
     unknown = open_set().assign_attrs(
         genuine_gallery_subjects=0, impostor_gallery_subjects=0, gallery_templates=20
     )
-    assert "gallery of 20 templates, subjects unknown, ranks" in as_text(unknown)
+    assert "gallery of 20 templates of unknown subjects; the rank" in as_text(unknown)
     assert "n/a: FAR and 1 - DIR do not cross" in text
 
 
@@ -193,7 +193,7 @@ def test_unknown_subjects_have_no_column():
     text = as_text(tree)
     assert "3 probes against 4 gallery templates; subjects unknown" in text
     assert "Left out  multi-template verification; a mask does" in text
-    assert "gallery of 4 templates, subjects unknown" in text
+    assert "gallery of 4 templates of unknown subjects" in text
     assert "N = 0" not in text
     heads = {" ".join(x.split()) for x in text.splitlines() if x.strip().startswith("value")}
     assert heads == {"value threshold genuine impostor", "value genuine"}
@@ -207,7 +207,7 @@ def test_unknown_subjects_have_no_column():
 def test_one_is_no_plural():
     text = as_text(be.evaluate(be.Scores(np.ones((2, 2)), ["ann", "ann"])))
     assert "2 templates of 1 subject, all against all" in text
-    assert "N = 1 subject (0 for impostors, without their own)" in text
+    assert "N = 1 subject (0 for impostor attempts)" in text
     assert "1 subjects" not in text
     assert "1 pair\n" in as_text(be.verification(be.Scores.from_pairs([1.0], [True])))
 

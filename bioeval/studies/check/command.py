@@ -51,7 +51,7 @@ class Findings(MoreOutputs):
         named = ", ".join(x.check for x in self._check.of("error", "warning", "note"))
         message = f"Labels and metadata: {self._check.in_words()}"
         if named:
-            message += f" ({named})"
+            message += f" (check: {named})"
         message += "; run bioeval check for details"
         lines = []
         for x in self._check.of("warning"):

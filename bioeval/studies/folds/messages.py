@@ -56,16 +56,16 @@ MESSAGES = (
     ),
     MessageType(
         "no-spread-but-subjects",
-        f"{_NO_SPREAD}; {{arg.interval=subject-bootstrap}} has a bound",
+        f"{_NO_SPREAD}; {{arg.interval=subject-bootstrap}} gives an interval",
         _WHY_NO_SPREAD,
         "Ask for intervals by subject, which have a bound where there is no error.",
         example={"rate": "far", "value": 0, "unit": "fold"},
     ),
     MessageType(
         "no-spread-but-column",
-        f"{_NO_SPREAD}; the interval on these data has a bound",
+        f"{_NO_SPREAD}; the rate on these data has an interval",
         _WHY_NO_SPREAD,
-        "Look at the interval on these data.",
+        "Read the interval of the rate on these data, in the column where chosen.",
         example={"rate": "far", "value": 0, "unit": "fold"},
     ),
     MessageType(

@@ -149,7 +149,7 @@ class GallerySizeDisplay(CurvesDisplay):
         """Draw the curves. See :func:`gallery_size`."""
         ax = self._start(ax, name, style)
         lowest, exact_up_to = 1.0, set()
-        details = ["means over all galleries of N subjects; ranks count subjects"]
+        details = ["means over all galleries of N subjects; the rank counts subjects"]
         for curve in self.defined:
             dataset = curve.system.dataset
             if "cms_by_gallery" in dataset:

@@ -56,16 +56,16 @@ def section(results: ResultsBySystem) -> Section:
 def _at_one_threshold(ds: xr.Dataset) -> Table:
     """Return the rates at the threshold of all rows."""
     genuine, impostor = int(ds["genuine_attempts"]), int(ds["impostor_attempts"])
-    title = "One threshold, {threshold:score}"
+    title = "Rates at one threshold, {threshold:score}"
     if ds.attrs["fusion"] == "min":
-        title += ": more templates lower {frr} and raise {far}"
+        title += ": with more templates, {frr} falls and {far} rises"
     rule = Rule.written(str(ds.attrs["threshold_rule"]))
     details: list[Text] = []
     if rule.name != "fixed":
         first = int(ds["gallery_templates"][0])
         details.append(
             say(
-                "threshold at {rule}, with {first:count templates} per subject",
+                "the threshold was chosen for {rule}, with {first:count templates} per subject",
                 rule=rule_in_words(rule),
                 first=first,
             )
@@ -119,13 +119,15 @@ def _identification(ds: xr.Dataset) -> Table:
         heading = say("{cms}, rank {rank:count}", task="identification", rank=rank)
         values = ds["cms"].sel(rank=rank)
         columns.append((Column(f"cms_rank_{rank}", heading), _rates(values, searches)))
-    return _table(ds, "identification", "Identification, ranks of subjects", columns)
+    return _table(ds, "identification", "Identification: the rank counts subjects", columns)
 
 
 def _how(ds: xr.Dataset) -> Text:
     """Return what the rates are means over."""
     if "frr_se" not in ds:
-        return "exact means over all choices of templates, independent for each probe"
+        return (
+            "exact means over all choices of templates, which are made independently for each probe"
+        )
     draws = sorted(set(ds["draws"].values.tolist()) - {0})
     return say(
         "means over {draws} galleries drawn for each probe",

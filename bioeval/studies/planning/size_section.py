@@ -38,10 +38,11 @@ def section(results: ResultsBySystem) -> Section:
             _people(ds),
             *_people_for_frr(ds),
             Paragraph(
-                "People: all compared with each other. A pair of people counts once, however many "
-                "templates it has. The rules take these pairs as independent, though they share "
-                "people: fewer are not enough. Genuine pairs should come from different days, in "
-                "at least two sessions.",
+                "All people are compared with each other. A pair of people counts once, however "
+                "many templates the two people have. The numbers of people are lower bounds, "
+                "because the rules assume independent pairs, but pairs that share a person are not "
+                "independent. Genuine pairs should come from different days, in at least two "
+                "sessions.",
                 "note",
             ),
             result_messages(results),
@@ -145,7 +146,7 @@ def _people(ds: xr.Dataset) -> Table:
     """Return the people that the FAR needs."""
     sure = float(ds.attrs["confidence"])
     rows: list[tuple[Text, Count, Count | None]] = []
-    aims = {3: "to show it without a {false accept}", 30: "to expect 30 {false accepts}"}
+    aims = {3: "to show the target without a {false accept}", 30: "to expect 30 {false accepts}"}
     for rule, aim in aims.items():
         people, pairs = f"subjects_rule_of_{rule}", f"trials_rule_of_{rule}"
         rows.append(
@@ -156,9 +157,10 @@ def _people(ds: xr.Dataset) -> Table:
             )
         )
     promises = {
-        "people_estimated": "to promise it at {sure:rate}, estimated: about",
-        "people_guaranteed": "to promise it at {sure:rate}, guaranteed: about",
-        "people_needed": "to promise it at {sure:rate} without a {false accept}, guaranteed",
+        "people_estimated": "to promise the target at {sure:rate}, estimated: about",
+        "people_guaranteed": "to promise the target at {sure:rate}, guaranteed: about",
+        "people_needed": "to promise the target at {sure:rate} without a {false accept}, "
+        "guaranteed",
     }
     for name, aim in promises.items():
         if name in ds and not math.isnan(float(ds[name])):
@@ -167,7 +169,7 @@ def _people(ds: xr.Dataset) -> Table:
         "people",
         (Column("aim"), Column("people", "people"), Column("pairs", "pairs of people", priority=1)),
         rows,
-        title=say("People that {far} at most {target:rate} needs", target=float(ds.attrs["far"])),
+        title=say("People needed for {far} at most {target:rate}", target=float(ds.attrs["far"])),
     )
 
 
@@ -176,7 +178,7 @@ def _people_for_frr(ds: xr.Dataset) -> tuple[Table, ...]:
     if "subjects_rule_of_3_frr" not in ds:
         return ()
     aims = {
-        3: "to show it without a {false reject}, rule of 3",
+        3: "to show the rate without a {false reject}, rule of 3",
         30: "to expect 30 people with an error, rule of 30",
     }
     rows = []
@@ -189,6 +191,6 @@ def _people_for_frr(ds: xr.Dataset) -> tuple[Table, ...]:
             "people_for_frr",
             (Column("aim"), Column("people", "people")),
             rows,
-            title=say("People that {frr} {value} needs", value=value),
+            title=say("People needed for {frr} {value}", value=value),
         ),
     )

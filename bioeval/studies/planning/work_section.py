@@ -130,7 +130,7 @@ def _operating_point(ds: xr.Dataset) -> Text:
     if "threshold_rule" not in attrs:
         return say("the threshold {at}", at=at)
     return say(
-        "the threshold {at}: {rule}, chosen on the same data; rates there are optimistic",
+        "the threshold {at}: {rule}, chosen on the same data; its rates are optimistic",
         at=at,
         rule=rule_in_words(Rule.written(str(attrs["threshold_rule"]))),
         task=task,
@@ -184,8 +184,9 @@ def _numbers(ds: xr.Dataset, i: int, name: str) -> Iterator[Paragraph]:
     if not math.isnan(float(one["subjects_rule_of_3"])):
         yield Paragraph(
             say(
-                "A test of this rate needs {shown:count people} (rule of 3), and {measured:count} "
-                "to expect 30 errors (rule of 30).",
+                "To show a rate as low as this, a test without an error needs {shown:count people} "
+                "(rule of 3); a test in which 30 errors are expected needs {measured:count} (rule "
+                "of 30).",
                 shown=float(one["subjects_rule_of_3"]),
                 measured=float(one["subjects_rule_of_30"]),
             )
@@ -219,9 +220,9 @@ def _periods(one: xr.Dataset, event: str) -> Table:
         (
             Column("days", "days"),
             Column("expected", "expected"),
-            Column("count_low", "rate exact: from"),
+            Column("count_low", "known rate: from"),
             Column("count_high", "to"),
-            Column("predicted_low", "rate uncertain: from", priority=1),
+            Column("predicted_low", "estimated rate: from", priority=1),
             Column("predicted_high", "to", priority=1),
             Column("none_at_all", "probability of none", priority=2),
         ),
@@ -233,9 +234,11 @@ def _reading(ds: xr.Dataset) -> Iterator[Paragraph]:
     """Yield how the ranges are read, and what is assumed."""
     yield Paragraph(
         say(
-            "Each range contains {confidence:rate} of the periods: with the rate as measured (rate "
-            "exact), or with the interval of the rate (rate uncertain). People are independent; if "
-            "the same people come every day, the variation is larger.",
+            "Each range (from, to) is expected to contain the number of errors in "
+            "{confidence:rate} of the periods. Known rate: the rate is taken to be exactly the "
+            "measured one. Estimated rate: the uncertainty of the measured rate is included. The "
+            "ranges assume that people are independent; if the same people come every day, the "
+            "variation is larger.",
             confidence=float(ds.attrs["confidence"]),
         ),
         "note",

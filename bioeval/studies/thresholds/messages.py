@@ -44,8 +44,8 @@ STUDY = (
     ),
     MessageType(
         "threshold-uncertain",
-        "the threshold is uncertain: {rate:term} {target:rate} with 30 {errors:term} expected "
-        "needs {needed:amounts} (rule of 30)",
+        "the threshold is uncertain: to expect 30 {errors:term} at {rate:term} {target:rate}, "
+        "{needed:amounts} are needed (rule of 30)",
         "With fewer than 30 errors expected, the rate at the threshold is a rough estimate.",
         "Collect data of more people, or use an assured threshold, whose rate is bounded.",
         "note",
@@ -58,8 +58,8 @@ STUDY = (
     ),
     MessageType(
         "unassured-threshold-uncertain",
-        "the threshold without assurance is uncertain: {rate:term} {target:rate} with 30 "
-        "{errors:term} expected needs {needed:amounts} (rule of 30); the assured threshold needs "
+        "the threshold without assurance is uncertain: to expect 30 {errors:term} at {rate:term} "
+        "{target:rate}, {needed:amounts} are needed (rule of 30); the assured threshold needs "
         "fewer people, because its {far} is bounded and not measured",
         "The data alone estimate the rate roughly; the promise on the assured threshold holds.",
         "Install the assured threshold.",

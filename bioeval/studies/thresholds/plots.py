@@ -35,7 +35,7 @@ class ThresholdStudyDisplay(FoldsDisplay):
             "where it was chosen (optimistic)",
             [
                 say(
-                    "threshold {threshold} by {rule}, chosen on all data",
+                    "threshold {threshold}, chosen on all data for {rule}",
                     threshold=f"{ds['threshold'].item():.4g}",
                     rule=rule_of(ds.attrs),
                 ),

@@ -57,10 +57,11 @@ _RATES = (
 
 #: What a promise rests on, by its rule.
 _ASSURED_BY = {
-    "estimated": "Estimated; docs/uncertainty.md gives the failure rate in simulations. Very rare "
-    "kinds of people are not covered.",
-    "guaranteed": "Guaranteed for any population from which these people were sampled.",
-    "exact": "Exact: every person is in one comparison.",
+    "estimated": "This promise is estimated: docs/uncertainty.md gives the proportion of simulated "
+    "data sets in which it failed. It does not cover very rare kinds of people.",
+    "guaranteed": "This promise is guaranteed for any population from which these people were "
+    "sampled.",
+    "exact": "This promise is exact, since every person is in only one comparison.",
 }
 
 
@@ -160,7 +161,7 @@ def _answer(study: xr.Dataset) -> Iterator[Block]:
         prefix = "Given"
     blocks = [Paragraph(_headline(study, prefix), "" if promised else "answer")]
     if rule.name != "fixed":
-        by = say("By {rule}, chosen on all data.", rule=rule_in_words(rule))
+        by = say("This threshold was chosen on all data for {rule}.", rule=rule_in_words(rule))
         blocks.append(Paragraph(by, "note"))
     if out_of_reach is not None:
         blocks.append(Paragraph(say("It is provisional, because {reason}.", reason=out_of_reach)))
@@ -233,21 +234,22 @@ def _promise(study: xr.Dataset) -> Iterator[Block]:
     rare: Text = ""
     if not math.isnan(price):
         paid = say(
-            "; this raises {frr} from {without:rate} to {here:rate}"
+            " The stricter threshold raises the {frr} on these data from {without:rate} to "
+            "{here:rate}."
             if price
-            else "; {frr} stays at {here:rate}",
+            else " The {frr} on these data remains {here:rate}.",
             without=study["optimistic_frr"].item(),
             here=study["assured_frr"].item(),
         )
     if attrs["assured_rule"] == "estimated":
         rare = say(" {rare}", rare=may_be_absent(int(study["assured_people"])))
     text = say(
-        "{install} With {confidence:rate} confidence at most {target:rate} {event} in "
-        "{people}{paid}.{rare}",
+        "{install} With {confidence:rate} confidence, the {far}{searches} among {people} is at "
+        "most {target:rate}.{paid}{rare}",
         install=install,
         confidence=float(attrs["assure"]),
         target=float(_rule(study).values[0]),
-        event=_event(study),
+        searches=_searches(study),
         people=str(attrs["assured_for"]),
         paid=paid,
         rare=rare,
@@ -258,7 +260,10 @@ def _promise(study: xr.Dataset) -> Iterator[Block]:
     rule = str(attrs["assured_rule"])
     by = _ASSURED_BY[rule]
     if rule == "estimated" and "unenrolled_people" in study:
-        by = "Estimated by resampling people. Very rare kinds of people are not covered."
+        by = (
+            "This promise is estimated by resampling people. It does not cover very rare kinds of "
+            "people."
+        )
     yield Paragraph(by, "note")
 
 
@@ -300,9 +305,9 @@ def _promises(study: xr.Dataset) -> Table:
         rows,
         notes=(
             say(
-                "{there:count people}{who} are there. People needed: at the {far} of the strictest "
-                "threshold tried, or for the guaranteed promise without a {false accept}, if that "
-                "is unknown.",
+                "The data have {there:count people}{who}. The people needed are for the {far} at "
+                "the strictest threshold tried. If this {far} is unknown, the guaranteed promise "
+                "has the people needed without a {false accept}.",
                 there=int(study["assured_people"]),
                 who=" who are not enrolled" if "unenrolled_people" in study else "",
             ),
@@ -310,11 +315,9 @@ def _promises(study: xr.Dataset) -> Table:
     )
 
 
-def _event(study: xr.Dataset) -> str:
-    """Return what happens to the impostor attempts that are accepted."""
-    if "unenrolled_people" in study:
-        return "of searches by people who are not enrolled raise a false alarm"
-    return "of impostors are accepted"
+def _searches(study: xr.Dataset) -> str:
+    """Return of which searches a FAR is, of a study of searches."""
+    return " of searches by people who are not enrolled" if "unenrolled_people" in study else ""
 
 
 def _assured_here(study: xr.Dataset) -> Text:
@@ -427,26 +430,32 @@ def _columns(study: xr.Dataset) -> Iterator[Text]:
     resampled: Text = ""
     if any(_limits(v, chosen) for _, _, chosen, _ in _RATES):
         resampled = say(
-            ", in brackets its {confidence:rate} interval from resampled subjects at the same "
-            "threshold",
+            "; the brackets contain its {confidence:rate} interval, for which subjects are "
+            "resampled and the threshold is kept",
             confidence=float(study.attrs["confidence"]),
         )
-    here = "Where chosen: rate on the data of the threshold (optimistic){resampled}."
+    here = (
+        "Where chosen: the rate on the data on which the threshold was chosen, which is "
+        "optimistic{resampled}."
+    )
     if _is_fixed(study):
-        here = "These data: rate on all of them at this threshold{resampled}."
+        here = "These data: the rate on all data at this threshold{resampled}."
     yield say(here, resampled=resampled)
     yield say(
-        "{new}: mean over the test {divided} of {repeats:count divisions} into "
-        "{folds:count folds}; its interval over folds (Nadeau and Bengio) is a heuristic.",
+        "{new}: the mean over the test {divided} of {repeats:count divisions} into "
+        "{folds:count folds}{chosen}; the brackets contain its interval over folds (Nadeau and "
+        "Bengio), which is a heuristic.",
         new=new.capitalize(),
+        chosen="" if _is_fixed(study) else ", each tested at a threshold chosen on the others",
         divided=str(study.attrs["divided"]),
         repeats=study.sizes["repeat"],
         folds=study.sizes["fold"],
     )
     if "new_assured_far_mean" in v:
         yield say(
-            "Assured: over the first division; the promise is on the {far} among all people, not "
-            "on the test people of a fold."
+            "Assured: the rates at an assured threshold, over the folds of the first division "
+            "only. The promise is about the {far} among all people, not among the test people of a "
+            "fold."
         )
     yield from _spread(study)
 
@@ -477,7 +486,8 @@ def _spread(study: xr.Dataset) -> Iterator[Text]:
     t = t[np.isfinite(t)]
     if len(t) and not _is_fixed(study):
         yield say(
-            "Threshold over {folds:count folds}: {low:score} to {high:score}, sd {sd}.",
+            "The thresholds of {folds:count folds} are between {low:score} and {high:score}; "
+            "their standard deviation (sd) is {sd}.",
             folds=len(t),
             low=float(t.min()),
             high=float(t.max()),
@@ -509,7 +519,7 @@ def people_needed(study: xr.Dataset) -> Iterator[Table]:
         columns,
         [[row.get(column.name) for column in columns] for row in _numbers_of_people(study)],
         title=say(
-            "{who} that the {rate:term} needs",
+            "{who} needed for the {rate:term}",
             who="People" if people else "Impostor pairs",
             rate=rate,
         ),
@@ -527,7 +537,10 @@ def _numbers_of_people(study: xr.Dataset) -> Iterator[dict[str, Text | None]]:
     there = "unenrolled_people" if "unenrolled_people" in v else "subjects"
     compared = min(v["impostor_pairs"], v.get("pairs_of_people", math.inf))
     yield {"purpose": "these data", **counts(people=there), "pairs": Count(compared)}
-    for rule, purpose in ((3, "to show it, rule of 3"), (30, "to expect 30 errors, rule of 30")):
+    for rule, purpose in (
+        (3, "to show the target, rule of 3"),
+        (30, "to expect 30 errors, rule of 30"),
+    ):
         yield {
             "purpose": purpose,
             **counts(
@@ -537,12 +550,20 @@ def _numbers_of_people(study: xr.Dataset) -> Iterator[dict[str, Text | None]]:
             ),
         }
     for kind, name, purpose in (
-        ("estimated", "people_estimated", "to promise it at {assure:rate}, estimated, about"),
-        ("guaranteed", "people_guaranteed", "to promise it at {assure:rate}, guaranteed, about"),
+        (
+            "estimated",
+            "people_estimated",
+            "to promise the target at {assure:rate}, estimated, about",
+        ),
+        (
+            "guaranteed",
+            "people_guaranteed",
+            "to promise the target at {assure:rate}, guaranteed, about",
+        ),
         (
             "guaranteed",
             "people_needed",
-            "to promise it at {assure:rate} without a {false accept}, guaranteed",
+            "to promise the target at {assure:rate} without a {false accept}, guaranteed",
         ),
     ):
         if np.isfinite(v.get(name, math.nan)):
@@ -561,21 +582,24 @@ def _of_people(study: xr.Dataset, *, people: bool, pairs: bool) -> Text:
             ", and kinds of people rarer than {share:rate} may be absent from the data",
             share=min(1.0, RuleOf(3) / v["subjects"]),
         )
-    statement = "The rules assume independent attempts, and only people are independent."
+    statement = "The rules assume independent attempts, but only people are independent."
     if not people:
-        statement = "The rules assume independent pairs, and pairs that share people are not."
+        statement = (
+            "The rules assume independent pairs, but pairs that share a person are not independent."
+        )
     elif pairs:
         statement = (
-            "People are all compared with each other, and a pair of people counts once, "
-            "however many templates it has. These are lower bounds: pairs that share a person are "
-            "not independent where some people are closer to all others{rare}."
+            "All people are compared with each other, and a pair of people counts once, however "
+            "many templates the two people have. The numbers are lower bounds: pairs that share a "
+            "person are not independent if some people are closer to all others{rare}."
         )
     if "people_needed" in v:
-        statement += " A promise rests on people: more templates of the same people hardly help."
+        statement += " A promise needs people: more templates of the same people hardly help."
     if np.isfinite(v.get("people_guaranteed", math.nan)):
         statement += (
-            " The two rules are compared at the {far} of the strictest threshold tried, a tenth of "
-            "the target where there is such a threshold."
+            " The numbers for an estimated and for a guaranteed promise are compared at the same "
+            "{far}, that of the strictest threshold tried (a tenth of the target if there is such "
+            "a threshold)."
         )
     return say(statement, rare=rare)
 

@@ -433,7 +433,7 @@ def identification_details(systems: Sequence[System]) -> list[str]:
     if templates not in ("", "multi"):
         number = f"{templates} templates" if templates != "single" else "1 template"
         details.append(f"{number} a subject")
-    details.append(System.agreed(systems, "rank_unit", "ranks count {}s"))
+    details.append(System.agreed(systems, "rank_unit", "the rank counts {}s"))
     details.append(System.agreed(systems, "ties", "{} ties"))
     genuine = _with_commas(System.agreed(systems, "genuine_gallery_subjects"))
     impostor = _with_commas(System.agreed(systems, "impostor_gallery_subjects"))

@@ -53,10 +53,19 @@ _RANKED_LEGEND = "The columns give the numbers of queries in the means, and of t
 
 # What the policies of ties mean.
 _TIES = {
-    "pessimistic": " (among equal scores, the mate ranks last)",
-    "optimistic": " (among equal scores, the mate ranks first)",
-    "expected": " (mean over all orders of equal scores)",
-    "stable": " (equal scores in the order of the gallery)",
+    "pessimistic": "among equal scores, the mate ranks last (pessimistic ties)",
+    "optimistic": "among equal scores, the mate ranks first (optimistic ties)",
+    "expected": "rates are means over all orders of equal scores (expected ties)",
+    "stable": "equal scores keep the order of the gallery (stable ties)",
+}
+
+# Which searches make impostor attempts of identification.
+_IMPOSTORS = {
+    "leave-subject-out": "an impostor attempt is a search without the templates of the probe's own "
+    "subject (leave-subject-out)",
+    "unenrolled": "an impostor attempt is a search by a person who is not enrolled",
+    "both": "impostor attempts are searches by people who are not enrolled, and searches without "
+    "the templates of the probe's own subject (both)",
 }
 
 # What a convention of re-identification leaves out of the list of a query, and what it counts.
@@ -257,9 +266,9 @@ def _details(attrs: Mapping[str, Any], names: Iterable[str]) -> str:
     says = {
         "genuine_gallery_subjects": lambda x: _searched(attrs),
         "gallery": lambda x: _drawn(x, str(attrs.get("sampling", ""))),
-        "rank_unit": lambda x: f"ranks count {x}s",
-        "ties": lambda x: f"{x} ties{_TIES.get(x, '')}",
-        "impostors": lambda x: f"impostors {x}",
+        "rank_unit": lambda x: f"the rank counts {x}s",
+        "ties": lambda x: _TIES.get(x, f"{x} ties"),
+        "impostors": lambda x: _IMPOSTORS.get(x, f"impostors {x}"),
         "fusion": lambda x: fusion_in_words(x, str(attrs.get("kind", ""))),
         "claims": lambda x: "" if x in ("", "all") else f"claims {x}",
         "attempts": lambda x: f"one attempt for all probes of a subject with the same {x}",
@@ -274,7 +283,7 @@ def _details(attrs: Mapping[str, Any], names: Iterable[str]) -> str:
         "budget": lambda x: f"B = {int(x):,}",
     }
     words = [says[name](str(attrs[name])) for name in names if name in attrs]
-    return ", ".join(filter(None, words))
+    return "; ".join(filter(None, words))
 
 
 def _enrolled(enrol: str) -> str:
@@ -319,13 +328,13 @@ def _searched(attrs: Mapping[str, Any]) -> str:
     impostor = attrs.get("impostor_gallery_subjects", genuine)
     if not int(genuine):
         templates = int(attrs.get("gallery_templates", 0))
-        return f"gallery of {counted(templates, 'templates')}, subjects unknown"
+        return f"gallery of {counted(templates, 'templates')} of unknown subjects"
     text = f"N = {counted(int(genuine), 'subjects')}"
     if str(impostor) == str(genuine):
         return text
     if isinstance(impostor, int):
         impostor = f"{impostor:,}"
-    return f"{text} ({impostor} for impostors, without their own)"
+    return f"{text} ({impostor} for impostor attempts)"
 
 
 def _independent(dataset: xr.Dataset) -> Iterator[str]:

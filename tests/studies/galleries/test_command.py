@@ -53,8 +53,11 @@ def test_command_prints_a_table_and_json(file, scores, capsys):
     ds = be.gallery_templates(scores, [1, 3, 5], far_targets=[0.1, 0.01])
     assert errors == ""
     message = " ".join(text.split())
-    assert f"One threshold, {float(ds.threshold_used):.6g}: more templates lower FRR" in message
-    assert "threshold at the equal error rate, with 1 template per subject" in message
+    assert (
+        f"Rates at one threshold, {float(ds.threshold_used):.6g}: with more templates, FRR falls"
+        in message
+    )
+    assert "threshold was chosen for the equal error rate, with 1 template per subject" in message
     for one in (ds.sel(gallery_templates=n) for n in (1, 3, 5)):
         frr, far = float(one.frr_at_threshold), float(one.far_at_threshold)
         assert f"{100 * frr:.2f} % {100 * far:.2f} %" in message
@@ -73,7 +76,7 @@ def test_other_fusions_and_words(file, scores, capsys):
     assert main([*given, "--threshold", "far=0.01"]) == 0
     message = " ".join(capsys.readouterr().out.split())
     assert "lower" not in message and "FMR <= 10 %" in message
-    assert "threshold at the smallest FNMR with FMR at most 1 %, with 1 template" in message
+    assert "chosen for the smallest FNMR with FMR at most 1 %, with 1 template" in message
     drawn = ["gallery-templates", file, "--templates", "2", "--sampling", "5", "--seed", "1"]
     assert main(drawn) == 0
     assert "means over 5 galleries drawn for each probe" in capsys.readouterr().out

@@ -105,7 +105,7 @@ def test_the_page_opens_at_the_assured_threshold(files, tmp_path):
     text = re.sub("<[^>]+>", "", (tmp_path / "page.html").read_text())
     assert ", is the assured one, chosen on these data" in text
     assert "nearest threshold" not in text
-    assert "With 95 % confidence at most 10 % of impostors are accepted" in text
+    assert "With 95 % confidence, the FAR among people like these is at most 10 %." in text
 
 
 def test_the_curves_of_a_page_have_the_fusion_and_the_threshold_of_the_study(tmp_path, monkeypatch):

@@ -256,9 +256,9 @@ def test_of_pairs_it_speaks_of_what_was_divided(shown):
         ds = be.study_threshold(pairs, ("far", 0.1), **more)
         text = " ".join(shown(ds, 100).split())
         divided = f"{ds.sizes['repeat']} division{'s' * (ds.sizes['repeat'] > 1)} into "
-        assert f"New {people}: mean over the test {units} of {divided}" in text
+        assert f"New {people}: the mean over the test {units} of {divided}" in text
         assert f"where chosen new {people} pooled sd" in text
-        assert ("from resampled subjects" in text) == (pairs.pair_subjects is not None)
+        assert ("subjects are resampled" in text) == (pairs.pair_subjects is not None)
         assert ("pairs-divided" in codes(ds)) == (units == "pairs")
         assert f"expected of new {people}" in key_of(be.plot.threshold_study(ds))
 
@@ -373,7 +373,7 @@ def test_messages_name_what_the_command_has(tmp_path, capsys):
     be.save(be.Scores(1.0 * (subject[:, None] != subject), subject), file)
     assert main(["threshold", file, "--target", "eer", "--repeats", "1"]) == 0
     message = " ".join(capsys.readouterr().out.split())
-    assert "there is no interval; the interval on these data has a bound" in message
+    assert "there is no interval; the rate on these data has an interval" in message
     assert "interval=" not in message
     be.save(_of_pairs(), file)
     assert main(["threshold", file, "--target", "eer", "--repeats", "1"]) == 0
@@ -434,7 +434,7 @@ def test_people_are_in_a_table_and_no_column_is_dropped_in_silence(shown):
     narrowest = " ".join(shown(ds, 60).split())
     assert "Not shown in this width: pooled" in narrowest
     assert "Not shown" not in wide + narrow
-    assert "to show it, rule of 3 9 30 0" in wide and "these data 12 66" in wide
+    assert "to show the target, rule of 3 9 30 0" in wide and "these data 12 66" in wide
 
 
 @pytest.mark.slow
@@ -442,9 +442,9 @@ def test_a_page_begins_with_the_people_needed(tmp_path, shown):
     ds = be.study_threshold(
         be.simulate(12, 3, random_state=1), ("far", 0.1), folds=3, repeats=9, assure=0.8
     )
-    assert "to promise it at 80 %, estimated, about" in " ".join(shown(ds, 100).split())
+    assert "to promise the target at 80 %, estimated, about" in " ".join(shown(ds, 100).split())
     page = be.report(ds, tmp_path / "study.html").read_text(encoding="utf-8")
-    assert "People that the FAR needs" in page
+    assert "People needed for the FAR" in page
     assert "impostors for 3" not in page and "impostor_pairs required" not in page
     (row,) = re.findall(r"<tr>\s*<t[dh][^>]*>FAR assured.*?</tr>", page, re.S)
     assert row.count(" %") >= 3
