@@ -19,6 +19,7 @@ Scores, tasks and results
                          (gallery)
     TopKScores           For each query the indices of its K nearest gallery entries
     at                   Return the rates at a threshold
+    claim_scores         Return the score of each claim, as the system in use decides it
     closed_set           Evaluate closed-set identification
     evaluate             Evaluate every task of a protocol, in one pass over the scores
     load                 Read scores, or embeddings, with their labels

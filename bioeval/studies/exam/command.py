@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import click
@@ -34,6 +35,11 @@ def command(sheet: str | None, solutions: str | None, topics: str | None, **opti
             if file is not None:
                 require_ending(file, name)
                 run.file_to_write(file)
+        if sheet is not None and solutions is not None and Path(sheet) == Path(solutions):
+            raise click.UsageError(
+                f"--out and --solutions are both {sheet}: the solutions would replace the "
+                "questions; give two files"
+            )
         listed = [] if topics is None else [name.strip() for name in topics.split(",")]
         run.stages("drawing questions")
         made = exam(topics=listed, **run.options)

@@ -66,6 +66,11 @@ def command(data: str, ages: Any, **options: Any) -> None:
     """
     if ages is not None and options["interval"] is None:
         del options["interval"]  # the confidence is that of the ages
+    if ages is not None and options["templates"] == "multi":
+        raise click.UsageError(
+            "--ages is of single templates, each of which has an age of its own; leave out "
+            "--templates multi, or --ages"
+        )
     with StudyCommand(data, options) as run:
         from bioeval.studies.time.over_time import ageing, over_time
 
