@@ -24,7 +24,12 @@ Tell = Callable[[str], None]
 #: Rows of the product that are made together.
 BLOCK = 500
 
-TEN_FOLDS = be.partition.SubjectKFold(10, shuffle=True, random_state=0)
+
+def in_ten_folds(scores: be.Scores) -> Any:
+    """Evaluate in ten folds of the subjects, or as many as there are subjects."""
+    folds = be.partition.SubjectKFold(min(10, len(scores.subjects)), shuffle=True, random_state=0)
+    return be.cross_evaluate(scores, folds)
+
 
 #: What is called; of many templates only the first two.
 CALLS: dict[str, Callable[[be.Scores], Any]] = {
@@ -32,7 +37,7 @@ CALLS: dict[str, Callable[[be.Scores], Any]] = {
     "be.evaluate": be.evaluate,
     "be.verification": be.verification,
     "be.closed_set": be.closed_set,
-    "be.cross_evaluate, ten folds": lambda scores: be.cross_evaluate(scores, TEN_FOLDS),
+    "be.cross_evaluate, ten folds": in_ten_folds,
 }
 
 #: Templates from which on each is run once, and up to which all pairs are sorted.
