@@ -411,7 +411,7 @@ def test_results_of_a_list_are_one_page_with_one_answer(scores, tmp_path):
 
 def test_what_studies_find_is_on_top(tmp_path):
     """Rates on new people, the worst subject, the groups farthest apart."""
-    scores = be.simulate(40, 4, random_state=1)
+    scores = be.simulate(60, 4, random_state=1)
     study = be.study_threshold(scores, ("far", 0.01), replicates=100)
     zoo = be.zoo(scores, threshold=("far", 0.01), permutations=9)
     groups = be.by_group(scores, scores.probe_labels % 2, threshold=("far", 0.01))
