@@ -69,7 +69,6 @@ _NAMES: NamesByModule = {
         "parse_use",
         "require_use_of_searches",
         "scores_in_use",
-        "table_of_claims",
     ),
     "bioeval.tallies.parts": (
         "ConcatenatedRows",

@@ -59,7 +59,6 @@ from bioeval.tallies.listed_claims import (
     parse_use as parse_use,
     require_use_of_searches as require_use_of_searches,
     scores_in_use as scores_in_use,
-    table_of_claims as table_of_claims,
 )
 from bioeval.tallies.parts import (
     ConcatenatedRows as ConcatenatedRows,

