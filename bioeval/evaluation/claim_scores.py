@@ -10,12 +10,13 @@ from bioeval.base.errors import Argument, ProtocolError
 from bioeval.base.random import RandomState
 from bioeval.evaluation.blocks.calls import distributable
 from bioeval.scores.arrays import FusionRule
+from bioeval.scores.blocks import require_subjects
 from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.enrolled import Enrol
 from bioeval.scores.matrix import Scores, require_scores
 from bioeval.tallies.listed_claims import parse_use, scores_in_use, table_of_claims
 from bioeval.tallies.thresholds import to_user
-from bioeval.tallies.verification_counter import Templates
+from bioeval.tallies.verification_counter import Claim, Templates
 
 
 @leaves_out_attacks
@@ -93,6 +94,8 @@ def _claim_scores(
     random_state: RandomState = 0,
 ) -> Scores:
     require_scores(scores)
+    require_subjects(scores, "a matrix of claims")
+    Claim(templates, fusion)
     use = parse_use(attempts, templates, fusion, enrol, random_state)
     in_use = scores_in_use(scores, use)
     if use.enrol.drawn and int(np.bincount(in_use._codes.gallery).max()) > use.enrol.drawn:

@@ -9,11 +9,12 @@ from typing import Any
 import numpy as np
 
 from bioeval.base.arguments import require_list
-from bioeval.base.errors import DataError
+from bioeval.base.errors import Argument, DataError
 from bioeval.partition.base import LabelCodes, SplitInput, Splitter, SplitterLike
 from bioeval.partition.enrolment import EnrolledSplit, ProbeGallerySplit
 from bioeval.partition.experiment import Experiment
 from bioeval.partition.shuffle_splits import TrainValidationTest
+from bioeval.scores.labels import as_labels
 from bioeval.scores.matrix import Scores, are_pairs
 
 
@@ -86,6 +87,7 @@ def repeated_fold_codes(
         n = labels.shape[0]
     else:
         n = len(require_list("labels", labels))
+        as_labels(labels, Argument("labels"), n)
     rows: list[np.ndarray] = []
     fold = 0
     no_person = np.empty(0, dtype=np.int64)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numbers
 import operator
 from dataclasses import dataclass
 from typing import Any, Self
@@ -43,6 +44,8 @@ class Enrolment:
         if enrol is None:
             return cls()
         wrong = DataError(Argument("enrol"), f" is {received(enrol)}", _EXPECTED)
+        if not isinstance(enrol, str | numbers.Integral):
+            raise wrong
         parts = enrol.split(":", 2) if isinstance(enrol, str) else [enrol]
         first = parts[0] == "first"
         if first:

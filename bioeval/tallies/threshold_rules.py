@@ -127,7 +127,7 @@ class Rule:
         remedy = f"; {expected}{_meant(threshold, also)}"
         if isinstance(name, str):
             name = name.strip().lower()
-        if name in _MIN_DCF:
+        if isinstance(name, str) and name in _MIN_DCF:
             if not parts:
                 raise DataError(wrong, "; expected its prior, such as min-dcf=0.01")
             name = "cost"

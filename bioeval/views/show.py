@@ -9,6 +9,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
+from bioeval.base.arguments import require_flag
 from bioeval.base.errors import Argument, DataError, without_controls
 
 if TYPE_CHECKING:
@@ -103,7 +104,8 @@ def to_latex(results: Any, measures: Sequence[str] = (), *, document: bool = Fal
     % The thresholds of EER and FAR targets were chosen on these data, ...
     <BLANKLINE>
     """
-    return _marked_up(results, measures, "latex document" if document else "latex")
+    whole = require_flag("document", document)
+    return _marked_up(results, measures, "latex document" if whole else "latex")
 
 
 def to_markdown(results: Any, measures: Sequence[str] = ()) -> str:

@@ -253,7 +253,7 @@ def _columns(meta: Any) -> dict[str, str]:
     """Return names of metadata and of their columns from text."""
     if meta is None:
         return {}
-    if isinstance(meta, list | tuple):
+    if isinstance(meta, list | tuple) and all(isinstance(word, str) for word in meta):
         meta = dict(zip(meta, meta, strict=True))
     words = [*meta.keys(), *meta.values()] if isinstance(meta, Mapping) else [0]
     if not all(isinstance(word, str) for word in words):

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from bioeval import DataError, Scores, load
-from bioeval.base import Argument, Kind, require_memory
+from bioeval.base import Argument, Kind, require_choice, require_memory, require_path
 from bioeval.scores import (
     EmbeddingSource,
     ReadOptions,
@@ -63,7 +63,9 @@ def read_cohort(
     ...     be.read_cohort(place, kind="similarity")
     <PairScores 2 pairs, 0 genuine, float64 similarity, nan='raise'>
     """
-    place = existing_file(os.fspath(path), "cohort scores")
+    if kind is not None:
+        require_choice("kind", kind, Kind)
+    place = existing_file(require_path("path", path), "cohort scores")
     if is_text(place):
         if recordings is not None:
             raise DataError(

@@ -529,7 +529,7 @@ def _use(
                 raise DataError(
                     Argument(name, value), " of a plan needs ", Argument("templates", "multi")
                 )
-        if fusion != "min":
+        if not isinstance(fusion, str) or fusion != "min":
             raise DataError(
                 Argument("fusion", fusion), " of a plan needs ", Argument("templates", "multi")
             )
