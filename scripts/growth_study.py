@@ -75,6 +75,10 @@ CASES = {
     "report": Case("report s.npz --out page.html --interval none --folds 0 --force", 2000),
     "calibration": Case("calibration s.npz", 800),
     "fuse": Case("fuse s.npz other.npz --name a --name b --method mean", 1200),
+    "normalise": Case(
+        "normalise named.txt trials.txt --kind distance --cohort cohort.txt", 20_000, 2, "pairs"
+    ),
+    "exam": Case("exam --seed 7", 1, 1, "none: no data"),
     "gom": Case("gom q.npz --protocol market1501", 2400),
     "zoo": Case("zoo s.npz --permutations 99", 2400),
     "gallery-size": Case(
@@ -124,6 +128,21 @@ def write_data(folder: Path, name: str, size: int) -> None:
         scores = rng.normal(2.0 - genuine, 0.5)
         lines = (f"{s:.6f},{int(g)}\n" for s, g in zip(scores, genuine, strict=True))
         (folder / "pairs.csv").write_text("score,genuine\n" + "".join(lines))
+    if "named.txt" in args:
+        people = size // 20
+        i, j = rng.integers(0, people, (2, size))
+        pairs = sorted({(a, b) for a, b in zip(i.tolist(), j.tolist(), strict=True)})
+        lines = (f"e{a} t{b} {abs(a - b) % 97 + 0.5}\n" for a, b in pairs)
+        (folder / "named.txt").write_text("".join(lines))
+        lines = (f"{int(a == b)} e{a} t{b}\n" for a, b in pairs)
+        (folder / "trials.txt").write_text("".join(lines))
+        lines = (
+            f"{side}{a} c{c} {(a * 7 + c * 13) % 89 + 0.25}\n"
+            for side in "et"
+            for a in range(people)
+            for c in range(20)
+        )
+        (folder / "cohort.txt").write_text("".join(lines))
     if "gt.txt" in args:
         frames = np.repeat(np.arange(1, size + 1), 10)
         who = np.tile(np.arange(1, 11), size)

@@ -9,7 +9,6 @@ import sys
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from bioeval.base.arguments import require_flag
 from bioeval.base.errors import Argument, DataError, without_controls
 
 if TYPE_CHECKING:
@@ -104,6 +103,8 @@ def to_latex(results: Any, measures: Sequence[str] = (), *, document: bool = Fal
     % The thresholds of EER and FAR targets were chosen on these data, ...
     <BLANKLINE>
     """
+    from bioeval.base.arguments import require_flag
+
     whole = require_flag("document", document)
     return _marked_up(results, measures, "latex document" if whole else "latex")
 

@@ -261,35 +261,41 @@ def all_attempts(path: Path) -> None:
     whole.set_title(
         f"All {attempts:,} attempts: {rejected:,} false rejects are "
         f"{100 * rejected / attempts:.1f} %",
-        fontsize=style.TITLE_SIZE, loc="left",
+        fontsize=style.Style.look.title, loc="left",
     )  # fmt: skip
     strip.set_title(
         f"Of the {genuine:,} genuine: {100 * rejected / genuine:.1f} %",
-        fontsize=style.TITLE_SIZE, loc="left",
+        fontsize=style.Style.look.title, loc="left",
     )  # fmt: skip
     whole.set_xlabel(
         f"genuine attempts: {100 * share:.1f} %",
-        fontsize=style.LABEL_SIZE, loc="left",
+        fontsize=style.Style.look.label, loc="left",
     )  # fmt: skip
     whole.text(
         1, -0.02, f"impostor attempts: {100 - 100 * share:.1f} %",
-        ha="right", va="top", fontsize=style.LABEL_SIZE, color=style.Style.text,
+        ha="right", va="top", fontsize=style.Style.look.label, color=style.Style.text,
     )  # fmt: skip
-    strip.set_xlabel("the strip on the left, enlarged", fontsize=style.LABEL_SIZE)
+    strip.set_xlabel("the strip on the left, enlarged", fontsize=style.Style.look.label)
     for height, text, colour in (
         (1 - rejected / genuine / 2, f"rejected\n{rejected:,}", "white"),
         ((1 - rejected / genuine) / 2, f"accepted\n{genuine - rejected:,}", style.Style.text),
     ):
         strip.text(
-            0.5, height, text, color=colour, ha="center", va="center", fontsize=style.LABEL_SIZE
+            0.5,
+            height,
+            text,
+            color=colour,
+            ha="center",
+            va="center",
+            fontsize=style.Style.look.label,
         )
     whole.text(
         0.5, 0.45, f"impostor, rejected\n{impostor - accepted:,}",
-        ha="center", va="center", fontsize=style.LABEL_SIZE, color=style.Style.text,
+        ha="center", va="center", fontsize=style.Style.look.label, color=style.Style.text,
     )  # fmt: skip
     whole.text(
         0.98, 0.965, f"impostor, accepted: {accepted:,}, the line above",
-        ha="right", va="top", fontsize=style.LABEL_SIZE, color=style.PALETTE[style.IMPOSTOR],
+        ha="right", va="top", fontsize=style.Style.look.label, color=style.PALETTE[style.IMPOSTOR],
     )  # fmt: skip
     figure.subplots_adjust(left=0.01, right=0.99, top=0.92, bottom=0.08, wspace=0.08)
     be.plot.save(figure, path, dpi=100)

@@ -59,7 +59,18 @@ TASKS = ("verification", "open_set", "closed_set", "evaluate")
 
 #: Public calls that take no scores, or have another meaning by kind.
 OTHERS = {
-    *("datasets", "load", "parse_names", "partition", "plot", "save", "scalar", "show", "simulate"),
+    *(
+        "claim_scores",
+        "datasets",
+        "load",
+        "parse_names",
+        "partition",
+        "plot",
+        "save",
+        "scalar",
+        "show",
+        "simulate",
+    ),
     *(
         "messages",
         "simulate_embeddings",

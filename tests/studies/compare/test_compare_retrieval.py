@@ -90,7 +90,7 @@ def test_fewer_than_six_people_are_no_evidence(noisy):
     assert (result.discordant_subjects <= noisy).all() and not result.better.any()
     if noisy:
         assert result.discordant_subjects[0] == noisy and result.difference[0] != 0
-        assert "6 needed" in result.attrs["conclusions"]
+        assert "6 are needed" in result.attrs["conclusions"]
     else:
         for name in ("difference", "difference_low", "difference_high"):
             assert not result[name].any()

@@ -1,3 +1,3 @@
 """What the tests of the whole take of this study."""
 
-OTHER_CALLS = dict.fromkeys(("fuse", "normalise"), "returns scores")
+OTHER_CALLS = dict.fromkeys(("fuse", "normalise", "read_cohort"), "returns scores")

@@ -6,7 +6,10 @@ import bioeval as be
 from bioeval.studies.thresholds.threshold_study import STUDY
 
 CALLS = {"study_threshold": lambda s: be.study_threshold(s, ("far", 0.1), folds=3, random_state=0)}
-OTHER_CALLS = {"extrapolate_far": "fits a tail to scores of one kind"}
+OTHER_CALLS = {
+    "extrapolate_far": "fits a tail to scores of one kind",
+    "judge_threshold": "takes two sets of scores",
+}
 PLOTS = {
     "threshold_study": lambda i: be.study_threshold(scores(1), folds=3, repeats=2),
     "assured": lambda i: be.study_threshold(

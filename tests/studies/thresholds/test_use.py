@@ -385,7 +385,7 @@ def test_searches_have_no_tries():
         with raises_about(be.ProtocolError, *arguments):
             be.study_threshold(scores, "eer", task="open_set", **FAST, **options)
     pairs = be.Scores.from_pairs([1.0, 2.0], [True, False])
-    with raises_about(be.ProtocolError, "attempts"):
+    with raises_about(be.ProtocolError, "attempts", "as_"):
         be.study_threshold(pairs, "eer", attempts="visit")
 
 
