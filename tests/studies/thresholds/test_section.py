@@ -44,11 +44,11 @@ def test_the_answer_is_made_of_the_numbers():
     study = _assured().assign(assured_threshold=0.66173456789, assured_frr=0.25)
     study = study.assign(optimistic_frr=0.125, frr_price=0.125)
     answer = answer_of(section({"": study}))
-    assert answer.startswith("Install 0.661734. With 90 % confidence at most 2 % of impostors")
-    assert "raises FRR from 12.5 % to 25 %" in answer
+    assert answer.startswith("Install 0.661734. With 90 % confidence, the FAR among people")
+    assert "raises the FRR on these data from 12.5 % to 25 %" in answer
     turned = section({"": study.assign_attrs(kind="similarity")})
     assert answer_of(turned, "iso").startswith("Install 0.661735.")
-    assert "raises FNMR from 12.5 % to 25 %" in answer_of(turned, "iso")
+    assert "raises the FNMR on these data from 12.5 % to 25 %" in answer_of(turned, "iso")
 
 
 def test_data_have_exact_numbers():
