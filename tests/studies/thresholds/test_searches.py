@@ -185,7 +185,7 @@ def test_on_the_command_line(tmp_path, monkeypatch, capsys):
     study = ["threshold", "a.npz", "--task", "open_set", "--target", "far=40%", "--repeats", "1"]
     assert main([*study, "--assure", "0.9", "--folds", "3", "--terms", "iso"]) == 0
     shown = " ".join(capsys.readouterr().out.split())
-    assert "of searches by people who are not enrolled raise a false alarm" in shown
+    assert "With 90 % confidence, the FPIR" in shown
     assert "against this gallery" in shown
     assert "FPIR(N, T)" in shown
     assert "FMR," not in shown
