@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from bioeval.base.errors import Argument, ProtocolError
-from bioeval.base.random import RandomState
-from bioeval.evaluation.blocks.calls import distributable
 from bioeval.scores.arrays import FusionRule
 from bioeval.scores.blocks import require_subjects
 from bioeval.scores.bona_fide import leaves_out_attacks
@@ -20,7 +16,6 @@ from bioeval.tallies.verification_counter import Claim, Templates
 
 
 @leaves_out_attacks
-@distributable
 def claim_scores(
     scores: Scores,
     *,
@@ -82,21 +77,10 @@ def claim_scores(
     >>> claims.probe_labels.tolist(), claims.gallery_labels.tolist()
     (['ann', 'bob'], ['ann', 'bob'])
     """
-    return _claim_scores(scores, attempts, templates, fusion, enrol)
-
-
-def _claim_scores(
-    scores: Scores,
-    attempts: str | None,
-    templates: Any,
-    fusion: Any,
-    enrol: Any,
-    random_state: RandomState = 0,
-) -> Scores:
     require_scores(scores)
     require_subjects(scores, "a matrix of claims")
     Claim(templates, fusion)
-    use = parse_use(attempts, templates, fusion, enrol, random_state)
+    use = parse_use(attempts, templates, fusion, enrol)
     in_use = scores_in_use(scores, use)
     if use.enrol.drawn and int(np.bincount(in_use._codes.gallery).max()) > use.enrol.drawn:
         raise ProtocolError(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -102,14 +103,14 @@ class ResultThreshold:
 
     def require_use(self, asked: dict[str, Any]) -> None:
         """Raise where arguments describe another use than that of the study."""
-        for name, value in asked.items():
-            of_study, default = self.use[name], {"templates": "single", "fusion": "min"}.get(name)
-            if value is not None and str(value) not in (str(default), str(of_study)):
-                raise DataError(
-                    Argument(name, value),
-                    f" is not that of the study, {of_study}, whose threshold is given; leave it "
-                    "out",
-                )
+        default = {"templates": "single", "fusion": "min"}
+        self._require_same(
+            {
+                name: (value, default.get(name), self.use[name])
+                for name, value in asked.items()
+                if value is not None
+            }
+        )
 
     def require(self, scores: Scores, task: str = "verification", *, in_use: bool = False) -> None:
         """Raise unless the scores and the task are those that the threshold is for.
@@ -188,13 +189,13 @@ class ResultThreshold:
         return self.templates, (self.fusion if self.templates == "multi" else fusion)
 
     @staticmethod
-    def _require_same(wanted: dict[str, tuple[str, str, str]]) -> None:
+    def _require_same(wanted: Mapping[str, tuple[Any, str | None, Any]]) -> None:
         """Raise unless options are those of the study: of each the value, default and study's."""
         for name, (asked, default, of_study) in wanted.items():
             if asked not in (default, of_study):
                 raise DataError(
                     Argument(name, asked),
-                    f" is not that of the study, {of_study!r}, whose threshold is given; leave it "
+                    f" is not that of the study, {of_study}, whose threshold is given; leave it "
                     "out",
                 )
 

@@ -69,6 +69,21 @@ def test_verification_of_claims_is_that_in_use(templates, attempts):
         np.testing.assert_array_equal(found[name], expected[name])
 
 
+@pytest.mark.parametrize("nan", ["reject", "exclude"])
+@pytest.mark.parametrize("fusion", ["min", "mean"])
+def test_failed_comparisons_are_treated_as_in_verification(nan, fusion):
+    scores, thresholds = made(), [5.0, 12.0, 20.0]
+    values = np.array(scores.values)
+    values[np.random.default_rng(1).random(values.shape) < 0.4] = np.nan
+    labels = scores.probe_labels, scores.gallery_labels
+    failed = be.Scores(values, *labels, nan=nan, probe_meta=dict(scores.probe_meta))
+    use = {"fusion": fusion, "attempts": "visit"}
+    found = be.verification(be.claim_scores(failed, **use), thresholds=thresholds)
+    expected = be.verification(failed, templates="multi", thresholds=thresholds, **use)
+    for name in ("fa", "fr", "genuine_attempts", "impostor_attempts"):
+        np.testing.assert_array_equal(found[name], expected[name])
+
+
 def test_the_first_templates_are_enrolled():
     scores = made()
     found = be.claim_scores(scores, enrol="first:1")
