@@ -216,7 +216,7 @@ def test_what_data_frames_hold_is_exact():
 OF_THE_PAGE = (
     *("evaluate", "verification", "open_set", "closed_set", "reid", "gom", "gom_from_curves"),
     *("top_k", "mean_over_galleries", "with_failures", "at", "tally", "refine_tally", "summary"),
-    *("cross_evaluate", "repeat", "check_claim"),
+    *("cross_evaluate", "repeat"),
 )
 
 

@@ -5,6 +5,7 @@ from bioeval.base.manifest import StudyManifest, View
 STUDY = StudyManifest(
     calls={"assured": ("check_claim",)},
     views=(View(("claim",), "section"),),
+    nodes={"verdict": "claim"},
     messages="messages.MESSAGES",
     heading="Decide",
 )
