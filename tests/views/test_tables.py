@@ -480,3 +480,14 @@ def test_decimals_of_a_column_agree():
     assert decimals(as_text(verification())) == {2}
     small = as_text(verification(zero_frr=0.00031689))
     assert " 0.032 % " in small and decimals(small) == {3}
+
+
+def test_min_dcf_has_its_interval_in_the_table():
+    """At each prior, as in the data."""
+    costs = [(0.01, 1, 1), (0.05, 1, 1)]
+    options = {"interval": "subject-bootstrap", "replicates": 100}
+    ds = be.verification(be.simulate(30, 4, random_state=1), costs=costs, **options)
+    lines = [line for line in be.to_markdown(ds).splitlines() if "minDCF at prior" in line]
+    assert len(lines) == 2
+    for line, low, high in zip(lines, ds.min_dcf_low, ds.min_dcf_high, strict=True):
+        assert f"{low.item():.4f}"[:5] in line and f"{high.item():.4f}"[:5] in line

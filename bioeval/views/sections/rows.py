@@ -427,7 +427,8 @@ def _costs(dataset: xr.Dataset, scalar: Scalar, over: Classes) -> Iterator[Row]:
         if prior != 0.5 and not math.isnan(value):
             threshold = _value_at(dataset, scalar.threshold, cost=i)
             label = label_of(scalar, prior=prior)
-            yield _row(scalar, value, over, threshold, label=label, at={"prior": prior})
+            ends = _ends(dataset, scalar.name, cost=i)
+            yield _row(scalar, value, over, threshold, ends, label=label, at={"prior": prior})
 
 
 # ------------------------------------------------------------------------ picking
