@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -99,19 +98,12 @@ def _is_given(name: str) -> bool:
 
 def _read(path: str) -> xr.Dataset:
     """Return a saved study, from its folder or its file."""
-    import xarray as xr
+    from bioeval.results.saved import read_results
 
-    from bioeval.scores import existing_file, guarded
-
-    file = Path(path)
-    if file.is_dir():
-        file /= "results.nc"
-    existing_file(file, _STUDY)
-    with guarded(file, expected=_STUDY):
-        tree = xr.load_datatree(file, engine="h5netcdf")
+    tree = read_results(path, _STUDY)
     for node in ("threshold_study", "/"):
         if node in tree.groups or f"/{node}" in tree.groups:
             dataset = tree[node].to_dataset()
             if "threshold" in dataset and not dataset["threshold"].dims:
                 return dataset
-    raise DataError(f"{file}: has no threshold of a study; expected {_STUDY}")
+    raise DataError(f"{path}: has no threshold of a study; expected {_STUDY}")

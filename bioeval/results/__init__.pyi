@@ -25,6 +25,7 @@ from bioeval.results.query_means import (
     QueryMean as QueryMean,
     QueryMeasures as QueryMeasures,
 )
+from bioeval.results.saved import read_results as read_results
 from bioeval.results.support import (
     ComparedPeople as ComparedPeople,
     KindVerdict as KindVerdict,

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -13,7 +12,8 @@ import xarray as xr
 
 from bioeval import DataError, Scores
 from bioeval.base import Argument, counted
-from bioeval.scores import codes_of, existing_file, guarded
+from bioeval.results import read_results
+from bioeval.scores import codes_of
 
 #: A result of ``check_claim``, or its file or folder.
 Previous: TypeAlias = xr.Dataset | str | os.PathLike[str]
@@ -82,11 +82,7 @@ def _result(previous: Any) -> xr.Dataset:
     """Return an earlier result, from its file or folder if it is not one itself."""
     expected = "expected a result of be.check_claim, or its results.nc or folder"
     if isinstance(previous, (str, os.PathLike)):
-        path = Path(previous)
-        file = path / "results.nc" if path.is_dir() else path
-        existing_file(file, "a result of be.check_claim")
-        with guarded(file, expected="a result of be.check_claim"):
-            previous = xr.load_dataset(file, engine="h5netcdf")
+        previous = read_results(previous, "a result of be.check_claim").to_dataset()
     if not isinstance(previous, xr.Dataset):
         raise DataError(Argument("previous"), f" has {type(previous).__name__}; {expected}")
     if "verdict" not in previous or "person_digest" not in previous:

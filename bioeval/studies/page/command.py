@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, get_args
 
 import click
 
-from bioeval import DataError
 from bioeval.base import IntervalMethod, hooks
 from bioeval.cli import Command, ImageOptions, StudyCommand, option, option_group, shared_options
 
@@ -73,6 +72,7 @@ def command(data: tuple[str, ...], names: tuple[str, ...], **options: Any) -> No
         raise click.UsageError(f"{words[0]} needs scores; {saved[0]} holds results")
     interval = options.pop("interval")  # the others hold without a method, too
     with StudyCommand(data[0], options) as run:
+        from bioeval.results import read_results
         from bioeval.studies.page.parts import NOT_SHARED, doubts_of_systems, parts_of
         from bioeval.studies.page.together import one_tree_each
         from bioeval.views import written
@@ -85,7 +85,7 @@ def command(data: tuple[str, ...], names: tuple[str, ...], **options: Any) -> No
         readings = list(map(run.reading_of, data))
         for file, called, reading in zip(data, called_by, readings, strict=True):
             if _is_saved(file):
-                tree = _saved(file)
+                tree = read_results(file, "results of a command of bioeval")
                 found = _restored(tree)
                 if found is None:
                     results_of[called] = tree
@@ -162,21 +162,6 @@ def _is_saved(file: str) -> bool:
     """Whether a file, or the folder of a command, has saved results, and no scores."""
     path = Path(file)
     return path.suffix.lower() == ".nc" or (path / "results.nc").is_file()
-
-
-def _saved(file: str) -> xr.DataTree:
-    """Return results that were saved, as a tree."""
-    import xarray as xr
-
-    if Path(file).is_dir():
-        file = str(Path(file) / "results.nc")
-    try:
-        with xr.open_datatree(file, engine="h5netcdf") as tree:
-            return tree.load()
-    except (OSError, ValueError, KeyError) as error:
-        if not Path(file).exists():
-            raise DataError(f"{file}: no such file") from error
-        raise DataError(f"{file}: cannot be read as netCDF results ({error})") from error
 
 
 def _restored(saved: xr.DataTree) -> Any:

@@ -311,21 +311,16 @@ def _rates_of_study(
 
 def _of_results(path: Path, task: str) -> xr.Dataset:
     """Return the results of a task from a file of ``bioeval run``, or from its folder."""
-    import xarray as xr
+    from bioeval.results import read_results
 
-    from bioeval.scores import existing_file, guarded
-
-    file = path / "results.nc" if path.is_dir() else path
-    existing_file(file, "results of bioeval run")
-    with guarded(file, expected="results of bioeval run"):
-        tree = xr.load_datatree(file, engine="h5netcdf")
+    tree = read_results(path, "results of bioeval run")
     there = [node.path.strip("/") for node in tree.leaves]
     if task not in there:
         usable = [name for name in there if name in TASKS]
         advice = f"it has {', '.join(there)}"
         if usable:
             advice = f"--task is one of {', '.join(usable)}"
-        raise DataError(f"{file}: has no {task}; {advice}")
+        raise DataError(f"{path}: has no {task}; {advice}")
     return tree[task].to_dataset()
 
 
