@@ -125,7 +125,7 @@ def _attempts(study: xr.Dataset) -> Text:
     if attrs.get("templates") == "multi" or templates == subjects:
         return compared
     return say(
-        "{statement}; with {arg.templates=multi}, it is compared with all templates of this "
+        "{statement}; with {arg.templates=multi}, the probe is compared with all templates of this "
         "subject",
         statement=compared,
     )

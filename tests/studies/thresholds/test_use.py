@@ -526,7 +526,7 @@ def test_commands_take_the_system_in_use(door, capsys, tmp_path):
     expected = be.sample_size(scores, far=0.1, **options)
     assert plan["people_estimated"] == expected.people_estimated
     work = ("--people", "100", "--impostors", "0.1", "--threshold", "1.2")
-    assert "compared with 3 templates" in printed(capsys, "workload", door, *USE, *work)
+    assert "compares a probe with any 3 templates" in printed(capsys, "workload", door, *USE, *work)
     rates = be.verification(scores, thresholds=[1.2], interval="subject-bootstrap", **options)
     document = json.loads(printed(capsys, "workload", door, *USE, *work, "--json"))
     found = {row["event"]: row for row in document["events"]}
