@@ -139,7 +139,7 @@ def test_a_comparison_begins_with_one_sentence(saved, said):
     assert len(better) == first.count(", ")
     assert weak == "Fewer than 30 errors are expected for FRR at FAR <= 0.1 %."
     plain = be.compare(be.load(bad), be.load(good), replicates=300)
-    assert "tested measures alone)" in plain.attrs["answer"]
+    assert "tested measures by itself)" in plain.attrs["answer"]
     _, out, _ = said("compare", bad, good, "--replicates", 300)
     assert plain.attrs["answer"] in " ".join(out.split()) and out.index(
         "good is better in"
