@@ -8,8 +8,8 @@ _SCORES = (
     MessageType(
         "study-of-these-data",
         "the threshold study is of these same data, so that rates at its threshold are optimistic",
-        "The study chose the threshold on the attempts that are evaluated. What it promises or "
-        "expects of other people are its own numbers.",
+        "The study chose the threshold on the same attempts that are evaluated here. Its own "
+        "results say what it promises and what is to be expected of other people.",
         "For rates without this optimism, evaluate data of other people at this threshold.",
         "note",
         example={},
@@ -53,7 +53,7 @@ _SCORES = (
         "same-labels-twice",
         "probe and gallery labels are the same list; if these are the same templates, leave "
         "{arg.gallery_labels} out, so that no template is compared with itself",
-        "Scores of a template with itself are no attempts and flatter the system.",
+        "The comparison of a template with itself is no attempt, and makes the rates optimistic.",
         "Give the labels once for a matrix of all templates against all.",
         example={},
     ),
@@ -83,7 +83,7 @@ _SCORES = (
     MessageType(
         "one-template-of-each-subject",
         "each subject has one template, so there is no genuine attempt: check the labels",
-        "All labels differ, as names of templates do.",
+        "All labels are different, as the names of templates would be.",
         "Give the subject of each template, not its name.",
         example={},
     ),
@@ -91,7 +91,7 @@ _SCORES = (
         "attacks-left-out",
         "{presentations:count attack presentations} left out (column {column:name}); be."
         "vulnerability (bioeval vulnerability) evaluates them",
-        "Rates of {far} and {frr} are over bona fide presentations alone.",
+        "{far} and {frr} are rates of bona fide presentations only.",
         "Evaluate attacks with `be.vulnerability` or `be.attack_detection`.",
         "note",
         {"presentations": 40, "column": "attack"},
@@ -100,10 +100,11 @@ _SCORES = (
         "fewer-templates-than-enrolled",
         "{subjects:count subjects} with fewer than {templates:count templates} that a claim can be "
         "compared with: all that there are stand for the enrolled ones",
-        "A template is not compared with itself, nor with those of the same transaction, and a "
-        "subject may have fewer templates than are to be enrolled. Claims of few templates have "
-        "another {far} and {frr} than those of many.",
-        "Nothing, if these are few subjects; else enrol fewer templates, or collect more.",
+        "A template is compared neither with itself nor with templates of the same transaction, "
+        "and a subject may have fewer templates than are to be enrolled. {far} and {frr} depend "
+        "on the number of templates that a claim is compared with.",
+        "Nothing, if only few subjects are concerned; otherwise enrol fewer templates, or collect "
+        "more.",
         "note",
         {"subjects": 3, "templates": 3},
     ),
@@ -111,9 +112,10 @@ _SCORES = (
         "enrolled-templates-drawn",
         "a subject has more than {limit:count} choices of {templates:count templates}: rates are "
         "means over {draws:count choices} drawn for each attempt and subject",
-        "The mean over all choices of templates is known in closed form where scores are fused by "
-        "the nearest template. Others are made one by one, unless they are too many.",
-        "Give `fusion` as the nearest template, or fewer templates, for exact means.",
+        "A formula gives the mean over all choices of templates if the nearest template determines "
+        "the score of a subject. With other rules of fusion, the choices are evaluated one by one, "
+        "unless there are too many.",
+        "Use {arg.fusion=min} or fewer templates for exact means.",
         "note",
         {"limit": 10000, "templates": 10, "draws": 200},
     ),
@@ -138,8 +140,8 @@ _FAILURE_CODES = (
         "constant-rows",
         "all comparisons of {number:count rows} have one score: {values:scores} (rows from 0, "
         f"first: {{first:names}}); {_FAILED}",
-        "Programs write a fixed score, such as -1, where a template could not be compared. Counted "
-        "as a score, it makes attempts of failures.",
+        "Some programs write a fixed score, such as -1, if a template could not be compared. If "
+        "this value is counted as a score, failed comparisons are counted as attempts.",
         "Look at these templates. Make the scores NaN, and say what NaN means with `nan`.",
         example={"number": 1, "first": [7], "values": [-1.0]},
     ),
@@ -147,7 +149,7 @@ _FAILURE_CODES = (
         "constant-columns",
         "all comparisons of {number:count columns} have one score: {values:scores} (columns from "
         f"0, first: {{first:names}}); {_FAILED}",
-        "As of rows: a template that failed gives the same score in each comparison.",
+        "A template that could not be processed has the same score in each comparison.",
         "Look at these templates. Make the scores NaN, and say what NaN means with `nan`.",
         example={"number": 2, "first": [3, 9], "values": [0.0]},
     ),
@@ -188,7 +190,7 @@ _LISTS = (
     MessageType(
         "self-comparisons-counted",
         "{comparisons:count comparisons} of a template with itself counted",
-        "They were asked for; they make the rates of genuine attempts optimistic.",
+        "An option asks for these comparisons. They make the rates of genuine attempts optimistic.",
         "Leave them out, unless a protocol counts them.",
         example={"comparisons": 60},
     ),
@@ -205,22 +207,22 @@ _LISTS = (
         "some-in-both-orders",
         "{both:count} of {pairs:count pairs} are listed in both orders and count as two attempts; "
         "{arg.unordered} counts each pair alike",
-        "Some pairs have two attempts, others one.",
+        "Some pairs are two attempts, and others are one attempt.",
         "Give `unordered` if a score does not depend on the order.",
         example={"both": 10, "pairs": 400},
     ),
     MessageType(
         "infinitely-near-scores",
         "{scores:count infinite scores} ({first}) accepted at every finite threshold",
-        "A score of this sign is the best that there can be.",
+        "An infinite score of this sign is better than every finite score.",
         "Check that these comparisons did not fail; failed ones are NaN.",
         example={"scores": 2, "first": "line 8"},
     ),
     MessageType(
         "infinitely-far-scores",
         "{scores:count infinite scores} ({first}) accepted at no finite threshold",
-        "A score of this sign is the worst that there can be: a failed comparison, if NaN counts "
-        "as rejected.",
+        "An infinite score of this sign is worse than every finite score; it may stand for a "
+        "failed comparison that counts as rejected.",
         "Nothing, if failed comparisons are meant.",
         "note",
         {"scores": 2, "first": "line 8"},
@@ -236,7 +238,7 @@ _LISTS = (
     MessageType(
         "score-of-both-orders",
         "{pairs:count pairs} give their score to the other order, too ({arg.unordered})",
-        "The list has these pairs in one order, and a score is that of both.",
+        "The list has these pairs in one order only, and their score is used for both orders.",
         "Nothing.",
         "note",
         {"pairs": 1200},
@@ -269,7 +271,7 @@ _LISTS = (
     MessageType(
         "only-genuine-pairs-listed",
         "the {pairs:count pairs} of {file:name} are genuine, all others impostors",
-        "The list of trials has one class alone.",
+        "The list of trials contains only one class.",
         "Nothing, if it names all genuine pairs.",
         "note",
         {"pairs": 500, "file": "genuine.txt"},
@@ -344,15 +346,15 @@ _ATTEMPTS = (
     MessageType(
         "no-mated-probe",
         "no probe has a mate: {cms} is not defined (NaN)",
-        "Closed-set identification is over probes whose subject is in the gallery.",
+        "In closed-set identification, only probes count whose subject is in the gallery.",
         "Check that both sides use the same labels.",
         example={"task": "identification"},
     ),
     MessageType(
         "probes-without-mate",
         "{probes:count probes} without a usable mate left out",
-        "Closed-set identification is over probes whose subject is in the gallery with another "
-        "template, after exclusions and failed comparisons.",
+        "In closed-set identification, only probes count that have a mate in the gallery after "
+        "exclusions and failed comparisons.",
         "Nothing, if these subjects are not enrolled; open-set identification counts such probes.",
         "note",
         {"probes": 1},
@@ -389,7 +391,8 @@ _ATTEMPTS = (
         "eer_at_most and auc_at_least to auc_at_most; bioeval.studies.sites.tally.refine_tally "
         "finds them in a second pass over the scores, and {arg.points} keeps what they need while "
         "counting",
-        "Merged counts know how many scores lie between thresholds, and not the scores.",
+        "Merged counts contain the number of scores between two thresholds, but not the scores "
+        "themselves.",
         "Refine the tally, or count with `points`.",
         example={},
     ),
@@ -398,7 +401,8 @@ _ATTEMPTS = (
         "the scores that were kept do not hold all operating points: {points:names} lie within "
         "the bounds ..._at_least and ..._at_most; bioeval.studies.sites.tally.refine_tally finds "
         "them in the scores",
-        "The scores kept at each site were not those around the operating points of all sites.",
+        "The scores that each site has kept are not those around the operating points of all "
+        "sites together.",
         "Refine the tally where exact points are needed.",
         example={"points": ["eer", "frr_at_far"]},
     ),
@@ -410,10 +414,11 @@ _SUPPORT = (
         "too few people to {purpose} {rate:term} at {chosen:term} {targets:rates}: "
         "{people:count people} form {pairs:count pairs}, and the rule of {rule} needs "
         "{needed:counts} pairs of people (at least {needed_people:counts} people)",
-        "Further templates of the same people are no independent attempts: what counts for a {far} "
-        "are pairs of people. With fewer than 3 / {far} pairs not even zero errors show that {far} "
-        "is that low (rule of 3, at 95 %); with fewer than 30 / {far} pairs fewer than 30 "
-        "{false accepts} are expected, too few to measure the rate (rule of 30).",
+        "For a {far} pairs of people are counted, because further templates of the same people "
+        "give no independent attempts. With fewer than 3 / {far} pairs, even a test without an "
+        "error does not show that the {far} is so low (rule of 3, at 95 % confidence). With fewer "
+        "than 30 / {far} pairs, fewer than 30 {false accepts} are expected, which are too few to "
+        "measure the rate (rule of 30).",
         "Collect more people, or state a larger {far}.",
         example={
             "purpose": "support",
@@ -431,9 +436,10 @@ _SUPPORT = (
         "too-few-people",
         "too few people to {purpose} {rate:term} at {chosen:term} {targets:rates}: "
         "{people:count people} make genuine attempts, and the rule of {rule} needs {needed:counts}",
-        "What counts for a {frr} are people, each with genuine attempts. With fewer than 3 / {frr} "
-        "people not even zero errors show that {frr} is that low (rule of 3, at 95 %); with fewer "
-        "than 30 / {frr} fewer than 30 people are expected to be rejected (rule of 30).",
+        "For a {frr} the people with genuine attempts are counted. With fewer than 3 / {frr} "
+        "people, even a test without an error does not show that the {frr} is so low (rule of 3, "
+        "at 95 % confidence). With fewer than 30 / {frr} people, fewer than 30 people are "
+        "expected to be rejected, which are too few to measure the rate (rule of 30).",
         "Collect more people, or state a larger {frr}.",
         example={
             "purpose": "support",
@@ -449,10 +455,11 @@ _SUPPORT = (
         "too-few-attempts",
         "too few {of} to {purpose} {rate:term} at {chosen:term} {targets:rates}: the data have "
         "{attempts:count}, and the rule of {rule} needs {needed:counts}",
-        "With fewer than 3 / rate attempts not even zero errors show that a rate is that low (rule "
-        "of 3, at 95 %); with fewer than 30 / rate fewer than 30 errors are expected, too few to "
-        "measure it (rule of 30). Attempts of the same people are not independent: people may be "
-        "too few even where attempts suffice.",
+        "With fewer than 3 / rate attempts, even a test without an error does not show that the "
+        "rate is so low (rule of 3, at 95 % confidence). With fewer than 30 / rate attempts, "
+        "fewer than 30 errors are expected, which are too few to measure the rate (rule of 30). "
+        "Attempts of the same people are not independent, so that there may be too few people "
+        "even if there are enough attempts.",
         "Collect more data, or state a larger rate.",
         example={
             "purpose": "support",
@@ -469,8 +476,8 @@ _SUPPORT = (
         "target-below-one-error",
         "too few {of} ({attempts:count}) for a single error at {chosen:term} {targets:rates}: "
         "{rate:term} is the same as at {chosen:term} 0, and the rule of 3 needs {needed:counts}",
-        "With fewer than 1 / rate attempts a single error is above the target, so that the point "
-        "is the one without any error.",
+        "With fewer than 1 / rate attempts, even a single error gives a rate above the target. "
+        "The operating point is therefore the point without an error.",
         "Collect more data, or state a larger rate.",
         example={
             "rate": "frr",
@@ -490,7 +497,7 @@ _KIND = (
     MessageType(
         "kind-plausible",
         "scores of kind {kind}; EER {eer:rate} {over}",
-        "Genuine scores are nearer than impostor scores, as they are to be.",
+        "As expected, genuine scores are nearer than impostor scores.",
         "Nothing.",
         "note",
         {**_EER, "eer": 0.03},
@@ -499,7 +506,7 @@ _KIND = (
         "near-chance",
         "the scores, of kind {kind}, hardly separate subjects (EER {eer:rate} {over}): check "
         "labels and kind",
-        "An EER near 50 % is that of scores that know nothing about subjects.",
+        "Scores that contain no information about subjects have an EER of about 50 %.",
         "Check the labels, their order, and whether the scores are distances or similarities.",
         example={**_EER, "eer": 0.48},
     ),
@@ -507,7 +514,7 @@ _KIND = (
         "no-better-than-chance",
         "the scores, of kind {kind}, are no better than chance (EER {eer:rate} {over}): check the "
         "labels, and whether {arg.kind} is {other}",
-        "The EER is above 50 %, by no more than chance explains.",
+        "The EER is above 50 %, but the difference may be due to chance.",
         "Check the labels and their order. If the scores are of the other kind, state it.",
         example={**_EER, "eer": 0.52, "other": "similarity"},
     ),
@@ -515,7 +522,7 @@ _KIND = (
         "labels-doubtful",
         "the scores are no better than chance (EER {eer:rate} {over}), and their kind is certain "
         "(metric {metric:name}): check the labels",
-        "The scores were computed from embeddings, so that distances are distances.",
+        "The scores were computed from embeddings by a metric, so that their kind is known.",
         "Check the labels and their order.",
         example={**_EER, "eer": 0.52, "metric": "l2"},
     ),
@@ -523,7 +530,7 @@ _KIND = (
         "labels-wrong",
         "the scores are worse than chance (EER {eer:rate} {over}), and their kind is certain "
         "(metric {metric:name}): the labels are wrong; check their order",
-        "The scores were computed from embeddings, so that distances are distances.",
+        "The scores were computed from embeddings by a metric, so that their kind is known.",
         "Check the labels and their order.",
         "error",
         {**_EER, "metric": "l2"},
@@ -543,7 +550,7 @@ _KIND = (
         "the scores, of kind {kind}, are worse than chance (EER {eer:rate} {over}), and each "
         "template is farthest from itself: they are probably of the other kind; state {other} as "
         "{arg.kind}",
-        "Similarities read as distances turn all rates round.",
+        "If similarities are taken as distances, the order of all scores is reversed.",
         "State the kind of the scores.",
         "error",
         {**_EER, "other": "similarity"},
@@ -552,8 +559,8 @@ _KIND = (
         "kind-wrong",
         "the scores, of kind {kind}, are worse than chance (EER {eer:rate} {over}): they are "
         "probably of the other kind; state {other} as {arg.kind}",
-        "Similarities read as distances turn all rates round: the EER is then above 50 %, by more "
-        "than chance explains.",
+        "If similarities are taken as distances, the order of all scores is reversed. The EER is "
+        "then above 50 %, by more than chance explains.",
         "State the kind of the scores. If it is right, the labels are wrong.",
         "error",
         {**_EER, "other": "similarity"},
@@ -562,8 +569,7 @@ _KIND = (
         "auc-below-half",
         "AUC is below 0.5, so that impostor scores are nearer than genuine scores: check whether "
         "they are of kind {kind}; if not, state {other} as {arg.kind}",
-        "An AUC of 0.5 is that of chance; one below it is often that of similarities read as "
-        "distances.",
+        "By chance, the AUC is 0.5. It is often below 0.5 if similarities are taken as distances.",
         "State the kind of the scores, or check the labels.",
         "error",
         {"kind": "distance", "other": "similarity"},
@@ -574,15 +580,15 @@ _INTERVALS = (
     MessageType(
         "interval-of-one-subject",
         "a single subject cannot be resampled: intervals of {method} are not defined",
-        "Intervals by subject are over people that differ; one person shows no difference.",
+        "Intervals by subject show how much people differ; a single person cannot show this.",
         "Collect more people.",
         example={"method": "subject-bootstrap"},
     ),
     MessageType(
         "interval-of-few-subjects",
         "only {subjects:count subjects}: intervals by subject ({method}) are too narrow",
-        "With fewer than 20 subjects intervals by subject hold less often than their confidence "
-        "says.",
+        "With fewer than 20 subjects, intervals by subject contain the true rate less often than "
+        "their confidence states.",
         "Collect more people, and read the intervals as at least that wide.",
         example={"subjects": 12, "method": "subject-bootstrap"},
     ),
@@ -590,8 +596,8 @@ _INTERVALS = (
         "dependent-attempts",
         "{method} intervals assume independent {attempts}; those of one subject are dependent, and "
         "the intervals are then too narrow: {arg.interval=subject-bootstrap} resamples subjects",
-        "A person who is often rejected makes many errors, which are no independent evidence.",
-        "Take intervals by subject where subjects are known.",
+        "A person who is often rejected causes many errors, and these are not independent.",
+        "Use intervals by subject if the subjects are known.",
         example={"method": "wilson", "attempts": "attempts"},
     ),
     MessageType(
@@ -599,7 +605,7 @@ _INTERVALS = (
         "no analytic interval of {rate:term} at targets of {chosen:term}: the closed form leaves "
         "out the choice of the threshold on these data; {arg.interval=subject-bootstrap} has one",
         "The threshold at a target depends on the same people as the rate.",
-        "Take the bootstrap.",
+        "Use the subject bootstrap.",
         "note",
         {"rate": "frr", "chosen": "far"},
     ),
@@ -607,8 +613,8 @@ _INTERVALS = (
         "no-upper-limit",
         "the upper limit of {frr} is 1 at {far} {targets:rates}: too few people are compared to "
         "support it",
-        "There may be no threshold in the data that has this {far} in the population, and with a "
-        "stricter one {frr} may be anything.",
+        "Every threshold in the data may have a larger {far} in the population. At a stricter "
+        "threshold, the {frr} may have any value.",
         "Collect more people, or state a larger {far}.",
         example={"targets": [0.001]},
     ),
@@ -616,8 +622,8 @@ _INTERVALS = (
         "no-lower-limit",
         "the lower limit of {dir} is 0 at {far} {targets:rates}: too few non-mated searches "
         "support it",
-        "There may be no threshold in the data that has this {far} in the population, and with a "
-        "stricter one {dir} may be anything.",
+        "Every threshold in the data may have a larger {far} in the population. At a stricter "
+        "threshold, {dir} may have any value.",
         "Search the gallery with more people who are not in it, or state a larger {far}.",
         example={"targets": [0.01], "task": "identification"},
     ),
@@ -631,7 +637,7 @@ _INTERVALS = (
     MessageType(
         "no-interval-above-rank",
         "no intervals at ranks above {rank:count}: they need more memory",
-        "Ranks without each person are kept for all ranks together.",
+        "The counts without each person are kept for all ranks at once.",
         "Nothing, if lower ranks are enough.",
         "note",
         {"rank": 50},

@@ -283,14 +283,14 @@ def enrolled_in_words(attrs: Mapping[Any, Any], whose: str) -> Text:
         return say("all templates of {whose}", whose=whose)
     if first != "first":
         return say(
-            "{number:count templates} of {whose}, any of them (the mean over all choices)",
+            "any {number:count templates} of {whose} (the rates are means over all choices)",
             number=int(enrol),
             whose=whose,
         )
     if not column:
         return say("the first {number:count templates} of {whose}", number=int(number), whose=whose)
     return say(
-        "the first {number:count templates} of {whose} by {column:name}",
+        "the first {number:count templates} of {whose} in the order of {column:name}",
         number=int(number),
         whose=whose,
         column=column,
@@ -299,22 +299,25 @@ def enrolled_in_words(attrs: Mapping[Any, Any], whose: str) -> Text:
 
 def attempts_in_words(attrs: Mapping[Any, Any]) -> Text:
     """Return what an attempt of verification is: its tries, and what a claim is compared with."""
-    text: Text = "single-template: a claim is compared with one template of the subject"
-    if attrs.get("templates") == "multi":
-        enrolled = enrolled_in_words(attrs, "the subject")
-        text = say("multi-template: a claim is compared with {enrolled}", enrolled=enrolled)
-    elif "enrol" in attrs:
-        enrolled = enrolled_in_words(attrs, "the subject")
-        text = say("single-template: a claim is compared with one of {enrolled}", enrolled=enrolled)
+    multi = attrs.get("templates") == "multi"
+    templates: Text = "one template of the claimed subject"
+    if multi or "enrol" in attrs:
+        enrolled = enrolled_in_words(attrs, "the claimed subject")
+        templates = enrolled if multi else say("one of {enrolled}", enrolled=enrolled)
+    compared = say(
+        "each {unit} compares a probe with {templates}",
+        unit="try" if "attempts" in attrs else "attempt",
+        templates=templates,
+    )
     if "attempts" not in attrs:
-        return text
+        return compared
     most: Text = ""
     if "most_tries" in attrs:
-        most = say(", at most {tries:count}", tries=int(attrs["most_tries"]))
+        most = say(" (at most {tries:count})", tries=int(attrs["most_tries"]))
     return say(
-        "{compared}; an attempt is all tries of a subject with the same {column:name}{most}, "
-        "accepted if one of them is",
-        compared=text,
+        "{compared}; an attempt consists of all tries of a subject with the same "
+        "{column:name}{most}, and is accepted if any of them is accepted",
+        compared=compared,
         column=str(attrs["attempts"]),
         most=most,
     )

@@ -75,7 +75,7 @@ _SINGLE = Choice(
 )
 
 _MULTI = Choice(
-    "one claim meets all templates of the claimed subject, fused into one score",
+    "a claim is compared with all templates of the claimed subject, whose scores are fused",
     layouts=SEARCHABLE,
     says={
         SQUARE: {
@@ -115,7 +115,7 @@ class Verification(Task):
         "{grr}": "genuine rejects / impostor attempts (GR / TI) = 1 - {far}",
     }
     templates: tuple[str, ...] = card_field(
-        "whether a claim meets one template of the claimed subject or all of them",
+        "whether a claim is compared with one template of the claimed subject or with all",
         distinct=True,
         default=("single", "multi"),
         choices={"single": _SINGLE, "multi": _MULTI},

@@ -69,14 +69,17 @@ def test_rates_on_new_people_at_the_assured_threshold(saved, said):
 def test_a_threshold_says_how_many_templates_a_claim_is_compared_with(saved, said):
     file = saved("s.npz", be.simulate(20, 3, random_state=1))
     _, single, _ = said("threshold", file, *STUDY)
-    assert "Attempts single-template" in single and "with --templates multi it is" in single
+    assert (
+        "Attempts each attempt compares a probe with one template of the claimed subject" in single
+    )
+    assert "with --templates multi, the probe is compared with all" in single
     _, multi, _ = said("threshold", file, *STUDY, "--templates", "multi")
-    assert "a claim is compared with all templates of the subject" in multi
+    assert "compares a probe with all templates of the claimed subject" in multi
     square = be.simulate(20, 2, random_state=1).values
     labels = np.arange(20)
     one = be.Scores(square[::2, 1::2], labels, labels)
     _, each, _ = said("threshold", saved("one.npz", one), *STUDY)
-    assert "Attempts single-template" in each and "--templates" not in each
+    assert "with one template of the claimed subject" in each and "--templates" not in each
 
 
 @pytest.mark.slow
@@ -136,7 +139,7 @@ def test_a_comparison_begins_with_one_sentence(saved, said):
     assert len(better) == first.count(", ")
     assert weak == "Fewer than 30 errors are expected for FRR at FAR <= 0.1 %."
     plain = be.compare(be.load(bad), be.load(good), replicates=300)
-    assert "tested measures alone)" in plain.attrs["answer"]
+    assert "tested measures by itself)" in plain.attrs["answer"]
     _, out, _ = said("compare", bad, good, "--replicates", 300)
     assert plain.attrs["answer"] in " ".join(out.split()) and out.index(
         "good is better in"

@@ -456,15 +456,19 @@ def test_a_task_without_attempts_is_one_line():
 @pytest.mark.parametrize(
     ("fusion", "distance", "similarity"),
     [
-        ("min", "nearest template", "most similar template"),
-        ("max", "farthest template", "least similar template"),
-        ("mean", "mean distance of the templates", "mean similarity of the templates"),
-        ("kth:2", "template number 2 from the nearest", "template number 2 from the most similar"),
+        ("min", "that of its nearest template", "that of its most similar template"),
+        ("max", "that of its farthest template", "that of its least similar template"),
+        ("mean", "the mean distance of its templates", "the mean similarity of its templates"),
+        (
+            "kth:2",
+            "that of its template number 2 from the nearest",
+            "that of its template number 2 from the most similar",
+        ),
     ],
 )
 def test_fusion_is_named_in_words_of_the_scores(fusion, distance, similarity):
     for kind, words in (("distance", distance), ("similarity", similarity)):
-        assert fusion_in_words(fusion, kind) == f"subject scored by the {words}"
+        assert fusion_in_words(fusion, kind) == f"the score of a subject is {words}"
     scores = be.simulate(6, 3, random_state=0)
     alike = be.Scores(-scores.values, scores.probe_labels, kind="similarity")
     assert similarity in as_text(be.verification(alike, templates="multi", fusion=fusion))

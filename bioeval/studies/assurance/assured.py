@@ -74,13 +74,13 @@ ASSURED: dict[str, Name] = {
     "assured_frr": Name("FRR there", iso="FNMR"),
     "frr_price": Name("FRR there less that of the threshold these data alone would allow"),
     "people_needed": Name(
-        "fewest people with which the guaranteed rule could promise the target: they suffice "
-        "where no impostor attempt of theirs is accepted",
+        "smallest number of people with which the guaranteed rule can promise the target; it "
+        "suffices if none of their impostor attempts is accepted",
         "subjects",
     ),
     "people_estimated": Name(
         "about how many people the estimated rule needs to promise the target, at the FAR of the "
-        "strictest threshold tried",
+        "strictest threshold that was tried",
         "subjects",
     ),
     "people_guaranteed": Name(
@@ -89,7 +89,8 @@ ASSURED: dict[str, Name] = {
         "subjects",
     ),
     "people_far": Name(
-        "FAR of the strictest threshold tried, at which people_estimated and people_guaranteed are",
+        "FAR at the strictest threshold that was tried, for which people_estimated and "
+        "people_guaranteed are given",
         iso="FMR",
     ),
     "assured_people": Name("people on whom the assured threshold rests", "subjects"),
@@ -97,7 +98,7 @@ ASSURED: dict[str, Name] = {
     "promised_threshold": Name(
         "threshold of each rule of a promise whose FAR is assured to be at most the target", "score"
     ),
-    "promised_far": Name("FAR there, the same mean as of assured_far", iso="FMR"),
+    "promised_far": Name("FAR at this threshold, the same kind of mean as assured_far", iso="FMR"),
     "promised_far_high": Name("one-sided upper limit of it, at most the target", iso="FMR"),
     "promised_frr": Name("FRR there", iso="FNMR"),
     "promised_people": Name(
@@ -106,7 +107,7 @@ ASSURED: dict[str, Name] = {
         "subjects",
     ),
     "point_threshold": Name("threshold at which the limit was computed", "score"),
-    "point_far": Name("FAR there, the same mean as of assured_far", iso="FMR"),
+    "point_far": Name("FAR at this threshold, the same kind of mean as assured_far", iso="FMR"),
     "point_far_high": Name("one-sided upper limit of it", iso="FMR"),
     "point_frr": Name("FRR there", iso="FNMR"),
 }

@@ -27,24 +27,24 @@ REFUSALS = (
     ),
     MessageType(
         "strictest-threshold-above-target",
-        "at the strictest threshold tried {far:rate} {event} in these data, and the target is "
-        "{target:rate}; more people do not help",
+        "even at the strictest threshold that was tried, {far:rate} {event} in these data, and the "
+        "target is {target:rate}; more people do not help",
         "Even the strictest threshold that accepts an impostor attempt accepts more of them than "
         "the target allows, for example because many scores are equal.",
         "Ask for a larger target, or use scores with more different values.",
-        example={"far": 0.3, "event": "of impostors are accepted", "target": 0.1},
+        example={"far": 0.3, "event": "of the impostor attempts are accepted", "target": 0.1},
     ),
     MessageType(
         "too-few-people-to-promise",
-        "at the strictest threshold tried {far:rate} {event} in these data, and the upper limit at "
-        "{confidence:rate} is {high:rate}, above the target of {target:rate}; {people:count} "
-        "{over} are too few",
+        "even at the strictest threshold that was tried, {far:rate} {event} in these data, and the "
+        "upper limit of this rate is {high:rate} with {confidence:rate} confidence, above the "
+        "target of {target:rate}; {people:count} {over} are too few",
         "Each rate over so few people is uncertain, and its upper limit is above the target at "
         "every threshold.",
         "Collect data of more people; more templates of the same people hardly help.",
         example={
             "far": 0.0025,
-            "event": "of impostors are accepted",
+            "event": "of the impostor attempts are accepted",
             "confidence": 0.95,
             "high": 0.12,
             "target": 0.01,

@@ -97,7 +97,7 @@ class PairShares(AttainableThresholds):
     - `refusal` (Message or None): why nothing can be promised; None where something can
     """
 
-    over, event = "pairs of people", "of impostors are accepted"
+    over, event = "pairs of people", "of the impostor attempts are accepted"
 
     def __init__(
         self,
@@ -350,7 +350,7 @@ class SearchShares(AttainableThresholds):
     """
 
     over = "people who are not enrolled"
-    event = "of searches by people who are not enrolled raise a false alarm"
+    event = "of the searches by people who are not enrolled raise a false alarm"
     fixed_gallery, exact = True, False
     beyond = float(np.finfo(np.float64).max)
 

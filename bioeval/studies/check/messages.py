@@ -8,14 +8,16 @@ _PEOPLE = {"subjects": 40, "impostor pairs": 12480}
 _TIED = Message("few-ties", tied=0.3, scores=65000)
 _DIFFER = Message("directions-differ", comparisons=2, compared=25438)
 _END = {"comparisons": 120, "compared": {"sampled comparisons": 65000}, "value": -1.0}
-_COPY = "Two captures of a person differ. Scores of a copy are those of one capture with itself."
+_COPY = (
+    "Two captures of a person differ. If a template is a copy, a capture is compared with itself."
+)
 _PLAN = "`bioeval sample-size` plans the number of people."
 
 _SAMPLES = (
     MessageType(
         "templates-of-subjects",
         "{subjects:count subjects} with {templates:spread templates}",
-        "The subjects, and the number of templates that each of them has.",
+        "The finding gives the number of subjects, and of templates of each subject.",
         "",
         "ok",
         {"subjects": 40, "templates": [3, 4, 4]},
@@ -23,7 +25,7 @@ _SAMPLES = (
     MessageType(
         "templates-of-both-sides",
         "gallery: {gallery}; probes: {probes}",
-        "The subjects of the gallery and those of the probes, with their templates.",
+        "The finding gives the subjects and templates of the gallery, and those of the probes.",
         "",
         "ok",
         {"gallery": _SIZE, "probes": _SIZE},
@@ -39,8 +41,8 @@ _SAMPLES = (
     MessageType(
         "subjects-with-one-template",
         "{size}; {subjects:count subjects} with one template",
-        "A genuine comparison takes two templates of a subject. Those of one template make "
-        "impostor comparisons alone, and are left out of closed-set identification.",
+        "A genuine comparison takes two templates of a subject. Subjects with one template make "
+        "only impostor comparisons, and are left out of closed-set identification.",
         "Collect a second template of these subjects, or accept that they make no genuine "
         "comparison.",
         "note",
@@ -138,8 +140,8 @@ _LABELS = (
     MessageType(
         "labels-in-several-spellings",
         "{labels:count labels} in several spellings, counted as different subjects",
-        "Labels that differ in case, blanks or invisible characters alone are often of one person. "
-        "The genuine pairs of that person are then counted as impostors.",
+        "Labels that differ only in case, blanks or invisible characters are often of one person. "
+        "The genuine pairs of this person are then counted as impostor pairs.",
         "If these are the same people, write their labels alike.",
         example={"labels": 1},
     ),
@@ -171,8 +173,8 @@ _LABELS = (
     MessageType(
         "names-repeated",
         "{values:count values} of {column:name} repeated",
-        "A template of the same name is probably the same capture. Compared with each other, two "
-        "of them flatter the system.",
+        "Templates of the same name are probably the same capture. If they are compared with each "
+        "other, the rates are optimistic.",
         "Leave the repetitions out, unless these are several templates of one file.",
         example={"values": 1, "column": "file"},
     ),
@@ -194,7 +196,7 @@ _LABELS = (
     MessageType(
         "metadata-columns",
         "columns: {columns:names}",
-        "The columns of the metadata, by which comparisons can be left out or grouped.",
+        "These are the columns of the metadata, by which comparisons can be left out or grouped.",
         "",
         "ok",
         {"columns": ["session", "file"]},
@@ -202,7 +204,7 @@ _LABELS = (
     MessageType(
         "same-session-genuine",
         "templates of {sessions:count sessions}; genuine pairs of the same session are counted, "
-        "too, and flatter the system",
+        "too, and make the rates optimistic",
         "Templates of one session are more alike than those of different days.",
         "Leave them out with {arg.exclude=session}, unless the application compares such "
         "templates.",
@@ -212,7 +214,7 @@ _LABELS = (
     MessageType(
         "same-camera-genuine",
         "templates of {cameras:count cameras}; genuine pairs of the same camera are counted, too, "
-        "and flatter the system",
+        "and make the rates optimistic",
         "Images of one camera are more alike than those of two.",
         "Leave them out with {arg.exclude=camera}, or evaluate under a card of re-identification.",
         "note",
@@ -264,8 +266,9 @@ _LABELS = (
         "labels-likely-wrong",
         "{limit}{templates:count templates} much nearer to another label than to their own, of "
         "{compared:count} compared",
-        "The median distance to the templates of another label is smaller than that to those of "
-        "the template's own, by more than chance or a likeness explains.",
+        "The median distance to the templates of another label is smaller than the median "
+        "distance to the templates of its own label, by more than chance or similarity of two "
+        "people explains.",
         "Inspect these templates and correct their labels; be.worst_pairs, or bioeval run "
         "--worst 20, gives the label that each is nearest to.",
         example={"limit": "", "templates": 3, "compared": 160},
@@ -323,7 +326,7 @@ _NUMBERS = (
     MessageType(
         "people-no-population",
         "{size:amounts}: fewer than {few:count} people cannot represent a population",
-        "People differ, and so few of them show little of it.",
+        "People differ, and so few people cannot show how much.",
         f"Collect more people; {_PLAN}",
         "note",
         {"size": {"subjects": 9, "impostor pairs": 576}, "few": 10},
@@ -331,8 +334,8 @@ _NUMBERS = (
     MessageType(
         "people-no-population-for-far",
         "{size:amounts}: fewer than {few:count} people cannot represent a population",
-        "People differ, and so few of them show little of it. Fewer than 30 errors are expected, "
-        "too.",
+        "People differ, and so few people cannot show how much. In addition, fewer than 30 errors "
+        "are expected.",
         "Compare more people: {far} {least:rate} needs at least {needed:amounts} (rule of {rule}); "
         f"{_PLAN}",
         "note",
@@ -423,8 +426,8 @@ _SCORES = (
     MessageType(
         "constant-lines",
         "one value in every comparison of {lines:count templates}: {values:scores}",
-        "Programs write a fixed score, such as -1, where a template could not be compared. Counted "
-        "as a score, it makes attempts of failures.",
+        "Some programs write a fixed score, such as -1, if a template could not be compared. If "
+        "this value is counted as a score, failed comparisons are counted as attempts.",
         "If comparisons failed there, make these scores NaN and give {arg.nan=exclude} (no "
         "attempt) or {arg.nan=reject}, or mask them.",
         "error",
@@ -529,8 +532,8 @@ _COPIES = (
     MessageType(
         "templates-repeated",
         "{templates:count templates} more than once (equal rows or columns)",
-        "Templates with the same scores are copies. They are compared with each other, and flatter "
-        "the system.",
+        "Templates with the same scores are copies. They are compared with each other, which "
+        "makes the rates optimistic.",
         "Leave the copies out.",
         example={"templates": 1},
     ),
@@ -593,7 +596,7 @@ _COPIES = (
     MessageType(
         "impostor-copies",
         "{comparisons:count} of {compared:count impostor comparisons} at {copy}",
-        "The labels differ, but the scores are those of one person.",
+        "The labels differ, but the templates seem to be of the same person.",
         "Inspect these templates and their labels; be.worst_pairs, or bioeval run --worst 20, "
         "lists the nearest pairs.",
         example={"comparisons": 2, "compared": 24960, "copy": "distance 0"},
@@ -602,7 +605,7 @@ _COPIES = (
         "impostor-near-copies",
         "{comparisons:count} of {compared:count impostor comparisons} within {limit:digits 3} of "
         "{copy}",
-        "The labels differ, but the scores are those of one person.",
+        "The labels differ, but the templates seem to be of the same person.",
         "Inspect these templates and their labels; be.worst_pairs, or bioeval run --worst 20, "
         "lists the nearest pairs.",
         example={"comparisons": 2, "compared": 24960, "limit": 0.000123, "copy": "distance 0"},
@@ -611,7 +614,8 @@ _COPIES = (
         "proven-impostor-copies",
         "{comparisons:count} of {compared:count impostor comparisons} at {copy}, and their rows "
         "are equal: copies of one template",
-        "The labels differ, but the scores with all others are those of one template.",
+        "The labels differ, but the scores against all other templates are those of a single "
+        "template.",
         "Inspect these templates and correct their labels; be.worst_pairs, or bioeval run "
         "--worst 20, lists the nearest pairs.",
         "error",
@@ -621,7 +625,8 @@ _COPIES = (
         "proven-impostor-near-copies",
         "{comparisons:count} of {compared:count impostor comparisons} within {limit:digits 3} of "
         "{copy}, and their rows are {equal}: copies of one template",
-        "The labels differ, but the scores with all others are those of one template.",
+        "The labels differ, but the scores against all other templates are those of a single "
+        "template.",
         "Inspect these templates and correct their labels; be.worst_pairs, or bioeval run "
         "--worst 20, lists the nearest pairs.",
         "error",
@@ -652,7 +657,7 @@ _COPIES = (
     MessageType(
         "directions-differ",
         "{comparisons:count} of {compared:count comparisons} differ from those the other way round",
-        "A comparison that is not symmetric makes two attempts of a pair.",
+        "If a comparison is not symmetric, the two orders of a pair have different scores.",
         "Nothing, if the comparison is not symmetric: both directions are attempts.",
         "note",
         {"comparisons": 2, "compared": 25438},
@@ -660,7 +665,7 @@ _COPIES = (
     MessageType(
         "directions-differ-by-rounding",
         "{differences}, by rounding alone",
-        "Both directions of a pair have one score, but for its last digits.",
+        "The scores of both directions of a pair are equal except for their last digits.",
         "",
         "note",
         {"differences": _DIFFER},

@@ -36,7 +36,7 @@ RANKING = {
     "rank": Name("place of the value, 1 is the best; equal values have the same one", "rank"),
     "rank_low": Name("smallest rank that the system may have, for all systems together", "rank"),
     "rank_high": Name("largest rank that the system may have, for all systems together", "rank"),
-    "letters": Name("systems that share a letter cannot be told apart"),
+    "letters": Name("systems that share a letter do not differ significantly"),
     "difference": Name("value of the system minus that of the other system"),
     "difference_low": Name("lower limit of the difference; the limits hold for all pairs together"),
     "difference_high": Name(

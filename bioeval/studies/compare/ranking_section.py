@@ -220,8 +220,8 @@ def _overview(ds: xr.Dataset, measures: Sequence[Ranked]) -> Table:
         title="All measures",
         narrow="The other measures are shown where there is more room, and in CSV and JSON.",
         notes=[
-            "Systems that share a letter cannot be told apart. Bold: no other system is shown to "
-            "be better."
+            "Systems that share a letter do not differ significantly. Bold: no other system is "
+            "shown to be better."
         ],
     )
 
@@ -283,7 +283,7 @@ def _differences(ds: xr.Dataset, measures: Sequence[Ranked], shown: int) -> Tabl
         for place, i in enumerate(measure.order):
             for j in measure.order[place + 1 :]:
                 better = measure.separated(i, j)
-                conclusion: Text = "not told apart"
+                conclusion: Text = "no significant difference"
                 if better:
                     name = measure.systems[i if better > 0 else j]
                     conclusion = Strong(say("{system:name} is better", system=name))

@@ -243,13 +243,13 @@ def measures_of(ds: xr.Dataset) -> list[ComparedMeasure]:
 def answer(attrs: dict[Any, Any], measures: Sequence[ComparedMeasure]) -> Text:
     """Return in which measures a system is better."""
     tested = sum(not math.isnan(x.values["p_adjusted"]) for x in measures)
-    after: Text = say("each of {tested} tested measures alone", tested=tested)
+    after: Text = say(" for each of the {tested} tested measures by itself", tested=tested)
     if attrs["adjust"] == "holm":
-        after = say("after Holm's adjustment for {tested:count tested measures}", tested=tested)
+        after = say(", after Holm's adjustment for {tested:count tested measures}", tested=tested)
     elif tested == 1:
-        after = "one measure tested"
+        after = "; one measure was tested"
     condition = say(
-        "{confidence:rate}, {after}", confidence=float(attrs["confidence"]), after=after
+        "at {confidence:rate} confidence{after}", confidence=float(attrs["confidence"]), after=after
     )
     statements = []
     for system, sign in ((attrs["system_a"], 1), (attrs["system_b"], -1)):
@@ -367,7 +367,7 @@ def notes(ds: xr.Dataset) -> Iterator[Text]:
         jackknifed = say(" AUC, recognition rate and {dir} by the jackknife", task="identification")
     yield say(
         "Difference: {a:name} - {b:name}, in percentage points (pp) for rates. Interval: "
-        "{level:rate} for each measure alone, both systems resampled together by subject "
+        "{level:rate} for each measure by itself; the same subjects are resampled for both systems "
         "({replicates:count replicates};{jackknifed}).",
         a=attrs["system_a"],
         b=attrs["system_b"],

@@ -101,7 +101,9 @@ def question_of_open_set(draws: Draws) -> Question:
                 "accepted: the nearest one decides."
             ),
             _decisions(steps),
-            Paragraph("(c), (d) Each rate is over the attempts of its own class:"),
+            Paragraph(
+                "(c), (d) The denominator of each rate is the number of attempts of its own class:"
+            ),
             rates_table({"open_set": steps.totals[-1]["open_set"]}),
         ),
     )

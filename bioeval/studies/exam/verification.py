@@ -80,7 +80,10 @@ def single_template(draws: Draws) -> Question:
             Paragraph(f"(a) {counted}"),
             Paragraph("(b) The attempts of each probe:"),
             _attempts(steps, "verification/single"),
-            Paragraph("(c) Each rate is over the attempts of its own class, and not over all:"),
+            Paragraph(
+                "(c) The denominator of each rate is the number of attempts of its own class, and "
+                "not the number of all attempts:"
+            ),
             _rates(steps, "verification/single"),
         ),
     )
@@ -139,11 +142,15 @@ def all_templates(draws: Draws) -> Question:
             Paragraph("(b) The score of each claim; an asterisk marks the accepted ones:"),
             _claims(steps, sizes),
             _attempts(steps, "verification/multi"),
-            Paragraph("(c) Each rate is over the attempts of its own class, and not over all:"),
+            Paragraph(
+                "(c) The denominator of each rate is the number of attempts of its own class, and "
+                "not the number of all attempts:"
+            ),
             _rates(steps, "verification/multi"),
             Paragraph(
-                "(d) A claim meets all templates of the claimed person, and is accepted if one of "
-                "them is near enough: an impostor has a chance with each of them."
+                "(d) A claim is compared with all templates of the claimed person, and is "
+                "accepted if one of them is near enough: an impostor has a chance with each of "
+                "them."
             ),
         ),
     )

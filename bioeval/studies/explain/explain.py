@@ -76,8 +76,8 @@ if TYPE_CHECKING:
 
 
 _RULES = {
-    "single": "each comparison is one attempt: genuine if both templates are of one subject",
-    "multi": "the probe claims each subject once, by the score fused over its templates",
+    "single": "each comparison is an attempt: genuine if both templates are of the same subject",
+    "multi": "the probe claims each subject once; the scores of its templates are fused into one",
 }
 
 
@@ -105,13 +105,16 @@ def explain_verification(
         listed.append(_counted(entry, times, enrolled))
     rule = _RULES[counter.templates]
     if not knows_people(row.scores):
-        rule = "each comparison is one attempt: genuine or impostor according to the mask"
+        rule = "each comparison is an attempt, which is genuine or impostor according to the mask"
     if claimed is not None:
-        rule = "only claims are attempts: a claim meets each template of the claimed subject"
+        rule = (
+            "only claims are attempts: a claim is compared with each template of the claimed "
+            "subject"
+        )
         if multi:
             rule = (
-                "only claims are attempts: a claim meets all templates of the claimed subject, "
-                "fused into one score"
+                "only claims are attempts: a claim is compared with all templates of the claimed "
+                "subject, whose scores are fused into one"
             )
     if multi:
         rule += f" (fusion {counter.fusion})"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -167,12 +167,14 @@ def quotients(task: str, counts: Mapping[Count, float]) -> Iterator[Quotient]:
     def of(name: str) -> float:
         return counts.get(Count(name, None, 0), 0)
 
-    def up_to(name: str, counter: str, formula: Text, over: float) -> Iterator[Quotient]:
+    def up_to(
+        name: str, counter: str, formula: Callable[[int], Text], over: float
+    ) -> Iterator[Quotient]:
         last = max((k.rank or 1 for k in counts if k.name == counter), default=1)
         so_far = 0.0
         for rank in range(1, last + 1):
             so_far += counts.get(Count(counter, rank, 0), 0)
-            yield Quotient(name, rank, formula, so_far, over)
+            yield Quotient(name, rank, formula(rank), so_far, over)
 
     if task.startswith("verification"):
         genuine, impostor = of("ga") + of("fr"), of("fa") + of("gr")
@@ -182,19 +184,37 @@ def quotients(task: str, counts: Mapping[Count, float]) -> Iterator[Quotient]:
         yield Quotient("grr", None, "GR / TI", of("gr"), impostor)
     elif task == "open_set":
         genuine, impostor = of("genuine_attempts"), of("impostor_attempts")
-        yield from up_to("dir", "di", "sum of DI(t, k) up to it / TG", genuine)
+        yield from up_to("dir", "di", _sum_of_di, genuine)
         formula = say("FR / TG = 1 - {dir}(t, 1)", task="identification")
         yield Quotient("frr", None, formula, of("fr"), genuine)
         yield Quotient("far", None, "FA / TI", of("fa"), impostor)
         yield Quotient("grr", None, "GR / TI", of("gr"), impostor)
     elif task == "closed_set":
-        yield from up_to("cms", "cms_count", "found up to this rank / TA", of("attempts"))
+        yield from up_to("cms", "cms_count", _found_to_rank, of("attempts"))
     else:
         queries = of("queries")
         of_cmc = counts.get(Count("cmc_queries", None, 0), queries)  # there if it has its own list
-        yield from up_to("cmc", "cmc_count", "found up to this rank / queries", of_cmc)
+        yield from up_to("cmc", "cmc_count", _counted_to_rank, of_cmc)
         yield Quotient("mean_ap", None, "sum of AP / queries", of("average_precision"), queries)
         yield Quotient("mean_inp", None, "sum of INP / queries", of("inp"), queries)
+
+
+def _found_to_rank(rank: int) -> str:
+    """Return the formula of CMS(k) at one rank k."""
+    return f"(probes with a mate at rank <= {rank}) / TA"
+
+
+def _counted_to_rank(rank: int) -> str:
+    """Return the formula of CMC(k) at one rank k; some conventions count several matches."""
+    return f"(matches counted at rank <= {rank}) / queries"
+
+
+def _sum_of_di(rank: int) -> str:
+    """Return the formula of DIR(t, k) at one rank k."""
+    if rank == 1:
+        return "DI(t, 1) / TG"
+    between = " + " if rank == 2 else " + ... + "
+    return f"(DI(t, 1){between}DI(t, {rank})) / TG"
 
 
 #: Roles of an entry of a list.

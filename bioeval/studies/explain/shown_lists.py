@@ -312,12 +312,15 @@ def _name(task: TaskExplanation, entry: Entry) -> Label:
 _ALWAYS = {"verification": ("ga", "fr", "fa", "gr")}
 
 _LEGEND = {
-    "verification": "GA, FR: genuine accepted, rejected. FA, GR: impostor accepted, rejected.",
-    "open_set": "DI(t, k): detected and identified at rank k. FR: no mate within t at rank 1. "
-    "FA, GR: an impostor probe with or without an entry within t.",
-    "closed_set": "{cms}(k): found at rank k or better.",
-    "reid": "CMC(k): found at rank k or better. AP: each match adds its precision / matches. "
-    "INP: matches / rank of the last one.",
+    "verification": "GA and FR count genuine attempts that are accepted and rejected, FA and GR "
+    "impostor attempts that are accepted and rejected.",
+    "open_set": "DI(t, k) counts genuine probes that are detected and identified at rank k, and "
+    "FR those without a mate within t at rank 1. FA counts impostor probes with an entry within "
+    "t, and GR those without one.",
+    "closed_set": "{cms}(k) counts probes with a mate at rank k or better.",
+    "reid": "CMC(k) counts queries with a match at rank k or better. To AP, each match adds the "
+    "precision at its rank, divided by the number of matches. INP is the number of matches, "
+    "divided by the rank of the last match.",
 }
 
 

@@ -48,7 +48,7 @@ def section(steps: StepByStep) -> Section:
         )
         of_row = (*lists(explained, f"step_{k}_"), _so_far(explained, so_far, k))
         blocks.append(Section(f"step_{k}", title, of_row, task="verification"))
-    of_class = "Each rate is over the attempts of its own class"
+    of_class = "The denominator of each rate is the number of attempts of its own class"
     blocks.append(rates_table(totals[-1], of_class, legend(walks)))
     return Section("steps", "Every probe, step by step", blocks, task="verification")
 

@@ -70,9 +70,10 @@ MESSAGES = (
         "choices-drawn",
         "a subject has more than {limit:count} choices of {templates:counts} templates: these "
         "rates are means over {draws:count galleries} drawn for each probe, with a standard error",
-        "The mean over all choices of templates is only known in closed form where scores are "
-        "fused by the nearest template. Others are made one by one, unless they are too many.",
-        "Give `fusion` as the nearest template, or fewer templates, for exact means.",
+        "A formula gives the mean over all choices of templates if the nearest template determines "
+        "the score of a subject. With other rules of fusion, the choices are evaluated one by one, "
+        "unless there are too many.",
+        "Use {arg.fusion=min} or fewer templates for exact means.",
         "note",
         {"limit": 10000, "templates": [10, 20], "draws": 200},
     ),

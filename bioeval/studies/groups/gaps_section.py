@@ -111,16 +111,16 @@ def _answer(ds: xr.Dataset) -> Iterator[Paragraph]:
     if not statements:
         first, other = _systems(ds)
         text = say(
-            "It is not shown that {first} or {other} treats the groups more alike ({level:rate}, "
-            "each measure alone).",
+            "It is not shown that {first} or {other} treats the groups more alike (at "
+            "{level:rate} confidence, for each measure by itself).",
             first=first,
             other=other,
             level=level,
         )
     else:
         text = say(
-            "The groups are shown to be more alike in {statements} ({level:rate}, each measure "
-            "alone).",
+            "The groups are shown to be treated more alike in {statements} (at {level:rate} "
+            "confidence, for each measure by itself).",
             statements=Enumeration(statements, ";"),
             level=level,
         )

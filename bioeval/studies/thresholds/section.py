@@ -116,7 +116,7 @@ def _attempts(study: xr.Dataset) -> Text:
     if "unenrolled_people" in study:
         if "enrol" in attrs:
             enrolled = enrolled_in_words(attrs, "each enrolled subject")
-            return say("searches of {enrolled}", enrolled=enrolled)
+            return say("searches among {enrolled}", enrolled=enrolled)
         return ""
     if "gallery_templates" not in attrs and not {"attempts", "enrol"} & attrs.keys():
         return ""
@@ -125,7 +125,9 @@ def _attempts(study: xr.Dataset) -> Text:
     if attrs.get("templates") == "multi" or templates == subjects:
         return compared
     return say(
-        "{statement}; with {arg.templates=multi} it is compared with all", statement=compared
+        "{statement}; with {arg.templates=multi}, the probe is compared with all templates of this "
+        "subject",
+        statement=compared,
     )
 
 
@@ -306,8 +308,8 @@ def _promises(study: xr.Dataset) -> Table:
         notes=(
             say(
                 "The data have {there:count people}{who}. The people needed are for the {far} at "
-                "the strictest threshold tried. If this {far} is unknown, the guaranteed promise "
-                "has the people needed without a {false accept}.",
+                "the strictest threshold that was tried. If this {far} is unknown, the number for "
+                "the guaranteed promise assumes that there is no {false accept}.",
                 there=int(study["assured_people"]),
                 who=" who are not enrolled" if "unenrolled_people" in study else "",
             ),
@@ -323,7 +325,7 @@ def _searches(study: xr.Dataset) -> str:
 def _assured_here(study: xr.Dataset) -> Text:
     """Return the rates of the assured threshold on these data."""
     kind = str(study.attrs["kind"])
-    impostors = "impostors"
+    impostors = "impostor attempts"
     if "unenrolled_people" in study:
         impostors = "searches by people who are not enrolled"
     return say(
@@ -598,8 +600,8 @@ def _of_people(study: xr.Dataset, *, people: bool, pairs: bool) -> Text:
     if np.isfinite(v.get("people_guaranteed", math.nan)):
         statement += (
             " The numbers for an estimated and for a guaranteed promise are compared at the same "
-            "{far}, that of the strictest threshold tried (a tenth of the target if there is such "
-            "a threshold)."
+            "{far}, that of the strictest threshold that was tried (a tenth of the target if there "
+            "is such a threshold)."
         )
     return say(statement, rare=rare)
 

@@ -303,12 +303,12 @@ def fusion_in_words(fusion: str, kind: str) -> str:
     alike = " similar" if larger_is_closer(kind) else ""
     method, order = parse_fusion(fusion)
     words = {
-        "min": f"{near}{alike} template",
-        "max": f"{far}{alike} template",
-        "kth": f"template number {order} from the {near}{alike}",
+        "min": f"that of its {near}{alike} template",
+        "max": f"that of its {far}{alike} template",
+        "kth": f"that of its template number {order} from the {near}{alike}",
     }
-    of_all = f"{method} {kind or 'score'} of the templates"
-    return f"subject scored by the {words.get(method, of_all)}"
+    of_all = f"the {method} {kind or 'score'} of its templates"
+    return f"the score of a subject is {words.get(method, of_all)}"
 
 
 def _drawn(gallery: str, sampling: str) -> str:

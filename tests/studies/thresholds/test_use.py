@@ -506,8 +506,9 @@ USE = ("--templates", "multi", "--enrol", "3", "--attempts", "visit")
 def test_commands_take_the_system_in_use(door, capsys, tmp_path):
     scores = be.load(door)
     options = {"templates": "multi", "enrol": 3, "attempts": "visit"}
-    said = "compared with 3 templates of the subject, any of them (the mean over all choices); an "
-    said += "attempt is all tries of a subject with the same visit, at most 3, accepted if one"
+    said = "each try compares a probe with any 3 templates of the claimed subject (the rates are "
+    said += "means over all choices); an attempt consists of all tries of a subject with the same "
+    said += "visit (at most 3), and is accepted if any of them is accepted"
     few = ("--target", "far=10%", "--folds", "3", "--repeats", "1")
     page = tmp_path / "page.html"
     text = printed(capsys, "threshold", door, *few, *USE, "--assure", "0.9", "--report", str(page))
@@ -525,7 +526,7 @@ def test_commands_take_the_system_in_use(door, capsys, tmp_path):
     expected = be.sample_size(scores, far=0.1, **options)
     assert plan["people_estimated"] == expected.people_estimated
     work = ("--people", "100", "--impostors", "0.1", "--threshold", "1.2")
-    assert "compared with 3 templates" in printed(capsys, "workload", door, *USE, *work)
+    assert "compares a probe with any 3 templates" in printed(capsys, "workload", door, *USE, *work)
     rates = be.verification(scores, thresholds=[1.2], interval="subject-bootstrap", **options)
     document = json.loads(printed(capsys, "workload", door, *USE, *work, "--json"))
     found = {row["event"]: row for row in document["events"]}
