@@ -95,6 +95,14 @@ def rating(far: str = _FAR, frr: str = _FRR, returned: str = "far, frr") -> str:
     return RATES.format(far=far, frr=frr, returned=returned)
 
 
+def claiming(what: str) -> str:
+    return f"""
+def score(i, name):
+    return distances[i, person == name].{what}
+claims = np.array([[score(i, name) for name in people] for i in range(200)])
+"""
+
+
 #: Wrong answers that a student may well give, by check.
 WRONG: dict[str, list[str]] = {
     "check_by_hand": [
@@ -159,9 +167,9 @@ WRONG: dict[str, list[str]] = {
         "eer = thresholds[nearest]",
     ],
     "check_claims": [
-        "claims = np.array([[distances[i, person == x].min() for x in people] for i in range(200)])",
-        "claims = np.array([[distances[i, person == x].max() for x in people] for i in range(200)])",
-        "claims = np.array([[distances[i, person == x].mean() for x in people] for i in range(200)])",
+        claiming("min()"),
+        claiming("max()"),
+        claiming("mean()"),
         "claims = claims.copy(); claims[3, 4] = np.inf",
         "claims = np.full((200, 20), np.inf)",
         "claims = claims[:, ::-1]",
@@ -175,7 +183,7 @@ WRONG: dict[str, list[str]] = {
         "ranks = ranks + 1",
         "ranks = np.minimum(ranks, 10)",
         "ranks = np.zeros(200, dtype=int)",
-        "ranks = np.array([1 + (distances[i, ~same[i]] < distances[i, same[i]].max()).sum() for i in range(200)])",
+        "ranks = np.array([1 + (d[~own] < d[own].max()).sum() for d, own in zip(distances, same)])",
         "cms = np.array([(ranks == k).mean() for k in range(1, 11)])",
         "cms = np.array([(ranks < k).mean() for k in range(1, 11)])",
         "cms = 100 * cms",
@@ -286,6 +294,7 @@ def test_the_last_part_can_be_repeated_with_other_halves(halves):
 @pytest.mark.parametrize(
     ("check", "answer"), [(check, answer) for check in WRONG for answer in WRONG[check]]
 )
+@pytest.mark.cases(20)
 def test_wrong_answers_stop_with_a_sentence_that_does_not_give_the_answer(check, answer):
     sentence = stopped(check, answer)
     names = solved()
@@ -299,12 +308,14 @@ def test_wrong_answers_stop_with_a_sentence_that_does_not_give_the_answer(check,
 
 @pytest.mark.parametrize(("check", "name"), SINGLE)
 @pytest.mark.parametrize("answer", NOT_A_NUMBER, ids=repr)
+@pytest.mark.cases(20)
 def test_what_is_no_number_stops_with_the_name_of_the_answer(check, name, answer):
     assert name in stopped(check, {name: answer})
 
 
 @pytest.mark.parametrize(("check", "name"), ARRAYS)
 @pytest.mark.parametrize("answer", NOT_THE_ARRAY, ids=repr)
+@pytest.mark.cases(20)
 def test_what_is_no_array_stops_with_the_name_of_the_answer(check, name, answer):
     assert name in stopped(check, {name: answer})
 
