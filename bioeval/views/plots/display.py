@@ -75,6 +75,7 @@ class Display:
 
     ax_: Axes
     figure_: Figure
+    plot: Callable[..., Any]
 
     _why: Text = ""
     #: The title that was given: none if None, and the usual one if empty.
