@@ -156,13 +156,18 @@ def _found(title: str, lists: _Lists, kind: Kind, threshold: float) -> tuple[Par
                 title=title,
                 fa=int(ds.fa),
                 ti=int(ds.impostor_attempts),
-                accepted=Enumeration([Score(float(x)) for x in false_accepts], ""),
+                accepted=_listed(false_accepts),
                 far_value=ds.far.item(),
                 fr=int(ds.fr),
                 tg=int(ds.genuine_attempts),
-                rejected=Enumeration([Score(float(x)) for x in rejected], ""),
+                rejected=_listed(rejected),
                 frr_value=ds.frr.item(),
                 task="verification",
             )
         ),
     )
+
+
+def _listed(values: np.ndarray) -> Text:
+    """Return scores, or that there are none."""
+    return Enumeration([Score(float(x)) for x in values], "") if len(values) else "none"

@@ -328,6 +328,7 @@ def test_the_data_decide_whether_an_aim_is_reached():
         (question,) = be.exam(1, topics=["threshold"], random_state=seed).questions
         reached[question.answers["target_is_met"]] += 1
         said = str(be.exam(1, topics=["threshold"], random_state=seed).solutions)
+        assert "()" not in said
         assert f"(d) {'Yes' if question.answers['target_is_met'] else 'No'}: FAR of the" in said
     assert min(reached) >= 8
 
