@@ -452,3 +452,5 @@ def test_the_nearest_name_is_an_option_or_a_property_of_matplotlib(single, optio
 def test_properties_of_matplotlib_are_taken(single):
     (line,) = be.plot.roc(single, linewidth=3, color="red", dash_capstyle="round").lines_.values()
     assert line.get_linewidth() == 3 and line.get_color() == "red"
+    (line,) = be.plot.roc(single, lw=3, c="red", ls=":").lines_.values()
+    assert line.get_linewidth() == 3 and line.get_color() == "red" and line.get_linestyle() == ":"

@@ -14,6 +14,7 @@ import numpy as np
 import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.axis import Axis, XAxis
+from matplotlib.cbook import normalize_kwargs
 from matplotlib.collections import PathCollection, QuadMesh
 from matplotlib.colorbar import Colorbar
 from matplotlib.figure import Figure
@@ -655,7 +656,10 @@ class CurvesDisplay(Display):
         style: dict[str, Any],
         size: tuple[float, float] | None = None,
     ) -> Axes:
-        """Begin a drawing, as `_axes` does; a `name` is for the only system."""
+        """Begin a drawing, as `_axes` does; a `name` is for the only system.
+
+        Short names of the properties of lines in `style`, such as ``lw``, are written out.
+        """
         if name is not None and len(self.systems) > 1:
             raise DataError(
                 f"name is {name!r}, but {len(self.systems)} systems are drawn; name each in a "
@@ -663,7 +667,11 @@ class CurvesDisplay(Display):
             )
         self._name = name or ""
         self.lines_, self.bands_, self.pointwise_ = {}, {}, {}
-        return self._axes(ax, size or self.spec.size, style)
+        axes = self._axes(ax, size or self.spec.size, style)
+        written_out = normalize_kwargs(style, Line2D)
+        style.clear()
+        style |= written_out
+        return axes
 
     def _line(
         self,
