@@ -261,6 +261,12 @@ def test_checks_change_no_name_of_the_student(check):
     assert names.keys() == solved().keys()
 
 
+@pytest.mark.parametrize("check", CHECKS)
+def test_checks_need_no_name_that_later_code_may_use_for_something_else(check):
+    words = "person people distances thresholds same off candidates right found name i j k t"
+    run(check, dict.fromkeys(words.split()))
+
+
 OTHER_RIGHT = [
     ("check_count", counting().replace("distances[i, j] ", "distances[j, i] ")),
     ("check_by_hand", 'by_hand = {"GA": 2.0, "FR": np.int64(2), "FA": 2, "GR": 6}'),
