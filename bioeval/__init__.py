@@ -107,15 +107,21 @@ Sites
     Tally  Counts of every task of a protocol, made in one pass
     tally  Count all tasks of a protocol in one pass, as counts that merge
 
+Short names
+    check (check_data), groups (by_group), plan (plan_run), threshold (study_threshold)
+
 Errors and warnings
     BioevalError, BioevalWarning, CardError, CheckpointError, DataError, EngineError,
     FrozenError, MergeError, PluginError, PluginWarning, ProtocolError
 """
 
-import sys
-from typing import Any
-
-from bioeval.base.lazy import NamesByModule, StudyNames, lazy_names, modules_of
+from bioeval.base.lazy import (
+    NamesByModule,
+    StudyNames,
+    lazy_names,
+    modules_of,
+    without_names_in_help,
+)
 from bioeval.base.version import __version__ as __version__
 
 #: The public names, by module.
@@ -171,11 +177,4 @@ _value_of, __dir__ = lazy_names(
     of_studies=_of_studies,
     unlisted=_NAMES["bioeval.base.errors"],  # seldom typed, and long when listed
 )
-
-
-def __getattr__(name: str) -> Any:
-    """Return the value of a name."""
-    # help(be) would print the docstring of each name of __all__; without it, it prints the above.
-    if name == "__all__" and sys._getframe(1).f_globals.get("__name__") == "pydoc":
-        raise AttributeError(name)
-    return _value_of(name)
+__getattr__ = without_names_in_help(_value_of)

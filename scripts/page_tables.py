@@ -17,7 +17,7 @@ import re
 import tempfile
 import textwrap
 import tomllib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from types import FunctionType, ModuleType
 from typing import Any
@@ -362,6 +362,9 @@ def written(path: Path, pattern: str, text: str) -> None:
 #: Columns of the help of the package, without those by which pydoc sets it in.
 _HELP_WIDTH = 96
 
+#: The first heading in the help of the package of plots.
+_FIRST_PLOTS = "Scores, verification and identification"
+
 
 def help_text() -> str:
     """Return the names that ``help(be)`` lists, each with what it does."""
@@ -371,6 +374,27 @@ def help_text() -> str:
     for heading, studies in studies_by_heading().items():
         calls = [study.calls for study in studies.values()]
         groups[heading] = [x for call in calls for names in call.values() for x in names]
+    lines = _described("bioeval", groups)
+    short: dict[str, str] = {}
+    for manifest in shipped_manifests().values():
+        short |= manifest.other_names
+    lines += _in_one_paragraph("Short names", [f"{x} ({short[x]})" for x in sorted(short)])
+    errors = [name for name in be.__all__ if _is_error(name)]
+    lines += _in_one_paragraph("Errors and warnings", errors)
+    return "\n".join(lines).lstrip("\n")
+
+
+def plot_help_text() -> str:
+    """Return the plots that ``help(be.plot)`` lists, each with what it draws."""
+    core = [name for names in vars(be.plot)["_NAMES"].values() for name in names]
+    groups = {_FIRST_PLOTS: sorted(name for name in core if name[0].islower())}
+    for heading, studies in studies_by_heading().items():
+        groups[heading] = [plot.name for study in studies.values() for plot in study.plots]
+    return "\n".join(_described("bioeval.plot", groups)).lstrip("\n")
+
+
+def _described(module: str, groups: Mapping[str, Sequence[str]]) -> list[str]:
+    """Return the lines of names under their headings, each with what it does."""
     lines: list[str] = []
     for heading, listed in groups.items():
         if not listed:
@@ -378,14 +402,17 @@ def help_text() -> str:
         lines += ["", heading]
         width = max(map(len, listed))
         for name in listed:
-            _, what = _named("bioeval", name)
+            _, what = _named(module, name)
             what = _cut(what.replace("`", "").rstrip("."), _HELP_WIDTH - width - 6)
             text = f"    {name:<{width}}  {what}"
             lines += textwrap.wrap(text, _HELP_WIDTH, subsequent_indent=" " * (width + 6))
-    errors = ", ".join(name for name in be.__all__ if _is_error(name))
-    listed_errors = textwrap.wrap(f"    {errors}", _HELP_WIDTH, subsequent_indent=" " * 4)
-    lines += ["", "Errors and warnings", *listed_errors]
-    return "\n".join(lines).lstrip("\n")
+    return lines
+
+
+def _in_one_paragraph(heading: str, names: Iterable[str]) -> list[str]:
+    """Return the lines of names without an explanation, under a heading."""
+    text = f"    {', '.join(names)}"
+    return ["", heading, *textwrap.wrap(text, _HELP_WIDTH, subsequent_indent=" " * 4)]
 
 
 def _cut(text: str, width: int) -> str:
@@ -414,15 +441,26 @@ def _is_error(name: str) -> bool:
 
 def with_help(module: str) -> str:
     """Return the source of the package with these names in its docstring."""
-    head, _, rest = module.partition("\n\nScores, tasks and results\n")
+    return _with_listing(module, "Scores, tasks and results", help_text())
+
+
+def with_plot_help(module: str) -> str:
+    """Return the source of the package of plots with its plots in its docstring."""
+    return _with_listing(module, _FIRST_PLOTS, plot_help_text())
+
+
+def _with_listing(module: str, first: str, listing: str) -> str:
+    """Return a source whose docstring ends in a listing, which begins with the heading `first`."""
+    head, _, rest = module.partition(f"\n\n{first}\n")
     _, end, after = rest.partition('"""\n')
-    return f"{head}\n\n{help_text()}\n{end}{after}"
+    return f"{head}\n\n{listing}\n{end}{after}"
 
 
 def main() -> None:
     """Write the tables."""
-    package = Path(be.__file__)
-    package.write_text(with_help(package.read_text(encoding="utf-8")), encoding="utf-8")
+    for file, written_help in ((be.__file__, with_help), (be.plot.__file__, with_plot_help)):
+        package = Path(str(file))
+        package.write_text(written_help(package.read_text(encoding="utf-8")), encoding="utf-8")
     rows = r".*\n\|[-|]+\n(?P<here>(\|.*\n)+)"
     held, recognised = formats_held(), formats_recognised()
     written(DOCS / "formats.md", rf"\| format \| holds{rows}", "\n".join([*held, ""]))

@@ -80,3 +80,19 @@ def lazy_names(
         return value
 
     return attribute, listed
+
+
+def without_names_in_help(value_of: Callable[[str], Any]) -> Callable[[str], Any]:
+    """Return ``__getattr__`` of a package whose docstring lists its names.
+
+    ``help`` prints the docstring of each name of ``__all__``, some thousand lines; without it, that
+    of the package. pydoc can be told no other way, and ``from bioeval import *`` needs ``__all__``.
+    """
+
+    def attribute(name: str) -> Any:
+        """Return the value of a name, but not ``__all__`` to pydoc."""
+        if name == "__all__" and sys._getframe(1).f_globals.get("__name__") == "pydoc":
+            raise AttributeError(name)
+        return value_of(name)
+
+    return attribute

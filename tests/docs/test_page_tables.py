@@ -41,8 +41,19 @@ def test_the_help_of_the_package_is_a_page_with_every_public_name():
     assert page_tables.with_help(source) == source, "run .venv/bin/python scripts/page_tables.py"
     text = pydoc.plain(pydoc.render_doc(be))
     assert len(text.splitlines()) <= 160
-    for name in {*be.__all__} - {"__version__"}:
-        assert re.search(rf"\b{name}\b", text), name
+    for name in {*be.__all__, *dir(be)} - {"__version__"}:
+        assert re.search(rf"(?<![.\w]){name}\b", text), name
+
+
+@pytest.mark.all_studies
+def test_the_help_of_the_plots_is_a_page_with_a_line_for_each():
+    source = Path(be.plot.__file__).read_text(encoding="utf-8")
+    changed = page_tables.with_plot_help(source) != source
+    assert not changed, "run .venv/bin/python scripts/page_tables.py"
+    text = pydoc.plain(pydoc.render_doc(be.plot))
+    assert len(text.splitlines()) <= 100
+    for name in {*PLOTS, "style", "save", "save_all"}:
+        assert re.search(rf"^ *(\|  )?{name}  +\w", text, re.MULTILINE), name
 
 
 @pytest.mark.all_studies

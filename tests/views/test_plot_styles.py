@@ -13,6 +13,7 @@ from matplotlib.axes import Axes
 from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 from matplotlib.text import Text
+from named_arguments import raises_about
 from PIL import Image
 
 import bioeval as be
@@ -421,3 +422,35 @@ def test_six_systems_fit_a_slide():
 
 def test_every_plot_of_one_system_is_listed():
     assert {*PLOTS} >= ONE and isinstance(made_for("roc"), xr.Dataset)
+
+
+@pytest.mark.parametrize("name", sorted(PLOTS))
+def test_a_name_that_no_plot_takes_is_an_error_with_the_nearest_one(name):
+    with raises_about(be.DataError, "titel") as caught:
+        drawn(name, titel=None)
+    assert str(caught.value).endswith("Did you mean 'title'?")
+    assert not plt.get_fignums()
+
+
+@pytest.mark.parametrize(
+    ("options", "nearest"),
+    [
+        ({"figsiz": (3, 3)}, "figsize"),
+        ({"logg": True}, "log"),
+        ({"colour": "red"}, "color"),
+        ({"linewith": 2}, "linewidth"),
+        ({"color": "red", "mark": "o"}, "marker"),
+        ({"nothing_like_it": 1}, ""),
+    ],
+)
+def test_the_nearest_name_is_an_option_or_a_property_of_matplotlib(single, options, nearest):
+    with raises_about(be.DataError, list(options)[-1]) as caught:
+        be.plot.roc(single, **options)
+    assert str(caught.value).endswith(f"Did you mean {nearest!r}?" if nearest else "matplotlib.")
+
+
+def test_properties_of_matplotlib_are_taken(single):
+    (line,) = be.plot.roc(single, linewidth=3, color="red", dash_capstyle="round").lines_.values()
+    assert line.get_linewidth() == 3 and line.get_color() == "red"
+    (line,) = be.plot.roc(single, lw=3, c="red", ls=":").lines_.values()
+    assert line.get_linewidth() == 3 and line.get_color() == "red" and line.get_linestyle() == ":"

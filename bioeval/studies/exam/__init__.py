@@ -14,6 +14,8 @@ bioeval exam --seed 7 --questions 5
 bioeval exam --seed 7 --questions 5 --out exam.md --solutions solutions.md
 # Write an exam as LaTeX
 bioeval exam --seed 7 --out exam.tex --solutions solutions.tex
+# Write a second exam on the same topics with other numbers
+bioeval exam --seed 7 --variant 2 --out exam-2.md --solutions solutions-2.md
 # Ask about ties and open sets
 bioeval exam --seed 7 --questions 2 --topics ties,open-set
 """,

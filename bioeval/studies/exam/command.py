@@ -18,6 +18,12 @@ from bioeval.cli import Command, StudyCommand, option, shared_options
     "Topics to draw from: rates, verification, multi-template, threshold, open-set, closed-set, "
     "ties, reid.  [all]",
 )
+@option(
+    "--variant N",
+    "Variant of the exam: the same topics as in the others of this seed, and other numbers.",
+    click.IntRange(1, 1000),
+    1,
+)
 @shared_options(seed="Random seed; the same seed gives the same exam.")
 @option("--out FILE", "Write the questions to a .md, .tex or .txt file.", name="sheet")
 @option("--solutions FILE", "Write the solutions to a .md, .tex or .txt file.")

@@ -42,7 +42,7 @@ TOPICS: dict[str, Callable[[Draws], Question]] = {
 #: The endings of the files in which an exam is written.
 ENDINGS = (".md", ".tex", ".txt")
 
-#: More questions are refused.
+#: More questions, or variants, are refused.
 _MOST = 1000
 
 
@@ -53,9 +53,11 @@ class Solutions(Shown):
     Attributes
     ----------
     questions : tuple of Question
+    variant : int
     """
 
     questions: tuple[Question, ...]
+    variant: int = 1
 
     def __repr__(self) -> str:
         return f"<Solutions of {len(self.questions)} questions; print shows them>"
@@ -73,9 +75,11 @@ class Exam(Shown):
     ----------
     questions : tuple of Question
         Each has its arrays in ``given`` and the numbers that are asked for in ``answers``.
+    variant : int
     """
 
     questions: tuple[Question, ...]
+    variant: int = 1
 
     def __repr__(self) -> str:
         return f"<Exam of {len(self.questions)} questions; print shows them>"
@@ -83,7 +87,7 @@ class Exam(Shown):
     @property
     def solutions(self) -> Solutions:
         """The solutions, step by step."""
-        return Solutions(self.questions)
+        return Solutions(self.questions, self.variant)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the exam to a file: Markdown (.md), LaTeX (.tex) or plain text (.txt)."""
@@ -91,7 +95,8 @@ class Exam(Shown):
 
     def document(self) -> dict[str, Any]:
         """Return the arrays and the answers of each question as plain values, for JSON."""
-        return {"questions": [question.document() for question in self.questions]}
+        questions = [question.document() for question in self.questions]
+        return {"variant": self.variant, "questions": questions}
 
 
 def require_ending(path: str | os.PathLike[str], argument: str) -> Path:
@@ -119,7 +124,13 @@ def _save(sheet: Exam | Solutions, path: str | os.PathLike[str]) -> None:
         part.write_text(text, encoding="utf-8", newline="\n")
 
 
-def exam(questions: int = 5, *, topics: Sequence[str] = (), random_state: RandomState = 0) -> Exam:
+def exam(
+    questions: int = 5,
+    *,
+    topics: Sequence[str] = (),
+    variant: int = 1,
+    random_state: RandomState = 0,
+) -> Exam:
     """Make an exam: questions to be solved by hand, with solutions.
 
     Arrays are small (at most 6 x 6), scores are whole numbers, and each question asks for counts
@@ -134,6 +145,9 @@ def exam(questions: int = 5, *, topics: Sequence[str] = (), random_state: Random
         (single templates), ``"multi-template"``, ``"threshold"`` (chosen on other people),
         ``"open-set"``, ``"closed-set"``, ``"ties"``, ``"reid"`` (average precision, with images of
         the same camera removed). Empty: all of them.
+    variant : int
+        Variants of one seed have the same topics, with arrays of the same shape, and other numbers:
+        comparable exams for groups of students that sit side by side.
     random_state : int, None, or a generator of numpy
         Seed of the arrays and of the choice of topics.
 
@@ -146,7 +160,7 @@ def exam(questions: int = 5, *, topics: Sequence[str] = (), random_state: Random
     Raises
     ------
     DataError
-        No such topic, or no such number of questions.
+        No such topic, or no such number of questions or variant.
 
     See Also
     --------
@@ -171,17 +185,19 @@ def exam(questions: int = 5, *, topics: Sequence[str] = (), random_state: Random
     0.2
     """
     number = require_integer("questions", questions, low=1, high=_MOST)
+    require_integer("variant", variant, low=1, high=_MOST)
     names = require_list("topics", topics)
     for name in names:
         require_choice("topics", name, tuple(TOPICS))
     pool = [name for name in TOPICS if not names or name in names]
     seed = seed_sequence(random_state)
-    order = Draws(Stream(seed, 0))
+    order = Draws(Stream(seed, 0), Stream(seed, 0))
     drawn: list[str] = []
     while len(drawn) < number:
         drawn += order.sample(pool, min(len(pool), number - len(drawn)))
     drawn.sort(key=pool.index)
     made = []
     for k, topic in enumerate(drawn, start=1):
-        made.append(TOPICS[topic](Draws(Stream(seed, k))))
-    return Exam(tuple(made))
+        numbers = Stream(seed, k + 2 * _MOST * (variant - 1))
+        made.append(TOPICS[topic](Draws(numbers, layout=Stream(seed, k + _MOST))))
+    return Exam(tuple(made), variant)

@@ -43,10 +43,11 @@ _TIES: tuple[Literal["pessimistic", "optimistic", "expected"], ...] = (
 
 def question_of_open_set(draws: Draws) -> Question:
     """Return a question on a watch list, with probes of people who are not on it."""
+    sizes = draws.layout([(2, 2, 1), (2, 1, 1), (1, 2, 2), (2, 2)])
+    genuine = draws.layout([3, 4])
+    enrolled = PEOPLE[: len(sizes)]
     while True:
-        sizes = draws.choice([(2, 2, 1), (2, 1, 1), (1, 2, 2), (2, 2)])
-        enrolled = PEOPLE[: len(sizes)]
-        probes = [draws.choice(enrolled) for _ in range(draws.integer(3, 4))]
+        probes = [draws.choice(enrolled) for _ in range(genuine)]
         probes += PEOPLE[len(sizes) : len(sizes) + 2]
         scores = searched(draws, probes, sizes)
         threshold = draws.integer(3, 7)
@@ -111,15 +112,19 @@ def question_of_open_set(draws: Draws) -> Question:
 
 def question_of_closed_set(draws: Draws) -> Question:
     """Return a question on identification among enrolled people."""
+    sizes = draws.layout([(2, 2, 2), (2, 2, 1), (1, 1, 1, 1), (2, 1, 1, 1)])
+    number = draws.layout([4, 5])
+    enrolled = PEOPLE[: len(sizes)]
+    last = draws.choice([2, 3, 4])  # the rank from which on all probes are found
     while True:
-        sizes = draws.choice([(2, 2, 2), (2, 2, 1), (1, 1, 1, 1), (2, 1, 1, 1)])
-        enrolled = PEOPLE[: len(sizes)]
-        probes = [draws.choice(enrolled) for _ in range(draws.integer(4, 5))]
+        probes = [draws.choice(enrolled) for _ in range(number)]
         scores = searched(draws, probes, sizes)
-        ds = closed_set(scores)
-        cms = ds.cms.values.tolist()
-        if cms[0] < cms[1] < cms[2] and len(set(probes)) > 2 and not _has_tie(scores):
+        ranks = {1 + _places(row).nearer for row in _rows(scores)}
+        varied = 1 in ranks and max(ranks) == last and len(ranks) >= min(last, 3)
+        if varied and len(set(probes)) > 2 and not _has_tie(scores):
             break
+    ds = closed_set(scores)
+    cms = ds.cms.values.tolist()
     steps = step_by_step(scores)
     return Question(
         topic="closed-set",
@@ -145,7 +150,7 @@ def question_of_closed_set(draws: Draws) -> Question:
         answers={
             **{f"cms_{k}": cms[k - 1] for k in (1, 2, 3)},
             "recognition_rate": ds.recognition_rate.item(),
-            "rank_of_all": 1 + int(np.argmax(np.isclose(cms, 1))),
+            "rank_of_all": last,
         },
         solution=(
             Paragraph("(a) The list of each probe, up to the first template of its own person:"),
@@ -169,7 +174,7 @@ def question_of_closed_set(draws: Draws) -> Question:
                 say(
                     "(d) From rank {rank:count} on. A probe that is found at rank k is also found "
                     "at rank k or better for any larger k.",
-                    rank=1 + int(np.argmax(np.isclose(cms, 1))),
+                    rank=last,
                 )
             ),
         ),
@@ -178,9 +183,9 @@ def question_of_closed_set(draws: Draws) -> Question:
 
 def ties(draws: Draws) -> Question:
     """Return a question on distances that are equal."""
+    sizes = draws.layout([(2, 2, 1), (2, 1, 1), (1, 1, 1, 1), (2, 2)])
+    enrolled = PEOPLE[: len(sizes)]
     while True:
-        sizes = draws.choice([(2, 2, 1), (2, 1, 1), (1, 1, 1, 1), (2, 2)])
-        enrolled = PEOPLE[: len(sizes)]
         probes = [draws.choice(enrolled) for _ in range(4)]
         scores = _with_ties(searched(draws, probes, sizes), draws)
         rates = {}

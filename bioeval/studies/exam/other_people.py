@@ -12,16 +12,16 @@ from bioeval.studies.exam.question import KINDS, Draws, Question
 
 def threshold_of_others(draws: Draws) -> Question:
     """Return a question on a threshold that is chosen on development scores."""
+    kind = draws.layout(KINDS)
+    target = draws.layout([0.1, 0.2])
     while True:
-        kind = draws.choice(KINDS)
-        target = draws.choice([0.1, 0.2])
         dev, test = _lists(draws, kind), _lists(draws, kind)
         chosen = verification(_pairs(dev, kind), far_targets=[target], auc=False)
         threshold = chosen.threshold_at_far.item()
         on_dev = _rates(dev, kind, threshold)
         on_test = _rates(test, kind, threshold)
-        errs = 0 < on_dev["far"] <= target < on_test["far"] < 0.5
-        if errs and 0 < on_dev["frr"] < 0.8 and 0 < on_test["frr"] < 1:
+        differ = on_test["far"] != on_dev["far"] > 0 and on_test["far"] < 0.5
+        if differ and 0 < on_dev["frr"] < 0.8 and 0 < on_test["frr"] < 1:
             break
     scores = {"development": dev, "test": test}
     rows: list[list[Text | None]] = []
@@ -40,6 +40,7 @@ def threshold_of_others(draws: Draws) -> Question:
     answers = {"threshold": threshold}
     answers |= {f"{name}_development": value for name, value in on_dev.items()}
     answers |= {f"{name}_test": value for name, value in on_test.items()}
+    answers["target_is_met"] = on_test["far"] <= target
     n_impostor = len(dev["impostor"])
     allowed = int(np.floor(target * n_impostor + 1e-9))
     return Question(
@@ -69,7 +70,10 @@ def threshold_of_others(draws: Draws) -> Question:
             ),
             say("What are {far} and {frr} of the development people there?", task="verification"),
             say("What are {far} and {frr} of the test people there?", task="verification"),
-            say("Which {far} is to be reported, and why?", task="verification"),
+            say(
+                "Is the aim reached on the test people? Which {far} is to be reported, and why?",
+                task="verification",
+            ),
         ),
         answers=answers,
         solution=(
@@ -87,9 +91,10 @@ def threshold_of_others(draws: Draws) -> Question:
             *_found("(c) Test people", test, kind, threshold),
             Paragraph(
                 say(
-                    "(d) The one of the test people, {test:rate}. The threshold was fitted to the "
-                    "development scores, and their {far} is at most {target:rate} by construction: "
-                    "it says nothing about other people.",
+                    "(d) {reached}: {far} of the test people is {test:rate}, and this one is to be "
+                    "reported. The threshold was fitted to the development scores, and their {far} "
+                    "is at most {target:rate} by construction: it says nothing about other people.",
+                    reached="Yes" if on_test["far"] <= target else "No",
                     test=on_test["far"],
                     target=target,
                     task="verification",
@@ -151,13 +156,18 @@ def _found(title: str, lists: _Lists, kind: Kind, threshold: float) -> tuple[Par
                 title=title,
                 fa=int(ds.fa),
                 ti=int(ds.impostor_attempts),
-                accepted=Enumeration([Score(float(x)) for x in false_accepts], ""),
+                accepted=_listed(false_accepts),
                 far_value=ds.far.item(),
                 fr=int(ds.fr),
                 tg=int(ds.genuine_attempts),
-                rejected=Enumeration([Score(float(x)) for x in rejected], ""),
+                rejected=_listed(rejected),
                 frr_value=ds.frr.item(),
                 task="verification",
             )
         ),
     )
+
+
+def _listed(values: np.ndarray) -> Text:
+    """Return scores, or that there are none."""
+    return Enumeration([Score(float(x)) for x in values], "") if len(values) else "none"

@@ -58,10 +58,18 @@ class Question:
 
 
 class Draws:
-    """Whole numbers and choices from a stream of random numbers, the same on every platform."""
+    """Whole numbers and choices from a stream of random numbers, the same on every platform.
 
-    def __init__(self, stream: Stream):
-        self._stream = stream
+    The layout of a question has a stream of its own, so that variants of an exam can share it.
+    """
+
+    def __init__(self, numbers: Stream, layout: Stream):
+        self._stream = numbers
+        self._layout = layout
+
+    def layout(self, values: Sequence[T]) -> T:
+        """Return one of some values, the same in all variants of an exam."""
+        return values[int(self._layout.integers(0, len(values) - 1, 1)[0])]
 
     def integers(self, low: int, high: int, *shape: int) -> np.ndarray:
         """Return whole numbers from `low` to `high`, both included."""

@@ -25,8 +25,9 @@ _CARD = "market1501"
 
 def re_identification(draws: Draws) -> Question:
     """Return a question on precision, with entries of the query's own camera to be removed."""
+    sizes = draws.layout([(3, 2, 1), (2, 2, 2), (3, 3), (2, 3, 1)])
     while True:
-        scores = _scores(draws)
+        scores = _scores(draws, sizes)
         if not _matters(scores):
             continue
         ds = reid(scores, per_query=True)
@@ -86,9 +87,8 @@ def re_identification(draws: Draws) -> Question:
     )
 
 
-def _scores(draws: Draws) -> Scores:
+def _scores(draws: Draws, sizes: tuple[int, ...]) -> Scores:
     """Return queries against a gallery, with cameras."""
-    sizes = draws.choice([(3, 2, 1), (2, 2, 2), (3, 3), (2, 3, 1)])
     queries = draws.sample(["Ann", "Bob", "Cat"][: len(sizes)], 2)
     scores = searched(draws, queries, sizes)
     return Scores(

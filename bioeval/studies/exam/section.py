@@ -18,7 +18,12 @@ def section(exam: Exam) -> Section:
     for k, question in enumerate(exam.questions, start=1):
         asked = map(Paragraph, parts(question.asked))
         blocks.append(Section(f"question_{k}", title(k, question), (*question.setting, *asked)))
-    return Section("exam", "Exam", blocks)
+    return Section("exam", heading("Exam", exam.variant), blocks)
+
+
+def heading(noun: str, variant: int) -> str:
+    """Return the title of an exam or of its solutions, with its variant from the second on."""
+    return noun if variant == 1 else f"{noun}, variant {variant}"
 
 
 def title(k: int, question: Question) -> str:

@@ -8,7 +8,7 @@ import numpy as np
 import xarray as xr
 
 from bioeval import Scores, verification
-from bioeval.base import noun_of
+from bioeval.base import Kind, noun_of
 from bioeval.document import (
     Column,
     Count,
@@ -42,9 +42,10 @@ _RATES = ("gar", "frr", "far", "grr")
 
 def single_template(draws: Draws) -> Question:
     """Return a question on verification in which each comparison is an attempt."""
+    sizes = draws.layout([(2, 2, 2), (3, 2, 1), (3, 2), (3, 3), (2, 2, 1)])
+    kind = draws.layout(KINDS)
     while True:
-        sizes = draws.choice([(2, 2, 2), (3, 2, 1), (3, 2), (3, 3), (2, 2, 1)])
-        scores, threshold = _scores(draws, sizes)
+        scores, threshold = _scores(draws, sizes, kind)
         ds = verification(scores, thresholds=[threshold], auc=False).isel(threshold=0)
         if _is_good(ds) and ds.fa <= 10 and _has_edge(scores, threshold):
             break
@@ -91,9 +92,10 @@ def single_template(draws: Draws) -> Question:
 
 def all_templates(draws: Draws) -> Question:
     """Return a question on verification in which a probe claims a person once."""
+    sizes = draws.layout([(2, 2, 2), (3, 2, 1), (2, 2, 1), (3, 3)])
+    kind = draws.layout(KINDS)
     while True:
-        sizes = draws.choice([(2, 2, 2), (3, 2, 1), (2, 2, 1), (3, 3)])
-        scores, threshold = _scores(draws, sizes)
+        scores, threshold = _scores(draws, sizes, kind)
         ds = verification(scores, templates="multi", thresholds=[threshold], auc=False)
         ds = ds.isel(threshold=0)
         far_single = _far_of_single(scores, threshold)
@@ -286,9 +288,8 @@ def _of_counts(tg: int, ti: int, fr: int, fa: int) -> xr.Dataset:
     return verification(scores, thresholds=[0.5], auc=False).isel(threshold=0)
 
 
-def _scores(draws: Draws, sizes: tuple[int, ...]) -> tuple[Scores, int]:
+def _scores(draws: Draws, sizes: tuple[int, ...], kind: Kind) -> tuple[Scores, int]:
     """Return a matrix of all templates, and a threshold."""
-    kind = draws.choice(KINDS)
     scores = compared_with_each_other(draws, sizes, kind)
     threshold = draws.integer(4, 8)
     return scores, threshold if kind == "distance" else 16 - threshold

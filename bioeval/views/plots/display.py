@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import base64
+import functools
+import inspect
 import io
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -12,15 +14,19 @@ import numpy as np
 import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.axis import Axis, XAxis
+from matplotlib.cbook import normalize_kwargs
+from matplotlib.collections import PathCollection, QuadMesh
 from matplotlib.colorbar import Colorbar
 from matplotlib.figure import Figure
+from matplotlib.image import AxesImage
 from matplotlib.legend import Legend
 from matplotlib.lines import Line2D
+from matplotlib.patches import StepPatch
 from matplotlib.text import Annotation
 from matplotlib.ticker import MaxNLocator
 
 from bioeval.base.arguments import require_integer, require_list, require_numbers, require_text
-from bioeval.base.errors import DataError
+from bioeval.base.errors import Argument, DataError, nearest_name
 from bioeval.base.kinds import larger_is_closer, noun_of
 from bioeval.base.panels import panel
 from bioeval.document import Text, accepts_beyond, say
@@ -70,6 +76,7 @@ class Display:
 
     ax_: Axes
     figure_: Figure
+    plot: Callable[..., Any]
 
     _why: Text = ""
     #: The title that was given: none if None, and the usual one if empty.
@@ -100,10 +107,13 @@ class Display:
     ) -> Axes:
         """Begin a drawing in `ax`, in a figure, or in a new figure of this size.
 
-        `figsize` and `title` are taken out of `style`, and the rest is left to what is drawn. On
-        paper a plot that is mostly words, `wordy`, is two columns wide.
+        `figsize` and `title` are taken out of `style`; the rest must be properties of matplotlib,
+        and is left to what is drawn. On paper a plot that is mostly words, `wordy`, is two columns
+        wide.
         """
-        figsize, self._own_title = _figsize_and_title({} if style is None else style)
+        style = {} if style is None else style
+        figsize, self._own_title = _figsize_and_title(style)
+        _require_properties(style, options=inspect.signature(self.plot).parameters)
         self.ax_ = plot_style.axes_for(ax, size, figsize, wordy)
         self.figure_ = plot_style.figure_of(self.ax_)
         return self.ax_
@@ -304,6 +314,32 @@ def _figsize_and_title(
 
     wide, high = require_numbers("figsize", figsize, expected, valid).tolist()
     return (wide, high), title
+
+
+def _require_properties(style: Mapping[str, Any], options: Iterable[str]) -> None:
+    """Raise :class:`DataError` for a name that matplotlib does not know either."""
+    for name in style:
+        if name not in _known_properties():
+            hint = nearest_name(name, ["figsize", "title", *options])
+            hint = hint or nearest_name(name, sorted(_known_properties()))
+            raise DataError(
+                Argument(name),
+                f" is neither an option of this plot nor a property of matplotlib.{hint}",
+            )
+
+
+@functools.cache
+def _known_properties() -> frozenset[str]:
+    """Return what matplotlib's artists and methods of drawing take: ``linewidth``, ``bins``."""
+    names: set[str] = set()
+    for artist in (Line2D, StepPatch, PathCollection, QuadMesh, AxesImage, Annotation):
+        names |= {name.removeprefix("set_") for name in dir(artist) if name.startswith("set_")}
+    for draw in (
+        *(Axes.bar, Axes.boxplot, Axes.errorbar, Axes.fill_between, Axes.hist, Axes.imshow),
+        *(Axes.pcolormesh, Axes.plot, Axes.scatter, Axes.stairs, Axes.stem, Axes.violinplot),
+    ):
+        names |= set(inspect.signature(draw).parameters)
+    return frozenset(names)
 
 
 class OneResultDisplay(Display):
@@ -620,7 +656,10 @@ class CurvesDisplay(Display):
         style: dict[str, Any],
         size: tuple[float, float] | None = None,
     ) -> Axes:
-        """Begin a drawing, as `_axes` does; a `name` is for the only system."""
+        """Begin a drawing, as `_axes` does; a `name` is for the only system.
+
+        Short names of the properties of lines in `style`, such as ``lw``, are written out.
+        """
         if name is not None and len(self.systems) > 1:
             raise DataError(
                 f"name is {name!r}, but {len(self.systems)} systems are drawn; name each in a "
@@ -628,7 +667,11 @@ class CurvesDisplay(Display):
             )
         self._name = name or ""
         self.lines_, self.bands_, self.pointwise_ = {}, {}, {}
-        return self._axes(ax, size or self.spec.size, style)
+        axes = self._axes(ax, size or self.spec.size, style)
+        written_out = normalize_kwargs(style, Line2D)
+        style.clear()
+        style |= written_out
+        return axes
 
     def _line(
         self,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import re
 from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
@@ -105,6 +106,7 @@ def of_other_people(given: Given) -> Answers:
     answers["threshold"] = threshold
     for people in ("development", "test"):
         answers[f"far_{people}"], answers[f"frr_{people}"] = rates(people, threshold)
+    answers["target_is_met"] = answers["far_test"] <= Fraction(str(given["target"]))
     return answers
 
 
@@ -213,10 +215,65 @@ def solved_by_hand(exam: dict[str, Any]) -> None:
     """Solve the document of an exam, and compare its answers."""
     for question in exam["questions"]:
         given = json.loads(json.dumps(question["given"]))
-        by_hand = BY_HAND[question["topic"]](given)
-        assert question["answers"].keys() == by_hand.keys()
-        for name, value in by_hand.items():
-            assert question["answers"][name] == pytest.approx(float(value), abs=1e-12), name
+        compare(question["answers"], BY_HAND[question["topic"]](given))
+
+
+def compare(answers: Answers, by_hand: Answers) -> None:
+    """Compare answers with those of loops."""
+    assert answers.keys() == by_hand.keys()
+    for name, value in by_hand.items():
+        assert answers[name] == pytest.approx(float(value), abs=1e-12), name
+
+
+def rows_of(text: str) -> tuple[list[str], list[list[str]]]:
+    """The heading and the rows of the only table of a text in Markdown."""
+    lines = [line for line in text.splitlines() if line.startswith("|")]
+    cells = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
+    return cells[0], cells[2:]
+
+
+def number(cell: str) -> int:
+    return int(cell) if cell else 0  # a template is not compared with itself
+
+
+def as_printed(topic: str, text: str) -> Given:
+    """The arrays of a question as a student reads them in its Markdown, and nothing else."""
+    heading, rows = rows_of(text)
+    given: Given = {"kind": "similarity" if "imilarit" in text else "distance"}
+    for threshold in re.findall(r"\bt = (\d+)\.", text):
+        given["threshold"] = int(threshold)
+    if topic == "rates":
+        return {"systems": [row[0] for row in rows], "counts": [[*map(int, x[1:])] for x in rows]}
+    if topic == "threshold":
+        (percent,) = re.findall(r"The aim is FAR .{2,8} (\d+) %", text)
+        given["target"] = int(percent) / 100
+        people = ""
+        for name, role, scores in rows:
+            people = name or people  # once for its two rows
+            given[f"{role}_{people}"] = [*map(int, scores.split(", "))]
+        return given
+    if topic == "reid":
+        queries = [re.fullmatch(r"q\d \((\w+), camera (\d)\)", x) for x in heading[3:]]
+        given["probe_subjects"] = [query[1] for query in queries if query]
+        given["query_cameras"] = [int(query[2]) for query in queries if query]
+        given["gallery_subjects"] = [row[1] for row in rows]
+        given["gallery_cameras"] = [int(row[2]) for row in rows]
+        given["scores"] = [[int(row[3 + i]) for row in rows] for i in range(len(queries))]
+        return given
+    given["probe_subjects"] = [row[1] for row in rows]
+    given["scores"] = [[number(cell) for cell in row[2:]] for row in rows]
+    if topic not in ("verification", "multi-template"):
+        columns = [re.fullmatch(r"\w\d \((\w+)\)", x) for x in heading[2:]]
+        given["gallery_subjects"] = [column[1] for column in columns if column]
+    return given
+
+
+def printed_sheet_solved_by_hand(exam: Any) -> None:
+    """Solve an exam from its Markdown alone, and compare the answers."""
+    pages = re.split(r"\*\*Question \d+: .*\*\*", be.to_markdown(exam))[1:]
+    assert len(pages) == len(exam.questions)
+    for question, text in zip(exam.questions, pages, strict=True):
+        compare(dict(question.answers), BY_HAND[question.topic](as_printed(question.topic, text)))
 
 
 @pytest.mark.parametrize("topic", TOPICS)
@@ -229,7 +286,59 @@ def test_the_answers_are_those_of_loops_over_the_arrays_of_the_sheet(topic):
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(60))
 def test_many_exams_are_solved_by_hand(seed):
-    solved_by_hand(be.exam(len(TOPICS), random_state=1000 + seed).document())
+    exam = be.exam(len(TOPICS), variant=1 + seed % 3, random_state=1000 + seed)
+    solved_by_hand(exam.document())
+    printed_sheet_solved_by_hand(exam)
+
+
+@pytest.mark.all_studies
+def test_an_exam_is_solved_from_what_is_printed():
+    printed_sheet_solved_by_hand(be.exam(len(TOPICS), random_state=3))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(12))
+def test_variants_have_the_same_topics_and_arrays_of_the_same_shape(seed):
+    variants = [be.exam(8, variant=k, random_state=seed) for k in (1, 2, 3)]
+    assert len({tuple(x.topic for x in exam.questions) for exam in variants}) == 1
+    for questions in zip(*(exam.questions for exam in variants), strict=True):
+        layouts = set()
+        for question in questions:
+            shapes = {name: np.shape(value) for name, value in question.given.items()}
+            layouts.add(str((shapes, question.given.get("kind"), question.given.get("target"))))
+        assert len(layouts) == 1, questions[0].topic
+        assert len({str(question.given) for question in questions}) == 3, questions[0].topic
+
+
+def test_a_variant_is_said_on_its_sheet(tmp_path, capsys):
+    topics = ["rates", "closed-set"]
+    first, second = (be.exam(2, topics=topics, variant=k, random_state=7) for k in (1, 2))
+    assert str(first) == str(be.exam(2, topics=topics, random_state=7)) != str(second)
+    assert str(first).startswith("Exam\n") and str(second).startswith("Exam, variant 2\n")
+    assert str(second.solutions).startswith("Solutions, variant 2\n")
+    words = ["exam", "--seed", "7", "--questions", "2", "--topics", ",".join(topics)]
+    assert main([*words, "--variant", "2", "--json"]) == 0
+    document = json.loads(capsys.readouterr().out)
+    assert document["variant"] == 2 and document["questions"] == second.document()["questions"]
+
+
+def test_the_data_decide_whether_an_aim_is_reached():
+    reached = [0, 0]
+    for seed in range(30):
+        (question,) = be.exam(1, topics=["threshold"], random_state=seed).questions
+        reached[question.answers["target_is_met"]] += 1
+        said = str(be.exam(1, topics=["threshold"], random_state=seed).solutions)
+        assert "()" not in said
+        assert f"(d) {'Yes' if question.answers['target_is_met'] else 'No'}: FAR of the" in said
+    assert min(reached) >= 8
+
+
+def test_the_rank_from_which_all_are_found_varies():
+    ranks = []
+    for seed in range(30):
+        (question,) = be.exam(1, topics=["closed-set"], random_state=seed).questions
+        ranks.append(question.answers["rank_of_all"])
+    assert {*ranks} == {2, 3, 4} and max(map(ranks.count, ranks)) <= 18
 
 
 def slow_twins(topic: str, given: Given) -> Answers:
@@ -337,6 +446,8 @@ def test_no_topic_comes_twice_before_all_have_come():
     [
         (0, {}, "questions"),
         (2.5, {}, "questions"),
+        (1, {"variant": 0}, "variant"),
+        (1, {"variant": "B"}, "variant"),
         (1, {"topics": ["eer"]}, "topics"),
         (1, {"topics": "ties"}, "topics"),
         (1, {"random_state": -1}, "random_state"),

@@ -1,0 +1,379 @@
+"""The checks of the lab: right answers pass, at any time; others stop with a sentence."""
+
+from __future__ import annotations
+
+import functools
+import json
+import re
+from typing import Any
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pytest
+from pages import ROOT, anchors
+
+DOCS = ROOT / "docs"
+ADDRESS = "https://github.com/bioeval/bioeval/blob/main/docs/"
+
+Names = dict[str, Any]
+
+
+def cells_of(name: str) -> list[Names]:
+    text = (DOCS / "notebooks" / f"{name}.ipynb").read_text(encoding="utf-8")
+    return json.loads(text)["cells"]
+
+
+def sources(name: str) -> list[str]:
+    """The cells of code of a notebook."""
+    return ["".join(cell["source"]) for cell in cells_of(name) if cell["cell_type"] == "code"]
+
+
+def check_of(source: str) -> str | None:
+    """The name of the check that a cell defines and runs."""
+    found = re.match(r"def (check_\w+)\(\):", source)
+    return found[1] if found else None
+
+
+CHECKS = {check_of(source): source for source in sources("lab") if check_of(source)}
+
+
+@functools.cache
+def solved() -> Names:
+    """The names that the solution leaves behind."""
+    names: Names = {}
+    for source in sources("lab-solution"):
+        exec(source, names)
+    plt.close("all")
+    return names
+
+
+def run(check: str, answer: str | Names = "") -> None:
+    """Run a check after the whole solution, with some of the answers replaced."""
+    names = dict(solved())
+    if isinstance(answer, str):
+        exec(answer, names)
+    else:
+        names |= answer
+    try:
+        exec(CHECKS[check], names)
+    finally:
+        plt.close("all")
+
+
+COUNT = """
+def count(distances, person, t):
+    counts = {{"GA": 0, "FR": 0, "FA": 0, "GR": 0}}
+    for i in range(len(person)):
+        for j in range({first}, len(person)):
+            if {left_out}:
+                continue
+            accepted = distances[i, j] {within} {t}
+            genuine = person[i] == person[j]
+            counts[("GA" if accepted else "FR") if genuine else ("FA" if accepted else "GR")] += 1
+    return counts
+"""
+_USUAL = {"first": 0, "left_out": "i == j", "within": "<=", "t": "t"}
+
+
+def counting(**changes: Any) -> str:
+    return COUNT.format(**{**_USUAL, **changes})
+
+
+RATES = """
+def rates(counts):
+    far = {far}
+    frr = {frr}
+    return {returned}
+"""
+_FAR, _FRR = (
+    'counts["FA"] / (counts["FA"] + counts["GR"])',
+    'counts["FR"] / (counts["GA"] + counts["FR"])',
+)
+
+
+def rating(far: str = _FAR, frr: str = _FRR, returned: str = "far, frr") -> str:
+    return RATES.format(far=far, frr=frr, returned=returned)
+
+
+def claiming(what: str) -> str:
+    return f"""
+def score(i, name):
+    return distances[i, person == name].{what}
+claims = np.array([[score(i, name) for name in people] for i in range(200)])
+"""
+
+
+#: Wrong answers that a student may well give, by check.
+WRONG: dict[str, list[str]] = {
+    "check_by_hand": [
+        'by_hand = {"GA": 2, "FR": 2, "FA": 1, "GR": 7}',  # < and not <=
+        'by_hand = {"GA": 1, "FR": 1, "FA": 1, "GR": 3}',  # each pair once
+        'by_hand = {"GA": 6, "FR": 2, "FA": 2, "GR": 6}',  # with the diagonal
+        'by_hand = {"GA": 2, "FR": 2, "FA": 2}',
+        'by_hand = {"GA": 0.5, "FR": 0.5, "FA": 0.25, "GR": 0.75}',  # rates
+    ],
+    "check_count": [
+        counting(within="<"),
+        counting(left_out="False"),
+        counting(left_out="distances[i, j] == 0"),
+        counting(first="i + 1"),
+        counting(within=">="),
+        counting(t="4"),
+        "def count(distances, person, t): return by_hand",
+        "def count(distances, person, t): return [2, 2, 2, 6]",
+        'def count(distances, person, t): print({"GA": 2, "FR": 2, "FA": 2, "GR": 6})',
+    ],
+    "check_rates": [
+        rating(returned="frr, far"),
+        rating(
+            far='counts["FA"] / sum(counts.values())', frr='counts["FR"] / sum(counts.values())'
+        ),
+        rating(far=f"100 * {_FAR}", frr=f"100 * {_FRR}"),
+        rating(far='counts["FA"] / 38000', frr='counts["FR"] / 1800'),
+        rating(far='counts["FA"] / (counts["FA"] + counts["GA"])'),
+        rating(frr='counts["GA"] / (counts["GA"] + counts["FR"])'),
+        rating(returned="far"),
+        rating(returned="None"),
+    ],
+    "check_of_all": [
+        'of_all = count(distances, person, 5)["FR"] / 1800',
+        'of_all = count(distances, person, 5)["FA"] / 39800',
+        'of_all = 100 * count(distances, person, 5)["FR"] / 39800',
+        'of_all = count(distances, person, 5)["FR"] / 40000',
+        'of_all = count(distances, person, 5)["FR"]',
+    ],
+    "check_curves": [
+        "impostor = distances[off][:38000]",
+        "impostor = genuine",
+        "impostor = distances[off]",
+        "far = np.array([(impostor < t).mean() for t in thresholds])",
+        "far = np.array([(impostor > t).mean() for t in thresholds])",
+        "far = np.array([(impostor <= t).sum() for t in thresholds])",
+        "far = np.array([(distances[off] <= t).mean() for t in thresholds])",
+        "frr = np.array([(genuine >= t).mean() for t in thresholds])",
+        "frr = np.array([(genuine > t).sum() / 39800 for t in thresholds])",
+        "frr = np.array([(genuine > t) for t in thresholds])",
+        "frr = np.array([... for t in thresholds])",
+    ],
+    "check_eer": [
+        "nearest = np.argmin(far + frr)",
+        "nearest = np.argmin(far - frr)",
+        "nearest = thresholds[nearest]",
+        "nearest = -500",
+        "nearest = nearest + 1",
+        "eer = far[nearest]",
+        "eer = frr[nearest]",
+        "eer = far[nearest] + frr[nearest]",
+        "eer = thresholds[nearest]",
+    ],
+    "check_claims": [
+        claiming("min()"),
+        claiming("max()"),
+        claiming("mean()"),
+        "claims = claims.copy(); claims[3, 4] = np.inf",
+        "claims = np.full((200, 20), np.inf)",
+        "claims = claims[:, ::-1]",
+        "far_of_claims = (claims <= 5).mean()",
+        "far_of_claims = (claims[~true] <= 5).sum()",
+        "frr_of_claims = (claims[true] <= 5).mean()",
+        "frr_of_claims = (claims[true] > 5).sum() / 4000",
+    ],
+    "check_ranks": [
+        "ranks = ranks - 1",
+        "ranks = ranks + 1",
+        "ranks = np.minimum(ranks, 10)",
+        "ranks = np.zeros(200, dtype=int)",
+        "ranks = np.array([1 + (d[~own] < d[own].max()).sum() for d, own in zip(distances, same)])",
+        "cms = np.array([(ranks == k).mean() for k in range(1, 11)])",
+        "cms = np.array([(ranks < k).mean() for k in range(1, 11)])",
+        "cms = 100 * cms",
+    ],
+    "check_threshold": [
+        "threshold = candidates[0]",
+        "threshold = candidates[fars <= 0.01][-2]",
+        "threshold = candidates[fars > 0.01].min()",
+        "threshold = (fars <= 0.01).sum()",
+        "threshold = threshold + 1e-3",
+        "threshold = np.inf",
+        "far_b = (impostor_a <= threshold).mean()",
+        "far_b = 0.01",
+        "far_b = (impostor_b > threshold).mean()",
+        "frr_b = (genuine_b <= threshold).mean()",
+        "frr_b = (genuine_b > threshold).sum()",
+    ],
+}
+
+#: What is filled in, by check: rates and numbers, and arrays.
+SINGLE = [
+    ("check_of_all", "of_all"),
+    ("check_eer", "nearest"),
+    ("check_eer", "eer"),
+    ("check_claims", "far_of_claims"),
+    ("check_claims", "frr_of_claims"),
+    ("check_threshold", "threshold"),
+    ("check_threshold", "far_b"),
+    ("check_threshold", "frr_b"),
+]
+ARRAYS = [
+    ("check_curves", "impostor"),
+    ("check_curves", "far"),
+    ("check_curves", "frr"),
+    ("check_claims", "claims"),
+    ("check_ranks", "ranks"),
+    ("check_ranks", "cms"),
+]
+NOT_A_NUMBER = [..., None, "12", "the first", True, [0.1], np.array([0.1, 0.2]), np.nan, {}]
+NOT_THE_ARRAY = [
+    *(..., None, "12", 0.5, [0.1, 0.2], np.array(0.5), np.array([...]), np.array(["a", "b"])),
+    *(np.zeros(7), np.zeros((20, 200)), np.zeros((3, 3, 3)), np.array([None]), np.array([])),
+]
+
+
+def stopped(check: str, answer: str | Names) -> str:
+    """The sentence at which a check stops."""
+    with pytest.raises(AssertionError) as caught:
+        run(check, answer)
+    sentence = str(caught.value)
+    assert len(sentence.split()) >= 4 and len(sentence) < 200, sentence
+    return sentence
+
+
+def test_every_check_is_tested():
+    assert len(CHECKS) == 9 and WRONG.keys() == CHECKS.keys()
+    assert all(len(answers) >= 3 for answers in WRONG.values())
+
+
+@pytest.mark.parametrize("check", CHECKS)
+def test_right_answers_pass_after_all_later_cells(check, capsys):
+    solved()
+    capsys.readouterr()
+    run(check)
+    assert capsys.readouterr().out.startswith("ok")
+
+
+@pytest.mark.parametrize("check", CHECKS)
+def test_checks_change_no_name_of_the_student(check):
+    names = dict(solved())
+    before = {name: value for name, value in names.items() if name not in (check, "__builtins__")}
+    exec(CHECKS[check], names)
+    plt.close("all")
+    assert all(names[name] is value for name, value in before.items())
+    assert names.keys() == solved().keys()
+
+
+@pytest.mark.parametrize("check", CHECKS)
+def test_checks_need_no_name_that_later_code_may_use_for_something_else(check):
+    words = "person people distances thresholds same off candidates right found name i j k t"
+    run(check, dict.fromkeys(words.split()))
+
+
+OTHER_RIGHT = [
+    ("check_count", counting().replace("distances[i, j] ", "distances[j, i] ")),
+    ("check_by_hand", 'by_hand = {"GA": 2.0, "FR": np.int64(2), "FA": 2, "GR": 6}'),
+    ("check_rates", rating(frr='1 - counts["GA"] / (counts["GA"] + counts["FR"])')),
+    ("check_curves", "impostor = distances[~same & off][::-1]"),
+    (
+        "check_curves",
+        "far = np.array([np.count_nonzero(impostor <= t) / 38000 for t in thresholds])",
+    ),
+    ("check_eer", "nearest = int(nearest)"),
+    ("check_claims", "claims = claims + 0.0"),
+    ("check_ranks", "ranks = ranks.astype(float)"),
+    (
+        "check_threshold",
+        "threshold = max(t for t in candidates if (impostor_a <= t).mean() <= 0.01)",
+    ),
+]
+
+
+@pytest.mark.parametrize(("check", "answer"), OTHER_RIGHT)
+def test_answers_that_are_right_in_another_way_pass(check, answer):
+    run(check, answer)
+
+
+@pytest.mark.parametrize("halves", ["people[::2], people[1::2]", "people[10:], people[:10]"])
+def test_the_last_part_can_be_repeated_with_other_halves(halves):
+    (last,) = (x for x in sources("lab-solution") if "chosen_on, used_on = people[:10]" in x)
+    run("check_threshold", last.replace("people[:10], people[10:]", halves))
+
+
+@pytest.mark.parametrize(
+    ("check", "answer"), [(check, answer) for check in WRONG for answer in WRONG[check]]
+)
+@pytest.mark.cases(20)
+def test_wrong_answers_stop_with_a_sentence_that_does_not_give_the_answer(check, answer):
+    sentence = stopped(check, answer)
+    names = solved()
+    far, frr = names["rates"](names["count"](names["distances"], names["person"], 5))
+    right = [far, frr, *(names[name] for _, name in SINGLE if name != "nearest")]
+    for value in right:
+        for shown in (f"{value:.4f}", f"{100 * value:.2f} %"):
+            assert shown not in sentence or shown in answer, sentence
+    assert str(names["nearest"]) not in sentence or "index" in sentence
+
+
+@pytest.mark.parametrize(("check", "name"), SINGLE)
+@pytest.mark.parametrize("answer", NOT_A_NUMBER, ids=repr)
+@pytest.mark.cases(20)
+def test_what_is_no_number_stops_with_the_name_of_the_answer(check, name, answer):
+    assert name in stopped(check, {name: answer})
+
+
+@pytest.mark.parametrize(("check", "name"), ARRAYS)
+@pytest.mark.parametrize("answer", NOT_THE_ARRAY, ids=repr)
+@pytest.mark.cases(20)
+def test_what_is_no_array_stops_with_the_name_of_the_answer(check, name, answer):
+    assert name in stopped(check, {name: answer})
+
+
+@pytest.mark.parametrize("answer", [..., None, "2, 2, 2, 6", [2, 2, 2, 6], np.array([2, 2, 2, 6])])
+def test_what_is_no_set_of_counts_stops(answer):
+    stopped("check_by_hand", {"by_hand": answer})
+    stopped("check_count", {"count": lambda *_: answer})
+    stopped("check_rates", {"rates": lambda *_: answer})
+
+
+@pytest.mark.parametrize("answer", [..., None, "2", [2], np.nan])
+def test_counts_and_rates_that_are_no_numbers_stop(answer):
+    for name in ("GA", "FR", "FA", "GR"):
+        counts = {**solved()["by_hand"], name: answer}
+        assert name in stopped("check_by_hand", {"by_hand": counts})
+        assert name in stopped("check_count", {"count": lambda *_, counts=counts: counts})
+    assert "far" in stopped("check_rates", {"rates": lambda _: (answer, 0.1)})
+    assert "frr" in stopped("check_rates", {"rates": lambda _: (0.25, answer)})
+
+
+def test_each_gap_that_is_left_stops_at_its_check():
+    lab, solution = sources("lab"), sources("lab-solution")
+    for k, (gap, answer) in enumerate(zip(lab, solution, strict=True)):
+        if gap == answer:
+            continue
+        names: Names = {}
+        for source in solution[:k]:
+            exec(source, names)
+        exec(gap, names)
+        with pytest.raises(AssertionError, match="dots"):
+            exec(lab[k + 1], names)
+    plt.close("all")
+
+
+@pytest.mark.parametrize("name", ["lab", "lab-solution"])
+def test_the_lab_can_be_handed_out_alone(name):
+    """Links go to pages of the documentation by their full address; each has its target."""
+    text = "".join("".join(cell["source"]) for cell in cells_of(name))
+    links = re.findall(r"\]\(([^)\s]+)\)", text)
+    assert len(links) >= 4
+    for link in links:
+        if name == "lab-solution" and link == "lab.ipynb":
+            continue
+        assert link.startswith(ADDRESS), link
+        page, _, anchor = link.removeprefix(ADDRESS).partition("#")
+        assert (DOCS / page).exists(), link
+        assert not anchor or anchor in anchors(DOCS / page), link
+
+
+def test_the_parts_take_the_time_that_is_stated():
+    text = "\n".join("".join(cell["source"]) for cell in cells_of("lab"))
+    minutes = [int(x) for x in re.findall(r"^## .*\((\d+) minutes\)$", text, re.MULTILINE)]
+    assert len(minutes) == 6
+    assert f"about {sum(minutes)} minutes" in text and sum(minutes) <= 75
