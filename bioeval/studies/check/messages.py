@@ -266,9 +266,31 @@ _LABELS = (
         "{compared:count} compared",
         "The median distance to the templates of another label is smaller than that to those of "
         "the template's own, by more than chance or a likeness explains.",
-        "Inspect these templates and correct their labels; be.worst_pairs, or bioeval run "
-        "--worst 20, gives the label that each is nearest to.",
+        "Inspect these templates, which are listed with the label that each is nearest to, and "
+        "correct their labels.",
         example={"limit": "", "templates": 3, "compared": 160},
+    ),
+    MessageType(
+        "labels-likely-wrong-in-part",
+        "{limit}{templates:count templates} much nearer to another label than to their own, of "
+        "{compared:count} compared; {certain:count} of them by more than chance or a likeness "
+        "explains",
+        "The median distance to the templates of another label is smaller than that to those of "
+        "the template's own. Of some templates it is so by more than chance or a likeness "
+        "explains; the others may be of two people who look alike.",
+        "Inspect these templates, which are listed with the label that each is nearest to, and "
+        "correct wrong labels.",
+        example={"limit": "", "templates": 4, "certain": 3, "compared": 160},
+    ),
+    MessageType(
+        "labels-perhaps-wrong",
+        "{limit}{templates:count templates} nearer to another label than to their own, of "
+        "{compared:count} compared: wrong labels, or people who look alike",
+        "The median distance to the templates of another label is smaller than that to those of "
+        "the template's own, but not by more than a likeness explains.",
+        "Look at these templates, which are listed with the label that each is nearest to.",
+        "note",
+        {"limit": "", "templates": 1, "compared": 160},
     ),
 )
 

@@ -23,7 +23,7 @@ from bioeval.scores import (
     threads_for,
 )
 from bioeval.studies.check.counts import block_medians
-from bioeval.studies.check.label_checks import suspect_templates
+from bioeval.studies.check.label_errors import suspect_templates
 from bioeval.tallies import Claim, ImpostorBlock, SecondPass, Templates, require_values, to_user
 
 WORST_PAIRS = {
@@ -285,7 +285,7 @@ def worst_pairs(
     attrs |= {
         **claim.attrs,
         "pairs": "each pair once" if mirrored else "each comparison",
-        "suspects_certain": suspects.certain,
+        "suspects_certain": int(suspects.certain.sum()),
     }
     variables = along(("pair",), **values) | along(("suspect",), **of_suspects)
     places = {"pair": np.arange(len(row)), "suspect": np.arange(len(rows))}
