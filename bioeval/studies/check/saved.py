@@ -59,9 +59,9 @@ def dataset_of(check: DataCheck) -> xr.Dataset:
     errors = check.label_errors
     if errors:
         for name in _OF_ERROR:
-            values = [getattr(x, name) for x in errors]
+            values = np.array([getattr(x, name) for x in errors])
             if name in ("side", "nearest_label"):
-                values = np.array(list(map(str, values)), dtype=object)
+                values = values.astype(str).astype(object)
             variables[f"error_{name}"] = ("error", values)
         for side in ("template", "nearest"):
             variables[f"error_{side}"] = ("error", _as_text([getattr(x, side) for x in errors]))
