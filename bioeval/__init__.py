@@ -175,7 +175,8 @@ _value_of, __dir__ = lazy_names(
 
 def __getattr__(name: str) -> Any:
     """Return the value of a name."""
-    # help(be) would print the docstring of each name of __all__; without it, it prints the above.
+    # help(be) prints the docstring of each name of __all__, some thousand lines; without it, the
+    # summary above. pydoc can be told no other way, and `from bioeval import *` needs __all__.
     if name == "__all__" and sys._getframe(1).f_globals.get("__name__") == "pydoc":
         raise AttributeError(name)
     return _value_of(name)

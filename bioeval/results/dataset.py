@@ -299,6 +299,11 @@ def about_attrs(
     return attrs | message_attrs([*about.notes, *_of_subjects(about), *warnings])
 
 
+def task_code(attrs: Mapping[Any, Any]) -> tuple[str, str]:
+    """Return the code of a result's task, with its templates; equal ones may be put together."""
+    return str(attrs.get("result_type", attrs.get("task", ""))), str(attrs.get("templates", ""))
+
+
 def _of_subjects(about: Provenance) -> list[Message]:
     """Return the message of labels that leave a class of attempts empty."""
     people = len(about.probe_subjects), len(about.enrolled_subjects), about.gallery_subjects

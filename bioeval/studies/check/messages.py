@@ -262,8 +262,8 @@ _LABELS = (
     ),
     MessageType(
         "labels-likely-wrong",
-        "{limit}{templates:count templates} much nearer to another label than to their own, of "
-        "{compared:count} compared",
+        "{limit}{templates:count templates} much nearer to another label than to the label given, "
+        "of {compared:count} compared",
         "The median distance to the templates of another label is smaller than that to those of "
         "the template's own, by more than chance or a likeness explains.",
         "Inspect these templates, which are listed with the label that each is nearest to, and "
@@ -272,8 +272,8 @@ _LABELS = (
     ),
     MessageType(
         "labels-likely-wrong-in-part",
-        "{limit}{templates:count templates} much nearer to another label than to their own, of "
-        "{compared:count} compared; {certain:count} of them by more than chance or a likeness "
+        "{limit}{templates:count templates} much nearer to another label than to the label given, "
+        "of {compared:count} compared; {certain:count} of them by more than chance or a likeness "
         "explains",
         "The median distance to the templates of another label is smaller than that to those of "
         "the template's own. Of some templates it is so by more than chance or a likeness "
@@ -284,8 +284,8 @@ _LABELS = (
     ),
     MessageType(
         "labels-perhaps-wrong",
-        "{limit}{templates:count templates} nearer to another label than to their own, of "
-        "{compared:count} compared: wrong labels, or people who look alike",
+        "{limit}{templates:count templates} nearer to another label than to the label given, "
+        "of {compared:count} compared: wrong labels, or people who look alike",
         "The median distance to the templates of another label is smaller than that to those of "
         "the template's own, but not by more than a likeness explains.",
         "Look at these templates, which are listed with the label that each is nearest to.",
