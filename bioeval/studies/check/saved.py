@@ -59,10 +59,10 @@ def dataset_of(check: DataCheck) -> xr.Dataset:
     errors = check.label_errors
     if errors:
         for name in _OF_ERROR:
-            values = np.array([getattr(x, name) for x in errors])
+            values_of_errors = np.array([getattr(x, name) for x in errors])
             if name in ("side", "nearest_label"):
-                values = values.astype(str).astype(object)
-            variables[f"error_{name}"] = ("error", values)
+                values_of_errors = values_of_errors.astype(str).astype(object)
+            variables[f"error_{name}"] = ("error", values_of_errors)
         for side in ("template", "nearest"):
             variables[f"error_{side}"] = ("error", _as_text([getattr(x, side) for x in errors]))
     return xr.Dataset(variables, attrs=attrs)
