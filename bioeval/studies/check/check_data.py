@@ -151,7 +151,9 @@ def check_data(
         findings = list(_findings(scores, labels, scanned, read_scores))
         wrong_labels = list[LabelError]()
         if scanned is not None and len(scanned.medians):
-            wrong_labels, finding = label_errors(scores, scanned.medians, worst)
+            wrong_labels, finding = label_errors(
+                scores, scanned.medians, worst, one_way=_is_one_way(scanned)
+            )
             findings.append(finding)
         confusions = None
         if read_scores and threshold is not None:
@@ -221,13 +223,24 @@ def _findings(
     if scanned is None:
         yield from labels(symmetric=True)
         return
-    symmetric = mirrored(scanned) if len(scanned.lines) else scores._streams
     yield from labels(
-        symmetric=symmetric,
+        symmetric=_is_symmetric(scores, scanned),
         impostors=int(scanned.counts[IMPOSTOR]),
         self_compared=compared_with_themselves(scores, scanned),
     )
     yield from score_checks(scores, scanned)
+
+
+def _is_symmetric(scores: Scores, scanned: DataScan) -> bool:
+    """Whether both directions of a pair have one score; embeddings have, by their metric."""
+    return mirrored(scanned) if len(scanned.lines) else scores._streams
+
+
+def _is_one_way(scanned: DataScan) -> bool:
+    """Whether a pair of templates of both sides has a score in one direction alone."""
+    known = np.stack([~np.isnan(scanned.forth), ~np.isnan(scanned.back)]) & scanned.compared
+    known[:, np.arange(len(scanned.lines)), scanned.lines] = False
+    return bool((known[0] != known[1]).any())
 
 
 # Least columns in a digest of a row, of which equal ones are no chance.

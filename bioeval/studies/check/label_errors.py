@@ -15,6 +15,9 @@ as a whole, and no template differs from the rest. Two people who look alike giv
 little above 0: a template is certain only where Benjamini and Hochberg reject it at 0.001 too, and
 it is at least half as much nearer to the other label as templates usually are to their own.
 
+In an all-against-all matrix, a pair of templates that is compared in one direction alone (each pair
+once) has this distance in the rows of both.
+
 Where probes are compared with a gallery of other templates, the rule is applied twice: to the
 probes by their distances to each label of the gallery, and to the gallery by the distances to each
 label of the probes. A wrong label in the gallery may make all probes of that label suspect, and the
@@ -74,7 +77,7 @@ class Suspects:
         )
 
 
-def suspect_templates(reader: BlockReader, medians: np.ndarray) -> Suspects:
+def suspect_templates(reader: ColumnReader, medians: np.ndarray) -> Suspects:
     """Apply the rule to the medians of all rows, (m, 3), as the kernel writes them."""
     left = _Left(reader, medians)
     return _suspects(left, _has_natural_zero(reader.scores, medians), reader.gallery.subjects)
@@ -137,38 +140,76 @@ def _medians_of_gallery(scores: Scores, subjects: np.ndarray) -> np.ndarray:
     starts = np.append(0, np.cumsum(np.bincount(probes, minlength=len(subjects))))
     own = group[codes_of(scores).gallery]
     medians = np.empty((n, 3))
-    step = max(1, _KEPT_VALUES // m)
+    step, reader = max(1, _KEPT_VALUES // m), ColumnReader(scores)
     with threads_for(scores):
         for low in range(0, n, step):
             columns = np.arange(low, min(low + step, n))
-            values = _columns_of(scores, columns)
+            values = reader.columns(columns)
             medians[columns] = medians_of_columns(values, order, starts, own[columns])
     return medians
 
 
-def _columns_of(scores: Scores, columns: np.ndarray) -> np.ndarray:
-    """Return the distances of all probes to some columns, NaN where there is no attempt."""
-    reader = BlockReader(scores.select(gallery=columns)._reading_selected_columns())
-    m, step = scores.shape[0], BlockReader(scores).rows_per_block()
-    return np.concatenate([reader.attempted(low, min(low + step, m)) for low in range(0, m, step)])
+class ColumnReader(BlockReader):
+    """Reads columns of a matrix beside its rows."""
+
+    def columns(self, columns: np.ndarray) -> np.ndarray:
+        """Return the distances of all probes to some columns, NaN where there is no attempt."""
+        part = BlockReader(self.scores.select(gallery=columns)._reading_selected_columns())
+        m, step = self.scores.shape[0], self.rows_per_block()
+        blocks = [part.attempted(low, min(low + step, m)) for low in range(0, m, step)]
+        return np.concatenate(blocks)
+
+
+class EitherDirection(ColumnReader):
+    """Reads a square matrix in which a pair that is compared one way has its score both ways."""
+
+    def attempted(self, low: int, high: int) -> np.ndarray:
+        """Return the distances of rows ``low:high``, NaN where there is no attempt."""
+        values = super().attempted(low, high)
+        other = super().columns(np.arange(low, high)).T
+        return np.where(np.isnan(values), other, values)
+
+    def columns(self, columns: np.ndarray) -> np.ndarray:
+        """Return the distances of all rows to some columns, NaN where there is no attempt."""
+        values = super().columns(columns)
+        rows = self.scores.select(columns, np.arange(self.scores.shape[1]))
+        other = BlockReader(rows).attempted(0, len(columns)).T
+        return np.where(np.isnan(values), other, values)
+
+    @stage("looking at pairs that are compared once")
+    def medians(self) -> np.ndarray:
+        """Return the medians of all rows, (m, 3)."""
+        m, step = self.scores.shape[0], self.rows_per_block()
+        medians = np.empty((m, 3))
+        with threads_for(self.scores):
+            for low in range(0, m, step):
+                high = min(low + step, m)
+                medians[low:high] = row_medians(self, low, self.attempted(low, high))
+        return medians
 
 
 def label_errors(
-    scores: Scores, medians: np.ndarray, most: int
+    scores: Scores, medians: np.ndarray, most: int, *, one_way: bool
 ) -> tuple[list[LabelError], Finding]:
     """Return templates whose label is likely wrong, up to `most`, and the finding.
 
-    `medians` are those of all rows.
+    `medians` are those of all rows. `one_way` says of a square matrix whether some pairs are
+    compared in one direction alone.
     """
-    probes = suspect_templates(BlockReader(scores), medians)
+    reader = ColumnReader(scores)
+    if one_way:
+        reader = EitherDirection(scores)
+        medians = reader.medians()
+    probes = suspect_templates(reader, medians)
+    judged = int(probes.judged.sum())
     sides = {"both": probes}
     if scores.layout == "probe-against-gallery":
         gallery = suspects_in_gallery(scores)
+        judged += int(gallery.judged.sum())
         sides = dict(zip(("probe", "gallery"), _explained(scores, probes, gallery), strict=True))
     found = [(side, i) for side, suspects in sides.items() for i in range(len(suspects.rows))]
     found.sort(key=lambda x: not sides[x[0]].certain[x[1]])
-    errors = [_label_error(scores, side, sides[side], i) for side, i in found[:most]]
-    judged = sum(int(x.judged.sum()) for x in sides.values())
+    errors = [_label_error(reader, side, sides[side], i) for side, i in found[:most]]
     if not found:
         message = Message("labels-agree", templates=judged)
         if not judged:
@@ -211,21 +252,21 @@ def _explained(scores: Scores, probes: Suspects, gallery: Suspects) -> tuple[Sus
     return probes.without(probes_gone), gallery.without(gallery_gone)
 
 
-def _label_error(scores: Scores, side: str, suspects: Suspects, i: int) -> LabelError:
+def _label_error(reader: ColumnReader, side: str, suspects: Suspects, i: int) -> LabelError:
     """Return a suspect with the names of its template and of the nearest one of the other label."""
+    scores = reader.scores
     codes, place = codes_of(scores), int(suspects.rows[i])
     label = int(suspects.nearest[i])
     probes = scores.probe_labels, scores.probe_meta
     gallery = scores.gallery_labels, scores.gallery_meta
-    own, other = (gallery, probes) if side == "gallery" else (probes, gallery)
     if side == "gallery":
+        own, other = gallery, probes
         candidates = np.flatnonzero(codes.probe == label)
-        part = scores.select(candidates, [place])
-        distances = BlockReader(part).attempted(0, len(candidates))[:, 0]
+        distances = reader.columns(np.array([place]))[candidates, 0]
     else:
+        own, other = probes, gallery
         candidates = np.flatnonzero(codes.gallery == label)
-        part = scores.select([place], candidates)
-        distances = BlockReader(part).attempted(0, 1)[0]
+        distances = reader.attempted(place, place + 1)[0, candidates]
     nearest = int(candidates[np.nanargmin(distances)])
     to_own, to_other = to_user(suspects.medians[i], scores.kind).tolist()
     return LabelError(
@@ -300,7 +341,7 @@ class _Medians:
 class _Left(_Medians):
     """Those of probes, which may be in the gallery too, and then leave it."""
 
-    def __init__(self, reader: BlockReader, medians: np.ndarray):
+    def __init__(self, reader: ColumnReader, medians: np.ndarray):
         super().__init__(medians)
         self.reader, self.gallery = reader, reader.gallery
         self._enrolled = np.ones(reader.scores.shape[1], dtype=bool)
@@ -333,17 +374,11 @@ class _Left(_Medians):
 
     def _read_labels(self, groups: list[int]) -> None:
         """Read the columns of the first of these labels, as many as are kept in memory."""
-        scores = self.reader.scores
-        m = scores.shape[0]
+        m = self.reader.scores.shape[0]
         groups = list(dict.fromkeys(groups))
         ends = np.cumsum(np.diff(self.gallery.starts)[groups])
         groups = groups[: max(1, int(np.searchsorted(ends, _KEPT_VALUES // m, side="right")))]
         columns = list(map(self._columns, groups))
-        selected = scores.select(gallery=np.concatenate(columns))
-        part = BlockReader(selected._reading_selected_columns())
-        step = self.reader.rows_per_block()
-        values = np.concatenate(
-            [part.attempted(low, min(low + step, m)) for low in range(0, m, step)]
-        )
+        values = self.reader.columns(np.concatenate(columns))
         parts = np.split(values, ends[: len(groups) - 1], axis=1)
         self._read = dict(zip(groups, parts, strict=True))
