@@ -58,6 +58,61 @@ def suspects(**given: Any) -> tuple[list[Suspect], int]:
         out.append(Suspect(worst, pairs[worst][2]))
 
 
+def on_both_sides(**given: Any) -> set[tuple[str, int, Any, bool]]:
+    """Return side, place, nearest label and certainty of each suspect that is named."""
+    if given["gallery_labels"] is None:
+        rows, certain = suspects(**in_either_direction(given))
+        return {("both", x.row, x.nearest, k < certain) for k, x in enumerate(rows)}
+    rows, certain = suspects(**given)
+    mask = given["mask"]
+    turned = {
+        **given,
+        "values": given["values"].T,
+        "probe_labels": given["gallery_labels"],
+        "gallery_labels": given["probe_labels"],
+        "mask": None if mask is None else mask.T,
+    }
+    columns, certain_columns = suspects(**turned)
+    named = set()
+    for side, own, number, data, other, other_data in (
+        ("probe", rows, certain, given, columns, turned),
+        ("gallery", columns, certain_columns, turned, rows, given),
+    ):
+        for k, x in enumerate(own):
+            label = data["probe_labels"][x.row]
+            here = sum(data["probe_labels"][y.row] == label for y in own)
+            there = sum(other_data["probe_labels"][y.row] == label for y in other)
+            other_explains = there > 0 and here == judged(data, label)
+            this_explains = here > 0 and there == judged(other_data, label)
+            if not other_explains or (this_explains and here <= there):
+                named.add((side, x.row, x.nearest, k < number))
+    return named
+
+
+def in_either_direction(given: dict[str, Any]) -> dict[str, Any]:
+    """Return the data with the score of a pair that is compared one way in both directions."""
+    values = [[float(x) for x in row] for row in given["values"]]
+    mask = given["mask"]
+    n = len(values)
+    state = [[2 if mask is None else int(mask[i][j]) for j in range(n)] for i in range(n)]
+    there = [[state[i][j] > 0 and not math.isnan(values[i][j]) for j in range(n)] for i in range(n)]
+    for i in range(n):
+        for j in range(n):
+            if there[j][i] and not there[i][j] and i != j:
+                values[i][j], state[i][j] = values[j][i], state[j][i]
+    return {**given, "values": values, "mask": None if mask is None else state}
+
+
+def judged(given: dict[str, Any], label: Any) -> int:
+    """Return how many probes of a label have distances to it, and to another label."""
+    data = naive.read(**given)
+    number = 0
+    for i, row in enumerate(data.rows):
+        labels = medians_of(row, set())
+        number += data.probe_labels[i] == label and label in labels and len(labels) > 1
+    return number
+
+
 def medians_of(row: list[naive.Cell], gone: set[int]) -> dict[Any, Any]:
     """Return the lower median of the finite distances of a row to each label."""
     by_label: dict[Any, list[Any]] = {}

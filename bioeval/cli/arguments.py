@@ -175,31 +175,39 @@ class _Card(click.ParamType):
 class FilesOption(click.ParamType):
     """One file or two: scores, and the list of their trials.
 
-    A command joins the words of the option before click reads them.
+    click reads the first; a command adds the second.
     """
 
     name = "FILE [FILE]"
-    MARK = "\0"  # which no path has
 
     def convert(self, value: Any, param: Any, ctx: Any) -> Any:
-        """Return the paths."""
-        return tuple(value.split(self.MARK)) if isinstance(value, str) else value
+        """Return the path of the first file."""
+        return (value,) if isinstance(value, str) else value
 
-    @classmethod
-    def joined(cls, options: Collection[str], words: Sequence[str]) -> list[str]:
-        """Return the words of a command line, those of each of these options as one value."""
-        made: list[str] = []
-        left = list(words)
-        while left:
-            made.append(left.pop(0))
-            if made[-1] == "--":
-                return made + left
-            if made[-1] in options:
-                files: list[str] = []
-                while left and len(files) < 2 and not left[0].startswith("-"):
-                    files.append(left.pop(0))
-                made += [cls.MARK.join(files)] if files else []
-        return made
+
+def without_second_files(
+    words: Sequence[str], options: Collection[str]
+) -> tuple[list[str], dict[str, list[tuple[str, ...]]]]:
+    """Return the words of a command line but for the second file of each of these options.
+
+    The second files, or an empty tuple for each that has none, are by option, in order.
+    """
+    kept: list[str] = []
+    second_files: dict[str, list[tuple[str, ...]]] = {}
+    left = list(words)
+    while left and left[0] != "--":
+        word = left.pop(0)
+        kept.append(word)
+        option, equals, _ = word.partition("=")
+        if option not in options:
+            continue
+        second: tuple[str, ...] = ()
+        if not equals and left:
+            kept.append(left.pop(0))
+            if left and not left[0].startswith("-"):
+                second = (left.pop(0),)
+        second_files.setdefault(option, []).append(second)
+    return kept + left, second_files
 
 
 class Value(_Typed):

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from bioeval.base.errors import BioevalError, Naming
-from bioeval.cli.arguments import FilesOption
+from bioeval.cli.arguments import FilesOption, without_second_files
 from bioeval.cli.console import put
 from bioeval.cli.examples import EXAMPLES, all_examples, examples_in_help
 
@@ -166,11 +166,20 @@ class Command(click.Command):
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Read the words of the command line; an option of files takes one or two of them."""
-        options: set[str] = set()
+        of_files = {}
         for param in self.params:
             if isinstance(param.type, FilesOption):
-                options.update(param.opts)
-        return super().parse_args(ctx, FilesOption.joined(options, args))
+                of_files[_long(param)] = param
+        words, second_files = without_second_files(args, of_files)
+        left = super().parse_args(ctx, words)
+        for option, seconds in second_files.items():
+            name, files = str(of_files[option].name), ctx.params[str(of_files[option].name)]
+            if of_files[option].multiple:
+                pairs = zip(files, seconds, strict=True)
+                ctx.params[name] = tuple(first + second for first, second in pairs)
+            else:  # of several, the last holds
+                ctx.params[name] = files + seconds[-1]
+        return left
 
     def format_help_text(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write what the command does, and its most used examples."""

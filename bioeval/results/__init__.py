@@ -13,6 +13,7 @@ _NAMES: NamesByModule = {
         "build",
         "decisions",
         "rate",
+        "task_code",
         "tree_of",
     ),
     "bioeval.results.histogram": ("ScoreHistograms",),

@@ -9,6 +9,7 @@ from bioeval.results.dataset import (
     build as build,
     decisions as decisions,
     rate as rate,
+    task_code as task_code,
     tree_of as tree_of,
 )
 from bioeval.results.histogram import ScoreHistograms as ScoreHistograms

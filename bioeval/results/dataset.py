@@ -281,13 +281,14 @@ def about_attrs(
         "nan_policy": about.nan,
         "exclude": about.exclude,
         "probes": about.probes,
-        "probe_subjects": len(about.probe_subjects),
-        "enrolled_subjects": len(about.enrolled_subjects),
-        "gallery_templates": about.gallery_templates,
-        "gallery_subjects": about.gallery_subjects,
-        "fingerprint": "; ".join(shown),
-        "origin": about.origin,
     }
+    if about.people is not None:  # a list of trials, and a mask, may not name the people
+        attrs["probe_subjects"] = len(about.probe_subjects)
+        attrs["enrolled_subjects"] = len(about.enrolled_subjects)
+        attrs["gallery_subjects"] = about.gallery_subjects
+    if about.gallery_templates:
+        attrs["gallery_templates"] = about.gallery_templates
+    attrs |= {"fingerprint": "; ".join(shown), "origin": about.origin}
     if about.metric:
         attrs["metric"] = about.metric
     if about.reading:
@@ -296,6 +297,11 @@ def about_attrs(
         attrs["attacks_left_out"] = about.attacks
     attrs["bioeval_version"] = __version__
     return attrs | message_attrs([*about.notes, *_of_subjects(about), *warnings])
+
+
+def task_code(attrs: Mapping[Any, Any]) -> tuple[str, str]:
+    """Return the code of a result's task, with its templates; equal ones may be put together."""
+    return str(attrs.get("result_type", attrs.get("task", ""))), str(attrs.get("templates", ""))
 
 
 def _of_subjects(about: Provenance) -> list[Message]:

@@ -19,8 +19,6 @@ from bioeval.results.dataset import SCHEMA, in_order
 
 _TRAINING = "train_"
 
-_ALL = "; over all folds, by statistic"
-
 # Operating points of each test part by itself: there are no counts to sum.
 _NOT_POOLED = {x.name for x in itertools.chain(*POINTS_OF_PARTS.values())}
 _NOT_POOLED |= {"dir_by_identity", "grr_by_identity", "open_set_score"}
@@ -46,11 +44,6 @@ class Layout:
         "high": "upper end of the interval over folds",
         "folds": "number of folds in which it is defined",
     }
-
-    @staticmethod
-    def over_folds(rate: Name) -> Name:
-        """Describe the statistics of a rate over folds."""
-        return Name(f"{rate.long_name}{_ALL}", rate.units, rate.iso)
 
     @classmethod
     def each_over_folds(cls, rate: Name) -> dict[str, Name]:
@@ -126,7 +119,7 @@ def _by_statistic(dataset: xr.Dataset) -> _Variables:
         if np.isnan(values.get(f"{part}folds", np.nan)).all():
             continue  # a rate of the test part alone
         statistics, dims = summaries[rate].attrs, summaries[rate].dims[1:]
-        words = statistics["long_name"].removesuffix(_ALL)
+        words = statistics["long_name"]
         if part:
             words = f"on the training part: {words}"
         for key, about in Layout.each_over_folds(Name(words, statistics["units"])).items():

@@ -9,8 +9,8 @@ the :class:`bioeval.base.Scalar` that :func:`bioeval.scalar` or a study declares
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, Literal, Protocol
 
 import numpy as np
@@ -73,6 +73,38 @@ class CurveMeasure:
     def name(self) -> str:
         """The name of its variable."""
         return self.scalar.name
+
+    def own_thresholds(self, points: VerificationPoints) -> np.ndarray:
+        """Return the threshold of each value; none of a measure over all thresholds."""
+        if self.thresholds is None:
+            return np.empty(0)
+        return np.atleast_1d(self.thresholds(points)).astype(np.float64)
+
+    def one_by_one(self, points: VerificationPoints) -> Iterator[VerificationPoints]:
+        """Yield operating points with each of the targets alone, or the points as they are."""
+        if self.targets is None:
+            yield points
+            return
+        for i in range(len(self.targets(points))):
+            one = slice(i, i + 1)
+            if self.of_target == "far":
+                yield replace(
+                    points,
+                    far_target=points.far_target[one],
+                    threshold_at_far=points.threshold_at_far[one],
+                )
+            elif self.of_target == "frr":
+                yield replace(
+                    points,
+                    frr_target=points.frr_target[one],
+                    threshold_at_frr=points.threshold_at_frr[one],
+                )
+            else:
+                yield replace(
+                    points,
+                    costs=points.costs[one],
+                    min_cost_threshold=points.min_cost_threshold[one],
+                )
 
     def is_defined(self, points: VerificationPoints) -> bool:
         """Whether operating points have it."""

@@ -143,6 +143,10 @@ class ErrorColumns:
             ratio(accepted[:-1], accepted[-1]), ratio(taken[-1] - taken[:-1], taken[-1])
         )
 
+    def of_rows(self, rows: np.ndarray) -> ErrorColumns:
+        """Return the rates at some of the thresholds."""
+        return ErrorColumns(self.far[rows], self.frr[rows])
+
     def with_ends(self) -> tuple[np.ndarray, np.ndarray]:
         """Return the points of each column with the points reject-all and accept-all."""
         return self._ends
@@ -191,16 +195,6 @@ class ErrorColumns:
         far = ErrorColumns(self.frr[::-1], self.far[::-1]).frr_at_far(target, exact)
         return far if target < 1 else 0 * far  # reject-all, which is the last
 
-    def points(
-        self, points: VerificationPoints, exact: bool, measures: Sequence[CurveMeasure]
-    ) -> dict[str, np.ndarray]:
-        """Return some measures in each column, as far as operating points have them."""
-        return {
-            measure.name: measure.in_columns(self, points, exact)
-            for measure in measures
-            if measure.is_defined(points)
-        }
-
     def area(self) -> np.ndarray:
         """Return the area under the ROC of each column, by the trapezoidal rule."""
         f, r = self.with_ends()
@@ -223,6 +217,7 @@ class Replicates:
     genuine: tuple[np.ndarray, np.ndarray]  # distances of genuine attempts, and their subjects
     few_far: tuple[FewErrors, FewErrors]  # false accepts of few pairs of people, and rejections
     persons: AttemptsOfEach  # impostor attempts of each person, or group of people, by threshold
+    exact: bool  # whether the thresholds are all the distinct scores
     #: Operating points (..., columns), chosen anew in each column.
     values: dict[str, np.ndarray] = field(default_factory=dict)
     #: The same without each person, after a column for the data.
@@ -248,7 +243,14 @@ class Replicates:
         """
         points = tally.points
         assert points is not None
-        thresholds, exact = attempts.thresholds(tally, _wanted(tally))
+        if measures is None:
+            measures = curve_measures()
+        measures = [x for x in measures if x.is_defined(points)]
+        usual, exact = attempts.thresholds(tally)
+        thresholds = usual
+        if not exact:
+            own = [x.own_thresholds(points) for x in measures]
+            thresholds = with_finite(usual, np.concatenate([_wanted(tally), *own]))
         weights = options.weights(len(attempts.no_person), attempts.no_person)
         erring = ErringPairs(attempts.sides, attempts.no_person, attempts.disjoint_pairs)
         persons = AttemptsOfEach.of_people(attempts.no_person, len(thresholds) + 1)
@@ -268,21 +270,40 @@ class Replicates:
             errors.genuine,
             erring.few(copies_of(tally)),
             persons,
+            exact,
         )
-        if measures is None:
-            measures = curve_measures()
-        chosen = errors.points(points, exact, measures)
         on_the_data = cls.on_the_data(points)
-        without = replicates.without.points(points, exact, measures)
-        for estimates, values in (
-            (chosen, replicates.values),
-            (without, replicates.values_without),
+        for curve, values in (
+            (errors, replicates.values),
+            (replicates.without, replicates.values_without),
         ):
-            for name, value in estimates.items():  # an undefined point is so in every column
+            for measure in measures:  # an undefined point is so in every column
+                name, value = measure.name, replicates.measured(measure, curve, usual, points)
                 moved = np.asarray(on_the_data[name])[..., None] - value[..., :1]
                 values[name] = np.clip(value + moved, *scalar_registry()[name].bounds)
                 values[name][..., 0] = on_the_data[name]
         return replicates
+
+    def measured(
+        self,
+        measure: CurveMeasure,
+        curve: ErrorColumns,
+        usual: np.ndarray,
+        points: VerificationPoints,
+    ) -> np.ndarray:
+        """Return a measure in each column of a curve.
+
+        It is taken from the `usual` thresholds and its own alone, so that it is the same whatever
+        else is asked for.
+        """
+        if self.exact:
+            return measure.in_columns(curve, points, True)
+        values = []
+        for one in measure.one_by_one(points):
+            thresholds = with_finite(usual, measure.own_thresholds(one))
+            rows = np.searchsorted(self.thresholds, thresholds)
+            values.append(measure.in_columns(curve.of_rows(rows), one, False))
+        return np.concatenate(values) if values else measure.in_columns(curve, points, False)
 
     def place_of(self, threshold: float) -> int:
         """Return the number of the last of :attr:`thresholds` up to one, -1 of reject-all."""
@@ -392,6 +413,11 @@ class Replicates:
 def copies_of(tally: VerificationTally) -> int:
     """Return how often each comparison was counted: twice in a symmetric matrix."""
     return 2 if tally.points is not None and tally.points.symmetric else 1
+
+
+def with_finite(thresholds: np.ndarray, wanted: np.ndarray) -> np.ndarray:
+    """Return increasing thresholds with the finite ones of those `wanted`."""
+    return np.union1d(thresholds, wanted[np.isfinite(wanted)])
 
 
 def _wanted(tally: VerificationTally) -> np.ndarray:
@@ -579,7 +605,9 @@ def _analytic(
 ) -> tuple[dict[str, Limits], list[Message], dict[str, int]]:
     """Return limits by the variance between subjects, messages, and numbers of trials."""
     assert tally.points is not None
-    thresholds, _ = attempts.thresholds(tally, _wanted(tally))
+    thresholds, exact = attempts.thresholds(tally)
+    if not exact:
+        thresholds = with_finite(thresholds, _wanted(tally))
     most_thresholds = _DENSE // (4 * max(attempts.people, 1) ** 2) - 1
     if most_thresholds < 8:
         raise ProtocolError(

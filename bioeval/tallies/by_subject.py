@@ -253,11 +253,10 @@ class SubjectAttempts:
     #: Up to this many distinct scores, each is a threshold, and nothing is interpolated.
     EXACT = 512
 
-    def thresholds(self, tally: VerificationTally, wanted: np.ndarray) -> tuple[np.ndarray, bool]:
+    def thresholds(self, tally: VerificationTally) -> tuple[np.ndarray, bool]:
         """Return increasing thresholds, and whether they are all the distinct scores.
 
-        They are denser around the operating points of the tally, and include the finite ones of
-        `wanted`, at which counts must be exact.
+        They are denser around the equal error rate of the tally, and depend on the scores alone.
         """
         genuine = np.unique(tally.genuine.astype(np.float64))
         total = tally.impostor.total
@@ -277,7 +276,7 @@ class SubjectAttempts:
             reached = cells.negative_infinite + np.cumsum(cells.counts)
         points = tally.points
         error = EqualError() if points is None else points.equal_error
-        return self.thresholds_among(edges, reached, total, [error.eer * total], wanted), False
+        return self.thresholds_among(edges, reached, total, [error.eer * total], np.empty(0)), False
 
     @classmethod
     def thresholds_among(

@@ -145,8 +145,14 @@ def test_a_result_says_where_it_comes_from(results, name):
         assert isinstance(attrs[key], str), key
     assert attrs["bioeval_version"] == be.__version__
     assert attrs["schema"] == 1
-    for key in ("probes", "gallery_templates", "gallery_subjects", "probe_subjects"):
-        assert isinstance(attrs[key], int), key
+    sizes = {"probes", "gallery_templates", "gallery_subjects", "probe_subjects"}
+    if name in ("pairs", "mask"):  # whose people are not known
+        sizes -= {"gallery_subjects", "probe_subjects"}
+        assert not {"gallery_subjects", "probe_subjects", "enrolled_subjects"} & set(attrs)
+    if name == "pairs":
+        sizes -= {"gallery_templates"}
+    for key in sizes:
+        assert isinstance(attrs[key], int) and attrs[key] > 0, key
     assert re.search(r"(labels|genuine):[0-9a-f]{16}", attrs["fingerprint"])
 
 

@@ -12,7 +12,7 @@ import numpy as np
 import xarray as xr
 
 from bioeval import PairScores, Protocol, Scores
-from bioeval.base import larger_is_closer, noun_of, require_flag, rows_reported_to
+from bioeval.base import larger_is_closer, noun_of, require_flag, require_integer, rows_reported_to
 from bioeval.document import (
     Message,
     Text,
@@ -39,6 +39,7 @@ from bioeval.studies.check.findings import (
     SEVERITIES,
     DataCheck,
     Finding,
+    LabelError,
     listed,
     place_in_words,
 )
@@ -51,7 +52,8 @@ from bioeval.studies.check.kernel import (
     PERFECT_GENUINE,
     PERFECT_IMPOSTOR,
 )
-from bioeval.studies.check.label_checks import label_checks, label_error_finding, same_labels
+from bioeval.studies.check.label_checks import label_checks, same_labels
+from bioeval.studies.check.label_errors import label_errors
 from bioeval.tallies import Attempts, check_targets
 
 
@@ -62,6 +64,7 @@ def check_data(
     *,
     far_targets: Sequence[float] | None = None,
     threshold: Any = ("far", 0.001),
+    worst: int = 10,
     read_scores: bool = True,
     progress: Progress | None = None,
 ) -> DataCheck:
@@ -80,6 +83,8 @@ def check_data(
         At which it is looked for who is confused with whom: a number, a rule applied to these data,
         or the threshold of a study, with its templates and fusion. None leaves it out. Of a matrix
         whose subjects are known.
+    worst : int
+        How many pairs of people, and how many templates with a doubtful label, are listed at most.
     read_scores : bool
         Whether the scores are looked at, in one pass over blocks of rows, or labels and metadata
         alone.
@@ -98,6 +103,9 @@ def check_data(
 
         ``confusions`` are the pairs of people that make the most false accepts at the threshold,
         with the nearest comparison of each, and the names of its templates.
+
+        ``label_errors`` are the templates whose label is likely wrong, with the label that each is
+        nearest to and the nearest template of that label.
 
     Raises
     ------
@@ -126,6 +134,7 @@ def check_data(
     'error'
     """
     read_scores = require_flag("read_scores", read_scores)
+    worst = require_integer("worst", worst, low=1)
     card = resolve_card(scores, protocol)
     if scores.layout == "top-k":
         read_scores = False
@@ -138,12 +147,26 @@ def check_data(
         label_checks, scores, check_targets(far_targets).tolist(), convention=convention
     )
     with rows_reported_to(progress):
-        findings = tuple(_findings(scores, labels, read_scores))
+        scanned = scan(scores) if read_scores and not are_pairs(scores) else None
+        findings = list(_findings(scores, labels, scanned, read_scores))
+        wrong_labels = list[LabelError]()
+        if scanned is not None and len(scanned.medians):
+            wrong_labels, finding = label_errors(
+                scores, scanned.medians, worst, one_way=_is_one_way(scanned)
+            )
+            findings.append(finding)
         confusions = None
         if read_scores and threshold is not None:
-            confusions = confusions_at(scores, threshold)
-    about = scores.name or "", scores.fingerprint
-    return DataCheck(repr(scores)[1:-1], card.name, findings, *about, confusions)
+            confusions = confusions_at(scores, threshold, worst)
+    return DataCheck(
+        repr(scores)[1:-1],
+        card.name,
+        tuple(findings),
+        scores.name or "",
+        scores.fingerprint,
+        confusions,
+        tuple(wrong_labels),
+    )
 
 
 def with_kind_finding(
@@ -160,8 +183,8 @@ def with_kind_finding(
     card = resolve_card(scores, protocol)
     scores = compared(scores, card)
     labels = partial(label_checks, scores, ())
-    findings = _findings(scores, labels, True)
-    for finding in findings:
+    scanned = None if are_pairs(scores) else scan(scores)
+    for finding in _findings(scores, labels, scanned, True):
         if finding.check == "kind":
             break
     else:
@@ -186,25 +209,38 @@ def why_undefined(scores: Scores, protocol: str | Protocol) -> str:
 
 
 def _findings(
-    scores: Scores, labels: Callable[..., Iterator[Finding]], read_scores: bool
+    scores: Scores,
+    labels: Callable[..., Iterator[Finding]],
+    scanned: DataScan | None,
+    read_scores: bool,
 ) -> Iterator[Finding]:
-    """Yield the findings, those that need no score first."""
+    """Yield the findings, those that need no score first; a matrix that is read is `scanned`."""
     if are_pairs(scores):
         yield from labels(symmetric=False)
         if read_scores:
             yield from pair_checks(scores)
         return
-    if not read_scores:
+    if scanned is None:
         yield from labels(symmetric=True)
         return
-    scanned = scan(scores)
-    symmetric = mirrored(scanned) if len(scanned.lines) else scores._streams
     yield from labels(
-        symmetric=symmetric,
+        symmetric=_is_symmetric(scores, scanned),
         impostors=int(scanned.counts[IMPOSTOR]),
         self_compared=compared_with_themselves(scores, scanned),
     )
     yield from score_checks(scores, scanned)
+
+
+def _is_symmetric(scores: Scores, scanned: DataScan) -> bool:
+    """Whether both directions of a pair have one score; embeddings have, by their metric."""
+    return mirrored(scanned) if len(scanned.lines) else scores._streams
+
+
+def _is_one_way(scanned: DataScan) -> bool:
+    """Whether a pair of templates of both sides has a score in one direction alone."""
+    known = np.stack([~np.isnan(scanned.forth), ~np.isnan(scanned.back)]) & scanned.compared
+    known[:, np.arange(len(scanned.lines)), scanned.lines] = False
+    return bool((known[0] != known[1]).any())
 
 
 # Least columns in a digest of a row, of which equal ones are no chance.
@@ -641,8 +677,6 @@ def score_checks(scores: Scores, scanned: DataScan) -> Iterator[Finding]:
         diagonal = _diagonal(scores, scanned)
         yield kind_finding(scores, scanned.genuine, impostor, diagonal, all_read=False)
         yield ties
-    if len(scanned.medians):
-        yield label_error_finding(scores, scanned.medians)
 
 
 def _failed(scores: Scores, scanned: DataScan) -> Finding:

@@ -126,21 +126,32 @@ class ReportedCheck(MoreResults):
     "far=0.001",
 )
 @shared_options(threshold_of=True)
+@option(
+    "--worst N",
+    "How many pairs of people, and templates with a doubtful label, are listed.",
+    click.IntRange(min=1),
+    10,
+)
 @ImageOptions.add
 @option_group(*(option for more in hooks("data_checks") for option in more.add_options))
 @output_options("results.nc (of scores), summary.json, table.txt and findings.csv")
 @shared_options(reading=True)
 def command(
-    data: str, protocol: str, far_targets: list[float] | None, threshold: Any, **options: Any
+    data: str,
+    protocol: str,
+    far_targets: list[float] | None,
+    threshold: Any,
+    worst: int,
+    **options: Any,
 ) -> None:
     """Check DATA before an evaluation; each finding comes with a remedy.
 
     Checked are the templates of each subject, the layout, labels, copies, sessions, the number of
     subjects for a FAR, failed comparisons, sentinels, distances of 0, symmetry, the kind of scores,
     ties and errors of labels. Of tracks (DATA is the ground truth, FILE the result), the scale and
-    form of boxes, the frames and the identities are checked. Below the findings are the pairs of
-    people that are confused with each other most, with the nearest templates by name; a page has
-    their pictures.
+    form of boxes, the frames and the identities are checked. Below the findings are the
+    templates whose label is likely wrong, with the person that each looks like, and the pairs of
+    people that are confused with each other most, by name; a page has their pictures.
 
     The exit code is 1 if an error is found that makes results misleading, 0 otherwise.
     """
@@ -169,6 +180,7 @@ def command(
                 protocol,
                 far_targets=far_targets,
                 threshold=run.options["threshold"],
+                worst=worst,
                 progress=run.stages.counting,
             )
         more: dict[str, Any] = {"misleads": checked.misleads}

@@ -23,9 +23,6 @@ from bioeval.evaluation import ResultThreshold, chosen_threshold
 from bioeval.scores import BlockReader, are_pairs, codes_of, knows_people, plain, threads_for
 from bioeval.tallies import Claim, ImpostorBlock, SecondPass, to_user
 
-#: Pairs of people that are listed.
-MOST = 10
-
 # Accepted pairs that are held before equal ones are added.
 _HELD = 1 << 20
 
@@ -111,10 +108,11 @@ class _PairCounts:
         self.column = self.column[order][first]
 
 
-def confusions_at(scores: Scores, threshold: Any) -> Confusions | None:
+def confusions_at(scores: Scores, threshold: Any, most: int) -> Confusions | None:
     """Return who is confused with whom at a threshold; None where nobody can be named.
 
-    `threshold` is a number, a rule or a study, which has templates and fusion.
+    Up to `most` pairs of people are listed. `threshold` is a number, a rule or a study, which has
+    templates and fusion.
     """
     known = not are_pairs(scores) and scores.layout != "top-k" and knows_people(scores)
     if not known or scores.kind == "order":
@@ -128,7 +126,7 @@ def confusions_at(scores: Scores, threshold: Any) -> Confusions | None:
         counts = _counted(scores, at, fused)
     except (DataError, ProtocolError):
         return None  # without attempts of both classes, or with failures that findings name
-    order = np.lexsort((counts.key, counts.value, -counts.count))[:MOST]
+    order = np.lexsort((counts.key, counts.value, -counts.count))[:most]
     listed = tuple(_pair(scores, counts, i, fused) for i in order.tolist())
     where: Text = threshold_of_study(study.attrs()) if study is not None else ""
     if study is None and rule.name != "fixed":
@@ -166,16 +164,18 @@ def _counted(scores: Scores, at: float, fused: str | None) -> _PairCounts:
 def _pair(scores: Scores, counts: _PairCounts, i: int, fused: str | None) -> ConfusedPair:
     """Return a pair of people with its nearest attempt."""
     row, column = int(counts.row[i]), int(counts.column[i])
+    people = divmod(int(counts.key[i]), len(codes_of(scores).values))
+    probe, claimed = plain(scores.probe_labels[row]), plain(scores.gallery_labels[column])
     return ConfusedPair(
         int(counts.count[i]),
-        _attempts(scores, divmod(int(counts.key[i]), len(codes_of(scores).values)), fused),
+        _attempts(scores, people, fused),
         float(to_user(np.float64(counts.value[i]), scores.kind)),
-        Side(row, plain(scores.probe_labels[row]), _names(scores.probe_meta, row)),
-        Side(column, plain(scores.gallery_labels[column]), _names(scores.gallery_meta, column)),
+        Side(row, probe, names_of_template(scores.probe_meta, row)),
+        Side(column, claimed, names_of_template(scores.gallery_meta, column)),
     )
 
 
-def _names(meta: Mapping[str, np.ndarray], place: int) -> dict[str, str]:
+def names_of_template(meta: Mapping[str, np.ndarray], place: int) -> dict[str, str]:
     """Return the metadata of a template as text; one column of them may name its image."""
     return {name: str(values[place]) for name, values in meta.items()}
 

@@ -36,6 +36,20 @@ def row_medians(reader: BlockReader, low: int, values: np.ndarray) -> np.ndarray
     return medians
 
 
+def medians_of_columns(
+    values: np.ndarray, order: np.ndarray, starts: np.ndarray, labels: np.ndarray
+) -> np.ndarray:
+    """Return the medians of gallery templates, (k, 3), of their distances to all probes, (m, k).
+
+    - `order`, `starts`: the probes, those of a label side by side, and where each label starts
+    - `labels`: of the gallery templates, -1 where no probe has it
+    """
+    medians = np.empty((values.shape[1], 3))
+    not_a_probe = np.full(values.shape[1], -1)
+    label_medians(np.ascontiguousarray(values.T), order, starts, labels, not_a_probe, medians)
+    return medians
+
+
 def medians_to(values: np.ndarray) -> np.ndarray:
     """Return the median of each row of distances, (b, k), to one label."""
     none = np.full(len(values), -1)

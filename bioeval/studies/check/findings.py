@@ -10,7 +10,7 @@ import numpy as np
 
 from bioeval.document import Count, Enumeration, Label, Message, Text, remedy_of, say
 from bioeval.scores import NAME_COLUMNS
-from bioeval.studies.check.confusions import Confusions
+from bioeval.studies.check.confusions import Confusions, Side
 from bioeval.views import Shown, written
 
 #: What the rates of findings are of.
@@ -78,6 +78,36 @@ class Finding:
         return {name: getattr(self, name) for name in names}
 
 
+@dataclass(frozen=True)
+class LabelError:
+    """A template whose label is likely wrong.
+
+    Attributes
+    ----------
+    side : {"both", "probe", "gallery"}
+        Where the template is; ``"both"`` of an all-against-all matrix, whose rows are judged.
+    template : Side
+        Its row, or the column of a gallery template, the label that it has, and its names.
+    nearest_label : label
+        The label that it is nearest to.
+    own_score, nearest_score : float
+        The lower median distance (of similarities, the upper median) to the templates of its own
+        label and of the nearest one, in the units of the scores.
+    certain : bool
+        Whether this is beyond what chance, and two people who look alike, explain.
+    nearest : Side
+        The nearest of the templates of that label.
+    """
+
+    side: str
+    template: Side
+    nearest_label: Any
+    own_score: float
+    nearest_score: float
+    certain: bool
+    nearest: Side
+
+
 @dataclass(frozen=True, repr=False)
 class DataCheck(Shown):
     """The findings of a check of data; see :func:`bioeval.check_data`.
@@ -94,6 +124,8 @@ class DataCheck(Shown):
         The name and the fingerprint of the scores; empty of other data.
     confusions : Confusions or None
         Who is confused with whom, at the threshold of the check; None where nobody can be named.
+    label_errors : tuple of LabelError
+        The templates whose label is likely wrong, the certain ones first.
     messages : list of Message
         What was found, but for what is without a fault; ``be.messages(check)`` has the sentences.
     """
@@ -104,6 +136,7 @@ class DataCheck(Shown):
     system: str = ""
     fingerprint: str = ""
     confusions: Confusions | None = None
+    label_errors: tuple[LabelError, ...] = ()
 
     def __iter__(self) -> Iterator[Finding]:
         return iter(self.findings)

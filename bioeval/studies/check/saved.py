@@ -11,17 +11,20 @@ import xarray as xr
 from bioeval import __version__
 from bioeval.document import as_json, from_json
 from bioeval.studies.check.confusions import ConfusedPair, Confusions, Side
-from bioeval.studies.check.findings import TASK, DataCheck, Finding
+from bioeval.studies.check.findings import TASK, DataCheck, Finding, LabelError
 from bioeval.views import written
 
 _TYPE = "data-check"
+
+# What is known of a template with a wrong label; the templates are apart.
+_OF_ERROR = ("side", "nearest_label", "own_score", "nearest_score", "certain")
 
 # Numbers of each pair of people; the sides are apart.
 _OF_PAIR = ("false_accepts", "attempts", "score")
 
 
 def dataset_of(check: DataCheck) -> xr.Dataset:
-    """Return a check as a dataset: its findings, and the pairs of people that are confused."""
+    """Return a check as a dataset: its findings, wrong labels, and the pairs of people."""
     texts = {
         "check": [x.check for x in check],
         "severity": [x.severity for x in check],
@@ -51,10 +54,24 @@ def dataset_of(check: DataCheck) -> xr.Dataset:
             numbers = np.array([getattr(x, name) for x in found.listed])
             variables[f"pair_{name}"] = ("pair", numbers)
         for side in ("probe", "claimed"):
-            sides = [getattr(x, side) for x in found.listed]
-            lines = [json.dumps([x.place, str(x.subject), dict(x.names)]) for x in sides]
-            variables[f"pair_{side}"] = ("pair", np.array(lines, dtype=object))
+            sides = _as_text([getattr(x, side) for x in found.listed])
+            variables[f"pair_{side}"] = ("pair", sides)
+    errors = check.label_errors
+    if errors:
+        for name in _OF_ERROR:
+            values_of_errors = np.array([getattr(x, name) for x in errors])
+            if name in ("side", "nearest_label"):
+                values_of_errors = values_of_errors.astype(str).astype(object)
+            variables[f"error_{name}"] = ("error", values_of_errors)
+        for side in ("template", "nearest"):
+            variables[f"error_{side}"] = ("error", _as_text([getattr(x, side) for x in errors]))
     return xr.Dataset(variables, attrs=attrs)
+
+
+def _as_text(sides: list[Side]) -> np.ndarray:
+    """Return templates as text, which a file can hold."""
+    lines = [json.dumps([x.place, str(x.subject), dict(x.names)]) for x in sides]
+    return np.array(lines, dtype=object)
 
 
 def restored(dataset: xr.Dataset) -> DataCheck | None:
@@ -81,7 +98,19 @@ def restored(dataset: xr.Dataset) -> DataCheck | None:
         )
     about = str(attrs["data"]), str(attrs["protocol"])
     of_scores = str(attrs["system"]), str(attrs["fingerprint"])
-    return DataCheck(*about, tuple(findings), *of_scores, confusions)
+    errors = tuple(_label_error(dataset, i) for i in range(dataset.sizes.get("error", 0)))
+    return DataCheck(*about, tuple(findings), *of_scores, confusions, errors)
+
+
+def _label_error(dataset: xr.Dataset, i: int) -> LabelError:
+    """Return a template with a wrong label of a dataset."""
+    side, label, own, nearest, certain = (dataset[f"error_{x}"].values[i] for x in _OF_ERROR)
+    template, other = (
+        Side(*json.loads(str(dataset[f"error_{x}"].values[i]))) for x in ("template", "nearest")
+    )
+    return LabelError(
+        str(side), template, str(label), float(own), float(nearest), bool(certain), other
+    )
 
 
 def _pair(dataset: xr.Dataset, i: int) -> ConfusedPair:

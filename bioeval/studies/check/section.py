@@ -11,6 +11,7 @@ from bioeval.document import (
     Fact,
     Facts,
     Label,
+    Number,
     Paragraph,
     Picture,
     Rate,
@@ -37,8 +38,65 @@ def section(check: DataCheck) -> Section:
     return Section(
         "check",
         "",
-        (about, _findings(check), _verdict(check), _in_data(check), *_confusions(check)),
+        (
+            about,
+            _findings(check),
+            _verdict(check),
+            _in_data(check),
+            *_label_errors(check),
+            *_confusions(check),
+        ),
         task=TASK,
+    )
+
+
+def _label_errors(check: DataCheck) -> Iterator[Block]:
+    """Yield the templates whose label is likely wrong, with the nearest template of another."""
+    if not check.label_errors:
+        return
+    one_side = all(x.side == "both" for x in check.label_errors)
+    columns = (
+        *(() if one_side else (Column("side", "side"),)),
+        Column("place", "row" if one_side else "row or column", 1),
+        Column("template", "template", 1),
+        Column("image", "image", only="page"),
+        Column("label", "label"),
+        Column("nearest_label", "looks like"),
+        Column("own_score", "to its label"),
+        Column("nearest_score", "to the other"),
+        Column("nearest", "nearest template", 1),
+        Column("nearest_image", "nearest image", only="page"),
+        Column("verdict", "verdict"),
+    )
+    rows = []
+    for x in check.label_errors:
+        cells = (
+            Number(x.template.place, decimals=0),
+            _template(x.template),
+            Picture(dict(x.template.names), ""),
+            Label(x.template.subject),
+            Label(x.nearest_label),
+            Score(x.own_score),
+            Score(x.nearest_score),
+            _template(x.nearest),
+            Picture(dict(x.nearest.names), ""),
+            "wrong label" if x.certain else "wrong, or alike",
+        )
+        rows.append(cells if one_side else (x.side, *cells))
+    number = check["label-errors"].count
+    notes: list[Text] = [
+        "The scores are the median scores of the template with its own label and with the label "
+        "that it looks like. Rows and columns count from 0."
+    ]
+    if len(rows) < number:
+        listed = say("{listed} of {all}", listed=Count(len(rows)), all=Count(number))
+        notes.append(say("{listed} templates are listed.", listed=listed))
+    yield Table(
+        "label_errors",
+        columns,
+        rows,
+        title="Templates whose label is likely wrong",
+        notes=tuple(notes),
     )
 
 
@@ -68,7 +126,7 @@ def _confusions(check: DataCheck) -> Iterator[Block]:
             )
         )
     columns = (
-        Column("subject"),
+        Column("subject", "subject"),
         Column("confused_with", "confused with"),
         Column("false_accepts", say("{false accepts}")),
         Column("attempts", "attempts"),
@@ -79,19 +137,26 @@ def _confusions(check: DataCheck) -> Iterator[Block]:
         Column("other_template", "other template", 1),
         Column("other_image", "other image", only="page"),
     )
+    counted: Text = say(
+        "{pairs:count pairs} of people make {all} {false accepts}, counted in both directions, and "
+        "are listed with their nearest comparison.",
+        pairs=found.pairs,
+        all=Count(found.false_accepts),
+    )
+    if len(rows) < found.pairs:
+        counted = say(
+            "{pairs:count pairs} of people make {all} {false accepts}, counted in both directions; "
+            "the {listed} pairs with most are listed with their nearest comparison.",
+            pairs=found.pairs,
+            all=Count(found.false_accepts),
+            listed=Count(len(rows)),
+        )
     yield Table(
         "confusions",
         columns,
         rows,
         title=say("Who is confused with whom at the threshold {at}", at=at),
-        notes=(
-            say(
-                "{pairs:count pairs} of people make {all} {false accepts}, counted in both "
-                "directions; here are the pairs with most, each with its nearest comparison.",
-                pairs=found.pairs,
-                all=Count(found.false_accepts),
-            ),
-        ),
+        notes=(counted,),
     )
 
 

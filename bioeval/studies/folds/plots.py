@@ -10,8 +10,9 @@ import xarray as xr
 from matplotlib.axes import Axes
 
 from bioeval.base import counted
-from bioeval.document import Text, rule_of, say, threshold_rule
+from bioeval.document import Text, say, threshold_rule
 from bioeval.results import percent
+from bioeval.studies.folds.section import threshold_of_folds
 from bioeval.views import Averaged, averaged, unit_of, written
 from bioeval.views.plots import (
     Curve,
@@ -163,7 +164,7 @@ class FoldsDisplay(OneResultDisplay):
             f"test parts, {_estimate(attrs)}",
             chosen,
             [
-                say("threshold by {rule}, {data}", rule=rule_of(attrs), data=attrs["chosen_on"]),
+                threshold_of_folds(attrs),
                 f"{counted(number, f'{unit_of(attrs)}s')}; {limits_in_words(attrs)}",
             ],
         )

@@ -79,7 +79,7 @@ def cross_names() -> dict[str, Name]:
             long_name = f"{quantity.long_name}: probes of subjects {also} in the training part"
             names[f"{name}_{who}"] = Name(long_name, quantity.units)
     for rate in (*scalar_registry().averaged, "assured_far", "assured_frr"):
-        names[f"{rate}_summary"] = Layout.over_folds(names[rate])
+        names[f"{rate}_summary"] = names[rate]
     return names
 
 

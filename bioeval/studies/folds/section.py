@@ -27,10 +27,11 @@ from bioeval.document import (
     cell_of_scalar,
     data_facts,
     messages_of_result,
-    rule_in_words,
+    rule_of,
     say,
+    threshold_choice,
+    threshold_of_study,
 )
-from bioeval.tallies import Rule
 from bioeval.views import Averaged, averaged, is_identification, system_of, systems, unit_of
 
 _LONGEST = 160  # characters of a splitter that are shown
@@ -207,12 +208,7 @@ def _details(ds: xr.Dataset) -> Iterator[Text]:
     if "claims" in attrs:
         yield say("claims drawn for each part by {claims}", claims=Label(attrs["claims"]))
     if "threshold" in ds and "chosen_on" in attrs:
-        yield say(
-            "threshold by {rule}, chosen on {chosen_on}{span}",
-            rule=rule_in_words(Rule.written(str(attrs["threshold_rule"]))),
-            chosen_on=str(attrs["chosen_on"]),
-            span=_span_of_scores(ds["threshold"].values),
-        )
+        yield threshold_of_folds(attrs, _span_of_scores(ds["threshold"].values))
     if "assured_threshold" in ds:
         yield _assured(ds)
 
@@ -276,6 +272,13 @@ def _span(counts: np.ndarray) -> Text:
     """Return the smallest and the largest of some counts."""
     low, high = int(counts.min()), int(counts.max())
     return Count(low) if low == high else say("{low} to {high}", low=low, high=high)
+
+
+def threshold_of_folds(attrs: Mapping[Any, Any], span: Text = "") -> Text:
+    """Return how the thresholds of the folds were chosen, with their `span`, or which one it is."""
+    if attrs["chosen_on"] == "given":
+        return threshold_of_study(attrs) or say("{rule}, given beforehand", rule=rule_of(attrs))
+    return say("threshold at {choice}{span}", choice=threshold_choice(attrs), span=span)
 
 
 def _span_of_scores(thresholds: np.ndarray) -> Text:

@@ -12,7 +12,7 @@ from bioeval import DataError
 from bioeval.base import Name, counted, names_of
 from bioeval.document import Message, from_json, message_attrs, messages_of
 from bioeval.evaluation import TaskCounts
-from bioeval.results import ClosedSetCounts, OpenSetAttempts, OpenSetCounts, Scalars
+from bioeval.results import ClosedSetCounts, OpenSetAttempts, OpenSetCounts, Scalars, task_code
 from bioeval.studies.galleries.drawn import Drawn
 from bioeval.studies.galleries.random_galleries import (
     ENROLLED,
@@ -85,9 +85,9 @@ def mean_over_galleries(results: Mapping[str, xr.Dataset]) -> xr.Dataset:
     if len(results) < 2:
         raise DataError(f"results has {counted(len(results), 'galleries')}; expected at least two")
     every = list(results.values())
-    tasks = {str(dataset.attrs.get("task", "")) for dataset in every}
-    if len(tasks) > 1:
-        raise DataError(f"results are of different tasks: {', '.join(sorted(tasks))}")
+    titles = {task_code(dataset.attrs): str(dataset.attrs.get("task", "")) for dataset in every}
+    if len(titles) > 1:
+        raise DataError(f"results are of different tasks: {', '.join(sorted(titles.values()))}")
     first = every[0]
     shared = []
     dims: dict[Any, None] = {}
@@ -121,7 +121,7 @@ def mean_over_galleries(results: Mapping[str, xr.Dataset]) -> xr.Dataset:
         attrs = {k: v for k, v in attrs.items() if (k, v) in dataset.attrs.items()}
     attrs.pop("enrolled_subjects", None)  # equal numbers of different subjects
     for name in ("gallery_templates", "gallery_subjects"):
-        attrs[name] = sum(int(dataset.attrs[name]) for dataset in every)
+        attrs[name] = sum(int(dataset.attrs.get(name, 0)) for dataset in every)
     found: list[Message] = [Message("mean-over-galleries", galleries=list(results))]
     for dataset in every:
         found += messages_of(dataset.attrs)

@@ -494,7 +494,7 @@ def _dataset(
     frr, far = of("frr"), of("far")
     frr_overall, far_overall = float(whole["frr"].values[0]), float(whole["far"].values[0])
     expected_fr, expected_fa = genuine * frr_overall, impostor * far_overall
-    subjects = np.array([x.attrs["probe_subjects"] for x in parts])
+    subjects = np.array([x.attrs.get("probe_subjects", 0) for x in parts])
     few = subjects < FEW_SUBJECTS
     frr_flagged = few | ~(expected_fr >= RuleOf(30))
     far_flagged = few | ~(expected_fa >= RuleOf(30))

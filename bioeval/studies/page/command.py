@@ -60,14 +60,14 @@ def command(data: tuple[str, ...], names: tuple[str, ...], **options: Any) -> No
         raise click.UsageError(f"{len(names)} names for {len(data)} files")
     title, images = options.pop("title"), ImageOptions(options)
     extras = [add(options) for add in hooks("report_results")]
-    if images.requested and not any(map(attrgetter("has_images"), extras)):
+    saved = list(filter(_is_saved, data))  # a check or the worst pairs among them have images
+    if images.requested and not saved and not any(map(attrgetter("has_images"), extras)):
         words = sorted(filter(None, map(attrgetter("with_images"), extras)), reverse=True)
         raise click.UsageError(f"--images needs {' or '.join(words)}")
     folder = images.folder(data[0])
     for extra in extras:
         extra.require(data)
     words = sorted(filter(None, map(attrgetter("of_scores"), extras)))
-    saved = list(filter(_is_saved, data))
     if words and saved:
         raise click.UsageError(f"{words[0]} needs scores; {saved[0]} holds results")
     interval = options.pop("interval")  # the others hold without a method, too

@@ -23,7 +23,7 @@ from bioeval.scores import (
     threads_for,
 )
 from bioeval.studies.check.counts import block_medians
-from bioeval.studies.check.label_checks import suspect_templates
+from bioeval.studies.check.label_errors import ColumnReader, suspect_templates
 from bioeval.tallies import Claim, ImpostorBlock, SecondPass, Templates, require_values, to_user
 
 WORST_PAIRS = {
@@ -269,7 +269,7 @@ def worst_pairs(
             key = f"{side}_meta_{name.replace('/', '_')}"  # netCDF names have no slash
             values[key] = _storable(data[place])
             names[key] = Name(f"{name} of the {side} template", "")
-    suspects = suspect_templates(reader, medians)
+    suspects = suspect_templates(ColumnReader(scores), medians)
     rows = suspects.rows
     labels = scores.probe_labels[rows], codes_of(scores).values[suspects.nearest]
     of_suspects = {
@@ -285,7 +285,7 @@ def worst_pairs(
     attrs |= {
         **claim.attrs,
         "pairs": "each pair once" if mirrored else "each comparison",
-        "suspects_certain": suspects.certain,
+        "suspects_certain": int(suspects.certain.sum()),
     }
     variables = along(("pair",), **values) | along(("suspect",), **of_suspects)
     places = {"pair": np.arange(len(row)), "suspect": np.arange(len(rows))}

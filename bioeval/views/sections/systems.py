@@ -25,6 +25,7 @@ from bioeval.document import (
     interval_note,
     say,
 )
+from bioeval.results.dataset import task_code
 from bioeval.views.sections.evaluation import is_identification, rows_of_task
 from bioeval.views.sections.header import alarms, optimistic
 from bioeval.views.tasks import averaged, system_of, systems, unit_of
@@ -46,6 +47,16 @@ class Measure:
 
 #: The label of a measure in the words of the table, in lower case, with its threshold.
 _Key = tuple[str, float | None]
+
+
+#: The code of a task, its templates, and what a result in parts is over.
+_Task = tuple[str, str, str]
+
+
+def _task_of(dataset: xr.Dataset) -> _Task:
+    """Return what results have in common that are in one table."""
+    divided = not {"partition", "fold"}.isdisjoint(dataset.dims)
+    return (*task_code(dataset.attrs), unit_of(dataset.attrs) if divided else "")
 
 
 #: The measures of a result over partitions.
@@ -75,16 +86,18 @@ def section(
     :class:`DataError` for an unknown one.
     """
     words: dict[str, str] = {}
-    by_task: dict[str, dict[str, dict[_Key, Measure]]] = {}
-    tasks: dict[str, str] = {}
+    by_task: dict[_Task, dict[str, dict[_Key, Measure]]] = {}
+    titles: dict[_Task, str] = {}
+    tasks: dict[_Task, str] = {}
     for path, dataset in results.items():
         task = "identification" if is_identification(dataset) else "verification"
         name = system_of(path) or str(dataset.attrs.get("system", ""))
-        title = str(dataset.attrs["task"])
-        tasks[title] = task
+        code = _task_of(dataset)
+        titles.setdefault(code, str(dataset.attrs["task"]))
+        tasks[code] = task
         # Users name measures in the words of the table.
         lines = Lines(str(dataset.attrs.get("terms", "lecture")), task)
-        found = by_task.setdefault(title, {}).setdefault(name, {})
+        found = by_task.setdefault(code, {}).setdefault(name, {})
         for measure in measures_of(dataset, summarised):
             label = lines.write(measure.label)
             words[label.casefold()] = label
@@ -97,10 +110,10 @@ def section(
     for message, paths in alarms(results).items():
         about = Message(message.code, systems(paths), **message.arguments)
         blocks.append(Messages([about], alarm=True))
-    for title, of_systems in by_task.items():
-        table = _table(title, of_systems, chosen)
+    for code, of_systems in by_task.items():
+        table = _table(titles[code], of_systems, chosen)
         if len(table.columns) > 1:
-            blocks.append(Section(table.id, "", (table,), task=tasks[title]))
+            blocks.append(Section(table.id, "", (table,), task=tasks[code]))
     blocks += [Paragraph(x, "note") for x in _remarks(results) if x]
     return Section("systems", "", blocks)
 

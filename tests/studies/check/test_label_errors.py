@@ -9,13 +9,15 @@ from typing import Any
 import naive_label_errors
 import numpy as np
 import pytest
+import xarray as xr
 from hypothesis import given, settings, strategies as st
 from strategies import examples_of
 
 import bioeval as be
 from bioeval.__main__ import main
 from bioeval.scores import blocks
-from bioeval.studies.check import kernel, label_checks
+from bioeval.studies.check import kernel, label_errors
+from bioeval.studies.check.saved import dataset_of, restored
 
 
 def people(rng: np.random.Generator, labels: np.ndarray, within: float = 0.4) -> np.ndarray:
@@ -78,18 +80,134 @@ def test_against_the_definition(layout, kind, seed, form):
         if seed % 2:  # several blocks, and no column kept
             patch.setattr(blocks, "SMALL_CELLS", 0)
             patch.setattr(blocks, "BLOCK_VALUES", 3 * scores.shape[1])
-            patch.setattr(label_checks, "_KEPT_VALUES", 1)
+            patch.setattr(label_errors, "_KEPT_VALUES", 1)
         ds = be.worst_pairs(scores, 2)
-        finding = be.check_data(scores)["label-errors"]
+        check = be.check_data(scores, worst=100)
     named = zip(ds.suspect_templates.values.tolist(), ds.nearest_labels.values, strict=True)
     assert list(named) == rows
     assert ds.attrs["suspects_certain"] == certain
     assert ds.suspect_labels.values.tolist() == [given["probe_labels"][x.row] for x in rows]
-    assert finding.count == len(rows)
-    assert finding.severity == ("warning" if certain else "note" if rows else "ok")
-    if rows:
-        shown = ", ".join(map(str, sorted(x.row for x in rows)[:10])) + ", ..." * (len(rows) > 10)
-        assert finding.where == f"row{'s' * (len(rows) > 1)} {shown}"
+    named = naive_label_errors.on_both_sides(**given)
+    errors = check.label_errors
+    assert {(x.side, x.template.place, x.nearest_label, x.certain) for x in errors} == named
+    finding = check["label-errors"]
+    assert finding.count == len(errors)
+    severity = "warning" if any(x.certain for x in errors) else "note" if errors else "ok"
+    assert finding.severity == severity
+    for x in errors:
+        compare_with_loops(given, x)
+
+
+def test_a_saved_check_is_the_same(tmp_path):
+    rng = np.random.default_rng(1)
+    who = np.array([f"p{x}" for x in np.repeat(np.arange(30), 4)], dtype=object)
+    values = people(rng, np.repeat(np.arange(30), 4), 0.2)
+    gallery = np.arange(120) % 4 < 2
+    enrolled = who[gallery].copy()
+    enrolled[5] = "p20"
+    names = {"file": [f"{i}.png" for i in range(60)]}
+    scores = be.Scores(values[~gallery][:, gallery], who[~gallery], enrolled, gallery_meta=names)
+    check = be.check_data(scores)
+    assert [x.template.names["file"] for x in check.label_errors if x.certain] == ["5.png"]
+    dataset_of(check).to_netcdf(tmp_path / "check.nc", engine="h5netcdf")
+    with xr.open_dataset(tmp_path / "check.nc", engine="h5netcdf") as saved:
+        assert restored(saved.load()).label_errors == check.label_errors
+
+
+def compare_with_loops(given: dict[str, Any], x: Any) -> None:
+    """Compare what is told of a suspect with loops over its row, or its column."""
+    values, rows, columns = given["values"], given["probe_labels"], given["gallery_labels"]
+    mask = given["mask"]
+    if columns is None:
+        columns = rows
+    turned = values.T, columns, rows, None if mask is None else mask.T
+    as_row = told_by_loops(x, values, rows, columns, mask, given["kind"])
+    as_column = told_by_loops(x, *turned, given["kind"])
+    assert {"both": as_row or as_column, "probe": as_row, "gallery": as_column}[x.side]
+
+
+def told_by_loops(x: Any, values: Any, rows: Any, columns: Any, mask: Any, kind: str) -> bool:
+    """Whether a row of the scores has what is told of its template."""
+    i = x.template.place
+    sign = 1 if kind == "distance" else -1
+    own, other = [], []
+    if i >= len(rows) or x.nearest.place >= len(columns) or x.template.subject != rows[i]:
+        return False
+    for j, label in enumerate(columns):
+        usable = mask is None or mask[i, j] != 0
+        if not usable or (x.side == "both" and i == j) or np.isnan(values[i, j]):
+            continue
+        if label == x.nearest_label:
+            other.append(sign * float(values[i, j]))
+        elif label == rows[i]:
+            own.append(sign * float(values[i, j]))
+    if columns[x.nearest.place] != x.nearest_label or not other:
+        return False
+    right = sign * values[i, x.nearest.place] == min(other)
+    if x.side != "both":  # there, templates that are taken out are no part of the medians
+        for score, distances in ((x.own_score, own), (x.nearest_score, other)):
+            finite = sorted(d for d in distances if np.isfinite(d))
+            right &= sign * score == finite[(len(finite) - 1) // 2]
+    return bool(right)
+
+
+@pytest.mark.parametrize("first", ["row", "column"])
+def test_wrong_labels_where_each_pair_is_compared_once(first):
+    rng = np.random.default_rng(2)
+    labels = np.repeat(np.arange(60), 4)
+    values = people(rng, labels, 0.2)
+    given, wrong = planted(rng, labels, 3)
+    given[0], given[-1] = 30, 20  # one has no comparison in its row, or in its column
+    wrong |= {0, len(labels) - 1}
+    once = np.tril(np.ones(values.shape, dtype=bool), -1)
+    once = once if first == "row" else once.T
+    values[~once] = np.nan
+    check = be.check_data(be.Scores(values, given, nan="exclude"), threshold=None)
+    assert {x.template.place for x in check.label_errors if x.certain} == wrong
+    assert check["label-errors"].found.arguments["compared"] == 240
+
+
+@pytest.mark.parametrize("enrolled", [1, 2, 3])
+@pytest.mark.parametrize("side", ["probe", "gallery"])
+@pytest.mark.parametrize("kind", ["distance", "similarity"])
+def test_three_exchanged_labels_of_180_people(side, enrolled, kind):
+    rng = np.random.default_rng(enrolled)
+    centres = rng.normal(size=(180, 12))
+    who = {"gallery": np.repeat(np.arange(180), enrolled), "probe": np.repeat(np.arange(180), 4)}
+    x = {name: centres[p] + 0.25 * rng.normal(size=(len(p), 12)) for name, p in who.items()}
+    values = np.linalg.norm(x["probe"][:, None] - x["gallery"][None], axis=2)
+    given = {name: people.copy() for name, people in who.items()}
+    wrong = {}
+    people = rng.choice(180, 6, replace=False).tolist()
+    for i in range(3):
+        place = int(np.flatnonzero(who[side] == people[i])[0])
+        given[side][place] = people[3 + i]
+        wrong[place] = people[i]
+    values = values if kind == "distance" else 20 - values
+    files = {"file": [f"{i}.png" for i in range(len(given[side]))]}
+    scores = be.Scores(values, given["probe"], given["gallery"], kind=kind,
+                       **{f"{side}_meta": files})  # fmt: skip
+    check = be.check_data(scores, threshold=None)
+    certain = {(x.side, x.template.place): x.nearest_label for x in check.label_errors if x.certain}
+    assert certain == {(side, place): person for place, person in wrong.items()}
+    for error in check.label_errors:
+        assert error.template.names == {"file": f"{error.template.place}.png"}
+    assert check["label-errors"].severity == "warning"
+
+
+def test_only_as_many_are_listed_as_are_wanted(tmp_path, capsys):
+    rng = np.random.default_rng(1)
+    labels = np.repeat(np.arange(50), 5)
+    given, wrong = planted(rng, labels, 6)
+    scores = be.Scores(people(rng, labels, 0.2), given)
+    check = be.check_data(scores, worst=4)
+    assert check["label-errors"].count == len(wrong) and len(check.label_errors) == 4
+    places = sorted(x.template.place for x in check.label_errors)
+    assert check["label-errors"].where == f"4 of 6: rows {', '.join(map(str, places))}"
+    be.save(scores, tmp_path / "s.npz")
+    assert main(["check", str(tmp_path / "s.npz"), "--worst", "6", "--json"]) == 0
+    document = json.loads(capsys.readouterr().out)
+    assert {x["place"] for x in document["label_errors"]} == wrong
 
 
 def test_the_cases_have_errors_to_find():
@@ -164,7 +282,7 @@ def test_a_limit_is_said(monkeypatch):
     labels = np.repeat(np.arange(50), 5)
     values = people(rng, labels, 0.2)
     given, _ = planted(rng, labels, 6)
-    monkeypatch.setattr(label_checks, "MOST_NAMED", 4)
+    monkeypatch.setattr(label_errors, "MOST_NAMED", 4)
     result = be.check_data(be.Scores(values, given))["label-errors"]
     assert result.count == 4 and result.found.arguments["limit"]
 

@@ -1,0 +1,384 @@
+"""Templates whose label is likely wrong, among the probes and in the gallery.
+
+A label is likely wrong where the template is nearer to another label than to its own.
+
+With ``A_j(s)`` the lower median of the finite distances from template ``j`` to the templates of
+label ``s`` without ``j``, ``r_j = ln(A_j(own) / least A_j of the others)``, ``z_j`` its robust
+score (median and 1.4826 MAD over all templates) and ``p_j = 1 - Phi(z_j)``, Benjamini and Hochberg
+reject at a false discovery rate of 0.1. Of the rejected with ``r_j > 0`` the one with the largest
+``z_j`` is taken out and all is computed anew, until none is left. Of scores without a natural zero
+(similarities, log-likelihood ratios, distances of which some median is negative) ``r_j`` is the
+difference of the two medians.
+
+Where half of the templates are as near to another label as to their own, labels or kind are wrong
+as a whole, and no template differs from the rest. Two people who look alike give ``r_j`` a
+little above 0: a template is certain only where Benjamini and Hochberg reject it at 0.001 too, and
+it is at least half as much nearer to the other label as templates usually are to their own.
+
+In an all-against-all matrix, a pair of templates that is compared in one direction alone (each pair
+once) has this distance in the rows of both.
+
+Where probes are compared with a gallery of other templates, the rule is applied twice: to the
+probes by their distances to each label of the gallery, and to the gallery by the distances to each
+label of the probes. A wrong label in the gallery may make all probes of that label suspect, and the
+other way round. If every probe of a label is suspect, its suspect gallery templates explain that,
+and the probes are not named; if every gallery template of it is suspect, its suspect probes explain
+that. Where both is so, the fewer are named, and of equal numbers all.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from bioeval import Scores
+from bioeval.base import stage
+from bioeval.document import Count, Enumeration, Message, Text, say
+from bioeval.scores import BlockReader, codes_of, plain, threads_for
+from bioeval.studies.check.confusions import Side, names_of_template
+from bioeval.studies.check.counts import medians_of_columns, medians_to, row_medians
+from bioeval.studies.check.findings import Finding, LabelError, place_in_words
+from bioeval.tallies import to_user
+
+# Rates of false discoveries at which a template is named, and is certain; and how much nearer to
+# another label a certain one is, where 1 is as much as templates usually are to their own.
+_NAMED, _CERTAIN, _MIRRORED = 0.1, 0.001, 0.5
+
+#: Most templates that are named.
+MOST_NAMED = 1000
+
+# Values of the columns that are kept for the next template.
+_KEPT_VALUES = 1 << 22
+
+_MAD = 1.4826  # of a normal distribution, the standard deviation over the MAD
+
+
+@dataclass(frozen=True)
+class Suspects:
+    """Templates whose label is likely wrong, the most likely first."""
+
+    rows: np.ndarray  # int64: of probes; columns of gallery templates
+    nearest: np.ndarray  # int64: the code of the label that each is nearest to
+    certain: np.ndarray  # bool: beyond what chance and likeness explain
+    medians: np.ndarray  # float64 (k, 2): distances to the own label, and to the nearest one
+    judged: np.ndarray  # bool, of all templates: compared with their own label and with others
+
+    def without(self, gone: np.ndarray) -> Suspects:
+        """Return the suspects but for those `gone`, bool (k,)."""
+        kept = ~gone
+        return replace(
+            self,
+            rows=self.rows[kept],
+            nearest=self.nearest[kept],
+            certain=self.certain[kept],
+            medians=self.medians[kept],
+        )
+
+
+def suspect_templates(reader: ColumnReader, medians: np.ndarray) -> Suspects:
+    """Apply the rule to the medians of all rows, (m, 3), as the kernel writes them."""
+    left = _Left(reader, medians)
+    return _suspects(left, _has_natural_zero(reader.scores, medians), reader.gallery.subjects)
+
+
+def suspects_in_gallery(scores: Scores) -> Suspects:
+    """Apply the rule to the templates of a gallery, by their distances to the probes."""
+    codes = codes_of(scores).probe
+    _, first = np.unique(codes, return_index=True)
+    subjects = codes[np.sort(first)]  # in the order of their first probe, as the gallery's are
+    medians = _medians_of_gallery(scores, subjects)
+    left = _Medians(medians)
+    return _suspects(left, _has_natural_zero(scores, medians), subjects)
+
+
+def _has_natural_zero(scores: Scores, medians: np.ndarray) -> bool:
+    return scores.kind == "distance" and not (medians[:, :2] < 0).any()
+
+
+def _suspects(left: _Medians, natural_zero: bool, subjects: np.ndarray) -> Suspects:
+    """Take out one suspect after the other; `subjects` are the codes of the groups."""
+    rows, nearest, certain, medians = list[int](), list[int](), list[bool](), list[list[float]]()
+    judged = ~np.isnan(_contrast(left.same_label, left.near, natural_zero))
+    while len(rows) < MOST_NAMED:
+        contrast = _contrast(left.same_label, left.near, natural_zero)
+        middle, spread = _middle_and_spread(contrast[~np.isnan(contrast)])
+        if not (middle < 0 < spread):
+            break
+        z = (contrast - middle) / spread
+        row = int(np.nanargmax(z))
+        if not contrast[row] > 0 or not _rejects(z, _NAMED):
+            break
+        mirrored = bool(contrast[row] >= -_MIRRORED * middle)
+        certain.append(all(certain) and mirrored and _rejects(z, _CERTAIN))
+        rows.append(row)
+        nearest.append(int(subjects[left.group[row]]))
+        medians.append([left.same_label[row], left.near[row]])
+        likely = np.flatnonzero((contrast > 0) & (z > 0))
+        left.take_out(row, likely[np.argsort(-z[likely], kind="stable")])
+    return Suspects(
+        np.array(rows, dtype=np.int64),
+        np.array(nearest, dtype=np.int64),
+        np.array(certain, dtype=bool),
+        np.array(medians, dtype=np.float64).reshape(-1, 2),
+        judged,
+    )
+
+
+@stage("looking at the labels of the gallery")
+def _medians_of_gallery(scores: Scores, subjects: np.ndarray) -> np.ndarray:
+    """Return the medians of all columns, (n, 3): to their own label and to the nearest one.
+
+    The groups are the `subjects` of the probes.
+    """
+    m, n = scores.shape
+    group = np.full(len(codes_of(scores).values), -1, dtype=np.int64)
+    group[subjects] = np.arange(len(subjects))
+    probes = group[codes_of(scores).probe]
+    order = np.argsort(probes, kind="stable")
+    starts = np.append(0, np.cumsum(np.bincount(probes, minlength=len(subjects))))
+    own = group[codes_of(scores).gallery]
+    medians = np.empty((n, 3))
+    step, reader = max(1, _KEPT_VALUES // m), ColumnReader(scores)
+    with threads_for(scores):
+        for low in range(0, n, step):
+            columns = np.arange(low, min(low + step, n))
+            values = reader.columns(columns)
+            medians[columns] = medians_of_columns(values, order, starts, own[columns])
+    return medians
+
+
+class ColumnReader(BlockReader):
+    """Reads columns of a matrix beside its rows."""
+
+    def columns(self, columns: np.ndarray) -> np.ndarray:
+        """Return the distances of all probes to some columns, NaN where there is no attempt."""
+        part = BlockReader(self.scores.select(gallery=columns)._reading_selected_columns())
+        m, step = self.scores.shape[0], self.rows_per_block()
+        blocks = [part.attempted(low, min(low + step, m)) for low in range(0, m, step)]
+        return np.concatenate(blocks)
+
+
+class EitherDirection(ColumnReader):
+    """Reads a square matrix in which a pair that is compared one way has its score both ways."""
+
+    def attempted(self, low: int, high: int) -> np.ndarray:
+        """Return the distances of rows ``low:high``, NaN where there is no attempt."""
+        values = super().attempted(low, high)
+        other = super().columns(np.arange(low, high)).T
+        return np.where(np.isnan(values), other, values)
+
+    def columns(self, columns: np.ndarray) -> np.ndarray:
+        """Return the distances of all rows to some columns, NaN where there is no attempt."""
+        values = super().columns(columns)
+        rows = self.scores.select(columns, np.arange(self.scores.shape[1]))
+        other = BlockReader(rows).attempted(0, len(columns)).T
+        return np.where(np.isnan(values), other, values)
+
+    @stage("looking at pairs that are compared once")
+    def medians(self) -> np.ndarray:
+        """Return the medians of all rows, (m, 3)."""
+        m, step = self.scores.shape[0], self.rows_per_block()
+        medians = np.empty((m, 3))
+        with threads_for(self.scores):
+            for low in range(0, m, step):
+                high = min(low + step, m)
+                medians[low:high] = row_medians(self, low, self.attempted(low, high))
+        return medians
+
+
+def label_errors(
+    scores: Scores, medians: np.ndarray, most: int, *, one_way: bool
+) -> tuple[list[LabelError], Finding]:
+    """Return templates whose label is likely wrong, up to `most`, and the finding.
+
+    `medians` are those of all rows. `one_way` says of a square matrix whether some pairs are
+    compared in one direction alone.
+    """
+    reader = ColumnReader(scores)
+    if one_way:
+        reader = EitherDirection(scores)
+        medians = reader.medians()
+    probes = suspect_templates(reader, medians)
+    judged = int(probes.judged.sum())
+    sides = {"both": probes}
+    if scores.layout == "probe-against-gallery":
+        gallery = suspects_in_gallery(scores)
+        judged += int(gallery.judged.sum())
+        sides = dict(zip(("probe", "gallery"), _explained(scores, probes, gallery), strict=True))
+    found = [(side, i) for side, suspects in sides.items() for i in range(len(suspects.rows))]
+    found.sort(key=lambda x: not sides[x[0]].certain[x[1]])
+    errors = [_label_error(reader, side, sides[side], i) for side, i in found[:most]]
+    if not found:
+        message = Message("labels-agree", templates=judged)
+        if not judged:
+            message = Message("labels-not-compared")
+        return errors, Finding("label-errors", "ok", message)
+    limited = any(len(x.rows) == MOST_NAMED for x in sides.values())
+    certain = sum(int(x.certain.sum()) for x in sides.values())
+    about: dict[str, Any] = {
+        "limit": "at least " if limited else "",
+        "templates": len(found),
+        "compared": judged,
+    }
+    severity = "warning" if certain else "note"
+    if not certain:
+        message = Message("labels-perhaps-wrong", **about)
+    elif certain < len(found):
+        message = Message("labels-likely-wrong-in-part", **about, certain=certain)
+    else:
+        message = Message("labels-likely-wrong", **about)
+    places = _places(scores, errors, len(found))
+    return errors, Finding("label-errors", severity, message, len(found), places)
+
+
+def _explained(scores: Scores, probes: Suspects, gallery: Suspects) -> tuple[Suspects, Suspects]:
+    """Leave out the suspects of a side that those of the other side explain."""
+    codes = codes_of(scores)
+    of_probes, of_gallery = codes.probe[probes.rows], codes.gallery[gallery.rows]
+    probes_gone = np.zeros(len(of_probes), dtype=bool)
+    gallery_gone = np.zeros(len(of_gallery), dtype=bool)
+    for label in np.intersect1d(of_probes, of_gallery).tolist():
+        in_probes, in_gallery = of_probes == label, of_gallery == label
+        number, in_other = int(in_probes.sum()), int(in_gallery.sum())
+        every_probe = number == int((codes.probe[probes.judged] == label).sum())
+        every_other = in_other == int((codes.gallery[gallery.judged] == label).sum())
+        fewer_probes, fewer_others = number < in_other, in_other < number
+        if every_probe and (fewer_others or not every_other):
+            probes_gone |= in_probes
+        elif every_other and (fewer_probes or not every_probe):
+            gallery_gone |= in_gallery
+    return probes.without(probes_gone), gallery.without(gallery_gone)
+
+
+def _label_error(reader: ColumnReader, side: str, suspects: Suspects, i: int) -> LabelError:
+    """Return a suspect with the names of its template and of the nearest one of the other label."""
+    scores = reader.scores
+    codes, place = codes_of(scores), int(suspects.rows[i])
+    label = int(suspects.nearest[i])
+    probes = scores.probe_labels, scores.probe_meta
+    gallery = scores.gallery_labels, scores.gallery_meta
+    if side == "gallery":
+        own, other = gallery, probes
+        candidates = np.flatnonzero(codes.probe == label)
+        distances = reader.columns(np.array([place]))[candidates, 0]
+    else:
+        own, other = probes, gallery
+        candidates = np.flatnonzero(codes.gallery == label)
+        distances = reader.attempted(place, place + 1)[0, candidates]
+    nearest = int(candidates[np.nanargmin(distances)])
+    to_own, to_other = to_user(suspects.medians[i], scores.kind).tolist()
+    return LabelError(
+        side,
+        Side(place, plain(own[0][place]), names_of_template(own[1], place)),
+        plain(codes.values[label]),
+        to_own,
+        to_other,
+        bool(suspects.certain[i]),
+        Side(nearest, plain(other[0][nearest]), names_of_template(other[1], nearest)),
+    )
+
+
+def _places(scores: Scores, errors: list[LabelError], number: int) -> Text:
+    """Return the rows and columns of errors, in order, and how many of all these are."""
+    parts = list[Text]()
+    for line, meta, of_line in (
+        ("row", scores.probe_meta, [x for x in errors if x.side != "gallery"]),
+        ("column", scores.gallery_meta, [x for x in errors if x.side == "gallery"]),
+    ):
+        places = [place_in_words(i, meta) for i in sorted(x.template.place for x in of_line)]
+        if places:
+            name = line if len(places) == 1 else f"{line}s"
+            parts.append(say("{line} {places}", line=name, places=Enumeration(places, "")))
+    where: Text = (
+        say("{rows}; {columns}", rows=parts[0], columns=parts[1]) if parts[1:] else parts[0]
+    )
+    if len(errors) < number:
+        shown, of = Count(len(errors)), Count(number)
+        where = say("{shown} of {number}: {where}", shown=shown, number=of, where=where)
+    return where
+
+
+def _contrast(same_label: np.ndarray, near: np.ndarray, natural_zero: bool) -> np.ndarray:
+    """Return ``r_j``, NaN where a template has no distance to its own label or to another."""
+    if not natural_zero:
+        return same_label - near
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.where((same_label == 0) & (near == 0), 0.0, np.log(same_label / near))
+
+
+def _middle_and_spread(known: np.ndarray) -> tuple[float, float]:
+    """Return the median, and the standard deviation by the MAD; NaN where half are infinite."""
+    if not len(known):
+        return np.nan, np.nan
+    with np.errstate(invalid="ignore"):
+        middle = float(np.median(known))
+        return middle, _MAD * float(np.median(abs(known - middle)))
+
+
+def _rejects(z: np.ndarray, rate: float) -> bool:
+    """Whether Benjamini and Hochberg reject any hypothesis; if so, the largest is rejected."""
+    from scipy.special import ndtr
+
+    z = z[~np.isnan(z)]
+    p = np.sort(ndtr(-z))
+    return bool((p <= rate * np.arange(1, len(p) + 1) / len(p)).any())
+
+
+class _Medians:
+    """Medians of templates of which some are taken out one after the other."""
+
+    def __init__(self, medians: np.ndarray):
+        self.same_label, self.near = medians[:, 0].copy(), medians[:, 1].copy()
+        self.group = medians[:, 2].astype(np.int64)
+
+    def take_out(self, row: int, next_rows: np.ndarray) -> None:
+        """Remove a template; `next_rows` are likely next."""
+        self.same_label[row] = np.nan
+
+
+class _Left(_Medians):
+    """Those of probes, which may be in the gallery too, and then leave it."""
+
+    def __init__(self, reader: ColumnReader, medians: np.ndarray):
+        super().__init__(medians)
+        self.reader, self.gallery = reader, reader.gallery
+        self._enrolled = np.ones(reader.scores.shape[1], dtype=bool)
+        self._read: dict[int, np.ndarray] = {}
+
+    def take_out(self, row: int, next_rows: np.ndarray) -> None:
+        """Remove a template as a probe and from the gallery; `next_rows` are likely next."""
+        self.same_label[row] = np.nan
+        position, group = self.gallery.probe_position[row], int(self.gallery.probe_group[row])
+        if position < 0:
+            return
+        self._enrolled[self.gallery.columns[0, position]] = False
+        if group not in self._read:
+            self._read_labels([group, *self.gallery.probe_group[next_rows].tolist()])
+        median = medians_to(self._read[group][:, self._enrolled[self._columns(group)]])
+        mine = (self.gallery.probe_group == group) & ~np.isnan(self.same_label)
+        self.same_label[mine] = median[mine]
+        first = (median < self.near) | ((median == self.near) & (group <= self.group))
+        again = (self.group == group) & ~first & ~np.isnan(self.same_label)
+        first &= self.gallery.probe_group != group
+        self.near[first], self.group[first] = median[first], group
+        for i in np.flatnonzero(again).tolist():
+            values = self.reader.attempted(i, i + 1)
+            values[:, ~self._enrolled] = np.nan
+            self.near[i], self.group[i] = row_medians(self.reader, i, values)[0, 1:]
+
+    def _columns(self, group: int) -> np.ndarray:
+        first, last = self.gallery.starts[group : group + 2]
+        return self.gallery.columns[0, first:last]
+
+    def _read_labels(self, groups: list[int]) -> None:
+        """Read the columns of the first of these labels, as many as are kept in memory."""
+        m = self.reader.scores.shape[0]
+        groups = list(dict.fromkeys(groups))
+        ends = np.cumsum(np.diff(self.gallery.starts)[groups])
+        groups = groups[: max(1, int(np.searchsorted(ends, _KEPT_VALUES // m, side="right")))]
+        columns = list(map(self._columns, groups))
+        values = self.reader.columns(np.concatenate(columns))
+        parts = np.split(values, ends[: len(groups) - 1], axis=1)
+        self._read = dict(zip(groups, parts, strict=True))
