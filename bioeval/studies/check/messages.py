@@ -267,7 +267,8 @@ _LABELS = (
         "{limit}{templates:count templates} much nearer to another label than to the label given, "
         "of {compared:count} compared",
         "The median distance to the templates of another label is smaller than the median "
-        "distance to the templates of its own label, by more than chance or the similarity of two people explains.",
+        "distance to the templates of its own label, by more than chance or the "
+        "similarity of two people explains.",
         "Inspect these templates, which are listed with the label that each is nearest to, and "
         "correct their labels.",
         example={"limit": "", "templates": 3, "compared": 160},
@@ -275,11 +276,11 @@ _LABELS = (
     MessageType(
         "labels-likely-wrong-in-part",
         "{limit}{templates:count templates} much nearer to another label than to the label given, "
-        "of {compared:count} compared; {certain:count} of them by more than chance or the similarity of two people "
-        "explains",
+        "of {compared:count} compared; {certain:count} of them by more than chance or "
+        "the similarity of two people explains",
         "The median distance to the templates of another label is smaller than the median "
-        "distance to the templates of its own label. For some templates it is so by more than chance or the similarity of two people "
-        "explains; the others may be of two people who look alike.",
+        "distance to the templates of its own label. For some templates it is so by "
+        "more than chance or the similarity of two people explains; the others may be of two people who look alike.",
         "Inspect these templates, which are listed with the label that each is nearest to, and "
         "correct wrong labels.",
         example={"limit": "", "templates": 4, "certain": 3, "compared": 160},
@@ -289,7 +290,8 @@ _LABELS = (
         "{limit}{templates:count templates} nearer to another label than to the label given, "
         "of {compared:count} compared: wrong labels, or people who look alike",
         "The median distance to the templates of another label is smaller than the median "
-        "distance to the templates of its own label, but not by more than the similarity of two people explains.",
+        "distance to the templates of its own label, but not by more than the "
+        "similarity of two people explains.",
         "Look at these templates, which are listed with the label that each is nearest to.",
         "note",
         {"limit": "", "templates": 1, "compared": 160},
