@@ -381,6 +381,7 @@ class Curve:
     why_not: Text = ""  # why the curve is undefined; empty where it is drawn
     hue: int = 0  # number of its colour
     dash: int = 0  # number of its line style
+    shade: int = 0  # number among the curves of one meaning, which share a colour
     low: np.ndarray | None = None  # confidence limits of each y, where the dataset has them
     high: np.ndarray | None = None
     inside: np.ndarray | None = None  # where these are of a simultaneous band, else pointwise
@@ -510,7 +511,7 @@ class CurveSpec:
         return curves
 
     def curves_at(self, systems: Sequence[System], ranks: Sequence[int]) -> list[tuple[Curve, int]]:
-        """Return one curve per system and rank, coloured by system, or of one system by rank."""
+        """Return one curve per system and rank, coloured by system; those of one system have shades."""
         curves = []
         ranks = [require_integer("ranks", rank, low=1) for rank in require_list("ranks", ranks)]
         if not ranks:
@@ -526,8 +527,9 @@ class CurveSpec:
                 )
             for i, rank in enumerate(rank for rank in ranks if rank in have):
                 curve = Curve.of(system, self.x, y, system.named(f"rank {rank}"), rank)
-                hue = number if len(systems) > 1 else i
-                curves.append((replace(curve, hue=hue, dash=i), rank))
+                # Of one system, ranks have shades of its colour.
+                shade = i if len(systems) == 1 else 0
+                curves.append((replace(curve, hue=number, shade=shade, dash=i), rank))
         return curves
 
 
@@ -557,6 +559,7 @@ class CurvesDisplay(Display):
     legend_: Legend | None
     #: Whether lines are solid and differ in their markers: a dash looks like a step.
     _solid: ClassVar = False
+    _hollow = False  # whether hollow marks were drawn, which tell curves apart
 
     def __init__(self, curves: Iterable[Curve]):
         self.curves: dict[str, Curve] = {}
@@ -628,6 +631,7 @@ class CurvesDisplay(Display):
             )
         self._name = name or ""
         self.lines_, self.bands_, self.pointwise_ = {}, {}, {}
+        self._hollow = False
         return self._axes(ax, size or self.spec.size, style)
 
     def _line(
@@ -640,7 +644,7 @@ class CurvesDisplay(Display):
     ) -> None:
         """Draw one curve in steps; few points are marked, unless `marked` says otherwise."""
         properties = {
-            "color": Style.colour(curve.hue),
+            "color": Style.colour(curve.hue, curve.shade),
             "linestyle": Style.dash(curve.dash),
             "linewidth": 1.6,
             "drawstyle": "steps-post",
@@ -653,8 +657,12 @@ class CurvesDisplay(Display):
             marked = len(x) <= plot_style.FEW_POINTS
         if self._solid and len(self.curves) > 1:
             marker = {"marker": Style.marker(curve.dash), "markersize": 4.5, "linestyle": "-"}
-            # Marks of different curves lie apart, as fractions of the diagonal of the axes.
-            marker |= {} if marked else {"markevery": (0.03 + 0.05 * (curve.dash % 7), 0.35)}
+            if not marked:
+                # Marks of different curves lie apart, as fractions of the diagonal of the axes.
+                # They are hollow, since they are no points that were measured.
+                marker["markevery"] = (0.03 + 0.05 * (curve.dash % 7), 0.35)
+                marker |= {"markerfacecolor": "white", "markeredgewidth": 1.2}
+                self._hollow = True
             properties |= {**marker, **style}
         elif marked and "marker" not in properties:
             properties |= {"marker": "o", "markersize": 3.2}
@@ -771,7 +779,7 @@ class CurvesDisplay(Display):
     ) -> None:
         """Draw curves of sampled galleries, or of folds, behind their mean."""
         properties = {
-            "color": Style.colour(curve.hue),
+            "color": Style.colour(curve.hue, curve.shade),
             "alpha": 0.2,
             "linewidth": 0.5,
             "zorder": 1.5,
@@ -809,6 +817,8 @@ class CurvesDisplay(Display):
         labels, styles = self._once_a_system()
         if spec.title:
             styles += self._same_curves()
+            if self._hollow:
+                lines.append("hollow marks only tell the curves apart")
         labels |= spec.texts
         self._titled(title, None, [*styles, *lines])
         for name, line in self.lines_.items():

@@ -20,7 +20,7 @@ from bioeval.views.plots.style import (
 
 # By the size of the type: mean width of a letter; the line beside a name, and the gap to the next
 # column.
-_LETTER, _MARGIN = 0.53, 5.0
+_LETTER, _MARGIN = 0.53, 5.6
 # Points that a legend below leaves to its axes, unless it takes at most a third; in flat figures.
 _LEAST, _LEAST_FLAT = 85.0, 50.0
 
@@ -58,7 +58,7 @@ def draw_legend(ax: Axes, *, x_label: bool = True) -> Legend | None:
         "facecolor": "white",
         "fontsize": size,
         "framealpha": 0.8,
-        "handlelength": 2.6,
+        "handlelength": 3.2,  # two gaps of a dash show beside a marker
         "handletextpad": 0.7,
         "labelcolor": Style.text,
         "labelspacing": 0.35,

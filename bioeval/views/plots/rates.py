@@ -393,6 +393,7 @@ class DetDisplay(CurvesDisplay):
         details=folds_in_words,
     )
     _eer: ClassVar = ("eer", "EER")  # the variable of the point on the diagonal, and its name
+    _dots: ClassVar = "dots: EER"  # what is said of the points on the curves
     #: What is on the axes.
     _rates: ClassVar[tuple[Text, Text]] = (say("{far}"), say("{frr}"))
     #: The rates of operating points on both axes, which are within the axes.
@@ -419,6 +420,7 @@ class DetDisplay(CurvesDisplay):
         ax.set_yscale("function", functions=(deviate, ndtr))
         low_x, low_y, high_x, high_y = self._limits()
         unseen, texts = {}, {}
+        about = []
         for curve in self.defined:
             x, y = by_far(curve.x, curve.y)
             self._line(curve, x, y, draw_folds(self, curve, style))
@@ -434,6 +436,7 @@ class DetDisplay(CurvesDisplay):
             if low_x < far < high_x and low_y < frr < high_y:
                 colour = self.lines_[curve.name].get_color()
                 ax.plot(far, frr, "o", markersize=4.5, color=colour, zorder=3)
+                about = [self._dots]
         wide, tall = plot_style.axes_size(ax)
         ax.xaxis.set_major_locator(FixedLocator(_ticks(low_x, high_x, wide / 26)))
         ax.yaxis.set_major_locator(FixedLocator(_ticks(low_y, high_y, tall / 11)))
@@ -453,7 +456,7 @@ class DetDisplay(CurvesDisplay):
             shade_below(ax.yaxis, [y for _, y in floors], self._write(self._rates[1])),
         ]
         below, details = joined(*shaded), self.spec.details
-        about = [f"shaded: {below}"] if below else []
+        about += [f"shaded: {below}"] if below else []
         first, last = max(low_x, low_y), min(high_x, high_y)
         equal = ndtr(np.linspace(deviate(first), deviate(last), 50))
         self._reference(equal, equal)
