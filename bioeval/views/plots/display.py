@@ -262,14 +262,24 @@ class Display:
         name_in_legend(line, text)
 
     def _rates_in_cells(
-        self, ax: Axes, rates: np.ndarray, grounds: np.ndarray, starred: np.ndarray
+        self,
+        ax: Axes,
+        rates: np.ndarray,
+        grounds: np.ndarray,
+        starred: np.ndarray,
+        sign: bool = True,
     ) -> None:
-        """Write the rates of a heat map into its cells, readable on their colours."""
+        """Write the rates of a heat map into its cells, readable on their colours.
+
+        They are in per cent, with the `sign` or without it.
+        """
         for (i, j), rate in np.ndenumerate(rates):
             if rate != rate:
                 text = "n/a"
             elif rate:
                 text = percent(rate, "fine")
+                if not sign:
+                    text = text.removesuffix(" %")
             else:
                 text = "0"
             if starred[i, j] and rate == rate:
