@@ -35,7 +35,7 @@ class AttackDetDisplay(DetDisplay):
         DetDisplay.spec,
         plot="attack_det",
         title="DET of impostors and attacks",
-        x_label=say("{False accept rate, far}, or attack accept rate, IAPAR (%)"),
+        x_label=say("{far} of impostors, IAPAR of attacks (%)"),
         terms=(("far",), ("frr",)),
         over=lambda systems: [_attempts(systems)],
     )

@@ -857,7 +857,7 @@ class CurvesDisplay(Display):
             if id(curve.system) not in named:
                 labels[name] = self.spec.once(curve)
             named.add(id(curve.system))
-            words = plot_style.marker_words if self._solid else plot_style.dash_words
+            words = plot_style.marker_words if self._solid else Style.dash_words
             styles[self._write(curve.of_system)] = words(curve.dash)
         if len(self.systems) == 1 or len(labels) <= most_named() or len(styles) < 2:
             return {}, []

@@ -119,7 +119,7 @@ class ScoreDistributionsDisplay(Display):
         remarks = self._unplaced()
         if once:
             styles = (
-                f"{plot_style.dash_words(i)}: {x.lower()}" for i, x in enumerate(self.classes)
+                f"{Style.dash_words(i)}: {x.lower()}" for i, x in enumerate(self.classes)
             )
             remarks.insert(0, "; ".join(styles))
         if len(missing) == len(self.classes) * len(self.genuine):

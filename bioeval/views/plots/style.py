@@ -113,8 +113,9 @@ LOOKS = {
     "paper": Look(8.0, 8.0, 8.0, 8.0, 8.0, 8.0, width=3.5, two_columns=7.0),
 }
 
-# Inches that the words around the axes need more on paper, where they are larger beside the axes.
-_WORDS_ON_PAPER = 1.0
+# Inches that the words around the axes need more on paper, where they are larger beside the axes;
+# of plots that are higher than wide, which have more room.
+_WORDS_ON_PAPER, _WORDS_OF_HIGH = 1.0, 0.6
 
 
 class Style:
@@ -123,6 +124,7 @@ class Style:
     text = "#222222"  # of what is read
     quiet = "#666666"  # of what is read last
     rule = "#9a9a9a"  # of lines that are no curves
+    shades = len(SHADES)  # of a colour, before they repeat
     both = BOTH  # the number of errors of both classes, and of estimates
     look: ClassVar = LOOKS["default"]  # set by :func:`style`
     #: The numbers of what is drawn, by variable: FRR is of genuine attempts.
@@ -159,6 +161,11 @@ class Style:
         return DASHES[(number + number // len(PALETTE)) % len(DASHES)]
 
     @staticmethod
+    def dash_words(number: int) -> str:
+        """Return the name of the line style of a curve."""
+        return _DASHES[DASHES.index(Style.dash(number))]
+
+    @staticmethod
     def marker(number: int) -> str:
         """Return the marker of a solid curve by its number; it shifts when the colours repeat."""
         return MARKERS[(number + number // len(PALETTE)) % len(MARKERS)]
@@ -170,11 +177,6 @@ class Style:
         while (1.05 / (luminance(rgb) + 0.05)) < 4.5:
             rgb = rgb * 0.94
         return float(rgb[0]), float(rgb[1]), float(rgb[2])
-
-
-def dash_words(number: int) -> str:
-    """Return the name of the line style of a curve."""
-    return _DASHES[DASHES.index(Style.dash(number))]
 
 
 def marker_words(number: int) -> str:
@@ -269,7 +271,8 @@ def size_of_figure(
     if look.width is None:
         return size
     width = look.width if look.two_columns is None or not wordy else look.two_columns
-    return width, look.height or width * high / wide + _WORDS_ON_PAPER
+    words = _WORDS_OF_HIGH if high > wide else _WORDS_ON_PAPER
+    return width, look.height or width * high / wide + words
 
 
 def axes_for(
