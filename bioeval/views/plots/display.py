@@ -391,12 +391,12 @@ class Curve:
     why_not: Text = ""  # why the curve is undefined; empty where it is drawn
     hue: int = 0  # number of its colour
     dash: int = 0  # number of its line style
-    shade: int = 0  # number among the curves of one meaning, which share a colour
     low: np.ndarray | None = None  # confidence limits of each y, where the dataset has them
     high: np.ndarray | None = None
     inside: np.ndarray | None = None  # where these are of a simultaneous band, else pointwise
     variable: str = ""  # on the vertical axis
     word: Text = ""  # the end of its name, where that has terms of the field
+    shade: int = 0  # number among the curves of one meaning, which share a colour
 
     @property
     def label(self) -> Text:

@@ -16,6 +16,7 @@ from bioeval.views.plots.style import (
     folded,
     laid_out_size,
     legend_place,
+    text_width,
 )
 
 # By the size of the type: mean width of a letter; the line beside a name, and the gap to the next
@@ -65,8 +66,12 @@ def draw_legend(ax: Axes, *, x_label: bool = True) -> Legend | None:
     }
     figure = figure_of(ax)
     if figure.get_layout_engine() is not None:
-        longest = max(len(line) for text in texts for line in text.splitlines())
-        columns = max(1, min(len(texts), int(width / ((longest * _LETTER + _MARGIN) * size))))
+        lines = [line for text in texts for line in text.splitlines()]
+        if Style.look.width is None:
+            longest = _LETTER * size * max(map(len, lines))
+        else:
+            longest = max(text_width(line, size) for line in lines)
+        columns = max(1, min(len(texts), int(width / (longest + _MARGIN * size))))
         legend = ax.legend(
             artists,
             texts,

@@ -127,7 +127,8 @@ class FarCurvesDisplay(CurvesDisplay):
             self._line(curve, x, y, draw_folds(self, curve, style, floor))
             self._band(curve, floor=floor)
         if log:
-            low = min(0.1, least(floors.values()) / 1.8) or 1e-3
+            # Room for what is shaded below.
+            low = min(0.1, least(floors.values()) / (3.0 if Style.look.is_narrow else 1.8)) or 1e-3
             plot_style.log_axis(ax, "x", low)
             starts = self._rates_from(lowest if self.defined else 0.0)
             shaded = shade_below(ax.xaxis, floors.values(), self._write(say("{far}")))
