@@ -88,10 +88,10 @@ class RankingDisplay(OneResultDisplay):
         right: list[Text] = [say("all together, {level:rate}", level=level)]
         if (self.rank_low > 1).any():
             right.append("coloured bars: may be the best")
-        right.append("systems that share a letter cannot be told apart")
         if self._is_headed:
             lines.append(say("ranks that each may have: {level:rate}, all together", level=level))
             lines += right[1:]
+        lines.append("systems that share a letter cannot be told apart")
         self._titled(title, as_plot_text(name) if name else None, lines)
         if not self._is_headed:
             self._titled("May have rank", None, right, self.ranks_ax_)

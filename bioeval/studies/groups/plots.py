@@ -57,7 +57,9 @@ class GroupsDisplay(OneResultDisplay):
 
     far_ax_: Axes
     image_: AxesImage | None = None
-    _numbers_groups = False  # whether groups are named by numbers on the right, explained on the left
+    _numbers_groups = (
+        False  # whether groups are named by numbers on the right, explained on the left
+    )
     _plot = "groups"
 
     def __init__(self, dataset: xr.Dataset):

@@ -150,7 +150,9 @@ class OverTimeDisplay(_Panels):
         ]
         if identifies and self._is_headed:  # the panel has no room for a legend
             for rate, text in _IDENTIFICATION.items():
-                lines.append(say("{dash}: {rate}", dash=Style.dash_words(Style.hues[rate]), rate=text))
+                lines.append(
+                    say("{dash}: {rate}", dash=Style.dash_words(Style.hues[rate]), rate=text)
+                )
         self._title("Rates over time", name, lines)
         for place, (rate, label) in zip(self.axes_, rates.items(), strict=False):
             self._rate(place, rate, label, Style.hues[rate], style)

@@ -521,7 +521,7 @@ class CurveSpec:
         return curves
 
     def curves_at(self, systems: Sequence[System], ranks: Sequence[int]) -> list[tuple[Curve, int]]:
-        """Return one curve per system and rank, coloured by system; those of one system have shades."""
+        """Return one curve per system and rank, coloured by system; of one system, in shades."""
         curves = []
         ranks = [require_integer("ranks", rank, low=1) for rank in require_list("ranks", ranks)]
         if not ranks:

@@ -421,7 +421,7 @@ class DetDisplay(CurvesDisplay):
         ax.set_yscale("function", functions=(deviate, ndtr))
         low_x, low_y, high_x, high_y = self._limits()
         unseen, texts = {}, {}
-        about = []
+        dots = ""
         for curve in self.defined:
             x, y = by_far(curve.x, curve.y)
             self._line(curve, x, y, draw_folds(self, curve, style))
@@ -437,7 +437,7 @@ class DetDisplay(CurvesDisplay):
             if low_x < far < high_x and low_y < frr < high_y:
                 colour = self.lines_[curve.name].get_color()
                 ax.plot(far, frr, "o", markersize=4.5, color=colour, zorder=3)
-                about = [self._dots]
+                dots = self._dots
         wide, tall = plot_style.axes_size(ax)
         ax.xaxis.set_major_locator(FixedLocator(_ticks(low_x, high_x, wide / 26)))
         ax.yaxis.set_major_locator(FixedLocator(_ticks(low_y, high_y, tall / 11)))
@@ -457,11 +457,11 @@ class DetDisplay(CurvesDisplay):
             shade_below(ax.yaxis, [y for _, y in floors], self._write(self._rates[1])),
         ]
         below, details = joined(*shaded), self.spec.details
-        about += [f"shaded: {below}"] if below else []
+        about = "; ".join(filter(None, [dots, below and f"shaded: {below}"]))
         first, last = max(low_x, low_y), min(high_x, high_y)
         equal = ndtr(np.linspace(deviate(first), deviate(last), 50))
         self._reference(equal, equal)
-        return self._finish(unseen=unseen, texts=texts, details=lambda x: [*details(x), *about])
+        return self._finish(unseen=unseen, texts=texts, details=lambda x: [*details(x), about])
 
     def _limits(self) -> tuple[float, float, float, float]:
         """Return the lower limits of both axes, and their upper limits."""

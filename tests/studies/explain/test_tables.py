@@ -57,9 +57,7 @@ def test_a_list_of_a_slide_reaches_the_threshold_and_the_mates(probe, most, with
     """It has at most so many lines, which add up to the whole row."""
     scores = be.simulate(20, 4, within=within, random_state=2)
     walk = be.explain(scores, probe)
-    for shown, whole in zip(
-        lists_of(walk, most=most), lists_of(walk, shorten=False), strict=True
-    ):
+    for shown, whole in zip(lists_of(walk, most=most), lists_of(walk, shorten=False), strict=True):
         assert len(shown.lines) <= most
         assert sum(line.number for line in shown.lines) == len(whole.lines)
         alone = [line.place for line in shown.lines if line.number == 1]

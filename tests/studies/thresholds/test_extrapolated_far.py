@@ -7,8 +7,8 @@ import math
 import naive_extrapolated as twin
 import numpy as np
 import pytest
-from matplotlib.colors import to_rgb
 from hypothesis import given, strategies as st
+from matplotlib.colors import to_rgb
 
 import bioeval as be
 from bioeval.stats.options import IntervalOptions

@@ -8,9 +8,9 @@ from typing import Any
 import naive_mot
 import numpy as np
 import pytest
-from matplotlib.colors import to_rgb
 import xarray as xr
 from hypothesis import given
+from matplotlib.colors import to_rgb
 from mot_scenes import BOX, COLUMNS, RESULT, TRUTH, assert_same, crowd, scenes
 
 import bioeval as be
