@@ -12,7 +12,7 @@ from matplotlib.axes import Axes
 from bioeval.studies.calibration.calibrator import check_prior
 from bioeval.views.plots import Curve, CurvesDisplay, CurveSpec, Style, System
 
-_ODDS = "Prior log odds of a genuine attempt (natural logarithm)"
+_ODDS = "Natural log of prior odds of a genuine attempt"
 
 
 class ReliabilityDisplay(CurvesDisplay):
@@ -119,7 +119,7 @@ class TippettDisplay(CurvesDisplay):
         "Tippett plot",
         "llr",
         {"genuine_above": "genuine", "impostor_above": "impostor"},
-        "Log-likelihood ratio (natural logarithm)",
+        "Natural log of the likelihood ratio",
         "Proportion of the class with a larger ratio",
         curve=_ratios,
     )

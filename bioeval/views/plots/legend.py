@@ -19,9 +19,9 @@ from bioeval.views.plots.style import (
     text_width,
 )
 
-# By the size of the type: mean width of a letter; the line beside a name, and the gap to the next
-# column.
-_LETTER, _MARGIN = 0.53, 5.6
+# By the size of the type: mean width of a letter; the line beside a name, without and with the gap
+# to the next column.
+_LETTER, _BESIDE, _MARGIN = 0.53, 4.2, 5.6
 # Points that a legend below leaves to its axes, unless it takes at most a third; in flat figures.
 _LEAST, _LEAST_FLAT = 85.0, 50.0
 
@@ -50,7 +50,7 @@ def draw_legend(ax: Axes, *, x_label: bool = True) -> Legend | None:
         texts = [textwrap.fill(text, letters, break_on_hyphens=False) for text in texts]
     else:
         width, high = laid_out_size(ax)
-        texts = ["\n".join(folded(text, width - _MARGIN * size, size)) for text in texts]
+        texts = ["\n".join(folded(text, width - _BESIDE * size, size)) for text in texts]
     style: dict[str, Any] = {
         "alignment": "left",
         "borderpad": 0.1,
