@@ -289,14 +289,14 @@ def test_steps_are_solid(name, single):
 @pytest.mark.parametrize("name", ["roc", "det", "dir_far"])
 def test_marks_that_were_not_measured_are_hollow_and_said_so(name, single):
     data = be.open_set(be.simulate(15, 4, within=0.7)) if name == "dir_far" else single
-    display = getattr(be.plot, name)({"a": data, "b": data})
+    options = {"ranks": [1]} if name == "dir_far" else {}
+    display = getattr(be.plot, name)({"a": data, "b": data}, **options)
     for curve in display.lines_.values():
         assert to_rgb(curve.get_markerfacecolor()) == (1, 1, 1)
         assert isinstance(curve.get_markevery(), tuple)  # by length, not by points
     assert "hollow marks only tell the curves apart" in words(display)
     assert ("dots: EER" in words(display)) == (name == "det")
-    alone = getattr(be.plot, name)(data, **({"ranks": [1]} if name == "dir_far" else {}))
-    assert "hollow" not in words(alone)
+    assert "hollow" not in words(getattr(be.plot, name)(data, **options))
 
 
 def test_few_points_are_all_marked_and_filled():

@@ -826,9 +826,9 @@ class CurvesDisplay(Display):
             lines = [*map(write, about), *lines]
         labels, styles = self._once_a_system()
         if spec.title:
-            styles += self._same_curves()
-            if self._hollow:
+            if self._hollow and not styles:
                 lines.append("hollow marks only tell the curves apart")
+            styles += self._same_curves()
         labels |= spec.texts
         self._titled(title, None, [*styles, *lines])
         for name, line in self.lines_.items():
