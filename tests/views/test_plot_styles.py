@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import re
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -286,6 +287,63 @@ def test_steps_are_solid(name, single):
     assert len({(line.get_color(), line.get_marker()) for line in lines}) == len(lines)
 
 
+@pytest.mark.parametrize("name", ["roc", "det", "dir_far"])
+def test_marks_that_were_not_measured_are_hollow_and_said_so(name, single):
+    data = be.open_set(be.simulate(15, 4, within=0.7)) if name == "dir_far" else single
+    options = {"ranks": [1]} if name == "dir_far" else {}
+    display = getattr(be.plot, name)({"a": data, "b": data}, **options)
+    for curve in display.lines_.values():
+        assert to_rgb(curve.get_markerfacecolor()) == (1, 1, 1)
+        assert isinstance(curve.get_markevery(), tuple)  # by length, not by points
+    assert "hollow marks only tell the curves apart" in words(display)
+    assert ("dots: EER" in words(display)) == (name == "det")
+    assert "hollow" not in words(getattr(be.plot, name)(data, **options))
+
+
+def test_few_points_are_all_marked_and_filled():
+    """Marks at measured points are not said to be none."""
+    few = be.verification(be.simulate(15, 4, within=0.7), thresholds=[2.0, 3.0, 4.0])
+    display = be.plot.roc({"a": few, "b": few})
+    for curve in display.lines_.values():
+        assert curve.get_markevery() is None
+        assert to_rgb(curve.get_markerfacecolor()) == to_rgb(curve.get_color())
+    assert "hollow" not in words(display)
+
+
+def words(display) -> str:
+    """Return all words of the axes, their lines joined."""
+    return " ".join(" ".join(text.get_text() for text in display.ax_.texts).split())
+
+
+def test_ranks_of_one_system_have_shades_of_its_colour():
+    data = be.open_set(be.simulate(15, 4, within=0.7))
+    colours = [to_rgb(x.get_color()) for x in be.plot.dir_far(data).lines_.values()]
+    assert colours == [style.Style.colour(0, i) for i in range(len(colours))]
+    assert len({*colours}) == len(colours) > 1
+    several = be.plot.dir_far({"a": data, "b": data}).lines_.values()
+    assert {to_rgb(x.get_color()) for x in several} == {style.Style.colour(i) for i in (0, 1)}
+
+
+@pytest.mark.parametrize("room", range(40, 400, 20))
+def test_quotients_and_percentages_are_not_broken(room):
+    text = "shaded: FAR < 1 / 247,500, FRR ≤ 1 / 2,000; 95 % of all; B = 3000 and so on"
+    lines = style.folded(text, room, 9.0)
+    assert " ".join(lines) == text
+    for line in lines:
+        assert not re.match("[%<≤/=]", line) and not re.search("[<≤/=]$", line)
+        wide = style.text_width(line, 9.0)
+        words_of_line = style.together(line).split(" ")
+        assert wide <= room or len(words_of_line) == 1
+
+
+def test_a_loop_that_closes_its_figures_leaves_none_open(single):
+    for _ in range(3):
+        plt.close(be.plot.roc(single).figure_)
+    assert not plt.get_fignums()
+    be.plot.roc(single, Figure(layout="constrained"))
+    assert not plt.get_fignums()
+
+
 def test_rates_below_one_attempt_are_shaded(single):
     ax = be.plot.det(single).ax_
     floors = 1 / int(single.impostor_attempts), 1 / int(single.genuine_attempts)
@@ -344,6 +402,54 @@ def test_the_zoo_names_those_whom_its_text_names():
         of = ds[errors].to_series()
         named |= {str(x) for x in of[of > 0].sort_values(ascending=False, kind="stable").index[:3]}
     assert shown == named and str(ds.subject.values[ds.fr.values.argmax()]) in shown
+
+
+@pytest.mark.parametrize("look", ["default", "slide", "paper"])
+@pytest.mark.parametrize("system", ["eigenfaces", "pixels"])
+def test_names_in_the_zoo_lie_on_nothing(look, system):
+    """Names are inside the axes, off each other, off rings and off the words in the corners."""
+    ds = be.zoo(be.datasets.faces(system), threshold="eer", permutations=10)
+    with be.plot.style(look):
+        display = be.plot.zoo(ds)
+    display.figure_.canvas.draw()
+    renderer = display.figure_.canvas.get_renderer()
+    frame = display.ax_.get_window_extent(renderer)
+    corners = [x for x in display.ax_.texts if x.get_fontweight() == "bold"]
+    boxes = [Text.get_window_extent(x, renderer) for x in (*display.labels_, *corners)]
+    assert len(boxes) == len(display.labels_) + 4 and len(display.labels_) > 4
+    for one, other in itertools.combinations(boxes, 2):
+        assert not overlap(one, other)
+    places = np.column_stack([display.genuine, display.impostor])[display.worst]
+    rings = display.ax_.transData.transform(places)
+    for box in boxes[: len(display.labels_)]:
+        assert frame.x0 <= box.x0 and box.x1 <= frame.x1
+        assert frame.y0 <= box.y0 and box.y1 <= frame.y1
+        assert not any(box.contains(*ring) for ring in rings)
+
+
+@pytest.mark.parametrize("look", ["slide", "paper"])
+@pytest.mark.parametrize("number", [2, 4, 8, 14])
+@pytest.mark.parametrize("terms", ["lecture", "iso"])
+@pytest.mark.cases(4)
+def test_groups_with_long_names_fit(look, number, terms):
+    names = [f"people of the cohort of {1950 + i}" for i in range(number)]
+    scores = be.simulate(60, 3, random_state=1)
+    data = be.by_group(scores, [names[subject % number] for subject in scores.probe_labels])
+    with be.plot.style(look):
+        display = be.plot.groups(in_terms(data, terms))
+    figure = display.figure_
+    figure.canvas.draw()
+    holds(figure, "groups")
+    renderer = figure.canvas.get_renderer()
+    for axes in (display.ax_, display.far_ax_):
+        assert axes.get_window_extent().height > figure.bbox.height / 5
+        for ticks in (axes.get_xticklabels(), axes.get_yticklabels()):
+            boxes = [Text.get_window_extent(x, renderer) for x in ticks if x.get_text()]
+            for one, other in itertools.combinations(boxes, 2):
+                assert not overlap(one, other)
+    if look == "slide":
+        assert display.ax_.get_yticklabels()[0].get_text().startswith("1: people of")
+        assert display.far_ax_.get_xticklabels()[0].get_text() == "1"
 
 
 @pytest.mark.slow

@@ -35,11 +35,12 @@ class AttackDetDisplay(DetDisplay):
         DetDisplay.spec,
         plot="attack_det",
         title="DET of impostors and attacks",
-        x_label=say("{False accept rate, far}, or attack accept rate, IAPAR (%)"),
+        x_label=say("{far} of impostors, IAPAR of attacks (%)"),
         terms=(("far",), ("frr",)),
         over=lambda systems: [_attempts(systems)],
-        details=lambda _: ["points: at the threshold of the equal error rate of impostors"],
     )
+    _dots: ClassVar = "dots: at the threshold of the equal error rate of impostors"
+    _solid: ClassVar = False  # the line styles of FAR and of the species, as in other plots
     _points: ClassVar = (*DetDisplay._points, ("iapar_max_at_far", "frr_at_far"))
     _rates: ClassVar = (say("{far} or IAPAR"), say("{frr}"))
 
@@ -47,11 +48,18 @@ class AttackDetDisplay(DetDisplay):
     def from_results(cls, data: Any) -> Self:
         """Take the curves of a result: of zero-effort impostors and of each species."""
         (system,) = System.pick(data, cls.spec.plot, single=True)
-        shown = [replace(system, name="zero-effort impostors"), *_species(system)]
-        return cls(
-            replace(Curve.of(one, "far", "frr", one.name), hue=Style.hues["far"] + i, dash=i)
-            for i, one in enumerate(shown)
-        )
+        name = "zero-effort impostors"
+        far = Curve.of(replace(system, name=name), "far", "frr", name)
+        curves = [replace(far, hue=Style.hues["far"], dash=Style.hues["far"])]
+        for i, one in enumerate(_species(system)):
+            curves.append(_as_species(Curve.of(one, "far", "frr", one.name), i))
+        return cls(curves)
+
+
+def _as_species(curve: Curve, number: int) -> Curve:
+    """Return the curve of a species: in a shade of the colour of attacks, with its own dashes."""
+    attack = Style.hues["iapar_pooled"]
+    return replace(curve, hue=attack, shade=number, dash=attack + number)
 
 
 def _attempts(systems: Sequence[System]) -> str:
@@ -143,8 +151,9 @@ class SpeciesDisplay(CurvesDisplay):
         curves = []
         for number, system in enumerate(systems):
             for curve in cls._curves(system):
-                hue = number if len(systems) > 1 else curve.hue
-                curves.append(replace(curve, hue=hue, dash=curve.hue))
+                if len(systems) > 1:
+                    curve = replace(curve, hue=number, shade=0)
+                curves.append(curve)
         return cls(curves)
 
     @classmethod
@@ -152,7 +161,7 @@ class SpeciesDisplay(CurvesDisplay):
         """Yield the rates of bona fide presentations, and the one of each species."""
         for y, word in cls.spec.lines.items():
             curve = Curve.of(system, "threshold", y, system.named(written(word)))
-            yield replace(curve, hue=Style.hues[y], word=word)
+            yield replace(curve, hue=Style.hues[y], dash=Style.hues[y], word=word)
         ds = system.dataset
         for i, species in enumerate(ds["species"].values.tolist()):
             name = system.named(as_plot_text(species))
@@ -160,7 +169,7 @@ class SpeciesDisplay(CurvesDisplay):
             curve = Curve.of(alone, "threshold", cls._rate, name)
             if curve.why_not:
                 curve = replace(curve, why_not=cls._lacking)
-            yield replace(curve, system=system, hue=Style.hues["iapar_pooled"] + i)
+            yield _as_species(replace(curve, system=system), i)
 
     def plot(self, ax: Axes | None = None, *, name: str | None = None, **style: Any) -> Self:
         """Draw the curves, and the threshold of a single result."""
@@ -323,6 +332,7 @@ class PadDetDisplay(DetDisplay):
         pointwise_over="threshold",
     )
     _eer: ClassVar = ("d_eer", "D-EER")
+    _dots: ClassVar = "dots: D-EER"
     _points: ClassVar = (("apcer_target", "bpcer_at_apcer"),)
     _rates: ClassVar = ("APCER", "BPCER")
 

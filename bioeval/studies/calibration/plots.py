@@ -12,7 +12,7 @@ from matplotlib.axes import Axes
 from bioeval.studies.calibration.calibrator import check_prior
 from bioeval.views.plots import Curve, CurvesDisplay, CurveSpec, Style, System
 
-_ODDS = "Prior log odds of a genuine attempt (natural)"
+_ODDS = "Natural log of prior odds of a genuine attempt"
 
 
 class ReliabilityDisplay(CurvesDisplay):
@@ -119,7 +119,7 @@ class TippettDisplay(CurvesDisplay):
         "Tippett plot",
         "llr",
         {"genuine_above": "genuine", "impostor_above": "impostor"},
-        "Likelihood ratio (log10)",
+        "Natural log of the likelihood ratio",
         "Proportion of the class with a larger ratio",
         curve=_ratios,
     )
@@ -128,12 +128,11 @@ class TippettDisplay(CurvesDisplay):
         """Draw the curves. See :func:`tippett`."""
         ax = self._start(ax, name, style)
         for curve in self.defined:
-            x = curve.x / math.log(10)
-            self._line(curve, x, curve.y, {"drawstyle": "default", **style}, marked=False)
+            self._line(curve, curve.x, curve.y, {"drawstyle": "default", **style}, marked=False)
         ax.axvline(0.0, color=Style.rule, linewidth=0.8, linestyle=":", zorder=1)
         partial = [c.x[(c.y > 0.002) & (c.y < 0.998)] for c in self.defined]
-        seen = np.abs(np.concatenate([np.zeros(1), *partial])).max() / math.log(10)
-        limit = min(10.0, max(2.0, math.ceil(seen)))
+        seen = np.abs(np.concatenate([np.zeros(1), *partial])).max()
+        limit = min(20.0, max(4.0, math.ceil(seen)))
         ax.set(ylim=(-0.015, 1.015), xlim=(-limit, limit))
         return self._finish()
 
@@ -151,11 +150,12 @@ def tippett(data: Any, ax: Axes | None = None, **style: Any) -> TippettDisplay:
     Returns
     -------
     TippettDisplay
-        With ``curves`` (the arrays; natural logarithms), ``ax_``, ``figure_`` and ``lines_``.
+        With ``curves`` (the arrays), ``ax_``, ``figure_`` and ``lines_``.
 
     Notes
     -----
-    Genuine attempts left of 0 and impostor attempts right of it have misleading ratios.
+    Genuine attempts left of 0 and impostor attempts right of it have misleading ratios. Logarithms
+    are natural, as in all results and plots of calibration.
 
     Examples
     --------

@@ -47,6 +47,8 @@ class RankingDisplay(OneResultDisplay):
         order = [i for i in ranked.order if not np.isnan(ranked.number("value", i))]
         self.systems = [ranked.systems[i] for i in order]
         self.letters = [ranked.letters(i) for i in order]
+        # A system has its colour in all plots of the same systems, whatever its rank.
+        self._colours = [Style.colour(i) for i in order]
 
         def numbers(name: str) -> np.ndarray:
             return np.array([ranked.number(name, i) for i in order])
@@ -85,10 +87,11 @@ class RankingDisplay(OneResultDisplay):
         title = say("Ranking by {measure}", measure=self._ranked.name)
         right: list[Text] = [say("all together, {level:rate}", level=level)]
         if (self.rank_low > 1).any():
-            right.append("coloured: may be the best")
+            right.append("coloured bars: may be the best")
         if self._is_headed:
             lines.append(say("ranks that each may have: {level:rate}, all together", level=level))
             lines += right[1:]
+        lines.append("systems that share a letter cannot be told apart")
         self._titled(title, as_plot_text(name) if name else None, lines)
         if not self._is_headed:
             self._titled("May have rank", None, right, self.ranks_ax_)
@@ -99,11 +102,11 @@ class RankingDisplay(OneResultDisplay):
     def _values(self, ax: Axes, style: dict[str, Any]) -> None:
         """Draw the values with their intervals, and name the systems."""
         places = np.arange(len(self.systems))
-        colour = Style.colour(0)
         values, low, high = self.value, self.value_low, self.value_high
-        ax.hlines(places, low, high, color=colour, linewidth=1.6, zorder=2)
-        properties: dict[str, Any] = {"color": colour, "markersize": 6.5, "zorder": 3, **style}
-        ax.plot(values, places, "o", **properties)
+        ax.hlines(places, low, high, color=self._colours, linewidth=1.6, zorder=2)
+        for place, value, colour in zip(places, values, self._colours, strict=True):
+            properties: dict[str, Any] = {"color": colour, "markersize": 6.5, "zorder": 3, **style}
+            ax.plot([value], [place], "o", **properties)
         longest = _NAME // 2 if Style.look.is_narrow else _NAME
         names = [as_plot_text(short_name(str(x), longest)) for x in self.systems]
         ax.set_yticks(places, names)
@@ -121,16 +124,17 @@ class RankingDisplay(OneResultDisplay):
         """Draw the ranks that each system may have as bars, and write the letters beside them."""
         ax, number = self.ranks_ax_, len(self.systems)
         places = np.arange(number)
-        best = self.rank_low == 1
-        for members, colour in ((best, Style.colour(0)), (~best, Style.rule)):
-            ax.barh(
-                places[members],
-                self.rank_high[members] - self.rank_low[members] + 0.7,
-                left=self.rank_low[members] - 0.35,
-                height=0.5,
-                color=colour,
-                zorder=2,
-            )
+        colours: list[Any] = []
+        for low, colour in zip(self.rank_low, self._colours, strict=True):
+            colours.append(colour if low == 1 else Style.rule)
+        ax.barh(
+            places,
+            self.rank_high - self.rank_low + 0.7,
+            left=self.rank_low - 0.35,
+            height=0.5,
+            color=colours,
+            zorder=2,
+        )
         for place, letters, end in zip(places, self.letters, self.rank_high, strict=True):
             ax.annotate(
                 letters,
@@ -156,8 +160,8 @@ def ranking(
 
     On the left is the value of each system with its interval; on the right are bars from the first
     to the last rank that the system may have, for all systems together, and letters: systems that
-    share one cannot be told apart. Bars from rank 1, of systems that may be the best, have the
-    colour of the values.
+    share one cannot be told apart. Each system has its colour of the other plots, by its place in
+    the data; bars that do not begin at rank 1 are grey.
 
     Parameters
     ----------

@@ -19,7 +19,7 @@ _COLUMNS = (
     Column("omega", "omega"),
     Column("threshold", "threshold"),
     Column("hter_w", "HTER_w"),
-    Column("far_w", "far_w", priority=1),
+    Column("far_w", say("{far}_w"), priority=1),
     Column("frr", Term("frr")),
     Column("far", Term("far"), priority=2),
     Column("iapar_pooled", "IAPAR of all species", priority=1),
@@ -36,11 +36,11 @@ def section(results: ResultsBySystem) -> Section:
     """Return the errors of a system at some weights, or the weighted errors of several."""
     attrs = next(iter(results.values())).attrs
     beta = float(attrs["beta"])
-    template = "{beta} far_w + {rest} {frr}"
+    template = "{beta} {far}_w + {rest} {frr}"
     if attrs["criterion"] == "eer":
-        template = "|{beta} far_w - {rest} {frr}|"
+        template = "|{beta} {far}_w - {rest} {frr}|"
     cost = say(template, beta=Number(beta, digits=6), rest=Number(1 - beta, digits=12))
-    weighed = say("far_w = (1 - omega) {far} + omega IAPAR, over the attempts of all species.")
+    weighed = say("{far}_w = (1 - omega) {far} + omega IAPAR, over the attempts of all species.")
     blocks: list[Block] = [
         facts(results),
         minimised(cost, results),
@@ -48,7 +48,7 @@ def section(results: ResultsBySystem) -> Section:
         curves(results, _COLUMNS),
     ]
     if len(results) > 1:
-        title = say("HTER_w = (far_w + {frr}) / 2 on the test set")
+        title = say("HTER_w = ({far}_w + {frr}) / 2 on the test set")
         blocks.append(compared(results, "omega", "hter_w", title))
     blocks.append(result_messages(results))
     return Section(

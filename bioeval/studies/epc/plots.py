@@ -77,7 +77,8 @@ def _criterion(systems: Sequence[System]) -> list[Text]:
         ((criterion, beta),) = criteria
         minimised = {"eer": "difference of", "wer": "sum of"}[criterion]
         chosen = say(
-            "{chosen}: smallest {minimised} {beta} far_w and {other} {frr}",
+            "{chosen}: smallest {minimised} {beta} {far}_w and {other} {frr}; "
+            "{far}_w = (1 - omega) {far} + omega IAPAR",
             chosen=chosen,
             minimised=minimised,
             beta=f"{beta:g}",

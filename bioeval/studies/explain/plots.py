@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import textwrap
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from operator import attrgetter
 from typing import Any, Literal, Self
 
@@ -109,7 +109,7 @@ class RowWalkDisplay(Display):
         if Style.look.width is not None:  # there is no room for pictures
             faces = {}
         if Style.look.is_flat and not isinstance(ax, Axes):  # nor for a second list
-            lists = [_shortened(lists[0])]
+            lists = [self._fitting(lists[0].unit)]
         self._shown_faces = faces
         line = _PICTURED if faces else _LINE
         high = []
@@ -138,6 +138,11 @@ class RowWalkDisplay(Display):
             heading, over = "List of", []
         self._face(first, self.walk.name, 1, "axes fraction", (-_LARGE / 2 - 6, 34), _LARGE)
         return self
+
+    def _fitting(self, unit: str) -> ShownList:
+        """Return the first list of this unit, with the lines that a flat figure has room for."""
+        most = int((72 * (Style.look.height or 0.0) - _AROUND_FLAT) / (1.15 * Style.look.small))
+        return next(shown for shown in lists_of(self.walk, most=most) if shown.unit == unit)
 
     def _face(
         self, ax: Axes, name: str, y: float, across: str, step: tuple[float, float], size: float
@@ -186,11 +191,12 @@ class RowWalkDisplay(Display):
         left, right = low - margin, high + margin
         self._names(ax, shown)
         self._words(ax, shown)
-        if threshold is not None and math.isfinite(threshold):  # room for words on either side
-            word = self._text_width("accepted", Style.look.small) + 8
-            least = max(0.2, min(word / self._laid_out_size(ax)[0], 0.45)) * (right - left)
-            least *= 1.3  # of the axis that is longer by this room
-            left, right = min(left, threshold - least), max(right, threshold + least)
+        word = (self._text_width("accepted", Style.look.small) + 8) / self._laid_out_size(ax)[0]
+        has_room = word < 0.48  # for words on either side of the threshold
+        if threshold is not None and math.isfinite(threshold) and has_room:
+            least = max(0.2, word) / (1 - max(0.2, word))  # of the longer side
+            right = max(right, threshold + least * (threshold - left))
+            left = min(left, threshold - least * (right - threshold))
         ax.set_xlim(left, right)
         for y, line in enumerate(shown.lines, start=1):
             colour, marker, filled = _ROLES[line.role]
@@ -236,7 +242,7 @@ class RowWalkDisplay(Display):
                     **style,
                 },
             )
-        self._threshold(ax, shown, threshold)
+        below = self._threshold(ax, shown, threshold, has_room)
         label = self._score_label(self.walk.kind)
         ticks = 6
         if Style.look.width is not None:
@@ -244,12 +250,12 @@ class RowWalkDisplay(Display):
             ticks = max(2, min(6, int(self._laid_out_size(ax)[0] / (3.2 * Style.look.tick))))
         self._labelled(label, "", ax=ax)
         ax.xaxis.set_major_locator(MaxNLocator(ticks, integer=self.walk.kind == "order"))
-        below = [_wrapped(written(text)) for text in shown.left_out]
+        below += [_wrapped(written(text)) for text in shown.left_out]
         if Style.look.width is not None:
             size = Style.look.small
             names = max(self._text_width(name, size) for name in ["", *_names(shown)])
             room = 72 * self.figure_.get_size_inches()[0] - names - 24
-            below = ["\n".join(self._folded(written(x), room, size)) for x in shown.left_out]
+            below = ["\n".join(self._folded(text, room, size)) for text in below]
         if shown.conditional:
             below.append("a | b: a if accepted, b if rejected")
         if below:
@@ -296,21 +302,24 @@ class RowWalkDisplay(Display):
             if line.number == 1:
                 self._face(ax, line.template, y, "data", (-_SMALL / 2 - 4, 0), _SMALL)
 
-    def _threshold(self, ax: Axes, shown: ShownList, threshold: float | None) -> None:
-        """Draw the threshold, and the line between the accepted and the rejected."""
+    def _threshold(
+        self, ax: Axes, shown: ShownList, threshold: float | None, has_room: bool
+    ) -> list[str]:
+        """Draw the threshold, and the line between the accepted and the rejected.
+
+        Returns what is said below the axes, where these have no room for it.
+        """
         if threshold is None or shown.tasks[0].task == "reid":
-            return
+            return []
         y = (shown.accepted or 0) + 0.5
-        if y > len(shown.lines) and shown not in self.lists:  # the rejected are left out
-            if math.isfinite(threshold):
-                ax.axvline(threshold, color=Style.text, linewidth=1.0, linestyle="-", zorder=2)
-            return
         ax.axhline(y, color=Style.text, linewidth=1.0, linestyle=(0, (4, 2)), zorder=2)
         at = threshold
         if not math.isfinite(threshold):
             at = ax.get_xlim()[int(larger_is_closer(self.walk.kind) != (threshold > 0))]
         else:
             ax.axvline(threshold, color=Style.text, linewidth=1.0, linestyle="-", zorder=2)
+        if not has_room:
+            return ["accepted above the dashed line, rejected below it"]
         # Of an ordered list, these two corners beside the threshold hold no score.
         side = -1 if larger_is_closer(self.walk.kind) else 1
         sides = {1: "left", -1: "right"}
@@ -325,6 +334,7 @@ class RowWalkDisplay(Display):
                 va=va,
                 annotation_clip=False,
             )
+        return []
 
     def _words(self, ax: Axes, shown: ShownList) -> None:
         """Write the columns of words on the right: role, and counters by task."""
@@ -348,16 +358,6 @@ class RowWalkDisplay(Display):
                     va="center",
                     **text_style,
                 )
-
-
-def _shortened(shown: ShownList) -> ShownList:
-    """Return the lines that a flat figure has room for, with the number of entries that follow."""
-    most = int((72 * (Style.look.height or 0.0) - _AROUND_FLAT) / (1.15 * Style.look.small))
-    rest = sum(line.number for line in shown.lines[most:])
-    if not rest:
-        return shown
-    entries = f"{rest:,} more entries follow" if rest > 1 else "1 more entry follows"
-    return replace(shown, lines=shown.lines[:most], left_out=(entries, *shown.left_out))
 
 
 def _names(shown: ShownList) -> list[str]:
@@ -441,7 +441,8 @@ def row_walk(
         Where to draw; the axes of a new figure unless given. Other lists of the row, such as that
         of subjects, are drawn below the first.
     lists : {"all", "templates", "subjects"}
-        Which lists are drawn. A slide has room for the first places of one list.
+        Which lists are drawn. A slide has room for one list; of a long one, it shows the first
+        place, those on both sides of the threshold, and the mates, as far as there is room.
     name : str, optional
         The system, for the title.
     **style

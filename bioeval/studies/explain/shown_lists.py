@@ -40,6 +40,9 @@ from bioeval.studies.explain.results import (
 #: Longer lists are shortened: their first places, and the genuine ones, as many as that, stay.
 LONGEST, FIRST, MOST_GENUINE = 24, 8, 30
 
+#: Fewest neighbours that are joined in one line.
+_JOINED = 3
+
 #: Names of left-out entries that are listed.
 NAMED = 6
 
@@ -121,8 +124,13 @@ class ShownList:
         return any(task.conditional for task in self.tasks)
 
 
-def lists_of(explained: RowExplanation, shorten: bool = True) -> list[ShownList]:
-    """Return the lists of a row, those in the same order joined."""
+def lists_of(
+    explained: RowExplanation, shorten: bool = True, most: int | None = None
+) -> list[ShownList]:
+    """Return the lists of a row, those in the same order joined.
+
+    Each has at most as many lines as are given by `most`, of which six or more are needed.
+    """
     if not isinstance(explained, RowExplanation):
         raise DataError(
             f"data is {type(explained).__name__}; expected an explained row, of be.explain"
@@ -135,7 +143,7 @@ def lists_of(explained: RowExplanation, shorten: bool = True) -> list[ShownList]
                 break
         else:
             groups.append([task])
-    return [_shown(group, shorten) for group in groups]
+    return [_shown(group, shorten, most) for group in groups]
 
 
 def _same_list(first: TaskExplanation, other: TaskExplanation) -> bool:
@@ -158,7 +166,7 @@ def _placed(task: TaskExplanation) -> list[Entry]:
     return [entry for entry in task.entries if entry.place is not None]
 
 
-def _shown(tasks: Sequence[TaskExplanation], shorten: bool) -> ShownList:
+def _shown(tasks: Sequence[TaskExplanation], shorten: bool, most: int | None) -> ShownList:
     """Return the list that some tasks share."""
     first = tasks[0]
     rows: dict[int, list[Entry]] = {column: [] for column in _columns(_placed(first))}
@@ -168,11 +176,14 @@ def _shown(tasks: Sequence[TaskExplanation], shorten: bool) -> ShownList:
                 rows[entry.column].append(entry)
     listed = list(rows.values())
     kept = [True] * len(listed)
-    if shorten and len(listed) > LONGEST:
+    fits = most is not None and len(listed) > most
+    if most is not None and fits:
+        kept = _fitting(listed, tasks, most)
+    elif shorten and len(listed) > LONGEST:
         kept = _kept(listed, tasks)
     lines = []
-    for line in _lines(listed, kept, alone=len(tasks) == 1):
-        if first.task == "reid":
+    for line in _lines(listed, kept, alone=len(tasks) == 1, mixed=fits):
+        if first.task == "reid" and not line.word:
             line = replace(line, word=_WORDS[line.role])
         lines.append(line)
     return ShownList(tuple(tasks), tuple(lines), tuple(_left_out(first)))
@@ -197,11 +208,62 @@ def _kept(rows: Sequence[Sequence[Entry]], tasks: Sequence[TaskExplanation]) -> 
     return kept
 
 
-def _lines(rows: Sequence[Sequence[Entry]], kept: Sequence[bool], *, alone: bool) -> Iterator[Line]:
-    """Yield the lines of a list; neighbours of one kind that are not shown are joined."""
-    run: list[Sequence[Entry]] = []
+def _fitting(
+    rows: Sequence[Sequence[Entry]], tasks: Sequence[TaskExplanation], most: int
+) -> list[bool]:
+    """Return which rows are shown individually in a list of at most so many lines.
+
+    These are the first row, the rows on both sides of the threshold, those that decide a task, the
+    nearest and the farthest mate, other mates, and then the first rows, as far as there is room.
+    """
+    edge = [row[0].accepted for row in rows].count(True)
+    important = [0]
+    if rows[0][0].accepted is not None:
+        important += [k for k in (edge - 1, edge) if 0 <= k < len(rows)]
+    deciding, mates = [], []
+    for k, row in enumerate(rows):
+        for entry, task in zip(row, tasks, strict=True):
+            if not task.task.startswith("verification") and (
+                entry.if_accepted or entry.if_rejected
+            ):
+                deciding.append(k)
+        if row[0].role == GENUINE:
+            mates.append(k)
+    mates = [*mates[:1], *mates[-1:], *mates[1:most]]
+    kept = [False] * len(rows)
+    for k in [*important, *deciding[:most], *mates, *range(most)]:
+        before = kept[k]
+        kept[k] = True
+        if _number_of_lines(rows, kept) > most:
+            kept[k] = before
+    return kept
+
+
+def _number_of_lines(rows: Sequence[Sequence[Entry]], kept: Sequence[bool]) -> int:
+    """Return the lines of a list in which neighbours of both roles are joined."""
+    number = run = 0
+    accepted = rows[0][0].accepted
     for row, shown in zip(rows, kept, strict=True):
-        if run and (shown or _kind(row[0]) != _kind(run[-1][0])):
+        if shown or row[0].accepted != accepted:
+            number += run if run < _JOINED else 1
+            run = 0
+        number += shown
+        run += not shown
+        accepted = row[0].accepted
+    return number + (run if run < _JOINED else 1)
+
+
+def _lines(
+    rows: Sequence[Sequence[Entry]], kept: Sequence[bool], *, alone: bool, mixed: bool = False
+) -> Iterator[Line]:
+    """Yield the lines of a list; neighbours of one kind that are not shown are joined.
+
+    If they are `mixed`, those of both roles are.
+    """
+    run: list[Sequence[Entry]] = []
+    first = 1 if mixed else 0
+    for row, shown in zip(rows, kept, strict=True):
+        if run and (shown or _kind(row[0])[first:] != _kind(run[-1][0])[first:]):
             yield from _joined(run, alone)
             run = []
         if shown:
@@ -217,11 +279,12 @@ def _kind(entry: Entry) -> tuple[str, bool | None]:
 
 def _joined(run: list[Sequence[Entry]], alone: bool) -> Iterator[Line]:
     """Yield the line of entries that are not shown individually."""
-    if len(run) < 3:
+    if len(run) < _JOINED:
         for row in run:
             yield _line(row, alone)
         return
     first = run[0][0]
+    roles = {row[0].role for row in run}
     cells = list[Text]()
     for of_task in zip(*run, strict=True):
         counts = []
@@ -236,11 +299,12 @@ def _joined(run: list[Sequence[Entry]], alone: bool) -> Iterator[Line]:
         template="",
         subject="",
         score=None,
-        role=first.role,
+        role=first.role if len(roles) == 1 else LEFT_OUT,
         accepted=first.accepted,
         tied=False,
         cells=tuple(cells),
         number=len(run),
+        word="" if len(roles) == 1 else "both",
     )
 
 

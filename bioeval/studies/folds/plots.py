@@ -105,8 +105,9 @@ class FoldsDisplay(OneResultDisplay):
             high = float(ds.get(f"{limits.format(rate)}_high", np.nan))
             both = [[max(0.0, middle - low)], [max(0.0, high - middle)]]
             bars.append(both if np.isfinite(both).all() else None)
-        properties = {"markersize": 7, "capsize": 4, "linewidth": 1.6, "label": label, **style}
-        self.ax_.errorbar([far], [frr], xerr=bars[0], yerr=bars[1], **properties)
+        properties = {"markersize": 7, "capsize": 4, "linewidth": 1.6, **style}
+        drawn = self.ax_.errorbar([far], [frr], xerr=bars[0], yerr=bars[1], **properties)
+        drawn.lines[0].set_label(label)  # the legend shows the point without its bars
 
     def _folds(self, known: np.ndarray, style: dict[str, Any]) -> None:
         """Draw each distinct point once, its area proportional to its number of folds."""

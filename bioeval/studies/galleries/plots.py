@@ -182,7 +182,7 @@ class GallerySizeDisplay(CurvesDisplay):
         x, y = curve.x[start:], curve.y[start:]
         marks = {"marker": "o", "markersize": 3.6, "markerfacecolor": "white"}
         marks["markevery"] = list(range(exact - start, len(x)))
-        colour = Style.colour(curve.hue)
+        colour = Style.colour(curve.hue, curve.shade)
         self._reference(x, y, color=colour, linewidth=1.1, zorder=1.9, **marks)
 
 

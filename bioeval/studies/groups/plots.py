@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import textwrap
 from typing import Any, Self
 
@@ -25,6 +26,15 @@ from bioeval.views.plots import (
 # Most groups whose cells hold a number, and whose names are written.
 NUMBERED, NAMED = 10, 40
 
+# The same in figures of a style: in flat ones, and (cells) in those of a column; most groups whose
+# names have two lines, and whose numbers have a sign of per cent.
+NUMBERED_FLAT, NAMED_FLAT, NUMBERED_NARROW = 4, 12, 5
+TWO_LINES, SIGNED = 5, 3
+
+
+# Points above the left panel for the rate of all.
+_ABOVE = 12.0
+
 
 # Colours of a FAR of 0 and of one that is not defined.
 ZERO, UNDEFINED = "#f7f7f7", "#d4d4d4"
@@ -47,6 +57,9 @@ class GroupsDisplay(OneResultDisplay):
 
     far_ax_: Axes
     image_: AxesImage | None = None
+    _numbers_groups = (
+        False  # whether groups are named by numbers on the right, explained on the left
+    )
     _plot = "groups"
 
     def __init__(self, dataset: xr.Dataset):
@@ -68,7 +81,7 @@ class GroupsDisplay(OneResultDisplay):
             left.set_position((x, y, 0.4 * wide, tall))
             right = self._more_axes((x + 0.52 * wide, y, 0.48 * wide, tall))
         else:
-            parts = place.subgridspec(1, 2, width_ratios=(1, 1.15))
+            parts = place.subgridspec(1, 2, width_ratios=(1, 1.5 if Style.look.is_flat else 1.15))
             if narrow:
                 parts = place.subgridspec(2, 1)
             left.set_subplotspec(parts[0])
@@ -79,13 +92,15 @@ class GroupsDisplay(OneResultDisplay):
         if searches:
             title, lines = say("{far} by group"), ["searches without a mate in the gallery"]
         system = as_plot_text(name or self._dataset.attrs.get("system", "") or "")
+        self._numbers_groups = self._is_headed and self._has_long_names()
+        self._numbers_groups &= number > TWO_LINES or not narrow
         if self._is_headed:
             both: list[Text] = [*self._over(), *lines]
             if Style.look.is_narrow:
                 both.insert(0, say("above {frr}; below {far} (%)"))
             self._titled(say("{frr} and {far} by group"), system, both)
         else:
-            self._titled(say("{frr} by group"), system, self._over())
+            self._titled(say("{frr} by group"), system, self._over(), gap=_ABOVE)
             self._titled(title, None, lines, right)
         self._rates(left, "frr", style)
         if searches:
@@ -105,10 +120,20 @@ class GroupsDisplay(OneResultDisplay):
         else:
             self._labelled("Group of the claimed subject", "Group of the probe", ax=ax)
 
+    @property
+    def _fills_cells(self) -> bool:
+        """Whether cells have room for their numbers."""
+        most = NUMBERED
+        if Style.look.is_flat:
+            most = NUMBERED_FLAT
+        elif Style.look.is_narrow:
+            most = NUMBERED_NARROW
+        return len(self.groups) <= most
+
     def _about_pairs(self) -> list[str]:
         """Return the lines on FAR of pairs: flags, and colours without a rate."""
-        lines, number = [], len(self.groups)
-        if number <= NUMBERED and self._dataset["far_flagged"].values.any():
+        lines = []
+        if self._fills_cells and self._dataset["far_flagged"].values.any():
             lines.append("*: flagged, too few subjects or expected errors")
         colours = []
         if (self.far == 0).any():
@@ -156,7 +181,7 @@ class GroupsDisplay(OneResultDisplay):
             if overall > 0.7 * most:
                 away, side = -3, "right"
             text = f"all: {percent(overall, 'fine')}"
-            self._note(text, (overall, 0), (away, 4), ax, va="bottom", ha=side)
+            self._note(text, (overall, 1), (away, 2), ax, va="bottom", ha=side)
         self._in_per_cent(ax.xaxis)
         self._name_groups(ax, subjects=True)
 
@@ -175,11 +200,14 @@ class GroupsDisplay(OneResultDisplay):
         for cells, colour in ((far == 0, ZERO), (np.isnan(far), UNDEFINED)):
             picture[cells] = to_rgba(colour)
         self.image_ = ax.imshow(picture, aspect="auto", interpolation="nearest")
-        if len(self.groups) <= NUMBERED:
-            self._rates_in_cells(ax, far, picture, ds["far_flagged"].values)
-        if len(positive) and not (Style.look.is_narrow and len(self.groups) <= NUMBERED):
-            label = say("{False accept rate, far}")
-            bar = self._colour_bar(colours, ax, label, self._other("far"))
+        if self._fills_cells:
+            sign = Style.look.width is None or len(self.groups) <= SIGNED
+            self._rates_in_cells(ax, far, picture, ds["far_flagged"].values, sign)
+        if len(positive) and not (Style.look.is_narrow and self._fills_cells):
+            label, term = say("{False accept rate, far}"), self._other("far")
+            if self._is_headed:  # the axes may be too low for more
+                label, term = say("{far}"), ""
+            bar = self._colour_bar(colours, ax, label, term)
             self._in_per_cent(bar.ax.yaxis)
             bar.ax.yaxis.set_minor_formatter(lambda value, _: "")
             if high < 10 * low:  # no power of ten may be inside
@@ -187,20 +215,34 @@ class GroupsDisplay(OneResultDisplay):
                 bar.ax.minorticks_off()
         self._name_groups(ax)
 
+    def _has_long_names(self) -> bool:
+        """Whether the names of all groups are too long to stand below the right panel."""
+        size = Style.look.tick
+        names = [as_plot_text(short_name(str(group), 36)) for group in self.groups]
+        width = sum(self._text_width(name, size) + size for name in names)
+        return width > 0.3 * 72 * self.figure_.get_size_inches()[0]
+
     def _name_groups(self, ax: Axes, subjects: bool = False) -> None:
         """Name the groups along the axes of FAR, or beside FRR with their subjects."""
         number = len(self.groups)
-        shown = np.arange(0, number, -(-number // NAMED))
+        named = NAMED_FLAT if Style.look.is_flat else NAMED
+        two_lines = NUMBERED if Style.look.width is None else TWO_LINES
+        every = -(-number // named)
+        shown = np.arange(0, number, every)
         # In two lines where there is room for them.
-        most = 36 if number <= NUMBERED else 18
+        most = 36 if number <= two_lines else 18
         names = []
         width = 0
         people = self._dataset["subjects"].values
         for i in shown:
-            name = textwrap.fill(as_plot_text(short_name(str(self.groups[i]), most)), 18)
+            name = as_plot_text(short_name(str(self.groups[i]), most))
+            if number <= two_lines or Style.look.width is None:
+                name = textwrap.fill(name, 18, break_on_hyphens=False)
             width += max(map(len, name.split("\n")))
             if subjects:
                 name = f"{name} ({people[i]:,})"
+            if self._numbers_groups:
+                name = f"{i + 1}: {name}" if subjects else f"{i + 1}"
             names.append(name)
         ax.set_yticks(shown, names)
         ax.tick_params(axis="y", length=0)
@@ -216,7 +258,11 @@ class GroupsDisplay(OneResultDisplay):
                 turned = width > 48
             else:
                 turned = any(self._text_width(x, Style.look.tick) > cell for x in words)
-            if turned:
+            if self._numbers_groups:
+                wide = self._text_width(names[-1], Style.look.tick) + 4
+                step = math.ceil(wide / max(every * (cell + 4), 1))
+                ax.set_xticks(shown[::step], names[::step])
+            elif turned:
                 ax.tick_params(axis="x", labelrotation=90)
             elif Style.look.width is not None:
                 size = Style.look.tick
@@ -244,7 +290,8 @@ def groups(data: Any, ax: Axes | Figure | None = None, **style: Any) -> GroupsDi
     -----
     Groups are in the order of their names, with their subjects in brackets, never in that of their
     rates. Hollow points and asterisks mark rates that rest on fewer than 30 subjects or 30 expected
-    errors. FAR is on a logarithmic scale of colours; 0 and undefined cells have their own.
+    errors. FAR is on a logarithmic scale of colours; 0 and undefined cells have their own. On a
+    slide, long names are numbers beside FAR, which those beside FRR explain.
 
     Examples
     --------

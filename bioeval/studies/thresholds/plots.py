@@ -211,7 +211,7 @@ def assured(data: Any, ax: Axes | None = None, **style: Any) -> AssuredDisplay:
 
 
 class ExtrapolatedFarDisplay(_OverThresholds):
-    """FAR of the closest impostors as measured, and dashed by a model where it is not.
+    """FAR of the closest impostors as measured, and by a model where it is not.
 
     Attributes
     ----------
@@ -237,20 +237,28 @@ class ExtrapolatedFarDisplay(_OverThresholds):
             self._why = reasons or "the model has no FAR at any threshold"
 
     def plot(self, ax: Axes | None = None, *, name: str | None = None, **style: Any) -> Self:
-        """Draw the FAR of the model, dashed, with its limits, and the measured one."""
+        """Draw the FAR of the model with its limits, and the measured one."""
         ax, ds = self._begun(ax, style), self._dataset
         confidence = f"{100 * float(ds.attrs['confidence']):g} %"
-        colour, properties = Style.colour(Style.hues["far"]), {"linewidth": 1.8, **style}
+        far, model = Style.hues["far"], Style.both
+        properties = {"linewidth": 1.8, **style}
         shown = np.where(self.measured > 0, self.measured, np.nan)
         measured = self._write(say("{far}, measured"))
-        ax.plot(self.threshold, shown, color=colour, **properties, label=measured)
+        ax.plot(
+            self.threshold,
+            shown,
+            color=Style.colour(far),
+            linestyle=Style.dash(far),
+            **properties,
+            label=measured,
+        )
         limits, line = f"limits at {confidence}, model, not measured", ":"
         if np.isfinite(self.far).any():
             ax.plot(
                 self.threshold,
                 self.far,
-                color=Style.text,
-                linestyle="--",
+                color=Style.colour(model),
+                linestyle=Style.dash(model),
                 **properties,
                 label=self._write(say("{far}, model, not measured")),
             )
@@ -294,7 +302,7 @@ class ExtrapolatedFarDisplay(_OverThresholds):
 
 
 def extrapolated_far(data: Any, ax: Axes | None = None, **style: Any) -> ExtrapolatedFarDisplay:
-    """Draw FAR by a model, dashed, below the thresholds at which the people support it.
+    """Draw FAR by a model, in black, below the thresholds at which the people support it.
 
     Parameters
     ----------

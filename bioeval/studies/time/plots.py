@@ -29,6 +29,10 @@ _LETTERS = 10
 _CLAIMS = "verification"
 _FRR = say("{False reject rate, frr}", task=_CLAIMS)
 _FAR = say("{False accept rate, far}", task=_CLAIMS)
+_IDENTIFICATION = {
+    "dir": say("{dir}", task="identification"),
+    "cms": say("{cms}, no threshold", task="identification"),
+}
 
 
 class _Panels(OneResultDisplay):
@@ -67,7 +71,8 @@ class _Panels(OneResultDisplay):
         self, ax: Axes, values: Any, hue: int, band: tuple[Any, Any] | None = None, **style: Any
     ) -> None:
         """Draw the value of each bin over its width, with a band from low to high."""
-        properties = {"color": Style.colour(hue), "linewidth": 1.6, **style}
+        properties = {"color": Style.colour(hue), "linestyle": Style.dash(hue), **style}
+        properties = {"linewidth": 1.6, **properties}
         if band is not None:
             low, high = band
             ax.fill_between(
@@ -143,13 +148,18 @@ class OverTimeDisplay(_Panels):
             f"{probes}: {genuine:,} genuine and {counted(impostor, 'impostor attempts')}",
             self._threshold(),
         ]
+        if identifies and self._is_headed:  # the panel has no room for a legend
+            for rate, text in _IDENTIFICATION.items():
+                lines.append(
+                    say("{dash}: {rate}", dash=Style.dash_words(Style.hues[rate]), rate=text)
+                )
         self._title("Rates over time", name, lines)
         for place, (rate, label) in zip(self.axes_, rates.items(), strict=False):
             self._rate(place, rate, label, Style.hues[rate], style)
         if identifies:
             self._identification(self.axes_[len(rates)], style)
         last = self.axes_[-1]
-        self._steps(last, ds["gallery_subjects"].values, 6, **style)
+        self._steps(last, ds["gallery_subjects"].values, 0, **{"color": Style.text, **style})
         last.set_ylim(bottom=0)
         self._labelled("Time at which the probe was seen", "Subjects enrolled", ax=last)
         self.figure_.align_ylabels(self.axes_)
@@ -160,17 +170,17 @@ class OverTimeDisplay(_Panels):
         ds = self._dataset
         rank = int(ds["rank"].values[0])
         at_rank, lowest = ds.sel(rank=rank), 1.0
-        for name in ("dir", "cms"):
+        for name, text in _IDENTIFICATION.items():
             values, band = at_rank[name].values, _band(at_rank, name)
-            text = "{cms}, no threshold" if name == "cms" else "{dir}"
-            label = self._write(say(text, task="identification"))
+            label = self._write(text)
             self._steps(ax, values, Style.hues[name], band, label=label, **style)
             lowest = float(np.nanmin(values, initial=lowest))
             if band is not None:
                 lowest = float(np.nanmin(band[0], initial=lowest))
         self._rates_from(lowest, ax)
         self._in_per_cent(ax.yaxis)
-        self._legend(ax, x_label=False)
+        if not self._is_headed:
+            self._legend(ax, x_label=False)
         self._labelled("", f"Rank {rank}", ax=ax)
 
 

@@ -27,7 +27,9 @@ from bioeval.views.plots import (
 # Largest number of targets with a name on the axis.
 NAMED = 30
 
-_COLOURS = 6  # black is for the ticks of switches
+# Colours (black is for the ticks of switches) and shades of each, for identities.
+_COLOURS = 6
+_LOOKS = _COLOURS * Style.shades
 _THICK, _THIN = 0.62, 0.11
 
 
@@ -45,7 +47,10 @@ class TimelineDisplay(Display):
     identity : int64 ndarray
         -1 where the target is missed.
     turn : int64 ndarray
-        Index of the identity among the target's, by first appearance: the colour.
+        Index of the identity among the target's, by first appearance.
+    number : int64 ndarray
+        Index of the identity among all that are drawn, by first appearance: the colour. An identity
+        that follows two targets has one colour.
     switches : float64 ndarray, shape (n, 2)
         Frame and row of each identity switch.
     """
@@ -65,6 +70,7 @@ class TimelineDisplay(Display):
         self.targets, self.row, self.over = targets, row, over
         self.first, self.last, self.identity = first, last, identity
         self.turn, self.switches = _turns(row, identity, first)
+        self.number = _numbered(identity, first)
 
     @classmethod
     def from_results(
@@ -130,10 +136,11 @@ class TimelineDisplay(Display):
         missed = self.identity < 0
         if missed.any():
             yield missed, Style.rule, _THIN / 2
-        for turn in range(_COLOURS):
-            shown = ~missed & (self.turn % _COLOURS == turn)
+        for look in range(_LOOKS):
+            shown = ~missed & (self.number % _LOOKS == look)
             if shown.any():
-                yield shown, Style.colour(turn), _THICK / 2
+                shade, hue = divmod(look, _COLOURS)
+                yield shown, Style.colour(hue, shade), _THICK / 2
 
     def _name(self, value: float, _: Any) -> str:
         place = round(value)
@@ -143,7 +150,7 @@ class TimelineDisplay(Display):
         count = len(self.switches)
         entry = f"{count:,} {'switch' if count == 1 else 'switches'}"
         return (
-            "bar: followed, in the colour of the target's 1st, 2nd, ... identity; "
+            "bar: followed, in the colour of the identity; "
             f"thin line: missed; black tick: identity switch ({entry})"
         )
 
@@ -177,6 +184,16 @@ def _one(role: str, tracks: str | None, names: list[str]) -> str | None:
     if str(tracks) not in names:
         raise DataError(f"{role} is {received(tracks)}; expected one of {listed}")
     return str(tracks)
+
+
+def _numbered(identity: np.ndarray, first: np.ndarray) -> np.ndarray:
+    """Number the identities by first appearance; -1 where the target is missed."""
+    numbers: dict[int, int] = {}
+    number = np.full(len(identity), -1, dtype=np.int64)
+    for i in np.argsort(first, kind="stable").tolist():
+        if identity[i] >= 0:
+            number[i] = numbers.setdefault(int(identity[i]), len(numbers))
+    return number
 
 
 def _turns(
@@ -231,8 +248,8 @@ def timeline(
 
     Notes
     -----
-    Where nothing is drawn, the target is absent. A switch is marked where the new identity
-    begins; one between two cameras is not shown in either.
+    Where nothing is drawn, the target is absent. A switch is marked where the new identity begins;
+    one between two cameras is not shown in either. Colours repeat after 24 identities.
 
     Examples
     --------

@@ -35,9 +35,11 @@ _SIZE = (6.4, 5.6)
 # With more subjects, smaller points.
 _MANY = 300
 
-# Of a name, in points: how far from its subject, and the least distances between its middle and
-# those of other names, and of rings.
-_FAR, _LABEL, _RING = (15.0, 28.0, 42.0), (24.0, 11.0), (15.0, 9.0)
+# Of a name, in points: how far its middle may be from its subject, and half the width of a ring.
+_FAR, _RING = (15.0, 22.0, 30.0, 42.0, 56.0), 5.0
+
+# Degrees from the direction outwards in which a name may lie, the best first.
+_TURNS = (0, 30, -30, 60, -60, 90, -90, 120, -120, 150, -150, 180)
 
 _MARKERS = {"dove": "o", "worm": "s", "chameleon": "^", "phantom": "D", NO_ANIMAL: "o"}
 
@@ -105,9 +107,10 @@ class ZooDisplay(Display):
             for at in limits[np.isfinite(limits)]:
                 line(at, color=Style.rule, linewidth=0.8, linestyle=(0, (4, 3)), zorder=1)
         ax.margins(0.12)
+        corners = []
         for number, animal in enumerate(ANIMALS):
-            self._name_corner(animal, f"{animal}s {counts[animal]}", Style.colour(number))
-        self._name_worst(ax)
+            text = f"{animal}s {counts[animal]}"
+            corners.append(self._name_corner(animal, text, Style.colour(number)))
         better, worse = ("larger", "smaller") if self.better > 0 else ("smaller", "larger")
         details = [
             f"{counted(int(there.sum()), 'subjects')}; dashed: best and worst "
@@ -126,35 +129,48 @@ class ZooDisplay(Display):
             f"Mean genuine {noun_of(kind)} ({better} is better)",
             f"Mean impostor {noun_of(kind)} ({worse} is better)",
         )
+        self._name_worst(ax, corners)
         return self
 
-    def _name_worst(self, ax: Axes) -> None:
-        """Circle the worst subjects and write their names beside them, facing outwards."""
+    def _name_worst(self, ax: Axes, corners: list[Annotation]) -> None:
+        """Circle the worst subjects and write their names beside them, facing outwards.
+
+        Names lie off each other, off rings and the words in the `corners`, and inside the axes, or
+        where they cover the least of these.
+        """
         x, y = self.genuine[self.worst], self.impostor[self.worst]
         ax.scatter(x, y, s=46, facecolors="none", edgecolors=Style.text, linewidth=1.0, zorder=4)
         ax.autoscale_view()
+        self._laid_out_size(ax)
+        size = Style.look.tick
         points = 72 / self.figure_.dpi
         place = points * ax.transData.transform(np.column_stack([x, y]))
         middle = points * ax.transAxes.transform((0.5, 0.5))
-        taken: list[np.ndarray] = []
+        frame = points * ax.get_window_extent().get_points()
+        taken = [points * corner.get_window_extent().get_points() for corner in corners]
+        for ring in place:
+            taken.append(np.array([ring - _RING, ring + _RING]))
         self.labels_ = []
         for i, at in zip(self.worst, place, strict=True):
             angle = np.arctan2(*(at - middle)[::-1])
-            turns = angle + np.radians([0, 40, -40, 80, -80, 120, -120, 160])
+            turns = angle + np.radians(_TURNS)
             around = np.column_stack([np.cos(turns), np.sin(turns)])
             steps = np.multiply.outer(_FAR, around).reshape(-1, 2)
-            there = at + steps[:, None]
-            free = (abs(there - np.reshape(taken, (-1, 2))) > _LABEL).any(axis=2).all(axis=1)
-            free &= (abs(there - place) > _RING).any(axis=2).all(axis=1)
-            step = steps[int(np.argmax(free))]
-            taken.append(at + step)
             name = as_plot_text(self.system.dataset["subject"].values[i].item())
+            half = np.array([self._text_width(name, size) / 2 + 2, 0.65 * size])
+            boxes = np.stack([at + steps - half, at + steps + half], axis=1)
+            covered = (2 * half).prod() - _common(boxes, frame)  # what is outside the axes
+            for box in taken:
+                covered += _common(boxes, box)
+            best = int(np.argmin(covered.round(3)))
+            step = steps[best]
+            taken.append(boxes[best])
             text = ax.annotate(
                 name,
                 (self.genuine[i], self.impostor[i]),
                 tuple(step),
                 textcoords="offset points",
-                fontsize=Style.look.tick,
+                fontsize=size,
                 color=Style.text,
                 ha="center",
                 va="center",
@@ -164,7 +180,7 @@ class ZooDisplay(Display):
             )
             self.labels_.append(text)
 
-    def _name_corner(self, animal: str, text: str, colour: Any) -> None:
+    def _name_corner(self, animal: str, text: str, colour: Any) -> Annotation:
         """Write the name of an animal in its corner of the axes."""
         by_genuine, by_impostor = ANIMALS[animal]
         right = (by_genuine == "best") == (self.better > 0)
@@ -175,7 +191,7 @@ class ZooDisplay(Display):
         y, va = 6, "bottom"
         if top:
             y, va = -6, "top"
-        self._note(
+        return self._note(
             text,
             (float(right), float(top)),
             (x, y),
@@ -186,6 +202,14 @@ class ZooDisplay(Display):
             fontsize=Style.look.tick,
             fontweight="bold",
         )
+
+
+def _common(boxes: np.ndarray, box: np.ndarray) -> np.ndarray:
+    """Return the area that each of many boxes (their lower and upper corners) shares with one."""
+    low = np.maximum(boxes[:, 0], box[0])
+    high = np.minimum(boxes[:, 1], box[1])
+    area: np.ndarray = np.maximum(high - low, 0.0).prod(axis=1)
+    return area
 
 
 def _limits(values: np.ndarray, better: int, best: int) -> tuple[float, float]:

@@ -272,14 +272,24 @@ class Display:
         name_in_legend(line, text)
 
     def _rates_in_cells(
-        self, ax: Axes, rates: np.ndarray, grounds: np.ndarray, starred: np.ndarray
+        self,
+        ax: Axes,
+        rates: np.ndarray,
+        grounds: np.ndarray,
+        starred: np.ndarray,
+        sign: bool = True,
     ) -> None:
-        """Write the rates of a heat map into its cells, readable on their colours."""
+        """Write the rates of a heat map into its cells, readable on their colours.
+
+        They are in per cent, with the `sign` or without it.
+        """
         for (i, j), rate in np.ndenumerate(rates):
             if rate != rate:
                 text = "n/a"
             elif rate:
                 text = percent(rate, "fine")
+                if not sign:
+                    text = text.removesuffix(" %")
             else:
                 text = "0"
             if starred[i, j] and rate == rate:
@@ -422,6 +432,7 @@ class Curve:
     inside: np.ndarray | None = None  # where these are of a simultaneous band, else pointwise
     variable: str = ""  # on the vertical axis
     word: Text = ""  # the end of its name, where that has terms of the field
+    shade: int = 0  # number among the curves of one meaning, which share a colour
 
     @property
     def label(self) -> Text:
@@ -546,7 +557,7 @@ class CurveSpec:
         return curves
 
     def curves_at(self, systems: Sequence[System], ranks: Sequence[int]) -> list[tuple[Curve, int]]:
-        """Return one curve per system and rank, coloured by system, or of one system by rank."""
+        """Return one curve per system and rank, coloured by system; of one system, in shades."""
         curves = []
         ranks = [require_integer("ranks", rank, low=1) for rank in require_list("ranks", ranks)]
         if not ranks:
@@ -562,8 +573,9 @@ class CurveSpec:
                 )
             for i, rank in enumerate(rank for rank in ranks if rank in have):
                 curve = Curve.of(system, self.x, y, system.named(f"rank {rank}"), rank)
-                hue = number if len(systems) > 1 else i
-                curves.append((replace(curve, hue=hue, dash=i), rank))
+                # Of one system, ranks have shades of its colour.
+                shade = i if len(systems) == 1 else 0
+                curves.append((replace(curve, hue=number, shade=shade, dash=i), rank))
         return curves
 
 
@@ -593,6 +605,7 @@ class CurvesDisplay(Display):
     legend_: Legend | None
     #: Whether lines are solid and differ in their markers: a dash looks like a step.
     _solid: ClassVar = False
+    _hollow = False  # whether hollow marks were drawn, which tell curves apart
 
     def __init__(self, curves: Iterable[Curve]):
         self.curves: dict[str, Curve] = {}
@@ -667,6 +680,7 @@ class CurvesDisplay(Display):
             )
         self._name = name or ""
         self.lines_, self.bands_, self.pointwise_ = {}, {}, {}
+        self._hollow = False
         axes = self._axes(ax, size or self.spec.size, style)
         written_out = normalize_kwargs(style, Line2D)
         style.clear()
@@ -683,7 +697,7 @@ class CurvesDisplay(Display):
     ) -> None:
         """Draw one curve in steps; few points are marked, unless `marked` says otherwise."""
         properties = {
-            "color": Style.colour(curve.hue),
+            "color": Style.colour(curve.hue, curve.shade),
             "linestyle": Style.dash(curve.dash),
             "linewidth": 1.6,
             "drawstyle": "steps-post",
@@ -696,8 +710,12 @@ class CurvesDisplay(Display):
             marked = len(x) <= plot_style.FEW_POINTS
         if self._solid and len(self.curves) > 1:
             marker = {"marker": Style.marker(curve.dash), "markersize": 4.5, "linestyle": "-"}
-            # Marks of different curves lie apart, as fractions of the diagonal of the axes.
-            marker |= {} if marked else {"markevery": (0.03 + 0.05 * (curve.dash % 7), 0.35)}
+            if not marked:
+                # Marks of different curves lie apart, as fractions of the diagonal of the axes.
+                # They are hollow, since they are no points that were measured.
+                marker["markevery"] = (0.03 + 0.05 * (curve.dash % 7), 0.35)
+                marker |= {"markerfacecolor": "white", "markeredgewidth": 1.2}
+                self._hollow = True
             properties |= {**marker, **style}
         elif marked and "marker" not in properties:
             properties |= {"marker": "o", "markersize": 3.2}
@@ -814,7 +832,7 @@ class CurvesDisplay(Display):
     ) -> None:
         """Draw curves of sampled galleries, or of folds, behind their mean."""
         properties = {
-            "color": Style.colour(curve.hue),
+            "color": Style.colour(curve.hue, curve.shade),
             "alpha": 0.2,
             "linewidth": 0.5,
             "zorder": 1.5,
@@ -851,6 +869,8 @@ class CurvesDisplay(Display):
             lines = [*map(write, about), *lines]
         labels, styles = self._once_a_system()
         if spec.title:
+            if self._hollow and not styles:
+                lines.append("hollow marks only tell the curves apart")
             styles += self._same_curves()
         labels |= spec.texts
         self._titled(title, None, [*styles, *lines])
@@ -880,7 +900,7 @@ class CurvesDisplay(Display):
             if id(curve.system) not in named:
                 labels[name] = self.spec.once(curve)
             named.add(id(curve.system))
-            words = plot_style.marker_words if self._solid else plot_style.dash_words
+            words = plot_style.marker_words if self._solid else Style.dash_words
             styles[self._write(curve.of_system)] = words(curve.dash)
         if len(self.systems) == 1 or len(labels) <= most_named() or len(styles) < 2:
             return {}, []

@@ -16,11 +16,12 @@ from bioeval.views.plots.style import (
     folded,
     laid_out_size,
     legend_place,
+    text_width,
 )
 
-# By the size of the type: mean width of a letter; the line beside a name, and the gap to the next
-# column.
-_LETTER, _MARGIN = 0.53, 5.0
+# By the size of the type: mean width of a letter; the line beside a name, without and with the gap
+# to the next column.
+_LETTER, _BESIDE, _MARGIN = 0.53, 4.2, 5.6
 # Points that a legend below leaves to its axes, unless it takes at most a third; in flat figures.
 _LEAST, _LEAST_FLAT = 85.0, 50.0
 
@@ -49,7 +50,7 @@ def draw_legend(ax: Axes, *, x_label: bool = True) -> Legend | None:
         texts = [textwrap.fill(text, letters, break_on_hyphens=False) for text in texts]
     else:
         width, high = laid_out_size(ax)
-        texts = ["\n".join(folded(text, width - _MARGIN * size, size)) for text in texts]
+        texts = ["\n".join(folded(text, width - _BESIDE * size, size)) for text in texts]
     style: dict[str, Any] = {
         "alignment": "left",
         "borderpad": 0.1,
@@ -58,15 +59,19 @@ def draw_legend(ax: Axes, *, x_label: bool = True) -> Legend | None:
         "facecolor": "white",
         "fontsize": size,
         "framealpha": 0.8,
-        "handlelength": 2.6,
+        "handlelength": 3.2,  # two gaps of a dash show beside a marker
         "handletextpad": 0.7,
         "labelcolor": Style.text,
         "labelspacing": 0.35,
     }
     figure = figure_of(ax)
     if figure.get_layout_engine() is not None:
-        longest = max(len(line) for text in texts for line in text.splitlines())
-        columns = max(1, min(len(texts), int(width / ((longest * _LETTER + _MARGIN) * size))))
+        lines = [line for text in texts for line in text.splitlines()]
+        if Style.look.width is None:
+            longest = _LETTER * size * max(map(len, lines))
+        else:
+            longest = max(text_width(line, size) for line in lines)
+        columns = max(1, min(len(texts), int(width / (longest + _MARGIN * size))))
         legend = ax.legend(
             artists,
             texts,

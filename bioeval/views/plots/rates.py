@@ -127,7 +127,8 @@ class FarCurvesDisplay(CurvesDisplay):
             self._line(curve, x, y, draw_folds(self, curve, style, floor))
             self._band(curve, floor=floor)
         if log:
-            low = min(0.1, least(floors.values()) / 1.8) or 1e-3
+            # Room for what is shaded below.
+            low = min(0.1, least(floors.values()) / (3.0 if Style.look.is_narrow else 1.8)) or 1e-3
             plot_style.log_axis(ax, "x", low)
             starts = self._rates_from(lowest if self.defined else 0.0)
             shaded = shade_below(ax.xaxis, floors.values(), self._write(say("{far}")))
@@ -393,6 +394,7 @@ class DetDisplay(CurvesDisplay):
         details=folds_in_words,
     )
     _eer: ClassVar = ("eer", "EER")  # the variable of the point on the diagonal, and its name
+    _dots: ClassVar = "dots: EER"  # what is said of the points on the curves
     #: What is on the axes.
     _rates: ClassVar[tuple[Text, Text]] = (say("{far}"), say("{frr}"))
     #: The rates of operating points on both axes, which are within the axes.
@@ -419,6 +421,7 @@ class DetDisplay(CurvesDisplay):
         ax.set_yscale("function", functions=(deviate, ndtr))
         low_x, low_y, high_x, high_y = self._limits()
         unseen, texts = {}, {}
+        dots = ""
         for curve in self.defined:
             x, y = by_far(curve.x, curve.y)
             self._line(curve, x, y, draw_folds(self, curve, style))
@@ -434,6 +437,7 @@ class DetDisplay(CurvesDisplay):
             if low_x < far < high_x and low_y < frr < high_y:
                 colour = self.lines_[curve.name].get_color()
                 ax.plot(far, frr, "o", markersize=4.5, color=colour, zorder=3)
+                dots = self._dots
         wide, tall = plot_style.axes_size(ax)
         ax.xaxis.set_major_locator(FixedLocator(_ticks(low_x, high_x, wide / 26)))
         ax.yaxis.set_major_locator(FixedLocator(_ticks(low_y, high_y, tall / 11)))
@@ -453,11 +457,11 @@ class DetDisplay(CurvesDisplay):
             shade_below(ax.yaxis, [y for _, y in floors], self._write(self._rates[1])),
         ]
         below, details = joined(*shaded), self.spec.details
-        about = [f"shaded: {below}"] if below else []
+        about = "; ".join(filter(None, [dots, below and f"shaded: {below}"]))
         first, last = max(low_x, low_y), min(high_x, high_y)
         equal = ndtr(np.linspace(deviate(first), deviate(last), 50))
         self._reference(equal, equal)
-        return self._finish(unseen=unseen, texts=texts, details=lambda x: [*details(x), *about])
+        return self._finish(unseen=unseen, texts=texts, details=lambda x: [*details(x), about])
 
     def _limits(self) -> tuple[float, float, float, float]:
         """Return the lower limits of both axes, and their upper limits."""

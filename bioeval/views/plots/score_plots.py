@@ -118,9 +118,7 @@ class ScoreDistributionsDisplay(Display):
         self._mark(thresholds)
         remarks = self._unplaced()
         if once:
-            styles = (
-                f"{plot_style.dash_words(i)}: {x.lower()}" for i, x in enumerate(self.classes)
-            )
+            styles = (f"{Style.dash_words(i)}: {x.lower()}" for i, x in enumerate(self.classes))
             remarks.insert(0, "; ".join(styles))
         if len(missing) == len(self.classes) * len(self.genuine):
             ax.set(xticks=[], yticks=[])

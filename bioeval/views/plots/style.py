@@ -34,6 +34,10 @@ PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#0
 #: threshold. The last is of errors of both classes, and of estimates.
 GENUINE, IMPOSTOR, ATTACK, DETECTED, MATCHED, BOTH = 0, 1, 2, 3, 4, 6
 
+# Curves of one meaning (species of attacks, ranks) have shades of its colour: by how much the
+# second and further ones are lighter, or darker where negative, as a proportion.
+SHADES = (0.0, -0.5, 0.45, -0.75)
+
 # Colour is never the only difference between two lines.
 DASHES: tuple[Any, ...] = (
     "-",
@@ -109,8 +113,9 @@ LOOKS = {
     "paper": Look(8.0, 8.0, 8.0, 8.0, 8.0, 8.0, width=3.5, two_columns=7.0),
 }
 
-# Inches that the words around the axes need more on paper, where they are larger beside the axes.
-_WORDS_ON_PAPER = 1.0
+# Inches that the words around the axes need more on paper, where they are larger beside the axes;
+# of plots that are higher than wide, which have more room.
+_WORDS_ON_PAPER, _WORDS_OF_HIGH = 1.0, 0.6
 
 
 class Style:
@@ -119,6 +124,7 @@ class Style:
     text = "#222222"  # of what is read
     quiet = "#666666"  # of what is read last
     rule = "#9a9a9a"  # of lines that are no curves
+    shades = len(SHADES)  # of a colour, before they repeat
     both = BOTH  # the number of errors of both classes, and of estimates
     look: ClassVar = LOOKS["default"]  # set by :func:`style`
     #: The numbers of what is drawn, by variable: FRR is of genuine attempts.
@@ -130,23 +136,34 @@ class Style:
             ("far", "far_at_threshold", "fa_as_probe", "fa_as_claimed", "impostor_above"), IMPOSTOR
         ),
         "iapar_pooled": ATTACK,
-        "dir": DETECTED,
-        "cms": MATCHED,
-        **dict.fromkeys(("hter", "hter_w", "eer"), BOTH),
+        **dict.fromkeys(("dir", "deta_by_threshold"), DETECTED),
+        **dict.fromkeys(("cms", "assa_by_threshold"), MATCHED),
+        **dict.fromkeys(("hter", "hter_w", "eer", "hota_by_threshold"), BOTH),
     }
 
     @staticmethod
-    def colour(number: int) -> tuple[float, float, float]:
-        """Return the colour of a curve by its number; those beyond the palette are greyer."""
+    def colour(number: int, shade: int = 0) -> tuple[float, float, float]:
+        """Return the colour of a curve by its number; those beyond the palette are greyer.
+
+        Curves of one meaning have one number, and differ in their `shade`.
+        """
         turn, place = divmod(number, len(PALETTE))
         rgb = np.array(to_rgb(PALETTE[place]))
         rgb = 0.5 + (rgb - 0.5) * 0.45**turn
+        lighter = SHADES[shade % len(SHADES)]
+        towards = 1.0 if lighter > 0 else 0.0
+        rgb = rgb + abs(lighter) * (towards - rgb)
         return float(rgb[0]), float(rgb[1]), float(rgb[2])
 
     @staticmethod
     def dash(number: int) -> Any:
         """Return the line style of a curve by its number; it shifts when the colours repeat."""
         return DASHES[(number + number // len(PALETTE)) % len(DASHES)]
+
+    @staticmethod
+    def dash_words(number: int) -> str:
+        """Return the name of the line style of a curve."""
+        return _DASHES[DASHES.index(Style.dash(number))]
 
     @staticmethod
     def marker(number: int) -> str:
@@ -160,11 +177,6 @@ class Style:
         while (1.05 / (luminance(rgb) + 0.05)) < 4.5:
             rgb = rgb * 0.94
         return float(rgb[0]), float(rgb[1]), float(rgb[2])
-
-
-def dash_words(number: int) -> str:
-    """Return the name of the line style of a curve."""
-    return _DASHES[DASHES.index(Style.dash(number))]
 
 
 def marker_words(number: int) -> str:
@@ -259,7 +271,8 @@ def size_of_figure(
     if look.width is None:
         return size
     width = look.width if look.two_columns is None or not wordy else look.two_columns
-    return width, look.height or width * high / wide + _WORDS_ON_PAPER
+    words = _WORDS_OF_HIGH if high > wide else _WORDS_ON_PAPER
+    return width, look.height or width * high / wide + words
 
 
 def axes_for(
@@ -342,7 +355,7 @@ def _wrapped(text: str, columns: int) -> list[str]:
     parts = re.sub("(?<!;) ", "\u00a0", text)
     rows = textwrap.wrap(parts, columns, break_long_words=False, break_on_hyphens=False)
     if max(map(len, rows), default=0) > columns:
-        rows = textwrap.wrap(text, columns, break_on_hyphens=False)
+        rows = textwrap.wrap(together(text), columns, break_on_hyphens=False)
     return [row.replace("\u00a0", " ") for row in rows]
 
 
@@ -438,10 +451,16 @@ def text_width(text: str, size: float, weight: str = "normal") -> float:
     return 1.03 * float(wide)
 
 
+def together(text: str) -> str:
+    """Return a text in which ``1 / 200``, ``FAR < 1`` and ``95 %`` are never broken."""
+    return re.sub(r" (?=%|[<>=≤≥/] )|(?<= [<>=≤≥/]) ", "\u00a0", text)
+
+
 def folded(text: str, length: float, size: float, weight: str = "normal") -> list[str]:
     """Break a text into lines that are no longer than `length` points, between its words."""
     rows: list[str] = []
-    for word in text.split():
+    for part in re.split("[ \\n\\t]+", together(text).strip()):
+        word = part.replace("\u00a0", " ")
         longer = f"{rows[-1]} {word}" if rows else word
         if rows and text_width(longer, size, weight) <= length:
             rows[-1] = longer

@@ -101,3 +101,27 @@ def test_the_page_has_the_three_classes(result, tmp_path):
 def test_plots_of_vulnerability_are_saved(result, tmp_path):
     names = {path.stem for path in be.plot.save_all(result, None, tmp_path)}
     assert {"attack-det", "iapar", "attack-scores"} <= names
+
+
+def test_species_have_shades_of_the_colour_of_attacks(result):
+    """FAR and FRR look as in every plot; species are green and differ in shade and in dashes."""
+    green = [style.Style.colour(style.ATTACK, i) for i in range(2)]
+    assert len({*green}) == 2
+    for name in ("iapar", "attack_det"):
+        lines = getattr(be.plot, name)(result).lines_
+        assert [to_rgb(lines[x].get_color()) for x in ("mask", "print")] == green
+        far = lines["FAR" if name == "iapar" else "zero-effort impostors"]
+        assert to_rgb(far.get_color()) == style.Style.colour(style.IMPOSTOR)
+        dashes = {str(line._unscaled_dash_pattern) for line in lines.values()}
+        assert len(dashes) == len(lines)
+        assert far._unscaled_dash_pattern[1] == style.DASHES[style.IMPOSTOR][1]
+    several = be.plot.iapar({"a": result, "b": result}).lines_.values()
+    assert len({to_rgb(line.get_color()) for line in several}) == 2
+
+
+def test_shades_of_a_colour_differ_in_grey():
+    for number in range(6):
+        greys = [style.luminance(style.Style.colour(number, k)) for k in range(4)]
+        assert np.diff(sorted(greys)).min() > 0.02
+        assert max(greys) < 0.8
+        assert style.Style.colour(number, 4) == style.Style.colour(number)

@@ -448,7 +448,12 @@ def test_plots_draw_the_arrays_of_the_result(people):
     np.testing.assert_array_equal(display.lines_["a, actual"].get_ydata(), result.ece)
     assert set(display.lines_) == {"a, actual", "a, minimum", "b, minimum"}
     display = be.plot.tippett(result)
-    np.testing.assert_allclose(display.lines_["impostor"].get_xdata(), result.llr / math.log(10))
+    np.testing.assert_array_equal(display.lines_["impostor"].get_xdata(), result.llr)
+    assert display.ax_.get_xlabel() == "Natural log of the likelihood ratio"
+    for plot in (be.plot.bayes_error, be.plot.empirical_cross_entropy):
+        display = plot(result)
+        assert display.ax_.get_xlabel().startswith("Natural log of prior odds")
+        np.testing.assert_array_equal(display.lines_["actual"].get_xdata(), result.prior_log_odds)
     display = be.plot.reliability(result, prior=0.1)
     x, y = display.lines_[""].get_data()
     shift = math.log(0.1 / 0.9)

@@ -6,9 +6,11 @@ import itertools
 import json
 import math
 
+import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 import xarray as xr
+from matplotlib.colors import to_rgb
 from scipy.stats import t
 
 import bioeval as be
@@ -612,3 +614,23 @@ def test_a_folder_may_have_texts_and_arrays(tmp_path, capsys):
     assert main(["compare", str(place), *how, "--replicates", "200"]) == 0
     out = capsys.readouterr().out
     assert "Comparison of 3 systems" in out and "left out" not in out
+
+
+def test_a_system_has_its_colour_of_other_plots():
+    """The best system is the last of the data, and has its colour in the ROC."""
+    systems = {name: be.simulate(30, 3, within=x) for name, x in (("b", 0.7), ("a", 0.3))}
+    display = be.plot.ranking(be.compare(systems, measures=["eer"]))
+    assert display.systems == ["a", "b"]
+    points = [line for line in display.ax_.lines if line.get_marker() == "o"]
+    curves = be.plot.roc({name: be.verification(x) for name, x in systems.items()}).lines_
+    for name, point in zip(display.systems, points, strict=True):
+        assert to_rgb(point.get_color()) == to_rgb(curves[name].get_color())
+    bars = [bar.get_facecolor()[:3] for bar in display.ranks_ax_.patches]
+    for low, bar, name in zip(display.rank_low, bars, display.systems, strict=True):
+        own = to_rgb(curves[name].get_color())
+        assert (bar == own) == (low == 1)
+    with be.plot.style("slide"):
+        slide = be.plot.ranking(be.compare(systems, measures=["eer"]))
+    message = " ".join(" ".join(text.get_text() for text in slide.figure_.texts).split())
+    assert "systems that share a letter cannot be told apart" in message
+    plt.close("all")

@@ -30,7 +30,7 @@ def test_one_system_and_two(sets, tmp_path, capsys):
     ds = be.epsc(be.load(dev), be.load(test), omegas=[0, 0.5], beta=0.4)
     message = capsys.readouterr().out
     assert f"{100 * ds.hter_w[1].item():.2f}" in message
-    assert "|0.4 far_w - 0.6 FRR|" in message
+    assert "|0.4 FAR_w - 0.6 FRR|" in message
     assert {x.name for x in out.iterdir()} == {
         "curve.csv", "epsc.png", "results.nc", "summary.json", "table.txt",
     }  # fmt: skip

@@ -161,3 +161,6 @@ def test_the_plot_draws_both_rates_of_each_system(sets):
     np.testing.assert_array_equal(display.curves["HTER_w"].y, a.hter_w)
     np.testing.assert_array_equal(display.curves["IAPAR"].y, a.iapar_pooled)
     assert len(be.plot.epsc({"a": a, "b": b}).lines_) == 4
+    message = " ".join(" ".join(text.get_text() for text in display.ax_.texts).split())
+    assert "0.5 FAR_w and 0.5 FRR; FAR_w = (1 - omega) FAR + omega IAPAR" in message
+    assert "far_w" not in message

@@ -8,6 +8,7 @@ import naive_extrapolated as twin
 import numpy as np
 import pytest
 from hypothesis import given, strategies as st
+from matplotlib.colors import to_rgb
 
 import bioeval as be
 from bioeval.stats.options import IntervalOptions
@@ -274,12 +275,15 @@ def test_what_is_drawn_is_the_model_and_what_was_measured(kind):
     np.testing.assert_allclose(result.measured_far, accepted, rtol=1e-12)
     assert accepted[-1 if kind != "similarity" else 0] >= 0.03
     display = be.plot.extrapolated_far(result)
-    labels = [line.get_label() for line in display.ax_.get_lines()]
-    assert any("model, not measured" in label for label in labels)
-    dashed = [x for x in display.ax_.get_lines() if x.get_linestyle() == "--"]
-    assert len(dashed) == 1
-    drawn_far = result.model_far_high if kind != "natural" else result.model_far
-    np.testing.assert_array_equal(dashed[0].get_ydata(), drawn_far)
+    lines = {line.get_label(): line for line in display.ax_.get_lines()}
+    name, drawn_far = "FAR, model, not measured", result.model_far
+    if kind != "natural":
+        name, drawn_far = "upper limit at 95 %, model, not measured", result.model_far_high
+    np.testing.assert_array_equal(lines[name].get_ydata(), drawn_far)
+    assert lines[name].get_linestyle() == "--"
+    measured = lines["FAR, measured"]
+    assert to_rgb(measured.get_color()) == to_rgb("#D55E00") != to_rgb(lines[name].get_color())
+    assert measured.get_linestyle() == "--"
 
 
 def test_a_refusal_draws_its_reason():

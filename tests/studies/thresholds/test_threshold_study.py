@@ -9,6 +9,7 @@ from contextlib import nullcontext
 
 import numpy as np
 import pytest
+from matplotlib.collections import LineCollection
 from matplotlib.legend import Legend
 from named_arguments import raises_about
 from result_messages import arguments
@@ -198,6 +199,10 @@ def test_the_plot_holds_the_folds(scores):
     display = be.plot.threshold_study(ds)
     np.testing.assert_array_equal(display.far, ds.fold_far.values.ravel())
     assert display.ax_.get_xlabel().startswith("False accept rate")
+    (key,) = display.figure_.findobj(Legend)
+    markers = [line.get_marker() for line in key.get_lines()]
+    assert markers == ["o", "o", "D"]  # points without their bars
+    assert not key.findobj(LineCollection)
     with pytest.raises(be.DataError, match="study_threshold"):
         be.plot.threshold_study(be.verification(scores))
 

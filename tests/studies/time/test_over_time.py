@@ -417,6 +417,14 @@ def test_plots_show_the_bins():
     assert "days" in below.get_xlabel()
     with pytest.raises(DataError, match="be.plot.ageing draws"):
         be.plot.ageing(ds)
+    dashes = [ax.patches[0].get_linestyle() for ax in display.axes_[:2]]
+    assert dashes[0] in ("-", "solid") and dashes[1] not in ("-", "solid")  # FRR, FAR
+    assert display.axes_[2].get_legend() is not None
+    with be.plot.style("paper"):
+        small = be.plot.over_time(ds)
+    assert small.axes_[2].get_legend() is None  # the words are below the title
+    message = " ".join(" ".join(text.get_text() for text in small.figure_.texts).split())
+    assert "dash-dotted: DIR; short dashes: CMS, no threshold" in message
     without = be.over_time(dated(), 1, threshold=3, ranks=())
     assert len(be.plot.over_time(without).axes_) == 3
 

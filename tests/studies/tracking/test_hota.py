@@ -10,9 +10,11 @@ import numpy as np
 import pytest
 import xarray as xr
 from hypothesis import given
+from matplotlib.colors import to_rgb
 from mot_scenes import BOX, COLUMNS, RESULT, TRUTH, assert_same, crowd, scenes
 
 import bioeval as be
+from bioeval.views.plots.style import BOTH, DETECTED, MATCHED, Style
 
 PARTS = ("hota", "deta", "assa", "detre", "detpr", "assre", "asspr", "loca")
 OF_TPS = ("assa", "assre", "asspr", "loca")
@@ -185,6 +187,8 @@ def test_the_plot():
     display.figure_.canvas.draw()
     texts = [text.get_text() for text in display.legend_.get_texts()]
     assert texts[0] == f"HOTA {100 * float(one.hota):.1f} %"
+    colours = [to_rgb(line.get_color()) for line in display.lines_.values()]
+    assert colours == [Style.colour(x) for x in (BOTH, DETECTED, MATCHED)]
     several = be.plot.hota({"a": one, "b": two})
     assert list(several.curves)[:4] == ["a, HOTA", "a, DetA", "a, AssA", "b, HOTA"]
     colours = [line.get_color() for line in several.lines_.values()]

@@ -715,6 +715,23 @@ def test_segments_by_hand():
     assert [tick.get_text() for tick in display.ax_.get_yticklabels()] == ["1", "4"]
 
 
+def test_an_identity_has_one_colour():
+    """Two targets whose identities are swapped in the third frame cross in colour."""
+    far_off = (100, 0, 10, 10)
+    truth = [row for f in range(1, 5) for row in ((f, 1, *BOX), (f, 2, *far_off))]
+    result = []
+    for f in range(1, 5):
+        first, second = (7, 9) if f < 3 else (9, 7)
+        result += [(f, first, *BOX), (f, second, *far_off)]
+    display = be.plot.timeline(be.tracking(truth, result, timeline=True))
+    assert display.row.tolist() == [0, 0, 1, 1]
+    assert display.identity.tolist() == [7, 9, 9, 7]
+    assert display.number.tolist() == [0, 1, 1, 0]
+    assert display.turn.tolist() == [0, 1, 0, 1]
+    colours = {tuple(bars.get_facecolor()[0]) for bars in display.bars_}
+    assert len(colours) == 2 and len(display.switches) == 2
+
+
 def test_a_segment_ends_with_its_camera():
     rows = [("a", 1, 1, *BOX), ("b", 2, 1, *BOX)]
     one_each = {name: [row[1:] for row in rows if row[0] == name] for name in "ab"}
