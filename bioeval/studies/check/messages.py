@@ -280,7 +280,8 @@ _LABELS = (
         "the similarity of two people explains",
         "The median distance to the templates of another label is smaller than the median "
         "distance to the templates of its own label. For some templates it is so by "
-        "more than chance or the similarity of two people explains; the others may be of two people who look alike.",
+        "more than chance or the similarity of two people explains; the others may be of two "
+        "people who look alike.",
         "Inspect these templates, which are listed with the label that each is nearest to, and "
         "correct wrong labels.",
         example={"limit": "", "templates": 4, "certain": 3, "compared": 160},
