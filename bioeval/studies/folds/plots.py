@@ -124,7 +124,7 @@ class FoldsDisplay(OneResultDisplay):
         unit = unit_of(self._dataset.attrs)
         label = f"test part of a {unit}"
         if most > 1:
-            label = f"test parts of {unit}s; area: how many (1 to {most})"
+            label = f"test parts; area: how many (1 to {most})"
         areas = size**2 * self.counts
         self.ax_.scatter(places[:, 0], places[:, 1], areas, label="_folds", **properties)
         self.ax_.plot(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import textwrap
 from typing import Any
 
+import numpy as np
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.legend import Legend
@@ -19,9 +20,9 @@ from bioeval.views.plots.style import (
     text_width,
 )
 
-# By the size of the type: mean width of a letter; the line beside a name, without and with the gap
-# to the next column.
-_LETTER, _BESIDE, _MARGIN = 0.53, 4.2, 5.6
+# By the size of the type: mean width of a letter; the line beside a name, and the gap to the next
+# column.
+_LETTER, _MARGIN = 0.53, 5.6
 # Points that a legend below leaves to its axes, unless it takes at most a third; in flat figures.
 _LEAST, _LEAST_FLAT = 85.0, 50.0
 
@@ -50,7 +51,7 @@ def draw_legend(ax: Axes, *, x_label: bool = True) -> Legend | None:
         texts = [textwrap.fill(text, letters, break_on_hyphens=False) for text in texts]
     else:
         width, high = laid_out_size(ax)
-        texts = ["\n".join(folded(text, width - _BESIDE * size, size)) for text in texts]
+        texts = ["\n".join(folded(text, width - _MARGIN * size, size)) for text in texts]
     style: dict[str, Any] = {
         "alignment": "left",
         "borderpad": 0.1,
@@ -66,12 +67,11 @@ def draw_legend(ax: Axes, *, x_label: bool = True) -> Legend | None:
     }
     figure = figure_of(ax)
     if figure.get_layout_engine() is not None:
-        lines = [line for text in texts for line in text.splitlines()]
         if Style.look.width is None:
-            longest = _LETTER * size * max(map(len, lines))
+            longest = max(len(line) for text in texts for line in text.splitlines())
+            columns = max(1, min(len(texts), int(width / ((longest * _LETTER + _MARGIN) * size))))
         else:
-            longest = max(text_width(line, size) for line in lines)
-        columns = max(1, min(len(texts), int(width / (longest + _MARGIN * size))))
+            columns = _most_columns(texts, width, size)
         legend = ax.legend(
             artists,
             texts,
@@ -87,3 +87,16 @@ def draw_legend(ax: Axes, *, x_label: bool = True) -> Legend | None:
         if left >= least or left >= 2 * (high - left):
             return legend
     return ax.legend(artists, texts, loc="best", borderaxespad=0.4, **style)
+
+
+def _most_columns(texts: list[str], width: float, size: float) -> int:
+    """Return how many columns of a legend fit into a width, in points, at a size of letters."""
+    widths = []
+    for text in texts:
+        widths.append(max(text_width(line, size) for line in text.splitlines()))
+    for columns in range(len(texts), 1, -1):
+        # As matplotlib fills them: one after the other.
+        needed = sum(max(part) for part in np.array_split(widths, columns))
+        if needed + columns * _MARGIN * size <= width:
+            return columns
+    return 1

@@ -322,7 +322,7 @@ def test_folds_at_one_place_are_drawn_by_their_number():
     (points,) = display.ax_.collections[:1]
     areas = points.get_sizes()
     np.testing.assert_allclose(areas / areas.min(), display.counts / display.counts.min())
-    message = f"test parts of folds; area: how many (1 to {max(by_hand)})"
+    message = f"test parts; area: how many (1 to {max(by_hand)})"
     assert message in key_of(display)
     assert be.plot.threshold_study(ds, markersize=3, color="red").counts.sum() == 20
 
