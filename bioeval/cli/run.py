@@ -14,6 +14,7 @@ from bioeval.cli.card_options import CARD_OPTIONS, divided, resolve, take_card_o
 from bioeval.cli.cluster_options import executor_from_options
 from bioeval.cli.command import Command, naming, option, option_group, progress_shown
 from bioeval.cli.options import (
+    ENROL,
     output_options,
     read_scores,
     require_method,
@@ -57,6 +58,7 @@ if TYPE_CHECKING:
     checkpoint=True,
 )
 @option_group(*(entry.option for entry in CARD_OPTIONS))
+@ENROL
 @option(
     "--accept",
     "Whether a score equal to the threshold is accepted (at), or only one beyond it.",
