@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -64,15 +65,30 @@ def options_of_study(study: ResultThreshold, card_options: Mapping[str, Any]) ->
     if study.task == "open_set":
         if study.rank_unit == "subject":
             options |= {"rank_unit": study.rank_unit, "fusion": study.fusion}
-    elif study.templates == "multi":
-        options |= {"templates": study.templates, "fusion": study.fusion}
+    else:
+        if study.in_use:
+            options["templates"] = study.templates
+        if study.templates == "multi":
+            options |= {"templates": study.templates, "fusion": study.fusion}
+        options["attempts"] = study.attempts
+    options["enrol"] = study.enrol
     for name, value in options.items():
         if card_options.get(name, value) != value:
             raise click.UsageError(
                 f"--{name.replace('_', '-')} is {card_options[name]}, and the study of "
-                f"--threshold-of has {value}; leave it out"
+                f"--threshold-of has {'none' if value is None else value}; leave it out"
             )
-    return options
+    return {name: value for name, value in options.items() if value is not None}
+
+
+def at_study(study: ResultThreshold, card: Any) -> Any:
+    """Return a card with the tasks that the threshold of a study is for.
+
+    Claims of several tries, and of some templates, are no searches.
+    """
+    if study.task == "open_set" or not study.in_use:
+        return card
+    return replace(card, open_set=None, closed_set=None)
 
 
 def _threshold_of(study: xr.Dataset) -> ResultThreshold:

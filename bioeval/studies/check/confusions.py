@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -14,6 +14,7 @@ from bioeval.base import stage
 from bioeval.document import (
     Score,
     Text,
+    attempts_in_words,
     rule_in_words,
     say,
     threshold_of_study,
@@ -21,7 +22,16 @@ from bioeval.document import (
 )
 from bioeval.evaluation import ResultThreshold, chosen_threshold
 from bioeval.scores import BlockReader, are_pairs, codes_of, knows_people, plain, threads_for
-from bioeval.tallies import Claim, ImpostorBlock, SecondPass, to_user
+from bioeval.tallies import (
+    Claim,
+    ImpostorBlock,
+    SecondPass,
+    list_claims,
+    parse_use,
+    scores_in_use,
+    to_internal,
+    to_user,
+)
 
 #: Pairs of people that are listed.
 MOST = 10
@@ -47,12 +57,15 @@ class ConfusedPair:
     ----------
     false_accepts, attempts : int
         Impostor attempts between the two that are accepted, and all of them, in both directions.
+        Where any of a subject's templates may be enrolled, the accepted ones are a mean over all
+        choices, and may be a fraction.
     score : float
-        The score of the nearest attempt, of a `probe` and a `claimed` template.
+        The score of the nearest attempt. Of a system with several tries or templates, `probe` and
+        `claimed` are the two nearest templates.
     probe, claimed : Side
     """
 
-    false_accepts: int
+    false_accepts: float
     attempts: int
     score: float
     probe: Side
@@ -71,14 +84,17 @@ class Confusions:
         All false accepts, and the pairs of people that make them.
     listed : tuple of ConfusedPair
         The first of these pairs: by false accepts, of equal ones the nearest.
+    attempts : Text
+        What an attempt of a system in use is; empty where it is a single comparison.
     """
 
     threshold: float
     kind: str
     at: Text
-    false_accepts: int
+    false_accepts: float
     pairs: int
     listed: tuple[ConfusedPair, ...]
+    attempts: Text = ""
 
 
 class _PairCounts:
@@ -119,6 +135,9 @@ def confusions_at(scores: Scores, threshold: Any) -> Confusions | None:
     known = not are_pairs(scores) and scores.layout != "top-k" and knows_people(scores)
     if not known or scores.kind == "order":
         return None
+    of_study = ResultThreshold.of(threshold)
+    if of_study is not None and of_study.in_use:
+        return _confusions_in_use(scores, of_study)
     study, rule, templates, fusion = ResultThreshold.for_claims(threshold, scores, "single", "min")
     fused = Claim(templates, fusion).fused
     try:
@@ -140,6 +159,74 @@ def confusions_at(scores: Scores, threshold: Any) -> Confusions | None:
         int(counts.count.sum()),
         len(counts.key),
         listed,
+    )
+
+
+@stage("looking who is confused with whom")
+def _confusions_in_use(scores: Scores, study: ResultThreshold) -> Confusions | None:
+    """Return who is confused with whom by the claims of a study of a system in use.
+
+    A claim that any of several choices of templates decides is accepted with a chance.
+    """
+    study.require(scores, in_use=True)
+    use = parse_use(**study.use)
+    try:
+        compared = scores_in_use(scores, use)
+        with threads_for(scores):
+            claims = list_claims(compared, use)[0].impostor
+    except (DataError, ProtocolError):
+        return None  # with failures that findings name
+    (at,) = to_internal(np.array([study.value]), scores.kind)
+    pair = np.sort(np.stack([claims.probe, claims.claimed]).astype(np.int64), axis=0)
+    keys, place = np.unique(pair[0] * claims.people + pair[1], return_inverse=True)
+    chance = np.where(claims.value <= at, claims.chance, 0.0)
+    accepted = np.bincount(place, chance, minlength=len(keys))
+    attempts = np.rint(np.bincount(place, claims.chance, minlength=len(keys)))
+    nearest = np.full(len(keys), np.inf)
+    np.minimum.at(nearest, place, claims.value)
+    order = np.lexsort((keys, nearest, -accepted.round(9)))
+    listed = []
+    for i in order[: min(MOST, np.count_nonzero(accepted))].tolist():
+        people = [claims.names[x] for x in divmod(int(keys[i]), claims.people)]
+        row, column = _nearest_templates(scores, compared, people)
+        listed.append(
+            ConfusedPair(
+                _whole(accepted[i]),
+                int(attempts[i]),
+                float(to_user(nearest[i], scores.kind)),
+                *_sides(scores, row, column),
+            )
+        )
+    return Confusions(
+        study.value,
+        scores.kind,
+        threshold_of_study(study.attrs()),
+        _whole(accepted.sum()),
+        np.count_nonzero(accepted),
+        tuple(listed),
+        attempts_in_words(study.attrs()),
+    )
+
+
+def _whole(count: float) -> float:
+    """Return an expected count, as a whole number where it is one."""
+    return round(count) if abs(count - round(count)) < 1e-9 * max(1.0, count) else float(count)
+
+
+def _nearest_templates(scores: Scores, compared: Scores, people: Sequence[Any]) -> tuple[int, int]:
+    """Return the nearest templates of two people among the enrolled ones, by their places."""
+    probes = np.flatnonzero(np.isin(compared.probe_labels, people))
+    gallery = np.flatnonzero(np.isin(compared.gallery_labels, people))
+    block = BlockReader(compared.select(probes, gallery)).block(0, len(probes))
+    values = block.values.astype(np.float64)
+    for k in range(len(values)):
+        values[k, block.mate_start[k] : block.mate_stop[k]] = np.nan
+    row, position = divmod(int(np.nanargmin(values)), values.shape[1])
+    column = int(np.broadcast_to(block.columns, values.shape)[row, position])
+    probe, claimed = compared.probe_ids[probes[row]], compared.gallery_ids[gallery[column]]
+    return (
+        int(np.flatnonzero(scores.probe_ids == probe)[0]),
+        int(np.flatnonzero(scores.gallery_ids == claimed)[0]),
     )
 
 
@@ -170,6 +257,13 @@ def _pair(scores: Scores, counts: _PairCounts, i: int, fused: str | None) -> Con
         int(counts.count[i]),
         _attempts(scores, divmod(int(counts.key[i]), len(codes_of(scores).values)), fused),
         float(to_user(np.float64(counts.value[i]), scores.kind)),
+        *_sides(scores, row, column),
+    )
+
+
+def _sides(scores: Scores, row: int, column: int) -> tuple[Side, Side]:
+    """Return both templates of a comparison."""
+    return (
         Side(row, plain(scores.probe_labels[row]), _names(scores.probe_meta, row)),
         Side(column, plain(scores.gallery_labels[column]), _names(scores.gallery_meta, column)),
     )

@@ -11,8 +11,10 @@ from bioeval.document import (
     Fact,
     Facts,
     Label,
+    Number,
     Paragraph,
     Picture,
+    Quantity,
     Rate,
     Score,
     Section,
@@ -60,7 +62,7 @@ def _confusions(check: DataCheck) -> Iterator[Block]:
             (
                 Label(pair.probe.subject),
                 Label(pair.claimed.subject),
-                Count(pair.false_accepts),
+                _expected(pair.false_accepts),
                 Count(pair.attempts),
                 Rate(pair.false_accepts / found.false_accepts),
                 Score(pair.score),
@@ -89,10 +91,16 @@ def _confusions(check: DataCheck) -> Iterator[Block]:
                 "{pairs:count pairs} of people make {all} {false accepts}, counted in both "
                 "directions; here are the pairs with most, each with its nearest comparison.",
                 pairs=found.pairs,
-                all=Count(found.false_accepts),
+                all=_expected(found.false_accepts),
             ),
+            *([say("{compared}.", compared=found.attempts)] if found.attempts else []),
         ),
     )
+
+
+def _expected(count: float) -> Quantity:
+    """Return a count, which has decimals where it is a mean over all choices of templates."""
+    return Count(count) if float(count).is_integer() else Number(count, decimals=1)
 
 
 def _template(side: Side) -> Text:
