@@ -34,7 +34,7 @@ def take_threshold_of(options: dict[str, Any]) -> None:
     if path is None:
         return
     _refuse(options, "threshold", "far_target", "alarms_per_day")
-    study = _read(path)
+    study = read_study(path)
     found = _threshold_of(study)
     own = {"templates": found.templates, "rank_unit": found.rank_unit}
     if found.templates == "multi" or found.task == "open_set":
@@ -51,7 +51,7 @@ def take_threshold_of(options: dict[str, Any]) -> None:
 def threshold_of_study(options: dict[str, Any]) -> ResultThreshold | None:
     """Take ``--threshold-of`` from options, and return its threshold; None without one."""
     path = options.pop("threshold_of")
-    return None if path is None else _threshold_of(_read(path))
+    return None if path is None else _threshold_of(read_study(path))
 
 
 def options_of_study(study: ResultThreshold, card_options: Mapping[str, Any]) -> dict[str, Any]:
@@ -113,7 +113,12 @@ def _is_given(name: str) -> bool:
     return source is ParameterSource.COMMANDLINE
 
 
-def _read(path: str) -> xr.Dataset:
+def is_study(text: str) -> bool:
+    """Whether a text is the path of a saved study, and not a rule."""
+    return text.endswith(".nc") or Path(text).is_dir()
+
+
+def read_study(path: str) -> xr.Dataset:
     """Return a saved study, from its folder or its file."""
     import xarray as xr
 

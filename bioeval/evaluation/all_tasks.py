@@ -30,7 +30,7 @@ from bioeval.evaluation.plan import (
 )
 from bioeval.evaluation.task_plan import runner_of
 from bioeval.protocol.card import Protocol
-from bioeval.results.dataset import tree_of
+from bioeval.results.dataset import attrs_of_data, tree_of
 from bioeval.scores.blocks import Progress, threads_for
 from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.enrolled import Enrol, Enrolment
@@ -237,7 +237,7 @@ def _evaluate_system(
             protocol = replace(card, layout=enrolled.layout)
         tree = _evaluate_system(enrolled, protocol, replace(options, enrol=Enrolment()))
         tasks = {node.path.strip("/"): node.to_dataset() for node in tree.leaves}
-        said = {"enrol": str(options.enrol)}
+        said = {"enrol": str(options.enrol), **attrs_of_data(scores)}
         return tree_of({path: dataset.assign_attrs(said) for path, dataset in tasks.items()})
     if card.has_folds:
         return of_study("runners", "partition", card).evaluate(scores, card, options)

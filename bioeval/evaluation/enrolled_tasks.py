@@ -12,7 +12,7 @@ from bioeval.evaluation.listed_verification import listed_verification
 from bioeval.evaluation.plan import EvaluationOptions, compared_scores
 from bioeval.evaluation.task_plan import runner_of
 from bioeval.protocol.card import Protocol, Report
-from bioeval.results.dataset import tree_of
+from bioeval.results.dataset import attrs_of_data, tree_of
 from bioeval.scores.blocks import threads_for
 from bioeval.scores.enrolled import Enrolment
 from bioeval.scores.matrix import Scores
@@ -104,7 +104,9 @@ def averaged_tasks(scores: Scores, card: Protocol, options: EvaluationOptions) -
         )
     dataset = accepted_by(warn_of_kinds(dataset), scores.kind, options.accept)
     ranks = " ".join(map(str, card.report.ranks))
-    dataset = dataset.assign_attrs(protocol=card.name, report_ranks=ranks)
+    dataset = dataset.assign_attrs(
+        protocol=card.name, report_ranks=ranks, **attrs_of_data(scores)
+    )
     others = [name for name in card.tasks if name != "verification"]
     if others:
         message = Message("averaged-verification-alone", templates=options.enrol.number)

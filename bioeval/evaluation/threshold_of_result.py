@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import xarray as xr
@@ -13,6 +13,9 @@ from bioeval.base.errors import Argument, DataError, ProtocolError
 from bioeval.base.messages import Message
 from bioeval.evaluation.blocks.checkpoint import digest_of_data
 from bioeval.evaluation.claim_scores import claim_scores
+from bioeval.protocol.card import Protocol
+from bioeval.protocol.tasks import OpenSet, Verification
+from bioeval.results.dataset import attrs_of_data
 from bioeval.scores.matrix import Scores, require_scores
 from bioeval.tallies.listed_claims import Use, parse_use
 from bioeval.tallies.threshold_rules import Rule
@@ -169,6 +172,24 @@ class ResultThreshold:
         study.require_use({"templates": templates, "fusion": fusion})
         return study.claims_of(scores), study, study.fixed, "single", "min"
 
+    @property
+    def is_of_single_comparisons(self) -> bool:
+        """Whether its attempts are comparisons with one template each."""
+        return self.task == "verification" and self.templates == "single" and not self.in_use
+
+    def card_of(self, card: Protocol) -> Protocol:
+        """Return a card of the claims, or the searches, of the study alone."""
+        sections: dict[str, Any] = dict.fromkeys(card.tasks)
+        if self.task == "open_set":
+            fusion = self.fusion if self.rank_unit == "subject" else "min"
+            task = {"rank_unit": self.rank_unit, "fusion": fusion, "impostors": "unenrolled"}
+            sections["open_set"] = replace(card.open_set or OpenSet(), **task)
+        else:
+            fusion = self.fusion if self.templates == "multi" else "min"
+            claims = {"templates": (self.templates,), "fusion": fusion, "attempts": self.attempts}
+            sections["verification"] = replace(card.verification or Verification(), **claims)
+        return replace(card, **sections)
+
     def claims_of(self, scores: Scores) -> Scores:
         """Return the scores of the claims of a study of a system in use."""
         require_scores(scores)
@@ -213,8 +234,11 @@ class ResultThreshold:
         """The rule of this threshold, which is given."""
         return Rule("fixed", (self.value,))
 
-    def attrs(self) -> dict[str, Any]:
-        """Return the attributes that say where a given threshold comes from."""
+    def attrs(self, scores: Scores | None = None) -> dict[str, Any]:
+        """Return the attributes that say where a given threshold comes from.
+
+        A result of claims in use is of the `scores` that the claims were made of.
+        """
         attrs: dict[str, Any] = {
             "threshold_of_study": "assured" if self.assured else "chosen",
             "rule_of_study": self.rule,
@@ -223,6 +247,8 @@ class ResultThreshold:
             attrs["assure"] = self.confidence
         if self.in_use:
             attrs |= {name: value for name, value in self.use.items() if value is not None}
+            if scores is not None:
+                attrs |= attrs_of_data(scores)
         return attrs
 
     def messages(self, scores: Scores) -> list[Message]:

@@ -269,7 +269,7 @@ def _at_study(ds: xr.Dataset, study: ResultThreshold | None, scores: Scores) -> 
     """Return a result at the threshold of a study with what there is to say of it."""
     if study is None:
         return ds
-    return ds.assign_attrs(study.attrs() | message_attrs(study.messages(scores), ds.attrs))
+    return ds.assign_attrs(study.attrs(scores) | message_attrs(study.messages(scores), ds.attrs))
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     import xarray as xr
 
     from bioeval import Scores
+    from bioeval.cli import Target
 
 
 @click.command("report", cls=Command)
@@ -101,14 +103,14 @@ def command(data: tuple[str, ...], names: tuple[str, ...], **options: Any) -> No
         for called in called_by:
             if called in read:
                 answers = [extra.threshold(under_card[called]) for extra in extras]
-                wanted = [answer for answer in answers if answer is not None]
+                target: Target = next((x for x in answers if x is not None), None)
                 # All tasks of a system share their thresholds.
-                given = {**options, "interval": interval, "extra_thresholds": wanted}
+                given = {**options, "interval": interval, "extra_thresholds": []}
+                if target is not None:
+                    target, of_study = _at_study(target, read[called], options["protocol"])
+                    given |= of_study
                 results = _evaluated(read[called], given, run)
-                target: float | str | None = None
-                if wanted:
-                    target = wanted[0]
-                elif "verification" in results.children:
+                if target is None and "verification" in results.children:
                     target = _target(results)
                 further: dict[str, xr.Dataset] = {}
                 for extra in extras:
@@ -205,6 +207,25 @@ def _evaluated(scores: Scores, options: dict[str, Any], run: StudyCommand) -> xr
         options["interval"] = run.interval_for(scores, options["interval"])
     tree = evaluate(scores, protocol, **options, **run.place(), progress=run.stages.counting)
     return run.checked(tree, scores, protocol, options["thresholds"] is not None)
+
+
+def _at_study(study: Any, scores: Scores, protocol: Any) -> tuple[Target, dict[str, Any]]:
+    """Return the target of a page at the threshold of a study, and the options of its evaluation.
+
+    All tasks are evaluated at a threshold of single comparisons, else the claims, or the searches,
+    of the study alone.
+    """
+    from bioeval.evaluation import ResultThreshold, resolve_card
+
+    found = ResultThreshold.of(study)
+    assert found is not None  # of a dataset
+    options: dict[str, Any] = {"extra_thresholds": [found.value]}
+    if not math.isfinite(found.value):  # which rejects all
+        options["extra_thresholds"] = []
+    if found.is_of_single_comparisons:
+        return found.value, options
+    card = found.card_of(resolve_card(scores, protocol))
+    return study, {**options, "protocol": card, "enrol": found.enrol}
 
 
 def _target(results: Any) -> str | None:

@@ -32,6 +32,7 @@ from bioeval.results import (
     RuleOf,
     Variables,
     about_attrs,
+    attrs_of_data,
     build,
     expanded,
 )
@@ -391,6 +392,8 @@ def study_threshold(
     attrs["chosen_on"] = "given" if rule.name == "fixed" else _ON_ALL
     messages = messages_of(crossed.attrs)
     attrs["divided"] = "subjects"
+    if not use.is_plain or use.enrol.number:
+        attrs |= attrs_of_data(of_digest)
     attrs |= use.attrs()
     if task == "verification":
         attrs |= {"templates": templates, "fusion": fusion}

@@ -281,7 +281,7 @@ def zoo(
         "quantile": float(quantile),
         "permutations": int(permutations),
         "halves": halves,
-        **(study.attrs() if study is not None else {}),
+        **(study.attrs(given) if study is not None else {}),
     }
     return ds
 
