@@ -251,9 +251,13 @@ class ResultThreshold:
                 attrs |= attrs_of_data(scores)
         return attrs
 
+    def is_of(self, scores: Scores) -> bool:
+        """Whether the study was made on these very scores."""
+        return bool(self.digest) and self.digest == digest_of_data(scores)
+
     def messages(self, scores: Scores) -> list[Message]:
         """Return a message where the study chose the threshold on these very scores."""
         was_chosen = bool(self.rule) and not self.rule.startswith("fixed")
-        if was_chosen and self.digest and self.digest == digest_of_data(scores):
+        if was_chosen and self.is_of(scores):
             return [Message("study-of-these-data")]
         return []

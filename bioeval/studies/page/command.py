@@ -222,6 +222,8 @@ def _at_study(study: Any, scores: Scores, protocol: Any) -> tuple[Target, dict[s
     options: dict[str, Any] = {"extra_thresholds": [found.value]}
     if not math.isfinite(found.value):  # which rejects all
         options["extra_thresholds"] = []
+    if not found.is_of(scores):  # of others, who chose it
+        options["target"] = f"fixed={found.value!r}"
     if found.is_of_single_comparisons:
         return found.value, options
     card = found.card_of(resolve_card(scores, protocol))

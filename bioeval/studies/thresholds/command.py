@@ -127,6 +127,8 @@ class RatesOnNewPeople(MoreResults):
             found = ResultThreshold.of(study)
             assert found is not None  # of a dataset
             found.require(scores, found.task, in_use=True)
+            if not found.is_of(scores):
+                return study  # whose rates are of other people
         self._studies[str(scores.name)] = study
         for name in ("assured_threshold", "threshold"):
             if name in study and math.isfinite(study[name].item()):
@@ -137,7 +139,7 @@ class RatesOnNewPeople(MoreResults):
         """Return the study of the threshold; nothing where there are too few people."""
         if str(scores.name) in self._studies:
             return {"threshold_study": self._studies[str(scores.name)]}
-        if self._folds <= 1 or target is None:
+        if self._folds <= 1 or target is None or self._saved is not None:
             return {}
         try:
             return {"threshold_study": self._study(scores, target)}
