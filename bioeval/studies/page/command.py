@@ -61,6 +61,7 @@ def command(data: tuple[str, ...], names: tuple[str, ...], **options: Any) -> No
     """
     if len(names) > len(data):
         raise click.UsageError(f"{len(names)} names for {len(data)} files")
+    data = _with_study_as_option(data, options)
     title, images = options.pop("title"), ImageOptions(options)
     extras = [add(options) for add in hooks("report_results")]
     if images.requested and not any(map(attrgetter("has_images"), extras)):
@@ -146,6 +147,21 @@ def command(data: tuple[str, ...], names: tuple[str, ...], **options: Any) -> No
         )
         remarks = run.output.remarks
         remarks[:] = [f"bioeval: warning: {line}" for line in (*said, *remarks)]
+
+
+def _with_study_as_option(data: tuple[str, ...], options: dict[str, Any]) -> tuple[str, ...]:
+    """Return the files without a threshold study beside scores, which are then evaluated at it.
+
+    The page of both has one answer, as if the study were given by ``--threshold-study``.
+    """
+    saved = [file for file in data if _is_saved(file) and Path(file).exists()]
+    if options.get("threshold_study") is not None or len(data) != 2 or len(saved) != 1:
+        return data
+    attrs = [node.dataset.attrs for node in _saved(saved[0]).subtree]
+    if not any(x.get("result_type") == "threshold-study" for x in attrs):
+        return data
+    options["threshold_study"] = saved[0]
+    return tuple(file for file in data if file != saved[0])
 
 
 def _names(data: tuple[str, ...], given: tuple[str, ...]) -> list[str]:

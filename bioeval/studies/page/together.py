@@ -110,7 +110,8 @@ def at_another_threshold(result: xr.Dataset, answer: float | None) -> Text:
 def one_tree_each(results: Mapping[str, xr.DataTree], names: Sequence[str]) -> dict[str, Any]:
     """Return results of files by system: different tasks of one system are put together.
 
-    They have one system if they say so themselves. Results that were given `names` keep them.
+    They have one system if they say so themselves. Results that were given `names` keep them;
+    others have the name of their system, unless several have the same.
     """
     systems: dict[str, Any] = {}
     called_by: dict[str, str] = {}
@@ -127,4 +128,15 @@ def one_tree_each(results: Mapping[str, xr.DataTree], names: Sequence[str]) -> d
         else:
             known |= {part.task: part.dataset for part in items}
             systems[first] = xr.DataTree.from_dict(known)
-    return systems
+    own = {called: _system_of(called, systems[called], names) for called in systems}
+    if len(set(own.values())) < len(own):
+        return systems
+    return {own[called]: tree for called, tree in systems.items()}
+
+
+def _system_of(called: str, results: xr.DataTree, names: Sequence[str]) -> str:
+    """Return the name that results have of their system, if they were given none."""
+    found = {str(part.dataset.attrs.get("system", "")) for part in parts_of({called: results})}
+    if called in names or len(found) > 1:
+        return called
+    return "".join(found) or called
