@@ -67,6 +67,15 @@ MESSAGES = (
         {"far_of_means": 0.028, "far_of_attempts": 0.041, "over": "pairs of people"},
     ),
     MessageType(
+        "new-gallery-not-used",
+        "{arg.new_gallery} has no effect: {why}",
+        "The people of a gallery are resampled by themselves where they are others than the people "
+        "of the probes.",
+        "Leave it out.",
+        "note",
+        {"why": "the people of the gallery are also probes, so that the promise holds for others"},
+    ),
+    MessageType(
         "assurance-of-derived-scores",
         "the scores were derived from others ({origin:name}); the assurance holds only if nothing "
         "was fitted to these same people",
