@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+import numpy as np
 import xarray as xr
 
 from bioeval.base.errors import Argument, DataError, ProtocolError
@@ -15,6 +16,7 @@ from bioeval.evaluation.blocks.checkpoint import digest_of_data
 from bioeval.evaluation.claim_scores import claim_scores
 from bioeval.protocol.card import Protocol
 from bioeval.protocol.tasks import OpenSet, Verification
+from bioeval.scores.blocks import require_subjects
 from bioeval.results.dataset import attrs_of_data
 from bioeval.scores.matrix import Scores, require_scores
 from bioeval.tallies.listed_claims import Use, parse_use
@@ -190,8 +192,28 @@ class ResultThreshold:
             sections["verification"] = replace(card.verification or Verification(), **claims)
         return replace(card, **sections)
 
+    def is_mean_over_choices(self, scores: Scores) -> bool:
+        """Whether several choices of templates may be enrolled, so that claims have many scores."""
+        if not self.in_use or self.task != "verification":
+            return False
+        require_scores(scores)
+        self.require(scores, in_use=True)
+        drawn = self.parsed_use.enrol.drawn
+        if not drawn:
+            return False
+        require_subjects(scores, Argument("enrol"))
+        return int(np.bincount(scores._codes.gallery).max()) > drawn
+
     def claims_of(self, scores: Scores) -> Scores:
         """Return the scores of the claims of a study of a system in use."""
+        if self.is_mean_over_choices(scores):
+            raise ProtocolError(
+                Argument("threshold"),
+                f" is of a study with enrol={self.enrol}, a mean over all choices of templates: a "
+                "claim has no single score. Make the study with the first ones enrolled, "
+                f"enrol=first:{self.enrol} (bioeval threshold FILE --enrol first:{self.enrol} "
+                "--out STUDY)",
+            )
         require_scores(scores)
         self.require(scores, in_use=True)
         return claim_scores(scores, **self.use)

@@ -276,9 +276,10 @@ def assured_threshold(
     enough = people_to_promise(shares, target, confidence)
     kept = {rule: _loosest_kept(shares, target, confidence, rule) for rule in ASSURANCES}
     guaranteed = kept["guaranteed"]
-    if kept["estimated"].refusal is not None and guaranteed.refusal is None:
-        kept["estimated"] = guaranteed  # which holds for any population, for these too
-    if guaranteed.refusal is None and not enough.guaranteed <= guaranteed.people:
+    is_given = guaranteed.refusal is None and guaranteed.frr < 1  # and accepts something
+    if is_given and kept["estimated"].refusal is not None:
+        kept["estimated"] = guaranteed  # which holds for any population, so for these people too
+    if is_given and not enough.guaranteed <= guaranteed.people:
         # It is promised by a stricter threshold, one without a false accept, for which the people
         # there are enough.
         enough = people_to_promise(shares, target, confidence, accepted=False)

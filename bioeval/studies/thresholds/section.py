@@ -313,7 +313,7 @@ def _of_promises(study: xr.Dataset) -> Iterator[Text]:
         "{far} here and its upper limit: the mean over {over}.", over=str(study.attrs["assured_over"])
     )
     fewest: Text = ""
-    if math.isfinite(study["people_far"].item()):
+    if math.isfinite(scalars(study).get("people_frr", math.nan)):
         fewest = say(
             " Fewest people: those with whom a strict threshold could be promised, which has a "
             "{far} of {rate:rate} and an {frr} of {frr_there:rate} on these data. The promise of a "
