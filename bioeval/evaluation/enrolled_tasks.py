@@ -33,7 +33,8 @@ def require_enrolment(scores: Scores, card: Protocol, options: EvaluationOptions
     if runner_of(scores) is not None:
         raise ProtocolError(
             Argument("enrol"),
-            f" chooses templates of a matrix of scores, and these are {scores.layout}; leave it out",
+            f" chooses templates of a matrix of scores, and these are {scores.layout}; leave it "
+            "out",
         )
     if enrol.first:
         return
@@ -104,9 +105,7 @@ def averaged_tasks(scores: Scores, card: Protocol, options: EvaluationOptions) -
         )
     dataset = accepted_by(warn_of_kinds(dataset), scores.kind, options.accept)
     ranks = " ".join(map(str, card.report.ranks))
-    dataset = dataset.assign_attrs(
-        protocol=card.name, report_ranks=ranks, **attrs_of_data(scores)
-    )
+    dataset = dataset.assign_attrs(protocol=card.name, report_ranks=ranks, **attrs_of_data(scores))
     others = [name for name in card.tasks if name != "verification"]
     if others:
         message = Message("averaged-verification-alone", templates=options.enrol.number)

@@ -16,8 +16,8 @@ from bioeval.evaluation.blocks.checkpoint import digest_of_data
 from bioeval.evaluation.claim_scores import claim_scores
 from bioeval.protocol.card import Protocol
 from bioeval.protocol.tasks import OpenSet, Verification
-from bioeval.scores.blocks import require_subjects
 from bioeval.results.dataset import attrs_of_data
+from bioeval.scores.blocks import require_subjects
 from bioeval.scores.matrix import Scores, require_scores
 from bioeval.tallies.listed_claims import Use, parse_use
 from bioeval.tallies.threshold_rules import Rule
@@ -183,13 +183,19 @@ class ResultThreshold:
         """Return a card of the claims, or the searches, of the study alone."""
         sections: dict[str, Any] = dict.fromkeys(card.tasks)
         if self.task == "open_set":
-            fusion = self.fusion if self.rank_unit == "subject" else "min"
-            task = {"rank_unit": self.rank_unit, "fusion": fusion, "impostors": "unenrolled"}
-            sections["open_set"] = replace(card.open_set or OpenSet(), **task)
+            sections["open_set"] = replace(
+                card.open_set or OpenSet(),
+                rank_unit=self.rank_unit,
+                fusion=self.fusion if self.rank_unit == "subject" else "min",
+                impostors="unenrolled",
+            )
         else:
-            fusion = self.fusion if self.templates == "multi" else "min"
-            claims = {"templates": (self.templates,), "fusion": fusion, "attempts": self.attempts}
-            sections["verification"] = replace(card.verification or Verification(), **claims)
+            sections["verification"] = replace(
+                card.verification or Verification(),
+                templates=(self.templates,),
+                fusion=self.fusion if self.templates == "multi" else "min",
+                attempts=self.attempts,
+            )
         return replace(card, **sections)
 
     def is_mean_over_choices(self, scores: Scores) -> bool:

@@ -151,8 +151,8 @@ def require_use_of_searches(use: Use) -> None:
             f" is {use.enrol}: a mean over all choices of templates is for verification; for "
             "searches enrol the first ones, ",
             Argument("enrol", f"first:{use.enrol}"),
-            f". At thresholds of your own, be.open_set(scores, gallery={use.enrol}) gives the means "
-            "of DIR and FAR over all choices",
+            f". At thresholds of your own, be.open_set(scores, gallery={use.enrol}) gives the mean "
+            "DIR and FAR over all choices",
         )
 
 

@@ -38,9 +38,7 @@ def made(square=False, kind="distance", dtype=np.float64, seed=0):
 def card(attempts, fusion="min", square=False):
     name = "course-all-vs-all" if square else "course-probe-vs-gallery"
     found = be.protocol.load(name)
-    section = replace(
-        found.verification, templates=("multi",), fusion=fusion, attempts=attempts
-    )
+    section = replace(found.verification, templates=("multi",), fusion=fusion, attempts=attempts)
     return replace(found, verification=section)
 
 
@@ -100,9 +98,9 @@ def test_the_other_templates_of_a_square_matrix_are_the_probes():
     assert tree["verification/multi"].attrs["probes"] == 36
     study = {"templates": "multi", "attempts": "session", "enrol": "first:2"}
     at = be.verification(scores, thresholds=AT, **study)
-    found = be.evaluate(
-        scores, card("session", square=True), enrol="first:2", thresholds=AT
-    )["verification/multi"]
+    found = be.evaluate(scores, card("session", square=True), enrol="first:2", thresholds=AT)[
+        "verification/multi"
+    ]
     np.testing.assert_array_equal(found["fa"], at["fa"])
     np.testing.assert_array_equal(found["fr"], at["fr"])
 

@@ -202,7 +202,7 @@ def _confusions_in_use(scores: Scores, study: ResultThreshold) -> Confusions | N
         scores.kind,
         threshold_of_study(study.attrs()),
         _whole(accepted.sum()),
-        np.count_nonzero(accepted),
+        int(np.count_nonzero(accepted)),
         tuple(listed),
         attempts_in_words(study.attrs()),
     )

@@ -310,7 +310,8 @@ def _promises(study: xr.Dataset) -> Table:
 def _of_promises(study: xr.Dataset) -> Iterator[Text]:
     """Yield what the numbers of the promises are."""
     yield say(
-        "{far} here and its upper limit: the mean over {over}.", over=str(study.attrs["assured_over"])
+        "{far} here and its upper limit: the mean over {over}.",
+        over=str(study.attrs["assured_over"]),
     )
     fewest: Text = ""
     if math.isfinite(scalars(study).get("people_frr", math.nan)):
@@ -469,9 +470,9 @@ def _columns(study: xr.Dataset) -> Iterator[Text]:
     )
     if "new_assured_far_mean" in v:
         yield say(
-            "Assured: the rates of all attempts at an assured threshold, over the folds of the first "
-            "division only. The promise is about the {far} among all people, not among the test people of a "
-            "fold."
+            "Assured: the rates of all attempts at an assured threshold, over the folds of the "
+            "first division only. The promise is about the {far} among all people, not among the "
+            "test people of a fold."
         )
     yield from _spread(study)
 

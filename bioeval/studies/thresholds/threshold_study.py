@@ -270,7 +270,7 @@ def study_threshold(
         ``assured_people``, the number of people whom the promise rests on;
         ``people_needed``, with which the guaranteed rule could promise the target at all, if no
         impostor attempt were accepted, and ``people_estimated`` and ``people_guaranteed``, about
-        how many each rule needs by a strict threshold, whose rates are ``people_far people_frr``. Over
+        how many each rule needs by a strict threshold, of rates ``people_far people_frr``. Over
         ``assurance``, of both rules: ``promised_threshold promised_far promised_far_high
         promised_frr promised_people``. Of verification also ``new_assured_far_mean`` ...
         ``new_assured_frr_folds``, as of ``far``: expected with new subjects at assured thresholds,

@@ -233,7 +233,7 @@ def test_the_weaker_promise_needs_fewer_people_than_the_stronger_one():
 
 
 def test_a_guaranteed_promise_needs_no_more_people_than_there_are():
-    """Without a false alarm, 29 people show a FAR of 10 %; with one, the same 40 would be too few."""
+    """Without a false alarm, 29 people show a FAR of 10 %; with one, 40 are too few."""
     scores = be.simulate(
         100, 5, layout="probe-against-gallery", probes=1, unenrolled=40, random_state=3
     )
@@ -254,8 +254,6 @@ def test_a_new_gallery_without_effect_is_said():
         study = be.study_threshold(scores, "far=0.1", repeats=1, new_gallery=True, **how)
         assert "new-gallery-not-used" in [x.code for x in be.messages(study)]
     # Probes of other people than those of the gallery, who are resampled by themselves.
-    apart = be.Scores(
-        scores.values[:40], scores.probe_labels[:40], scores.gallery_labels + 20
-    )
+    apart = be.Scores(scores.values[:40], scores.probe_labels[:40], scores.gallery_labels + 20)
     study = be.study_threshold(apart, "far=0.1", repeats=1, new_gallery=True, assure=0.9)
     assert "new-gallery-not-used" not in [x.code for x in be.messages(study)]

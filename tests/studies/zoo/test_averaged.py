@@ -18,9 +18,7 @@ def made(square, kind):
     labels = {} if square else {"gallery_labels": people}
     sign = -1 if kind == "similarity" else 1
     meta = {"visit": rng.integers(0, 2, n)}
-    scores = be.Scores(
-        sign * values, people, kind=kind, nan="exclude", probe_meta=meta, **labels
-    )
+    scores = be.Scores(sign * values, people, kind=kind, nan="exclude", probe_meta=meta, **labels)
     return scores, values
 
 
@@ -52,9 +50,7 @@ def test_the_errors_of_a_person_are_means_over_all_choices(square, kind, use):
         assert zoo.frr.sel(subject=person) == pytest.approx(frr, abs=1e-12)
     for person in np.unique(people):
         for role, name in (("person", "as_probe"), ("claimed", "as_claimed")):
-            of_role = [
-                x for x in listed if getattr(x, role) == person and x.person != x.claimed
-            ]
+            of_role = [x for x in listed if getattr(x, role) == person and x.person != x.claimed]
             fa = sum(twin.accepted(x, at) for x in of_role)
             assert zoo[f"fa_{name}"].sel(subject=person) == pytest.approx(fa, abs=1e-9)
             assert zoo[f"impostor_attempts_{name}"].sel(subject=person) == len(of_role)
