@@ -298,6 +298,11 @@ class ListedClaims:
             at = self._cheapest(rule, curve)
         return ChosenThreshold(float(curve.threshold[at]), True)
 
+    def at_far(self, target: float) -> tuple[float, float]:
+        """Return the smallest FRR with FAR at most a target, and the loosest threshold."""
+        threshold = self.chosen_by(Rule("far", (target,))).threshold
+        return float(self.errors_at(threshold)[1] / self.genuine_attempts), threshold
+
     def _cheapest(self, rule: Rule, curve: ErrorCurve) -> int:
         """Return the point of least cost, the strictest of several."""
         from fractions import Fraction
