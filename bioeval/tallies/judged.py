@@ -166,7 +166,7 @@ class GroupTally:
     impostor_attempts: np.ndarray
     #: The attempts within each group, which have looked into the bins of the FAR targets and of the
     #: rules of the groups themselves.
-    within_groups: list[Attempts] | list[ListedClaims]
+    within_groups: Sequence[Attempts | ListedClaims]
 
     @classmethod
     def of_matrix(

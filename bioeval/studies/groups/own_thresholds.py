@@ -64,7 +64,7 @@ def own_rules(cost: tuple[float, float, float]) -> tuple[Rule, Rule]:
 
 
 def own_points(
-    within_groups: Sequence[Attempts] | Sequence[ListedClaims], cost: tuple[float, float, float]
+    within_groups: Sequence[Attempts | ListedClaims], cost: tuple[float, float, float]
 ) -> dict[str, np.ndarray]:
     """Return the EER and the minDCF of each group; NaN without attempts of both classes."""
     eer, least = np.full((2, len(within_groups)), np.nan)
