@@ -111,7 +111,7 @@ _SCORES = (
         "averaged-verification-alone",
         "any {templates:count templates} of a subject are enrolled, and rates are means over all "
         "choices: only multi-template verification is evaluated",
-        "Of identification and re-identification there is no mean over all choices of templates.",
+        "Identification is not evaluated as a mean over all choices of templates.",
         "For the other tasks, enrol the first templates of each subject (`enrol` as `first:3`).",
         "note",
         {"templates": 3},

@@ -90,9 +90,10 @@ def evaluate(
         card's, which chooses the threshold of each fold.
     enrol : int or str, optional
         Which templates of each subject are enrolled, as for :func:`verification`; not of a card
-        with folds. The first ones (``"first:3"``) are the gallery of all tasks; of a square matrix
-        the other templates are then the probes. With a number the rates are means over all choices
-        of that many templates: of the tasks, multi-template verification alone is evaluated.
+        with folds or re-identification. The first ones (``"first:3"``) are the gallery of all
+        tasks; of a square matrix the other templates are then the probes. With a number the rates
+        are means over all choices of that many templates: of the tasks, multi-template
+        verification alone is evaluated.
     auc : bool
         As for :func:`verification`: without it an evaluation is several times faster.
     max_fars : sequence of float, optional

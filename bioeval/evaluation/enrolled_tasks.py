@@ -20,6 +20,9 @@ from bioeval.tallies.listed_claims import parse_use, scores_in_use
 from bioeval.tallies.points import FAR_TARGETS
 from bioeval.views.messages import warn_of_kinds
 
+#: Tasks whose people are enrolled.
+_TASKS = ("verification", "open_set", "closed_set")
+
 
 def require_enrolment(scores: Scores, card: Protocol, options: EvaluationOptions) -> None:
     """Raise :class:`ProtocolError` where enrolled templates cannot be chosen."""
@@ -35,6 +38,13 @@ def require_enrolment(scores: Scores, card: Protocol, options: EvaluationOptions
             Argument("enrol"),
             f" chooses templates of a matrix of scores, and these are {scores.layout}; leave it "
             "out",
+        )
+    others = [name for name in card.tasks if name not in _TASKS]
+    if others:
+        raise ProtocolError(
+            Argument("enrol"),
+            f" chooses the templates of enrolled people, and protocol {card.name} evaluates "
+            f"{' and '.join(others)}, which enrol nobody; leave it out",
         )
     if enrol.first:
         return

@@ -123,6 +123,7 @@ def test_a_given_threshold_and_further_ones_are_rows():
         ("course-all-vs-all", {"enrol": 2, "frr_targets": [0.1]}, "frr_targets and enrol=2"),
         ("course-all-vs-all", {"enrol": 9}, "no subject has more than 4 templates"),
         ("course-all-vs-all", {"enrol": "last:2"}, "enrol is 'last:2'"),
+        ("market1501", {"enrol": "first:2"}, "evaluates reid, which enrol nobody"),
         ("fvc2004", {"enrol": 2}, "fvc2004 does not evaluate; enrol the first ones"),
         ("fvc2004", {"enrol": "first:2"}, "compares each pair of templates once"),
     ],

@@ -36,7 +36,7 @@ REFUSALS = (
     ),
     MessageType(
         "too-few-people-to-promise",
-        "at the strictest threshold tried {far:rate} {event} in these data, and the upper limit at "
+        "even at a strict threshold, at which {far:rate} {event} in these data, the upper limit at "
         "{confidence:rate} is {high:rate}, above the target of {target:rate}; {people:count} "
         "{over} are too few",
         "Each rate over so few people is uncertain, and its upper limit is above the target at "
