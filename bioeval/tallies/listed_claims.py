@@ -338,9 +338,10 @@ def scores_in_use(scores: Scores, use: Use) -> Scores:
     use.check()
     what = Argument("enrol") if use.attempts is None else Argument("attempts")
     require_subjects(scores, what)
-    if use.attempts is not None and np.isin(scores.probe_ids, scores.gallery_ids).any():
+    if use.attempts is not None:
         transactions(scores, use.attempts)  # the column is there
-        scores = scores.excluding(*scores.exclude, use.attempts)
+        if np.isin(scores.probe_ids, scores.gallery_ids).any():
+            scores = scores.excluding(*scores.exclude, use.attempts)
     if use.enrol.drawn and scores._enrolment_times is not None:
         raise ProtocolError(
             Argument("enrol"),

@@ -25,6 +25,8 @@ from bioeval.evaluation import compared, resolve_card
 from bioeval.results import KindVerdict
 from bioeval.scores import (
     BlockReader,
+    Enrol,
+    FusionRule,
     Progress,
     are_pairs,
     codes_of,
@@ -52,7 +54,7 @@ from bioeval.studies.check.kernel import (
     PERFECT_IMPOSTOR,
 )
 from bioeval.studies.check.label_checks import label_checks, label_error_finding, same_labels
-from bioeval.tallies import Attempts, check_targets
+from bioeval.tallies import Attempts, Templates, check_targets
 
 
 @leaves_out_attacks
@@ -62,6 +64,10 @@ def check_data(
     *,
     far_targets: Sequence[float] | None = None,
     threshold: Any = ("far", 0.001),
+    templates: Templates = "single",
+    fusion: FusionRule = "min",
+    attempts: str | None = None,
+    enrol: Enrol = None,
     read_scores: bool = True,
     progress: Progress | None = None,
 ) -> DataCheck:
@@ -78,8 +84,10 @@ def check_data(
         FAR for which there should be people enough; those of the card by default.
     threshold : float, str, tuple, result of :func:`study_threshold`, or None
         At which it is looked for who is confused with whom: a number, a rule applied to these data,
-        or the threshold of a study, with its templates and fusion. None leaves it out. Of a matrix
-        whose subjects are known.
+        or the threshold of a study, with its templates, fusion and attempts. None leaves it out. Of
+        a matrix whose subjects are known.
+    templates, fusion, attempts, enrol
+        The attempts that are looked at there, as for :func:`verification`.
     read_scores : bool
         Whether the scores are looked at, in one pass over blocks of rows, or labels and metadata
         alone.
@@ -141,7 +149,14 @@ def check_data(
         findings = tuple(_findings(scores, labels, read_scores))
         confusions = None
         if read_scores and threshold is not None:
-            confusions = confusions_at(scores, threshold)
+            confusions = confusions_at(
+                scores,
+                threshold,
+                templates=templates,
+                fusion=fusion,
+                attempts=attempts,
+                enrol=enrol,
+            )
     about = scores.name or "", scores.fingerprint
     return DataCheck(repr(scores)[1:-1], card.name, findings, *about, confusions)
 

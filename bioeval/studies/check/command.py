@@ -109,6 +109,10 @@ class ReportedCheck(MoreResults):
         return {"": check_data(scores, card, **how)}
 
 
+#: Options that say how a system is used.
+_USE = ("templates", "fusion", "attempts", "enrol")
+
+
 @click.command("check", cls=Command)
 @click.argument("data")
 @click.argument("second", required=False, metavar="[FILE]")
@@ -125,7 +129,7 @@ class ReportedCheck(MoreResults):
     Value.THRESHOLD,
     "far=0.001",
 )
-@shared_options(threshold_of=True)
+@shared_options(threshold_of=True, templates=True, fusion=True, use=True)
 @ImageOptions.add
 @option_group(*(option for more in hooks("data_checks") for option in more.add_options))
 @output_options("results.nc (of scores), summary.json, table.txt and findings.csv")
@@ -169,6 +173,7 @@ def command(
                 protocol,
                 far_targets=far_targets,
                 threshold=run.options["threshold"],
+                **{name: run.options[name] for name in _USE if name in run.options},
                 progress=run.stages.counting,
             )
         more: dict[str, Any] = {"misleads": checked.misleads}

@@ -21,15 +21,26 @@ from bioeval.document import (
     threshold_to_install,
 )
 from bioeval.evaluation import ResultThreshold, chosen_threshold
-from bioeval.scores import BlockReader, are_pairs, codes_of, knows_people, plain, threads_for
+from bioeval.scores import (
+    BlockReader,
+    Enrol,
+    FusionRule,
+    are_pairs,
+    codes_of,
+    knows_people,
+    plain,
+    threads_for,
+)
 from bioeval.tallies import (
     Claim,
     ImpostorBlock,
+    Rule,
     SecondPass,
+    Templates,
+    Use,
     list_claims,
     parse_use,
     scores_in_use,
-    to_internal,
     to_user,
 )
 
@@ -127,18 +138,41 @@ class _PairCounts:
         self.column = self.column[order][first]
 
 
-def confusions_at(scores: Scores, threshold: Any) -> Confusions | None:
+def confusions_at(
+    scores: Scores,
+    threshold: Any,
+    *,
+    templates: Templates = "single",
+    fusion: FusionRule = "min",
+    attempts: str | None = None,
+    enrol: Enrol = None,
+) -> Confusions | None:
     """Return who is confused with whom at a threshold; None where nobody can be named.
 
-    `threshold` is a number, a rule or a study, which has templates and fusion.
+    `threshold` is a number, a rule or a study, whose claims are then those of the others.
     """
     known = not are_pairs(scores) and scores.layout != "top-k" and knows_people(scores)
     if not known or scores.kind == "order":
         return None
+    use: dict[str, Any] = {
+        "templates": templates,
+        "fusion": fusion,
+        "attempts": attempts,
+        "enrol": enrol,
+    }
     of_study = ResultThreshold.of(threshold)
-    if of_study is not None and of_study.in_use:
-        return _confusions_in_use(scores, of_study)
-    study, rule, templates, fusion = ResultThreshold.for_claims(threshold, scores, "single", "min")
+    if of_study is not None:
+        of_study.require_use(use)
+        if of_study.in_use:
+            of_study.require(scores, in_use=True)
+            where_from = threshold_of_study(of_study.attrs())
+            return _confusions_in_use(scores, parse_use(**of_study.use), of_study.fixed, where_from)
+    elif attempts is not None or enrol is not None:
+        rule = Rule.parse(threshold)
+        return _confusions_in_use(scores, parse_use(**use), rule, _chosen_here(rule))
+    study, rule, templates, fusion = ResultThreshold.for_claims(
+        threshold, scores, templates, fusion
+    )
     fused = Claim(templates, fusion).fused
     try:
         at = chosen_threshold(BlockReader(scores), rule, templates=templates, fusion=fusion)
@@ -149,9 +183,7 @@ def confusions_at(scores: Scores, threshold: Any) -> Confusions | None:
         return None  # without attempts of both classes, or with failures that findings name
     order = np.lexsort((counts.key, counts.value, -counts.count))[:MOST]
     listed = tuple(_pair(scores, counts, i, fused) for i in order.tolist())
-    where: Text = threshold_of_study(study.attrs()) if study is not None else ""
-    if study is None and rule.name != "fixed":
-        where = say("{rule}, chosen on these data", rule=rule_in_words(rule))
+    where = _chosen_here(rule) if study is None else threshold_of_study(study.attrs())
     return Confusions(
         float(to_user(np.float64(at), scores.kind)),
         scores.kind,
@@ -162,21 +194,29 @@ def confusions_at(scores: Scores, threshold: Any) -> Confusions | None:
     )
 
 
+def _chosen_here(rule: Rule) -> Text:
+    """Return by which rule a threshold was chosen on these data; empty for a given one."""
+    if rule.name == "fixed":
+        return ""
+    return say("{rule}, chosen on these data", rule=rule_in_words(rule))
+
+
 @stage("looking who is confused with whom")
-def _confusions_in_use(scores: Scores, study: ResultThreshold) -> Confusions | None:
-    """Return who is confused with whom by the claims of a study of a system in use.
+def _confusions_in_use(scores: Scores, use: Use, rule: Rule, where: Text) -> Confusions | None:
+    """Return who is confused with whom by the claims of a system in use.
 
     A claim that any of several choices of templates decides is accepted with a chance.
     """
-    study.require(scores, in_use=True)
-    use = parse_use(**study.use)
+    compared = scores_in_use(scores, use)
     try:
-        compared = scores_in_use(scores, use)
         with threads_for(scores):
-            claims = list_claims(compared, use)[0].impostor
+            every = list_claims(compared, use)[0]
     except (DataError, ProtocolError):
         return None  # with failures that findings name
-    (at,) = to_internal(np.array([study.value]), scores.kind)
+    at = every.chosen_by(rule.as_distance(scores.kind)).threshold
+    if math.isnan(at):
+        return None
+    claims = every.impostor
     pair = np.sort(np.stack([claims.probe, claims.claimed]).astype(np.int64), axis=0)
     keys, place = np.unique(pair[0] * claims.people + pair[1], return_inverse=True)
     chance = np.where(claims.value <= at, claims.chance, 0.0)
@@ -198,13 +238,13 @@ def _confusions_in_use(scores: Scores, study: ResultThreshold) -> Confusions | N
             )
         )
     return Confusions(
-        study.value,
+        float(to_user(np.float64(at), scores.kind)),
         scores.kind,
-        threshold_of_study(study.attrs()),
+        where,
         _whole(accepted.sum()),
         int(np.count_nonzero(accepted)),
         tuple(listed),
-        attempts_in_words(study.attrs()),
+        attempts_in_words({"templates": use.templates, **use.attrs()}),
     )
 
 

@@ -60,6 +60,10 @@ def test_the_errors_of_a_person_are_means_over_all_choices(square, kind, use):
 
     # Who is confused with whom: both directions of a pair together.
     confused = be.check_data(scores, threshold=study).confusions
+    options = {"templates": "multi", "enrol": 2, **use}
+    at_rule = be.check_data(scores, threshold="far=0.2", **options).confusions
+    assert at_rule.threshold == study.threshold
+    assert at_rule.listed == confused.listed and at_rule.false_accepts == confused.false_accepts
     assert confused.false_accepts == pytest.approx(zoo.fa_as_probe.sum().item())
     shares = {}
     for claim in listed:
