@@ -21,3 +21,4 @@ from bioeval.cli.outputs import (
 )
 from bioeval.cli.program import main as main
 from bioeval.cli.study_command import StudyCommand as StudyCommand
+from bioeval.cli.threshold_of import is_study as is_study, read_study as read_study

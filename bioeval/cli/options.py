@@ -211,17 +211,19 @@ _FUSION = option(
     str,
     "min",
 )
+#: The option of the templates that are enrolled.
+ENROL = option(
+    "--enrol TEMPLATES",
+    "Enrolled templates of each subject: 3 (any three, the mean over all choices), first:3, "
+    "or first:3:COLUMN (by time, for example).  [all]",
+)
 _USE = option_group(
     option(
         "--attempts COLUMN",
         "Verification: all probes of a subject with the same value in this metadata column are "
         "tries of one attempt, accepted if any of them is.",
     ),
-    option(
-        "--enrol TEMPLATES",
-        "Enrolled templates of each subject: 3 (any three, the mean over all choices), first:3, "
-        "or first:3:COLUMN (by time, for example).  [all]",
-    ),
+    ENROL,
 )
 _BAND = option(
     "--band",

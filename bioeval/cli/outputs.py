@@ -35,8 +35,9 @@ if TYPE_CHECKING:
 #: What is written as CSV: rows with the same keys, or columns of the same length.
 Table: TypeAlias = list[dict[str, Any]] | Mapping[str, Iterable[Any]]
 
-#: The threshold of a page or its rule, such as ``"far=0.001"``; None where there is none.
-Target: TypeAlias = float | str | None
+#: The threshold of a page or its rule, such as ``"far=0.001"``; the study that it is of, where this
+#: has other attempts than single comparisons; None where there is none.
+Target: TypeAlias = "float | str | xr.Dataset | None"
 
 SUMMARY = "summary.json"
 
@@ -332,10 +333,11 @@ class MoreResults:
     def require(self, files: Sequence[str]) -> None:
         """Raise unless its options go with the files and the other options."""
 
-    def threshold(self, scores: Scores) -> float | None:
-        """Return the threshold that the page of a system is about; None: that of its results.
+    def threshold(self, scores: Scores) -> xr.Dataset | None:
+        """Return the study of the threshold that the page of a system is about.
 
-        It is found before the system is evaluated, and is then one of the thresholds of its curves.
+        None: the page is about a threshold of its results. The study is made before the system is
+        evaluated: its claims are evaluated, and its threshold is one of those of the curves.
         """
         return None
 

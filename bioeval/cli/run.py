@@ -14,6 +14,7 @@ from bioeval.cli.card_options import CARD_OPTIONS, divided, resolve, take_card_o
 from bioeval.cli.cluster_options import executor_from_options
 from bioeval.cli.command import Command, naming, option, option_group, progress_shown
 from bioeval.cli.options import (
+    ENROL,
     output_options,
     read_scores,
     require_method,
@@ -23,7 +24,7 @@ from bioeval.cli.options import (
 )
 from bioeval.cli.outputs import Output
 from bioeval.cli.study_command import checked
-from bioeval.cli.threshold_of import options_of_study, threshold_of_study
+from bioeval.cli.threshold_of import at_study, options_of_study, threshold_of_study
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -57,6 +58,7 @@ if TYPE_CHECKING:
     checkpoint=True,
 )
 @option_group(*(entry.option for entry in CARD_OPTIONS))
+@ENROL
 @option(
     "--accept",
     "Whether a score equal to the threshold is accepted (at), or only one beyond it.",
@@ -113,7 +115,9 @@ def command(
     given_options = take_card_options(options)
     study = threshold_of_study(options)
     if study is not None:
-        given_options |= options_of_study(study, given_options)
+        enrol = {} if options["enrol"] is None else {"enrol": options["enrol"]}
+        given_options |= options_of_study(study, given_options | enrol)
+        options["enrol"] = given_options.pop("enrol", options["enrol"])
     of_tasks = {"templates", "rank_unit", "fusion", "seed"}
     # The rates at a given threshold have intervals whether or not all others have.
     if not str(given_options.get("target", "")).casefold().startswith("fixed"):
@@ -137,7 +141,7 @@ def command(
             scores = read_scores(file, reading, stages)
             scores = scores.replace(name=called or system_name(file, None, reading))
             if study is not None:
-                study.require(scores, study.task)
+                study.require(scores, study.task, in_use=True)
             for one in more:
                 one.require(scores)
             of_card, target = divided(protocol, scores.layout, given_options)
@@ -148,6 +152,8 @@ def command(
 
                     of_file["interval"] = of_file["interval"] or Target.method(scores)
             resolved = resolve(protocol, scores.layout, of_card)
+            if study is not None:
+                resolved = at_study(study, resolved)
             tree = _evaluated(scores, resolved, of_file, failures, stages)
             per_query = of_file["per_query"]
             evaluation = Evaluation(tree, scores, protocol, file, per_query, naming(), terms, more)

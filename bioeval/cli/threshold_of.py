@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -32,7 +34,7 @@ def take_threshold_of(options: dict[str, Any]) -> None:
     if path is None:
         return
     _refuse(options, "threshold", "far_target", "alarms_per_day")
-    study = _read(path)
+    study = read_study(path)
     found = _threshold_of(study)
     own = {"templates": found.templates, "rank_unit": found.rank_unit}
     if found.templates == "multi" or found.task == "open_set":
@@ -49,7 +51,7 @@ def take_threshold_of(options: dict[str, Any]) -> None:
 def threshold_of_study(options: dict[str, Any]) -> ResultThreshold | None:
     """Take ``--threshold-of`` from options, and return its threshold; None without one."""
     path = options.pop("threshold_of")
-    return None if path is None else _threshold_of(_read(path))
+    return None if path is None else _threshold_of(read_study(path))
 
 
 def options_of_study(study: ResultThreshold, card_options: Mapping[str, Any]) -> dict[str, Any]:
@@ -63,15 +65,30 @@ def options_of_study(study: ResultThreshold, card_options: Mapping[str, Any]) ->
     if study.task == "open_set":
         if study.rank_unit == "subject":
             options |= {"rank_unit": study.rank_unit, "fusion": study.fusion}
-    elif study.templates == "multi":
-        options |= {"templates": study.templates, "fusion": study.fusion}
+    else:
+        if study.in_use:
+            options["templates"] = study.templates
+        if study.templates == "multi":
+            options |= {"templates": study.templates, "fusion": study.fusion}
+        options["attempts"] = study.attempts
+    options["enrol"] = study.enrol
     for name, value in options.items():
         if card_options.get(name, value) != value:
             raise click.UsageError(
                 f"--{name.replace('_', '-')} is {card_options[name]}, and the study of "
-                f"--threshold-of has {value}; leave it out"
+                f"--threshold-of has {'none' if value is None else value}; leave it out"
             )
-    return options
+    return {name: value for name, value in options.items() if value is not None}
+
+
+def at_study(study: ResultThreshold, card: Any) -> Any:
+    """Return a card with the tasks that the threshold of a study is for.
+
+    Claims of several tries, and of some templates, are no searches.
+    """
+    if study.task == "open_set" or not study.in_use:
+        return card
+    return replace(card, open_set=None, closed_set=None)
 
 
 def _threshold_of(study: xr.Dataset) -> ResultThreshold:
@@ -96,7 +113,12 @@ def _is_given(name: str) -> bool:
     return source is ParameterSource.COMMANDLINE
 
 
-def _read(path: str) -> xr.Dataset:
+def is_study(text: str) -> bool:
+    """Whether a text is the path of a saved study, and not a rule."""
+    return text.endswith(".nc") or Path(text).is_dir()
+
+
+def read_study(path: str) -> xr.Dataset:
     """Return a saved study, from its folder or its file."""
     from bioeval.results.saved import read_results
 

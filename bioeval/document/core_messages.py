@@ -109,6 +109,15 @@ _SCORES = (
         {"subjects": 3, "templates": 3},
     ),
     MessageType(
+        "averaged-verification-alone",
+        "any {templates:count templates} of a subject are enrolled, and rates are means over all "
+        "choices: only multi-template verification is evaluated",
+        "Identification is not evaluated as a mean over all choices of templates.",
+        "For the other tasks, enrol the first templates of each subject (`enrol` as `first:3`).",
+        "note",
+        {"templates": 3},
+    ),
+    MessageType(
         "enrolled-templates-drawn",
         "a subject has more than {limit:count} choices of {templates:count templates}: rates are "
         "means over {draws:count choices} drawn for each attempt and subject",

@@ -32,10 +32,12 @@ def listed_verification(
     far_targets: np.ndarray,
     limits: IntervalOptions | None,
     unsupported: dict[str, Any],
+    extra_thresholds: np.ndarray | None = None,
 ) -> xr.Dataset:
     """Return verification of claims in use; its `unsupported` options may not be given.
 
-    See :func:`bioeval.verification`: counts are expected counts.
+    See :func:`bioeval.verification`: counts are expected counts. The curves have rows at
+    `extra_thresholds` too, in the units of the scores.
     """
     for name, value in unsupported.items():
         if value is not None:
@@ -61,6 +63,8 @@ def listed_verification(
     error, rules = claims.equal_error(), [Rule("far", (x,)) for x in far_targets.tolist()]
     at_far = np.array([claims.chosen_by(rule).threshold for rule in rules])
     grid = _grid(claims, thresholds, kind, np.append(at_far, error.eer_threshold))
+    if extra_thresholds is not None:
+        grid = np.union1d(grid, to_internal(extra_thresholds, kind))
     genuine, impostor = claims.genuine_attempts, claims.impostor_attempts
     fa, ga = claims.impostor.accepted_at(grid), claims.genuine.accepted_at(grid)
     rejected = [claims.errors_at(threshold)[1] / (genuine or math.nan) for threshold in at_far]

@@ -24,6 +24,7 @@ from bioeval.protocol.loading import for_layout
 from bioeval.protocol.pairs import with_exclusions, with_pairs
 from bioeval.protocol.tasks import ClosedSet, OpenSet
 from bioeval.scores.blocks import BlockReader, threads_for
+from bioeval.scores.enrolled import Enrolment
 from bioeval.scores.labels import Codes
 from bioeval.scores.matrix import Scores, are_pairs, require_scores
 from bioeval.stats.options import IntervalOptions
@@ -61,6 +62,7 @@ class EvaluationOptions:
     auc: bool = True
     per_query: bool = False
     normalize: tuple[float, float] | None = None
+    enrol: Enrolment = Enrolment()
     interval: IntervalOptions | None = None
 
     @classmethod

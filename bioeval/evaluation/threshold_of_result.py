@@ -4,15 +4,20 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
+import numpy as np
 import xarray as xr
 
 from bioeval.base.errors import Argument, DataError, ProtocolError
 from bioeval.base.messages import Message
 from bioeval.evaluation.blocks.checkpoint import digest_of_data
 from bioeval.evaluation.claim_scores import claim_scores
+from bioeval.protocol.card import Protocol
+from bioeval.protocol.tasks import OpenSet, Verification
+from bioeval.results.dataset import attrs_of_data
+from bioeval.scores.blocks import require_subjects
 from bioeval.scores.matrix import Scores, require_scores
 from bioeval.tallies.listed_claims import Use, parse_use
 from bioeval.tallies.threshold_rules import Rule
@@ -169,8 +174,52 @@ class ResultThreshold:
         study.require_use({"templates": templates, "fusion": fusion})
         return study.claims_of(scores), study, study.fixed, "single", "min"
 
+    @property
+    def is_of_single_comparisons(self) -> bool:
+        """Whether its attempts are comparisons with one template each."""
+        return self.task == "verification" and self.templates == "single" and not self.in_use
+
+    def card_of(self, card: Protocol) -> Protocol:
+        """Return a card of the claims, or the searches, of the study alone."""
+        sections: dict[str, Any] = dict.fromkeys(card.tasks)
+        if self.task == "open_set":
+            sections["open_set"] = replace(
+                card.open_set or OpenSet(),
+                rank_unit=self.rank_unit,
+                fusion=self.fusion if self.rank_unit == "subject" else "min",
+                impostors="unenrolled",
+            )
+        else:
+            sections["verification"] = replace(
+                card.verification or Verification(),
+                templates=(self.templates,),
+                fusion=self.fusion if self.templates == "multi" else "min",
+                attempts=self.attempts,
+            )
+        return replace(card, **sections)
+
+    def is_mean_over_choices(self, scores: Scores) -> bool:
+        """Whether several choices of templates may be enrolled, so that claims have many scores."""
+        if not self.in_use or self.task != "verification":
+            return False
+        require_scores(scores)
+        self.require(scores, in_use=True)
+        drawn = self.parsed_use.enrol.drawn
+        if not drawn:
+            return False
+        require_subjects(scores, Argument("enrol"))
+        return int(np.bincount(scores._codes.gallery).max()) > drawn
+
     def claims_of(self, scores: Scores) -> Scores:
         """Return the scores of the claims of a study of a system in use."""
+        if self.is_mean_over_choices(scores):
+            raise ProtocolError(
+                Argument("threshold"),
+                f" is of a study with enrol={self.enrol}, a mean over all choices of templates: a "
+                "claim has no single score. Make the study with the first ones enrolled, "
+                f"enrol=first:{self.enrol} (bioeval threshold FILE --enrol first:{self.enrol} "
+                "--out STUDY)",
+            )
         require_scores(scores)
         self.require(scores, in_use=True)
         return claim_scores(scores, **self.use)
@@ -213,8 +262,11 @@ class ResultThreshold:
         """The rule of this threshold, which is given."""
         return Rule("fixed", (self.value,))
 
-    def attrs(self) -> dict[str, Any]:
-        """Return the attributes that say where a given threshold comes from."""
+    def attrs(self, scores: Scores | None = None) -> dict[str, Any]:
+        """Return the attributes that say where a given threshold comes from.
+
+        A result of claims in use is of the `scores` that the claims were made of.
+        """
         attrs: dict[str, Any] = {
             "threshold_of_study": "assured" if self.assured else "chosen",
             "rule_of_study": self.rule,
@@ -223,11 +275,17 @@ class ResultThreshold:
             attrs["assure"] = self.confidence
         if self.in_use:
             attrs |= {name: value for name, value in self.use.items() if value is not None}
+            if scores is not None:
+                attrs |= attrs_of_data(scores)
         return attrs
+
+    def is_of(self, scores: Scores) -> bool:
+        """Whether the study was made on these very scores."""
+        return bool(self.digest) and self.digest == digest_of_data(scores)
 
     def messages(self, scores: Scores) -> list[Message]:
         """Return a message where the study chose the threshold on these very scores."""
         was_chosen = bool(self.rule) and not self.rule.startswith("fixed")
-        if was_chosen and self.digest and self.digest == digest_of_data(scores):
+        if was_chosen and self.is_of(scores):
             return [Message("study-of-these-data")]
         return []

@@ -20,6 +20,7 @@ from bioeval.evaluation.blocks.calls import distributable
 from bioeval.evaluation.drawn_galleries import drawn_galleries
 from bioeval.evaluation.fixed_target import Target, rates_added
 from bioeval.evaluation.listed_verification import listed_verification
+from bioeval.results.dataset import attrs_of_data
 from bioeval.results.verification import verification_dataset
 from bioeval.scores.arrays import EnrolledTemplates, FusionRule, Sampling
 from bioeval.scores.blocks import BlockReader, Progress, threads_for
@@ -283,6 +284,7 @@ def verification(
                 unsupported=unsupported,
             )
         dataset = accepted_by(warn_of_kinds(dataset), scores.kind, accept)
+        dataset = dataset.assign_attrs(attrs_of_data(given))
         return dataset if threshold is None else with_target(dataset)
     if use.enrol.number:
         scores = scores_in_use(scores, use)
@@ -332,6 +334,6 @@ def verification(
 
             dataset = TaskCounts(result, {}).with_intervals(dataset, counter, reader, limits)
     if use.enrol.number:
-        dataset.attrs["enrol"] = str(use.enrol)
+        dataset.attrs |= {"enrol": str(use.enrol), **attrs_of_data(given)}
     dataset = accepted_by(dataset, scores.kind, accept)
     return dataset if threshold is None else with_target(dataset)

@@ -9,6 +9,7 @@ _NAMES: NamesByModule = {
         "Scalars",
         "Variables",
         "about_attrs",
+        "attrs_of_data",
         "along",
         "build",
         "decisions",

@@ -6,6 +6,7 @@ from bioeval.results.dataset import (
     Variables as Variables,
     about_attrs as about_attrs,
     along as along,
+    attrs_of_data as attrs_of_data,
     build as build,
     decisions as decisions,
     rate as rate,

@@ -20,6 +20,7 @@ from bioeval.tallies.by_subject import FEW, SubjectAttempts
 from bioeval.tallies.cells import is_accepted
 from bioeval.tallies.fold_counts import DivisionIntoFolds, Groups, Subset, Weighted
 from bioeval.tallies.fold_passes import FoldPasses
+from bioeval.tallies.listed_claims import ListedClaims
 from bioeval.tallies.threshold_rules import ChosenThreshold, Rule, choose, wanted_bins
 from bioeval.tallies.threshold_search import Attempts, within
 
@@ -157,7 +158,7 @@ class GroupTally:
 
     about: Provenance
     chosen: ChosenThreshold  # chosen by a rule on the attempts of all groups, as a distance
-    #: int64 (groups,).
+    #: int64 (groups,); errors of claims that several choices of templates decide are float64.
     false_rejects: np.ndarray
     genuine_attempts: np.ndarray
     #: int64 (groups, groups): by the group of the probe and that of the claimed subject.
@@ -165,7 +166,7 @@ class GroupTally:
     impostor_attempts: np.ndarray
     #: The attempts within each group, which have looked into the bins of the FAR targets and of the
     #: rules of the groups themselves.
-    within_groups: list[Attempts]
+    within_groups: Sequence[Attempts | ListedClaims]
 
     @classmethod
     def of_matrix(

@@ -151,6 +151,8 @@ def require_use_of_searches(use: Use) -> None:
             f" is {use.enrol}: a mean over all choices of templates is for verification; for "
             "searches enrol the first ones, ",
             Argument("enrol", f"first:{use.enrol}"),
+            f". At thresholds of your own, be.open_set(scores, gallery={use.enrol}) gives the mean "
+            "DIR and FAR over all choices",
         )
 
 
@@ -296,6 +298,11 @@ class ListedClaims:
             at = self._cheapest(rule, curve)
         return ChosenThreshold(float(curve.threshold[at]), True)
 
+    def at_far(self, target: float) -> tuple[float, float]:
+        """Return the smallest FRR with FAR at most a target, and the loosest threshold."""
+        threshold = self.chosen_by(Rule("far", (target,))).threshold
+        return float(self.errors_at(threshold)[1] / self.genuine_attempts), threshold
+
     def _cheapest(self, rule: Rule, curve: ErrorCurve) -> int:
         """Return the point of least cost, the strictest of several."""
         from fractions import Fraction
@@ -331,9 +338,10 @@ def scores_in_use(scores: Scores, use: Use) -> Scores:
     use.check()
     what = Argument("enrol") if use.attempts is None else Argument("attempts")
     require_subjects(scores, what)
-    if use.attempts is not None and np.isin(scores.probe_ids, scores.gallery_ids).any():
+    if use.attempts is not None:
         transactions(scores, use.attempts)  # the column is there
-        scores = scores.excluding(*scores.exclude, use.attempts)
+        if np.isin(scores.probe_ids, scores.gallery_ids).any():
+            scores = scores.excluding(*scores.exclude, use.attempts)
     if use.enrol.drawn and scores._enrolment_times is not None:
         raise ProtocolError(
             Argument("enrol"),

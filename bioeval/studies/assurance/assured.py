@@ -79,20 +79,20 @@ ASSURED: dict[str, Name] = {
         "subjects",
     ),
     "people_estimated": Name(
-        "about how many people the estimated rule needs to promise the target, at the FAR of the "
-        "strictest threshold that was tried",
+        "about how many people the estimated rule needs to promise the target by a strict "
+        "threshold, that of people_far; a looser one needs more",
         "subjects",
     ),
     "people_guaranteed": Name(
-        "how many people the guaranteed rule needs to promise the target, at the same FAR as "
-        "people_estimated",
+        "how many people the guaranteed rule needs to promise the target by the same strict "
+        "threshold",
         "subjects",
     ),
     "people_far": Name(
-        "FAR at the strictest threshold that was tried, for which people_estimated and "
-        "people_guaranteed are given",
+        "FAR of the strict threshold for which people_estimated and people_guaranteed are given",
         iso="FMR",
     ),
+    "people_frr": Name("FRR of that threshold on these data", iso="FNMR"),
     "assured_people": Name("people on whom the assured threshold rests", "subjects"),
     "assurance": Name("rule of a promise: estimated or guaranteed", ""),
     "promised_threshold": Name(
@@ -142,13 +142,14 @@ for _rate, _iso in (("far", "FMR"), ("frr", "FNMR")):
 
 @dataclass(frozen=True)
 class EnoughPeople:
-    """How many people each rule needs at one FAR, that of the strictest threshold tried.
+    """How many people each rule needs to promise the target by one strict threshold.
 
-    NaN where that is not known. The rules are compared at the same FAR, so that the weaker promise
-    never needs more people than the stronger one.
+    NaN where that is not known. The rules are compared at the same threshold, so that the weaker
+    promise never needs more people than the stronger one.
     """
 
     far: float = math.nan
+    frr: float = math.nan
     estimated: float = math.nan
     guaranteed: float = math.nan
 
@@ -172,6 +173,7 @@ class Assured:
     over: str = PairShares.over
     event: str = PairShares.event
     remarks: list[Message] = field(default_factory=list)
+    resamples_gallery: bool = False  # whose people are others than those of the probes
     other: Assured | None = None  # by the other rule
     points: np.ndarray = field(default_factory=lambda: np.empty((4, 0)))
 
@@ -198,6 +200,7 @@ class Assured:
             "people_estimated": self.enough.estimated,
             "people_guaranteed": self.enough.guaranteed,
             "people_far": self.enough.far,
+            "people_frr": self.enough.frr,
             "assured_people": self.people,
         }
         values |= self._of_each_rule(kind)
@@ -272,10 +275,20 @@ def assured_threshold(
     if shares is None:
         shares = PairShares(scores, target, **attempts)
     enough = people_to_promise(shares, target, confidence)
+    kept = {rule: _loosest_kept(shares, target, confidence, rule) for rule in ASSURANCES}
+    guaranteed = kept["guaranteed"]
+    is_given = guaranteed.refusal is None and guaranteed.frr < 1  # and accepts something
+    if is_given and kept["estimated"].refusal is not None:
+        kept["estimated"] = guaranteed  # which holds for any population, so for these people too
+    if is_given and not enough.guaranteed <= guaranteed.people:
+        # It is promised by a stricter threshold, one without a false accept, for which the people
+        # there are enough.
+        enough = people_to_promise(shares, target, confidence, accepted=False)
     assured, assured.other = (
-        replace(_loosest_kept(shares, target, confidence, rule), enough=enough, assurance=rule)
+        replace(kept[rule], enough=enough, assurance=rule)
         for rule in sorted(ASSURANCES, key=lambda rule: rule != assurance)
     )
+    assured.resamples_gallery = len(shares.sides) > 1
     if assured.refusal is None:
         assured.remarks = _remarks(scores, assured)
     return assured
@@ -325,16 +338,18 @@ def _loosest_kept(shares: Shares, target: float, confidence: float, assurance: s
     return assured
 
 
-def people_to_promise(shares: Shares, target: float, confidence: float) -> EnoughPeople:
-    """Return how many people each rule needs at the strictest threshold that is tried.
+def people_to_promise(
+    shares: Shares, target: float, confidence: float, *, accepted: bool = True
+) -> EnoughPeople:
+    """Return how many people each rule needs at the strictest threshold of the estimated rule.
 
-    Those of the estimated rule are no fewer than form the pairs that show the target without a
-    false accept.
+    Or at one without a false accept, unless some are to be `accepted`. Those of the estimated rule
+    are no fewer than form the pairs that show the target without a false accept.
     """
     if shares.exact or shares.refusal is not None or not shares.impostors:
         return EnoughPeople()
     last = int(np.searchsorted(shares.mean, target, side="right")) - 1
-    first = _layers_near(shares.mean, target, last)[:1]
+    first = _layers_near(shares.mean, target, last)[:1] if accepted else np.array([-1])
     means = shares.means(first)
     if means.mean[0] >= target:
         return EnoughPeople()
@@ -343,7 +358,8 @@ def people_to_promise(shares: Shares, target: float, confidence: float) -> Enoug
     guaranteed = means.people_for_guarantee(target, confidence)
     if estimated > guaranteed:  # then the guaranteed rule is the one to ask
         estimated = math.nan
-    return EnoughPeople(float(means.mean[0]), estimated, guaranteed)
+    frr = shares.frr(shares.loosest(int(first[0])))
+    return EnoughPeople(float(means.mean[0]), frr, estimated, guaranteed)
 
 
 def _points(shares: Shares, layers: np.ndarray, high: np.ndarray) -> np.ndarray:

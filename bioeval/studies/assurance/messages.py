@@ -36,9 +36,9 @@ REFUSALS = (
     ),
     MessageType(
         "too-few-people-to-promise",
-        "even at the strictest threshold that was tried, {far:rate} {event} in these data, and the "
-        "upper limit of this rate is {high:rate} with {confidence:rate} confidence, above the "
-        "target of {target:rate}; {people:count} {over} are too few",
+        "even at a strict threshold, at which {far:rate} {event} in these data, the upper limit of "
+        "this rate is {high:rate} with {confidence:rate} confidence, above the target of "
+        "{target:rate}; {people:count} {over} are too few",
         "Each rate over so few people is uncertain, and its upper limit is above the target at "
         "every threshold.",
         "Collect data of more people; more templates of the same people hardly help.",
@@ -65,6 +65,15 @@ MESSAGES = (
         "Nothing, if people are of equal weight where the threshold will be used.",
         "note",
         {"far_of_means": 0.028, "far_of_attempts": 0.041, "over": "pairs of people"},
+    ),
+    MessageType(
+        "new-gallery-not-used",
+        "{arg.new_gallery} has no effect: {why}",
+        "The people of a gallery are resampled by themselves where they are others than the people "
+        "of the probes.",
+        "Leave it out.",
+        "note",
+        {"why": "the people of the gallery are also probes, so that the promise holds for others"},
     ),
     MessageType(
         "assurance-of-derived-scores",

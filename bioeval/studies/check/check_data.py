@@ -25,6 +25,8 @@ from bioeval.evaluation import compared, resolve_card
 from bioeval.results import KindVerdict
 from bioeval.scores import (
     BlockReader,
+    Enrol,
+    FusionRule,
     Progress,
     are_pairs,
     codes_of,
@@ -54,7 +56,7 @@ from bioeval.studies.check.kernel import (
 )
 from bioeval.studies.check.label_checks import label_checks, same_labels
 from bioeval.studies.check.label_errors import label_errors
-from bioeval.tallies import Attempts, check_targets
+from bioeval.tallies import Attempts, Templates, check_targets
 
 
 @leaves_out_attacks
@@ -64,6 +66,10 @@ def check_data(
     *,
     far_targets: Sequence[float] | None = None,
     threshold: Any = ("far", 0.001),
+    templates: Templates = "single",
+    fusion: FusionRule = "min",
+    attempts: str | None = None,
+    enrol: Enrol = None,
     worst: int = 10,
     read_scores: bool = True,
     progress: Progress | None = None,
@@ -81,8 +87,10 @@ def check_data(
         FAR for which there should be people enough; those of the card by default.
     threshold : float, str, tuple, result of :func:`study_threshold`, or None
         At which it is looked for who is confused with whom: a number, a rule applied to these data,
-        or the threshold of a study, with its templates and fusion. None leaves it out. Of a matrix
-        whose subjects are known.
+        or the threshold of a study, with its templates, fusion and attempts. None leaves it out. Of
+        a matrix whose subjects are known.
+    templates, fusion, attempts, enrol
+        The attempts that are looked at there, as for :func:`verification`.
     worst : int
         How many pairs of people, and how many templates with a doubtful label, are listed at most.
     read_scores : bool
@@ -157,7 +165,15 @@ def check_data(
             findings.append(finding)
         confusions = None
         if read_scores and threshold is not None:
-            confusions = confusions_at(scores, threshold, worst)
+            confusions = confusions_at(
+                scores,
+                threshold,
+                worst,
+                templates=templates,
+                fusion=fusion,
+                attempts=attempts,
+                enrol=enrol,
+            )
     return DataCheck(
         repr(scores)[1:-1],
         card.name,

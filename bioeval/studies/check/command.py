@@ -109,6 +109,10 @@ class ReportedCheck(MoreResults):
         return {"": check_data(scores, card, **how)}
 
 
+#: Options that say how a system is used.
+_USE = ("templates", "fusion", "attempts", "enrol")
+
+
 @click.command("check", cls=Command)
 @click.argument("data")
 @click.argument("second", required=False, metavar="[FILE]")
@@ -125,7 +129,7 @@ class ReportedCheck(MoreResults):
     Value.THRESHOLD,
     "far=0.001",
 )
-@shared_options(threshold_of=True)
+@shared_options(threshold_of=True, templates=True, fusion=True, use=True)
 @option(
     "--worst N",
     "How many pairs of people, and templates with a doubtful label, are listed.",
@@ -181,6 +185,7 @@ def command(
                 far_targets=far_targets,
                 threshold=run.options["threshold"],
                 worst=worst,
+                **{name: run.options[name] for name in _USE if name in run.options},
                 progress=run.stages.counting,
             )
         more: dict[str, Any] = {"misleads": checked.misleads}

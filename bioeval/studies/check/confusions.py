@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -14,14 +14,35 @@ from bioeval.base import stage
 from bioeval.document import (
     Score,
     Text,
+    attempts_in_words,
     rule_in_words,
     say,
     threshold_of_study,
     threshold_to_install,
 )
 from bioeval.evaluation import ResultThreshold, chosen_threshold
-from bioeval.scores import BlockReader, are_pairs, codes_of, knows_people, plain, threads_for
-from bioeval.tallies import Claim, ImpostorBlock, SecondPass, to_user
+from bioeval.scores import (
+    BlockReader,
+    Enrol,
+    FusionRule,
+    are_pairs,
+    codes_of,
+    knows_people,
+    plain,
+    threads_for,
+)
+from bioeval.tallies import (
+    Claim,
+    ImpostorBlock,
+    Rule,
+    SecondPass,
+    Templates,
+    Use,
+    list_claims,
+    parse_use,
+    scores_in_use,
+    to_user,
+)
 
 # Accepted pairs that are held before equal ones are added.
 _HELD = 1 << 20
@@ -44,12 +65,15 @@ class ConfusedPair:
     ----------
     false_accepts, attempts : int
         Impostor attempts between the two that are accepted, and all of them, in both directions.
+        Where any of a subject's templates may be enrolled, the accepted ones are a mean over all
+        choices, and may be a fraction.
     score : float
-        The score of the nearest attempt, of a `probe` and a `claimed` template.
+        The score of the nearest attempt. Of a system with several tries or templates, `probe` and
+        `claimed` are the two nearest templates.
     probe, claimed : Side
     """
 
-    false_accepts: int
+    false_accepts: float
     attempts: int
     score: float
     probe: Side
@@ -68,14 +92,17 @@ class Confusions:
         All false accepts, and the pairs of people that make them.
     listed : tuple of ConfusedPair
         The first of these pairs: by false accepts, of equal ones the nearest.
+    attempts : Text
+        What an attempt of a system in use is; empty where it is a single comparison.
     """
 
     threshold: float
     kind: str
     at: Text
-    false_accepts: int
+    false_accepts: float
     pairs: int
     listed: tuple[ConfusedPair, ...]
+    attempts: Text = ""
 
 
 class _PairCounts:
@@ -108,16 +135,44 @@ class _PairCounts:
         self.column = self.column[order][first]
 
 
-def confusions_at(scores: Scores, threshold: Any, most: int) -> Confusions | None:
+def confusions_at(
+    scores: Scores,
+    threshold: Any,
+    most: int,
+    *,
+    templates: Templates = "single",
+    fusion: FusionRule = "min",
+    attempts: str | None = None,
+    enrol: Enrol = None,
+) -> Confusions | None:
     """Return who is confused with whom at a threshold; None where nobody can be named.
 
-    Up to `most` pairs of people are listed. `threshold` is a number, a rule or a study, which has
-    templates and fusion.
+    Up to `most` pairs of people are listed. `threshold` is a number, a rule or a study, whose
+    claims are then those of the others.
     """
     known = not are_pairs(scores) and scores.layout != "top-k" and knows_people(scores)
     if not known or scores.kind == "order":
         return None
-    study, rule, templates, fusion = ResultThreshold.for_claims(threshold, scores, "single", "min")
+    use: dict[str, Any] = {
+        "templates": templates,
+        "fusion": fusion,
+        "attempts": attempts,
+        "enrol": enrol,
+    }
+    of_study = ResultThreshold.of(threshold)
+    if of_study is not None:
+        of_study.require_use(use)
+        if of_study.in_use:
+            of_study.require(scores, in_use=True)
+            where_from = threshold_of_study(of_study.attrs())
+            in_use = parse_use(**of_study.use)
+            return _confusions_in_use(scores, in_use, of_study.fixed, where_from, most)
+    elif attempts is not None or enrol is not None:
+        rule = Rule.parse(threshold)
+        return _confusions_in_use(scores, parse_use(**use), rule, _chosen_here(rule), most)
+    study, rule, templates, fusion = ResultThreshold.for_claims(
+        threshold, scores, templates, fusion
+    )
     fused = Claim(templates, fusion).fused
     try:
         at = chosen_threshold(BlockReader(scores), rule, templates=templates, fusion=fusion)
@@ -128,9 +183,7 @@ def confusions_at(scores: Scores, threshold: Any, most: int) -> Confusions | Non
         return None  # without attempts of both classes, or with failures that findings name
     order = np.lexsort((counts.key, counts.value, -counts.count))[:most]
     listed = tuple(_pair(scores, counts, i, fused) for i in order.tolist())
-    where: Text = threshold_of_study(study.attrs()) if study is not None else ""
-    if study is None and rule.name != "fixed":
-        where = say("{rule}, chosen on these data", rule=rule_in_words(rule))
+    where = _chosen_here(rule) if study is None else threshold_of_study(study.attrs())
     return Confusions(
         float(to_user(np.float64(at), scores.kind)),
         scores.kind,
@@ -138,6 +191,84 @@ def confusions_at(scores: Scores, threshold: Any, most: int) -> Confusions | Non
         int(counts.count.sum()),
         len(counts.key),
         listed,
+    )
+
+
+def _chosen_here(rule: Rule) -> Text:
+    """Return by which rule a threshold was chosen on these data; empty for a given one."""
+    if rule.name == "fixed":
+        return ""
+    return say("{rule}, chosen on these data", rule=rule_in_words(rule))
+
+
+@stage("looking who is confused with whom")
+def _confusions_in_use(
+    scores: Scores, use: Use, rule: Rule, where: Text, most: int
+) -> Confusions | None:
+    """Return who is confused with whom by the claims of a system in use.
+
+    A claim that any of several choices of templates decides is accepted with a chance.
+    """
+    compared = scores_in_use(scores, use)
+    try:
+        with threads_for(scores):
+            every = list_claims(compared, use)[0]
+    except (DataError, ProtocolError):
+        return None  # with failures that findings name
+    at = every.chosen_by(rule.as_distance(scores.kind)).threshold
+    if math.isnan(at):
+        return None
+    claims = every.impostor
+    pair = np.sort(np.stack([claims.probe, claims.claimed]).astype(np.int64), axis=0)
+    keys, place = np.unique(pair[0] * claims.people + pair[1], return_inverse=True)
+    chance = np.where(claims.value <= at, claims.chance, 0.0)
+    accepted = np.bincount(place, chance, minlength=len(keys))
+    attempts = np.rint(np.bincount(place, claims.chance, minlength=len(keys)))
+    nearest = np.full(len(keys), np.inf)
+    np.minimum.at(nearest, place, claims.value)
+    order = np.lexsort((keys, nearest, -accepted.round(9)))
+    listed = []
+    for i in order[: min(most, np.count_nonzero(accepted))].tolist():
+        people = [claims.names[x] for x in divmod(int(keys[i]), claims.people)]
+        row, column = _nearest_templates(scores, compared, people)
+        listed.append(
+            ConfusedPair(
+                _whole(accepted[i]),
+                int(attempts[i]),
+                float(to_user(nearest[i], scores.kind)),
+                *_sides(scores, row, column),
+            )
+        )
+    return Confusions(
+        float(to_user(np.float64(at), scores.kind)),
+        scores.kind,
+        where,
+        _whole(accepted.sum()),
+        int(np.count_nonzero(accepted)),
+        tuple(listed),
+        attempts_in_words({"templates": use.templates, **use.attrs()}),
+    )
+
+
+def _whole(count: float) -> float:
+    """Return an expected count, as a whole number where it is one."""
+    return round(count) if abs(count - round(count)) < 1e-9 * max(1.0, count) else float(count)
+
+
+def _nearest_templates(scores: Scores, compared: Scores, people: Sequence[Any]) -> tuple[int, int]:
+    """Return the nearest templates of two people among the enrolled ones, by their places."""
+    probes = np.flatnonzero(np.isin(compared.probe_labels, people))
+    gallery = np.flatnonzero(np.isin(compared.gallery_labels, people))
+    block = BlockReader(compared.select(probes, gallery)).block(0, len(probes))
+    values = block.values.astype(np.float64)
+    for k in range(len(values)):
+        values[k, block.mate_start[k] : block.mate_stop[k]] = np.nan
+    row, position = divmod(int(np.nanargmin(values)), values.shape[1])
+    column = int(np.broadcast_to(block.columns, values.shape)[row, position])
+    probe, claimed = compared.probe_ids[probes[row]], compared.gallery_ids[gallery[column]]
+    return (
+        int(np.flatnonzero(scores.probe_ids == probe)[0]),
+        int(np.flatnonzero(scores.gallery_ids == claimed)[0]),
     )
 
 
@@ -165,13 +296,23 @@ def _pair(scores: Scores, counts: _PairCounts, i: int, fused: str | None) -> Con
     """Return a pair of people with its nearest attempt."""
     row, column = int(counts.row[i]), int(counts.column[i])
     people = divmod(int(counts.key[i]), len(codes_of(scores).values))
-    probe, claimed = plain(scores.probe_labels[row]), plain(scores.gallery_labels[column])
     return ConfusedPair(
         int(counts.count[i]),
         _attempts(scores, people, fused),
         float(to_user(np.float64(counts.value[i]), scores.kind)),
-        Side(row, probe, names_of_template(scores.probe_meta, row)),
-        Side(column, claimed, names_of_template(scores.gallery_meta, column)),
+        *_sides(scores, row, column),
+    )
+
+
+def _sides(scores: Scores, row: int, column: int) -> tuple[Side, Side]:
+    """Return both templates of a comparison."""
+    return (
+        Side(row, plain(scores.probe_labels[row]), names_of_template(scores.probe_meta, row)),
+        Side(
+            column,
+            plain(scores.gallery_labels[column]),
+            names_of_template(scores.gallery_meta, column),
+        ),
     )
 
 

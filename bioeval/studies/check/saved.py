@@ -48,6 +48,7 @@ def dataset_of(check: DataCheck) -> xr.Dataset:
     found = check.confusions
     if found is not None:
         attrs |= {"kind": found.kind, "threshold_at": written(found.at, TASK)}
+        attrs["attempts_are"] = written(found.attempts, TASK)
         for name in ("threshold", "false_accepts", "pairs"):
             variables[f"confusion_{name}"] = ((), getattr(found, name))
         for name in _OF_PAIR:
@@ -92,9 +93,10 @@ def restored(dataset: xr.Dataset) -> DataCheck | None:
             float(dataset["confusion_threshold"]),
             str(attrs["kind"]),
             str(attrs["threshold_at"]),
-            int(dataset["confusion_false_accepts"]),
+            dataset["confusion_false_accepts"].item(),
             int(dataset["confusion_pairs"]),
             tuple(_pair(dataset, i) for i in range(dataset.sizes.get("pair", 0))),
+            str(attrs.get("attempts_are", "")),
         )
     about = str(attrs["data"]), str(attrs["protocol"])
     of_scores = str(attrs["system"]), str(attrs["fingerprint"])
@@ -117,4 +119,4 @@ def _pair(dataset: xr.Dataset, i: int) -> ConfusedPair:
     """Return a pair of people of a dataset."""
     accepts, attempts, score = (dataset[f"pair_{name}"].values[i] for name in _OF_PAIR)
     sides = [Side(*json.loads(str(dataset[f"pair_{x}"].values[i]))) for x in ("probe", "claimed")]
-    return ConfusedPair(int(accepts), int(attempts), float(score), *sides)
+    return ConfusedPair(accepts.item(), int(attempts), float(score), *sides)

@@ -14,6 +14,7 @@ from bioeval.document import (
     Number,
     Paragraph,
     Picture,
+    Quantity,
     Rate,
     Score,
     Section,
@@ -118,7 +119,7 @@ def _confusions(check: DataCheck) -> Iterator[Block]:
             (
                 Label(pair.probe.subject),
                 Label(pair.claimed.subject),
-                Count(pair.false_accepts),
+                _expected(pair.false_accepts),
                 Count(pair.attempts),
                 Rate(pair.false_accepts / found.false_accepts),
                 Score(pair.score),
@@ -141,14 +142,14 @@ def _confusions(check: DataCheck) -> Iterator[Block]:
         "{pairs:count pairs} of people make {all} {false accepts}, counted in both directions, and "
         "are listed with their nearest comparison.",
         pairs=found.pairs,
-        all=Count(found.false_accepts),
+        all=_expected(found.false_accepts),
     )
     if len(rows) < found.pairs:
         counted = say(
             "{pairs:count pairs} of people make {all} {false accepts}, counted in both directions; "
             "the {listed} pairs with most are listed with their nearest comparison.",
             pairs=found.pairs,
-            all=Count(found.false_accepts),
+            all=_expected(found.false_accepts),
             listed=Count(len(rows)),
         )
     yield Table(
@@ -156,8 +157,16 @@ def _confusions(check: DataCheck) -> Iterator[Block]:
         columns,
         rows,
         title=say("Who is confused with whom at the threshold {at}", at=at),
-        notes=(counted,),
+        notes=(
+            counted,
+            *([say("{compared}.", compared=found.attempts)] if found.attempts else []),
+        ),
     )
+
+
+def _expected(count: float) -> Quantity:
+    """Return a count, which has decimals where it is a mean over all choices of templates."""
+    return Count(count) if float(count).is_integer() else Number(count, decimals=1)
 
 
 def _template(side: Side) -> Text:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from bioeval import __version__
+from bioeval import DataError, __version__
 from bioeval.cli import (
     Command,
     MoreResults,
@@ -48,6 +48,11 @@ class ExplainedRows(MoreResults):
         from bioeval.studies.explain.explain import explain
 
         rows = {}
+        if self._probes and not isinstance(target, float | str | None):
+            raise DataError(
+                "--explain explains single comparisons, and the page is at a threshold of other "
+                "attempts; leave it out"
+            )
         for probe in self._probes:
             self.stages(f"explaining {probe}")
             row = explain(scores, probe, threshold=target, protocol=self.options["protocol"])

@@ -286,6 +286,7 @@ class _System:
         """Count the attempts of a system at its threshold."""
         counted_groups = CountedGroups.of(scores, group, rule, np.empty(0), (), claim, progress)
         attempts, of_person = counted_groups.attempts, counted_groups.group
+        assert attempts is not None  # of scores
         number = len(counted_groups.groups)
         chosen = counted_groups.tally.chosen
         at = np.array([chosen.threshold])

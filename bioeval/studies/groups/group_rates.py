@@ -265,16 +265,17 @@ def group_intervals(
     Percentiles hold rates of few people too seldom: with them, FRR and FAR at the threshold of all
     groups have the limits of the jackknife over people.
     """
-    number, targets = len(tally.within_groups), dataset["far_target"].values
+    within_groups = [x for x in tally.within_groups if isinstance(x, Attempts)]  # of scores
+    number, targets = len(within_groups), dataset["far_target"].values
     weights = options.weights(attempts.people)
-    own_nodes = list(map(nodes_around, tally.within_groups))
+    own_nodes = list(map(nodes_around, within_groups))
     require_memory(
         48 * number**2 * weights.shape[1],  # counts, as tiles and whole, and rates
         f"intervals of {number**2:,} pairs of groups",
         "expected fewer groups or replicates",
     )
     nodes, exact = [], []
-    for of_group in tally.within_groups:
+    for of_group in within_groups:
         around, are_all = _nodes(of_group, targets)
         nodes.append(around)
         exact.append(are_all)

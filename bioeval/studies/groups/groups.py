@@ -43,6 +43,7 @@ from bioeval.scores import (
     threads_for,
 )
 from bioeval.stats import IntervalOptions
+from bioeval.studies.groups.averaged import tally_of_claims
 from bioeval.studies.groups.group_rates import (
     FEW_SUBJECTS,
     GROUPS,
@@ -65,7 +66,9 @@ from bioeval.tallies import (
     VerificationCounter,
     check_targets,
     is_symmetric,
+    list_claims,
     require_values,
+    scores_in_use,
 )
 
 #: Tasks whose groups can be compared.
@@ -118,7 +121,9 @@ def by_group(
         A number in the units of the scores, or a rule as for :func:`cross_evaluate`, which is
         applied to all attempts together: ``"eer"``, ``("far", 0.001)`` (the loosest threshold),
         ``"hter"``, ``("cost", prior, c_miss, c_fa)``. Or the result of :func:`study_threshold`: its
-        threshold, the assured one if there is one, with its templates and fusion.
+        threshold, the assured one if there is one, with its templates and fusion, and its attempts.
+        Where any of several templates may be enrolled, rates are means over all choices, without
+        intervals.
     far_targets : sequence of float
         For each, the threshold and the FRR of each group alone, by its own impostor attempts.
     templates, fusion
@@ -214,6 +219,16 @@ def by_group(
         threshold = study.fixed
         if study.task == "open_set":
             rank_unit, fusion = study.searches(rank_unit, fusion)
+        elif study.is_mean_over_choices(scores):
+            study.require_use({"templates": templates, "fusion": fusion})
+            if options is not None:
+                raise ProtocolError(
+                    Argument("interval"),
+                    f" is not for a study with enrol={study.enrol}, a mean over all choices of "
+                    "templates; leave it out, or make the study with "
+                    f"enrol=first:{study.enrol}",
+                )
+            templates, fusion = study.templates, study.fusion
         elif study.in_use:
             study.require_use({"templates": templates, "fusion": fusion})
             scores, templates, fusion = study.claims_of(scores), "single", "min"
@@ -251,15 +266,18 @@ def by_group(
         ("ties", ties, "pessimistic"),
         ("impostors", impostors, "auto"),
     )
-    counted = CountedGroups.of(
-        scores, group, rule, targets, own_rules(cost), (templates, fusion), progress
-    )
+    if study is not None and study.is_mean_over_choices(scores):
+        counted = CountedGroups.of_choices(scores, group, study)
+    else:
+        counted = CountedGroups.of(
+            scores, group, rule, targets, own_rules(cost), (templates, fusion), progress
+        )
     tally = counted.tally
     symmetric = templates == "single" and is_symmetric(scores)
     ds = groups_dataset(tally, counted.groups, counted.subjects, targets, alpha, cost, symmetric)
     fused = fusion if templates == "multi" else "none"
     ds.attrs |= {**about_threshold(group, rule), "templates": templates, "fusion": fused}
-    if options is not None:
+    if options is not None and counted.attempts is not None:
         with threads_for(scores):
             ds = group_intervals(ds, tally, counted.attempts, counted.group, options)
     return _at_study(ds, study, given)
@@ -269,7 +287,7 @@ def _at_study(ds: xr.Dataset, study: ResultThreshold | None, scores: Scores) -> 
     """Return a result at the threshold of a study with what there is to say of it."""
     if study is None:
         return ds
-    return ds.assign_attrs(study.attrs() | message_attrs(study.messages(scores), ds.attrs))
+    return ds.assign_attrs(study.attrs(scores) | message_attrs(study.messages(scores), ds.attrs))
 
 
 @dataclass(frozen=True)
@@ -278,11 +296,12 @@ class CountedGroups:
 
     - `groups`: the labels of the groups, sorted
     - `group` (int64 (people,)): the group of each person, by its place in `groups`
+    - `attempts`: None of claims that several choices of templates decide
     """
 
     groups: np.ndarray
     group: np.ndarray
-    attempts: SubjectAttempts
+    attempts: SubjectAttempts | None
     tally: GroupTally
 
     @classmethod
@@ -318,6 +337,22 @@ class CountedGroups:
                     reader, both, distance_rule, targets, rules_within, claim
                 )
         return cls(groups, of_person, attempts, tally)
+
+    @classmethod
+    def of_choices(cls, scores: Scores, group: Any, study: ResultThreshold) -> CountedGroups:
+        """Count the claims of a study, whose rates are means over all choices of templates."""
+        use = study.parsed_use
+        compared = scores_in_use(scores, use)
+        codes = _subjects(compared)
+        of_probes, of_gallery = template_columns(compared, group, "group")
+        everyone = np.append(codes.probe, codes.gallery)
+        groups, of_code = _groups_of_subjects(everyone, codes.values, of_probes, of_gallery)
+        of_person = of_code[np.unique(everyone)]
+        with threads_for(scores):
+            claims, _, reader = list_claims(compared, use)
+        rule = study.fixed.as_distance(scores.kind)
+        tally = tally_of_claims(reader.about, claims, of_person, len(groups), rule)
+        return cls(groups, of_person, None, tally)
 
     @property
     def subjects(self) -> np.ndarray:

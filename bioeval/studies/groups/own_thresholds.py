@@ -23,6 +23,7 @@ from bioeval.stats import (
 )
 from bioeval.tallies import (
     Attempts,
+    ListedClaims,
     PairCounts,
     Rule,
     SubjectAttempts,
@@ -63,7 +64,7 @@ def own_rules(cost: tuple[float, float, float]) -> tuple[Rule, Rule]:
 
 
 def own_points(
-    within_groups: Sequence[Attempts], cost: tuple[float, float, float]
+    within_groups: Sequence[Attempts | ListedClaims], cost: tuple[float, float, float]
 ) -> dict[str, np.ndarray]:
     """Return the EER and the minDCF of each group; NaN without attempts of both classes."""
     eer, least = np.full((2, len(within_groups)), np.nan)
@@ -72,7 +73,10 @@ def own_points(
         if not attempts.defined:
             continue
         eer[g] = attempts.equal_error().eer
-        threshold = choose(rule, attempts, wanted_bins(rule, attempts)).threshold
+        if isinstance(attempts, ListedClaims):
+            threshold = attempts.chosen_by(rule).threshold
+        else:
+            threshold = choose(rule, attempts, wanted_bins(rule, attempts)).threshold
         accepted, rejected = attempts.errors_at(threshold)
         far, frr = accepted / attempts.impostor_attempts, rejected / attempts.genuine_attempts
         expected = cost[0] * cost[1] * frr + (1 - cost[0]) * cost[2] * far

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
@@ -15,6 +16,10 @@ if TYPE_CHECKING:
     import xarray as xr
 
     from bioeval import Scores
+    from bioeval.cli import Target
+
+# What is read again to be shown.
+_RESULTS = "results of a command of bioeval"
 
 
 @click.command("report", cls=Command)
@@ -58,6 +63,7 @@ def command(data: tuple[str, ...], names: tuple[str, ...], **options: Any) -> No
     """
     if len(names) > len(data):
         raise click.UsageError(f"{len(names)} names for {len(data)} files")
+    data = _with_study_as_option(data, options)
     title, images = options.pop("title"), ImageOptions(options)
     extras = [add(options) for add in hooks("report_results")]
     saved = list(filter(_is_saved, data))  # a check or the worst pairs among them have images
@@ -85,7 +91,7 @@ def command(data: tuple[str, ...], names: tuple[str, ...], **options: Any) -> No
         readings = list(map(run.reading_of, data))
         for file, called, reading in zip(data, called_by, readings, strict=True):
             if _is_saved(file):
-                tree = read_results(file, "results of a command of bioeval")
+                tree = read_results(file, _RESULTS)
                 found = _restored(tree)
                 if found is None:
                     results_of[called] = tree
@@ -101,14 +107,14 @@ def command(data: tuple[str, ...], names: tuple[str, ...], **options: Any) -> No
         for called in called_by:
             if called in read:
                 answers = [extra.threshold(under_card[called]) for extra in extras]
-                wanted = [answer for answer in answers if answer is not None]
+                target: Target = next((x for x in answers if x is not None), None)
                 # All tasks of a system share their thresholds.
-                given = {**options, "interval": interval, "extra_thresholds": wanted}
+                given = {**options, "interval": interval, "extra_thresholds": []}
+                if target is not None:
+                    target, of_study = _at_study(target, read[called], options["protocol"])
+                    given |= of_study
                 results = _evaluated(read[called], given, run)
-                target: float | str | None = None
-                if wanted:
-                    target = wanted[0]
-                elif "verification" in results.children:
+                if target is None and "verification" in results.children:
                     target = _target(results)
                 further: dict[str, xr.Dataset] = {}
                 for extra in extras:
@@ -144,6 +150,24 @@ def command(data: tuple[str, ...], names: tuple[str, ...], **options: Any) -> No
         )
         remarks = run.output.remarks
         remarks[:] = [f"bioeval: warning: {line}" for line in (*said, *remarks)]
+
+
+def _with_study_as_option(data: tuple[str, ...], options: dict[str, Any]) -> tuple[str, ...]:
+    """Return the files without a threshold study beside scores, which are then evaluated at it.
+
+    The page of both has one answer, as if the study were given by ``--threshold-study``.
+    """
+    saved = [file for file in data if _is_saved(file) and Path(file).exists()]
+    from bioeval.results import read_results
+
+    if options.get("threshold_study") is not None or len(data) != 2 or len(saved) != 1:
+        return data
+    tree = read_results(saved[0], _RESULTS)
+    attrs = [node.dataset.attrs for node in tree.subtree]
+    if not any(x.get("result_type") == "threshold-study" for x in attrs):
+        return data
+    options["threshold_study"] = saved[0]
+    return tuple(file for file in data if file != saved[0])
 
 
 def _names(data: tuple[str, ...], given: tuple[str, ...]) -> list[str]:
@@ -190,6 +214,27 @@ def _evaluated(scores: Scores, options: dict[str, Any], run: StudyCommand) -> xr
         options["interval"] = run.interval_for(scores, options["interval"])
     tree = evaluate(scores, protocol, **options, **run.place(), progress=run.stages.counting)
     return run.checked(tree, scores, protocol, options["thresholds"] is not None)
+
+
+def _at_study(study: Any, scores: Scores, protocol: Any) -> tuple[Target, dict[str, Any]]:
+    """Return the target of a page at the threshold of a study, and the options of its evaluation.
+
+    All tasks are evaluated at a threshold of single comparisons, else the claims, or the searches,
+    of the study alone.
+    """
+    from bioeval.evaluation import ResultThreshold, resolve_card
+
+    found = ResultThreshold.of(study)
+    assert found is not None  # of a dataset
+    options: dict[str, Any] = {"extra_thresholds": [found.value]}
+    if not math.isfinite(found.value):  # which rejects all
+        options["extra_thresholds"] = []
+    if not found.is_of(scores):  # of others, who chose it
+        options["target"] = f"fixed={found.value!r}"
+    if found.is_of_single_comparisons:
+        return found.value, options
+    card = found.card_of(resolve_card(scores, protocol))
+    return study, {**options, "protocol": card, "enrol": found.enrol}
 
 
 def _target(results: Any) -> str | None:

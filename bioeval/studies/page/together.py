@@ -23,6 +23,9 @@ _REASONS = {
     "nan_policy": "treatment of failed comparisons",
 }
 
+#: Results of a gallery that changes over time.
+_OVER_TIME = ("over-time", "ageing")
+
 
 def refuse_other_data(parts: Iterable[PageItem], others: Iterable[tuple[str, str, Any]]) -> None:
     """Raise :class:`DataError` unless all results of a system are of the same scores.
@@ -65,7 +68,7 @@ def _compare(
     if not fingerprint:
         return
     first_title, first = known.setdefault(system, (title, attrs))
-    same_comparisons = attrs.get("exclude", "") == first.get("exclude", "")
+    same_comparisons = _left_out(attrs) == _left_out(first)
     if fingerprint == str(first["fingerprint"]) and (same_comparisons or "exclude" not in attrs):
         return
     difference = "other scores or other labels, with the same numbers of subjects and templates"
@@ -82,6 +85,18 @@ def _compare(
         f"{first_title!r}. Make both from the same scores, or name them as two systems in a "
         "mapping of name to results"
     )
+
+
+def _left_out(attrs: Mapping[Any, Any]) -> set[str]:
+    """Return what leaves out comparisons of a result.
+
+    Rates over time always compare a probe with the templates that are enrolled when it is seen,
+    also of data whose other results compare it with all templates.
+    """
+    excluded = set(filter(None, str(attrs.get("exclude", "")).split(", ")))
+    if attrs.get("result_type") in _OVER_TIME:
+        excluded.discard("not-enrolled")
+    return excluded
 
 
 def threshold_of(result: xr.Dataset) -> float | None:
@@ -110,7 +125,8 @@ def at_another_threshold(result: xr.Dataset, answer: float | None) -> Text:
 def one_tree_each(results: Mapping[str, xr.DataTree], names: Sequence[str]) -> dict[str, Any]:
     """Return results of files by system: different tasks of one system are put together.
 
-    They have one system if they say so themselves. Results that were given `names` keep them.
+    They have one system if they say so themselves. Results that were given `names` keep them;
+    others have the name of their system, unless several have the same.
     """
     systems: dict[str, Any] = {}
     called_by: dict[str, str] = {}
@@ -127,4 +143,15 @@ def one_tree_each(results: Mapping[str, xr.DataTree], names: Sequence[str]) -> d
         else:
             known |= {part.task: part.dataset for part in items}
             systems[first] = xr.DataTree.from_dict(known)
-    return systems
+    own = {called: _system_of(called, systems[called], names) for called in systems}
+    if len(set(own.values())) < len(own):
+        return systems
+    return {own[called]: tree for called, tree in systems.items()}
+
+
+def _system_of(called: str, results: xr.DataTree, names: Sequence[str]) -> str:
+    """Return the name that results have of their system, if they were given none."""
+    found = {str(part.dataset.attrs.get("system", "")) for part in parts_of({called: results})}
+    if called in names or len(found) > 1:
+        return called
+    return "".join(found) or called

@@ -172,10 +172,11 @@ class ReportedWorkload(MoreResults):
                 "--workload needs FAR and FRR at a threshold: verification or open-set "
                 "identification"
             )
-        rule = Rule.parse(target)
         point: dict[str, Any] = {"threshold": target}
-        if rule.name == "far":
-            point = {"far_target": rule.values[0]}
+        if isinstance(target, str):
+            rule = Rule.parse(target)
+            if rule.name == "far":
+                point = {"far_target": rule.values[0]}
         return {"workload": workload(results[task].to_dataset(), **self._use, **point)}
 
 

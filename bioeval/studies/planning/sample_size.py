@@ -396,7 +396,7 @@ def sample_size(
         ``people_needed`` for a guaranteed promise of the FAR (:func:`study_threshold`); people
         that the FRR needs: ``subjects_rule_of_3_frr subjects_rule_of_30_frr``. Of a pilot,
         ``pilot_subjects``, and ``people_estimated`` and ``people_guaranteed``, about how many an
-        estimated and a guaranteed promise need at the FAR of the strictest threshold tried.
+        estimated and a guaranteed promise need at the FAR of a strict threshold.
 
     Raises
     ------

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
+from click.core import ParameterSource
 
 from bioeval import BioevalError, DataError
 from bioeval.base import Argument
@@ -16,8 +17,10 @@ from bioeval.cli import (
     MoreResults,
     StudyCommand,
     Value,
+    is_study,
     option,
     output_options,
+    read_study,
     require_assure,
     shared_options,
 )
@@ -42,6 +45,9 @@ _NOT_WITH_ON = {
     "extrapolate": "--extrapolate",
 }
 
+#: Options that say how a system is used.
+_USE = ("templates", "fusion", "attempts", "enrol")
+
 
 class RatesOnNewPeople(MoreResults):
     """The threshold to install, and its rates on new people, from folds of subjects.
@@ -51,12 +57,14 @@ class RatesOnNewPeople(MoreResults):
 
     add_options = (
         option(
-            "--threshold-study RULE",
+            "--threshold-study RULE|STUDY",
             "Answer with the threshold to install by this rule, as bioeval threshold does: eer, "
-            "far=X, frr=X, hter, accuracy, cost=P,M,A or fixed=T. All figures are given there.",
+            "far=X, frr=X, hter, accuracy, cost=P,M,A or fixed=T; or with that of a study, the "
+            "folder or results.nc of bioeval threshold --out. All figures are given there.",
             Value.TARGET,
         ),
         shared_options(assure="With --threshold-study far=X: choose a threshold"),
+        shared_options(templates=True, fusion=True, use=True),
         option(
             "--folds N",
             "Folds of subjects, for the rates to expect for new subjects; 0 leaves them out.",
@@ -71,32 +79,67 @@ class RatesOnNewPeople(MoreResults):
         self._rule = options.pop("threshold_study")
         require_assure(options)
         self._promise = {name: options.pop(name) for name in ("assure", "assurance")}
+        self._use = {name: options.pop(name) for name in _USE}
+        self._saved: xr.Dataset | None = None
         self.of_scores = "--threshold-study" if self._rule is not None else ""
         self._studies: dict[str, xr.Dataset] = {}
 
     def require(self, files: Sequence[str]) -> None:
         """Raise unless the options go together."""
+        given = [name for name in _USE if _is_given(name)]
         if self._rule is None and self._promise["assure"] is not None:
             raise click.UsageError("--assure needs --threshold-study far=X")
-        if self._rule is not None and self._folds <= 1:
+        if self._rule is None and given:
+            raise click.UsageError(f"--{given[0]} needs --threshold-study far=X")
+        if self._rule is not None and is_study(self._rule):
+            self._require_saved(files, given)
+        elif self._rule is not None and self._folds <= 1:
             raise click.UsageError("--threshold-study needs --folds 2 or more")
 
-    def threshold(self, scores: Scores) -> float | None:
-        """Return the threshold to install by the rule that was given, assured if it can be."""
+    def _require_saved(self, files: Sequence[str], given: Sequence[str]) -> None:
+        """Read the study that is given, and raise unless the other options are those of it."""
+        if len(files) > 1:
+            raise click.UsageError(
+                f"--threshold-study is a study, which is of one system; there are {len(files)}"
+            )
+        if self._promise["assure"] is not None:
+            raise click.UsageError(
+                "--assure chooses a threshold, and --threshold-study is a study that has one; "
+                "leave it out"
+            )
+        from bioeval.evaluation import ResultThreshold
+
+        self._saved = read_study(self._rule)
+        found = ResultThreshold.of(self._saved)
+        assert found is not None  # of a dataset
+        found.require_use({name: self._use[name] for name in given})
+
+    def threshold(self, scores: Scores) -> xr.Dataset | None:
+        """Return the study of the threshold to install, that was given or by the given rule."""
         if self._rule is None:
             return None
-        study = self._study(scores, self._rule, **self._promise)
+        study = self._saved
+        if study is None:
+            study = self._study(scores, self._rule, **self._promise, **self._use)
+        else:
+            from bioeval.evaluation import ResultThreshold
+
+            found = ResultThreshold.of(study)
+            assert found is not None  # of a dataset
+            found.require(scores, found.task, in_use=True)
+            if not found.is_of(scores):
+                return study  # whose rates are of other people
         self._studies[str(scores.name)] = study
         for name in ("assured_threshold", "threshold"):
             if name in study and math.isfinite(study[name].item()):
-                return float(study[name].item())
+                return study
         return None
 
     def of_system(self, scores: Scores, target: Target) -> dict[str, xr.Dataset]:
         """Return the study of the threshold; nothing where there are too few people."""
         if str(scores.name) in self._studies:
             return {"threshold_study": self._studies[str(scores.name)]}
-        if self._folds <= 1 or target is None:
+        if self._folds <= 1 or target is None or self._saved is not None:
             return {}
         try:
             return {"threshold_study": self._study(scores, target)}
@@ -117,6 +160,12 @@ class RatesOnNewPeople(MoreResults):
             **promise,
             **self.place,
         )
+
+
+def _is_given(name: str) -> bool:
+    """Whether an option was typed."""
+    source = click.get_current_context().get_parameter_source(name)
+    return source is ParameterSource.COMMANDLINE
 
 
 @click.command("threshold", cls=Command)

@@ -302,18 +302,35 @@ def _promises(study: xr.Dataset) -> Table:
             Column("far", say("{far} here"), priority=1),
             Column("far_high", "upper limit"),
             Column("frr", say("{frr} here")),
-            Column("people", "people needed, about"),
+            Column("people", "fewest people, about"),
         ),
         rows,
-        notes=(
-            say(
-                "The data have {there:count people}{who}. The people needed are for the {far} at "
-                "the strictest threshold that was tried. If this {far} is unknown, the number for "
-                "the guaranteed promise assumes that there is no {false accept}.",
-                there=int(study["assured_people"]),
-                who=" who are not enrolled" if "unenrolled_people" in study else "",
-            ),
-        ),
+        notes=tuple(_of_promises(study)),
+    )
+
+
+def _of_promises(study: xr.Dataset) -> Iterator[Text]:
+    """Yield what the numbers of the promises are."""
+    yield say(
+        "{far} here and its upper limit: the mean over {over}.",
+        over=str(study.attrs["assured_over"]),
+    )
+    fewest: Text = ""
+    if math.isfinite(scalars(study).get("people_frr", math.nan)):
+        fewest = say(
+            " Fewest people: those with whom a strict threshold could be promised, which has a "
+            "{far} of {rate:rate} and an {frr} of {frr_there:rate} on these data. The promise of a "
+            "looser threshold needs more people.",
+            rate=study["people_far"].item(),
+            frr_there=study["people_frr"].item(),
+        )
+    elif study["people_needed"].item():
+        fewest = say(" Fewest people: those who suffice without a {false accept}.")
+    yield say(
+        "The data have {there:count people}{who}.{fewest}",
+        there=int(study["assured_people"]),
+        who=" who are not enrolled" if "unenrolled_people" in study else "",
+        fewest=fewest,
     )
 
 
@@ -455,9 +472,9 @@ def _columns(study: xr.Dataset) -> Iterator[Text]:
     )
     if "new_assured_far_mean" in v:
         yield say(
-            "Assured: the rates at an assured threshold, over the folds of the first division "
-            "only. The promise is about the {far} among all people, not among the test people of a "
-            "fold."
+            "Assured: the rates of all attempts at an assured threshold, over the folds of the "
+            "first division only. The promise is about the {far} among all people, not among the "
+            "test people of a fold."
         )
     yield from _spread(study)
 
@@ -599,11 +616,11 @@ def _of_people(study: xr.Dataset, *, people: bool, pairs: bool) -> Text:
         statement += " A promise needs people: more templates of the same people hardly help."
     if np.isfinite(v.get("people_guaranteed", math.nan)):
         statement += (
-            " The numbers for an estimated and for a guaranteed promise are compared at the same "
-            "{far}, that of the strictest threshold that was tried (a tenth of the target if there "
-            "is such a threshold)."
+            " The numbers for an estimated and for a guaranteed promise are both for a strict "
+            "threshold, with a {far} of {strict:rate} on these data; the promise of a looser "
+            "threshold needs more people."
         )
-    return say(statement, rare=rare)
+    return say(statement, rare=rare, strict=v.get("people_far", math.nan))
 
 
 def scalars(study: xr.Dataset) -> dict[str, Any]:

@@ -32,6 +32,7 @@ from bioeval.results import (
     RuleOf,
     Variables,
     about_attrs,
+    attrs_of_data,
     build,
     expanded,
 )
@@ -269,7 +270,7 @@ def study_threshold(
         ``assured_people``, the number of people whom the promise rests on;
         ``people_needed``, with which the guaranteed rule could promise the target at all, if no
         impostor attempt were accepted, and ``people_estimated`` and ``people_guaranteed``, about
-        how many each rule needs at ``people_far``, the FAR of the strictest threshold tried. Over
+        how many each rule needs by a strict threshold, of rates ``people_far people_frr``. Over
         ``assurance``, of both rules: ``promised_threshold promised_far promised_far_high
         promised_frr promised_people``. Of verification also ``new_assured_far_mean`` ...
         ``new_assured_frr_folds``, as of ``far``: expected with new subjects at assured thresholds,
@@ -379,6 +380,11 @@ def study_threshold(
         variables |= values
         attrs |= words | {"assure": assure, "assurance": assurance}
         remarks += assured.messages
+        if new_gallery and not assured.resamples_gallery:
+            why = "some people of the gallery are also probes, so that both sides are resampled"
+            if searched:
+                why = "the promise of searches is for this gallery"
+            remarks.append(Message("new-gallery-not-used", why=why))
         promised = assured.refusal is None
         if isinstance(counts, _ComparisonCounts) and promised:
             how = Assurance.parse(assure, assurance, rule)
@@ -387,10 +393,15 @@ def study_threshold(
             )
             variables |= on_new
             remarks += refused
+    elif new_gallery:
+        why = "it is about the people for whom a promise holds, and none is asked for"
+        remarks.append(Message("new-gallery-not-used", why=why))
     attrs |= {name: crossed.attrs[name] for name in _OF_FOLDS if name in crossed.attrs}
     attrs["chosen_on"] = "given" if rule.name == "fixed" else _ON_ALL
     messages = messages_of(crossed.attrs)
     attrs["divided"] = "subjects"
+    if not use.is_plain or use.enrol.number:
+        attrs |= attrs_of_data(of_digest)
     attrs |= use.attrs()
     if task == "verification":
         attrs |= {"templates": templates, "fusion": fusion}

@@ -254,7 +254,7 @@ def threshold_attrs(
     """Return the attributes of a threshold, and a message where it was chosen on these data."""
     if study is not None:
         given = {"threshold_rule": str(rule), "chosen_on": "given"}
-        return given | study.attrs(), study.messages(scores)
+        return given | study.attrs(scores), study.messages(scores)
     if rule.name == "fixed":
         return {"threshold_rule": str(rule), "chosen_on": "given"}, []
     message = Message("threshold-chosen-on-these-data", rule=str(rule))

@@ -37,6 +37,15 @@ MESSAGES = (
         example={"animals": "wolves"},
     ),
     MessageType(
+        "zoo-without-tests",
+        "whether goats, wolves and lambs exist is not tested: the test compares two halves of the "
+        "templates, and errors are means over all choices of templates",
+        "Every choice of the enrolled templates may take some of both halves.",
+        "Nothing, or enrol the first templates of each subject (`enrol` as `first:3`).",
+        "note",
+        {},
+    ),
+    MessageType(
         "rejects-all",
         "the threshold rejects all attempts and is infinite, because some scores are",
         "The chosen operating point rejects everything; as some scores are infinite, so is the "

@@ -221,7 +221,7 @@ def _pairs(tally: SubjectTally) -> Variables:
         probe_of_pair=subjects[worst.probe],
         claimed_of_pair=subjects[worst.claimed],
         fa_of_pair=worst.accepted,
-        fa_share_of_pair=worst.accepted / max(int(tally.accepted.accepted.sum()), 1),
+        fa_share_of_pair=worst.accepted / (tally.accepted.accepted.sum() or 1),
     )
 
 

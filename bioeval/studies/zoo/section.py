@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 import xarray as xr
@@ -19,6 +20,7 @@ from bioeval.document import (
     Number,
     Paragraph,
     Probability,
+    Quantity,
     Rate,
     ResultsBySystem,
     Score,
@@ -131,13 +133,20 @@ def _choice(ds: xr.Dataset) -> Text:
     return threshold_choice(ds.attrs)
 
 
+def _expected(count: float, **about: Any) -> Quantity:
+    """Return a count, with decimals where it is a mean over all choices of templates."""
+    if count.is_integer():
+        return Count(int(count), **about)
+    return Number(count, decimals=1, **about)
+
+
 def _errors(ds: xr.Dataset) -> Table:
     """Return how many errors there are, and how few subjects make half of them."""
     sign = ">=" if larger_is_closer(str(ds.attrs["kind"])) else "<="
     rows = []
     for errors, rate, attempts, label in _ERRORS:
         numbers = ds[errors].values
-        total, made = int(numbers.sum()), int(ds[attempts].sum())
+        total, made = float(numbers.sum()), int(ds[attempts].sum())
         over_all = total / made if made else math.nan
         gini = errors.replace("_", "_gini_", 1) if "_" in errors else f"{errors}_gini"
         half: Text | None = None
@@ -147,8 +156,8 @@ def _errors(ds: xr.Dataset) -> Table:
         rows.append(
             (
                 say(label),
-                Count(total, variable=errors),
-                Rate(over_all, variable=rate, attempts=made, errors=total),
+                _expected(total, variable=errors),
+                Rate(over_all, variable=rate, attempts=made, errors=round(total)),
                 Number(float(ds[gini]), variable=gini),
                 half,
             )
@@ -185,7 +194,7 @@ def _most_errors(ds: xr.Dataset) -> Table:
                 (
                     say(label),
                     Label(at["subject"].item()),
-                    Count(int(numbers[i]), variable=errors, at=at),
+                    _expected(float(numbers[i]), variable=errors, at=at),
                     Rate(float(ds[share][i]), variable=share, at=at),
                     Rate(float(ds[rate][i]), variable=rate, at=at, attempts=int(ds[attempts][i])),
                     Rate(float(ds[without][i]), variable=without, at=at),
@@ -215,7 +224,7 @@ def _pairs(ds: xr.Dataset) -> Table:
             (
                 Label(ds["probe_of_pair"].values[i].item()),
                 Label(ds["claimed_of_pair"].values[i].item()),
-                Count(int(ds["fa_of_pair"][i]), variable="fa_of_pair", at=at),
+                _expected(float(ds["fa_of_pair"][i]), variable="fa_of_pair", at=at),
                 Rate(float(ds["fa_share_of_pair"][i]), variable="fa_share_of_pair", at=at),
             )
         )

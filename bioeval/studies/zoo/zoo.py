@@ -186,7 +186,8 @@ def zoo(
         one on these data: ``"eer"``, ``("far", 0.001)``, ``("cost", prior, c_miss, c_fa)``,
         ``"hter"`` or ``"accuracy"``, which takes another look at the scores. Or the result of
         :func:`study_threshold`: its threshold, the assured one if there is one, with its templates
-        and fusion.
+        and fusion, and its attempts. Where any of several templates may be enrolled, errors are
+        means over all choices, and may be fractions.
     templates, fusion
         What an attempt is; as for :func:`bioeval.verification`.
     quantile : float
@@ -247,13 +248,17 @@ def zoo(
     >>> ds.fr_share.to_series().nlargest(2).round(2).to_dict()
     {12: 0.14, 14: 0.09}
     """
+    proportion = Quantile.parse(quantile)
+    require_integer("permutations", permutations, low=1, of_draws=True)
+    seed, of_study = seed_sequence(random_state), ResultThreshold.of(threshold)
+    if of_study is not None and of_study.is_mean_over_choices(scores):
+        of_study.require_use({"templates": templates, "fusion": fusion})
+        return _over_choices(scores, of_study, proportion, quantile)
     given = scores
     scores, study, rule, templates, fusion = ResultThreshold.for_claims_in_use(
         threshold, scores, templates, fusion
     )
-    claim, proportion = Claim(templates, fusion), Quantile.parse(quantile)
-    require_integer("permutations", permutations, low=1, of_draws=True)
-    seed = seed_sequence(random_state)
+    claim = Claim(templates, fusion)
     reader = BlockReader(scores)
     require_subjects(scores, "a zoo")
     require_values(scores, "a zoo")
@@ -281,7 +286,30 @@ def zoo(
         "quantile": float(quantile),
         "permutations": int(permutations),
         "halves": halves,
-        **(study.attrs() if study is not None else {}),
+        **(study.attrs(given) if study is not None else {}),
+    }
+    return ds
+
+
+@stage("counting claims")
+def _over_choices(
+    scores: Scores, study: ResultThreshold, proportion: Quantile, quantile: float
+) -> xr.Dataset:
+    """Return the zoo of claims whose rates are means over all choices of templates."""
+    from bioeval.studies.zoo.averaged import claims_by_subject
+
+    tests: Variables = {"kruskal_p": ((), math.nan)}
+    for animal in _NEEDED:
+        tests |= {f"{animal}_correlation": ((), math.nan), f"{animal}_p": ((), math.nan)}
+    messages = [Message("zoo-without-tests"), *study.messages(scores)]
+    ds = zoo_dataset(claims_by_subject(scores, study), proportion, tests, messages)
+    ds.attrs |= {
+        **Claim(study.templates, study.fusion).attrs,
+        "threshold_rule": str(study.fixed),
+        "threshold_rule_in_words": study.fixed.words,
+        "chosen_on": "given",
+        "quantile": float(quantile),
+        **study.attrs(scores),
     }
     return ds
 

@@ -230,3 +230,30 @@ def test_the_weaker_promise_needs_fewer_people_than_the_stronger_one():
         f"about {study.people_guaranteed.item():,.0f} people at a FAR of 0.25 %, where the "
         f"estimated rule needs about {study.people_estimated.item():,.0f}."
     ) in answer_to(study)
+
+
+def test_a_guaranteed_promise_needs_no_more_people_than_there_are():
+    """Without a false alarm, 29 people show a FAR of 10 %; with one, 40 are too few."""
+    scores = be.simulate(
+        100, 5, layout="probe-against-gallery", probes=1, unenrolled=40, random_state=3
+    )
+    how = {"task": "open_set", "enrol": "first:3", "assure": 0.95, "repeats": 1}
+    for assurance in ("estimated", "guaranteed"):
+        study = be.study_threshold(scores, "far=0.1", assurance=assurance, **how)
+        assert math.isfinite(study.assured_threshold)
+        assert study.assured_far == 0 and study.people_far == 0
+        assert study.people_needed == 29
+        assert (study.promised_people <= 40).all()
+        assert study.attrs["assured_rule"] == "guaranteed"
+        assert study.people_frr == study.assured_frr
+
+
+def test_a_new_gallery_without_effect_is_said():
+    scores = be.simulate(40, 2, layout="probe-against-gallery", probes=2, random_state=3)
+    for how in ({"assure": 0.9}, {}):
+        study = be.study_threshold(scores, "far=0.1", repeats=1, new_gallery=True, **how)
+        assert "new-gallery-not-used" in [x.code for x in be.messages(study)]
+    # Probes of other people than those of the gallery, who are resampled by themselves.
+    apart = be.Scores(scores.values[:40], scores.probe_labels[:40], scores.gallery_labels + 20)
+    study = be.study_threshold(apart, "far=0.1", repeats=1, new_gallery=True, assure=0.9)
+    assert "new-gallery-not-used" not in [x.code for x in be.messages(study)]
