@@ -408,7 +408,7 @@ _SUPPORT = (
     MessageType(
         "too-few-pairs-of-people",
         "too few people to {purpose} {rate:term} at {chosen:term} {targets:rates}: "
-        "{people:count people} form {pairs:count pairs}, and the rule of {rule} needs "
+        "{pairs:count pairs} of {people:count people} are compared, and the rule of {rule} needs "
         "{needed:counts} pairs of people (at least {needed_people:counts} people)",
         "Further templates of the same people are no independent attempts: what counts for a {far} "
         "are pairs of people. With fewer than 3 / {far} pairs not even zero errors show that {far} "

@@ -51,7 +51,7 @@ def templates_of(table: Columns, layout: PairLayout, subjects: Two | None) -> Co
     if a.too_many_names or b.too_many_names:
         return None
     shared = set()
-    if layout.probe == 1 and (layout.header or layout.subjects is not None):
+    if not layout.numbers_sides and (layout.header or layout.subjects is not None):
         shared = set(a.values).intersection(b.values)
     one_set = not shared or not all(map(str.isdigit, shared))
     if subjects is None:
@@ -174,7 +174,7 @@ def as_matrix(
     shared = len(set(probe.names).intersection(gallery.names))
     square = shared > 0
     if square:
-        probe, gallery = _one_set(path, probe, gallery)
+        gallery, probe = _one_set(path, gallery, probe)
     shape = (len(probe.names), len(gallery.names))
     require_memory(
         9 * shape[0] * shape[1],
@@ -244,28 +244,28 @@ def _metadata(path: Path, side: Side, options: ReadOptions) -> dict[str, np.ndar
     return columns
 
 
-def _one_set(path: Path, probe: Side, gallery: Side) -> tuple[Side, Side]:
-    """Return both sides as the same templates."""
-    names, other = united(probe.names, gallery.names)
+def _one_set(path: Path, first: Side, second: Side) -> tuple[Side, Side]:
+    """Return both sides as the same templates, those of the first side first."""
+    names, other = united(first.names, second.names)
     subjects = None
-    if probe.subjects is not None and gallery.subjects is not None:
+    if first.subjects is not None and second.subjects is not None:
         subjects = np.empty(len(names), dtype=object)
-        subjects[other] = gallery.subjects
-        two = subjects[: len(probe.names)] != probe.subjects
-        shared = np.isin(np.arange(len(probe.names)), other)
+        subjects[other] = second.subjects
+        two = subjects[: len(first.names)] != first.subjects
+        shared = np.isin(np.arange(len(first.names)), other)
         for i in np.flatnonzero(two & shared)[:1]:
             raise DataError(
-                f"{path}: the template {probe.names[i]!r} is of {probe.subjects[i]!r} on one side "
+                f"{path}: the template {first.names[i]!r} is of {first.subjects[i]!r} on one side "
                 f"and of {subjects[i]!r} on the other"
             )
-        subjects[: len(probe.names)] = probe.subjects
+        subjects[: len(first.names)] = first.subjects
     meta = {}
-    for name, values in probe.meta.items():
+    for name, values in first.meta.items():
         meta[name] = np.empty(len(names), dtype=object)
-        meta[name][other] = gallery.meta[name]
-        meta[name][: len(probe.names)] = values
-    return Side(probe.codes, names, subjects, meta), Side(
-        other[gallery.codes], names, subjects, meta
+        meta[name][other] = second.meta[name]
+        meta[name][: len(first.names)] = values
+    return Side(first.codes, names, subjects, meta), Side(
+        other[second.codes], names, subjects, meta
     )
 
 
@@ -710,9 +710,7 @@ def _matrix(pairs: _PairRows, options: ReadOptions, how: dict[str, Any]) -> Scor
         for word, values in pairs.meta.items():
             meta[word] = _owners(table, column, values[i])
         sides.append(Side(pairs.kept(column.codes), names, who, meta))
-    if layout.probe:
-        sides.reverse()
-    probe, gallery = sides
+    gallery, probe = sides
     return as_matrix(table.path, pairs.scores, pairs.genuine, probe, gallery, options, **how)
 
 

@@ -40,11 +40,12 @@ class PairLayout:
     genuine: int | None = None
     fold: int | None = None
     species: int | None = None
-    #: The subjects and the names of the templates of both sides, as the list orders them. One
-    #: template alone is the key of an attempt, as of presentation attack detection.
+    #: The subjects and the names of the templates of both sides: of the enrolled template, then of
+    #: the probe. One template alone is the key of an attempt, as of presentation attack detection.
     subjects: tuple[int, int] | None = None
     templates: tuple[int, ...] | None = None
-    probe: int = 1  # which of the two sides is the probe
+    #: Whether names such as template_a and template_b show that both sides are one set.
+    numbers_sides: bool = False
     kind: Kind | None = None  # what the scores are, where the file declares it
     header: bool = False  # whether the first line has the names
     claims: bool = False  # whether enrolled templates are named by their subjects alone
@@ -57,11 +58,6 @@ class PairLayout:
     def called(self, columns: Iterable[int | None]) -> dict[int, str]:
         """Return the names of some columns by their number, without those that it lacks."""
         return {i: self.names[i] for i in columns if i is not None}
-
-    @property
-    def numbers_sides(self) -> bool:
-        """Whether names such as template_a and template_b show that both sides are one set."""
-        return self.header and self.probe == 0
 
 
 def _kept(shape: Shape, test: Callable[[str], bool]) -> list[int]:
@@ -180,7 +176,7 @@ def with_header(shape: Shape, options: ReadOptions) -> PairLayout | None:
         species=column(None, SPECIES_NAMES),
         subjects=sides(SUBJECT_NAMES),
         templates=sides(TEMPLATE_NAMES),
-        probe=0 if first and folded(cells[first[0]]) in _NUMBERED else 1,
+        numbers_sides=first is not None and folded(cells[first[0]]) in _NUMBERED,
         kind=None if score is None else SCORE_NAMES.get(folded(cells[score])),
         header=True,
     )
@@ -259,7 +255,7 @@ def labelled(shape: Shape, options: ReadOptions) -> PairLayout | None:
     if score is not None:
         names[score] = "score"
     return PairLayout(
-        names=names, score=score, genuine=genuine, templates=keys or None, probe=1, species=species
+        names=names, score=score, genuine=genuine, templates=keys or None, species=species
     )
 
 
@@ -288,7 +284,7 @@ def keyed(shape: Shape, options: ReadOptions) -> PairLayout | None:
     keys = tuple(shape.columns_except(score))
     names = ["a", "b"][: len(keys)]
     names.insert(score or 0, "score")
-    return PairLayout(names=names, score=score, templates=keys, probe=0)
+    return PairLayout(names=names, score=score, templates=keys)
 
 
 def only_scores(shape: Shape, options: ReadOptions) -> PairLayout | None:

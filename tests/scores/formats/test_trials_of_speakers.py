@@ -96,7 +96,8 @@ def test_a_table_of_recordings_gives_subjects_and_metadata(tmp_path, scores):
     )  # fmt: skip
     assert read.pair_subjects.tolist() == [[a.split("/")[0], b.split("/")[0]] for a, b in PAIRS]
     of = {x: "fm"[i % 2] for i, x in enumerate(NAMES)}
-    np.testing.assert_array_equal(read.probe_meta["gender"], [of[a] for a, _ in PAIRS])
+    np.testing.assert_array_equal(read.gallery_meta["gender"], [of[a] for a, _ in PAIRS])
+    np.testing.assert_array_equal(read.probe_meta["gender"], [of[b] for _, b in PAIRS])
 
 
 @pytest.mark.parametrize("head", ["speaker,file,gender", "subject,utterance,gender"])
