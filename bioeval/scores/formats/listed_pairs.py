@@ -284,6 +284,8 @@ class _PairRows:
     notes: list[Message] = field(default_factory=list)
     reading: tuple[str, ...] = ()
     meta: dict[str, Two] = field(default_factory=dict)  # columns of both templates of each row
+    #: Whether each row that is kept has its names in the other order than its trial.
+    exchanged: np.ndarray | None = None
 
     @property
     def scores(self) -> np.ndarray:
@@ -297,7 +299,8 @@ class _PairRows:
     def taking(self, choice: np.ndarray) -> _PairRows:
         """Return some of the pairs."""
         rows = np.flatnonzero(choice) if self.rows is None else self.rows[choice]
-        return replace(self, rows=rows, genuine=self.genuine[choice])
+        exchanged = None if self.exchanged is None else self.exchanged[choice]
+        return replace(self, rows=rows, genuine=self.genuine[choice], exchanged=exchanged)
 
     def where(self, numbers: Sequence[int]) -> str:
         """Name the lines of some pairs."""
@@ -369,13 +372,14 @@ def pairs_of_columns(
     keep, notes = listed._examined(rules, pairs.where, bona_fide)
     notes = [*pairs.notes, *notes]
     release(values)
-    scores: Scores = listed._with(unordered=rules.unordered)
+    listed = listed._with(unordered=rules.unordered)
+    if keep is not None:
+        pairs, listed = pairs.taking(keep), listed._taking(keep)
+    scores: Scores = listed
     if options.as_ == "matrix":
-        if keep is not None:
-            pairs = pairs.taking(keep)
         scores = _matrix(pairs, options, how)
-    elif keep is not None:
-        scores = listed._with(unordered=rules.unordered)._taking(keep)
+    elif pairs.exchanged is not None and pairs.exchanged.any():
+        scores = listed._with_sides_exchanged(pairs.exchanged)
     reading = pairs.reading
     if layout.genuine is not None and layout.names[layout.genuine] == "y_true":
         origin = f"genuine from 'y_true', scores from {layout.names[layout.score or 0]!r}"
@@ -503,7 +507,15 @@ def _known(table: Columns, layout: PairLayout, options: ReadOptions) -> _PairRow
         )
     if joined is not None:
         return _PairRows(
-            table, layout, joined.rows, joined.genuine, subjects, joined.notes, reading, meta
+            table,
+            layout,
+            joined.rows,
+            joined.genuine,
+            subjects,
+            joined.notes,
+            reading,
+            meta,
+            joined.exchanged,
         )
     if genuine is None:
         if subjects is None:
@@ -710,6 +722,8 @@ def _matrix(pairs: _PairRows, options: ReadOptions, how: dict[str, Any]) -> Scor
         for word, values in pairs.meta.items():
             meta[word] = _owners(table, column, values[i])
         sides.append(Side(pairs.kept(column.codes), names, who, meta))
+    if pairs.exchanged is not None and pairs.exchanged.all():
+        sides.reverse()
     gallery, probe = sides
     return as_matrix(table.path, pairs.scores, pairs.genuine, probe, gallery, options, **how)
 

@@ -50,7 +50,51 @@ def test_each_score_has_the_class_of_its_names(tmp_path, scores, which, unordere
     read = be.load(scores, trials=trials, kind="similarity", unordered=unordered)
     assert read.genuine.tolist() == [same(a, b) for a, b in PAIRS]
     assert read.values.tolist() == [i / 8 for i in range(len(PAIRS))]
-    assert read.pair_templates.tolist() == [list(pair) for pair in PAIRS]
+    # The first name of a trial is enrolled, whatever the order in the file of scores. Impostor
+    # pairs that are not listed have the order of most of the others.
+    order = {frozenset(pair): list(pair) for pair in pairs}
+    if marks == "genuine":
+        genuine = [(a, b) for a, b in pairs if same(a, b)]
+        most = 2 * sum((a, b) not in PAIRS for a, b in genuine) > len(genuine)
+        order |= {frozenset(x): [*x[:: -1 if most else 1]] for x in PAIRS if not same(*x)}
+    assert read.pair_templates.tolist() == [order[frozenset(pair)] for pair in PAIRS]
+
+
+@pytest.mark.parametrize(
+    ("head", "enrolled"),
+    [("", 0), ("enrol test target", 0), ("template_a template_b target", 0),
+     ("gallery probe target", 0), ("probe gallery target", 1)],
+)  # fmt: skip
+@pytest.mark.parametrize("unordered", [False, True])
+def test_the_trials_decide_who_is_enrolled(tmp_path, head, enrolled, unordered):
+    """By the names of their columns, or the first: not by the scores, whose order is any."""
+    lines = [f"{a} {b} {int(same(a, b))}" for a, b in PAIRS]
+    trials = write(tmp_path / "trials", [head, *lines] if head else lines)
+    expected = [[pair[enrolled], pair[1 - enrolled]] for pair in PAIRS]
+    orders = [lambda i: False, lambda i: True]
+    if unordered:
+        orders += [lambda i: i % 3 == 0]
+    for which in orders:
+        path = write(
+            tmp_path / "x.scores",
+            (f"{a} {b} {i / 8}" for i, (a, b) in enumerate(turned(PAIRS, which))),
+        )
+        given = {"trials": trials, "kind": "similarity", "subject_from": r"(id\d+)/"}
+        read = be.load(path, unordered=unordered, labels=None, **given)
+        assert read.pair_templates.tolist() == expected
+        assert read.pair_subjects.tolist() == [[x.split("/")[0] for x in y] for y in expected]
+        marked = be.load(
+            path, unordered=unordered, trials=trials, kind="similarity",
+            labels=table(tmp_path, "subject,template,gender"),
+        )  # fmt: skip
+        of = {x: "fm"[i % 2] for i, x in enumerate(NAMES)}
+        assert marked.gallery_meta["gender"].tolist() == [of[x] for x, _ in expected]
+        assert marked.probe_meta["gender"].tolist() == [of[x] for _, x in expected]
+        matrix = be.load(path, unordered=unordered, as_="matrix", **given)
+        rows = matrix.probe_meta["template"].tolist()
+        columns = matrix.gallery_meta["template"].tolist()
+        for i, (one, other) in enumerate(expected):
+            assert matrix.values[rows.index(other), columns.index(one)] == i / 8
 
 
 @pytest.mark.parametrize("marked", [True, False])
