@@ -74,6 +74,8 @@ class PairScores(Scores):
     _templates: Any
     _meta: Mapping[str, CodedSides] = {}
     _pair_ids: np.ndarray | None = None
+    #: The first failed comparison of a file, and its place there, for messages.
+    _failed_at: tuple[int, str] | None = None
 
     def __init__(
         self,
@@ -178,9 +180,12 @@ class PairScores(Scores):
         if not failed.any() or self.nan == "exclude":
             return distances
         if self.nan == "raise":
+            place = f"at position {int(np.argmax(failed))}"
+            if self._failed_at is not None and np.isnan(self.values[self._failed_at[0]]):
+                place = self._failed_at[1]
             raise DataError(
-                f"the scores hold {int(failed.sum())} NaN, the first at position "
-                f"{int(np.argmax(failed))}; choose how to treat failed comparisons: ",
+                f"the scores hold {int(failed.sum())} NaN, the first {place}; choose how to treat "
+                "failed comparisons: ",
                 Argument("nan", "reject"),
                 " or ",
                 Argument("nan", "exclude"),

@@ -372,9 +372,9 @@ def pairs_of_columns(
     keep, notes = listed._examined(rules, pairs.where, bona_fide)
     notes = [*pairs.notes, *notes]
     release(values)
-    listed = listed._with(unordered=rules.unordered)
     if keep is not None:
         pairs, listed = pairs.taking(keep), listed._taking(keep)
+    listed = listed._with(unordered=rules.unordered, _failed_at=_first_failed(pairs))
     scores: Scores = listed
     if options.as_ == "matrix":
         scores = _matrix(pairs, options, how)
@@ -385,6 +385,20 @@ def pairs_of_columns(
         origin = f"genuine from 'y_true', scores from {layout.names[layout.score or 0]!r}"
         reading = (origin, *reading)
     return scores._with(_remarks=(*scores._remarks, *notes), _reading=reading)
+
+
+def _first_failed(pairs: _PairRows) -> tuple[int, str] | None:
+    """Return the first pair whose score is NaN, and its place in the file; None without any."""
+    scores = pairs.scores
+    found = None
+    for low in range(0, len(scores), PIECE):
+        failed = np.isnan(scores[low : low + PIECE])
+        if failed.any():
+            row = low + int(np.argmax(failed))
+            found = row, f"on {pairs.where([row])} of {pairs.table.path.name}"
+            break
+    release(scores)
+    return found
 
 
 def _in_order(table: Columns, layout: PairLayout, options: ReadOptions, kind: Kind) -> PairScores:
@@ -677,8 +691,8 @@ def _named_subjects(table: Columns, layout: PairLayout, number: int, pattern: st
             raise DataError(
                 f"{table.at(row)}: ",
                 say("subject_from", pattern),
-                f" does not match {layout.names[number]} {name!r}; expected a regular expression "
-                "with one group, the subject, such as "
+                f" does not match the name {name!r}; expected a regular expression with one "
+                "group, the subject, such as "
                 f"'{subject_pattern(_all_names(table, layout))}'",
             )
         subjects.append(subject)

@@ -15,6 +15,8 @@ from bioeval.scores.formats.spellings import (
     SPECIES_NAMES,
     SUBJECT_NAMES,
     TEMPLATE_NAMES,
+    TRIAL_NAMES,
+    TRUTH,
     TRUTH_NAMES,
     folded,
     is_attack,
@@ -167,19 +169,43 @@ def with_header(shape: Shape, options: ReadOptions) -> PairLayout | None:
         return (a, b)
 
     score = column(options.scores_key, tuple(SCORE_NAMES), "scores_key")
-    first = sides(TEMPLATE_NAMES) or sides(SUBJECT_NAMES)
+    genuine = column(options.genuine_key, TRUTH_NAMES, "genuine_key")
+    subjects, templates = sides(SUBJECT_NAMES), sides(TEMPLATE_NAMES)
+    if subjects and not templates and _are_recordings(shape, subjects, genuine, options):
+        subjects, templates = None, subjects
+    first = templates or subjects
     return PairLayout(
         names=cells,
         score=score,
-        genuine=column(options.genuine_key, TRUTH_NAMES, "genuine_key"),
+        genuine=genuine,
         fold=column(None, ("fold",)),
         species=column(None, SPECIES_NAMES),
-        subjects=sides(SUBJECT_NAMES),
-        templates=sides(TEMPLATE_NAMES),
+        subjects=subjects,
+        templates=templates,
         numbers_sides=first is not None and folded(cells[first[0]]) in _NUMBERED,
         kind=None if score is None else SCORE_NAMES.get(folded(cells[score])),
         header=True,
     )
+
+
+def _are_recordings(
+    shape: Shape, sides: tuple[int, int], genuine: int | None, options: ReadOptions
+) -> bool:
+    """Whether columns such as enrol and test name recordings, and not the subjects themselves.
+
+    An option then says whose they are, or a genuine pair has two names.
+    """
+    if not all(folded(shape.cells[0][i]) in TRIAL_NAMES for i in sides):
+        return False
+    if options.trials or options.labels or options.subject_from:
+        return True
+    if genuine is None:
+        return False
+    one, other = sides
+    for row in shape.rows[1:]:
+        if TRUTH.get(row[genuine].casefold().replace("_", "-")) and row[one] != row[other]:
+            return True
+    return False
 
 
 def _names_columns(shape: Shape, places: dict[str, int]) -> bool:
