@@ -91,7 +91,7 @@ def command(data: str, **options: Any) -> None:
                 "matrices"
             )
         run.stages("normalising")
-        enrolled, probes = _cohorts(how["cohort"], how["recordings"], scores)
+        enrolled, probes = _cohorts(how["cohort"], how["recordings"], scores, run.reading)
         made = normalise(
             scores, how["method"], enrolled, probes, top=how["top"], select=how["select"] or "each"
         )
@@ -127,15 +127,26 @@ def command(data: str, **options: Any) -> None:
 
 
 def _cohorts(
-    files: tuple[str, ...], recordings: str | None, scores: Scores
+    files: tuple[str, ...], recordings: str | None, scores: Scores, reading: dict[str, Any]
 ) -> tuple[Scores, Scores | None]:
-    """Return the cohort scores of the enrolled and, if it has a file of its own, the other side."""
+    """Return the cohort scores of the enrolled and, if it has a file of its own, the other side.
+
+    The options for `reading` the trials say whose the names in a text are.
+    """
+    from bioeval.scores import is_text
     from bioeval.studies.fusion.cohorts import read_cohort
 
     if recordings is not None and len(files) > 1:
         raise click.UsageError("--recordings needs one file of --cohort, the cohort's embeddings")
     kind: Any = scores.kind
-    read = [read_cohort(file, kind=kind, recordings=recordings, nan=scores.nan) for file in files]
+    whose: dict[str, Any] = {"labels": reading.get("labels")}
+    if reading.get("subject_from") is not None:
+        whose = {"subject_from": reading["subject_from"]}
+    read = []
+    for file in files:
+        of_text = whose if is_text(file) else {}
+        options: dict[str, Any] = {"recordings": recordings, "nan": scores.nan, **of_text}
+        read.append(read_cohort(file, kind=kind, **options))
     return read[0], read[1] if len(read) > 1 else None
 
 
