@@ -59,6 +59,11 @@ if TYPE_CHECKING:
     "--equalise COLUMN", "Metadata column of the probes whose values get equal weight in Cprimary."
 )
 @option(
+    "--interval",
+    "Add intervals of Cllr and of the actual costs, for other subjects.  [none]",
+    ["subject-bootstrap", "subject-bootstrap-bca"],
+)
+@option(
     "--save FILE",
     "Write the calibrated scores, as .npz or as a list of pairs (.txt, .csv).",
     name="save_to",
@@ -67,7 +72,13 @@ if TYPE_CHECKING:
     "results.nc, summary.json, table.txt and a CSV file of each table",
     "draw Bayes error and three others",
 )
-@shared_options(templates=True, fusion=True, name=True, reading=True)
+@shared_options(
+    templates=True,
+    fusion=True,
+    interval=True,
+    name=True,
+    reading=True,
+)
 def command(data: str | None, **options: Any) -> None:
     """Evaluate DATA as log-likelihood ratios: Cllr, and decision costs by prior.
 
@@ -111,8 +122,14 @@ def command(data: str | None, **options: Any) -> None:
             save(made, how["save_to"])
             run.output.remarks.append(f"wrote {how['save_to']}: {made!r}")
         datasets, costs = {}, []
+        of_interval = ("interval", "confidence", "replicates", "random_state")
         for called, scores in read.items():
-            datasets[called] = run.count(calibration, scores, **run.options)
+            wanted = dict(run.options)
+            if scores.kind != "llr" and any(x.kind == "llr" for x in read.values()):
+                # Beside the ratios that are made of them, scores have minima alone.
+                for key in of_interval:
+                    wanted.pop(key, None)
+            datasets[called] = run.count(calibration, scores, **wanted)
             costs.append(datasets[called]["min_cllr"])
         run.require_defined(costs, read.values())
         learned: dict[str, Any] = {"train": systems[0].train and systems[0].train[0]}
