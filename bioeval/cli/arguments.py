@@ -202,6 +202,14 @@ class FilesOption(click.ParamType):
         return made
 
 
+def joined_lists(
+    ctx: click.Context, param: click.Parameter, lists: tuple[tuple[Any, ...], ...]
+) -> tuple[Any, ...] | None:
+    """Return the values of an option that is given several times, each value once."""
+    values = dict.fromkeys(value for values in lists for value in values)
+    return tuple(values) or None
+
+
 class Value(_Typed):
     """A value that an option reads from text: ``Value.RATE`` and others that commands share.
 

@@ -638,6 +638,28 @@ _INTERVALS = (
     ),
 )
 
+_SETS = (
+    MessageType(
+        "actual-cost-above-1",
+        "the actual DCF at prior {prior:digits 6} is {cost:decimals 4}, above 1: worse than a system "
+        "that always {answer}",
+        "The actual DCF is the cost of the decisions divided by that of the better decision "
+        "without any score: to reject all attempts, or to accept all. Above 1, the decisions at "
+        "this threshold cost more than that one.",
+        "Choose the threshold on scores like these, or calibrate them on such scores: the scores "
+        "themselves may be good, as the minimum DCF shows.",
+        example={"prior": 0.01, "cost": 1.25, "answer": "rejects"},
+    ),
+    MessageType(
+        "people-of-both-sets",
+        "{shared} of {people:count subjects} of the {set} set are in the development set, too",
+        "A threshold or a calibration was learnt with these people, so that their errors and costs "
+        "are optimistic.",
+        "Leave their attempts out of one of the two sets, unless it is for these very people.",
+        example={"set": "evaluation", "shared": 3, "people": 40},
+    ),
+)
+
 CORE: tuple[MessageType, ...] = (
     *_SCORES,
     *_FAILURE_CODES,
@@ -646,4 +668,5 @@ CORE: tuple[MessageType, ...] = (
     *_SUPPORT,
     *_KIND,
     *_INTERVALS,
+    *_SETS,
 )

@@ -25,6 +25,7 @@ _NAMES: NamesByModule = {
     "bioeval.results.layouts": ("Layout", "expanded"),
     "bioeval.results.measure": ("measures_of_scores",),
     "bioeval.results.query_means": ("MatchCurve", "QueryMean", "QueryMeasures"),
+    "bioeval.results.actual_costs": ("actual_costs_above_1",),
     "bioeval.results.support": (
         "ComparedPeople",
         "KindVerdict",

@@ -74,6 +74,7 @@ _NAMES: NamesByModule = {
         "require_scores",
     ),
     "bioeval.scores.provenance": ("Provenance",),
+    "bioeval.scores.shared_people": ("people_of_both_sets",),
     "bioeval.scores.template_values": ("template_columns",),
 }
 

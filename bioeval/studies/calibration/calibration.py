@@ -25,7 +25,7 @@ from bioeval.base import (
 )
 from bioeval.document import Message
 from bioeval.evaluation import attempts_within
-from bioeval.results import Variables, about_attrs, along, build, rate
+from bioeval.results import Variables, about_attrs, actual_costs_above_1, along, build, rate
 from bioeval.scores import FusionRule, Progress, leaves_out_attacks, template_columns
 from bioeval.stats import IntervalOptions
 from bioeval.studies.calibration.counts import LOG2, CalibrationCounts, count_for_calibration
@@ -149,7 +149,7 @@ def calibration_dataset(
     variables["genuine_attempts"] = len(counts.genuine)
     variables["impostor_attempts"] = counts.impostor_attempts
     attrs: dict[str, Any] = about_attrs(
-        counts.about, "calibration", "calibration", _messages(counts, variables)
+        counts.about, "calibration", "calibration", _messages(counts, priors, costs, variables)
     )
     attrs |= {**options, "cost_miss": costs[0], "cost_false_accept": costs[1]}
     attrs["definition"] = (
@@ -231,7 +231,9 @@ def _weights(
     return prior * costs[0] / trivial, (1 - prior) * costs[1] / trivial
 
 
-def _messages(counts: CalibrationCounts, variables: Variables) -> list[Message]:
+def _messages(
+    counts: CalibrationCounts, priors: np.ndarray, costs: tuple[float, float], variables: Variables
+) -> list[Message]:
     """Return the messages of costs that are high, infinite or not defined."""
     messages = []
     if "cllr" not in variables:
@@ -239,6 +241,8 @@ def _messages(counts: CalibrationCounts, variables: Variables) -> list[Message]:
         messages.append(Message("scores-are-no-ratios", scores=nouns))
     elif variables["cllr"] > 1:
         messages.append(Message("cllr-above-1"))
+    if "act_dcf" in variables:
+        messages += actual_costs_above_1(variables["act_dcf"][1], priors, *costs)
     genuine, impostor = counts.infinite
     if "cllr" in variables and (genuine or impostor):
         messages.append(Message("cllr-infinite", genuine=genuine, impostor=impostor))

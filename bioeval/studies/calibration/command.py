@@ -235,10 +235,13 @@ def _two(text: str, option_name: str, form: str) -> tuple[str, str]:
 def _calibrated(how: dict[str, Any], train: Any, scores: Any) -> Any:
     """Return calibrated scores, with a remark if they were learnt from the same scores."""
     from bioeval.document import Message
+    from bioeval.scores import people_of_both_sets
     from bioeval.studies.calibration.calibrator import Calibrator
 
     calibrator = Calibrator(how["calibrate"], how["prior"], how["ends"])
     made = calibrator.fit(train).transform(scores)
     if train is scores or train.fingerprint == scores.fingerprint:
         return made._with(_remarks=(*made._remarks, Message("calibrated-on-same-scores")))
-    return made
+    return made._with(
+        _remarks=(*made._remarks, *people_of_both_sets(train, scores, "evaluation"))
+    )

@@ -7,7 +7,15 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from bioeval import DataError
-from bioeval.cli import Command, StudyCommand, Value, option, output_options, shared_options
+from bioeval.cli import (
+    Command,
+    StudyCommand,
+    Value,
+    joined_lists,
+    option,
+    output_options,
+    shared_options,
+)
 
 if TYPE_CHECKING:
     from bioeval import Scores
@@ -50,9 +58,10 @@ if TYPE_CHECKING:
 )
 @option(
     "--min-dcf P,P",
-    "Priors of a genuine attempt at which to report minDCF.",
+    "Priors of a genuine attempt at which to report minDCF; repeatable.  [0.01,0.05]",
     Value.PRIORS,
-    "0.01,0.05",
+    multiple=True,
+    callback=joined_lists,
 )
 @output_options("results.nc, summary.json, table.txt and a CSV file", "draw the plots of both")
 @shared_options(far="FAR at which to report FRR", frr=True, name=True, reading=True)
@@ -73,7 +82,7 @@ def command(data: str, **options: Any) -> None:
         raise click.UsageError(
             "--method as needs the number of closest cohort scores, such as --top 300"
         )
-    priors = options.pop("min_dcf")
+    priors = options.pop("min_dcf") or (0.01, 0.05)
     second = options.get("second")
     with StudyCommand(data, options) as run:
         if how["save_to"] is not None:
