@@ -53,6 +53,7 @@ _NAMES: NamesByModule = {
         "ReadOptions",
     ),
     "bioeval.scores.formats.registry": ("read_suffixes",),
+    "bioeval.scores.formats.trials": ("lists_trials",),
     "bioeval.scores.formats.label_files": (
         "matrix_advice",
         "read_side",

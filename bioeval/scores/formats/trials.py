@@ -6,6 +6,7 @@ Scores may also come in two files, of genuine and of impostor attempts.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -373,6 +374,18 @@ def truth_in_order(path: Path, count: int, options: ReadOptions) -> np.ndarray:
             "trials; expected one score per trial, in their order"
         )
     return flags
+
+
+def lists_trials(path: str | Path) -> bool:
+    """Whether a file is a list of trials without scores: two names, and whether they are genuine."""
+    place = Path(path)
+    if not place.is_file() or content(place) != "text" or lists_lfw_pairs(place):
+        return False
+    with suppress(DataError):  # of a text that is no such list, or could be several
+        layout = find_layout(shape_of(place), ReadOptions())
+        if layout is not None and layout.score is None and layout.genuine is not None:
+            return len(layout.templates or layout.subjects or ()) == 2
+    return False
 
 
 def lists_templates(path: Path) -> bool:

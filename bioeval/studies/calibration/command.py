@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -65,7 +66,8 @@ if TYPE_CHECKING:
 )
 @option(
     "--save FILE",
-    "Write the calibrated scores, as .npz or as a list of pairs (.txt, .csv).",
+    "Write the calibrated scores, as .npz or as a list of pairs (.txt, .csv); of several systems "
+    "with the name of each before the suffix (llr.txt: llr-A.txt, llr-B.txt).",
     name="save_to",
 )
 @output_options(
@@ -97,12 +99,13 @@ def command(data: str | None, **options: Any) -> None:
     how["ends"] = how["ends"] or "laplace"
     systems = _systems(data, sets, options)
     with StudyCommand(systems[0].evaluated[0], options) as run:
-        if how["save_to"] is not None:
-            run.file_to_write(how["save_to"])
+        saved_to = _files_to_save(how["save_to"], systems)
+        for file in saved_to:
+            run.file_to_write(file)
         from bioeval.studies.calibration.calibration import calibration
 
         read: dict[str, Scores] = {}
-        made = None
+        calibrated = []
         for system in systems:
             evaluated = run.read_set(system.evaluated, system.name)
             called = str(evaluated.name)
@@ -115,12 +118,13 @@ def command(data: str | None, **options: Any) -> None:
                 run.stages("calibrating")
                 made = _calibrated(how, train, evaluated)
                 read[f"{called}, calibrated"] = made
-        if how["save_to"] is not None:
+                calibrated.append(made)
+        if saved_to:
             from bioeval import save
 
-            assert made is not None
-            save(made, how["save_to"])
-            run.output.remarks.append(f"wrote {how['save_to']}: {made!r}")
+            for made, file in zip(calibrated, saved_to, strict=True):
+                save(made, file)
+                run.output.remarks.append(f"wrote {file}: {made!r}")
         datasets, costs = {}, []
         of_interval = ("interval", "confidence", "replicates", "random_state")
         for called, scores in read.items():
@@ -161,6 +165,21 @@ class _System:
         return (*self.evaluated, *(self.train or ()))
 
 
+def _files_to_save(save_to: str | None, systems: Sequence[_System]) -> list[str]:
+    """Return the file of the calibrated scores of each system; none without the option."""
+    if save_to is None:
+        return []
+    if len(systems) == 1:
+        return [save_to]
+    path, files = Path(save_to), []
+    for system in systems:
+        # A name such as x.csv.gz has two suffixes.
+        stem = path.name.removesuffix("".join(path.suffixes))
+        name = str(system.name).replace("/", "-")
+        files.append(str(path.with_name(f"{stem}-{name}{''.join(path.suffixes)}")))
+    return files
+
+
 def _require_options_together(
     data: str | None, how: dict[str, Any], sets: dict[str, Any], options: dict[str, Any]
 ) -> None:
@@ -171,8 +190,6 @@ def _require_options_together(
     if several:
         refused = {"DATA": data, "--train": sets["train"], "--apply": sets["apply"]}
         refused |= {"--name": options["name"]}
-        if len(sets["system"]) > 1:
-            refused["--save"] = how["save_to"]
         for word, value in refused.items():
             if value is not None:
                 raise click.UsageError(f"{word} is for one system, without --system; leave it out")
