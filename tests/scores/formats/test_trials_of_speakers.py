@@ -160,3 +160,41 @@ def test_a_table_is_known_as_a_second_file(tmp_path, scores, capsys):
     few = table(tmp_path, "subject,template,gender", "few.csv", 4)
     assert main(["run", str(scores), str(few), "--kind", "similarity"]) == 2
     assert "lacks 8 templates of 12" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("given", [{"subject_from": r"(id\d+)/"}, {"labels": True}, {}])
+def test_columns_enrol_and_test_may_name_recordings(tmp_path, given):
+    lines = [f"{a},{b},{i / 8},{int(same(a, b))}" for i, (a, b) in enumerate(PAIRS)]
+    path = write(tmp_path / "x.csv", ["enrol,test,similarity,target", *lines])
+    if given.get("labels"):
+        given = {"labels": table(tmp_path, "subject,template,gender")}
+    read = be.load(path, **given)
+    assert read.pair_templates.tolist() == [list(pair) for pair in PAIRS]
+    if given:
+        assert read.pair_subjects.tolist() == [[x.split("/")[0] for x in y] for y in PAIRS]
+    people = write(tmp_path / "y.csv", ["enroll,test,similarity", "ann,ann,1", "ann,bob,2"])
+    assert be.load(people).pair_subjects.tolist() == [["ann", "ann"], ["ann", "bob"]]
+
+
+def test_a_failed_comparison_is_named_by_its_line(tmp_path):
+    lines = [f"1 {a} {b} {'nan' if i in (4, 7) else i / 8}" for i, (a, b) in enumerate(PAIRS)]
+    lines = [x.replace("1 ", f"{int(same(*y))} ", 1) for x, y in zip(lines, PAIRS, strict=True)]
+    lines.insert(2, lines[0])  # listed again
+    lines.insert(1, "")
+    path = write(tmp_path / "x.txt", lines)
+    read = be.load(path, kind="similarity")
+    message = r"hold 2 NaN, the first on line 7 of x.txt; choose how"
+    with pytest.raises(be.DataError, match=message):
+        be.verification(read)
+    with pytest.raises(be.DataError, match=message):
+        be.verification(read.with_values(read.values * 2, "similarity"))
+    with pytest.raises(be.DataError, match="hold 1 NaN, the first at position 0"):
+        be.verification(read.select([7, 0, 12]))
+    assert be.verification(be.load(path, kind="similarity", nan="exclude")).impostor_attempts
+
+
+def test_a_pattern_in_an_error_can_be_copied(tmp_path, scores):
+    with pytest.raises(be.DataError, match=r"has 0 groups; .*as in 'id\(\\d\+\)/'$"):
+        be.load(scores, kind="similarity", subject_from=r"id\d+/")
+    with pytest.raises(be.DataError, match="line 1: .* does not match the name 'id0/00.wav'; expec"):
+        be.load(scores, kind="similarity", subject_from=r"(spk)")
