@@ -38,9 +38,7 @@ def latex_tables(text: str) -> list[list[list[str]]]:
         line = re.sub(r">\{\\ragged(right|left)\\arraybackslash\}X", r"X", line)
         if line == "}" or re.fullmatch(r"\{\\(footnote|script)size\\setlength.*", line):
             continue  # a wide table is in small type
-        if begun := re.fullmatch(
-            r"\\begin\{tabular(?:x\}\{\\linewidth)?\}\{([lrX]+)\}", line
-        ):
+        if begun := re.fullmatch(r"\\begin\{tabular(?:x\}\{\\linewidth)?\}\{([lrX]+)\}", line):
             width = len(begun[1])
             found.append([])
             assert after == r"\toprule"

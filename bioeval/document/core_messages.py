@@ -641,8 +641,8 @@ _INTERVALS = (
 _SETS = (
     MessageType(
         "actual-cost-above-1",
-        "the actual DCF at prior {prior:digits 6} is {cost:decimals 4}, above 1: worse than a system "
-        "that always {answer}",
+        "the actual DCF at prior {prior:digits 6} is {cost:decimals 4}, above 1: worse than a "
+        "system that always {answer}",
         "The actual DCF is the cost of the decisions divided by that of the better decision "
         "without any score: to reject all attempts, or to accept all. Above 1, the decisions at "
         "this threshold cost more than that one.",

@@ -308,8 +308,8 @@ class Scores(LabelledMatrix):
         kind, nan, name
             As for :class:`Scores`.
         subjects : array_like, shape (p, 2), optional
-            The subjects of both sides of each pair, the enrolled one first and the probe's second, as
-            of `templates` and `meta`; intervals by subject need them.
+            The subjects of both sides of each pair, the enrolled one first and the probe's second,
+            as of `templates` and `meta`; intervals by subject need them.
         folds : array_like, shape (p,), optional
             The fold of each pair, where the publisher of a list gives it.
         templates : array_like, shape (p, 2), optional

@@ -57,7 +57,7 @@ raw, normalised = {}, {}
 for part in ("dev", "eval"):
     files = {"trials": f"{part}.trials", "labels": "speakers.csv"}
     raw[part] = be.load(f"{part}.scores", kind="similarity", **files)
-    cohort = be.read_cohort(f"{part}.cohort", kind="similarity")
+    cohort = be.read_cohort(f"{part}.cohort", kind="similarity", labels="speakers.csv")
     normalised[part] = be.normalise(raw[part], "as", cohort, top=40)
 for what, scores in (("cosine", raw["eval"]), ("AS-norm", normalised["eval"])):
     ds = be.verification(scores, costs=[(0.01, 1, 1), (0.05, 1, 1)])
@@ -69,7 +69,7 @@ be.show(judged)
 
 # Log-likelihood ratios: learnt from the development trials, evaluated on the others.
 ratios = be.Calibrator("logistic", prior=0.01).fit(normalised["dev"]).transform(normalised["eval"])
-be.show(be.calibration(ratios, priors=[0.01, 0.05]))
+be.show(be.calibration(ratios, priors=[0.01, 0.05], interval="subject-bootstrap"))
 
 # Intervals for other speakers, and a page.
 rates = be.verification(ratios, costs=[(0.01, 1, 1)], interval="subject-bootstrap", replicates=500)

@@ -52,7 +52,15 @@ _NO_SPECIES = ("-", "none", "n/a")
 #: Names of the enrolled side and of the side of the probe: of subjects, then of templates. Names
 #: that only number the sides are as those of a trial: the first is enrolled.
 SUBJECT_NAMES = (
-    ("subject_a", "subject_1", "enrol", "enroll", "claimed_id", "gallery_subject", "bio_ref_subject_id"),
+    (
+        "subject_a",
+        "subject_1",
+        "enrol",
+        "enroll",
+        "claimed_id",
+        "gallery_subject",
+        "bio_ref_subject_id",
+    ),
     ("subject_b", "subject_2", "test", "real_id", "probe_subject", "probe_subject_id"),
 )
 TEMPLATE_NAMES = (

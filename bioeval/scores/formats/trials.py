@@ -377,7 +377,7 @@ def truth_in_order(path: Path, count: int, options: ReadOptions) -> np.ndarray:
 
 
 def lists_trials(path: str | Path) -> bool:
-    """Whether a file is a list of trials without scores: two names, and whether they are genuine."""
+    """Whether a file is a list of trials without scores: two names, and if they are genuine."""
     place = Path(path)
     if not place.is_file() or content(place) != "text" or lists_lfw_pairs(place):
         return False

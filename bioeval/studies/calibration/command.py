@@ -259,6 +259,4 @@ def _calibrated(how: dict[str, Any], train: Any, scores: Any) -> Any:
     made = calibrator.fit(train).transform(scores)
     if train is scores or train.fingerprint == scores.fingerprint:
         return made._with(_remarks=(*made._remarks, Message("calibrated-on-same-scores")))
-    return made._with(
-        _remarks=(*made._remarks, *people_of_both_sets(train, scores, "evaluation"))
-    )
+    return made._with(_remarks=(*made._remarks, *people_of_both_sets(train, scores, "evaluation")))

@@ -119,17 +119,13 @@ def _cllr_limits(
     with threads_for(scores):
         for values, probe, claimed in _listed(attempts):
             same = probe == claimed
-            genuine[0] += np.bincount(
-                probe[same], np.logaddexp(0, values[same]), minlength=people
-            )
+            genuine[0] += np.bincount(probe[same], np.logaddexp(0, values[same]), minlength=people)
             genuine[1] += np.bincount(probe[same], minlength=people)
             key = probe[~same].astype(np.int64) * people + claimed[~same]
             key, pair = np.unique(key, return_inverse=True)
             pair = pair.reshape(-1)
             keys.append(key)
-            losses.append(
-                np.bincount(pair, np.logaddexp(0, -values[~same]), minlength=len(key))
-            )
+            losses.append(np.bincount(pair, np.logaddexp(0, -values[~same]), minlength=len(key)))
             numbers.append(np.bincount(pair, minlength=len(key)))
     key, loss, number = map(np.concatenate, (keys, losses, numbers))
     weights = options.weights(people, attempts.no_person)
@@ -152,4 +148,3 @@ def limit_names(names: dict[str, Name]) -> dict[str, Name]:
     for name in WITH_LIMITS:
         limits |= names[name].ends_of(name)
     return limits
-

@@ -81,7 +81,10 @@ def read_cohort(
             )
         if subject_from is not None and labels is not None:
             raise DataError(
-                Argument("subject_from"), " and ", Argument("labels"), " are both given; expected one"
+                Argument("subject_from"),
+                " and ",
+                Argument("labels"),
+                " are both given; expected one",
             )
         table = None if labels is None else existing_file(require_path("labels", labels))
         of_text = ReadOptions(

@@ -306,9 +306,7 @@ class CountedGroups:
         advice = ""
         if are_pairs(scores) and not isinstance(group, str):
             advice = "; the first array is of the probes, which are the second names of the pairs"
-        groups, of_code = _groups_of_subjects(
-            everyone, codes.values, of_probes, of_gallery, advice
-        )
+        groups, of_code = _groups_of_subjects(everyone, codes.values, of_probes, of_gallery, advice)
         counter = VerificationCounter(reader, templates=templates, fusion=fusion)
         attempts = SubjectAttempts(counter)
         of_person = of_code[np.unique(everyone)]

@@ -78,7 +78,8 @@ JUDGED = (
         "wilson-without-subjects",
         "the subjects of the evaluation set are not known, so the intervals are Wilson's and "
         "assume independent attempts: they are too narrow, since the attempts of one subject are "
-        "dependent; if names contain the subjects, give {arg.subject_from}, such as '{pattern:name}'",
+        "dependent; if names contain the subjects, give {arg.subject_from}, such as "
+        "'{pattern:name}'",
         "Intervals by subject resample subjects, who must be known for this.",
         "Name the subjects of the pairs.",
         example={"pattern": "^([^/]+)/"},

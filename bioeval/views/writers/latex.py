@@ -117,8 +117,8 @@ def _comments(texts: Iterator[str] | Sequence[str] | dict[str, None] | map[str])
     return [f"% {escaped(text)}" for text in texts if text]
 
 
-#: Characters of the widest table that fits on a line of a paper, in normal and in small type, and of
-#: text that is not broken.
+#: Characters of the widest table that fits on a line of a paper, in normal and in small type, and
+#: of text that is not broken.
 _WIDEST, _SMALL, _BROKEN = 68, 100, 13
 
 

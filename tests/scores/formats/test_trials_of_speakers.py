@@ -196,5 +196,7 @@ def test_a_failed_comparison_is_named_by_its_line(tmp_path):
 def test_a_pattern_in_an_error_can_be_copied(tmp_path, scores):
     with pytest.raises(be.DataError, match=r"has 0 groups; .*as in 'id\(\\d\+\)/'$"):
         be.load(scores, kind="similarity", subject_from=r"id\d+/")
-    with pytest.raises(be.DataError, match="line 1: .* does not match the name 'id0/00.wav'; expec"):
+    with pytest.raises(
+        be.DataError, match="line 1: .* does not match the name 'id0/00.wav'; expec"
+    ):
         be.load(scores, kind="similarity", subject_from=r"(spk)")

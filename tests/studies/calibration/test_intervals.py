@@ -149,9 +149,7 @@ def test_the_command_shows_the_limits(tmp_path, capsys):
     interval = ["--interval", METHODS[0], "--replicates", "150", "--confidence", "0.9"]
     assert main([*given, *interval, "--json"]) == 0
     document = json.loads(capsys.readouterr().out)
-    ds = be.calibration(
-        scores, [0.5, 0.1], interval=METHODS[0], replicates=150, confidence=0.9
-    )
+    ds = be.calibration(scores, [0.5, 0.1], interval=METHODS[0], replicates=150, confidence=0.9)
     (row,) = document["costs"]
     assert (row["cllr_low"], row["cllr_high"]) == (ds.cllr_low.item(), ds.cllr_high.item())
     assert [x["act_dcf_low"] for x in document["priors"]] == ds.act_dcf_low.values.tolist()

@@ -208,12 +208,14 @@ def test_people_of_the_trials_are_no_cohort_in_text_either(tmp_path):
     table = tmp_path / "people.csv"
     names = ("id1/a", "id1/b", "id2/a", "id2/z", "id7/a")
     table.write_text("subject,template\n" + "".join(f"{x[:3]},{x}\n" for x in names))
-    refusal = "the cohort shares 1 subject with the trials, the first is 'id2'; expected other people"
+    refusal = (
+        "the cohort shares 1 subject with the trials, the first is 'id2'; expected other people"
+    )
     for given in ({"subject_from": r"(id\d+)/"}, {"labels": table}):
         scores = be.load(tmp_path / "trials.txt", kind="similarity", **given)
         with pytest.raises(be.DataError, match=refusal):
             be.normalise(scores, "z", be.read_cohort(cohort, kind="similarity", **given))
-        (option, value), = given.items()
+        ((option, value),) = given.items()
         done = run(
             "normalise", tmp_path / "trials.txt", "--kind", "similarity", "--method", "z",
             "--cohort", cohort, f"--{option.replace('_', '-')}", value,
@@ -240,10 +242,14 @@ def test_scores_of_a_cohort_that_contradict_each_other_or_are_missing(tmp_path):
     assert again.values.tolist() == whole.values.tolist()
     for pair in (("b", "c0"), ("c0", "b")):
         write_cohort(path, [*rows, (*pair, 9.5), rows[0]])
-        with pytest.raises(be.DataError, match=r"1 pair is listed more .*lines 10 and 28: 1.0 and 9.5"):
+        with pytest.raises(
+            be.DataError, match=r"1 pair is listed more .*lines 10 and 28: 1.0 and 9.5"
+        ):
             be.read_cohort(path, kind="similarity")
     write_cohort(path, [row for row in rows if row[:2] != ("b", "c3")])
-    message = "lack 1 of the 18 pairs of the second names of the trials and the cohort, .*'b' and 'c3'"
+    message = (
+        "lack 1 of the 18 pairs of the second names of the trials and the cohort, .*'b' and 'c3'"
+    )
     with pytest.raises(be.DataError, match=message):
         be.normalise(trials, "s", be.read_cohort(path, kind="similarity"))
     left_out = be.normalise(trials, "s", be.read_cohort(path, kind="similarity", nan="exclude"))
@@ -283,7 +289,9 @@ def test_the_trials_decide_who_is_enrolled(tmp_path, method, unordered):
     assert done.exit_code == 0, (done.output, done.exception)
     made = be.load(tmp_path / "made.txt")
     assert made.pair_templates.tolist() == [[a, b] for a, b, _ in trials]
-    np.testing.assert_allclose(made.values, by_loop(trials, cohort, method, "similarity"), atol=1e-12)
+    np.testing.assert_allclose(
+        made.values, by_loop(trials, cohort, method, "similarity"), atol=1e-12
+    )
 
 
 def run(*words):
