@@ -428,6 +428,27 @@ _SUPPORT = (
         },
     ),
     MessageType(
+        "too-few-pairs-compared",
+        "too few pairs of people to {purpose} {rate:term} at {chosen:term} {targets:rates}: "
+        "{pairs:count pairs} of {people:count people} are compared, and the rule of {rule} needs "
+        "{needed:counts} pairs",
+        "The list has few of the pairs that these people could form. A pair of people counts once, "
+        "however many of its templates are compared. With fewer than 3 / {far} pairs not even zero "
+        "errors show that {far} is that low (rule of 3, at 95 %); with fewer than 30 / {far} pairs "
+        "fewer than 30 {false accepts} are expected, too few to measure the rate (rule of 30).",
+        "Compare more pairs of these people, or state a larger {far}.",
+        example={
+            "purpose": "support",
+            "rate": "frr",
+            "chosen": "far",
+            "targets": [0.001],
+            "people": 400,
+            "pairs": 2802,
+            "rule": 3,
+            "needed": [3000],
+        },
+    ),
+    MessageType(
         "too-few-people",
         "too few people to {purpose} {rate:term} at {chosen:term} {targets:rates}: "
         "{people:count people} make genuine attempts, and the rule of {rule} needs {needed:counts}",

@@ -179,7 +179,11 @@ def support_messages(
         else:
             code = "too-few-pairs-of-people"
             about |= {"people": by_people.number, "pairs": by_people.pairs}
-            about["needed_people"] = list(map(ComparedPeople.least_with, needed))
+            needed_people = list(map(ComparedPeople.least_with, needed))
+            if by_people.number >= max(needed_people):
+                code = "too-few-pairs-compared"
+            else:
+                about["needed_people"] = needed_people
         messages.append(Message(code, **about))
     return messages
 

@@ -344,7 +344,8 @@ class SubjectAttempts:
             return
         for block in self.reader:
             rows = self._list([block])
-            yield tuple(rows[name].array() for name in ("values", "probe_person", "claimed_person"))
+            people = rows["probe_person"].array(), rows["claimed_person"].array()
+            yield rows["values"].array(), *people
 
     def _list(self, blocks: Iterable[Block]) -> dict[str, ConcatenatedRows]:
         """List the attempts of some blocks, one by one."""

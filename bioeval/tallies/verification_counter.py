@@ -292,7 +292,8 @@ class VerificationCounter(AttemptCounter[VerificationTally]):
         from bioeval.scores.disjoint import disjoint_among, distinct_pairs
 
         pairs = distinct_pairs(probe_person, claimed_person, people)
-        return ListedPeople(number, pairs.shape[1], disjoint_among(*pairs, people))
+        disjoint = disjoint_among(pairs[0], pairs[1], people)
+        return ListedPeople(number, pairs.shape[1], disjoint)
 
     def impostors(self, block: Block) -> list[ImpostorBlock]:
         """Return the impostor scores of a block again, for refinement."""

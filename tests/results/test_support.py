@@ -150,7 +150,7 @@ def test_pairs_of_people_are_those_that_a_list_compares(seed):
     assert len(compared) < impostors < 3 / 0.005 < 40 * 39 / 2
     ds = be.verification(scores, far_targets=[0.01, 0.1])
     assert ds.attrs["pairs_of_people"] == len(compared)
-    (message,) = (x for x in be.messages(ds) if x.code == "too-few-pairs-of-people" and
+    (message,) = (x for x in be.messages(ds) if x.code == "too-few-pairs-compared" and
                   x.arguments["rule"] == 3)  # fmt: skip
     assert message.arguments["targets"] == [0.01]
     assert (message.arguments["people"], message.arguments["pairs"]) == (40, len(compared))
@@ -163,3 +163,14 @@ def test_claims_of_a_matrix_count_the_pairs_that_are_claimed():
     ds = be.verification(scores, claims=claims, far_targets=[0.1])
     compared = {frozenset(x) for x in zip(labels.tolist(), np.array(claims).tolist(), strict=True)}
     assert ds.attrs["pairs_of_people"] == sum(len(x) == 2 for x in compared)
+
+
+def test_more_people_are_needed_only_where_these_could_not_form_the_pairs():
+    few, many = ComparedPeople(20, 100), ComparedPeople(40, 100)
+    by_code = {}
+    for people in (few, many):
+        for message in support_messages([0.01], 400, False, "frr", people):
+            by_code[message.code] = message.arguments
+    assert by_code["too-few-pairs-of-people"]["needed_people"] == [people_by_hand(300)] == [25]
+    compared = by_code["too-few-pairs-compared"]
+    assert (compared["people"], compared["pairs"], compared["needed"]) == (40, 100, [300])

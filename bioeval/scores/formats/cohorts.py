@@ -31,8 +31,10 @@ def read_cohort_list(path: str | Path, options: ReadOptions) -> PairScores:
     place = existing_file(path, "cohort scores")
     shape = shape_of(place)
     layout = with_header(shape, options) or keyed(shape, options)
-    names = layout and (layout.templates or layout.subjects)
-    if layout is None or layout.score is None or names is None or len(names) != 2:
+    names: tuple[int, ...] = ()
+    if layout is not None:
+        names = layout.templates or layout.subjects or ()
+    if layout is None or layout.score is None or len(names) != 2:
         first = (shape.mark or " ").join(shape.cells[0])[:80]
         raise DataError(
             f"{place}: its first line is {first!r}; expected the cohort's scores: a name of the "

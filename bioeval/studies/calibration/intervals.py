@@ -56,12 +56,13 @@ def with_intervals(
     """
     bayes = ds["bayes_threshold"].values
     thresholds, place = np.unique(bayes, return_inverse=True)
+    method: Any = options.method
     rates = verification(
         scores,
         thresholds=thresholds,
         far_targets=(),
         auc=False,
-        interval=options.method,
+        interval=method,
         confidence=options.confidence,
         replicates=options.replicates,
         random_state=options.seed,

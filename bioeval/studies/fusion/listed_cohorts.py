@@ -220,9 +220,9 @@ def _table(scores: PairScores, side: int, side_name: str, cohort: Scores) -> _Ta
         values, there = _cells_of_list(cohort, mine)
         values, there = values[at], there[at]
         # One list may have the cohorts of both sides.
-        of_side = there.any(axis=0)
+        of_side = np.flatnonzero(there.any(axis=0))
         values, there = values[:, of_side], there[:, of_side]
-        others = [name for name, here in zip(others, of_side, strict=True) if here]
+        others = [others[j] for j in of_side.tolist()]
         if cohort.nan == "raise":
             _require_all(there, wanted, others, side_name)
     else:
