@@ -112,8 +112,8 @@ def by_group(
         A matrix with labels, or a list of pairs with the subjects of both sides.
     group : str, array_like, or pair of array_like
         A metadata column that both sides have; one value a template of all-against-all scores; or
-        the values of the probes and those of the gallery (of listed pairs, of both sides). All
-        templates of a subject are of one group.
+        the values of the probes and those of the gallery (of listed pairs, of the second and of the
+        first names). All templates of a subject are of one group.
     threshold : float, str or tuple
         A number in the units of the scores, or a rule as for :func:`cross_evaluate`, which is
         applied to all attempts together: ``"eer"``, ``("far", 0.001)`` (the loosest threshold),
