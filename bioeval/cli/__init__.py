@@ -9,7 +9,7 @@ _NAMES: NamesByModule = {
 
 #: What studies use besides, by module.
 _FOR_STUDIES: NamesByModule = {
-    "bioeval.cli.arguments": ("Value",),
+    "bioeval.cli.arguments": ("Value", "joined_lists"),
     "bioeval.cli.command": ("Command", "naming", "option", "option_group"),
     "bioeval.cli.images": ("ImageOptions",),
     "bioeval.cli.options": ("output_options", "require_assure", "shared_options"),

@@ -1,6 +1,6 @@
 """The names of this package, for type checkers; written by scripts/stub."""
 
-from bioeval.cli.arguments import Value as Value
+from bioeval.cli.arguments import Value as Value, joined_lists as joined_lists
 from bioeval.cli.command import (
     Command as Command,
     naming as naming,

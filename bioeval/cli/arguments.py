@@ -210,6 +210,14 @@ def without_second_files(
     return kept + left, second_files
 
 
+def joined_lists(
+    ctx: click.Context, param: click.Parameter, lists: tuple[tuple[Any, ...], ...]
+) -> tuple[Any, ...] | None:
+    """Return the values of an option that is given several times, each value once."""
+    values = dict.fromkeys(value for values in lists for value in values)
+    return tuple(values) or None
+
+
 class Value(_Typed):
     """A value that an option reads from text: ``Value.RATE`` and others that commands share.
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
-from bioeval.cli.arguments import Value
+from bioeval.cli.arguments import Value, joined_lists
 from bioeval.cli.command import option
 from bioeval.cli.options import require_assure, shared_options
 
@@ -260,8 +260,8 @@ def _assure(card: Protocol, assured: Mapping[str, Any]) -> Protocol:
     return replace(card, decision=replace(card.section("decision"), **assured))
 
 
-def _entry(usage: str, help: str, type: Any, change: Change) -> CardOption:
-    return CardOption(_name(usage), option(usage, help, type), change)
+def _entry(usage: str, help: str, type: Any, change: Change, **more: Any) -> CardOption:
+    return CardOption(_name(usage), option(usage, help, type, **more), change)
 
 
 def _part(
@@ -373,9 +373,11 @@ CARD_OPTIONS = (
     _entry(
         "--min-dcf P,P",
         "Verification: priors of a genuine attempt at which to report minDCF, both errors costing "
-        "1, such as 0.01,0.05.  [those of the card]",
+        "1, such as 0.01,0.05; repeatable.  [those of the card]",
         Value.PRIORS,
         _min_dcf,
+        multiple=True,
+        callback=joined_lists,
     ),
     _entry(
         "--claims",

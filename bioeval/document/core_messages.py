@@ -421,7 +421,7 @@ _SUPPORT = (
     MessageType(
         "too-few-pairs-of-people",
         "too few people to {purpose} {rate:term} at {chosen:term} {targets:rates}: "
-        "{people:count people} form {pairs:count pairs}, and the rule of {rule} needs "
+        "{pairs:count pairs} of {people:count people} are compared, and the rule of {rule} needs "
         "{needed:counts} pairs of people (at least {needed_people:counts} people)",
         "For a {far} pairs of people are counted, because further templates of the same people "
         "give no independent attempts. With fewer than 3 / {far} pairs, even a test without an "
@@ -439,6 +439,27 @@ _SUPPORT = (
             "rule": 3,
             "needed": [3000],
             "needed_people": [78],
+        },
+    ),
+    MessageType(
+        "too-few-pairs-compared",
+        "too few pairs of people to {purpose} {rate:term} at {chosen:term} {targets:rates}: "
+        "{pairs:count pairs} of {people:count people} are compared, and the rule of {rule} needs "
+        "{needed:counts} pairs",
+        "The list has few of the pairs that these people could form. A pair of people counts once, "
+        "however many of its templates are compared. With fewer than 3 / {far} pairs not even zero "
+        "errors show that {far} is that low (rule of 3, at 95 %); with fewer than 30 / {far} pairs "
+        "fewer than 30 {false accepts} are expected, too few to measure the rate (rule of 30).",
+        "Compare more pairs of these people, or state a larger {far}.",
+        example={
+            "purpose": "support",
+            "rate": "frr",
+            "chosen": "far",
+            "targets": [0.001],
+            "people": 400,
+            "pairs": 2802,
+            "rule": 3,
+            "needed": [3000],
         },
     ),
     MessageType(
@@ -653,6 +674,28 @@ _INTERVALS = (
     ),
 )
 
+_SETS = (
+    MessageType(
+        "actual-cost-above-1",
+        "the actual DCF at prior {prior:digits 6} is {cost:decimals 4}, above 1: worse than a "
+        "system that always {answer}",
+        "The actual DCF is the cost of the decisions divided by that of the better decision "
+        "without any score: to reject all attempts, or to accept all. Above 1, the decisions at "
+        "this threshold cost more than that one.",
+        "Choose the threshold on scores like these, or calibrate them on such scores: the scores "
+        "themselves may be good, as the minimum DCF shows.",
+        example={"prior": 0.01, "cost": 1.25, "answer": "rejects"},
+    ),
+    MessageType(
+        "people-of-both-sets",
+        "{shared} of {people:count subjects} of the {set} set are in the development set, too",
+        "A threshold or a calibration was learnt with these people, so that their errors and costs "
+        "are optimistic.",
+        "Leave their attempts out of one of the two sets, unless it is for these very people.",
+        example={"set": "evaluation", "shared": 3, "people": 40},
+    ),
+)
+
 CORE: tuple[MessageType, ...] = (
     *_SCORES,
     *_FAILURE_CODES,
@@ -661,4 +704,5 @@ CORE: tuple[MessageType, ...] = (
     *_SUPPORT,
     *_KIND,
     *_INTERVALS,
+    *_SETS,
 )

@@ -28,6 +28,7 @@ _NAMES: NamesByModule = {
     "bioeval.results.measure": ("measures_of_scores",),
     "bioeval.results.query_means": ("MatchCurve", "QueryMean", "QueryMeasures"),
     "bioeval.results.saved": ("read_results",),
+    "bioeval.results.actual_costs": ("actual_costs_above_1",),
     "bioeval.results.support": (
         "ComparedPeople",
         "KindVerdict",

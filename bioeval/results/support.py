@@ -12,6 +12,7 @@ import numpy as np
 from bioeval.base.errors import counted
 from bioeval.base.kinds import larger_is_closer
 from bioeval.base.messages import Message
+from bioeval.scores.disjoint import distinct_pairs
 from bioeval.scores.matrix import Scores, are_pairs
 from bioeval.scores.provenance import pairs_of_people
 from bioeval.tallies.counts import VerificationTally
@@ -88,16 +89,18 @@ class ComparedPeople:
     def of_tally(cls, tally: VerificationTally) -> ComparedPeople | None:
         """Of the attempts of a tally; None where they are unknown."""
         if tally.people is not None:
-            return cls.among(tally.people[0])
+            return cls(tally.people.subjects, tally.people.pairs)
         return cls.of_sides(tally.about.people)
 
     @classmethod
     def of_scores(cls, scores: Scores) -> ComparedPeople | None:
         """Of all attempts of scores; None where their people are unknown."""
         if are_pairs(scores):
-            if scores._knows_subjects:
-                return cls.among(len(scores.subjects))
-            return None
+            if not scores._knows_subjects:
+                return None
+            codes = scores._pair_codes
+            number = len(codes.values)
+            return cls(number, distinct_pairs(codes.probe, codes.gallery, number).shape[1])
         if not scores._labelled:
             return None
         probe = np.unique(scores._codes.probe)
@@ -176,7 +179,11 @@ def support_messages(
         else:
             code = "too-few-pairs-of-people"
             about |= {"people": by_people.number, "pairs": by_people.pairs}
-            about["needed_people"] = list(map(ComparedPeople.least_with, needed))
+            needed_people = list(map(ComparedPeople.least_with, needed))
+            if by_people.number >= max(needed_people):
+                code = "too-few-pairs-compared"
+            else:
+                about["needed_people"] = needed_people
         messages.append(Message(code, **about))
     return messages
 

@@ -56,8 +56,10 @@ def _scalars(
         "impostor_attempts": ((), np.int64(tally.impostor.total)),
         "skipped_claims": ((), np.int64(tally.skipped_claims)),
     }
-    people = tally.people
-    if people is None and (sides := tally.about.people):
+    people = None
+    if tally.people is not None:
+        people = tally.people.subjects, tally.people.disjoint_pairs
+    elif sides := tally.about.people:
         people = sides[-1], disjoint_pairs(*sides)
     if people is not None:
         subjects, pairs = people
@@ -142,6 +144,8 @@ def verification_dataset(tally: VerificationTally) -> xr.Dataset:
         tally.about, "verification", f"verification, {tally.templates}-template", messages
     )
     attrs |= {"templates": tally.templates, "fusion": tally.fusion, "claims": tally.claims}
+    if tally.people is not None:
+        attrs["pairs_of_people"] = tally.people.pairs
     if tally.attempts:
         attrs["attempts"] = tally.attempts
     if tally.about.nan == "reject":  # of listed attempts alone: an infinite score is one, too
@@ -186,7 +190,7 @@ def _people(tally: VerificationTally) -> int:
     """Return the number of subjects, or of genuine attempts where these are fewer or unknown."""
     genuine, subjects = len(tally.genuine), 0
     if tally.people:
-        subjects = tally.people[0]
+        subjects = tally.people.subjects
     elif tally.about.people:
         subjects = tally.about.people[2]
     return min(genuine, subjects or genuine)

@@ -53,6 +53,7 @@ _NAMES: NamesByModule = {
         "ReadOptions",
     ),
     "bioeval.scores.formats.registry": ("read_suffixes",),
+    "bioeval.scores.formats.trials": ("lists_trials",),
     "bioeval.scores.formats.label_files": (
         "matrix_advice",
         "read_side",
@@ -74,6 +75,7 @@ _NAMES: NamesByModule = {
         "require_scores",
     ),
     "bioeval.scores.provenance": ("Provenance",),
+    "bioeval.scores.shared_people": ("people_of_both_sets",),
     "bioeval.scores.template_values": ("template_columns",),
 }
 

@@ -41,6 +41,7 @@ from bioeval.scores.formats.label_files import (
     read_side as read_side,
 )
 from bioeval.scores.formats.registry import read_suffixes as read_suffixes
+from bioeval.scores.formats.trials import lists_trials as lists_trials
 from bioeval.scores.labelled_matrix import NanPolicy as NanPolicy
 from bioeval.scores.labels import (
     NAME_COLUMNS as NAME_COLUMNS,
@@ -58,4 +59,5 @@ from bioeval.scores.matrix import (
     require_scores as require_scores,
 )
 from bioeval.scores.provenance import Provenance as Provenance
+from bioeval.scores.shared_people import people_of_both_sets as people_of_both_sets
 from bioeval.scores.template_values import template_columns as template_columns

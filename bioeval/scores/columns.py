@@ -156,7 +156,7 @@ class CodedSides:
         return values[self.b if number else self.a]
 
     def codes(self) -> Codes:
-        """Return the names that occur, in their order, and the code of each side."""
+        """Return the names that occur, in their order, and the code of each side: b the probes."""
         count = np.zeros(len(self.values), dtype=np.int64)
         for column in (self.a, self.b):
             for low in range(0, len(column), PIECE):
@@ -173,4 +173,5 @@ class CodedSides:
                 for low in range(0, len(column), PIECE):
                     side[low : low + PIECE] = new[column[low : low + PIECE]]
         release(self.a, self.b)
-        return Codes.known(values, *sides)
+        enrolled, probes = sides
+        return Codes.known(values, probes, enrolled)

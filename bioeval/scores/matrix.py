@@ -308,7 +308,8 @@ class Scores(LabelledMatrix):
         kind, nan, name
             As for :class:`Scores`.
         subjects : array_like, shape (p, 2), optional
-            The subjects of both sides of each pair; intervals by subject need them.
+            The subjects of both sides of each pair, the enrolled one first and the probe's second,
+            as of `templates` and `meta`; intervals by subject need them.
         folds : array_like, shape (p,), optional
             The fold of each pair, where the publisher of a list gives it.
         templates : array_like, shape (p, 2), optional
@@ -414,7 +415,7 @@ class Scores(LabelledMatrix):
         who = None
         if self._labelled:
             who = np.empty((len(i), 2), dtype=object)
-            who[:, 0], who[:, 1] = self.probe_labels[i], self.gallery_labels[j]
+            who[:, 0], who[:, 1] = self.gallery_labels[j], self.probe_labels[i]
         pairs = PairScores(
             values, genuine, kind=self.kind, nan=self.nan, subjects=who, folds=folds, name=self.name
         )
@@ -424,7 +425,7 @@ class Scores(LabelledMatrix):
             _reading=self._reading,
             distractor_ids=self.distractor_ids,
             _junk_ids=self._junk_ids,
-            _pair_ids=np.column_stack([self.probe_ids[i], self.gallery_ids[j]]),
+            _pair_ids=np.column_stack([self.gallery_ids[j], self.probe_ids[i]]),
         )
 
     def _places(self, chosen: Any) -> tuple[np.ndarray, np.ndarray]:
@@ -500,7 +501,7 @@ def _averaged(
 
 
 def codes_of(scores: Scores) -> Codes:
-    """Return the subjects of both sides as codes; of listed pairs, side a as probes."""
+    """Return the subjects of both sides as codes; the second name of a listed pair is the probe."""
     return scores._agreeing_codes if are_pairs(scores) else scores._codes
 
 

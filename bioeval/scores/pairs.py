@@ -46,17 +46,19 @@ class PairScores(Scores):
     ----------
     genuine : ndarray of bool, shape (p,)
     pair_subjects : ndarray, shape (p, 2), or None
+        The subjects of both sides of each pair, the enrolled one first.
     pair_folds : ndarray, shape (p,), or None
     pair_ids : int64 array, shape (p, 1) or (p, 2)
         The position of each pair in the list, or the identities of its two templates.
     pair_templates : ndarray, shape (p, 2), or None
-        The names of the templates of both sides of each pair.
+        The names of the templates of both sides of each pair: enrolled template, probe.
     unordered : bool
         Whether both orders of two templates were merged.
     attack : ndarray, shape (p,), or None
         The attack instrument species of each pair; empty for bona fide presentations.
     probe_meta, gallery_meta : mapping of str to ndarray, shape (p,)
-        Metadata columns of the first and of the second template of each pair.
+        Metadata columns of the second template of each pair, which is the probe, and of the first,
+        which is enrolled.
     missing : int
         Pairs of a published list that are not among these, since one of their templates is missing.
     """
@@ -72,6 +74,8 @@ class PairScores(Scores):
     _templates: Any
     _meta: Mapping[str, CodedSides] = {}
     _pair_ids: np.ndarray | None = None
+    #: The first failed comparison of a file, and its place there, for messages.
+    _failed_at: tuple[int, str] | None = None
 
     def __init__(
         self,
@@ -145,13 +149,13 @@ class PairScores(Scores):
 
     @property
     def probe_meta(self) -> Mapping[str, np.ndarray]:
-        """The metadata columns of the first template of each pair."""
-        return _MetaOfSide(self._meta, 0)
+        """The metadata columns of the probe, the second template of each pair."""
+        return _MetaOfSide(self._meta, 1)
 
     @property
     def gallery_meta(self) -> Mapping[str, np.ndarray]:
-        """The metadata columns of the second template of each pair."""
-        return _MetaOfSide(self._meta, 1)
+        """The metadata columns of the enrolled template, the first of each pair."""
+        return _MetaOfSide(self._meta, 0)
 
     @property
     def _sides(self) -> CodedSides | None:
@@ -162,11 +166,11 @@ class PairScores(Scores):
 
     @cached_property
     def _pair_codes(self) -> Codes:
-        """The subjects as codes: side a as probes, side b as the gallery."""
+        """The subjects as codes: the second of a pair is the probe's, the first is enrolled."""
         if isinstance(self._subjects, CodedSides):
             return self._subjects.codes()
-        a, b = self._subjects.T.tolist()
-        return Codes(as_labels(a, "subjects"), as_labels(b, "subjects"))
+        enrolled, probes = self._subjects.T.tolist()
+        return Codes(as_labels(probes, "subjects"), as_labels(enrolled, "subjects"))
 
     def _distances(self, piece: np.ndarray | None = None) -> np.ndarray:
         """Return the scores, or those of a piece, as distances under the policy of NaN."""
@@ -176,9 +180,12 @@ class PairScores(Scores):
         if not failed.any() or self.nan == "exclude":
             return distances
         if self.nan == "raise":
+            place = f"at position {int(np.argmax(failed))}"
+            if self._failed_at is not None and np.isnan(self.values[self._failed_at[0]]):
+                place = self._failed_at[1]
             raise DataError(
-                f"the scores hold {int(failed.sum())} NaN, the first at position "
-                f"{int(np.argmax(failed))}; choose how to treat failed comparisons: ",
+                f"the scores hold {int(failed.sum())} NaN, the first {place}; choose how to treat "
+                "failed comparisons: ",
                 Argument("nan", "reject"),
                 " or ",
                 Argument("nan", "exclude"),
@@ -206,8 +213,8 @@ class PairScores(Scores):
         wrong = (codes.probe == codes.gallery) != self.genuine
         if wrong.any():
             i = int(np.argmax(wrong))
-            a = plain(codes.values[codes.probe[i]])
-            b = plain(codes.values[codes.gallery[i]])
+            a = plain(codes.values[codes.gallery[i]])
+            b = plain(codes.values[codes.probe[i]])
             raise DataError(
                 f"{int(wrong.sum())} pairs contradict their subjects, the first is pair {i}: "
                 f"subjects {a!r} and {b!r}, genuine {bool(self.genuine[i])}"
@@ -327,6 +334,10 @@ class PairScores(Scores):
             subjects = np.where(turned[:, None], subjects[:, ::-1], subjects)
         meta = {name: column.exchanged(turned) for name, column in self._meta.items()}
         return self._with(_templates=templates, _subjects=subjects, _meta=meta)
+
+    def _with_all_sides_exchanged(self) -> Self:
+        """Return a view in which the two sides of all pairs are exchanged."""
+        return self._with_sides_exchanged(np.ones(self.shape[0], dtype=bool))
 
     def _attempts(self, rules: ListRules, where: Where) -> Self:
         """Return the pairs that are attempts, with remarks on the others; see :meth:`examined`."""

@@ -24,7 +24,7 @@ def template_columns(scores: Scores, columns: Any, input_name: str, gallery: boo
 
     - `columns` (str, array_like, or pair of array_like): a metadata column that both sides have;
       one value a template of all-against-all scores; or the values of the probes and those of the
-      gallery (of listed pairs, of their two sides)
+      gallery (of listed pairs, of the second names and of the first)
     - `input_name`: the argument, for messages
     - `gallery`: without, a metadata column may be of the probes alone, and stands for both sides
     """
@@ -90,7 +90,8 @@ def _column(scores: Scores, name: str, input_name: str) -> Sides:
 
 def _lengths(scores: Scores) -> str:
     if are_pairs(scores):
-        return f"of both sides of the {counted(scores.shape[0], 'pairs')}"
+        pairs = counted(scores.shape[0], "pairs")
+        return f"of the probes (the second names) and of the enrolled templates of the {pairs}"
     m, n = scores.shape
     return f"of the {counted(m, 'probes')} and of the {counted(n, 'gallery templates')}"
 

@@ -336,6 +336,16 @@ class SubjectAttempts:
         values, probe_person, claimed_person = (attempts[name].array() for name in names)
         return values, probe_person, claimed_person
 
+    def listed_in_parts(self) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
+        """Yield every possible attempt as :meth:`listed` does, those of some rows at a time."""
+        if self._pairs is not None:
+            yield self.listed()
+            return
+        for block in self.reader:
+            rows = self._list([block])
+            people = rows["probe_person"].array(), rows["claimed_person"].array()
+            yield rows["values"].array(), *people
+
     def _list(self, blocks: Iterable[Block]) -> dict[str, ConcatenatedRows]:
         """List the attempts of some blocks, one by one."""
         enrolled = self._person[self.reader.gallery.subjects].astype(np.int32)

@@ -10,7 +10,7 @@ import math
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, field, fields, replace
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 
@@ -238,6 +238,19 @@ class ThresholdCounts:
         return np.cumsum(self.counts)[place]
 
 
+class ListedPeople(NamedTuple):
+    """The subjects of listed pairs or claims, and the pairs of them that are compared.
+
+    - `subjects` (int): on either side
+    - `pairs` (int): pairs of two subjects that are compared, each once, whatever their templates
+    - `disjoint_pairs` (int): the most of these pairs of which no two share a subject
+    """
+
+    subjects: int
+    pairs: int
+    disjoint_pairs: int
+
+
 @dataclass
 class VerificationTally:
     """Counts of verification: genuine scores (few) are kept, impostor scores are counted.
@@ -259,7 +272,7 @@ class VerificationTally:
     skipped_claims: int = 0
     requested: int | None = None
     points: VerificationPoints | None = None
-    people: tuple[int, int] | None = None  # subjects of listed attempts, disjoint pairs of them
+    people: ListedPeople | None = None  # of listed attempts
     unenrolled: np.ndarray | None = None  # scores of drawn claims by probes who are not enrolled
     kept: KeptScores | None = None  # impostor scores around the operating points
     missed: tuple[int, int] = (0, 0)  # genuine and impostor attempts that no threshold accepts

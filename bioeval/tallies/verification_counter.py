@@ -26,7 +26,7 @@ from bioeval.tallies.counters import (
     impostor_scores,
 )
 from bioeval.tallies.counting import AttemptCounter, KernelCounters
-from bioeval.tallies.counts import VerificationTally
+from bioeval.tallies.counts import ListedPeople, VerificationTally
 from bioeval.tallies.parts import ConcatenatedRows, Counts
 from bioeval.tallies.thresholds import check_thresholds, grid_over, require_values, to_internal
 
@@ -273,8 +273,8 @@ class VerificationCounter(AttemptCounter[VerificationTally]):
             attempts=self.transactions,
         )
 
-    def _people(self) -> tuple[int, int] | None:
-        """Return subjects of pairs or claims, and disjoint pairs of them; None if unknown."""
+    def _people(self) -> ListedPeople | None:
+        """Return the subjects of pairs or claims; None if unknown."""
         if are_pairs(self.scores):
             if not self.scores._knows_subjects:
                 return None
@@ -289,9 +289,11 @@ class VerificationCounter(AttemptCounter[VerificationTally]):
             number, people = len(both), int(both.max(initial=-1)) + 1
         else:
             return None
-        from bioeval.scores.disjoint import disjoint_among
+        from bioeval.scores.disjoint import disjoint_among, distinct_pairs
 
-        return number, disjoint_among(probe_person, claimed_person, people)
+        pairs = distinct_pairs(probe_person, claimed_person, people)
+        disjoint = disjoint_among(pairs[0], pairs[1], people)
+        return ListedPeople(number, pairs.shape[1], disjoint)
 
     def impostors(self, block: Block) -> list[ImpostorBlock]:
         """Return the impostor scores of a block again, for refinement."""

@@ -9,7 +9,7 @@ writes speakers.html. The same work on the command line, with the files that it 
         --cohort eval.cohort --method as --top 40 --save eval-as.txt
     bioeval threshold dev-as.txt --target min-dcf --prior 0.01 --on eval-as.txt
     bioeval calibration dev-as.txt --apply eval-as.txt --prior 0.01 --priors 0.01,0.05 \\
-        --save eval-llr.txt
+        --interval subject-bootstrap --save eval-llr.txt
     bioeval run eval-llr.txt --min-dcf 0.01,0.05 --interval subject-bootstrap
 """
 
@@ -57,7 +57,7 @@ raw, normalised = {}, {}
 for part in ("dev", "eval"):
     files = {"trials": f"{part}.trials", "labels": "speakers.csv"}
     raw[part] = be.load(f"{part}.scores", kind="similarity", **files)
-    cohort = be.read_cohort(f"{part}.cohort", kind="similarity")
+    cohort = be.read_cohort(f"{part}.cohort", kind="similarity", labels="speakers.csv")
     normalised[part] = be.normalise(raw[part], "as", cohort, top=40)
 for what, scores in (("cosine", raw["eval"]), ("AS-norm", normalised["eval"])):
     ds = be.verification(scores, costs=[(0.01, 1, 1), (0.05, 1, 1)])
@@ -69,7 +69,7 @@ be.show(judged)
 
 # Log-likelihood ratios: learnt from the development trials, evaluated on the others.
 ratios = be.Calibrator("logistic", prior=0.01).fit(normalised["dev"]).transform(normalised["eval"])
-be.show(be.calibration(ratios, priors=[0.01, 0.05]))
+be.show(be.calibration(ratios, priors=[0.01, 0.05], interval="subject-bootstrap"))
 
 # Intervals for other speakers, and a page.
 rates = be.verification(ratios, costs=[(0.01, 1, 1)], interval="subject-bootstrap", replicates=500)

@@ -122,3 +122,55 @@ def test_a_promise_names_the_people_of_the_rule_asked_for():
     asked = promised(0.3, "guaranteed")
     assert not asked.reason and asked.enough.estimated <= asked.enough.guaranteed
     assert asked.needed == 2 * math.ceil(math.log(0.1) / math.log(0.7))
+
+
+def _sparse_list(seed, people=40, kind="similarity"):
+    """Return trials of few of the pairs of people, some of them in both orders, as a list."""
+    rng = np.random.default_rng(seed)
+    chosen = [sorted(rng.choice(people, 2, replace=False).tolist()) for _ in range(170)]
+    rows = []
+    for a, b in [*chosen, *((i, i) for i in range(people))]:
+        for _ in range(int(rng.integers(1, 4))):
+            enrolled, probe = (a, b) if rng.random() < 0.5 else (b, a)
+            rows.append((float(rng.normal(2.0 * (a == b))), f"s{enrolled}", f"s{probe}"))
+    return rows, be.Scores.from_pairs(
+        [x for x, *_ in rows], [a == b for _, a, b in rows], kind=kind,
+        subjects=[[a, b] for _, a, b in rows],
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_pairs_of_people_are_those_that_a_list_compares(seed):
+    """Each once, whatever their order and number of trials; not all that the people could form."""
+    rows, scores = _sparse_list(seed)
+    compared = {frozenset((a, b)) for _, a, b in rows if a != b}
+    people = ComparedPeople.of_scores(scores)
+    assert (people.number, people.pairs) == (40, len(compared))
+    impostors = sum(a != b for _, a, b in rows)
+    assert len(compared) < impostors < 3 / 0.005 < 40 * 39 / 2
+    ds = be.verification(scores, far_targets=[0.01, 0.1])
+    assert ds.attrs["pairs_of_people"] == len(compared)
+    (message,) = (x for x in be.messages(ds) if x.code == "too-few-pairs-compared" and
+                  x.arguments["rule"] == 3)  # fmt: skip
+    assert message.arguments["targets"] == [0.01]
+    assert (message.arguments["people"], message.arguments["pairs"]) == (40, len(compared))
+
+
+def test_claims_of_a_matrix_count_the_pairs_that_are_claimed():
+    scores = be.simulate(12, 2, random_state=1)
+    labels = scores.probe_labels
+    claims = [labels[0], *labels[1:12], *labels[:12]]
+    ds = be.verification(scores, claims=claims, far_targets=[0.1])
+    compared = {frozenset(x) for x in zip(labels.tolist(), np.array(claims).tolist(), strict=True)}
+    assert ds.attrs["pairs_of_people"] == sum(len(x) == 2 for x in compared)
+
+
+def test_more_people_are_needed_only_where_these_could_not_form_the_pairs():
+    few, many = ComparedPeople(20, 100), ComparedPeople(40, 100)
+    by_code = {}
+    for people in (few, many):
+        for message in support_messages([0.01], 400, False, "frr", people):
+            by_code[message.code] = message.arguments
+    assert by_code["too-few-pairs-of-people"]["needed_people"] == [people_by_hand(300)] == [25]
+    compared = by_code["too-few-pairs-compared"]
+    assert (compared["people"], compared["pairs"], compared["needed"]) == (40, 100, [300])

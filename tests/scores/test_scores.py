@@ -1026,7 +1026,7 @@ def test_another_template_anywhere_has_another_fingerprint():
 def test_pairs_taken_from_a_matrix_know_their_subjects(labels, tmp_path):
     scores = be.Scores(np.arange(9.0).reshape(3, 3), labels)
     pairs = scores.at_pairs([0, 1], [1, 2])
-    assert pairs.pair_subjects.tolist() == [[labels[0], labels[1]], [labels[1], labels[2]]]
+    assert pairs.pair_subjects.tolist() == [[labels[1], labels[0]], [labels[2], labels[1]]]
     assert pairs.subjects.tolist() == [labels[0], labels[2]]
     be.save(pairs, tmp_path / "pairs.npz")
     assert be.load(tmp_path / "pairs.npz").pair_subjects.tolist() == pairs.pair_subjects.tolist()

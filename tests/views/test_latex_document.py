@@ -32,7 +32,8 @@ def test_titles_and_sentences_are_text():
 
 def test_tables_alone_keep_their_sentences_as_comments():
     steps = be.step_by_step(be.Scores(SCORES, ["a", "a", "b", "b"]), threshold=5)
-    assert be.to_latex(steps).startswith("% needs \\usepackage{booktabs}\n% Every probe")
+    needs = "% needs \\usepackage{array,booktabs,tabularx}\n% Every probe"
+    assert be.to_latex(steps).startswith(needs)
 
 
 @pytest.mark.slow

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import shutil
+import subprocess
 
 import numpy as np
 import pytest
@@ -50,8 +52,52 @@ def test_a_hostile_label_is_text():
     expected = [["", "value", "note"], [EVIL, "3.10 %", "[x]"], ["[1] a", "n/a", "-"]]
     latex, markdown = as_latex(shown), as_markdown(shown)
     assert latex_tables(latex) == markdown_tables(markdown) == [expected]
-    assert r"\begin{tabular}{lrl}" in latex and "\n{}[1] a" in latex
+    assert "\n{}[1] a" in latex
     assert "\x1b" not in latex + markdown
+
+
+def calibrated_systems():
+    """Return costs with intervals of two systems, whose tables are wide."""
+    made = {}
+    for i, name in enumerate(("a network of 2026", "B")):
+        scores = be.simulate(30, 3, random_state=i)
+        ratios = be.Calibrator().fit(be.simulate(30, 3, random_state=9)).transform(scores)
+        made[name] = be.calibration(ratios, interval="subject-bootstrap", replicates=100)
+    return made
+
+
+def test_a_wide_table_is_in_small_type_and_its_long_texts_are_broken():
+    latex = be.to_latex(calibrated_systems())
+    assert latex.startswith("% needs \\usepackage{array,booktabs,tabularx}\n")
+    # A heading that is longer than its numbers is broken, numbers are not.
+    left, right = (rf">{{\ragged{side}\arraybackslash}}X" for side in ("left", "right"))
+    assert rf"\begin{{tabularx}}{{\linewidth}}{{{right}r{left}{left}r{left}}}" in latex
+    assert latex.count("{\\footnotesize") == latex.count("\n}\n")
+    columns = (Column("a", "a"), Column("b", "b"))
+    narrow = Section("s", "", (Table("t", columns, [["short", Rate(0.5)]]),))
+    assert "\\begin{tabular}{lr}" in as_latex(narrow) and "tabularx" not in as_latex(narrow)
+    long = Section("s", "", (Table("t", columns, [["x " * 50, Rate(0.5)]]),))
+    assert rf"\begin{{tabularx}}{{\linewidth}}{{{right}r}}" in as_latex(long)
+    assert latex_tables(as_latex(long)) == [[["a", "b"], [("x " * 50).strip(), "50.00 %"]]]
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(shutil.which("pdflatex") is None, reason="pdflatex is missing")
+def test_wide_tables_fit_on_a_page(tmp_path):
+    """With the margins of the class article."""
+    gender = np.repeat(["f", "m"], 45)
+    groups = be.by_group(
+        be.simulate(30, 3, random_state=1), gender, interval="subject-bootstrap", replicates=100
+    )
+    systems = (be.simulate(20, 3, random_state=1, within=x) for x in (0.5, 0.6))
+    tables = [be.to_latex(x) for x in (calibrated_systems(), groups, be.compare(*systems))]
+    head = "\\documentclass{article}\\usepackage{array,booktabs,tabularx}\\parindent0pt"
+    text = "\n\n".join([head + "\\begin{document}", *tables, "\\end{document}"])
+    (tmp_path / "x.tex").write_text(text)
+    command = ["pdflatex", "-interaction=nonstopmode", "x.tex"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout[-2000:]
+    assert "Overfull \\hbox" not in done.stdout
 
 
 def test_a_row_for_each_system():

@@ -131,6 +131,8 @@ def load(
     trials
         A text with the trials of a list of scores: the names of both sides, and whether the pair is
         genuine; a list of names alone lists the genuine pairs. Names are looked up in any order.
+        The first name of a trial is that of the enrolled template, unless its column is called
+        otherwise.
     impostor
         A text with one impostor score a line, where `path` has the genuine scores.
     subject_from : str, optional

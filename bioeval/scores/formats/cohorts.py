@@ -8,12 +8,17 @@ from typing import Any
 import numpy as np
 
 from bioeval.base.errors import DataError
+from bioeval.scores.columns import CodedSides
 from bioeval.scores.formats.files import content, existing_file
-from bioeval.scores.formats.format import ReadOptions
-from bioeval.scores.formats.listed_pairs import both_sides, how_read
-from bioeval.scores.formats.pair_layouts import keyed, with_header
-from bioeval.scores.formats.text_table import read_columns, shape_of
+from bioeval.scores.formats.format import ReadOptions, say
+from bioeval.scores.formats.listed_pairs import both_sides, how_read, subject_in
+from bioeval.scores.formats.pair_layouts import PairLayout, keyed, with_header
+from bioeval.scores.formats.text_table import Columns, read_columns, shape_of
+from bioeval.scores.formats.trials import read_media
+from bioeval.scores.listed_templates import places
 from bioeval.scores.pairs import PairScores
+
+_EXAMPLES = 3
 
 
 def is_text(path: str | Path) -> bool:
@@ -26,26 +31,102 @@ def read_cohort_list(path: str | Path, options: ReadOptions) -> PairScores:
     place = existing_file(path, "cohort scores")
     shape = shape_of(place)
     layout = with_header(shape, options) or keyed(shape, options)
-    if layout is None or layout.score is None or len(layout.templates or ()) != 2:
+    names: tuple[int, ...] = ()
+    if layout is not None:
+        names = layout.templates or layout.subjects or ()
+    if layout is None or layout.score is None or len(names) != 2:
         first = (shape.mark or " ").join(shape.cells[0])[:80]
         raise DataError(
             f"{place}: its first line is {first!r}; expected the cohort's scores: a name of the "
             "trials, a name of the cohort and their score on each line, such as "
             "'id1/a.wav cohort7.wav 0.12'"
         )
-    assert layout.templates is not None
     table = read_columns(
         shape,
         layout.header,
-        text=layout.called(layout.templates),
+        text=layout.called((*names, *(layout.subjects or ()))),
         numbers=layout.called([layout.score]),
     )
-    a, b = (table.text[i] for i in layout.templates)
+    a, b = (table.text[i] for i in names)
     values = table.numbers[layout.score]
+    templates = both_sides(a, b)
+    _refuse_contradictions(table, templates, values)
     how: dict[str, Any] = {**how_read(place, layout, options)}
-    return PairScores(
+    listed = PairScores(
         values,
         np.zeros(len(values), dtype=bool),
-        templates=both_sides(a, b),
+        templates=templates,
+        subjects=_subjects(table, layout, templates, options),
         **how,
     )
+    failed = np.flatnonzero(np.isnan(values))
+    if len(failed):
+        first_row = int(failed[0])
+        listed = listed._with(_failed_at=(first_row, f"on {_lines(table, [first_row])}"))
+    return listed
+
+
+def _refuse_contradictions(table: Columns, names: CodedSides, values: np.ndarray) -> None:
+    """Raise where one pair of templates, in either order, has two scores."""
+    low = np.minimum(names.a, names.b).astype(np.int64)
+    key = low * len(names.values) + np.maximum(names.a, names.b)
+    _, first, place = np.unique(key, return_index=True, return_inverse=True)
+    other = values[first[place.reshape(-1)]]
+    differs = (values != other) & ~(np.isnan(values) & np.isnan(other))
+    rows = np.flatnonzero(differs)
+    if not len(rows):
+        return
+    examples = []
+    for row in rows[:_EXAMPLES].tolist():
+        before = int(first[place.reshape(-1)[row]])
+        one, two = names.values[names.a[row]], names.values[names.b[row]]
+        examples.append(
+            f"{one!r} and {two!r} ({_lines(table, [before, row])}: {float(values[before])!r} and "
+            f"{float(values[row])!r})"
+        )
+    more = " and others" if len(rows) > _EXAMPLES else ""
+    number = len(np.unique(key[rows]))
+    noun = "pair is" if number == 1 else "pairs are"
+    raise DataError(
+        f"{table.path}: {number:,} {noun} listed more than once with different scores: "
+        f"{', '.join(examples)}{more}; give each pair of a template and the cohort one score"
+    )
+
+
+def _lines(table: Columns, rows: list[int]) -> str:
+    return places(table.noun, table.lines(rows))
+
+
+def _subjects(
+    table: Columns, layout: PairLayout, names: CodedSides, options: ReadOptions
+) -> CodedSides | None:
+    """Return the subjects of both sides, from columns, a table or names; None where unknown.
+
+    A name of which neither says the subject, such as that of a recording that only the cohort
+    has, stands for a subject of its own.
+    """
+    if layout.subjects is not None and layout.templates is not None:
+        a, b = (table.text[i] for i in layout.subjects)
+        return both_sides(a, b)
+    whose: dict[str, str | None]
+    if options.labels is not None:
+        media = read_media(options.labels)
+        if media.subjects() is None:
+            return None
+        whose = {**media.subject_of()}
+    elif options.subject_from is not None:
+        whose = {name: subject_in(name, options.subject_from) for name in names.values}
+        if not any(whose.values()):
+            raise DataError(
+                f"{table.path}: ",
+                say("subject_from", options.subject_from),
+                f" matches none of its names, such as {names.values[0]!r}; expected the names of "
+                "the trials",
+            )
+    else:
+        return None
+    subjects = [whose.get(name) or name for name in names.values]
+    known = list(dict.fromkeys(subjects))
+    number = {subject: i for i, subject in enumerate(known)}
+    code = np.array([number[subject] for subject in subjects], dtype=np.int32)
+    return CodedSides(known, code[names.a], code[names.b])

@@ -155,7 +155,7 @@ class ReadOptions:
                 raise DataError(
                     say(name, pattern),
                     f" has {groups} groups; expected one, the {name.removesuffix('_from')}, as in "
-                    f"{example!r}",
+                    f"'{example}'",
                 )
         return options
 

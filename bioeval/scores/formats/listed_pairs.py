@@ -51,7 +51,7 @@ def templates_of(table: Columns, layout: PairLayout, subjects: Two | None) -> Co
     if a.too_many_names or b.too_many_names:
         return None
     shared = set()
-    if layout.probe == 1 and (layout.header or layout.subjects is not None):
+    if not layout.numbers_sides and (layout.header or layout.subjects is not None):
         shared = set(a.values).intersection(b.values)
     one_set = not shared or not all(map(str.isdigit, shared))
     if subjects is None:
@@ -174,7 +174,7 @@ def as_matrix(
     shared = len(set(probe.names).intersection(gallery.names))
     square = shared > 0
     if square:
-        probe, gallery = _one_set(path, probe, gallery)
+        gallery, probe = _one_set(path, gallery, probe)
     shape = (len(probe.names), len(gallery.names))
     require_memory(
         9 * shape[0] * shape[1],
@@ -244,28 +244,28 @@ def _metadata(path: Path, side: Side, options: ReadOptions) -> dict[str, np.ndar
     return columns
 
 
-def _one_set(path: Path, probe: Side, gallery: Side) -> tuple[Side, Side]:
-    """Return both sides as the same templates."""
-    names, other = united(probe.names, gallery.names)
+def _one_set(path: Path, first: Side, second: Side) -> tuple[Side, Side]:
+    """Return both sides as the same templates, those of the first side first."""
+    names, other = united(first.names, second.names)
     subjects = None
-    if probe.subjects is not None and gallery.subjects is not None:
+    if first.subjects is not None and second.subjects is not None:
         subjects = np.empty(len(names), dtype=object)
-        subjects[other] = gallery.subjects
-        two = subjects[: len(probe.names)] != probe.subjects
-        shared = np.isin(np.arange(len(probe.names)), other)
+        subjects[other] = second.subjects
+        two = subjects[: len(first.names)] != first.subjects
+        shared = np.isin(np.arange(len(first.names)), other)
         for i in np.flatnonzero(two & shared)[:1]:
             raise DataError(
-                f"{path}: the template {probe.names[i]!r} is of {probe.subjects[i]!r} on one side "
+                f"{path}: the template {first.names[i]!r} is of {first.subjects[i]!r} on one side "
                 f"and of {subjects[i]!r} on the other"
             )
-        subjects[: len(probe.names)] = probe.subjects
+        subjects[: len(first.names)] = first.subjects
     meta = {}
-    for name, values in probe.meta.items():
+    for name, values in first.meta.items():
         meta[name] = np.empty(len(names), dtype=object)
-        meta[name][other] = gallery.meta[name]
-        meta[name][: len(probe.names)] = values
-    return Side(probe.codes, names, subjects, meta), Side(
-        other[gallery.codes], names, subjects, meta
+        meta[name][other] = second.meta[name]
+        meta[name][: len(first.names)] = values
+    return Side(first.codes, names, subjects, meta), Side(
+        other[second.codes], names, subjects, meta
     )
 
 
@@ -284,6 +284,8 @@ class _PairRows:
     notes: list[Message] = field(default_factory=list)
     reading: tuple[str, ...] = ()
     meta: dict[str, Two] = field(default_factory=dict)  # columns of both templates of each row
+    #: Whether each row that is kept has its names in the other order than its trial.
+    exchanged: np.ndarray | None = None
 
     @property
     def scores(self) -> np.ndarray:
@@ -297,7 +299,8 @@ class _PairRows:
     def taking(self, choice: np.ndarray) -> _PairRows:
         """Return some of the pairs."""
         rows = np.flatnonzero(choice) if self.rows is None else self.rows[choice]
-        return replace(self, rows=rows, genuine=self.genuine[choice])
+        exchanged = None if self.exchanged is None else self.exchanged[choice]
+        return replace(self, rows=rows, genuine=self.genuine[choice], exchanged=exchanged)
 
     def where(self, numbers: Sequence[int]) -> str:
         """Name the lines of some pairs."""
@@ -369,18 +372,33 @@ def pairs_of_columns(
     keep, notes = listed._examined(rules, pairs.where, bona_fide)
     notes = [*pairs.notes, *notes]
     release(values)
-    scores: Scores = listed._with(unordered=rules.unordered)
+    if keep is not None:
+        pairs, listed = pairs.taking(keep), listed._taking(keep)
+    listed = listed._with(unordered=rules.unordered, _failed_at=_first_failed(pairs))
+    scores: Scores = listed
     if options.as_ == "matrix":
-        if keep is not None:
-            pairs = pairs.taking(keep)
         scores = _matrix(pairs, options, how)
-    elif keep is not None:
-        scores = listed._with(unordered=rules.unordered)._taking(keep)
+    elif pairs.exchanged is not None and pairs.exchanged.any():
+        scores = listed._with_sides_exchanged(pairs.exchanged)
     reading = pairs.reading
     if layout.genuine is not None and layout.names[layout.genuine] == "y_true":
         origin = f"genuine from 'y_true', scores from {layout.names[layout.score or 0]!r}"
         reading = (origin, *reading)
     return scores._with(_remarks=(*scores._remarks, *notes), _reading=reading)
+
+
+def _first_failed(pairs: _PairRows) -> tuple[int, str] | None:
+    """Return the first pair whose score is NaN, and its place in the file; None without any."""
+    scores = pairs.scores
+    found = None
+    for low in range(0, len(scores), PIECE):
+        failed = np.isnan(scores[low : low + PIECE])
+        if failed.any():
+            row = low + int(np.argmax(failed))
+            found = row, f"on {pairs.where([row])} of {pairs.table.path.name}"
+            break
+    release(scores)
+    return found
 
 
 def _in_order(table: Columns, layout: PairLayout, options: ReadOptions, kind: Kind) -> PairScores:
@@ -503,7 +521,15 @@ def _known(table: Columns, layout: PairLayout, options: ReadOptions) -> _PairRow
         )
     if joined is not None:
         return _PairRows(
-            table, layout, joined.rows, joined.genuine, subjects, joined.notes, reading, meta
+            table,
+            layout,
+            joined.rows,
+            joined.genuine,
+            subjects,
+            joined.notes,
+            reading,
+            meta,
+            joined.exchanged,
         )
     if genuine is None:
         if subjects is None:
@@ -665,8 +691,8 @@ def _named_subjects(table: Columns, layout: PairLayout, number: int, pattern: st
             raise DataError(
                 f"{table.at(row)}: ",
                 say("subject_from", pattern),
-                f" does not match {layout.names[number]} {name!r}; expected a regular expression "
-                "with one group, the subject, such as "
+                f" does not match the name {name!r}; expected a regular expression with one "
+                "group, the subject, such as "
                 f"'{subject_pattern(_all_names(table, layout))}'",
             )
         subjects.append(subject)
@@ -710,9 +736,9 @@ def _matrix(pairs: _PairRows, options: ReadOptions, how: dict[str, Any]) -> Scor
         for word, values in pairs.meta.items():
             meta[word] = _owners(table, column, values[i])
         sides.append(Side(pairs.kept(column.codes), names, who, meta))
-    if layout.probe:
+    if pairs.exchanged is not None and pairs.exchanged.all():
         sides.reverse()
-    probe, gallery = sides
+    gallery, probe = sides
     return as_matrix(table.path, pairs.scores, pairs.genuine, probe, gallery, options, **how)
 
 

@@ -209,7 +209,8 @@ def pairs_of_matrix(path: Path, values: np.ndarray, options: ReadOptions) -> Pai
         listed = Scores.from_pairs(values, pairs.same, name=path.stem, **how)
     else:
         scores = Scores(values, np.array(who), name=path.stem, **how)
-        listed = scores.at_pairs(pairs.a, pairs.b, pairs.same)
+        # Rows are probes, but the first name of a listed pair is enrolled.
+        listed = scores.at_pairs(pairs.a, pairs.b, pairs.same)._with_all_sides_exchanged()
     return listed._with(_reading=notes)
 
 

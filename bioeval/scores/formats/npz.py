@@ -320,7 +320,7 @@ def _meta_of_pairs(file: Arrays, pairs: int) -> dict[str, np.ndarray]:
         other = f"gallery_{name}"
         both = key != name and key not in RESERVED and other in file and other not in RESERVED
         if both and header.shape == file.headers[other].shape == (pairs,):
-            columns[name] = np.column_stack([file.read(key), file.read(other)])
+            columns[name] = np.column_stack([file.read(other), file.read(key)])
     return columns
 
 
@@ -357,6 +357,9 @@ def _attempts(
     pairs = pairs._with(_templates=CodedSides(range(sides.m + sides.n), *codes))
     rules = ListRules.parse(named.options.keep, named.options.unordered)
     pairs = pairs._attempts(rules, lambda rows: places("pair", rows))
+    if named.options.pairs is not None:
+        # Rows are probes, but the first name of a listed pair is enrolled.
+        pairs = pairs._with_all_sides_exchanged()
     # Templates are known by their place in this file, which is none in another.
     return pairs._with(_templates=None, missing=evaluated.missing)
 
@@ -513,7 +516,7 @@ def read_embeddings(named: NamedArrays) -> Scores:
         EmbeddingSource(left, right, metric).pairs(evaluated.a, evaluated.b),
         same,
         nan=named.nan,
-        subjects=np.column_stack([a, b]),
+        subjects=np.column_stack([b, a]),  # the enrolled one first
         folds=evaluated.fold,
         name=file.path.stem,
     )

@@ -15,6 +15,8 @@ from bioeval.scores.formats.spellings import (
     SPECIES_NAMES,
     SUBJECT_NAMES,
     TEMPLATE_NAMES,
+    TRIAL_NAMES,
+    TRUTH,
     TRUTH_NAMES,
     folded,
     is_attack,
@@ -40,11 +42,12 @@ class PairLayout:
     genuine: int | None = None
     fold: int | None = None
     species: int | None = None
-    #: The subjects and the names of the templates of both sides, as the list orders them. One
-    #: template alone is the key of an attempt, as of presentation attack detection.
+    #: The subjects and the names of the templates of both sides: of the enrolled template, then of
+    #: the probe. One template alone is the key of an attempt, as of presentation attack detection.
     subjects: tuple[int, int] | None = None
     templates: tuple[int, ...] | None = None
-    probe: int = 1  # which of the two sides is the probe
+    #: Whether names such as template_a and template_b show that both sides are one set.
+    numbers_sides: bool = False
     kind: Kind | None = None  # what the scores are, where the file declares it
     header: bool = False  # whether the first line has the names
     claims: bool = False  # whether enrolled templates are named by their subjects alone
@@ -57,11 +60,6 @@ class PairLayout:
     def called(self, columns: Iterable[int | None]) -> dict[int, str]:
         """Return the names of some columns by their number, without those that it lacks."""
         return {i: self.names[i] for i in columns if i is not None}
-
-    @property
-    def numbers_sides(self) -> bool:
-        """Whether names such as template_a and template_b show that both sides are one set."""
-        return self.header and self.probe == 0
 
 
 def _kept(shape: Shape, test: Callable[[str], bool]) -> list[int]:
@@ -171,19 +169,43 @@ def with_header(shape: Shape, options: ReadOptions) -> PairLayout | None:
         return (a, b)
 
     score = column(options.scores_key, tuple(SCORE_NAMES), "scores_key")
-    first = sides(TEMPLATE_NAMES) or sides(SUBJECT_NAMES)
+    genuine = column(options.genuine_key, TRUTH_NAMES, "genuine_key")
+    subjects, templates = sides(SUBJECT_NAMES), sides(TEMPLATE_NAMES)
+    if subjects and not templates and _are_recordings(shape, subjects, genuine, options):
+        subjects, templates = None, subjects
+    first = templates or subjects
     return PairLayout(
         names=cells,
         score=score,
-        genuine=column(options.genuine_key, TRUTH_NAMES, "genuine_key"),
+        genuine=genuine,
         fold=column(None, ("fold",)),
         species=column(None, SPECIES_NAMES),
-        subjects=sides(SUBJECT_NAMES),
-        templates=sides(TEMPLATE_NAMES),
-        probe=0 if first and folded(cells[first[0]]) in _NUMBERED else 1,
+        subjects=subjects,
+        templates=templates,
+        numbers_sides=first is not None and folded(cells[first[0]]) in _NUMBERED,
         kind=None if score is None else SCORE_NAMES.get(folded(cells[score])),
         header=True,
     )
+
+
+def _are_recordings(
+    shape: Shape, sides: tuple[int, int], genuine: int | None, options: ReadOptions
+) -> bool:
+    """Whether columns such as enrol and test name recordings, and not the subjects themselves.
+
+    An option then says whose they are, or a genuine pair has two names.
+    """
+    if not all(folded(shape.cells[0][i]) in TRIAL_NAMES for i in sides):
+        return False
+    if options.trials or options.labels or options.subject_from:
+        return True
+    if genuine is None:
+        return False
+    one, other = sides
+    for row in shape.rows[1:]:
+        if TRUTH.get(row[genuine].casefold().replace("_", "-")) and row[one] != row[other]:
+            return True
+    return False
 
 
 def _names_columns(shape: Shape, places: dict[str, int]) -> bool:
@@ -259,7 +281,7 @@ def labelled(shape: Shape, options: ReadOptions) -> PairLayout | None:
     if score is not None:
         names[score] = "score"
     return PairLayout(
-        names=names, score=score, genuine=genuine, templates=keys or None, probe=1, species=species
+        names=names, score=score, genuine=genuine, templates=keys or None, species=species
     )
 
 
@@ -288,7 +310,7 @@ def keyed(shape: Shape, options: ReadOptions) -> PairLayout | None:
     keys = tuple(shape.columns_except(score))
     names = ["a", "b"][: len(keys)]
     names.insert(score or 0, "score")
-    return PairLayout(names=names, score=score, templates=keys, probe=0)
+    return PairLayout(names=names, score=score, templates=keys)
 
 
 def only_scores(shape: Shape, options: ReadOptions) -> PairLayout | None:

@@ -67,8 +67,8 @@ _LINES = 1 << 17
 def _blocks(scores: Scores) -> Iterator[dict[str, list[Any]]]:
     """Yield blocks of lines, as columns: the attempts of single-template verification.
 
-    Of a matrix, each cell that is an attempt is a line, row by row; the probe is a, the enrolled
-    subject b.
+    Of a matrix, each cell that is an attempt is a line, row by row; the enrolled subject is a, the
+    probe b.
     """
     # The name of the column declares what the scores are.
     score = scores.kind if scores.kind != "order" else "score"
@@ -101,8 +101,8 @@ def _blocks(scores: Scores) -> Iterator[dict[str, list[Any]]]:
         block[score] += values.tolist()
         block["genuine"] += genuine.astype(int).tolist()
         if gallery is not None:
-            block["subject_a"] += [str(scores.probe_labels[row])] * len(kept)
-            block["subject_b"] += gallery[kept].tolist()
+            block["subject_a"] += gallery[kept].tolist()
+            block["subject_b"] += [str(scores.probe_labels[row])] * len(kept)
         if len(block[score]) >= _LINES:
             yield block
             block = {name: [] for name in names}

@@ -49,10 +49,18 @@ SPECIES_NAMES = ("attack", "species", "attack_type", "pai", "pais")
 # What a bona fide line has in place of a species, beside the spellings of bona fide.
 _NO_SPECIES = ("-", "none", "n/a")
 
-#: Names of the two sides, in the order in which a list has them: subjects, then templates. The
-#: probe is the second, but for names that only number the sides, where it is the first.
+#: Names of the enrolled side and of the side of the probe: of subjects, then of templates. Names
+#: that only number the sides are as those of a trial: the first is enrolled.
 SUBJECT_NAMES = (
-    ("subject_a", "subject_1", "enrol", "claimed_id", "gallery_subject", "bio_ref_subject_id"),
+    (
+        "subject_a",
+        "subject_1",
+        "enrol",
+        "enroll",
+        "claimed_id",
+        "gallery_subject",
+        "bio_ref_subject_id",
+    ),
     ("subject_b", "subject_2", "test", "real_id", "probe_subject", "probe_subject_id"),
 )
 TEMPLATE_NAMES = (
@@ -65,6 +73,9 @@ TEMPLATE_NAMES = (
         *("segmentid", "segment_id", "segment"),
     ),
 )
+
+#: Names of the sides of a trial, which lists of speakers give to subjects or to recordings.
+TRIAL_NAMES = ("enrol", "enroll", "test")
 
 #: Every name of a column of a list of pairs.
 COLUMN_NAMES = {"fold", *SCORE_NAMES, *TRUTH_NAMES, *sum(SUBJECT_NAMES + TEMPLATE_NAMES, ())}

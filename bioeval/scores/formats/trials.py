@@ -6,6 +6,7 @@ Scores may also come in two files, of genuine and of impostor attempts.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -46,14 +47,22 @@ class JoinedTrials:
     rows: np.ndarray
     genuine: np.ndarray
     notes: list[Message]  # on what was left out
+    #: Whether each of these lines has its names in the other order than its trial, whose first
+    #: name is enrolled.
+    exchanged: np.ndarray
 
 
 @dataclass(frozen=True)
 class _Pairs:
-    """The lines of a file, with a number for the names of each: one for each pair of templates."""
+    """The lines of a file, with a number for the names of each: one for each pair of templates.
+
+    - `enrolled`: of each line a number for the enrolled name, by the columns of the file; it is the
+      same in both files where both have a pair in one order
+    """
 
     file: Columns
     numbers: np.ndarray
+    enrolled: np.ndarray
 
 
 def truth_of(column: TextColumn, table: Columns, name: str) -> np.ndarray:
@@ -109,22 +118,26 @@ def join(table: Columns, layout: PairLayout, path: Path, options: ReadOptions) -
     """Look up the trial of each score by the names of its templates.
 
     Scores of one pair of templates are for the checks of all lists. A list of trials without a word
-    for genuine or impostor lists the genuine pairs alone.
+    for genuine or impostor lists the genuine pairs alone. The trials decide who is enrolled: their
+    first name is, or that which their columns call so.
     """
     import pandas as pd
 
     keys, once = layout.templates or (), not layout.names_templates
     shape = shape_of(path)
     layout = trial_layout(shape, options)
+    sides = layout.templates or layout.subjects or ()
     other_columns = shape.columns_except(layout.genuine, layout.score)
     trials = read_columns(shape, layout.header, layout.called((*other_columns, layout.genuine)), {})
     chosen = _columns_of_keys(table, keys, trials, other_columns)
     genuine = None
     if layout.genuine is not None:
         genuine = truth_of(trials.text[layout.genuine], trials, layout.names[layout.genuine])
-    wanted, listed = _numbered(table, keys, trials, chosen)
+    if sorted(sides) != sorted(chosen):
+        sides = tuple(sorted(chosen))
+    wanted, listed = _numbered(table, keys, trials, chosen, sides)
     if options.unordered and len(keys) == 2:
-        wanted, listed = _numbered(table, keys, trials, chosen, unordered=True)
+        wanted, listed = _numbered(table, keys, trials, chosen, sides, unordered=True)
     if once:
         doubles = pd.Series(wanted.numbers).duplicated().to_numpy()
         _refuse(doubles, table, "is listed before", "; list each pair once")
@@ -135,10 +148,10 @@ def join(table: Columns, layout: PairLayout, path: Path, options: ReadOptions) -
         if genuine is None:
             all_found = _found(listed, wanted) == len(listed.numbers)
         if not all_found:
-            exchanged = _numbered(table, keys, trials, chosen[::-1])
+            exchanged = _numbered(table, keys, trials, chosen[::-1], sides)
             wanted, listed = max((wanted, listed), exchanged, key=lambda pair: _found(*pair))
             if not skip:
-                unordered = _numbered(table, keys, trials, chosen, unordered=True)
+                unordered = _numbered(table, keys, trials, chosen, sides, unordered=True)
                 _suggest_unordered(wanted, listed, unordered)
     if genuine is None:
         return _only_genuine(wanted, listed)
@@ -196,8 +209,14 @@ def _only_genuine(wanted: _Pairs, listed: _Pairs) -> JoinedTrials:
     again = len(listed.numbers) - len(known)
     if again:
         notes.append(Message("trials-repeated", lines=again, file=name))
-    genuine = pd.Index(known).get_indexer(wanted.numbers) >= 0
-    return JoinedTrials(np.arange(len(genuine)), genuine, notes)
+    place = pd.Index(known).get_indexer(wanted.numbers)
+    genuine = place >= 0
+    first = listed.enrolled[~pd.Series(listed.numbers).duplicated().to_numpy()]
+    turned = wanted.enrolled[genuine] != first[place[genuine]]
+    # An impostor pair is not listed: it has the order of most genuine ones.
+    exchanged = np.full(len(genuine), 2 * turned.sum() > len(turned))
+    exchanged[genuine] = turned
+    return JoinedTrials(np.arange(len(genuine)), genuine, notes, exchanged)
 
 
 def _match(wanted: _Pairs, listed: _Pairs, genuine: np.ndarray, skip: bool) -> JoinedTrials:
@@ -222,7 +241,9 @@ def _match(wanted: _Pairs, listed: _Pairs, genuine: np.ndarray, skip: bool) -> J
     notes += _left_out(place < 0, wanted.file, "no trial", skip)
     notes += _left_out(lacking, listed.file, "no score", skip)
     rows = np.flatnonzero(place >= 0)
-    return JoinedTrials(rows, genuine[lines][place[rows]], notes)
+    trial = lines[place[rows]]
+    exchanged = wanted.enrolled[rows] != listed.enrolled[trial]
+    return JoinedTrials(rows, genuine[trial], notes, exchanged)
 
 
 def _left_out(missing: np.ndarray, file: Columns, have: str, skip: bool) -> list[Message]:
@@ -241,28 +262,36 @@ def _numbered(
     keys: tuple[int, ...],
     trials: Columns,
     chosen: tuple[int, ...],
+    sides: tuple[int, ...],
     *,
     unordered: bool = False,
 ) -> tuple[_Pairs, _Pairs]:
     """Number the names of each line; equal names have equal numbers in both files.
 
-    Where pairs are `unordered`, both orders of two names have one number.
+    The trials have the names of `keys` in the columns `chosen`, and the enrolled name in the first
+    of the columns `sides`. Where pairs are `unordered`, both orders of two names have one number.
     """
     if unordered:
-        sides = _over_one_numbering([(table, key) for key in keys], [(trials, i) for i in chosen])
-        return _Pairs(table, sides[0]), _Pairs(trials, sides[1])
+        (a, b), (enrolled, probe) = _over_one_numbering(
+            [(table, key) for key in keys], [(trials, i) for i in sides]
+        )
+        size = 1 + max(int(x.max(initial=0)) for x in (a, b, enrolled, probe))
+        left = np.minimum(a, b) * size + np.maximum(a, b)
+        right = np.minimum(enrolled, probe) * size + np.maximum(enrolled, probe)
+        return _Pairs(table, left, a), _Pairs(trials, right, enrolled)
     left = np.zeros(len(table.text[keys[0]].codes), dtype=np.int64)
     right = np.zeros(len(trials.text[chosen[0]].codes), dtype=np.int64)
     for key, other in zip(keys, chosen, strict=True):
-        a, b = table.text[key], trials.text[other]
-        names, places = united(a.values, b.values)
-        left = left * len(names) + a.codes
-        right = right * len(names) + places[b.codes]
-    return _Pairs(table, left), _Pairs(trials, right)
+        first, second = table.text[key], trials.text[other]
+        names, places = united(first.values, second.values)
+        left = left * len(names) + first.codes
+        right = right * len(names) + places[second.codes]
+    turned = np.full(len(right), chosen != sides, dtype=np.int8)
+    return _Pairs(table, left, np.zeros(len(left), dtype=np.int8)), _Pairs(trials, right, turned)
 
 
-def _over_one_numbering(*files: list[tuple[Columns, int]]) -> list[np.ndarray]:
-    """Return a number for each line of each file, the same for both orders of two names."""
+def _over_one_numbering(*files: list[tuple[Columns, int]]) -> list[list[np.ndarray]]:
+    """Return a number for each name of each line of each file, of all columns together."""
     names: list[str] = []
     codes = []
     for columns in files:
@@ -272,8 +301,7 @@ def _over_one_numbering(*files: list[tuple[Columns, int]]) -> list[np.ndarray]:
             names, places = united(names, column.values)
             sides.append(places[column.codes].astype(np.int64))
         codes.append(sides)
-    size = len(names)
-    return [np.minimum(a, b) * size + np.maximum(a, b) for a, b in codes]
+    return codes
 
 
 def _refuse(wrong: np.ndarray, file: Columns, input_name: str, advice: Part) -> None:
@@ -346,6 +374,18 @@ def truth_in_order(path: Path, count: int, options: ReadOptions) -> np.ndarray:
             "trials; expected one score per trial, in their order"
         )
     return flags
+
+
+def lists_trials(path: str | Path) -> bool:
+    """Whether a file is a list of trials without scores: two names, and if they are genuine."""
+    place = Path(path)
+    if not place.is_file() or content(place) != "text" or lists_lfw_pairs(place):
+        return False
+    with suppress(DataError):  # of a text that is no such list, or could be several
+        layout = find_layout(shape_of(place), ReadOptions())
+        if layout is not None and layout.score is None and layout.genuine is not None:
+            return len(layout.templates or layout.subjects or ()) == 2
+    return False
 
 
 def lists_templates(path: Path) -> bool:

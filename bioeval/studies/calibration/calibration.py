@@ -14,18 +14,28 @@ from bioeval import DataError, Scores
 from bioeval.base import (
     Argument,
     Name,
+    RandomState,
     names_of,
     noun_of,
     received,
     reported_to,
+    require_choice,
     require_numbers,
     scalar_registry,
 )
 from bioeval.document import Message
 from bioeval.evaluation import attempts_within
-from bioeval.results import Variables, about_attrs, along, build, rate
+from bioeval.results import Variables, about_attrs, actual_costs_above_1, along, build, rate
 from bioeval.scores import FusionRule, Progress, leaves_out_attacks, template_columns
+from bioeval.stats import IntervalOptions
 from bioeval.studies.calibration.counts import LOG2, CalibrationCounts, count_for_calibration
+from bioeval.studies.calibration.intervals import (
+    COST_INTERVALS,
+    CostInterval,
+    limit_names,
+    require_people,
+    with_intervals,
+)
 from bioeval.tallies import Templates, check_priors, to_user, trivial_cost
 
 CALIBRATION = {
@@ -58,6 +68,8 @@ CALIBRATION = {
     "pav_impostor": Name("impostor attempts in a block", "attempts"),
     **names_of("verification", "genuine_attempts", "impostor_attempts"),
 }
+
+CALIBRATION |= limit_names(CALIBRATION)
 
 #: Prior log odds of the curves, and the ratios of a Tippett plot: from 1 to 10 decades each way.
 LOG_ODDS: np.ndarray = np.linspace(-10.0, 10.0, 81)
@@ -137,7 +149,7 @@ def calibration_dataset(
     variables["genuine_attempts"] = len(counts.genuine)
     variables["impostor_attempts"] = counts.impostor_attempts
     attrs: dict[str, Any] = about_attrs(
-        counts.about, "calibration", "calibration", _messages(counts, variables)
+        counts.about, "calibration", "calibration", _messages(counts, priors, costs, variables)
     )
     attrs |= {**options, "cost_miss": costs[0], "cost_false_accept": costs[1]}
     attrs["definition"] = (
@@ -219,7 +231,9 @@ def _weights(
     return prior * costs[0] / trivial, (1 - prior) * costs[1] / trivial
 
 
-def _messages(counts: CalibrationCounts, variables: Variables) -> list[Message]:
+def _messages(
+    counts: CalibrationCounts, priors: np.ndarray, costs: tuple[float, float], variables: Variables
+) -> list[Message]:
     """Return the messages of costs that are high, infinite or not defined."""
     messages = []
     if "cllr" not in variables:
@@ -227,6 +241,8 @@ def _messages(counts: CalibrationCounts, variables: Variables) -> list[Message]:
         messages.append(Message("scores-are-no-ratios", scores=nouns))
     elif variables["cllr"] > 1:
         messages.append(Message("cllr-above-1"))
+    if "act_dcf" in variables:
+        messages += actual_costs_above_1(variables["act_dcf"][1], priors, *costs)
     genuine, impostor = counts.infinite
     if "cllr" in variables and (genuine or impostor):
         messages.append(Message("cllr-infinite", genuine=genuine, impostor=impostor))
@@ -245,6 +261,10 @@ def calibration(
     templates: Templates = "single",
     fusion: FusionRule = "min",
     equalise: str | None = None,
+    interval: CostInterval | None = None,
+    confidence: float = IntervalOptions.CONFIDENCE,
+    replicates: int = IntervalOptions.REPLICATES,
+    random_state: RandomState = 0,
     progress: Progress | None = None,
 ) -> xr.Dataset:
     """Evaluate scores as log-likelihood ratios: Cllr, and decision costs by prior.
@@ -264,6 +284,11 @@ def calibration(
         A metadata column of the probes. FRR and FAR in Cprimary are then means over the values of
         this column, each value with such attempts weighing the same, as in NIST's speaker
         recognition evaluations.
+    interval : {"subject-bootstrap", "subject-bootstrap-bca"}, optional
+        Intervals of Cllr and of the actual costs, for other subjects; of ``kind="llr"`` alone. They
+        take the map to log-likelihood ratios as given.
+    confidence, replicates, random_state
+        As for :func:`verification`.
     progress : callable, optional
         Called as ``progress(rows_done, rows)``, of one pass after the other.
 
@@ -279,14 +304,16 @@ def calibration(
         ``prior_log_odds``: ``bayes_error``, ``min_bayes_error``, ``ece``, ``min_ece`` and
         ``reference_ece``. Over ``llr``: ``genuine_above`` and ``impostor_above``. Over
         ``pav_block``, the blocks of isotonic regression: ``pav_llr``, ``pav_low``, ``pav_high``,
-        ``pav_genuine``, ``pav_impostor``. NaN where a class has no attempt.
+        ``pav_genuine``, ``pav_impostor``. NaN where a class has no attempt. With `interval`, also
+        ``cllr_low cllr_high act_dcf_low act_dcf_high``.
 
     Raises
     ------
     DataError
         If priors or costs are outside their range, or the scores hold NaN and say nothing of it.
     ProtocolError
-        If the scores are an order only, or subjects are needed and not known.
+        If the scores are an order only, subjects are needed and not known, or an interval is asked
+        for scores that are no log-likelihood ratios.
 
     Notes
     -----
@@ -315,6 +342,11 @@ def calibration(
                 Argument("equalise"), f" is {received(equalise)}; expected a column's name"
             )
         values, _ = template_columns(scores, equalise, "equalise", gallery=False)
+    if interval is not None:
+        require_choice("interval", interval, COST_INTERVALS)
+    intervals = IntervalOptions.parse(interval, confidence, replicates, random_state)
+    if intervals is not None:
+        require_people(scores, intervals)
     wanted, shifts = np.empty(0), None
     if scores.kind == "llr":
         thresholds = np.concatenate([bayes_thresholds(checked, pair), -LOG_ODDS])
@@ -324,11 +356,15 @@ def calibration(
             scores, templates=templates, fusion=fusion, wanted=wanted, shifts=shifts
         )
     options = {"templates": templates, "fusion": fusion if templates == "multi" else "none"}
-    if equalise is None:
-        return calibration_dataset(counts, checked, pair, options)
-    both = _equalised(scores, values, counts, checked, pair, templates, fusion)
-    options["equalised"] = equalise
-    return calibration_dataset(counts, checked, pair, options, both)
+    both = None
+    if equalise is not None:
+        both = _equalised(scores, values, counts, checked, pair, templates, fusion)
+        options["equalised"] = equalise
+    ds = calibration_dataset(counts, checked, pair, options, both)
+    if intervals is None:
+        return ds
+    how = {"templates": templates, "fusion": fusion}
+    return with_intervals(ds, CALIBRATION, scores, intervals, how, progress)
 
 
 def _equalised(

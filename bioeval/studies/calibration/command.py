@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -59,15 +60,27 @@ if TYPE_CHECKING:
     "--equalise COLUMN", "Metadata column of the probes whose values get equal weight in Cprimary."
 )
 @option(
+    "--interval",
+    "Add intervals of Cllr and of the actual costs, for other subjects.  [none]",
+    ["subject-bootstrap", "subject-bootstrap-bca"],
+)
+@option(
     "--save FILE",
-    "Write the calibrated scores, as .npz or as a list of pairs (.txt, .csv).",
+    "Write the calibrated scores, as .npz or as a list of pairs (.txt, .csv); of several systems "
+    "with the name of each before the suffix (llr.txt: llr-A.txt, llr-B.txt).",
     name="save_to",
 )
 @output_options(
     "results.nc, summary.json, table.txt and a CSV file of each table",
     "draw Bayes error and three others",
 )
-@shared_options(templates=True, fusion=True, name=True, reading=True)
+@shared_options(
+    templates=True,
+    fusion=True,
+    interval=True,
+    name=True,
+    reading=True,
+)
 def command(data: str | None, **options: Any) -> None:
     """Evaluate DATA as log-likelihood ratios: Cllr, and decision costs by prior.
 
@@ -86,12 +99,13 @@ def command(data: str | None, **options: Any) -> None:
     how["ends"] = how["ends"] or "laplace"
     systems = _systems(data, sets, options)
     with StudyCommand(systems[0].evaluated[0], options) as run:
-        if how["save_to"] is not None:
-            run.file_to_write(how["save_to"])
+        saved_to = _files_to_save(how["save_to"], systems)
+        for file in saved_to:
+            run.file_to_write(file)
         from bioeval.studies.calibration.calibration import calibration
 
         read: dict[str, Scores] = {}
-        made = None
+        calibrated = []
         for system in systems:
             evaluated = run.read_set(system.evaluated, system.name)
             called = str(evaluated.name)
@@ -104,15 +118,22 @@ def command(data: str | None, **options: Any) -> None:
                 run.stages("calibrating")
                 made = _calibrated(how, train, evaluated)
                 read[f"{called}, calibrated"] = made
-        if how["save_to"] is not None:
+                calibrated.append(made)
+        if saved_to:
             from bioeval import save
 
-            assert made is not None
-            save(made, how["save_to"])
-            run.output.remarks.append(f"wrote {how['save_to']}: {made!r}")
+            for made, file in zip(calibrated, saved_to, strict=True):
+                save(made, file)
+                run.output.remarks.append(f"wrote {file}: {made!r}")
         datasets, costs = {}, []
+        of_interval = ("interval", "confidence", "replicates", "random_state")
         for called, scores in read.items():
-            datasets[called] = run.count(calibration, scores, **run.options)
+            wanted = dict(run.options)
+            if scores.kind != "llr" and any(x.kind == "llr" for x in read.values()):
+                # Beside the ratios that are made of them, scores have minima alone.
+                for key in of_interval:
+                    wanted.pop(key, None)
+            datasets[called] = run.count(calibration, scores, **wanted)
             costs.append(datasets[called]["min_cllr"])
         run.require_defined(costs, read.values())
         learned: dict[str, Any] = {"train": systems[0].train and systems[0].train[0]}
@@ -144,6 +165,21 @@ class _System:
         return (*self.evaluated, *(self.train or ()))
 
 
+def _files_to_save(save_to: str | None, systems: Sequence[_System]) -> list[str]:
+    """Return the file of the calibrated scores of each system; none without the option."""
+    if save_to is None:
+        return []
+    if len(systems) == 1:
+        return [save_to]
+    path, files = Path(save_to), []
+    for system in systems:
+        # A name such as x.csv.gz has two suffixes.
+        stem = path.name.removesuffix("".join(path.suffixes))
+        name = str(system.name).replace("/", "-")
+        files.append(str(path.with_name(f"{stem}-{name}{''.join(path.suffixes)}")))
+    return files
+
+
 def _require_options_together(
     data: str | None, how: dict[str, Any], sets: dict[str, Any], options: dict[str, Any]
 ) -> None:
@@ -154,8 +190,6 @@ def _require_options_together(
     if several:
         refused = {"DATA": data, "--train": sets["train"], "--apply": sets["apply"]}
         refused |= {"--name": options["name"]}
-        if len(sets["system"]) > 1:
-            refused["--save"] = how["save_to"]
         for word, value in refused.items():
             if value is not None:
                 raise click.UsageError(f"{word} is for one system, without --system; leave it out")
@@ -218,10 +252,11 @@ def _two(text: str, option_name: str, form: str) -> tuple[str, str]:
 def _calibrated(how: dict[str, Any], train: Any, scores: Any) -> Any:
     """Return calibrated scores, with a remark if they were learnt from the same scores."""
     from bioeval.document import Message
+    from bioeval.scores import people_of_both_sets
     from bioeval.studies.calibration.calibrator import Calibrator
 
     calibrator = Calibrator(how["calibrate"], how["prior"], how["ends"])
     made = calibrator.fit(train).transform(scores)
     if train is scores or train.fingerprint == scores.fingerprint:
         return made._with(_remarks=(*made._remarks, Message("calibrated-on-same-scores")))
-    return made
+    return made._with(_remarks=(*made._remarks, *people_of_both_sets(train, scores, "evaluation")))

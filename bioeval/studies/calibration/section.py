@@ -27,6 +27,7 @@ from bioeval.document import (
     Term,
     Text,
     Vocabulary,
+    interval_note,
     result_messages,
     say,
 )
@@ -60,6 +61,7 @@ def section(results: ResultsBySystem) -> Section:
     left_out = excluded({name: ds.attrs for name, ds in results.items()})
     facts = Facts((Fact("Excluded", left_out), Fact("Terms", Vocabulary())), indented=True)
     blocks: list[Block] = [facts, _systems(results), _costs(results), _by_prior(results)]
+    blocks += interval_note(results)
     blocks += _notes(results)
     blocks.append(result_messages(results))
     return Section("calibration", "Calibration", blocks, task="verification")
@@ -97,7 +99,9 @@ def _costs(results: ResultsBySystem) -> Table:
         for name, _, _ in _COSTS:
             value = None
             if name in ds:
-                value = Number(float(ds[name]), decimals=_DECIMALS, variable=name)
+                value = Number(
+                    float(ds[name]), _limits(ds, name), decimals=_DECIMALS, variable=name
+                )
             row.append(value)
         rows.append(row)
     columns = [Column(name, heading, priority) for name, heading, priority in _COSTS]
@@ -134,7 +138,15 @@ def _at_prior(ds: xr.Dataset, name: str, i: int) -> Quantity | None:
         return Score(value, variable=name, at=at)
     if name in _ATTEMPTS:
         return Rate(value, variable=name, at=at, attempts=int(ds[_ATTEMPTS[name]]))
-    return Cost(value, variable=name, at=at, decimals=_DECIMALS)
+    return Cost(value, _limits(ds, name, i), variable=name, at=at, decimals=_DECIMALS)
+
+
+def _limits(ds: xr.Dataset, name: str, *place: int) -> tuple[float, float] | None:
+    """Return the interval of a value, if it is known."""
+    if f"{name}_low" not in ds:
+        return None
+    low, high = (float(ds[f"{name}_{end}"].values[place]) for end in ("low", "high"))
+    return (low, high) if low == low and high == high else None
 
 
 def _costs_of_errors(results: ResultsBySystem) -> Iterator[Text]:

@@ -206,8 +206,14 @@ def command(data: tuple[str, ...], **options: Any) -> None:
     cannot be read, or has other data than the first, is left out, and a warning says why. Options
     apply to all systems, unless the option of the second is given. A system that was chosen because
     it is the best on these data, such as the best of several epochs, looks better than it is:
-    choose it on other people.
+    choose it on other people. Where the last of DATA is a list of trials without scores, it has the
+    trials of all systems.
     """
+    from bioeval.scores import lists_trials
+
+    if len(data) > 1 and lists_trials(data[-1]):
+        *systems, options["second"] = data
+        data = tuple(systems)
     options["measures"] = list(options["measures"]) or None
     shows_differences = options.pop("differences")
     of_second = {name: options.pop(f"{name}_b") for name in _OF_B}

@@ -33,6 +33,7 @@ from bioeval.scores import (
     Progress,
     Provenance,
     leaves_out_attacks,
+    people_of_both_sets,
     require_scores,
     threads_for,
 )
@@ -179,6 +180,7 @@ def epc(
         **attempts,
     }
     remarks = of_development(dev_reader.about)
+    remarks += people_of_both_sets(dev, test, "test")
     remarks += without_attempts(attempts)
     remarks += _of_one_system(alpha, points.min_cost, far, frr)
     attrs = about_attrs(
@@ -403,6 +405,7 @@ def epsc(
     attempts |= {f"dev_{name}": n for name, n in search.number.items()}
     variables |= {name: np.int64(n) for name, n in attempts.items()}
     remarks = of_development(made.about)
+    remarks += people_of_both_sets(dev, test, "test")
     remarks += without_attempts(attempts)
     task = f"expected performance and spoofability, {templates}-template"
     attrs = about_attrs(judged.about, "epsc", task, remarks) | claim.attrs

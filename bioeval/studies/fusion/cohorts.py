@@ -24,6 +24,8 @@ def read_cohort(
     *,
     kind: Kind | None = None,
     recordings: str | os.PathLike[str] | None = None,
+    subject_from: str | None = None,
+    labels: str | os.PathLike[str] | None = None,
     **options: Any,
 ) -> Scores:
     r"""Read the scores of the templates of trials against a cohort of other people.
@@ -39,6 +41,10 @@ def read_cohort(
         cosines are ``"similarity"`` (the default), and 1 minus them ``"distance"``.
     recordings
         Embeddings of the templates of the trials, with their names as metadata ``template``.
+    subject_from, labels
+        Of text: the pattern that takes the subject from a name, or the table of the templates with
+        their subjects, as for :func:`load`. :func:`normalise` then refuses a cohort that has
+        subjects of the trials. A name of which neither gives the subject is its own subject.
     **options
         As for :func:`load`, of files other than text.
 
@@ -51,7 +57,7 @@ def read_cohort(
     Raises
     ------
     DataError
-        If a file holds something else.
+        If a file holds something else, or two scores of one pair.
 
     Examples
     --------
@@ -73,7 +79,26 @@ def read_cohort(
                 Argument("recordings"),
                 " go with the embeddings of a cohort; leave them out",
             )
-        return read_cohort_list(place, ReadOptions(kind=kind, nan=options.get("nan")))
+        if subject_from is not None and labels is not None:
+            raise DataError(
+                Argument("subject_from"),
+                " and ",
+                Argument("labels"),
+                " are both given; expected one",
+            )
+        table = None if labels is None else existing_file(require_path("labels", labels))
+        of_text = ReadOptions(
+            kind=kind, nan=options.get("nan"), subject_from=subject_from, labels=table
+        )
+        return read_cohort_list(place, of_text)
+    if subject_from is not None or labels is not None:
+        raise DataError(
+            f"{place}: is no text; ",
+            Argument("subject_from"),
+            " and ",
+            Argument("labels"),
+            " give the subjects of the names in a text; leave them out",
+        )
     if recordings is None:
         scores = load(place, **options)
         if scores._metric:

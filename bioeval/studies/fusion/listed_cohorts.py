@@ -17,6 +17,7 @@ from bioeval.base import (
     require_integer,
     require_memory,
 )
+from bioeval.document import Message
 from bioeval.scores import NAME_COLUMNS, Mask, are_pairs, knows_people, require_scores
 from bioeval.studies.calibration.derived_rows import derived
 from bioeval.studies.fusion.cohort_moments import CohortMoments, moments_of_rows
@@ -77,7 +78,11 @@ def normalised_list(
     kind = "similarity" if scores.kind == "llr" else scores.kind
     origin = scores._origin or noun_of(scores.kind, plural=True)
     made = derived([scores], rule, kind, f"{method}-norm of {origin}")
-    return made._with(_remarks=scores._remarks)
+    remarks = list(scores._remarks)
+    cohorts = [cohort for cohort in (enrolled_cohort, probe_cohort) if cohort is not None]
+    if not all(map(knows_people, (scores, *cohorts))):
+        remarks.append(Message("people-of-cohort-not-known"))
+    return made._with(_remarks=tuple(remarks))
 
 
 @dataclass(frozen=True)
@@ -211,8 +216,33 @@ def _table(scores: PairScores, side: int, side_name: str, cohort: Scores) -> _Ta
     )
     place = {name: i for i, name in enumerate(names[mine])}
     at = np.array([place[name] for name in wanted], dtype=np.int64)
-    values = _cells_of_list(cohort, mine) if are_pairs(cohort) else _cells_of_matrix(cohort, mine)
-    return _Table(side_name, row.reshape(-1), wanted, others, values[at])
+    if are_pairs(cohort):
+        values, there = _cells_of_list(cohort, mine)
+        values, there = values[at], there[at]
+        # One list may have the cohorts of both sides.
+        of_side = np.flatnonzero(there.any(axis=0))
+        values, there = values[:, of_side], there[:, of_side]
+        others = [others[j] for j in of_side.tolist()]
+        if cohort.nan == "raise":
+            _require_all(there, wanted, others, side_name)
+    else:
+        values = _cells_of_matrix(cohort, mine)[at]
+    return _Table(side_name, row.reshape(-1), wanted, others, values)
+
+
+def _require_all(there: np.ndarray, names: list[str], cohort: list[str], side: str) -> None:
+    """Raise :class:`DataError` where a template has no score against one of the cohort."""
+    missing = there.size - int(there.sum())
+    if not missing:
+        return
+    i, j = np.argwhere(~there)[0].tolist()
+    raise DataError(
+        f"the cohort scores lack {missing:,} of the {there.size:,} pairs of the {side} names of "
+        f"the trials and the cohort, the first is {names[i]!r} and {cohort[j]!r}; give the scores "
+        "of all, or ",
+        Argument("nan", "exclude"),
+        " to leave these pairs out of mean and standard deviation",
+    )
 
 
 def _names_of_sides(cohort: Scores) -> tuple[list[str], list[str]]:
@@ -249,16 +279,21 @@ def _each_once(names: list[str]) -> list[str]:
     return [f"{name} ({i})" for i, name in enumerate(names)]
 
 
-def _cells_of_list(cohort: PairScores, mine: int) -> np.ndarray:
-    """Return the scores of a list as a matrix, with the distinct names of side `mine` as rows."""
+def _cells_of_list(cohort: PairScores, mine: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return the scores of a list as a matrix, and which of its cells are listed.
+
+    The rows are the distinct names of side `mine`.
+    """
     listed = cohort._templates
     assert listed is not None
     sides = [np.unique(side, return_inverse=True) for side in (listed.a, listed.b)]
     (names, row), (others, column) = sides[mine], sides[1 - mine]
     values = np.full((len(names), len(others)), np.nan)
-    values[row.reshape(-1), column.reshape(-1)] = cohort.values
+    there = np.zeros(values.shape, dtype=bool)
+    cells = row.reshape(-1), column.reshape(-1)
+    values[cells], there[cells] = cohort.values, True
     _check_nan(np.isnan(cohort.values), cohort)
-    return values
+    return values, there
 
 
 def _cells_of_matrix(cohort: Scores, mine: int) -> np.ndarray:
@@ -280,9 +315,12 @@ def _cells_of_matrix(cohort: Scores, mine: int) -> np.ndarray:
 def _check_nan(failed: np.ndarray, cohort: Scores) -> None:
     """Raise :class:`DataError` where a comparison failed, if the scores say nothing of it."""
     if cohort.nan == "raise" and failed.any():
+        place = ""
+        if are_pairs(cohort) and cohort._failed_at is not None:
+            place = f", the first {cohort._failed_at[1]}"
         raise DataError(
-            f"the cohort scores hold {counted(int(failed.sum()), 'failed comparisons')} (NaN); "
-            "choose how to treat them: with ",
+            f"the cohort scores hold {counted(int(failed.sum()), 'failed comparisons')} (NaN)"
+            f"{place}; choose how to treat them: with ",
             Argument("nan", "reject"),
             " or ",
             Argument("nan", "exclude"),
@@ -295,8 +333,10 @@ def _require_different_people(scores: PairScores, cohort: Scores, side: int) -> 
     if not (knows_people(scores) and knows_people(cohort)):
         return
     if are_pairs(cohort):
-        assert cohort.pair_subjects is not None
-        people = cohort.pair_subjects[:, side].tolist()
+        listed = cohort._sides
+        assert listed is not None
+        codes = np.unique(listed.b if side else listed.a).tolist()
+        people = [listed.values[code] for code in codes]
     else:
         people = (cohort.gallery_labels if side else cohort.probe_labels).tolist()
     tried = set(map(str, scores.subjects.tolist()))

@@ -7,7 +7,15 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from bioeval import DataError
-from bioeval.cli import Command, StudyCommand, Value, option, output_options, shared_options
+from bioeval.cli import (
+    Command,
+    StudyCommand,
+    Value,
+    joined_lists,
+    option,
+    output_options,
+    shared_options,
+)
 
 if TYPE_CHECKING:
     from bioeval import Scores
@@ -50,9 +58,10 @@ if TYPE_CHECKING:
 )
 @option(
     "--min-dcf P,P",
-    "Priors of a genuine attempt at which to report minDCF.",
+    "Priors of a genuine attempt at which to report minDCF; repeatable.  [0.01,0.05]",
     Value.PRIORS,
-    "0.01,0.05",
+    multiple=True,
+    callback=joined_lists,
 )
 @output_options("results.nc, summary.json, table.txt and a CSV file", "draw the plots of both")
 @shared_options(far="FAR at which to report FRR", frr=True, name=True, reading=True)
@@ -73,7 +82,7 @@ def command(data: str, **options: Any) -> None:
         raise click.UsageError(
             "--method as needs the number of closest cohort scores, such as --top 300"
         )
-    priors = options.pop("min_dcf")
+    priors = options.pop("min_dcf") or (0.01, 0.05)
     second = options.get("second")
     with StudyCommand(data, options) as run:
         if how["save_to"] is not None:
@@ -91,7 +100,7 @@ def command(data: str, **options: Any) -> None:
                 "matrices"
             )
         run.stages("normalising")
-        enrolled, probes = _cohorts(how["cohort"], how["recordings"], scores)
+        enrolled, probes = _cohorts(how["cohort"], how["recordings"], scores, run.reading)
         made = normalise(
             scores, how["method"], enrolled, probes, top=how["top"], select=how["select"] or "each"
         )
@@ -127,15 +136,26 @@ def command(data: str, **options: Any) -> None:
 
 
 def _cohorts(
-    files: tuple[str, ...], recordings: str | None, scores: Scores
+    files: tuple[str, ...], recordings: str | None, scores: Scores, reading: dict[str, Any]
 ) -> tuple[Scores, Scores | None]:
-    """Return the cohort scores of the enrolled and, if it has a file of its own, the other side."""
+    """Return the cohort scores of the enrolled and, if it has a file of its own, the other side.
+
+    The options for `reading` the trials say whose the names in a text are.
+    """
+    from bioeval.scores import is_text
     from bioeval.studies.fusion.cohorts import read_cohort
 
     if recordings is not None and len(files) > 1:
         raise click.UsageError("--recordings needs one file of --cohort, the cohort's embeddings")
     kind: Any = scores.kind
-    read = [read_cohort(file, kind=kind, recordings=recordings, nan=scores.nan) for file in files]
+    whose: dict[str, Any] = {"labels": reading.get("labels")}
+    if reading.get("subject_from") is not None:
+        whose = {"subject_from": reading["subject_from"]}
+    read = []
+    for file in files:
+        of_text = whose if is_text(file) else {}
+        options: dict[str, Any] = {"recordings": recordings, "nan": scores.nan, **of_text}
+        read.append(read_cohort(file, kind=kind, **options))
     return read[0], read[1] if len(read) > 1 else None
 
 

@@ -69,9 +69,14 @@ def command(data: str, b: str | None, **options: Any) -> None:
     subjects or expected errors are flagged.
 
     With a second file B, the scores of another system of the same people: in which of the two are
-    the groups more alike? Columns, thresholds and other options hold for both.
+    the groups more alike? Columns, thresholds and other options hold for both. Where B is a list of
+    trials without scores, it has the trials of DATA.
     """
+    from bioeval.scores import lists_trials
+
     threshold_b = options.pop("threshold_b")
+    if b is not None and lists_trials(b):
+        options["second"], b = b, None
     if b is not None:
         _compare(data, b, threshold_b, options)
         return

@@ -115,8 +115,8 @@ def by_group(
         A matrix with labels, or a list of pairs with the subjects of both sides.
     group : str, array_like, or pair of array_like
         A metadata column that both sides have; one value a template of all-against-all scores; or
-        the values of the probes and those of the gallery (of listed pairs, of both sides). All
-        templates of a subject are of one group.
+        the values of the probes and those of the gallery (of listed pairs, of the second and of the
+        first names). All templates of a subject are of one group.
     threshold : float, str or tuple
         A number in the units of the scores, or a rule as for :func:`cross_evaluate`, which is
         applied to all attempts together: ``"eer"``, ``("far", 0.001)`` (the loosest threshold),
@@ -322,7 +322,10 @@ class CountedGroups:
         codes = _subjects(scores)
         of_probes, of_gallery = template_columns(scores, group, "group")
         everyone = np.append(codes.probe, codes.gallery)
-        groups, of_code = _groups_of_subjects(everyone, codes.values, of_probes, of_gallery)
+        advice = ""
+        if are_pairs(scores) and not isinstance(group, str):
+            advice = "; the first array is of the probes, which are the second names of the pairs"
+        groups, of_code = _groups_of_subjects(everyone, codes.values, of_probes, of_gallery, advice)
         counter = VerificationCounter(reader, templates=templates, fusion=fusion)
         attempts = SubjectAttempts(counter)
         of_person = of_code[np.unique(everyone)]
@@ -389,11 +392,16 @@ def _subjects(scores: Scores) -> Codes:
 
 
 def _groups_of_subjects(
-    subject: np.ndarray, names: np.ndarray, probe: np.ndarray, gallery: np.ndarray
+    subject: np.ndarray,
+    names: np.ndarray,
+    probe: np.ndarray,
+    gallery: np.ndarray,
+    advice: str = "",
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the labels of the groups, sorted, and the group of each subject by its code.
 
-    `subject` has the subject's code of each template of either side, `names` are those of codes.
+    `subject` has the subject's code of each template of either side, `names` are those of codes;
+    `advice` ends the error of a subject in several groups.
     """
     codes = Codes(probe, gallery, Argument("group"))
     labels, order = _sorted(codes.values[np.union1d(codes.probe, codes.gallery)])
@@ -417,7 +425,7 @@ def _groups_of_subjects(
         raise DataError(
             Argument("group"),
             f": subject {first!r} is in the groups {', '.join(map(repr, several))}{more}; "
-            "expected one group for all templates of a subject",
+            f"expected one group for all templates of a subject{advice}",
         )
     return labels, group
 

@@ -19,8 +19,10 @@ def people_of(dataset: xr.Dataset) -> ComparedPeople | None:
     if "subjects" not in dataset or "impostor_pairs" not in dataset:
         return None
     both, attrs = int(dataset["subjects"]), dataset.attrs
+    if "pairs_of_people" in attrs:  # of listed pairs and of drawn claims
+        return ComparedPeople(both, int(attrs["pairs_of_people"]))
     sides = int(attrs.get("probe_subjects", 0)), int(attrs.get("gallery_subjects", 0))
-    # Sides of listed pairs and of drawn claims are not known: any two may be compared.
+    # The sides are not known of every result: any two people may then be compared.
     known = max(sides) <= both <= sum(sides)
     if known:
         return ComparedPeople.of_sides((*sides, both))

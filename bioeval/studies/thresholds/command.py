@@ -332,10 +332,7 @@ def _judge(data: str, options: dict[str, Any]) -> None:
 
         development = run.read()
         test = run.read_set(files)
-        interval = run.interval_for(test, None)
-        judged = run.count(
-            judge_threshold, development, test, target, interval=interval, **run.options
-        )
+        judged = run.count(judge_threshold, development, test, target, **run.options)
         run.require_defined([judged["far"], judged["frr"]], [test])
         run.finish(
             judged,

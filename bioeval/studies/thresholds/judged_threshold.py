@@ -19,13 +19,14 @@ from bioeval.base import (
 )
 from bioeval.document import Message, messages_of
 from bioeval.evaluation import chosen_threshold
-from bioeval.results import Variables, about_attrs, build
+from bioeval.results import Variables, about_attrs, actual_costs_above_1, build
 from bioeval.scores import (
     BlockReader,
     FusionRule,
     Progress,
     knows_people,
     leaves_out_attacks,
+    people_of_both_sets,
     require_scores,
 )
 from bioeval.stats import IntervalOptions, sum_limits
@@ -136,8 +137,9 @@ def judge_threshold(
             f"the development set holds {dev.kind} scores and the evaluation set {test.kind} "
             "scores; a threshold of one means nothing to the other"
         )
+    unknown = interval is None and not knows_people(test)
     if interval is None:
-        interval = "subject-bootstrap" if knows_people(test) else "wilson"
+        interval = "wilson" if unknown else "subject-bootstrap"
     checked: dict[str, Any] = {"templates": templates, "fusion": fusion}
     limits: dict[str, Any] = {"interval": interval, "confidence": confidence}
     limits["replicates"] = replicates
@@ -171,7 +173,15 @@ def judge_threshold(
     remarks = _of_development(dev_reader.about.notes)
     remarks += _of_both(dev, test)
     remarks += _without_attempts(variables)
-    remarks += messages_of(there.attrs)
+    if costs:
+        prior, miss, accept = rule.values
+        remarks += actual_costs_above_1([variables["dcf"]], [prior], miss, accept)
+    for message in messages_of(there.attrs):
+        if unknown and message.code == "dependent-attempts":
+            pattern = str(test._subject_pattern)
+            remarks.append(Message("wilson-without-subjects", pattern=pattern))
+        else:
+            remarks.append(message)
     attrs: dict[str, Any] = about_attrs(
         BlockReader(test).about, "judged-threshold", f"threshold, {templates}-template", remarks
     )
@@ -239,13 +249,7 @@ def _of_both(dev: Scores, test: Scores) -> list[Message]:
     """Warn where the evaluation set is the development set, or has people of it."""
     if dev.fingerprint == test.fingerprint:
         return [Message("judged-on-same-data")]
-    if not (knows_people(dev) and knows_people(test)):
-        return []
-    people = set(test.subjects.tolist())
-    shared = len(people.intersection(dev.subjects.tolist()))
-    if not shared:
-        return []
-    return [Message("people-of-both-sets", shared=shared, people=len(people))]
+    return people_of_both_sets(dev, test, "evaluation")
 
 
 def _without_attempts(variables: Variables) -> list[Message]:

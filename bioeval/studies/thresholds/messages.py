@@ -23,7 +23,7 @@ STUDY = (
     MessageType(
         "no-interval-by-subject",
         "the subjects of the pairs are not given, so there is no interval by subject; if template "
-        "names contain the subjects, give {arg.subject_from}, such as {pattern:name}",
+        "names contain the subjects, give {arg.subject_from}, such as '{pattern:name}'",
         "The interval of a rate at the threshold resamples subjects, who are not known.",
         "Name the subjects of the pairs.",
         example={"pattern": "(.*)_"},
@@ -75,20 +75,22 @@ STUDY = (
 
 JUDGED = (
     MessageType(
+        "wilson-without-subjects",
+        "the subjects of the evaluation set are not known, so the intervals are Wilson's and "
+        "assume independent attempts: they are too narrow, since the attempts of one subject are "
+        "dependent; if names contain the subjects, give {arg.subject_from}, such as "
+        "'{pattern:name}'",
+        "Intervals by subject resample subjects, who must be known for this.",
+        "Name the subjects of the pairs.",
+        example={"pattern": "^([^/]+)/"},
+    ),
+    MessageType(
         "judged-on-same-data",
         "the evaluation set is the development set: its errors are those of the data that chose "
         "the threshold (optimistic)",
         "A threshold fits the data that it was chosen on better than other data.",
         "Give scores of other people as the evaluation set.",
         example={},
-    ),
-    MessageType(
-        "people-of-both-sets",
-        "{shared} of {people:count subjects} of the evaluation set are in the development set, too",
-        "The threshold was chosen with these people, so that their errors are optimistic.",
-        "Leave their trials out of one of the two sets, unless the threshold is for these very "
-        "people.",
-        example={"shared": 3, "people": 40},
     ),
     MessageType(
         "judged-without-attempts",

@@ -69,7 +69,11 @@ def as_latex(section: Section, vocabulary: str = "lecture", naming: Naming = pyt
     """Return the tables of a document as LaTeX, and its other parts as comments."""
     words = _Words(vocabulary, section.task, naming)
     lines = LatexLines(vocabulary, section.task, naming)
-    blocks = [["% needs \\usepackage{booktabs}"], *_section(section, lines, words, section)]
+    blocks = list(_section(section, lines, words, section))
+    packages = "booktabs"
+    if any(line.startswith(r"\begin{tabularx}") for block in blocks for line in block):
+        packages = "array,booktabs,tabularx"
+    blocks.insert(0, [rf"% needs \usepackage{{{packages}}}"])
     written: list[str] = []
     after_comment = False
     for block in filter(any, blocks):
@@ -98,7 +102,7 @@ def _block(block: Block, lines: Lines, words: Lines, whole: Section) -> Iterator
         case Table():
             if columns := printed_columns(block, lines):
                 yield _comments(map(words.write, (block.title, *block.details)))
-                yield list(tabular(columns, _kinds(columns)))
+                yield list(_of_paper(columns))
                 yield _comments(map(words.write, block.notes))
         case Messages():
             written = []
@@ -113,9 +117,38 @@ def _comments(texts: Iterator[str] | Sequence[str] | dict[str, None] | map[str])
     return [f"% {escaped(text)}" for text in texts if text]
 
 
-def _kinds(columns: list[PrintedColumn]) -> str:
-    """Return how LaTeX sets each column: numbers to the right."""
-    return "".join("r" if column.numeric else "l" for column in columns)
+#: Characters of the widest table that fits on a line of a paper, in normal and in small type, and
+#: of text that is not broken.
+_WIDEST, _SMALL, _BROKEN = 68, 100, 13
+
+
+def _of_paper(columns: list[PrintedColumn]) -> Iterator[str]:
+    """Yield a table as wide as a line of a paper: a wide one in small type, with long text broken.
+
+    Numbers are not broken, but a heading that is longer than the numbers of its column is.
+    """
+    kinds, width, of_cells = "", 2 * len(columns), 2 * len(columns)
+    for column in columns:
+        longest = max(map(len, column.texts), default=0)
+        width += max(longest, len(column.heading))
+        of_cells += longest if column.numeric else min(longest, _BROKEN)
+        if column.numeric:
+            kinds += "R" if len(column.heading) > max(longest, _BROKEN) else "r"
+        else:
+            kinds += "L" if max(longest, len(column.heading)) > _BROKEN else "l"
+    if width <= _WIDEST:
+        yield from tabular(columns, kinds.lower())
+        return
+    if kinds.islower() and "l" in kinds:  # else the table stays as wide as it is
+        kinds = kinds.replace("l", "L", 1)
+    size, space = ("footnotesize", 4) if of_cells <= _SMALL else ("scriptsize", 2)
+    yield rf"{{\{size}\setlength{{\tabcolsep}}{{{space}pt}}"
+    for line in tabular(columns, kinds):
+        if line.startswith(r"\begin"):  # no other capital letters are in it
+            for kind, side in (("L", "right"), ("R", "left")):
+                line = line.replace(kind, rf">{{\ragged{side}\arraybackslash}}X")
+        yield line
+    yield "}"
 
 
 def tabular(columns: list[PrintedColumn], kinds: str) -> Iterator[str]:

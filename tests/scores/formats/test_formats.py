@@ -323,7 +323,7 @@ def test_keys_of_pairs(faces):
     assert pairs.layout == "pairs"
     np.testing.assert_allclose(pairs.values, [1, np.sqrt(2), np.sqrt(13)])
     assert pairs.genuine.tolist() == [True, False, False]
-    assert pairs.pair_subjects.tolist() == [[5, 5], [5, 6], [7, 5]]
+    assert pairs.pair_subjects.tolist() == [[5, 5], [6, 5], [5, 7]]  # rows are probes
     by_labels = be.load(faces, pairs_key="plain", **options)
     assert by_labels.genuine.tolist() == [True, False]
     with pytest.raises(DataError, match="last column of pair 0 is 3"):

@@ -281,7 +281,9 @@ def test_subjects_from_names(tmp_path):
     found = load(tmp_path, text, subject_from=r"id(\d+)/")
     holds(found)
     assert found.pair_subjects.tolist() == [["1", "1"], ["1", "2"], ["2", "1"]]
-    with pytest.raises(DataError, match="line 3: subject_from=.* does not match a 'id2/c'; expect"):
+    with pytest.raises(
+        DataError, match="line 3: subject_from=.* does not match the name 'id2/c'; expect"
+    ):
         load(tmp_path, text, subject_from=r"id(1)/")
     for pattern in ("id", "(", "(a)(b)"):
         with pytest.raises(DataError, match="not a regular expression|groups; expected one"):

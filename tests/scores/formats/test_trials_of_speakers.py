@@ -50,7 +50,51 @@ def test_each_score_has_the_class_of_its_names(tmp_path, scores, which, unordere
     read = be.load(scores, trials=trials, kind="similarity", unordered=unordered)
     assert read.genuine.tolist() == [same(a, b) for a, b in PAIRS]
     assert read.values.tolist() == [i / 8 for i in range(len(PAIRS))]
-    assert read.pair_templates.tolist() == [list(pair) for pair in PAIRS]
+    # The first name of a trial is enrolled, whatever the order in the file of scores. Impostor
+    # pairs that are not listed have the order of most of the others.
+    order = {frozenset(pair): list(pair) for pair in pairs}
+    if marks == "genuine":
+        genuine = [(a, b) for a, b in pairs if same(a, b)]
+        most = 2 * sum((a, b) not in PAIRS for a, b in genuine) > len(genuine)
+        order |= {frozenset(x): [*x[:: -1 if most else 1]] for x in PAIRS if not same(*x)}
+    assert read.pair_templates.tolist() == [order[frozenset(pair)] for pair in PAIRS]
+
+
+@pytest.mark.parametrize(
+    ("head", "enrolled"),
+    [("", 0), ("enrol test target", 0), ("template_a template_b target", 0),
+     ("gallery probe target", 0), ("probe gallery target", 1)],
+)  # fmt: skip
+@pytest.mark.parametrize("unordered", [False, True])
+def test_the_trials_decide_who_is_enrolled(tmp_path, head, enrolled, unordered):
+    """By the names of their columns, or the first: not by the scores, whose order is any."""
+    lines = [f"{a} {b} {int(same(a, b))}" for a, b in PAIRS]
+    trials = write(tmp_path / "trials", [head, *lines] if head else lines)
+    expected = [[pair[enrolled], pair[1 - enrolled]] for pair in PAIRS]
+    orders = [lambda i: False, lambda i: True]
+    if unordered:
+        orders += [lambda i: i % 3 == 0]
+    for which in orders:
+        path = write(
+            tmp_path / "x.scores",
+            (f"{a} {b} {i / 8}" for i, (a, b) in enumerate(turned(PAIRS, which))),
+        )
+        given = {"trials": trials, "kind": "similarity", "subject_from": r"(id\d+)/"}
+        read = be.load(path, unordered=unordered, labels=None, **given)
+        assert read.pair_templates.tolist() == expected
+        assert read.pair_subjects.tolist() == [[x.split("/")[0] for x in y] for y in expected]
+        marked = be.load(
+            path, unordered=unordered, trials=trials, kind="similarity",
+            labels=table(tmp_path, "subject,template,gender"),
+        )  # fmt: skip
+        of = {x: "fm"[i % 2] for i, x in enumerate(NAMES)}
+        assert marked.gallery_meta["gender"].tolist() == [of[x] for x, _ in expected]
+        assert marked.probe_meta["gender"].tolist() == [of[x] for _, x in expected]
+        matrix = be.load(path, unordered=unordered, as_="matrix", **given)
+        rows = matrix.probe_meta["template"].tolist()
+        columns = matrix.gallery_meta["template"].tolist()
+        for i, (one, other) in enumerate(expected):
+            assert matrix.values[rows.index(other), columns.index(one)] == i / 8
 
 
 @pytest.mark.parametrize("marked", [True, False])
@@ -96,7 +140,8 @@ def test_a_table_of_recordings_gives_subjects_and_metadata(tmp_path, scores):
     )  # fmt: skip
     assert read.pair_subjects.tolist() == [[a.split("/")[0], b.split("/")[0]] for a, b in PAIRS]
     of = {x: "fm"[i % 2] for i, x in enumerate(NAMES)}
-    np.testing.assert_array_equal(read.probe_meta["gender"], [of[a] for a, _ in PAIRS])
+    np.testing.assert_array_equal(read.gallery_meta["gender"], [of[a] for a, _ in PAIRS])
+    np.testing.assert_array_equal(read.probe_meta["gender"], [of[b] for _, b in PAIRS])
 
 
 @pytest.mark.parametrize("head", ["speaker,file,gender", "subject,utterance,gender"])
@@ -115,3 +160,43 @@ def test_a_table_is_known_as_a_second_file(tmp_path, scores, capsys):
     few = table(tmp_path, "subject,template,gender", "few.csv", 4)
     assert main(["run", str(scores), str(few), "--kind", "similarity"]) == 2
     assert "lacks 8 templates of 12" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("given", [{"subject_from": r"(id\d+)/"}, {"labels": True}, {}])
+def test_columns_enrol_and_test_may_name_recordings(tmp_path, given):
+    lines = [f"{a},{b},{i / 8},{int(same(a, b))}" for i, (a, b) in enumerate(PAIRS)]
+    path = write(tmp_path / "x.csv", ["enrol,test,similarity,target", *lines])
+    if given.get("labels"):
+        given = {"labels": table(tmp_path, "subject,template,gender")}
+    read = be.load(path, **given)
+    assert read.pair_templates.tolist() == [list(pair) for pair in PAIRS]
+    if given:
+        assert read.pair_subjects.tolist() == [[x.split("/")[0] for x in y] for y in PAIRS]
+    people = write(tmp_path / "y.csv", ["enroll,test,similarity", "ann,ann,1", "ann,bob,2"])
+    assert be.load(people).pair_subjects.tolist() == [["ann", "ann"], ["ann", "bob"]]
+
+
+def test_a_failed_comparison_is_named_by_its_line(tmp_path):
+    lines = [f"1 {a} {b} {'nan' if i in (4, 7) else i / 8}" for i, (a, b) in enumerate(PAIRS)]
+    lines = [x.replace("1 ", f"{int(same(*y))} ", 1) for x, y in zip(lines, PAIRS, strict=True)]
+    lines.insert(2, lines[0])  # listed again
+    lines.insert(1, "")
+    path = write(tmp_path / "x.txt", lines)
+    read = be.load(path, kind="similarity")
+    message = r"hold 2 NaN, the first on line 7 of x.txt; choose how"
+    with pytest.raises(be.DataError, match=message):
+        be.verification(read)
+    with pytest.raises(be.DataError, match=message):
+        be.verification(read.with_values(read.values * 2, "similarity"))
+    with pytest.raises(be.DataError, match="hold 1 NaN, the first at position 0"):
+        be.verification(read.select([7, 0, 12]))
+    assert be.verification(be.load(path, kind="similarity", nan="exclude")).impostor_attempts
+
+
+def test_a_pattern_in_an_error_can_be_copied(tmp_path, scores):
+    with pytest.raises(be.DataError, match=r"has 0 groups; .*as in 'id\(\\d\+\)/'$"):
+        be.load(scores, kind="similarity", subject_from=r"id\d+/")
+    with pytest.raises(
+        be.DataError, match="line 1: .* does not match the name 'id0/00.wav'; expec"
+    ):
+        be.load(scores, kind="similarity", subject_from=r"(spk)")

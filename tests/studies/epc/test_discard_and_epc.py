@@ -250,7 +250,8 @@ def test_epc_without_a_class_is_not_defined(scores):
 def test_sets_of_two_systems_are_told(scores):
     other = be.Scores(scores.values / 100, scores.probe_labels)
     ds = be.epc(scores, other, alphas=[0.5])
-    (message,) = be.messages(ds)
+    people, message = be.messages(ds)
+    assert people.code == "people-of-both-sets"
     assert message.code == "sets-of-different-systems"
     assert message.arguments["test_far"] == ds.far[0].item()
     assert message.arguments["dev_error"] == ds.dev_error[0].item()

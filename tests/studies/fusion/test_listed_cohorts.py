@@ -193,6 +193,107 @@ def test_people_of_the_trials_are_no_cohort():
         be.normalise(scores, "s", matrix(cohort, "distance"))
 
 
+def write_cohort(path, rows):
+    path.write_text("".join(f"{a} {b} {x}\n" for a, b, x in rows))
+    return path
+
+
+def test_people_of_the_trials_are_no_cohort_in_text_either(tmp_path):
+    """By the pattern of names, and by the table; the sentence is that of other files."""
+    lines = [("id1/a", "id2/a", 0.3), ("id1/a", "id1/b", 0.7)]
+    write_cohort(tmp_path / "trials.txt", [(f"{i} {a}", b, x) for i, (a, b, x) in enumerate(lines)])
+    rows = [(a, c, x + y / 9) for x, a in enumerate(("id1/a", "id1/b", "id2/a"))
+            for y, c in enumerate(("id2/z", "id7/a", "other.wav"))]  # fmt: skip
+    cohort = write_cohort(tmp_path / "cohort.txt", rows)
+    table = tmp_path / "people.csv"
+    names = ("id1/a", "id1/b", "id2/a", "id2/z", "id7/a")
+    table.write_text("subject,template\n" + "".join(f"{x[:3]},{x}\n" for x in names))
+    refusal = (
+        "the cohort shares 1 subject with the trials, the first is 'id2'; expected other people"
+    )
+    for given in ({"subject_from": r"(id\d+)/"}, {"labels": table}):
+        scores = be.load(tmp_path / "trials.txt", kind="similarity", **given)
+        with pytest.raises(be.DataError, match=refusal):
+            be.normalise(scores, "z", be.read_cohort(cohort, kind="similarity", **given))
+        ((option, value),) = given.items()
+        done = run(
+            "normalise", tmp_path / "trials.txt", "--kind", "similarity", "--method", "z",
+            "--cohort", cohort, f"--{option.replace('_', '-')}", value,
+        )  # fmt: skip
+        assert isinstance(done.exception, be.DataError) and refusal in str(done.exception)
+    without = be.normalise(scores, "z", be.read_cohort(cohort, kind="similarity"))
+    assert [x.code for x in without._remarks] == ["people-of-cohort-not-known"]
+    write_cohort(cohort, [(a, c.replace("id2", "id8"), x) for a, c, x in rows])
+    told = be.normalise(scores, "z", be.read_cohort(cohort, kind="similarity", **given))
+    assert not told._remarks
+    with pytest.raises(be.DataError, match=r"matches none of its names, such as 'id1/a'"):
+        be.read_cohort(cohort, kind="similarity", subject_from="(spk)")
+
+
+def test_scores_of_a_cohort_that_contradict_each_other_or_are_missing(tmp_path):
+    trials = be.Scores.from_pairs(
+        [0.3, 0.7], [0, 1], kind="similarity", templates=[["a", "b"], ["a", "d"]]
+    )
+    rows = [(x, c, i + j**2 / 8) for i, x in enumerate("abd") for j, c in enumerate(COHORT)]
+    path = write_cohort(tmp_path / "c.txt", rows)
+    whole = be.normalise(trials, "s", be.read_cohort(path, kind="similarity"))
+    write_cohort(path, [*rows, rows[4]])  # the same score again changes nothing
+    again = be.normalise(trials, "s", be.read_cohort(path, kind="similarity"))
+    assert again.values.tolist() == whole.values.tolist()
+    for pair in (("b", "c0"), ("c0", "b")):
+        write_cohort(path, [*rows, (*pair, 9.5), rows[0]])
+        with pytest.raises(
+            be.DataError, match=r"1 pair is listed more .*lines 10 and 28: 1.0 and 9.5"
+        ):
+            be.read_cohort(path, kind="similarity")
+    write_cohort(path, [row for row in rows if row[:2] != ("b", "c3")])
+    message = (
+        "lack 1 of the 18 pairs of the second names of the trials and the cohort, .*'b' and 'c3'"
+    )
+    with pytest.raises(be.DataError, match=message):
+        be.normalise(trials, "s", be.read_cohort(path, kind="similarity"))
+    left_out = be.normalise(trials, "s", be.read_cohort(path, kind="similarity", nan="exclude"))
+    write_cohort(path, [(*x[:2], "nan" if x[:2] == ("b", "c3") else x[2]) for x in rows])
+    failed = be.normalise(trials, "s", be.read_cohort(path, kind="similarity", nan="exclude"))
+    assert left_out.values.tolist() == failed.values.tolist()
+    with pytest.raises(be.DataError, match=r"1 failed comparison \(NaN\), the first on line 13;"):
+        be.normalise(trials, "s", be.read_cohort(path, kind="similarity"))
+
+
+def test_one_list_may_have_the_cohorts_of_both_sides(tmp_path):
+    trials, cohort, scores = data("distance", holes=False)
+    rows = [(a, c, x) for a in ENROLLED if a != "both" for c, x in cohort[a].items()]
+    rows += [(b, f"{c}-t", x) for b in TESTS if b != "both" for c, x in cohort[b].items()]
+    kept = [i for i, (a, b, _) in enumerate(trials) if "both" not in (a, b)]
+    read = be.read_cohort(write_cohort(tmp_path / "c.txt", rows), kind="distance")
+    made = be.normalise(scores.select(kept), "s", read)
+    expected = by_loop([trials[i] for i in kept], cohort, "s", "distance")
+    np.testing.assert_allclose(made.values, expected, rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize(("method", "unordered"), [("z", ()), ("t", ()), ("z", ("--unordered",))])
+def test_the_trials_decide_who_is_enrolled(tmp_path, method, unordered):
+    trials, cohort, scores = data("similarity", holes=False)
+    names = [(b, a) if i % 2 or not unordered else (a, b) for i, (a, b, _) in enumerate(trials)]
+    write_cohort(
+        tmp_path / "scores", [(*pair, x) for pair, (*_, x) in zip(names, trials, strict=True)]
+    )
+    marks = zip(trials, scores.genuine, strict=True)
+    (tmp_path / "trials").write_text("".join(f"{int(g)} {a} {b}\n" for (a, b, _), g in marks))
+    rows = [(name, c, x) for name, row in cohort.items() for c, x in row.items()]
+    done = run(
+        "normalise", tmp_path / "scores", tmp_path / "trials", "--kind", "similarity", *unordered,
+        "--cohort", write_cohort(tmp_path / "cohort", rows), "--method", method,
+        "--save", tmp_path / "made.txt",
+    )  # fmt: skip
+    assert done.exit_code == 0, (done.output, done.exception)
+    made = be.load(tmp_path / "made.txt")
+    assert made.pair_templates.tolist() == [[a, b] for a, b, _ in trials]
+    np.testing.assert_allclose(
+        made.values, by_loop(trials, cohort, method, "similarity"), atol=1e-12
+    )
+
+
 def run(*words):
     return CliRunner().invoke(root, [*map(str, words)])
 

@@ -212,15 +212,52 @@ def test_calibration_is_learnt_on_one_set_and_applied_to_the_other(files, tmp_pa
     for wrong, hint in (
         ([*several, *systems[:2], *systems[:2]], "two systems are called"),
         ([*several, "--system", f"A={dev[0]}"], "NAME=DEV:EVAL"),
-        ([*several, *systems, "--save", saved], "--save"),
         ([*given, "--apply", *test, "--train", *test], "--train or --apply"),
         (["calibration"], "DATA"),
     ):
         assert main(wrong) == 2
         assert hint in capsys.readouterr().err
+    assert main([*several, *systems, "--save", saved, "--force"]) == 0
+    capsys.readouterr()
+    for system in "AB":
+        again = be.load(tmp_path / f"eval-llr-{system}.txt")
+        assert again.values.tolist() == be.load(saved).values.tolist()
     assert main([*given, "--apply", *dev]) == 0
     codes = [x["code"] for x in json.loads(capsys.readouterr().out)["messages"]]
     assert "calibrated-on-same-scores" in codes
+
+
+def test_people_of_both_sets_are_named_wherever_one_set_judges_the_other(tmp_path, capsys):
+    dev, test = lists(1), lists(2)
+    both = set(dev.subjects.tolist()) & set(test.subjects.tolist())
+    people = len(set(test.subjects.tolist()))
+    for name, scores in (("dev", dev), ("test", test)):
+        be.save(scores, tmp_path / f"{name}.npz")
+    paths = [str(tmp_path / f"{name}.npz") for name in ("dev", "test")]
+    for command, set_name in (
+        (["threshold", paths[0], "--target", "eer", "--on", paths[1]], "evaluation"),
+        (["epc", "--dev", paths[0], "--test", paths[1]], "test"),
+        (["calibration", paths[0], "--apply", paths[1]], "evaluation"),
+        (["calibration", paths[1], "--train", paths[0], "--calibrate", "pav"], "evaluation"),
+        (["calibration", "--system", f"A={paths[0]}:{paths[1]}"], "evaluation"),
+    ):
+        assert main([*command, "--json"]) == 0, capsys.readouterr().err
+        messages = json.loads(capsys.readouterr().out)["messages"]
+        (found,) = (x for x in messages if x["code"] == "people-of-both-sets")
+        named = {key: found[key] for key in ("set", "shared", "people")}
+        assert named == {"set": set_name, "shared": len(both), "people": people}
+
+
+def test_a_cost_above_1_is_said_of_a_calibration():
+    ratios = be.Scores.from_pairs([-5.0, 1.0, 5.0, 6.0, -1.0], [1, 1, 0, 0, 0], kind="llr")
+    ds = be.calibration(ratios, priors=[0.5, 0.01, 0.9])
+    above = [x.arguments for x in be.messages(ds) if x.code == "actual-cost-above-1"]
+    by_hand = {0.5: (0.5 * 0.5 + 0.5 * 2 / 3) / 0.5, 0.9: (0.9 * 0.5 + 0.1 * 1) / 0.1}
+    by_hand[0.01] = (0.01 * 1 + 0.99 * 2 / 3) / 0.01
+    assert {x["prior"]: x["cost"] for x in above} == pytest.approx(by_hand)
+    assert {x["prior"]: x["answer"] for x in above} == {
+        0.5: "rejects", 0.01: "rejects", 0.9: "accepts"
+    }  # fmt: skip
 
 
 def test_expected_performance_of_lists(files, capsys):
@@ -238,6 +275,9 @@ def test_expected_performance_of_lists(files, capsys):
 def test_min_dcf_is_an_option_of_run(files, capsys):
     dev, _ = files
     given = ["run", *dev, "--kind", "similarity"]
+    assert main([*given, "--min-dcf", "0.05,0.01", "--min-dcf", "0.01,0.1", "--json"]) == 0
+    printed = capsys.readouterr().out
+    assert [printed.count(f'"cost_prior": {prior}') for prior in (0.05, 0.01, 0.1)] == [1, 1, 1]
     assert main([*given, "--min-dcf", "0.01,5%"]) == 0
     printed = capsys.readouterr().out
     for prior in (0.01, 0.05):
@@ -259,3 +299,41 @@ def test_plots_have_the_format_that_is_asked_for(tmp_path):
     assert main([*given, "--out", str(out)]) == 0
     assert list(out.glob("*.pdf")) and not list(out.glob("*.png"))
     assert main(given) == 2  # there is no folder
+
+
+def test_pairs_of_people_of_a_study_are_those_that_the_list_compares():
+    rng = np.random.default_rng(2)
+    subjects = [sorted(rng.choice(30, 2, replace=False).tolist()) for _ in range(90)]
+    subjects += [(i, i) for i in range(30)] + subjects[:20]
+    scores = be.Scores.from_pairs(
+        [float(rng.normal(2.0 * (a == b))) for a, b in subjects],
+        [a == b for a, b in subjects], kind="similarity", subjects=subjects,
+    )  # fmt: skip
+    compared = {frozenset(pair) for pair in subjects if len(set(pair)) == 2}
+    study = be.study_threshold(scores, ("far", 0.1))
+    assert study["pairs_of_people"] == len(compared)
+
+
+@pytest.mark.parametrize(("prior", "answer"), [(0.05, "rejects"), (0.97, "accepts")])
+def test_a_cost_above_1_is_worse_than_one_answer(prior, answer):
+    dev = be.Scores.from_pairs([0.9, 0.1], [1, 0], kind="similarity")
+    test = be.Scores.from_pairs(
+        [0.2, 0.7, *np.linspace(0.8, 0.95, 9), 0.1], [1, 1, *[0] * 9, 0], kind="similarity"
+    )
+    ds = be.judge_threshold(dev, test, ("cost", prior, 1, 1))
+    trivial = min(prior, 1 - prior)
+    by_hand = (prior * float(ds.frr) + (1 - prior) * float(ds.far)) / trivial
+    assert ds.dcf.item() == pytest.approx(by_hand)
+    (message,) = (x for x in be.messages(ds) if x.code == "actual-cost-above-1")
+    assert by_hand > 1 and message.arguments["answer"] == answer
+    good = be.judge_threshold(dev, dev, ("cost", prior, 1, 1))
+    assert "actual-cost-above-1" not in codes(good)
+
+
+def test_intervals_of_unknown_people_name_an_option_that_there_is():
+    dev, test = lists(1), lists(2)
+    unknown = be.Scores.from_pairs(test.values, test.genuine, kind=test.kind)
+    ds = be.judge_threshold(dev, unknown, "eer")
+    assert "wilson-without-subjects" in codes(ds) and "dependent-attempts" not in codes(ds)
+    asked = be.judge_threshold(dev, test, "eer", interval="wilson")
+    assert "dependent-attempts" in codes(asked)

@@ -1,0 +1,17 @@
+"""People who are in two sets of scores: one that something is chosen on, and one that judges it."""
+
+from __future__ import annotations
+
+from bioeval.base.messages import Message
+from bioeval.scores.matrix import Scores, knows_people
+
+
+def people_of_both_sets(dev: Scores, judged: Scores, set_name: str) -> list[Message]:
+    """Return a message where people of a set are in the development set, too."""
+    if not (knows_people(dev) and knows_people(judged)):
+        return []
+    people = set(judged.subjects.tolist())
+    shared = len(people.intersection(dev.subjects.tolist()))
+    if not shared:
+        return []
+    return [Message("people-of-both-sets", set=set_name, shared=shared, people=len(people))]

@@ -1,0 +1,151 @@
+"""Intervals by subject of Cllr and of the actual costs."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import Any, Literal, get_args
+
+import numpy as np
+import xarray as xr
+
+from bioeval import ProtocolError, Scores, verification
+from bioeval.base import Argument, Name, rows_reported_to
+from bioeval.document import messages_of
+from bioeval.scores import BlockReader, Progress, are_pairs, require_subjects, threads_for
+from bioeval.stats import IntervalOptions, bilinear_forms, linear_forms, ratio, sum_limits
+from bioeval.studies.calibration.counts import LOG2
+from bioeval.tallies import SubjectAttempts, VerificationCounter
+
+#: Methods of the intervals; the third by subject is of proportions, and Cllr is none.
+CostInterval = Literal["subject-bootstrap", "subject-bootstrap-bca"]
+COST_INTERVALS: tuple[CostInterval, ...] = get_args(CostInterval)
+
+#: What has limits.
+WITH_LIMITS = ("cllr", "act_dcf")
+
+
+def require_people(scores: Scores, options: IntervalOptions) -> None:
+    """Raise :class:`ProtocolError` unless these are ratios of known subjects."""
+    if scores.kind != "llr":
+        raise ProtocolError(
+            Argument("interval", options.method),
+            f" is of Cllr and of actual costs, which only log-likelihood ratios have, and these "
+            f"scores are a {scores.kind}; calibrate them first, or leave it out",
+        )
+    purpose = Argument("interval", options.method)
+    if are_pairs(scores):
+        scores._require_subjects(purpose)
+    else:
+        require_subjects(scores, purpose)
+
+
+def with_intervals(
+    ds: xr.Dataset,
+    names: dict[str, Name],
+    scores: Scores,
+    options: IntervalOptions,
+    how: dict[str, Any],
+    progress: Progress | None,
+) -> xr.Dataset:
+    """Return a result with the limits of Cllr and, at each prior, of the actual cost.
+
+    `how` are templates and fusion. Those of a cost are of a sum of two rates, each with its own
+    limits, which are taken as independent (Zou and Donner 2008), as in
+    :func:`bioeval.judge_threshold`.
+    """
+    bayes = ds["bayes_threshold"].values
+    thresholds, place = np.unique(bayes, return_inverse=True)
+    method: Any = options.method
+    rates = verification(
+        scores,
+        thresholds=thresholds,
+        far_targets=(),
+        auc=False,
+        interval=method,
+        confidence=options.confidence,
+        replicates=options.replicates,
+        random_state=options.seed,
+        progress=progress,
+        **how,
+    )
+    limits = {"act_dcf": _cost_limits(ds, rates, place.reshape(-1))}
+    limits["cllr"] = np.array(np.nan), np.array(np.nan)
+    if math.isfinite(ds["cllr"].item()):
+        with rows_reported_to(progress):
+            limits["cllr"] = _cllr_limits(scores, options, how)
+    of_people = {"interval-of-one-subject", "interval-of-few-subjects"}
+    remarks = [x for x in messages_of(rates.attrs) if x.code in of_people]
+    return options.added_to(ds, limits, names, remarks)
+
+
+def _cost_limits(
+    ds: xr.Dataset, rates: xr.Dataset, place: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the limits of the cost at each prior, from those of FRR and FAR at its threshold."""
+    prior, miss, accept = (
+        ds["prior"].values,
+        ds.attrs["cost_miss"],
+        ds.attrs["cost_false_accept"],
+    )
+    trivial = np.minimum(prior * miss, (1 - prior) * accept)
+    lows, highs = [], []
+    for k, row in enumerate(place.tolist()):
+        parts = []
+        for weight, rate in (
+            (prior[k] * miss / trivial[k], "frr"),
+            ((1 - prior[k]) * accept / trivial[k], "far"),
+        ):
+            values = [rates[f"{rate}{end}"].values[row] for end in ("", "_low", "_high")]
+            parts.append(tuple(weight * np.asarray(value) for value in values))
+        low, high = sum_limits(*parts)
+        lows.append(float(low))
+        highs.append(float(high))
+    return np.array(lows), np.array(highs)
+
+
+def _cllr_limits(
+    scores: Scores, options: IntervalOptions, how: dict[str, Any]
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the limits of Cllr.
+
+    In a replicate a genuine attempt of a person counts as often as the person was drawn, and an
+    impostor attempt as often as both were, their product.
+    """
+    counter = VerificationCounter(BlockReader(scores), **how)
+    attempts = SubjectAttempts(counter)
+    people = attempts.people
+    genuine = np.zeros((2, people))  # losses, and attempts
+    keys, losses, numbers = [], [], []
+    with threads_for(scores):
+        for values, probe, claimed in _listed(attempts):
+            same = probe == claimed
+            genuine[0] += np.bincount(probe[same], np.logaddexp(0, values[same]), minlength=people)
+            genuine[1] += np.bincount(probe[same], minlength=people)
+            key = probe[~same].astype(np.int64) * people + claimed[~same]
+            key, pair = np.unique(key, return_inverse=True)
+            pair = pair.reshape(-1)
+            keys.append(key)
+            losses.append(np.bincount(pair, np.logaddexp(0, -values[~same]), minlength=len(key)))
+            numbers.append(np.bincount(pair, minlength=len(key)))
+    key, loss, number = map(np.concatenate, (keys, losses, numbers))
+    weights = options.weights(people, attempts.no_person)
+    of_genuine = ratio(*linear_forms(genuine, weights))
+    sums = [bilinear_forms(key // people, key % people, x, weights) for x in (loss, number)]
+    cllr = (of_genuine + ratio(*sums)) / (2 * LOG2)
+    return options.limits(cllr)
+
+
+def _listed(attempts: SubjectAttempts) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
+    """Yield the attempts that have a score: distances, and the people of both sides."""
+    for values, probe, claimed in attempts.listed_in_parts():
+        there = ~np.isnan(values)
+        yield values[there], probe[there], claimed[there]
+
+
+def limit_names(names: dict[str, Name]) -> dict[str, Name]:
+    """Return the names of the limits."""
+    limits: dict[str, Name] = {}
+    for name in WITH_LIMITS:
+        limits |= names[name].ends_of(name)
+    return limits

@@ -1,0 +1,137 @@
+"""Who is enrolled in a list of trials: the first name, or that which columns call so."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+import bioeval as be
+from bioeval.__main__ import main
+
+GROUP = {"p0": "f", "p1": "f", "p2": "m", "p3": "m", "p4": "m"}
+NAMES = [f"{who}-{i}" for who in GROUP for i in range(2)]
+RNG = np.random.default_rng(4)
+#: Trials: enrolled template, probe, similarity. Women are more often enrolled than men.
+TRIALS = [
+    (a, b, float(RNG.normal()))
+    for a in NAMES
+    for b in NAMES
+    if a != b and (GROUP[a[:2]] == "f" or RNG.random() < 0.5)
+]
+THRESHOLD = 0.3
+
+
+def expected():
+    """Return false accepts and impostor attempts by group of the probe and of the enrolled."""
+    accepts, attempts = {}, {}
+    for enrolled, probe, score in TRIALS:
+        if enrolled[:2] == probe[:2]:
+            continue
+        key = GROUP[probe[:2]], GROUP[enrolled[:2]]
+        attempts[key] = attempts.get(key, 0) + 1
+        accepts[key] = accepts.get(key, 0) + (score >= THRESHOLD)
+    return accepts, attempts
+
+
+def require_expected(ds):
+    accepts, attempts = expected()
+    for (probe, claimed), number in attempts.items():
+        cell = ds.sel(group=probe, claimed_group=claimed)
+        assert cell.impostor_attempts == number and cell.fa == accepts[probe, claimed]
+
+
+def lines(head):
+    """Return a file of scores and genuine marks, with columns of these names."""
+    rows = [head]
+    for enrolled, probe, score in TRIALS:
+        sides = [probe, enrolled] if head.startswith("probe") else [enrolled, probe]
+        rows.append(",".join([*sides, str(score), str(int(enrolled[:2] == probe[:2]))]))
+    return "\n".join(rows) + "\n"
+
+
+HEADS = [
+    "enrol,test,similarity,target", "gallery,probe,similarity,target",
+    "probe,gallery,similarity,target", "template_a,template_b,similarity,target",
+    "modelid,segmentid,similarity,target",
+]  # fmt: skip
+
+
+@pytest.fixture
+def table(tmp_path):
+    rows = [f"{x[:2]},{x},{GROUP[x[:2]]}\n" for x in NAMES]
+    (tmp_path / "t.csv").write_text("subject,template,gender\n" + "".join(rows))
+    return tmp_path / "t.csv"
+
+
+@pytest.mark.parametrize("head", HEADS)
+@pytest.mark.parametrize("form", [None, "matrix"])
+def test_groups_of_a_list_with_named_columns(tmp_path, table, head, form):
+    (tmp_path / "x.csv").write_text(lines(head))
+    scores = be.load(tmp_path / "x.csv", labels=table, as_=form)
+    require_expected(be.by_group(scores, "gender", threshold=THRESHOLD))
+
+
+@pytest.mark.parametrize("suffix", [".npz", ".csv", ".txt", ".parquet", ".jsonl"])
+def test_groups_of_a_list_of_voxceleb_and_of_what_is_saved(tmp_path, table, suffix):
+    rows = [f"{int(a[:2] == b[:2])} {a} {b} {x}\n" for a, b, x in TRIALS]
+    (tmp_path / "x.txt").write_text("".join(rows))
+    scores = be.load(tmp_path / "x.txt", kind="similarity", labels=table)
+    require_expected(be.by_group(scores, "gender", threshold=THRESHOLD))
+    be.save(scores, tmp_path / f"y{suffix}")
+    again = be.load(tmp_path / f"y{suffix}")
+    assert again.pair_subjects.tolist() == scores.pair_subjects.tolist()
+    genders = ([GROUP[b[:2]] for _, b, _ in TRIALS], [GROUP[a[:2]] for a, _, _ in TRIALS])
+    require_expected(be.by_group(again, genders, threshold=THRESHOLD))
+    with pytest.raises(be.DataError, match="first array is of the probes, which are the second"):
+        be.by_group(again, genders[::-1], threshold=THRESHOLD)
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".parquet"])
+def test_a_matrix_that_becomes_a_list_has_the_same_groups(tmp_path, suffix):
+    scores = be.simulate(6, 2, random_state=1)
+    rectangular = be.Scores(
+        np.asarray(scores.values)[:, ::2], scores.probe_labels, scores.probe_labels[::2]
+    )
+    group = np.where(scores.probe_labels.astype(int) % 3, "f", "m")
+    whole = be.by_group(rectangular, (group, group[::2]), threshold=3.5)
+    be.save(rectangular, tmp_path / f"x{suffix}")
+    listed = be.load(tmp_path / f"x{suffix}")
+    sides = listed.pair_subjects.astype(int) % 3 > 0
+    genders = np.where(sides, "f", "m")
+    again = be.by_group(listed, (genders[:, 1], genders[:, 0]), threshold=3.5)
+    for name in ("fa", "impostor_attempts", "fr", "genuine_attempts"):
+        np.testing.assert_array_equal(again[name], whole[name])
+
+
+def test_pairs_of_a_matrix_have_its_sides():
+    scores = be.simulate(6, 2, random_state=1)
+    i, j = np.nonzero(np.triu(np.ones((12, 12)), 1))
+    pairs = scores.at_pairs(i, j)
+    labels = scores.probe_labels
+    assert pairs.pair_subjects.tolist() == np.column_stack([labels[j], labels[i]]).tolist()
+
+
+def test_the_command_takes_the_list_of_trials_as_its_second_file(tmp_path, table, capsys):
+    (tmp_path / "s.txt").write_text("".join(f"{a} {b} {x}\n" for a, b, x in TRIALS))
+    (tmp_path / "t.txt").write_text(
+        "".join(f"{int(a[:2] == b[:2])} {a} {b}\n" for a, b, _ in TRIALS)
+    )
+    given = ["groups", str(tmp_path / "s.txt"), "--kind", "similarity", "--labels", str(table)]
+    given += ["--by", "gender", "--threshold", str(THRESHOLD), "--json"]
+    assert main([*given, "--trials", str(tmp_path / "t.txt")]) == 0
+    document = json.loads(capsys.readouterr().out)
+    assert main([*given[:2], str(tmp_path / "t.txt"), *given[2:]]) == 0
+    second = json.loads(capsys.readouterr().out)
+    assert second == document
+    accepts, _ = expected()
+    cells = {(x["group"], x["claimed_group"]): x["fa"] for x in _cells(document)}
+    assert cells == accepts
+
+
+def _cells(document):
+    """Return the rows of the document that have a group on both sides."""
+    for value in document.values():
+        if isinstance(value, list):
+            yield from (x for x in value if isinstance(x, dict) and "claimed_group" in x)
