@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any, get_args
 
 import numpy as np
 import xarray as xr
 
-from bioeval import DataError, ProtocolError, Scores, open_set, partition, verification
+from bioeval import DataError, Scores, partition
 from bioeval.base import (
     Argument,
     Client,
@@ -21,21 +21,10 @@ from bioeval.base import (
     names_of,
     require_integer,
     rows_reported_to,
-    stage,
 )
 from bioeval.document import Message, messages_of
 from bioeval.evaluation import digest_of_data, distributable
-from bioeval.results import (
-    ComparedPeople,
-    KindVerdict,
-    Layout,
-    RuleOf,
-    Variables,
-    about_attrs,
-    attrs_of_data,
-    build,
-    expanded,
-)
+from bioeval.results import Layout, RuleOf, Variables, about_attrs, attrs_of_data, build, expanded
 from bioeval.scores import (
     BlockReader,
     Enrol,
@@ -43,13 +32,11 @@ from bioeval.scores import (
     Progress,
     are_pairs,
     codes_of,
-    knows_people,
     leaves_out_attacks,
     require_scores,
     require_subjects,
-    threads_for,
 )
-from bioeval.stats import IntervalOptions, limits_of_claims
+from bioeval.stats import IntervalOptions
 from bioeval.studies.assurance.assured import (
     ASSURED,
     Shares,
@@ -57,40 +44,28 @@ from bioeval.studies.assurance.assured import (
     check_assurance,
     require_named_people,
 )
-from bioeval.studies.assurance.pairs_of_people import ClaimShares, SearchShares
+from bioeval.studies.assurance.pairs_of_people import ClaimShares
 from bioeval.studies.assurance.promise import ASSURANCES, AssuranceRule
 from bioeval.studies.folds.cross_evaluate import check_task
-from bioeval.studies.folds.folds import (
-    assured_folds,
-    assured_folds_of_claims,
-    attempts_by_subject,
-    parts_of_claims,
-    verify,
-)
-from bioeval.studies.folds.intervals import PooledRates
+from bioeval.studies.folds.folds import assured_folds, assured_folds_of_claims, parts_of_claims
 from bioeval.studies.folds.options import Assurance, FoldOptions, ThresholdTask
-from bioeval.studies.folds.parts import Searched
-from bioeval.studies.folds.results import (
-    Bound,
-    Ends,
-    Fold,
-    cross_names,
-    ends_by_subject,
-    fold_dataset,
-    refusals,
+from bioeval.studies.folds.results import Bound, cross_names, fold_dataset, refusals
+from bioeval.studies.folds.splits import SplitSides
+from bioeval.studies.thresholds.counts import (
+    ComparisonCounts,
+    Counts,
+    ListedCounts,
+    SearchCounts,
+    count_claims,
+    count_comparisons,
+    count_searches,
+    number_of_subjects,
 )
-from bioeval.studies.folds.splits import PairSides, SplitPlan, SplitSides, plan_of, plan_of_scores
+from bioeval.studies.thresholds.searches import searches_of_people
 from bioeval.tallies import (
-    IdentificationCounter,
-    Judged,
-    ListedClaims,
     RankUnit,
     Rule,
     Templates,
-    Use,
-    count_together,
-    is_symmetric,
-    list_claims,
     parse_use,
     require_use_of_searches,
     require_values,
@@ -155,7 +130,6 @@ for _rate, _iso in (("far", "FMR"), ("frr", "FNMR")):
         STUDY[f"new_assured_{_rate}_{_key}"] = _entry
 
 THRESHOLDS = ("threshold", "assured_threshold")
-RATES = ("far", "frr", "hter")
 
 # Defaults.
 FOLDS, REPEATS = 10, 20
@@ -335,21 +309,21 @@ def study_threshold(
     reader = BlockReader(scores)
     about = reader.about
     splitter = _splitter(scores, folds, repeats, random_state, task)
-    counts: _ComparisonCounts | _SearchCounts
+    counts: ComparisonCounts | SearchCounts
     remarks: list[Message] = []
     shares: Shares | None = None
     with rows_reported_to(progress):
         if task == "verification" and not use.is_plain:
-            counts, reader = _listed(scores, use, splitter, options, interval)
+            counts, reader = count_claims(scores, use, splitter, options, interval)
             remarks += counts.remarks
             studied = f"{templates}-template"
             shares = ClaimShares(scores, counts.claims, new_gallery=new_gallery)
         elif task == "verification":
-            counts = _comparisons(scores, reader, splitter, options, interval)
+            counts = count_comparisons(scores, reader, splitter, options, interval)
             remarks += counts.remarks
             studied = f"{templates}-template"
         else:
-            counts = _searches(scores, reader, splitter, options, interval)
+            counts = count_searches(scores, reader, splitter, options, interval)
             shares = counts.shares
             studied = f"open set, {rank_unit} ranks"
     reader.note_failure_codes()
@@ -386,7 +360,7 @@ def study_threshold(
                 why = "the promise of searches is for this gallery"
             remarks.append(Message("new-gallery-not-used", why=why))
         promised = assured.refusal is None
-        if isinstance(counts, _ComparisonCounts) and promised:
+        if isinstance(counts, ComparisonCounts) and promised:
             how = Assurance.parse(assure, assurance, rule)
             on_new, refused = _assured_on_new(
                 scores, counts, how, options, about, splitter, confidence
@@ -407,7 +381,7 @@ def study_threshold(
         attrs |= {"templates": templates, "fusion": fusion}
     else:
         attrs |= {"rank_unit": rank_unit, "fusion": fusion}
-    if isinstance(counts, _ListedCounts):
+    if isinstance(counts, ListedCounts):
         attrs["most_tries"] = counts.claims.most_tries
     if not _by_people(scores):
         attrs["divided"] = "pairs"
@@ -416,7 +390,7 @@ def study_threshold(
     attrs["optimistic_interval"] = "by resampling subjects, at the same threshold"
     attrs |= {"replicates": interval.replicates, "rules_count": counts.RULES_COUNT}
     doubt = None
-    if isinstance(counts, _ComparisonCounts):
+    if isinstance(counts, ComparisonCounts):
         doubt = counts.doubt(scores, fused=templates == "multi")
     if doubt is not None:
         messages.append(doubt)
@@ -427,232 +401,10 @@ def study_threshold(
     if assure is not None:
         coordinates["assurance"] = np.array(ASSURANCES, dtype=object)
     study = build(variables, STUDY, coordinates, attrs)
-    digest = digest_of_data(
-        of_digest
-    )  # also in the thresholds: a claim about them needs other data
+    digest = digest_of_data(of_digest)  # in the thresholds, too: a claim needs other data
     for part in (study, *(study[name] for name in THRESHOLDS if name in study)):
         part.attrs["data_digest"] = digest
     return study
-
-
-@dataclass(frozen=True)
-class _Counts:
-    """Data of a study: attempts in folds and on all data, the people, and their resamples."""
-
-    plan: SplitPlan
-    folds: dict[tuple[int, int], Fold]
-    whole: Judged
-    by_subject: dict[str, Ends]
-    independent: int  # impostor attempts, each pair of a symmetric matrix once
-    people: Variables  # numbers of people and of what is independent
-    subjects: int  # people whose number makes the impostor attempts; 0 if unknown
-
-
-@dataclass(frozen=True)
-class _ComparisonCounts(_Counts):
-    """Data of a study of verification: the rules of 3 and 30 count pairs of people of a FAR."""
-
-    RULES_COUNT = "pairs of people, each once, however many templates it has"
-
-    sides: SplitSides | PairSides
-    compared: ComparedPeople | None  # where people are known
-    remarks: Sequence[Message]
-
-    def limits(self, rate: str) -> bool:
-        """Whether the number of people limits a rate."""
-        return rate == "far" or self.subjects > 0
-
-    def there(self, rate: str) -> float:
-        """Return what there is of what the rules count."""
-        if rate == "frr":
-            return self.subjects
-        if self.compared is None:
-            return self.independent
-        return min(self.independent, self.compared.pairs)
-
-    def people_for(self, attempts: int, rate: str) -> int:
-        """Return the people that a number of attempts needs."""
-        return ComparedPeople.least_with(attempts) if rate == "far" else attempts
-
-    def needed(self, least: RuleOf, rate: str, target: float) -> dict[str, int]:
-        """Return what a rule needs: people, or impostor pairs where these are fewer."""
-        wanted = least.attempts_for(target)
-        if rate == "frr":
-            return {"people": wanted}
-        if self.compared is None or self.compared.pairs > self.independent:
-            return {"impostor pairs": wanted}
-        enough = ComparedPeople.least_with(wanted)
-        if enough <= self.compared.number:
-            return {"pairs of people": wanted}
-        return {"people": enough, "pairs": wanted}
-
-    def doubt(self, scores: Scores, *, fused: bool) -> Message | None:
-        """Return a doubt of the kind of the scores."""
-        genuine = self.whole.test.genuine_attempts
-        people = min(self.subjects or genuine, genuine)
-        eer = self.whole.test.about_equal_error()
-        return KindVerdict.doubt(eer, scores.kind, people, fused=fused, metric=scores._metric)
-
-
-@dataclass(frozen=True)
-class _ListedCounts(_ComparisonCounts):
-    """Data of a study of verification with several tries, or with some of the templates."""
-
-    claims: ListedClaims
-
-
-@dataclass(frozen=True)
-class _SearchCounts(_Counts):
-    """Data of a study of open set: the rules of 3 and 30 count people who are not enrolled."""
-
-    RULES_COUNT = "people who are not enrolled, each once, however often a person searches"
-
-    shares: SearchShares
-
-    def limits(self, rate: str) -> bool:
-        """Whether the number of people limits a rate."""
-        return rate == "far"
-
-    def there(self, rate: str) -> float:
-        """Return what there is of what the rules count."""
-        return self.subjects
-
-    def people_for(self, attempts: int, rate: str) -> int:
-        """Return the people that a number of attempts needs."""
-        return attempts
-
-    def needed(self, least: RuleOf, rate: str, target: float) -> dict[str, int]:
-        """Return what a rule needs: people who are not enrolled."""
-        return {"people who are not enrolled": least.attempts_for(target)}
-
-
-def _comparisons(
-    scores: Scores,
-    reader: BlockReader,
-    splitter: Any,
-    options: FoldOptions,
-    interval: IntervalOptions,
-) -> _ComparisonCounts:
-    """Count verification."""
-    plan, sides = plan_of_scores(scores, splitter)
-    folds, whole = verify(reader, plan, sides, options)
-    assert whole is not None
-    independent, subjects = whole.test.impostor_attempts, _subjects(scores)
-    if options.templates == "single" and is_symmetric(scores):
-        independent //= 2
-    by_subject, remarks = _by_subject(scores, whole, options.templates, options.fusion, interval)
-    people, compared = _people(scores, subjects)
-    if knows_people(scores):
-        attempts = attempts_by_subject(scores, options.templates, options.fusion)
-        people["disjoint_pairs"] = attempts.disjoint_pairs
-    return _ComparisonCounts(
-        plan=plan,
-        folds=folds,
-        whole=whole,
-        by_subject=by_subject,
-        independent=independent,
-        people=people,
-        subjects=subjects,
-        sides=sides,
-        compared=compared,
-        remarks=remarks,
-    )
-
-
-def _people(scores: Scores, subjects: int) -> tuple[Variables, ComparedPeople | None]:
-    """Return the numbers of people and of their pairs, where they are known."""
-    people: Variables = {}
-    if subjects:
-        people["subjects"] = subjects
-    compared = ComparedPeople.of_scores(scores)
-    if compared is not None:
-        people["pairs_of_people"] = compared.pairs
-    return people, compared
-
-
-def _listed(
-    scores: Scores, use: Use, splitter: Any, options: FoldOptions, interval: IntervalOptions
-) -> tuple[_ListedCounts, BlockReader]:
-    """Count verification in use, whose claims are listed."""
-    plan, sides = plan_of_scores(scores, splitter)
-    assert isinstance(sides, SplitSides)  # tries and enrolled templates are of a matrix
-    claims, remarks, reader = list_claims(scores, use)
-    rule = options.distance_rule
-    every: Any = claims  # claims are attempts whose scores have chances
-    whole = Judged(claims.chosen_by(rule), every, every)
-    subjects = _subjects(scores)
-    people, compared = _people(scores, subjects)
-    people["disjoint_pairs"] = claims.disjoint_pairs
-    by_subject: dict[str, Ends] = {}
-    if whole.chosen.defined:
-        pooled = PooledRates(scores.subjects.tolist(), interval)
-        pooled.add_listed(claims, whole.chosen.threshold)
-        limits = {}
-        if math.isfinite(whole.chosen.threshold):
-            at = np.array([whole.chosen.threshold])
-            rates = _rates_at(claims, whole.chosen.threshold)
-            for rate, (low, high) in limits_of_claims(claims, at, interval).items():
-                limits[rate] = rates[rate], float(low[0]), float(high[0])
-        by_subject = ends_by_subject(pooled, limits)
-        remarks += pooled.remarks()
-    folds = {}
-    for place in plan.places:
-        train: Any
-        test: Any
-        train, test = parts_of_claims(claims, scores, sides, plan.split(place))
-        judged = Judged(train.chosen_by(rule), train, test)
-        folds[place] = Fold.of_judged(judged, sides.sizes(plan.split(place)))
-    counts = _ListedCounts(
-        plan=plan,
-        folds=folds,
-        whole=whole,
-        by_subject=by_subject,
-        independent=claims.impostor_attempts,
-        people=people,
-        subjects=subjects,
-        sides=sides,
-        compared=compared,
-        remarks=remarks,
-        claims=claims,
-    )
-    return counts, reader
-
-
-def _rates_at(claims: ListedClaims, threshold: float) -> dict[str, float]:
-    """Return FAR and FRR of claims at a threshold; NaN where a class has no claim."""
-    fa, fr = claims.errors_at(threshold)
-    far, frr = math.nan, math.nan
-    if claims.impostor_attempts:
-        far = fa / claims.impostor_attempts
-    if claims.genuine_attempts:
-        frr = fr / claims.genuine_attempts
-    return {"far": float(far), "frr": float(frr)}
-
-
-def _searches(
-    scores: Scores,
-    reader: BlockReader,
-    splitter: Any,
-    options: FoldOptions,
-    interval: IntervalOptions,
-) -> _SearchCounts:
-    """Count searches of a fixed gallery."""
-    searches = Searches(scores, reader, options)
-    plan, whole = searches.plan(splitter), searches.judge_all()
-    by_subject = {}
-    if whole.chosen.defined and math.isfinite(whole.chosen.threshold):
-        by_subject = _by_searcher(scores, whole, options, interval)
-    unenrolled = searches.unenrolled_people
-    return _SearchCounts(
-        plan=plan,
-        folds=searches.folds(plan),
-        whole=whole,
-        by_subject=by_subject,
-        independent=whole.test.impostor_attempts,
-        people={"subjects": searches.people, "unenrolled_people": unenrolled},
-        subjects=unenrolled,
-        shares=searches.shares(),
-    )
 
 
 def _check_number(scores: Scores, name: str, number: int | None, *, low: int) -> None:
@@ -666,7 +418,7 @@ def _check_number(scores: Scores, name: str, number: int | None, *, low: int) ->
 
 def _assured_on_new(
     scores: Scores,
-    counts: _ComparisonCounts,
+    counts: ComparisonCounts,
     assurance: Any,
     options: FoldOptions,
     about: Any,
@@ -676,7 +428,7 @@ def _assured_on_new(
     """Return the rates at assured thresholds on the test parts of the first division."""
     plan = counts.plan
     first = [place for place in plan.places if place[0] == 0]
-    if isinstance(counts, _ListedCounts):
+    if isinstance(counts, ListedCounts):
         assert isinstance(counts.sides, SplitSides)
         listed = {}
         for place in first:
@@ -692,7 +444,7 @@ def _assured_on_new(
     return rates, refusals([*made.values()], "fold")
 
 
-def _where_chosen(counts: _Counts, kind: str) -> Variables:
+def _where_chosen(counts: Counts, kind: str) -> Variables:
     """Return the threshold to install, with its attempts, units and optimistic rates."""
     chosen, attempts = counts.whole.chosen, counts.whole.test
     genuine, impostor = attempts.genuine_attempts, attempts.impostor_attempts
@@ -714,71 +466,10 @@ def _where_chosen(counts: _Counts, kind: str) -> Variables:
         **counts.people,
         "optimistic_hter": (far + frr) / 2,
     }
-    for rate in RATES:
+    for rate in ("far", "frr", "hter"):
         _, low, high = counts.by_subject.get(rate, (math.nan, math.nan, math.nan))
         variables |= {f"optimistic_{rate}_low": low, f"optimistic_{rate}_high": high}
     return variables
-
-
-@stage("bootstrap")
-def _by_subject(
-    scores: Scores, whole: Judged, templates: str, fusion: str, interval: IntervalOptions
-) -> tuple[dict[str, Ends], Sequence[Message]]:
-    """Return the bootstrapped rates at the threshold chosen on all data, and warnings."""
-    if not whole.chosen.defined:
-        return {}, []
-    if not knows_people(scores):
-        return {}, [Message("no-interval-by-subject", pattern=str(scores._subject_pattern))]
-    pooled = PooledRates(scores.subjects.tolist(), interval)
-    with threads_for(scores):
-        pooled.add(attempts_by_subject(scores, templates, fusion), whole.chosen.threshold)
-    if not math.isfinite(whole.chosen.threshold):
-        return ends_by_subject(pooled), pooled.remarks()
-    checked: Any = {"interval": interval.method, "templates": templates, "fusion": fusion}
-    there = verification(
-        scores,
-        **checked,
-        thresholds=[to_user(whole.chosen.threshold, scores.kind)],
-        auc=False,
-        confidence=interval.confidence,
-        replicates=interval.replicates,
-        random_state=interval.seed,
-    )
-    # One threshold of a curve, which shows how errors are correlated where few people err.
-    return ends_by_subject(pooled, _limits_there(there)), pooled.remarks()
-
-
-@stage("bootstrap")
-def _by_searcher(
-    scores: Scores, whole: Judged, options: FoldOptions, interval: IntervalOptions
-) -> dict[str, Ends]:
-    """Return FAR and FRR of open set at the threshold chosen on all data, with their limits."""
-    checked: Any = {
-        "rank_unit": options.rank_unit,
-        "fusion": options.fusion,
-        "ties": options.ties,
-        "impostors": options.impostors,
-        "interval": interval.method,
-    }
-    there = open_set(
-        scores,
-        **checked,
-        thresholds=[to_user(whole.chosen.threshold, scores.kind)],
-        max_rank=1,
-        confidence=interval.confidence,
-        replicates=interval.replicates,
-        random_state=interval.seed,
-    )
-    return _limits_there(there)
-
-
-def _limits_there(there: xr.Dataset) -> dict[str, Ends]:
-    """Return FAR and FRR of a result at its one threshold, with their limits."""
-    limits = {}
-    for rate in RATES[:2]:
-        low, high = there[f"{rate}_low"].item(), there[f"{rate}_high"].item()
-        limits[rate] = there[rate].item(), low, high
-    return limits
 
 
 def _require_units(scores: Scores, folds: int, task: str) -> None:
@@ -791,7 +482,7 @@ def _require_units(scores: Scores, folds: int, task: str) -> None:
     if task == "open_set":
         number, unit_name = len(np.unique(codes_of(scores).probe)), "subject of probe"
     elif _by_people(scores):
-        number, unit_name = _subjects(scores), "subject"
+        number, unit_name = number_of_subjects(scores), "subject"
     else:
         number, unit_name = scores.shape[0], "pair"
     if number == 1:
@@ -851,7 +542,7 @@ def _by_people(scores: Scores) -> bool:
     return len(set(zip(people, folds, strict=True))) == len(set(people))
 
 
-def _needed(counts: _ComparisonCounts | _SearchCounts, rule: Rule) -> Variables:
+def _needed(counts: ComparisonCounts | SearchCounts, rule: Rule) -> Variables:
     """Return the people that a target needs, and of a FAR their pairs, with those missing."""
     needed: Variables = {}
     if not _limited_by_people(counts, rule):
@@ -867,14 +558,8 @@ def _needed(counts: _ComparisonCounts | _SearchCounts, rule: Rule) -> Variables:
     return needed
 
 
-def _subjects(scores: Scores) -> int:
-    if are_pairs(scores):
-        return len(scores.subjects)
-    return len(np.unique(SplitSides(scores).subject))
-
-
 def _reach(
-    counts: _ComparisonCounts | _SearchCounts, rule: Rule, promised: bool
+    counts: ComparisonCounts | SearchCounts, rule: Rule, promised: bool
 ) -> Iterator[Message]:
     """Yield a message if the data cannot support the target, or leave it uncertain.
 
@@ -895,105 +580,8 @@ def _reach(
         yield Message(code, **about, errors=f"{error}s", needed=needed)
 
 
-def _limited_by_people(counts: _ComparisonCounts | _SearchCounts, rule: Rule) -> bool:
+def _limited_by_people(counts: ComparisonCounts | SearchCounts, rule: Rule) -> bool:
     """Whether the rules of 3 and 30 apply to a target: a FAR, or a FRR of known people."""
     if rule.name not in ("far", "frr") or not rule.values[0] > 0:
         return False
     return counts.limits(rule.name)
-
-
-def searches_of_people(scores: Scores) -> Scores:
-    """Return the searches of people; distractors and junk stay in the gallery.
-
-    Raise :class:`ProtocolError` unless people who are not enrolled search a gallery.
-    """
-    wanted = (
-        "a threshold of open set is for searches of a fixed gallery by people who are not enrolled"
-    )
-    if are_pairs(scores) or scores.layout != "probe-against-gallery":
-        raise ProtocolError(
-            f"{wanted}; of {scores.layout} the FAR depends on all who are enrolled at once. Give "
-            "probes and a gallery"
-        )
-    people = scores._probe_people >= 0
-    if np.isin(codes_of(scores).probe, codes_of(scores).gallery)[people].all():
-        raise ProtocolError(f"{wanted}; all people of these probes are enrolled. Give others, too")
-    if people.all():
-        return scores
-    return scores.select(probes=np.flatnonzero(people))
-
-
-class Searches:
-    """One search of each probe: distance and rank of its mate, or distance of the nearest other.
-
-    - `person` (int64 (m,)): the person of each probe
-    - `mated`, `unmated` (int64): probes of people who are enrolled and have a usable mate, and of
-      people who are not enrolled
-    - `mate`, `ranks`, `other`: of `mated` the distance and the rank of the mate, of `unmated` the
-      distance of the nearest
-    """
-
-    def __init__(self, scores: Scores, reader: BlockReader, options: FoldOptions):
-        """Search for each probe in the whole gallery."""
-        (tally,) = count_together(reader, [IdentificationCounter(reader, options.search())])
-        enrolled = np.unique(codes_of(scores).gallery)
-        self.options, self.gallery = options, int((~scores._no_person[enrolled]).sum())
-        self.person = codes_of(scores).probe
-        mated = np.flatnonzero(tally.mates > 0)
-        self.mated, ranks, _ = tally.rank_weights(mated, options.ties)
-        self.ranks, self.mate = np.rint(ranks).astype(np.int64), tally.mate[self.mated]
-        self.unmated = tally.impostor_probes("unenrolled")
-        self.other = tally.other[self.unmated]
-
-    def shares(self) -> SearchShares:
-        """Return the proportions of false alarms, of each person who is not enrolled."""
-        genuine = np.where(self.ranks == 1, self.mate, np.inf)
-        return SearchShares(self.other, self.person[self.unmated], genuine)
-
-    @property
-    def people(self) -> int:
-        """Number of people who search."""
-        return len(np.unique(self.person))
-
-    @property
-    def unenrolled_people(self) -> int:
-        """Number of people who search and are not enrolled."""
-        return len(np.unique(self.person[self.unmated]))
-
-    def plan(self, splitter: Any) -> SplitPlan:
-        """Divide the people who search; those enrolled and those not enrolled alike."""
-        enrolled = np.isin(self.person, self.person[self.mated])
-        meta = {"enrolled": np.where(enrolled, "yes", "no")}
-        return plan_of(splitter, len(self.person), self.person, None, meta)
-
-    def part(self, probes: np.ndarray) -> Searched:
-        """Return the searches of some probes."""
-        inside = np.zeros(len(self.person), dtype=bool)
-        inside[probes] = True
-        mated = inside[self.mated]
-        number = int(np.count_nonzero(mated))
-        return Searched(
-            mate=self.mate[mated],
-            ranks=self.ranks[mated],
-            weights=np.ones(number),
-            other=self.other[inside[self.unmated]],
-            genuine=number,
-            gallery=self.gallery,
-        )
-
-    def judge_all(self) -> Judged:
-        """Choose a threshold on all searches, and count them at it."""
-        attempts = self.part(np.arange(len(self.person))).attempts()
-        return Judged.of_listed(attempts, attempts, self.options.distance_rule)
-
-    def folds(self, plan: SplitPlan) -> dict[tuple[int, int], Fold]:
-        """Choose a threshold on the searches of some people, and judge it on those of others."""
-        folds = {}
-        for place in plan.places:
-            split = plan.split(place)
-            train, test = self.part(split.train), self.part(split.test)
-            rule = self.options.distance_rule
-            judged = Judged.of_listed(train.attempts(), test.attempts(), rule)
-            made = Fold.of_judged(judged, split.sizes(self.person))
-            folds[place] = made.with_searches(train, test, self.options.ranks)
-        return folds

@@ -1,0 +1,314 @@
+"""What a threshold study counts: attempts in folds and on all data, and the people of both."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import xarray as xr
+
+from bioeval import Scores, open_set, verification
+from bioeval.base import stage
+from bioeval.document import Message
+from bioeval.results import ComparedPeople, KindVerdict, RuleOf, Variables
+from bioeval.scores import BlockReader, are_pairs, knows_people, threads_for
+from bioeval.stats import IntervalOptions, limits_of_claims
+from bioeval.studies.assurance.pairs_of_people import SearchShares
+from bioeval.studies.folds.folds import attempts_by_subject, parts_of_claims, verify
+from bioeval.studies.folds.intervals import PooledRates
+from bioeval.studies.folds.options import FoldOptions
+from bioeval.studies.folds.results import Ends, Fold, ends_by_subject
+from bioeval.studies.folds.splits import PairSides, SplitPlan, SplitSides, plan_of_scores
+from bioeval.studies.thresholds.searches import Searches
+from bioeval.tallies import Judged, ListedClaims, Use, is_symmetric, list_claims, to_user
+
+
+@dataclass(frozen=True)
+class Counts:
+    """Data of a study: attempts in folds and on all data, the people, and their resamples."""
+
+    plan: SplitPlan
+    folds: dict[tuple[int, int], Fold]
+    whole: Judged
+    by_subject: dict[str, Ends]
+    independent: int  # impostor attempts, each pair of a symmetric matrix once
+    people: Variables  # numbers of people and of what is independent
+    subjects: int  # people whose number makes the impostor attempts; 0 if unknown
+
+
+@dataclass(frozen=True)
+class ComparisonCounts(Counts):
+    """Data of a study of verification: the rules of 3 and 30 count pairs of people of a FAR."""
+
+    RULES_COUNT = "pairs of people, each once, however many templates it has"
+
+    sides: SplitSides | PairSides
+    compared: ComparedPeople | None  # where people are known
+    remarks: Sequence[Message]
+
+    def limits(self, rate: str) -> bool:
+        """Whether the number of people limits a rate."""
+        return rate == "far" or self.subjects > 0
+
+    def there(self, rate: str) -> float:
+        """Return what there is of what the rules count."""
+        if rate == "frr":
+            return self.subjects
+        if self.compared is None:
+            return self.independent
+        return min(self.independent, self.compared.pairs)
+
+    def people_for(self, attempts: int, rate: str) -> int:
+        """Return the people that a number of attempts needs."""
+        return ComparedPeople.least_with(attempts) if rate == "far" else attempts
+
+    def needed(self, least: RuleOf, rate: str, target: float) -> dict[str, int]:
+        """Return what a rule needs: people, or impostor pairs where these are fewer."""
+        wanted = least.attempts_for(target)
+        if rate == "frr":
+            return {"people": wanted}
+        if self.compared is None or self.compared.pairs > self.independent:
+            return {"impostor pairs": wanted}
+        enough = ComparedPeople.least_with(wanted)
+        if enough <= self.compared.number:
+            return {"pairs of people": wanted}
+        return {"people": enough, "pairs": wanted}
+
+    def doubt(self, scores: Scores, *, fused: bool) -> Message | None:
+        """Return a doubt of the kind of the scores."""
+        genuine = self.whole.test.genuine_attempts
+        people = min(self.subjects or genuine, genuine)
+        eer = self.whole.test.about_equal_error()
+        return KindVerdict.doubt(eer, scores.kind, people, fused=fused, metric=scores._metric)
+
+
+@dataclass(frozen=True)
+class ListedCounts(ComparisonCounts):
+    """Data of a study of verification with several tries, or with some of the templates."""
+
+    claims: ListedClaims
+
+
+@dataclass(frozen=True)
+class SearchCounts(Counts):
+    """Data of a study of open set: the rules of 3 and 30 count people who are not enrolled."""
+
+    RULES_COUNT = "people who are not enrolled, each once, however often a person searches"
+
+    shares: SearchShares
+
+    def limits(self, rate: str) -> bool:
+        """Whether the number of people limits a rate."""
+        return rate == "far"
+
+    def there(self, rate: str) -> float:
+        """Return what there is of what the rules count."""
+        return self.subjects
+
+    def people_for(self, attempts: int, rate: str) -> int:
+        """Return the people that a number of attempts needs."""
+        return attempts
+
+    def needed(self, least: RuleOf, rate: str, target: float) -> dict[str, int]:
+        """Return what a rule needs: people who are not enrolled."""
+        return {"people who are not enrolled": least.attempts_for(target)}
+
+
+def count_comparisons(
+    scores: Scores,
+    reader: BlockReader,
+    splitter: Any,
+    options: FoldOptions,
+    interval: IntervalOptions,
+) -> ComparisonCounts:
+    """Count verification."""
+    plan, sides = plan_of_scores(scores, splitter)
+    folds, whole = verify(reader, plan, sides, options)
+    assert whole is not None
+    independent, subjects = whole.test.impostor_attempts, number_of_subjects(scores)
+    if options.templates == "single" and is_symmetric(scores):
+        independent //= 2
+    by_subject, remarks = _by_subject(scores, whole, options.templates, options.fusion, interval)
+    people, compared = _people(scores, subjects)
+    if knows_people(scores):
+        attempts = attempts_by_subject(scores, options.templates, options.fusion)
+        people["disjoint_pairs"] = attempts.disjoint_pairs
+    return ComparisonCounts(
+        plan=plan,
+        folds=folds,
+        whole=whole,
+        by_subject=by_subject,
+        independent=independent,
+        people=people,
+        subjects=subjects,
+        sides=sides,
+        compared=compared,
+        remarks=remarks,
+    )
+
+
+def count_claims(
+    scores: Scores, use: Use, splitter: Any, options: FoldOptions, interval: IntervalOptions
+) -> tuple[ListedCounts, BlockReader]:
+    """Count verification in use, whose claims are listed."""
+    plan, sides = plan_of_scores(scores, splitter)
+    assert isinstance(sides, SplitSides)  # tries and enrolled templates are of a matrix
+    claims, remarks, reader = list_claims(scores, use)
+    rule = options.distance_rule
+    every: Any = claims  # claims are attempts whose scores have chances
+    whole = Judged(claims.chosen_by(rule), every, every)
+    subjects = number_of_subjects(scores)
+    people, compared = _people(scores, subjects)
+    people["disjoint_pairs"] = claims.disjoint_pairs
+    by_subject: dict[str, Ends] = {}
+    if whole.chosen.defined:
+        pooled = PooledRates(scores.subjects.tolist(), interval)
+        pooled.add_listed(claims, whole.chosen.threshold)
+        limits = {}
+        if math.isfinite(whole.chosen.threshold):
+            at = np.array([whole.chosen.threshold])
+            rates = _rates_at(claims, whole.chosen.threshold)
+            for rate, (low, high) in limits_of_claims(claims, at, interval).items():
+                limits[rate] = rates[rate], float(low[0]), float(high[0])
+        by_subject = ends_by_subject(pooled, limits)
+        remarks += pooled.remarks()
+    folds = {}
+    for place in plan.places:
+        train: Any
+        test: Any
+        train, test = parts_of_claims(claims, scores, sides, plan.split(place))
+        judged = Judged(train.chosen_by(rule), train, test)
+        folds[place] = Fold.of_judged(judged, sides.sizes(plan.split(place)))
+    counts = ListedCounts(
+        plan=plan,
+        folds=folds,
+        whole=whole,
+        by_subject=by_subject,
+        independent=claims.impostor_attempts,
+        people=people,
+        subjects=subjects,
+        sides=sides,
+        compared=compared,
+        remarks=remarks,
+        claims=claims,
+    )
+    return counts, reader
+
+
+def count_searches(
+    scores: Scores,
+    reader: BlockReader,
+    splitter: Any,
+    options: FoldOptions,
+    interval: IntervalOptions,
+) -> SearchCounts:
+    """Count searches of a fixed gallery."""
+    searches = Searches(scores, reader, options)
+    plan, whole = searches.plan(splitter), searches.judge_all()
+    by_subject = {}
+    if whole.chosen.defined and math.isfinite(whole.chosen.threshold):
+        by_subject = _by_searcher(scores, whole, options, interval)
+    unenrolled = searches.unenrolled_people
+    return SearchCounts(
+        plan=plan,
+        folds=searches.folds(plan),
+        whole=whole,
+        by_subject=by_subject,
+        independent=whole.test.impostor_attempts,
+        people={"subjects": searches.people, "unenrolled_people": unenrolled},
+        subjects=unenrolled,
+        shares=searches.shares(),
+    )
+
+
+def _people(scores: Scores, subjects: int) -> tuple[Variables, ComparedPeople | None]:
+    """Return the numbers of people and of their pairs, where they are known."""
+    people: Variables = {}
+    if subjects:
+        people["subjects"] = subjects
+    compared = ComparedPeople.of_scores(scores)
+    if compared is not None:
+        people["pairs_of_people"] = compared.pairs
+    return people, compared
+
+
+def _rates_at(claims: ListedClaims, threshold: float) -> dict[str, float]:
+    """Return FAR and FRR of claims at a threshold; NaN where a class has no claim."""
+    fa, fr = claims.errors_at(threshold)
+    far, frr = math.nan, math.nan
+    if claims.impostor_attempts:
+        far = fa / claims.impostor_attempts
+    if claims.genuine_attempts:
+        frr = fr / claims.genuine_attempts
+    return {"far": float(far), "frr": float(frr)}
+
+
+@stage("bootstrap")
+def _by_subject(
+    scores: Scores, whole: Judged, templates: str, fusion: str, interval: IntervalOptions
+) -> tuple[dict[str, Ends], Sequence[Message]]:
+    """Return the bootstrapped rates at the threshold chosen on all data, and warnings."""
+    if not whole.chosen.defined:
+        return {}, []
+    if not knows_people(scores):
+        return {}, [Message("no-interval-by-subject", pattern=str(scores._subject_pattern))]
+    pooled = PooledRates(scores.subjects.tolist(), interval)
+    with threads_for(scores):
+        pooled.add(attempts_by_subject(scores, templates, fusion), whole.chosen.threshold)
+    if not math.isfinite(whole.chosen.threshold):
+        return ends_by_subject(pooled), pooled.remarks()
+    checked: Any = {"interval": interval.method, "templates": templates, "fusion": fusion}
+    there = verification(
+        scores,
+        **checked,
+        thresholds=[to_user(whole.chosen.threshold, scores.kind)],
+        auc=False,
+        confidence=interval.confidence,
+        replicates=interval.replicates,
+        random_state=interval.seed,
+    )
+    # One threshold of a curve, which shows how errors are correlated where few people err.
+    return ends_by_subject(pooled, _limits_there(there)), pooled.remarks()
+
+
+@stage("bootstrap")
+def _by_searcher(
+    scores: Scores, whole: Judged, options: FoldOptions, interval: IntervalOptions
+) -> dict[str, Ends]:
+    """Return FAR and FRR of open set at the threshold chosen on all data, with their limits."""
+    checked: Any = {
+        "rank_unit": options.rank_unit,
+        "fusion": options.fusion,
+        "ties": options.ties,
+        "impostors": options.impostors,
+        "interval": interval.method,
+    }
+    there = open_set(
+        scores,
+        **checked,
+        thresholds=[to_user(whole.chosen.threshold, scores.kind)],
+        max_rank=1,
+        confidence=interval.confidence,
+        replicates=interval.replicates,
+        random_state=interval.seed,
+    )
+    return _limits_there(there)
+
+
+def _limits_there(there: xr.Dataset) -> dict[str, Ends]:
+    """Return FAR and FRR of a result at its one threshold, with their limits."""
+    limits = {}
+    for rate in ("far", "frr"):
+        low, high = there[f"{rate}_low"].item(), there[f"{rate}_high"].item()
+        limits[rate] = there[rate].item(), low, high
+    return limits
+
+
+def number_of_subjects(scores: Scores) -> int:
+    """Return the number of subjects of a matrix, or of pairs; 0 where they are unknown."""
+    if are_pairs(scores):
+        return len(scores.subjects)
+    return len(np.unique(SplitSides(scores).subject))
