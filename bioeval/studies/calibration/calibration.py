@@ -28,14 +28,14 @@ from bioeval.evaluation import attempts_within
 from bioeval.results import Variables, about_attrs, actual_costs_above_1, along, build, rate
 from bioeval.scores import FusionRule, Progress, leaves_out_attacks, template_columns
 from bioeval.stats import IntervalOptions
-from bioeval.studies.calibration.counts import LOG2, CalibrationCounts, count_for_calibration
-from bioeval.studies.calibration.intervals import (
+from bioeval.studies.calibration.cost_intervals import (
     COST_INTERVALS,
     CostInterval,
     limit_names,
     require_people,
     with_intervals,
 )
+from bioeval.studies.calibration.counts import LOG2, CalibrationCounts, count_for_calibration
 from bioeval.tallies import Templates, check_priors, to_user, trivial_cost
 
 CALIBRATION = {
