@@ -74,6 +74,7 @@ _FOR_STUDIES: NamesByModule = {
     ),
     "bioeval.stats.limits": ("by_subject",),
     "bioeval.stats.listed_claims": ("limits_of_claims",),
+    "bioeval.stats.listed_searches": ("limits_of_searches",),
     "bioeval.stats.options": (
         "IntervalOptions",
         "Limits",

@@ -51,6 +51,7 @@ from bioeval.stats.jackknife import (
 )
 from bioeval.stats.limits import by_subject as by_subject
 from bioeval.stats.listed_claims import limits_of_claims as limits_of_claims
+from bioeval.stats.listed_searches import limits_of_searches as limits_of_searches
 from bioeval.stats.options import (
     METHODS as METHODS,
     IntervalOptions as IntervalOptions,

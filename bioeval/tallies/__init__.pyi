@@ -48,17 +48,21 @@ from bioeval.tallies.judged import (
 )
 from bioeval.tallies.kept_points import at_most_kept as at_most_kept
 from bioeval.tallies.left_out import LeftOut as LeftOut
+from bioeval.tallies.listed_attempts import UNIT as UNIT, chances_of_nearest as chances_of_nearest
 from bioeval.tallies.listed_claims import (
     DRAWS as DRAWS,
     MOST_CHOICES as MOST_CHOICES,
-    UNIT as UNIT,
     ListedClaims as ListedClaims,
     Use as Use,
-    chances_of_nearest as chances_of_nearest,
     list_claims as list_claims,
     parse_use as parse_use,
     require_use_of_searches as require_use_of_searches,
     scores_in_use as scores_in_use,
+)
+from bioeval.tallies.listed_searches import (
+    ListedSearches as ListedSearches,
+    list_searches as list_searches,
+    require_searches_to_list as require_searches_to_list,
 )
 from bioeval.tallies.parts import (
     ConcatenatedRows as ConcatenatedRows,

@@ -354,31 +354,45 @@ class SearchShares(AttainableThresholds):
     fixed_gallery, exact = True, False
     beyond = float(np.finfo(np.float64).max)
 
-    def __init__(self, other: np.ndarray, person: np.ndarray, genuine: np.ndarray):
+    def __init__(
+        self,
+        other: np.ndarray,
+        person: np.ndarray,
+        genuine: np.ndarray,
+        chances: tuple[np.ndarray, np.ndarray] | None = None,
+    ):
         """Take of each search by a person not enrolled the nearest distance, and the person.
 
-        `genuine` are the distances of mates, infinite where they are not at rank 1.
+        `genuine` are the distances of mates, infinite where they are not at rank 1. The `chances`
+        are of both, where a search has one of several distances.
         """
+        chance = np.ones(len(other))
+        if chances is not None:
+            chance, weight = chances
+            self.genuine_weight = weight[np.argsort(genuine, kind="stable")]
         self.thresholds, layer = np.unique(other, return_inverse=True)
         _, person = np.unique(person, return_inverse=True)
         self._layer, self._person = layer.reshape(-1), person.reshape(-1)
-        self._searches_per_person = np.bincount(self._person)
+        self._chance = chance
+        self._searches_per_person = np.rint(np.bincount(self._person, chance)).astype(np.int64)
         n, k = len(self._searches_per_person), len(self.thresholds)
         self.pairs = self.independent = n
-        self.sides, self.impostors = [np.arange(n)], len(other)
+        self.sides, self.impostors = [np.arange(n)], int(self._searches_per_person.sum())
         self.refusal = _too_few(n, self.over) if n < 3 else None
-        share = 1 / self._searches_per_person[self._person]
-        self.mean = np.cumsum(np.bincount(self._layer, share, k)) / max(n, 1)
-        self.accepted = np.cumsum(np.bincount(self._layer, minlength=k)) / max(self.impostors, 1)
-        self.genuine = np.sort(genuine)
+        share = chance / self._searches_per_person[self._person]
+        mean = np.cumsum(np.bincount(self._layer, share, k)) / max(n, 1)
+        accepted = np.cumsum(np.bincount(self._layer, chance, k)) / max(self.impostors, 1)
+        self.mean, self.accepted = np.minimum(mean, 1.0), np.minimum(accepted, 1.0)
+        self.genuine = np.sort(genuine, kind="stable")
 
     def means(self, layers: np.ndarray) -> PeopleMeans:
         """Return the means at increasing layers, and how each depends on single people."""
         n, k = self.pairs, len(layers)
         step = np.searchsorted(layers, self._layer)
         kept = step < k
-        alarms = np.bincount(step[kept] * n + self._person[kept], minlength=k * n).reshape(k, n)
-        rates = alarms.cumsum(axis=0) / self._searches_per_person
+        alarms = np.bincount(step[kept] * n + self._person[kept], self._chance[kept], k * n)
+        rates = alarms.reshape(k, n).cumsum(axis=0) / self._searches_per_person
+        rates = np.minimum(rates, 1.0)
         return PeopleMeans.of(
             rates.sum(axis=1), n, rates, np.ones(n), number=n, independent=n, sides=(n,)
         )

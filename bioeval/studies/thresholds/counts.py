@@ -22,7 +22,7 @@ from bioeval.studies.folds.intervals import PooledRates
 from bioeval.studies.folds.options import FoldOptions
 from bioeval.studies.folds.results import Ends, Fold, ends_by_subject
 from bioeval.studies.folds.splits import PairSides, SplitPlan, SplitSides, plan_of_scores
-from bioeval.studies.thresholds.searches import Searches
+from bioeval.studies.thresholds.searches import AveragedSearches, Searches
 from bioeval.tallies import Judged, ListedClaims, Use, is_symmetric, list_claims, to_user
 
 
@@ -99,6 +99,7 @@ class SearchCounts(Counts):
     RULES_COUNT = "people who are not enrolled, each once, however often a person searches"
 
     shares: SearchShares
+    remarks: Sequence[Message]
 
     def limits(self, rate: str) -> bool:
         """Whether the number of people limits a rate."""
@@ -201,16 +202,26 @@ def count_claims(
 def count_searches(
     scores: Scores,
     reader: BlockReader,
+    use: Use,
     splitter: Any,
     options: FoldOptions,
     interval: IntervalOptions,
 ) -> SearchCounts:
-    """Count searches of a fixed gallery."""
-    searches = Searches(scores, reader, options)
+    """Count searches of a fixed gallery, in which any of a subject's templates may be enrolled."""
+    searches: Searches | AveragedSearches
+    remarks: Sequence[Message] = ()
+    if use.enrol.drawn:
+        searches = AveragedSearches(scores, reader, options, use)
+        remarks = searches.remarks
+    else:
+        searches = Searches(scores, reader, options)
     plan, whole = searches.plan(splitter), searches.judge_all()
     by_subject = {}
     if whole.chosen.defined and math.isfinite(whole.chosen.threshold):
-        by_subject = _by_searcher(scores, whole, options, interval)
+        if isinstance(searches, AveragedSearches):
+            by_subject = searches.limits(whole.chosen.threshold, interval)
+        else:
+            by_subject = _by_searcher(scores, whole, options, interval)
     unenrolled = searches.unenrolled_people
     return SearchCounts(
         plan=plan,
@@ -221,6 +232,7 @@ def count_searches(
         people={"subjects": searches.people, "unenrolled_people": unenrolled},
         subjects=unenrolled,
         shares=searches.shares(),
+        remarks=remarks,
     )
 
 

@@ -14,6 +14,17 @@ STUDY = (
         example={},
     ),
     MessageType(
+        "fewer-templates-to-find",
+        "{subjects:count subjects} with fewer than {templates:count templates} that a search can "
+        "find: all that there are stand for the enrolled ones",
+        "A subject may have fewer templates than are to be enrolled, or some that failed or are "
+        "left out. {far} and {frr} depend on the number of templates that are searched.",
+        "Nothing, if only few subjects are concerned; otherwise enrol fewer templates, or collect "
+        "more.",
+        "note",
+        {"subjects": 3, "templates": 3},
+    ),
+    MessageType(
         "pairs-divided",
         "pairs are divided, not subjects: a subject of several pairs is not new to the threshold",
         "The rates on new pairs are of people who may have chosen the threshold, too.",

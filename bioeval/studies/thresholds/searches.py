@@ -8,12 +8,20 @@ import numpy as np
 
 from bioeval import ProtocolError, Scores
 from bioeval.scores import BlockReader, are_pairs, codes_of
+from bioeval.stats import IntervalOptions, limits_of_searches
 from bioeval.studies.assurance.pairs_of_people import SearchShares
 from bioeval.studies.folds.options import FoldOptions
 from bioeval.studies.folds.parts import Searched
-from bioeval.studies.folds.results import Fold
+from bioeval.studies.folds.results import PARTS, Ends, Fold
 from bioeval.studies.folds.splits import SplitPlan, plan_of
-from bioeval.tallies import IdentificationCounter, Judged, count_together
+from bioeval.tallies import (
+    IdentificationCounter,
+    Judged,
+    ListedSearches,
+    Use,
+    count_together,
+    list_searches,
+)
 
 
 def searches_of_people(scores: Scores) -> Scores:
@@ -37,32 +45,23 @@ def searches_of_people(scores: Scores) -> Scores:
     return scores.select(probes=np.flatnonzero(people))
 
 
-class Searches:
-    """One search of each probe: distance and rank of its mate, or distance of the nearest other.
+class _PeopleWhoSearch:
+    """The people who search a fixed gallery, and the subjects in it.
 
     - `person` (int64 (m,)): the person of each probe
     - `mated`, `unmated` (int64): probes of people who are enrolled and have a usable mate, and of
       people who are not enrolled
-    - `mate`, `ranks`, `other`: of `mated` the distance and the rank of the mate, of `unmated` the
-      distance of the nearest
+    - `gallery` (int): the people who are enrolled
     """
 
-    def __init__(self, scores: Scores, reader: BlockReader, options: FoldOptions):
-        """Search for each probe in the whole gallery."""
-        (tally,) = count_together(reader, [IdentificationCounter(reader, options.search())])
+    mated: np.ndarray
+    unmated: np.ndarray
+
+    def __init__(self, scores: Scores, options: FoldOptions):
+        """Number the people."""
         enrolled = np.unique(codes_of(scores).gallery)
         self.options, self.gallery = options, int((~scores._no_person[enrolled]).sum())
         self.person = codes_of(scores).probe
-        mated = np.flatnonzero(tally.mates > 0)
-        self.mated, ranks, _ = tally.rank_weights(mated, options.ties)
-        self.ranks, self.mate = np.rint(ranks).astype(np.int64), tally.mate[self.mated]
-        self.unmated = tally.impostor_probes("unenrolled")
-        self.other = tally.other[self.unmated]
-
-    def shares(self) -> SearchShares:
-        """Return the proportions of false alarms, of each person who is not enrolled."""
-        genuine = np.where(self.ranks == 1, self.mate, np.inf)
-        return SearchShares(self.other, self.person[self.unmated], genuine)
 
     @property
     def people(self) -> int:
@@ -80,10 +79,38 @@ class Searches:
         meta = {"enrolled": np.where(enrolled, "yes", "no")}
         return plan_of(splitter, len(self.person), self.person, None, meta)
 
-    def part(self, probes: np.ndarray) -> Searched:
-        """Return the searches of some probes."""
+    def inside(self, probes: np.ndarray) -> np.ndarray:
+        """Return some probes as flags."""
         inside = np.zeros(len(self.person), dtype=bool)
         inside[probes] = True
+        return inside
+
+
+class Searches(_PeopleWhoSearch):
+    """One search of each probe: distance and rank of its mate, or distance of the nearest other.
+
+    - `mate`, `ranks`, `other`: of `mated` the distance and the rank of the mate, of `unmated` the
+      distance of the nearest
+    """
+
+    def __init__(self, scores: Scores, reader: BlockReader, options: FoldOptions):
+        """Search for each probe in the whole gallery."""
+        super().__init__(scores, options)
+        (tally,) = count_together(reader, [IdentificationCounter(reader, options.search())])
+        mated = np.flatnonzero(tally.mates > 0)
+        self.mated, ranks, _ = tally.rank_weights(mated, options.ties)
+        self.ranks, self.mate = np.rint(ranks).astype(np.int64), tally.mate[self.mated]
+        self.unmated = tally.impostor_probes("unenrolled")
+        self.other = tally.other[self.unmated]
+
+    def shares(self) -> SearchShares:
+        """Return the proportions of false alarms, of each person who is not enrolled."""
+        genuine = np.where(self.ranks == 1, self.mate, np.inf)
+        return SearchShares(self.other, self.person[self.unmated], genuine)
+
+    def part(self, probes: np.ndarray) -> Searched:
+        """Return the searches of some probes."""
+        inside = self.inside(probes)
         mated = inside[self.mated]
         number = int(np.count_nonzero(mated))
         return Searched(
@@ -110,4 +137,53 @@ class Searches:
             judged = Judged.of_listed(train.attempts(), test.attempts(), rule)
             made = Fold.of_judged(judged, split.sizes(self.person))
             folds[place] = made.with_searches(train, test, self.options.ranks)
+        return folds
+
+
+class AveragedSearches(_PeopleWhoSearch):
+    """The searches of each probe among any of the templates of each subject, with their chances."""
+
+    def __init__(self, scores: Scores, reader: BlockReader, options: FoldOptions, use: Use):
+        """List the distances of the searches of all probes."""
+        super().__init__(scores, options)
+        self.listed, self.remarks = list_searches(reader, use, options.rank_unit)
+        self.mated = np.unique(self.listed.genuine.probe)
+        self.unmated = np.unique(self.listed.impostor.probe)
+
+    def shares(self) -> SearchShares:
+        """Return the expected proportions of false alarms, of each person who is not enrolled."""
+        genuine, impostor = self.listed.genuine, self.listed.impostor
+        return SearchShares(
+            impostor.value,
+            self.person[impostor.probe],
+            np.where(np.isnan(genuine.value), np.inf, genuine.value),
+            chances=(impostor.chance, genuine.chance),
+        )
+
+    def limits(self, threshold: float, interval: IntervalOptions) -> dict[str, Ends]:
+        """Return FAR and FRR at a distance, with their limits by subject."""
+        return limits_of_searches(self.listed, self.person, threshold, interval)
+
+    def _part(self, probes: np.ndarray) -> ListedSearches:
+        return self.listed.where(self.inside(probes)[self.listed.probe])
+
+    def _judged(self, train: ListedSearches, test: ListedSearches) -> Judged:
+        parts: Any = train, test  # searches are attempts whose distances have chances
+        return Judged(train.chosen_by(self.options.distance_rule), *parts)
+
+    def judge_all(self) -> Judged:
+        """Choose a threshold on all searches, and count them at it."""
+        return self._judged(self.listed, self.listed)
+
+    def folds(self, plan: SplitPlan) -> dict[tuple[int, int], Fold]:
+        """Choose a threshold on the searches of some people, and judge it on those of others."""
+        folds = {}
+        for place in plan.places:
+            split = plan.split(place)
+            judged = self._judged(self._part(split.train), self._part(split.test))
+            folds[place] = Fold.of_judged(judged, split.sizes(self.person))
+            folds[place].galleries = self.gallery, self.gallery
+            for prefix in PARTS:
+                accepted = [folds[place].counts[f"{prefix}ga"]]
+                folds[place].detected[prefix] = np.array(accepted, dtype=np.float64)
         return folds

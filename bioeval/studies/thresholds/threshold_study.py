@@ -67,6 +67,7 @@ from bioeval.tallies import (
     Rule,
     Templates,
     parse_use,
+    require_searches_to_list,
     require_use_of_searches,
     require_values,
     scores_in_use,
@@ -292,8 +293,10 @@ def study_threshold(
     searched = task == "open_set"  # by all enrolled templates of a subject
     use = parse_use(attempts, "multi" if searched else templates, fusion, enrol, random_state)
     if searched:
-        require_use_of_searches(use)
+        require_use_of_searches(use, averaged=True)
         of_digest = searches_of_people(scores)
+        if use.enrol.drawn:
+            require_searches_to_list(of_digest, use, rank_unit)
         scores = use.enrol.applied(of_digest)
     else:
         of_digest, scores = scores, scores_in_use(scores, use)
@@ -323,7 +326,8 @@ def study_threshold(
             remarks += counts.remarks
             studied = f"{templates}-template"
         else:
-            counts = count_searches(scores, reader, splitter, options, interval)
+            counts = count_searches(scores, reader, use, splitter, options, interval)
+            remarks += counts.remarks
             shares = counts.shares
             studied = f"open set, {rank_unit} ranks"
     reader.note_failure_codes()
