@@ -61,6 +61,7 @@ def options_of_study(study: ResultThreshold, card_options: Mapping[str, Any]) ->
     """
     if "target" in card_options:
         raise click.UsageError("--target and --threshold-of both name the threshold; give one")
+    study.require_one_gallery()
     options: dict[str, Any] = {"target": f"fixed={study.value!r}"}
     if study.task == "open_set":
         if study.rank_unit == "subject":

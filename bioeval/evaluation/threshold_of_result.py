@@ -136,6 +136,7 @@ class ResultThreshold:
                 f" is of a study of {names[self.task]}, and these are rates of {names[task]}: they "
                 "need a threshold of their own",
             )
+        self.require_one_gallery()
         for name, words in () if in_use else _IN_USE.items():
             if getattr(self, name) is not None:
                 raise ProtocolError(
@@ -144,6 +145,17 @@ class ResultThreshold:
                     "of its claims (be.claim_scores) and its threshold as a number, or a study of "
                     "single comparisons",
                 )
+
+    def require_one_gallery(self) -> None:
+        """Raise where it is of searches among any of the templates, which only a study counts."""
+        if self.task == "open_set" and self.parsed_use.enrol.drawn:
+            raise ProtocolError(
+                Argument("threshold"),
+                f" is of a study of searches with enrol={self.enrol}, a mean over all choices of "
+                "templates, which is not evaluated here. Make the study with the first ones "
+                f"enrolled, enrol=first:{self.enrol} (bioeval threshold FILE --task open_set "
+                f"--enrol first:{self.enrol} --out STUDY)",
+            )
 
     @classmethod
     def for_claims(

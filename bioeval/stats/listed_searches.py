@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from bioeval.stats.bootstrap import SubjectMeans, ratio
+from bioeval.stats.bootstrap import SubjectMeans
 from bioeval.stats.few_errors import Placed
 from bioeval.stats.options import IntervalOptions
 from bioeval.tallies.listed_searches import ListedSearches
@@ -29,9 +29,8 @@ def limits_of_searches(
         there = some.where(~np.isnan(some.value))
         placed = Placed.of(person[there.probe], there.value, there.chance)
         low, high = means.limits_along(placed, np.array([threshold]))
-        accepted = some.accepted_at(threshold)
-        value = ratio(np.float64(accepted), np.float64(some.number))
+        value = float(some.accepted_at(threshold)) / (some.number or np.nan)
         if rate == "frr":
             low, high, value = 1 - high, 1 - low, 1 - value
-        ends[rate] = float(value), float(low[0]), float(high[0])
+        ends[rate] = value, float(low[0]), float(high[0])
     return ends

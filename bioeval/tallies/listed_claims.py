@@ -40,6 +40,7 @@ MOST_LISTED = 1 << 26
 # Scores of choices that are fused together.
 _TOGETHER = 1 << 21
 
+
 @dataclass(frozen=True)
 class Use:
     """How a system decides a claim in use.

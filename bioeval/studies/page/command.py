@@ -233,6 +233,7 @@ def _at_study(study: Any, scores: Scores, protocol: Any) -> tuple[Target, dict[s
         options["target"] = f"fixed={found.value!r}"
     if found.is_of_single_comparisons:
         return found.value, options
+    found.require_one_gallery()
     card = found.card_of(resolve_card(scores, protocol))
     return study, {**options, "protocol": card, "enrol": found.enrol}
 

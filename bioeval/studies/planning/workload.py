@@ -281,6 +281,7 @@ def workload(
         far = far_of_alarms(alarms_per_day, people, share, gallery_size)
     study = ResultThreshold.of(threshold)
     if study is not None:
+        study.require_one_gallery()
         _require_same_claims(study, rates)
         threshold = study.value
     if isinstance(rates, xr.Dataset):

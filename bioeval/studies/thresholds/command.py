@@ -112,6 +112,7 @@ class RatesOnNewPeople(MoreResults):
         self._saved = read_study(self._rule)
         found = ResultThreshold.of(self._saved)
         assert found is not None  # of a dataset
+        found.require_one_gallery()
         found.require_use({name: self._use[name] for name in given})
 
     def threshold(self, scores: Scores) -> xr.Dataset | None:
@@ -421,7 +422,10 @@ def _curves_at(scores: Scores, at: float, target: dict[str, Any], run: StudyComm
 
 
 def _with_curves(study: xr.Dataset | xr.DataTree, scores: Scores, run: StudyCommand) -> xr.DataTree:
-    """Return a study and the task whose curves a page shows beside it, at its thresholds too."""
+    """Return a study and the task whose curves a page shows beside it, at its thresholds too.
+
+    Searches among any of the templates have no curves.
+    """
     import numpy as np
     import xarray as xr
 
@@ -430,7 +434,11 @@ def _with_curves(study: xr.Dataset | xr.DataTree, scores: Scores, run: StudyComm
         from bioeval import open_set
         from bioeval.scores import Enrolment
 
-        scores = Enrolment.parse(options.get("enrol")).applied(scores)
+        enrolment = Enrolment.parse(options.get("enrol"))
+        if enrolment.drawn:
+            assert isinstance(study, xr.Dataset)  # --extrapolate is of verification
+            return xr.DataTree.from_dict({"threshold_study": study})
+        scores = enrolment.applied(scores)
         task = "open_set"
         counted = functools.partial(
             open_set,

@@ -197,7 +197,9 @@ def study_threshold(
         Which templates of each subject are enrolled; all unless given. A number: that many, any of
         them; rates are means over all choices, made once an attempt, the same for all its tries.
         ``"first:3"``: the first three in the order of the gallery, ``"first:3:taken"`` in that of a
-        metadata column; in a matrix of all templates against all the others are the probes.
+        metadata column; in a matrix of all templates against all the others are the probes. Of
+        open set, the templates of each subject are chosen independently of those of the others;
+        subjects with fewer usable templates have all enrolled, and a fusion is min or max.
     rank_unit, fusion
         Of open set, as for :func:`bioeval.open_set`.
     confidence : float
@@ -257,7 +259,8 @@ def study_threshold(
         Bad options; fewer subjects than folds; a target that cannot be assured.
     ProtocolError
         If the people are not known, which `assure` needs, or if no probe of ``"open_set"`` is of a
-        person who is not enrolled in the gallery.
+        person who is not enrolled in the gallery, or if a mean over all choices of templates is to
+        be had of searches with another fusion.
 
     Notes
     -----
@@ -274,6 +277,11 @@ def study_threshold(
     31, 225-254), which does not say how exact the rate will be. Both assume independent
     attempts: of a FAR, pairs of people are counted, each once, however many templates it has. They
     share people, so that the rules give the least to ask for.
+
+    With `enrol` a number, a search by a person who is not enrolled finds nobody up to a distance
+    with the product, over all subjects, of the chance that all enrolled templates are farther:
+    ``C(k, e) / C(n, e)`` where `k` of `n` usable templates are and `e` are enrolled. An enrolled
+    person is found at the distance of a mate if all other subjects are farther, of ties not.
 
     Examples
     --------
