@@ -358,3 +358,5 @@ def test_on_the_command_line(tmp_path, monkeypatch, capsys):
     assert (tmp_path / "page.html").exists()
     assert main(["run", "a.npz", "--threshold-of", "study"]) == 2
     assert "enrol=first:2" in capsys.readouterr().err
+    assert main(["report", "a.npz", "--threshold-study", "study", "--out", "b.html"]) == 2
+    assert "enrol=first:2" in capsys.readouterr().err
