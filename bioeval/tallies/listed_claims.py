@@ -125,8 +125,9 @@ def require_use_of_searches(use: Use, *, averaged: bool = False) -> None:
     if use.enrol.drawn and not averaged:
         raise ProtocolError(
             Argument("enrol"),
-            f" is {use.enrol}: a mean over all choices of templates is for verification; for "
-            "searches enrol the first ones, ",
+            f" is {use.enrol}: of searches, a mean over all choices of templates is evaluated by a "
+            "threshold study alone (be.study_threshold, bioeval threshold); here enrol the first "
+            "ones, ",
             Argument("enrol", f"first:{use.enrol}"),
             f". At thresholds of your own, be.open_set(scores, gallery={use.enrol}) gives the mean "
             "DIR and FAR over all choices",
