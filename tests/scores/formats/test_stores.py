@@ -354,14 +354,14 @@ TRUTHS = {
     "bob_scores-cmc-4col.txt": {"kind": "similarity"},
     "bob_scores.mtx": {"mask": "bob_scores.mask"},
     "pyeer_exp1": {"kind": "similarity", "impostor": "pyeer_exp1_false.txt"},
-    "pyeer_cmc_exp1": {"kind": "similarity", "trials": "pyeer_cmc_exp1_tp.txt"},
+    "pyeer_cmc_exp1": {"kind": "similarity", "trials": "pyeer_cmc_exp1_tp.txt"},  # probes first
 }
 FILES = {"pyeer_exp1": "pyeer_exp1_true.txt", "pyeer_cmc_exp1": "pyeer_cmc_exp1_scores.txt"}
 
 
 @pytest.mark.parametrize("name", TRUTHS)
 @pytest.mark.cases(1)
-def test_files_of_other_programs(shared, name):
+def test_files_of_other_programs(shared, name, tmp_path):
     folder: Path = shared / "score_files"
     known = json.loads((folder / "README.json").read_text())["basic_truth_sklearn"]
     truth = next(value for key, value in known.items() if key.split(" ")[0] == name)
@@ -369,6 +369,10 @@ def test_files_of_other_programs(shared, name):
         key: folder / value if key in ("mask", "impostor", "trials") else value
         for key, value in TRUTHS[name].items()
     }
+    if "trials" in options:
+        named = tmp_path / "trials.txt"
+        named.write_text("probe gallery\n" + options["trials"].read_text())
+        options["trials"] = named
     path = folder / FILES.get(name, name)
     readings = [{}] if "n_probes_with_mate" not in truth else [{}, {"as_": "matrix"}]
     for reading in readings:
