@@ -6,7 +6,8 @@ Views read a variable for each statistic of a rate, and targets on a dimension: 
 from __future__ import annotations
 
 import itertools
-from typing import ClassVar, TypeVar
+from collections.abc import Mapping
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 import xarray as xr
@@ -77,17 +78,14 @@ def expanded(results: Results) -> Results:
         If a newer version of bioeval saved them.
     """
     if isinstance(results, xr.DataTree):
-        if any("schema" in node.attrs for node in results.subtree):
+        known = [node for node in results.subtree if "schema" in node.attrs]
+        for node in known:
+            _require_schema(node.attrs)
+        if any(_is_compact(node.dataset) for node in known):
             return results.map_over_datasets(expanded)
-        return results
-    schema = int(results.attrs.get("schema", SCHEMA))
-    if schema != SCHEMA:
-        raise DataError(
-            f"the results are of schema {schema}; this version of bioeval reads schema {SCHEMA}. "
-            "Use a newer bioeval"
-        )
-    in_columns = any("over" in x.attrs for x in results.data_vars.values())
-    if "statistic" not in results.dims and not in_columns:
+        return results  # to map over a tree takes much longer than to look at it
+    _require_schema(results.attrs)
+    if not _is_compact(results):
         return results
     coords = {str(name): x.variable for name, x in results.coords.items()}
     coords.pop("statistic", None)
@@ -97,6 +95,20 @@ def expanded(results: Results) -> Results:
         data, places = _over_places(results)
         coords |= places
     return xr.Dataset(in_order(data), coords, dict(results.attrs))
+
+
+def _require_schema(attrs: Mapping[Any, Any]) -> None:
+    schema = int(attrs.get("schema", SCHEMA))
+    if schema != SCHEMA:
+        raise DataError(
+            f"the results are of schema {schema}; this version of bioeval reads schema {SCHEMA}. "
+            "Use a newer bioeval"
+        )
+
+
+def _is_compact(dataset: xr.Dataset) -> bool:
+    """Whether statistics, or places of partitions, are along a dimension."""
+    return "statistic" in dataset.dims or any("over" in x.attrs for x in dataset.data_vars.values())
 
 
 _Variables = dict[str, xr.Variable]
