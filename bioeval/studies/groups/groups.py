@@ -211,9 +211,11 @@ def by_group(
     if interval is not None:
         require_choice("interval", interval, get_args(Bootstrap))
     options = IntervalOptions.parse(interval, confidence, replicates, random_state)
-    study, given = ResultThreshold.of(threshold), scores
+    study = ResultThreshold.of(threshold)
     if study is not None:
-        require_scores(scores)
+        scores = study.compared(scores)
+    given = scores
+    if study is not None:
         asked = chosen_task(task, get_args(ComparedTask))
         study.require(scores, asked, in_use=asked == "verification")
         threshold = study.fixed

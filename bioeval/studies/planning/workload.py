@@ -346,6 +346,13 @@ def _require_same_claims(study: ResultThreshold, rates: Any) -> None:
             of_study["fusion"] = study.fusion
     else:
         of_study |= {"rank_unit": study.rank_unit}
+    left_out = set(filter(None, str(attrs.get("exclude", "")).split(", ")))
+    if left_out != set(study.exclude):
+        raise DataError(
+            Argument("threshold"),
+            f" is of a study that excludes {', '.join(study.exclude) or 'nothing'}, and the rates "
+            f"exclude {attrs.get('exclude') or 'nothing'}; evaluate the scores as the study did",
+        )
     for name, value in of_study.items():
         if value and attrs.get(name, value) != value:
             raise DataError(
