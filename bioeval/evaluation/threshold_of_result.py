@@ -18,6 +18,7 @@ from bioeval.protocol.card import Protocol
 from bioeval.protocol.tasks import OpenSet, Verification
 from bioeval.results.dataset import attrs_of_data
 from bioeval.scores.blocks import require_subjects
+from bioeval.scores.enrolled import Enrolment
 from bioeval.scores.matrix import Scores, require_scores
 from bioeval.scores.provenance import left_out
 from bioeval.tallies.listed_claims import Use, parse_use
@@ -110,9 +111,15 @@ class ResultThreshold:
         """The same, checked."""
         return parse_use(**self.use | {"templates": "multi"})
 
-    def require_use(self, asked: dict[str, Any]) -> None:
-        """Raise where arguments describe another use than that of the study."""
-        default = {"templates": "single", "fusion": "min"}
+    def require_use(self, asked: dict[str, Any], *, defaults: bool = True) -> None:
+        """Raise where arguments describe another use than that of the study.
+
+        With `defaults`, single templates and the least score may be those of a call that says
+        nothing; else None says nothing.
+        """
+        default = {"templates": "single", "fusion": "min"} if defaults else {}
+        if asked.get("enrol") is not None:
+            asked = asked | {"enrol": str(Enrolment.parse(asked["enrol"]))}
         self._require_same(
             {
                 name: (value, default.get(name), self.use[name])
@@ -241,8 +248,8 @@ class ResultThreshold:
         require_subjects(scores, Argument("enrol"))
         return int(np.bincount(scores._codes.gallery).max()) > drawn
 
-    def claims_of(self, scores: Scores) -> Scores:
-        """Return the scores of the claims of a study of a system in use."""
+    def require_single_scores(self, scores: Scores) -> None:
+        """Raise where several choices of templates give a claim several scores."""
         if self.is_mean_over_choices(scores):
             raise ProtocolError(
                 Argument("threshold"),
@@ -251,6 +258,10 @@ class ResultThreshold:
                 f"enrol=first:{self.enrol} (bioeval threshold FILE --enrol first:{self.enrol} "
                 "--out STUDY)",
             )
+
+    def claims_of(self, scores: Scores) -> Scores:
+        """Return the scores of the claims of a study of a system in use."""
+        self.require_single_scores(scores)
         require_scores(scores)
         self.require(scores, in_use=True)
         use = self.use

@@ -384,6 +384,7 @@ def over_time(
     else:
         of_study = study.compared(scores, besides=[NOT_ENROLLED])
         study.require(of_study, in_use=True)
+        study.require_single_scores(of_study)
         rule = study.fixed
         if study.in_use:
             study.require_use({"templates": templates, "fusion": fusion})
@@ -523,6 +524,7 @@ def ageing(
     else:
         of_study = study.compared(scores, besides=[NOT_ENROLLED])
         study.require(of_study, in_use=True)
+        study.require_single_scores(of_study)
         rule = study.fixed
         of_study, times = _checked(of_study, "single", "min")
         view = of_study
