@@ -321,7 +321,7 @@ def over_time(
         A threshold in the units of the scores; or a rule that chooses one on all data, as
         :func:`bioeval.cross_evaluate` takes it: ``"eer"``, ``("far", 0.001)``, ``"far=0.001"``. Or
         the result of :func:`study_threshold`: its threshold, the assured one if there is one, with
-        its templates and fusion.
+        its templates, fusion and exclusions.
     templates, fusion
         Verification, as for :func:`verification`. The threshold is chosen on it.
     ranks : sequence of int
