@@ -333,6 +333,10 @@ class MoreResults:
     def require(self, files: Sequence[str]) -> None:
         """Raise unless its options go with the files and the other options."""
 
+    def compared(self, scores: Scores) -> Scores:
+        """Return the scores without the comparisons that its options leave out."""
+        return scores
+
     def threshold(self, scores: Scores) -> xr.Dataset | None:
         """Return the study of the threshold that the page of a system is about.
 

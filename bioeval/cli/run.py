@@ -141,6 +141,7 @@ def command(
             scores = read_scores(file, reading, stages)
             scores = scores.replace(name=called or system_name(file, None, reading))
             if study is not None:
+                scores = study.compared(scores)
                 study.require(scores, study.task, in_use=True)
             for one in more:
                 one.require(scores)

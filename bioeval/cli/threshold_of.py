@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 THRESHOLD_OF = option(
     "--threshold-of STUDY",
     "Threshold of a study: the folder or results.nc of bioeval threshold --out; its assured "
-    "threshold if there is one, with its templates and fusion.",
+    "threshold if there is one, with its templates, fusion and exclusions.",
 )
 
 _STUDY = "the study of bioeval threshold --out"

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import xarray as xr
 
-from bioeval.base.errors import Argument, DataError, ProtocolError
+from bioeval.base.errors import Argument, BioevalError, DataError, ProtocolError
 from bioeval.base.messages import Message
 from bioeval.evaluation.blocks.checkpoint import digest_of_data
 from bioeval.evaluation.claim_scores import claim_scores
@@ -18,7 +18,9 @@ from bioeval.protocol.card import Protocol
 from bioeval.protocol.tasks import OpenSet, Verification
 from bioeval.results.dataset import attrs_of_data
 from bioeval.scores.blocks import require_subjects
+from bioeval.scores.enrolled import Enrolment
 from bioeval.scores.matrix import Scores, require_scores
+from bioeval.scores.provenance import left_out
 from bioeval.tallies.listed_claims import Use, parse_use
 from bioeval.tallies.threshold_rules import Rule
 
@@ -49,6 +51,8 @@ class ResultThreshold:
     #: The column that joins the tries of an attempt, and the templates that are enrolled.
     attempts: str | None
     enrol: str | None
+    #: The comparisons that the study left out, as :class:`Scores` has them.
+    exclude: tuple[str, ...]
     digest: str
 
     @classmethod
@@ -88,6 +92,7 @@ class ResultThreshold:
             rank_unit=str(attrs.get("rank_unit", "template")),
             attempts=attrs.get("attempts"),
             enrol=attrs.get("enrol"),
+            exclude=tuple(filter(None, str(attrs.get("exclude", "")).split(", "))),
             digest=str(attrs.get("data_digest", "")),
         )
 
@@ -106,9 +111,15 @@ class ResultThreshold:
         """The same, checked."""
         return parse_use(**self.use | {"templates": "multi"})
 
-    def require_use(self, asked: dict[str, Any]) -> None:
-        """Raise where arguments describe another use than that of the study."""
-        default = {"templates": "single", "fusion": "min"}
+    def require_use(self, asked: dict[str, Any], *, defaults: bool = True) -> None:
+        """Raise where arguments describe another use than that of the study.
+
+        With `defaults`, single templates and the least score may be those of a call that says
+        nothing; else None says nothing.
+        """
+        default = {"templates": "single", "fusion": "min"} if defaults else {}
+        if asked.get("enrol") is not None:
+            asked = asked | {"enrol": str(Enrolment.parse(asked["enrol"]))}
         self._require_same(
             {
                 name: (value, default.get(name), self.use[name])
@@ -157,20 +168,46 @@ class ResultThreshold:
                 f"--enrol first:{self.enrol} --out STUDY)",
             )
 
+    def compared(self, scores: Scores, *, besides: Collection[str] = ()) -> Scores:
+        """Return scores with the exclusions of the study, which are part of its protocol.
+
+        Raise :class:`DataError` where the scores have others, or cannot have these. Exclusions
+        `besides` those are of the evaluation, whatever the study has.
+        """
+        require_scores(scores)
+        own = [name for name in left_out(scores) if name not in besides]
+        wanted = [name for name in self.exclude if name not in besides]
+        if set(own) == set(wanted):
+            return scores
+        if own:
+            raise DataError(
+                Argument("exclude", ",".join(own)),
+                f" is not that of the study, {', '.join(wanted) or 'none'}, whose threshold is "
+                "given; leave it out, or make a study with it",
+            )
+        try:
+            return scores.excluding(*scores.exclude, *wanted)
+        except BioevalError as error:
+            raise type(error)(
+                Argument("threshold"),
+                f" is of a study that excludes {', '.join(wanted)}, which these scores cannot: "
+                f"{error}",
+            ) from None
+
     @classmethod
     def for_claims(
         cls, threshold: Any, scores: Scores, templates: Any, fusion: Any
-    ) -> tuple[ResultThreshold | None, Rule, Any, Any]:
-        """Return a study that gives the threshold of claims, the rule, templates and fusion.
+    ) -> tuple[Scores, ResultThreshold | None, Rule, Any, Any]:
+        """Return scores, a study of their claims, the rule of its threshold, templates and fusion.
 
-        They are those of the study; without one, as given.
+        All but the study are those of the study, with its exclusions; without one, as given.
         """
         study = cls.of(threshold)
         if study is None:
-            return None, Rule.parse(threshold), templates, fusion
-        require_scores(scores)
+            return scores, None, Rule.parse(threshold), templates, fusion
+        scores = study.compared(scores)
         study.require(scores)
-        return study, study.fixed, *study.claim(templates, fusion)
+        return scores, study, study.fixed, *study.claim(templates, fusion)
 
     @classmethod
     def for_claims_in_use(
@@ -182,8 +219,9 @@ class ResultThreshold:
         """
         study = cls.of(threshold)
         if study is None or not study.in_use:
-            return scores, *cls.for_claims(threshold, scores, templates, fusion)
+            return cls.for_claims(threshold, scores, templates, fusion)
         study.require_use({"templates": templates, "fusion": fusion})
+        scores = study.compared(scores)
         return study.claims_of(scores), study, study.fixed, "single", "min"
 
     @property
@@ -222,8 +260,8 @@ class ResultThreshold:
         require_subjects(scores, Argument("enrol"))
         return int(np.bincount(scores._codes.gallery).max()) > drawn
 
-    def claims_of(self, scores: Scores) -> Scores:
-        """Return the scores of the claims of a study of a system in use."""
+    def require_single_scores(self, scores: Scores) -> None:
+        """Raise where several choices of templates give a claim several scores."""
         if self.is_mean_over_choices(scores):
             raise ProtocolError(
                 Argument("threshold"),
@@ -232,9 +270,16 @@ class ResultThreshold:
                 f"enrol=first:{self.enrol} (bioeval threshold FILE --enrol first:{self.enrol} "
                 "--out STUDY)",
             )
+
+    def claims_of(self, scores: Scores) -> Scores:
+        """Return the scores of the claims of a study of a system in use."""
+        self.require_single_scores(scores)
         require_scores(scores)
         self.require(scores, in_use=True)
-        return claim_scores(scores, **self.use)
+        use = self.use
+        if self.parsed_use.enrol.drawn:  # of no subject more than these: all are enrolled
+            use["enrol"] = None
+        return claim_scores(scores, **use)
 
     @property
     def in_use(self) -> bool:

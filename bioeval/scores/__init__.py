@@ -60,6 +60,7 @@ _NAMES: NamesByModule = {
     ),
     "bioeval.scores.labels": (
         "NAME_COLUMNS",
+        "NOT_ENROLLED",
         "Codes",
         "as_labels",
         "as_meta",
@@ -77,6 +78,7 @@ _NAMES: NamesByModule = {
     "bioeval.scores.provenance": ("Provenance",),
     "bioeval.scores.shared_people": ("people_of_both_sets",),
     "bioeval.scores.template_values": ("template_columns",),
+    "bioeval.scores.transactions": ("transactions_of",),
 }
 
 __getattr__, __dir__ = lazy_names(__name__, _NAMES)

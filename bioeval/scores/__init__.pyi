@@ -45,6 +45,7 @@ from bioeval.scores.formats.trials import lists_trials as lists_trials
 from bioeval.scores.labelled_matrix import NanPolicy as NanPolicy
 from bioeval.scores.labels import (
     NAME_COLUMNS as NAME_COLUMNS,
+    NOT_ENROLLED as NOT_ENROLLED,
     Codes as Codes,
     as_labels as as_labels,
     as_meta as as_meta,
@@ -61,3 +62,4 @@ from bioeval.scores.matrix import (
 from bioeval.scores.provenance import Provenance as Provenance
 from bioeval.scores.shared_people import people_of_both_sets as people_of_both_sets
 from bioeval.scores.template_values import template_columns as template_columns
+from bioeval.scores.transactions import transactions_of as transactions_of

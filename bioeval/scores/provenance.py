@@ -51,7 +51,7 @@ def _notes(scores: Scores) -> list[Message]:
     return notes
 
 
-def _left_out(scores: Scores) -> list[str]:
+def left_out(scores: Scores) -> list[str]:
     """Return what leaves out comparisons: not enrolment without the times that decide on it."""
     times = None if are_pairs(scores) else scores._enrolment_times
     if times is None or times.decide:
@@ -107,7 +107,7 @@ class Provenance:
             notes=tuple(_notes(scores)),
             origin=scores._origin,
             metric=scores._metric,
-            exclude=", ".join(_left_out(scores)),
+            exclude=", ".join(left_out(scores)),
             reading=scores._reading,
             attacks=scores._attacks_left_out,
             gallery="" if pairs or not scores._labelled else digest(scores.gallery_labels),

@@ -30,7 +30,7 @@ class TransactionReader(BlockReader):
         """Put the probes of each transaction side by side."""
         require_subjects(scores, Argument("attempts"))
         super().__init__(scores)
-        first, number = transactions(scores, column)
+        first, number = transactions_of(scores, column)
         shared = np.isin(scores.probe_ids, scores.gallery_ids).any()
         compared = scores.excluding(*scores.exclude, column) if shared else scores
         self.about = replace(Provenance.of(compared), exclude=", ".join(scores.exclude))
@@ -100,7 +100,7 @@ def reader_of(scores: Scores, attempts: str, fusion: str, claims: object = None)
     return TransactionReader(scores, attempts, fusion)
 
 
-def transactions(scores: Scores, column: str) -> tuple[np.ndarray, np.ndarray]:
+def transactions_of(scores: Scores, column: str) -> tuple[np.ndarray, np.ndarray]:
     """Return the first probe of each transaction, and the number of each probe's transaction."""
     known = list(scores.probe_meta)
     if not isinstance(column, str) or column not in known:

@@ -23,7 +23,7 @@ from bioeval.scores.arrays import parse_fusion
 from bioeval.scores.blocks import Block, BlockReader, require_subjects
 from bioeval.scores.enrolled import Enrolment
 from bioeval.scores.matrix import Scores
-from bioeval.scores.transactions import transactions
+from bioeval.scores.transactions import transactions_of
 from bioeval.tallies.by_subject import SubjectAttempts
 from bioeval.tallies.listed_attempts import UNIT, ListedAttempts, chances_of_nearest
 from bioeval.tallies.verification_counter import VerificationCounter
@@ -206,7 +206,7 @@ def scores_in_use(scores: Scores, use: Use) -> Scores:
     what = Argument("enrol") if use.attempts is None else Argument("attempts")
     require_subjects(scores, what)
     if use.attempts is not None:
-        transactions(scores, use.attempts)  # the column is there
+        transactions_of(scores, use.attempts)  # the column is there
         if np.isin(scores.probe_ids, scores.gallery_ids).any():
             scores = scores.excluding(*scores.exclude, use.attempts)
     if use.enrol.drawn and scores._enrolment_times is not None:
@@ -291,7 +291,7 @@ class _Lister:
         m = scores.shape[0]
         first, number = np.arange(m), np.arange(m)
         if use.attempts is not None:
-            first, number = transactions(scores, use.attempts)
+            first, number = transactions_of(scores, use.attempts)
         self.first, self.number, self.count = first, number, len(first)
         self.most_tries = int(np.bincount(number).max())
         self.person = scores._codes.probe[first]

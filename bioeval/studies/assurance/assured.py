@@ -454,8 +454,8 @@ def check_claim(
     frr: float | None = None,
     confidence: float = 0.95,
     assurance: AssuranceRule = "estimated",
-    templates: Templates = "single",
-    fusion: FusionRule = "min",
+    templates: Templates | None = None,
+    fusion: FusionRule | None = None,
     attempts: str | None = None,
     enrol: Enrol = None,
     new_gallery: bool = False,
@@ -475,7 +475,9 @@ def check_claim(
         lines name people.
     threshold : float or xarray object
         A number counts as fixed beforehand. The dataset of :func:`study_threshold`, or its
-        ``assured_threshold``, is refused on the data it was chosen on.
+        ``assured_threshold``, is refused on the data it was chosen on. The dataset brings its use
+        of the system, which is then that of the claim: templates and fusion, attempts, enrolled
+        templates and exclusions.
     far, frr : float
         The claim: one of the two, above 0 and below 1.
     confidence : float
@@ -484,7 +486,8 @@ def check_claim(
         Whether the limits are those of :func:`study_threshold` that were measured in simulations,
         or those that hold for any population.
     templates, fusion
-        As for :func:`bioeval.verification`.
+        As for :func:`bioeval.verification`: single templates, and the least of several distances,
+        unless given or those of the dataset of `threshold`.
     attempts, enrol, new_gallery
         As for :func:`study_threshold`.
     same_data : bool
@@ -541,10 +544,11 @@ def check_claim(
     claim = _proportion(name, claim)
     confidence = IntervalOptions.check_confidence(confidence)
     require_choice("assurance", assurance, ASSURANCES)
-    use = parse_use(attempts, templates, fusion, enrol)
     require_scores(scores)
     require_values(scores, "a claim")
     require_named_people(scores, "a claim")
+    asked_use = {"templates": templates, "fusion": fusion, "attempts": attempts, "enrol": enrol}
+    scores, use = _as_studied(scores, threshold, asked_use)
     at = _fixed_threshold(scores, threshold, same_data)
     distance = float(to_internal(np.array([at]), scores.kind)[0])
     looks = require_integer("looks", looks, low=1)
@@ -587,8 +591,8 @@ def check_claim(
         "look": look.number,
         "person_digest": (("person",), digests),
     }
-    attrs = about_attrs(about, "claim", f"claim, {templates}-template", messages)
-    attrs["templates"] = templates
+    attrs = about_attrs(about, "claim", f"claim, {use.templates}-template", messages)
+    attrs["templates"] = use.templates
     attrs |= use.attrs()
     if isinstance(shares, ClaimShares):
         attrs["most_tries"] = shares.most_tries
@@ -641,6 +645,28 @@ def _proportion(name: str, value: Any) -> float:
             Argument(name), " is 1, a rate that no threshold exceeds; expected less than 1"
         )
     return rate
+
+
+def _as_studied(scores: Scores, threshold: Any, asked: dict[str, Any]) -> tuple[Scores, Use]:
+    """Return the scores and the use of a claim: those of a study that has the threshold.
+
+    Without a study they are those asked for; raise where others than the study's are.
+    """
+    from bioeval.evaluation import ResultThreshold
+
+    is_study = isinstance(threshold, xr.Dataset) and "unenrolled_people" not in threshold
+    if is_study and {"assured_threshold", "threshold"} & set(threshold.variables):
+        study = ResultThreshold.of(threshold)
+        assert study is not None  # of a dataset
+        scores = study.compared(scores)
+        study.require(scores, in_use=True)
+        if study.templates == "single":
+            asked = asked | {"fusion": None}  # there is nothing to fuse
+        study.require_use(asked, defaults=False)
+        return scores, parse_use(**study.use)
+    default = {"templates": "single", "fusion": "min"}
+    given = {name: value for name, value in asked.items() if value is not None}
+    return scores, parse_use(**{"attempts": None, "enrol": None, **default, **given})
 
 
 def _fixed_threshold(scores: Scores, threshold: Any, same_data: bool) -> float:

@@ -162,6 +162,7 @@ def confusions_at(
     of_study = ResultThreshold.of(threshold)
     if of_study is not None:
         of_study.require_use(use)
+        scores = of_study.compared(scores)
         if of_study.in_use:
             of_study.require(scores, in_use=True)
             where_from = threshold_of_study(of_study.attrs())
@@ -170,7 +171,7 @@ def confusions_at(
     elif attempts is not None or enrol is not None:
         rule = Rule.parse(threshold)
         return _confusions_in_use(scores, parse_use(**use), rule, _chosen_here(rule), most)
-    study, rule, templates, fusion = ResultThreshold.for_claims(
+    scores, study, rule, templates, fusion = ResultThreshold.for_claims(
         threshold, scores, templates, fusion
     )
     fused = Claim(templates, fusion).fused

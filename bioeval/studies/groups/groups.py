@@ -121,7 +121,8 @@ def by_group(
         A number in the units of the scores, or a rule as for :func:`cross_evaluate`, which is
         applied to all attempts together: ``"eer"``, ``("far", 0.001)`` (the loosest threshold),
         ``"hter"``, ``("cost", prior, c_miss, c_fa)``. Or the result of :func:`study_threshold`: its
-        threshold, the assured one if there is one, with its templates and fusion, and its attempts.
+        threshold, the assured one if there is one, with its templates and fusion, attempts and
+        exclusions.
         Where any of several templates may be enrolled, rates are means over all choices, without
         intervals.
     far_targets : sequence of float
@@ -211,9 +212,11 @@ def by_group(
     if interval is not None:
         require_choice("interval", interval, get_args(Bootstrap))
     options = IntervalOptions.parse(interval, confidence, replicates, random_state)
-    study, given = ResultThreshold.of(threshold), scores
+    study = ResultThreshold.of(threshold)
     if study is not None:
-        require_scores(scores)
+        scores = study.compared(scores)
+    given = scores
+    if study is not None:
         asked = chosen_task(task, get_args(ComparedTask))
         study.require(scores, asked, in_use=asked == "verification")
         threshold = study.fixed

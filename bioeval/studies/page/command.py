@@ -98,7 +98,10 @@ def command(data: tuple[str, ...], names: tuple[str, ...], **options: Any) -> No
                 else:
                     rows.append({"": found})
             else:
-                read[called] = results_of[called] = run.read(file, called, reading=reading)
+                scores = run.read(file, called, reading=reading)
+                for extra in extras:
+                    scores = extra.compared(scores)
+                read[called] = results_of[called] = scores
                 images.require(read[called])
                 under_card[called] = _compared(read[called], options["protocol"])
         place = run.place(*read.values())

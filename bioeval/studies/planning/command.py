@@ -268,6 +268,7 @@ def workload_command(data: str | None, **options: Any) -> None:
                 size = arguments.get("gallery_size")
                 arguments["far_target"] = far_of_alarms(alarms, people, share, size)
             if of_study is not None:
+                scores = of_study.compared(scores)
                 of_study.require(scores, of_study.task, in_use=True)
                 rates = _rates_of_study(scores, of_study, of_scores)
                 choice = message_attrs(of_study.messages(scores))

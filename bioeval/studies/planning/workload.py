@@ -347,6 +347,21 @@ def _require_same_claims(study: ResultThreshold, rates: Any) -> None:
             of_study["fusion"] = study.fusion
     else:
         of_study |= {"rank_unit": study.rank_unit}
+    if study.task == "verification":
+        for name, value in (("attempts", study.attempts), ("enrol", study.enrol)):
+            if attrs.get(name) != value:
+                raise DataError(
+                    Argument("threshold"),
+                    f" is of a study whose {name} is {value or 'not given'}, and that of the rates "
+                    f"is {attrs.get(name, 'not given')}; evaluate the scores as the study did",
+                )
+    left_out = set(filter(None, str(attrs.get("exclude", "")).split(", ")))
+    if left_out != set(study.exclude):
+        raise DataError(
+            Argument("threshold"),
+            f" is of a study that excludes {', '.join(study.exclude) or 'nothing'}, and the rates "
+            f"exclude {attrs.get('exclude') or 'nothing'}; evaluate the scores as the study did",
+        )
     for name, value in of_study.items():
         if value and attrs.get(name, value) != value:
             raise DataError(
@@ -550,16 +565,20 @@ def _of_result(ds: xr.Dataset, threshold: Any, far_target: float | None) -> _Rat
                 Argument("threshold"), f" is {received(threshold)}; expected one number"
             )
         at = np.flatnonzero(ds["threshold"].values == threshold)
-        if not len(at):
+        known_there = not iso and _value(ds, "fixed_threshold") == threshold
+        if not len(at) and not known_there:
             raise DataError(
                 Argument("threshold"),
                 f" is {received(threshold)}; expected one of the {ds.sizes['threshold']} "
                 "thresholds of the results. Or evaluate at this threshold: "
                 f"be.verification(scores, thresholds=[{threshold!r}], interval=...)",
             )
-        place = int(at[0])
-        alarms = _rate_of(ds, f"far{iso}", threshold=place)
-        rejections = _rate_of(ds, f"frr{iso}", threshold=place)
+        if len(at):
+            place = int(at[0])
+            alarms = _rate_of(ds, f"far{iso}", threshold=place)
+            rejections = _rate_of(ds, f"frr{iso}", threshold=place)
+        else:
+            alarms, rejections = _at_target_threshold(ds, open_set)
         where, point = f"threshold {threshold:.6g}", {"threshold": float(threshold)}
     else:
         alarms, rejections = _at_target(ds, far_target, iso, open_set)
@@ -572,6 +591,15 @@ def _of_result(ds: xr.Dataset, threshold: Any, far_target: float | None) -> _Rat
         if math.isnan(rate.value):
             raise DataError(f"the {rate_name} at {where} is not defined: no attempt of its class")
     return _Rates(names, alarms, rejections, point, known)
+
+
+def _at_target_threshold(ds: xr.Dataset, open_set: bool) -> tuple[_RateInUse, _RateInUse]:
+    """Return the rates at the threshold that was the target of the evaluation."""
+    alarms = _rate_of(ds, "far_at_fixed")
+    if not open_set:
+        return alarms, _rate_of(ds, "frr_at_fixed")
+    detected = _rate_of(ds, "dir_at_fixed")
+    return alarms, _RateInUse(1 - detected.value, 1 - detected.high, 1 - detected.low)
 
 
 def _at_target(

@@ -115,6 +115,16 @@ class RatesOnNewPeople(MoreResults):
         found.require_one_gallery()
         found.require_use({name: self._use[name] for name in given})
 
+    def compared(self, scores: Scores) -> Scores:
+        """Return the scores with the exclusions of a study that is given."""
+        if self._saved is None:
+            return scores
+        from bioeval.evaluation import ResultThreshold
+
+        found = ResultThreshold.of(self._saved)
+        assert found is not None  # of a dataset
+        return found.compared(scores)
+
     def threshold(self, scores: Scores) -> xr.Dataset | None:
         """Return the study of the threshold to install, that was given or by the given rule."""
         if self._rule is None:

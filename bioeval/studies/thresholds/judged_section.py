@@ -24,6 +24,7 @@ from bioeval.document import (
     Table,
     Term,
     Text,
+    attempts_in_use,
     data_facts,
     interval_note,
     result_messages,
@@ -48,6 +49,7 @@ def section(results: ResultsBySystem) -> Section:
         results,
         Fact("Development set", _numbers(ds, "dev_")),
         Fact("Evaluation set", _numbers(ds, "")),
+        *attempts_in_use(ds.attrs),
     )
     rule = Rule.written(str(ds.attrs["threshold_rule"]))
     blocks: list[Block] = [facts, Paragraph(_threshold(ds), "answer")]

@@ -35,6 +35,7 @@ from bioeval.results import (
     build,
 )
 from bioeval.scores import (
+    NOT_ENROLLED,
     FusionRule,
     Progress,
     Provenance,
@@ -53,6 +54,7 @@ from bioeval.studies.time.counts import (
     TimeBins,
     attempts_over_time,
 )
+from bioeval.studies.time.in_use import claims_over_time
 from bioeval.tallies import (
     Claim,
     IdentificationTally,
@@ -251,10 +253,14 @@ def ageing_dataset(
 def threshold_attrs(
     rule: Rule, study: ResultThreshold | None, scores: Scores
 ) -> tuple[dict[str, Any], list[Message]]:
-    """Return the attributes of a threshold, and a message where it was chosen on these data."""
+    """Return the attributes of a threshold, and a message where it was chosen on these data.
+
+    The `scores` leave out what is not enrolled, which the study may have compared.
+    """
     if study is not None:
         given = {"threshold_rule": str(rule), "chosen_on": "given"}
-        return given | study.attrs(scores), study.messages(scores)
+        as_studied = scores.excluding(*study.exclude)
+        return given | study.attrs(scores), study.messages(as_studied)
     if rule.name == "fixed":
         return {"threshold_rule": str(rule), "chosen_on": "given"}, []
     message = Message("threshold-chosen-on-these-data", rule=str(rule))
@@ -315,7 +321,7 @@ def over_time(
         A threshold in the units of the scores; or a rule that chooses one on all data, as
         :func:`bioeval.cross_evaluate` takes it: ``"eer"``, ``("far", 0.001)``, ``"far=0.001"``. Or
         the result of :func:`study_threshold`: its threshold, the assured one if there is one, with
-        its templates and fusion.
+        its templates, fusion and exclusions.
     templates, fusion
         Verification, as for :func:`verification`. The threshold is chosen on it.
     ranks : sequence of int
@@ -371,11 +377,25 @@ def over_time(
     (array([0. , 0.5]), array([1., 2.]))
     """
     limits = _interval(interval, confidence, replicates, random_state)
-    given = scores
-    scores, study, rule, templates, fusion = ResultThreshold.for_claims_in_use(
-        threshold, scores, templates, fusion
-    )
-    view, times = _checked(scores, templates, fusion)
+    study, enrolled = ResultThreshold.of(threshold), None
+    if study is None:
+        view, times = _checked(scores, templates, fusion)
+        of_study, rule = view, Rule.parse(threshold)
+    else:
+        of_study = study.compared(scores, besides=[NOT_ENROLLED])
+        study.require(of_study, in_use=True)
+        study.require_single_scores(of_study)
+        rule = study.fixed
+        if study.in_use:
+            study.require_use({"templates": templates, "fusion": fusion})
+        else:
+            templates, fusion = study.claim(templates, fusion)
+        of_study, times = _checked(of_study, study.templates, study.fusion)
+        view = of_study
+        if study.in_use:
+            view, enrolled = claims_over_time(of_study, study)
+            templates, fusion = "single", "min"
+            times = view._enrolment_times
     search = Search(rank_unit=rank_unit, fusion=fusion, ties=ties)
     stated = [require_integer("ranks", x, low=1) for x in require_list("ranks", ranks)]
     if budget is not None and reid is None:
@@ -391,9 +411,11 @@ def over_time(
     counting = Counting(templates, fusion, rule_of_distances, search if stated else None)
     with rows_reported_to(progress):
         attempts = attempts_over_time(reader, time.codes, len(time), counting)
-    sizes = times.sizes(), times.subject_sizes(codes_of(view).gallery)
+    if enrolled is None:
+        enrolled = times.sizes()
+    sizes = enrolled, times.subject_sizes(codes_of(view).gallery)
     of_queries: Variables = {}
-    rule_attrs, messages = threshold_attrs(rule, study, given)
+    rule_attrs, messages = threshold_attrs(rule, study, of_study)
     if reid is not None:
         with rows_reported_to(progress):
             of_queries, rules = reid_over_time(
@@ -441,7 +463,8 @@ def ageing(
     """Evaluate the ageing of templates: genuine scores and FRR by the age of the template.
 
     The age of a template is ``seen_at - enrolled_at``, of dates in days; templates that are not
-    enrolled when the probe is seen are not compared with it.
+    enrolled when the probe is seen are not compared with it. A claim against several templates has
+    the age of the newest of them, and counts once that one is enrolled.
 
     Parameters
     ----------
@@ -450,7 +473,8 @@ def ageing(
     bins : int or increasing array
         Bins of age: that many of equal width, or the edges (of dates in days).
     threshold
-        As for :func:`over_time`, of single-template verification.
+        As for :func:`over_time`, of single-template verification; of a study of several templates,
+        or of several tries, the genuine scores are those of its claims (:func:`claim_scores`).
     confidence, replicates, random_state, progress, client, checkpoint
         As for :func:`over_time`; the intervals are by the subject bootstrap (percentiles).
 
@@ -492,14 +516,20 @@ def ageing(
     """
     limits = _interval("subject-bootstrap", confidence, replicates, random_state)
     assert limits is not None
-    study, rule, templates, _ = ResultThreshold.for_claims(threshold, scores, "single", "min")
-    if templates != "single":
-        raise DataError(
-            Argument("threshold"),
-            " is of a study of all templates of a subject (multi), and ageing is of single "
-            "templates; give a study of these, or a number",
-        )
-    view, times = _checked(scores, "single", "min")
+    study = ResultThreshold.of(threshold)
+    if study is None:
+        rule = Rule.parse(threshold)
+        of_study, times = _checked(scores, "single", "min")
+        view = of_study
+    else:
+        of_study = study.compared(scores, besides=[NOT_ENROLLED])
+        study.require(of_study, in_use=True)
+        study.require_single_scores(of_study)
+        rule = study.fixed
+        of_study, times = _checked(of_study, "single", "min")
+        view = of_study
+        if not study.is_of_single_comparisons:
+            view, times = _checked(study.claims_of(of_study), "single", "min")
     if "enrolled_at" not in times.columns:
         raise DataError(
             "the gallery has no metadata column enrolled_at, and the age of a template is seen_at "
@@ -530,7 +560,7 @@ def ageing(
     line, ends = _lines(age, to_user(attempts.values, view.kind), person, weights, limits)
     line["subjects"] = len(weights)
     ds = ageing_dataset(attempts, time, reader.about, line)
-    rule_attrs, messages = threshold_attrs(rule, study, scores)
+    rule_attrs, messages = threshold_attrs(rule, study, of_study)
     lost = total - int((time.codes >= 0).sum())
     rule_attrs["age_unit"] = "days" if seen.dtype.kind == "M" else "as given"
     ds = _described(ds, rule_attrs, messages + outside_bins(lost, total, "genuine pairs"))
@@ -553,7 +583,7 @@ def _checked(scores: Scores, templates: str, fusion: str) -> tuple[Scores, Any]:
             Argument("meta", "seen_at=COLUMN"),
             ". Ages of templates need enrolled_at of the gallery, too",
         )
-    view = scores.excluding(*dict.fromkeys([*scores.exclude, "not-enrolled"]))
+    view = scores.excluding(*dict.fromkeys([*scores.exclude, NOT_ENROLLED]))
     return view, view._enrolment_times
 
 

@@ -251,6 +251,8 @@ def zoo(
     proportion = Quantile.parse(quantile)
     require_integer("permutations", permutations, low=1, of_draws=True)
     seed, of_study = seed_sequence(random_state), ResultThreshold.of(threshold)
+    if of_study is not None:
+        scores = of_study.compared(scores)
     if of_study is not None and of_study.is_mean_over_choices(scores):
         of_study.require_use({"templates": templates, "fusion": fusion})
         return _over_choices(scores, of_study, proportion, quantile)

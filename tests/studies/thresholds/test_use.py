@@ -550,3 +550,99 @@ def test_both_rules_of_a_promise_stand_in_one_table(door, capsys):
     assert math.isnan(study.promised_threshold.sel(assurance="guaranteed").item())
     assert f"guaranteed none {by_rule['guaranteed']:.0f}" in text
     assert f"{promised:.8f}"[:6] in text
+
+
+@pytest.mark.parametrize(("layout", "options"), CASES)
+@pytest.mark.parametrize("target", ["far=0.1", "cost=0.2,2,1"])
+def test_another_set_is_judged_by_the_claims_of_the_system_in_use(layout, options, target):
+    dev, values, visit, gallery = data(layout, seed=3, ties=True)
+    of_dev = listed_by_loops(layout, values, dev, visit, gallery, options)
+    test, values, visit, gallery = data(layout, seed=8, ties=True)
+    of_test = listed_by_loops(layout, values, test, visit, gallery, options)
+    ds = be.judge_threshold(dev, test, target, templates="multi", replicates=100, **options)
+
+    def cost(listed, t):
+        far, frr = twin.rates(listed, t)
+        return (0.2 * 2 * frr + 0.8 * 1 * far) / 0.4
+
+    every = [-math.inf, *twin.points(of_dev)]
+    if target == "far=0.1":
+        chosen = max(t for t in every if twin.rates(of_dev, t)[0] <= 0.1 + 1e-12)
+    else:
+        least = min(cost(of_dev, t) for t in every)
+        chosen = min(t for t in every if cost(of_dev, t) <= least + 1e-12)
+        best = min(cost(of_test, t) for t in [-math.inf, *twin.points(of_test)])
+        assert ds.min_dcf.item() == pytest.approx(best)
+        assert ds.dcf.item() == pytest.approx(cost(of_test, chosen))
+    assert ds.threshold == chosen
+    assert (ds.far.item(), ds.frr.item()) == pytest.approx(twin.rates(of_test, chosen))
+    assert (ds.dev_far.item(), ds.dev_frr.item()) == pytest.approx(twin.rates(of_dev, chosen))
+    assert ds.genuine_attempts == sum(x.person == x.claimed for x in of_test)
+    assert ds.dev_impostor_attempts == sum(x.person != x.claimed for x in of_dev)
+    assert ds.far_low <= ds.far <= ds.far_high and ds.frr_low <= ds.frr <= ds.frr_high
+    said = parse_use(
+        options.get("attempts"), "multi", options.get("fusion", "min"), options.get("enrol")
+    )
+    assert said.attrs().items() <= ds.attrs.items()
+
+
+def test_the_command_judges_claims_on_another_set(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    sets = [data("apart", seed=seed)[0] for seed in (3, 8)]
+    for name, scores in zip(("dev", "test"), sets, strict=True):
+        be.save(scores, f"{name}.npz")
+    used = {"templates": "multi", "enrol": 2, "attempts": "visit", "replicates": 100}
+    typed = [x for name, value in used.items() for x in (f"--{name}", str(value))]
+    given = ["threshold", "dev.npz", "--target", "far=0.1", "--on", "test.npz", *typed]
+    assert main([*given, "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    ds = be.judge_threshold(*sets, "far=0.1", **used)
+    assert found["far"] == ds.far.item() and found["enrol"] == "2"
+    assert main(given) == 0
+    assert "any 2 templates of the claimed subject" in " ".join(capsys.readouterr().out.split())
+
+
+def test_a_rule_needs_claims_of_both_classes_on_the_development_set():
+    one = be.Scores([[1.0], [2.0]], ["a", "a"], ["a"], probe_meta={"visit": ["1", "2"]})
+    test = data("apart", seed=8)[0]
+    with raises_about(be.ProtocolError, "target"):
+        be.judge_threshold(one, test, "eer", templates="multi", attempts="visit")
+
+
+@pytest.mark.parametrize(("layout", "options"), CASES)
+def test_a_claim_at_a_study_is_of_its_use_of_the_system(layout, options):
+    dev = data(layout, seed=3, people=14)[0]
+    other = data(layout, seed=8, people=14)[0]
+    study = be.study_threshold(dev, "far=0.2", templates="multi", **FAST, **options)
+    claim = be.check_claim(other, study, far=0.5)
+    at = study.threshold.item()
+    assert claim.identical(be.check_claim(other, at, far=0.5, templates="multi", **options))
+    assert claim.identical(be.check_claim(other, study, far=0.5, templates="multi", **options))
+    other, values, visit, gallery = data(layout, seed=8, people=14)
+    listed = listed_by_loops(layout, values, other, visit, gallery, options)
+    each = twin.shares(listed, at).values()
+    assert claim.far.item() == pytest.approx(sum(each) / len(each))
+
+
+def test_a_claim_of_another_use_than_that_of_its_study_is_refused():
+    dev, other = data("apart", seed=3)[0], data("apart", seed=8)[0]
+    used = {"templates": "multi", "enrol": 2, "attempts": "visit"}
+    study = be.study_threshold(dev, "far=0.2", **FAST, **used)
+    for name, value in (("templates", "single"), ("enrol", 3), ("attempts", "day")):
+        with raises_about(be.DataError, name):
+            be.check_claim(other, study, far=0.5, **{name: value})
+    single = be.study_threshold(dev, "far=0.2", **FAST)
+    with raises_about(be.DataError, "templates"):
+        be.check_claim(other, single, far=0.5, templates="multi")
+    assert be.check_claim(other, single, far=0.5).attrs["templates"] == "single"
+
+
+def test_a_claim_leaves_out_what_its_study_left_out():
+    dev, other = (data("square", seed=seed, people=14)[0] for seed in (3, 8))
+    study = be.study_threshold(dev.excluding("visit"), "far=0.2", templates="multi", **FAST)
+    claim = be.check_claim(other, study, frr=0.5)
+    at = study.threshold.item()
+    by_hand = be.check_claim(other.excluding("visit"), at, frr=0.5, templates="multi")
+    assert claim.identical(by_hand) and claim.attrs["exclude"] == "visit"
+    with pytest.raises(be.DataError, match="chosen on these same data"):
+        be.check_claim(dev, study, frr=0.5)
