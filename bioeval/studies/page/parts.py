@@ -633,6 +633,8 @@ def _chosen_by_study(leader: LivePart, parts: list[PageItem]) -> Chosen | None:
         why = usual.why
         if usual.target != target:
             why = _doubt_of(leader.part.dataset, target)
+        if "assure" in part.dataset.attrs:  # and was refused
+            why = say("It is without a promise.{why}", why=say(" {why}", why=why) if why else "")
         return Chosen(_row_of(leader, exact), target, exact, why=why)
     return None
 

@@ -31,6 +31,7 @@ from bioeval.document import (
     label_of,
     rule_of,
     say,
+    threshold_rule,
     threshold_to_install,
     walk,
 )
@@ -255,19 +256,53 @@ def _of_new_people(study: PageItem) -> Text:
         level = say(" In square brackets: {level:rate} intervals over folds.", level=confidence)
     return say(
         "On {people}, {far} of impostor attempts are accepted{missed}, and {frr} of genuine "
-        "attempts are rejected{missed_too}: by {rule}, chosen on other {others} in {divisions} "
-        "into {folds}.{level}",
+        "attempts are rejected{missed_too}: {how}.{level}",
         people=f"new {_divided(ds)}",
-        others=_divided(ds),
         far=replace(far, flagged=False),
         frr=replace(frr, flagged=False),
         missed=_missed(far),
         missed_too=_missed(frr),
-        rule=rule_of(ds.attrs),
-        divisions=Count(ds.sizes.get("repeat", 1), noun="divisions"),
-        folds=Count(ds.sizes.get("fold", 1), noun="folds"),
+        how=_how_new(ds),
         level=level,
     )
+
+
+def _how_new(ds: xr.Dataset) -> Text:
+    """Return by which thresholds the rates on new people are, and over which folds."""
+    divisions = Count(ds.sizes.get("repeat", 1), noun="divisions")
+    folds: Text = Count(ds.sizes.get("fold", 1), noun="folds")
+    by: Text = say("by {rule}, chosen", rule=rule_of(ds.attrs))
+    rule = threshold_rule(ds.attrs)
+    if rule.name == "fixed":
+        return say(
+            "at {rule}, which was given, over {divisions} into {folds}",
+            rule=rule_of(ds.attrs),
+            divisions=divisions,
+            folds=folds,
+        )
+    if _is_assured(ds):
+        divisions = Count(1, noun="divisions")  # a promise is made again in the first one alone
+        by = say(
+            "by thresholds that promise a {far} of at most {target:rate} with {assure:rate} "
+            "confidence, chosen",
+            target=float(rule.values[0]),
+            assure=float(ds.attrs["assure"]),
+        )
+        made = int(ds["new_assured_far_folds"])
+        if made < ds.sizes.get("fold", 1):
+            folds = say("{folds}, of which {made} have such rates", folds=folds, made=Count(made))
+    return say(
+        "{by} on other {others} in {divisions} into {folds}",
+        by=by,
+        others=_divided(ds),
+        divisions=divisions,
+        folds=folds,
+    )
+
+
+def _is_assured(ds: xr.Dataset) -> bool:
+    """Whether a study answers with an assured threshold."""
+    return bool(np.isfinite(ds.get("assured_threshold", np.nan)))
 
 
 def _divided(ds: xr.Dataset) -> str:
@@ -387,7 +422,7 @@ def _mean(study: PageItem, rate: str) -> Rate | None:
     It is flagged where it is clearly above its target.
     """
     ds = study.dataset
-    name = f"new_assured_{rate}" if np.isfinite(ds.get("assured_threshold", np.nan)) else rate
+    name = f"new_assured_{rate}" if _is_assured(ds) else rate
     if f"{name}_mean" not in ds:  # of searches, which have none at assured thresholds
         return None
     mean = float(ds[f"{name}_mean"])

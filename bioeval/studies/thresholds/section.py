@@ -219,10 +219,9 @@ def _promise(study: xr.Dataset) -> Iterator[Block]:
         estimated = float(study["promised_threshold"].sel(assurance="estimated"))
         if study.attrs["assurance"] == "guaranteed" and not math.isnan(estimated):
             template = "No threshold can be guaranteed: {why}.{needs}{other}"
-            other = say(
-                " The estimated promise, which needs fewer people, can be given: install "
-                "{threshold}.",
-                threshold=threshold_to_install(estimated, kind, variable="promised_threshold"),
+            other = (
+                " The estimated promise, which needs fewer people, can be given: repeat the study "
+                "without the guarantee."
             )
         yield Paragraph(say(template, why=refusal, needs=needs, other=other), "answer")
         return

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
 import re
 
 import numpy as np
 import pytest
+import xarray as xr
 
 import bioeval as be
 from bioeval.cli import main
@@ -13,6 +15,7 @@ from bioeval.cli import main
 pytestmark = pytest.mark.uses("thresholds", "zoo", "check", "planning", "time")
 
 QUICK = ["--replicates", "100", "--force"]
+OUT = ["--out", "door.html"]
 USE = {"templates": "multi", "attempts": "session"}
 
 
@@ -141,3 +144,58 @@ def test_rates_over_time_join_the_page_of_a_study(inside):
     other = over_time.assign_attrs(exclude="session, not-enrolled")
     with pytest.raises(be.DataError, match="another choice of excluded comparisons"):
         be.report([be.evaluate(scores), study, other], "h.html")
+
+
+def opening(path) -> str:
+    """The sentences at the top of a page."""
+    text = re.sub(r"<(script|style).*?</\1>", "", path.read_text(encoding="utf-8"), flags=re.S)
+    said = text.partition('<div class="answer">')[2].partition("</div>")[0]
+    return " ".join(re.sub(r"<[^>]+>", "", said).split())
+
+
+def study_in(folder):
+    return xr.load_dataset(folder / "results.nc", engine="h5netcdf")
+
+
+def test_a_refused_guarantee_leaves_one_threshold(inside):
+    words = [*(f"--{key}={value}" for key, value in USE.items()), "--enrol=2", "--repeats=1"]
+    assured = ["--target=far=5%", "--assure=0.95", "--guaranteed", "--out=refused"]
+    assert main(["threshold", "door.npz", *words, *assured]) == 0
+    assert main(["report", "door.npz", "--threshold-study", "refused", *QUICK, *OUT]) == 0
+    said = opening(inside / "door.html")
+    study = study_in(inside / "refused")
+    assert math.isnan(study.assured_threshold)
+    chosen = f"{study.threshold.item():.10f}"[:5]
+    assert "No threshold can be guaranteed" in said and "nstall" not in said
+    assert "without the guarantee" in said and "It is without a promise." in said
+    at = re.findall(r"threshold that this page opens with, (\S+),|At the threshold (\S+),", said)
+    assert len(at) == 2 and all("".join(x).startswith(chosen) for x in at)
+
+
+@pytest.mark.parametrize("folds", [3, 5])
+def test_rates_on_new_people_are_of_the_rule_and_the_divisions_that_are_said(inside, folds):
+    words = [*(f"--{key}={value}" for key, value in USE.items()), "--enrol=2", "--repeats=2"]
+    words += ["--target=far=30%", f"--folds={folds}", "--force"]
+    assert main(["threshold", "door.npz", *words, "--assure=0.9", "--out=assured"]) == 0
+    study = study_in(inside / "assured")
+    assert np.isfinite(study.assured_threshold) and study.new_assured_far_folds == folds
+    assert main(["report", "door.npz", "--threshold-study", "assured", *QUICK, *OUT]) == 0
+    said = opening(inside / "door.html")
+    assert "On new people, " in said
+    assert (
+        "by thresholds that promise a FAR of at most 30 % with 90 % confidence, chosen on other "
+        f"people in 1 division into {folds} folds." in said
+    )
+    assert main(["threshold", "door.npz", *words, "--out=chosen"]) == 0
+    assert main(["report", "door.npz", "--threshold-study", "chosen", *QUICK, *OUT]) == 0
+    rule = "by the smallest FRR with FAR at most 30 %, chosen on other people"
+    assert f"{rule} in 2 divisions into {folds} folds." in opening(inside / "door.html")
+
+
+def test_a_given_threshold_is_not_called_chosen(inside):
+    words = [*(f"--{key}={value}" for key, value in USE.items()), "--enrol=2"]
+    study = ["--threshold-study", "fixed=0.7", *words]
+    assert main(["report", "door.npz", *study, *QUICK, *OUT]) == 0
+    said = opening(inside / "door.html")
+    assert "On new people" in said and "chosen" not in said
+    assert "at the threshold 0.7, which was given, over " in said
