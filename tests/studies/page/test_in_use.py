@@ -92,7 +92,9 @@ def test_the_study_of_other_people_gives_its_threshold_alone(inside):
     words = ["--threshold-study", "first", "--out", "d.html"]
     assert main(["report", "others.npz", *words, *QUICK]) == 0
     page = seen(inside / "d.html")
-    assert "is the given one" in page and "Threshold study" not in page
+    rule = "the threshold of a study (the smallest FRR with FAR at most 5 %), chosen on other data."
+    assert rule in opening(inside / "d.html")
+    assert "Threshold study" not in page
     scores, study = be.load("others.npz"), be.load("door.npz")
     at = be.study_threshold(study, "far=5%", repeats=1, enrol="first:2", **USE).threshold.item()
     exact = be.verification(scores, enrol="first:2", thresholds=[at], **USE)
@@ -199,3 +201,33 @@ def test_a_given_threshold_is_not_called_chosen(inside):
     said = opening(inside / "door.html")
     assert "On new people" in said and "chosen" not in said
     assert "at the threshold 0.7, which was given, over " in said
+
+
+@pytest.mark.parametrize("assured", [True, False])
+def test_other_data_open_with_the_threshold_of_the_study_its_promise_and_the_rates(inside, assured):
+    words = [*(f"--{key}={value}" for key, value in USE.items()), "--enrol=2", "--repeats=1"]
+    promise = ["--assure=0.9"] if assured else []
+    study = ["--target=far=30%", "--out=one", "--force"]
+    assert main(["threshold", "door.npz", *words, *promise, *study]) == 0
+    report = ["--threshold-study", "one", "--zoo"]
+    assert main(["report", "others.npz", *report, *QUICK, *OUT]) == 0
+    said = opening(inside / "door.html")
+    which = "the assured one of a study" if assured else "the threshold of a study (the smallest"
+    promised = (
+        "The study promises, with 90 % confidence, that the FAR among people like its own is at "
+        "most 30 %."
+        if assured
+        else "The study makes no promise."
+    )
+    order = ["The threshold that this page opens with", which, "chosen on other data.", promised]
+    places = [said.index(x) for x in [*order, "At the threshold", "of impostor attempts"]]
+    assert places == sorted(places) and places[0] == 0
+    if "of all false rejects" in said:
+        assert said.index("of all false rejects") > places[-1]
+
+
+def test_a_study_of_these_very_data_is_not_of_others(inside):
+    report = ["--threshold-study", "any", "--zoo"]
+    assert main(["report", "door.npz", *report, *QUICK, *OUT]) == 0
+    said = opening(inside / "door.html")
+    assert "other data" not in said and "The study" not in said
