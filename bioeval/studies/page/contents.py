@@ -41,6 +41,7 @@ from bioeval.document import (
     interval_note,
     is_doubt,
     messages_of_result,
+    rates_are_of,
     say,
     threshold_to_install,
     walk,
@@ -422,9 +423,10 @@ class Page:
 
         They are of the tasks of an evaluation, or else of what studies say of the system.
         """
-        words = {"verification": say("{far} {frr}"), "identification": say("{far} {dir}")}
+        rates = say("{far} {frr}")
+        words = {"identification": say("{far} {dir}")}
         of_tasks = list(dict.fromkeys(map(_task_of_rates, tasks.values())))
-        shown = [Section("", "", [Paragraph(words[task])], task=task) for task in of_tasks]
+        shown = [Section("", "", [Paragraph(words.get(x, rates))], task=x) for x in of_tasks]
         if not tasks:
             for of_section in self.studies.values():
                 shown += [said for of, said in of_section if of in ("", system)]
@@ -450,7 +452,7 @@ class Page:
 
 
 def _task_of_rates(dataset: xr.Dataset) -> str:
-    return "identification" if is_identification(dataset) else "verification"
+    return rates_are_of(dataset.attrs, searches=is_identification(dataset))
 
 
 _NO_INTERVALS = say(

@@ -31,6 +31,7 @@ from bioeval.document import (
     enrolled_in_words,
     is_doubt,
     messages_of_result,
+    rates_are_of,
     result_messages,
     rule_in_words,
     say,
@@ -83,7 +84,7 @@ def section(results: ResultsBySystem) -> Section:
             table_of_variables(study, "repeat", "fold", id="folds"),
             Messages(messages),
         ),
-        task="identification" if "unenrolled_people" in study else "verification",
+        task=rates_are_of(study.attrs, searches="unenrolled_people" in study),
     )
 
 

@@ -26,6 +26,7 @@ from bioeval.document import (
     attempts_in_use,
     data_facts,
     interval_note,
+    rates_are_of,
     result_messages,
     say,
     threshold_choice,
@@ -72,7 +73,7 @@ def _of_result(ds: xr.Dataset, facts: Facts) -> Section:
         "ageing" if ageing else "over-time",
         "Ageing of templates" if ageing else "Rates over time",
         (facts, *tables, *interval_note(results), result_messages(results)),
-        task="verification",
+        task=rates_are_of(ds.attrs),
     )
 
 

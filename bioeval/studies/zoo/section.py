@@ -30,6 +30,7 @@ from bioeval.document import (
     Vocabulary,
     attempts_in_use,
     people_and_attempts,
+    rates_are_of,
     result_messages,
     say,
     table_of_variables,
@@ -101,7 +102,7 @@ def section(results: ResultsBySystem) -> Section:
             table_of_variables(ds, "subject", id="subjects"),
             result_messages(results),
         ),
-        task="verification",
+        task=rates_are_of(ds.attrs),
     )
 
 
@@ -122,8 +123,8 @@ def _answer(ds: xr.Dataset) -> Iterator[Paragraph]:
     )
     if len(most) > 1:
         told = (
-            "At the threshold {threshold}, {number:count subjects} ({subjects}) make {share} of all "
-            "{false rejects} each, the most of all subjects."
+            "At the threshold {threshold}, {number:count subjects} ({subjects}) make {share} of "
+            "all {false rejects} each, the most of all subjects."
         )
     names = list(map(str, ds["subject"].values[most]))
     yield Paragraph(

@@ -231,3 +231,30 @@ def test_a_study_of_these_very_data_is_not_of_others(inside):
     assert main(["report", "door.npz", *report, *QUICK, *OUT]) == 0
     said = opening(inside / "door.html")
     assert "other data" not in said and "The study" not in said
+
+
+@pytest.mark.parametrize("terms", ["lecture", "iso"])
+def test_transactions_have_far_and_frr_in_both_vocabularies(inside, terms, capsys):
+    capsys.readouterr()
+    for words in (
+        ["run", "door.npz", "--threshold-of", "any", "--terms", terms],
+        ["zoo", "door.npz", "--threshold-of", "any", "--terms", terms],
+        ["threshold", "door.npz", "--target=far=5%", "--attempts=session", "--terms", terms],
+    ):
+        assert main(words) == 0
+        text = capsys.readouterr().out
+        assert "false rejects" in text if words[0] == "zoo" else " FRR " in text
+        assert "FNMR" not in text and "FMR" not in text and "false match" not in text
+    report = ["report", "door.npz", "--threshold-study", "any", "--zoo", "--terms", terms]
+    assert main([*report, *QUICK, *OUT]) == 0
+    page = seen(inside / "door.html").partition("in plain words")[0]
+    assert "FRR" in page
+    assert "FNMR" not in page and not re.search(r"\bFMR\b", page)
+
+
+def test_single_attempts_have_the_terms_of_the_standard(inside, capsys):
+    capsys.readouterr()
+    for words in (["--templates=multi", "--enrol=2"], ["--templates=multi"], []):
+        assert main(["threshold", "door.npz", "--target=far=5%", *words, "--terms=iso"]) == 0
+        text = capsys.readouterr().out
+        assert " FNMR " in text and " FRR " not in text.replace("FNMR is FRR", "")
