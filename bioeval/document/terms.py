@@ -88,7 +88,8 @@ def in_other_vocabulary(shown: Mapping[str, set[str]], vocabulary: str) -> str:
             if name in shown.get(task, ()):
                 pair = (name.upper(), rate.iso)
                 pairs.append("{} is {}".format(*(pair if vocabulary == "lecture" else pair[::-1])))
-        if pairs and of_tasks:
+        others = of_tasks or (task == "identification" and shown.get(TRANSACTIONS))
+        if pairs and others:
             pairs.insert(0, "for identification")
         if pairs:
             of_tasks.append(", ".join(pairs))

@@ -391,6 +391,8 @@ def _figure(part: PageItem, name: str) -> Quantity:
     if scalar is not None:
         return cell_of_scalar(scalar, value, interval=interval, **more)
     if variable.attrs.get("units") == "score":
+        if "threshold" in name and interval is None:  # as in the other tables
+            return replace(_used(value, part), **more)
         return Score(value, interval, **more)
     if variable.dtype.kind in "iub":
         return Count(value, interval, **more)

@@ -39,7 +39,7 @@ STUDY = (
             "rate": "far",
             "target": 0.001,
             "error": "false accept",
-            "needed": {"people": 78, "pairs": 3000},
+            "needed": {"people": 78, "pairs of people": 3000},
         },
     ),
     MessageType(
@@ -53,7 +53,7 @@ STUDY = (
             "rate": "far",
             "target": 0.01,
             "errors": "false accepts",
-            "needed": {"people": 78, "pairs": 3000},
+            "needed": {"people": 78, "pairs of people": 3000},
         },
     ),
     MessageType(
@@ -68,7 +68,7 @@ STUDY = (
             "rate": "far",
             "target": 0.02,
             "errors": "false accepts",
-            "needed": {"people": 56, "pairs": 1500},
+            "needed": {"people": 56, "pairs of people": 1500},
         },
     ),
 )

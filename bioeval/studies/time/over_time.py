@@ -248,12 +248,19 @@ def ageing_dataset(
     return build(variables, AGEING, {"age": bins.edges[:-1].astype(np.float64)}, attrs)
 
 
+#: What a result says of the sizes of its data.
+_SIZES = ("probes", "probe_subjects", "gallery_templates", "gallery_subjects")
+
+
 def threshold_attrs(
     rule: Rule, study: ResultThreshold | None, scores: Scores
 ) -> tuple[dict[str, Any], list[Message]]:
     """Return the attributes of a threshold, and a message where it was chosen on these data."""
     if study is not None:
-        given = {"threshold_rule": str(rule), "chosen_on": "given"}
+        given: dict[str, Any] = {"threshold_rule": str(rule), "chosen_on": "given"}
+        if study.in_use:  # the claims are of these scores
+            about = about_attrs(Provenance.of(scores), "", "", [])
+            given |= {x: about[x] for x in _SIZES if x in about}
         return given | study.attrs(scores), study.messages(scores)
     if rule.name == "fixed":
         return {"threshold_rule": str(rule), "chosen_on": "given"}, []

@@ -82,7 +82,7 @@ def _times(ds: xr.Dataset) -> Table:
     columns = [
         _times_of(ds, "time", "from"),
         _times_of(ds, "time_end", only_data=True),
-        _counts(ds, "probes", "probes"),
+        _counts(ds, "probes", "attempts" if "attempts" in ds.attrs else "probes"),
         _means(ds, "gallery_subjects", "enrolled"),
         _counts(ds, "genuine_attempts", "genuine", priority=2),
         _rates(ds, "frr", say("{frr}"), "genuine_attempts"),
@@ -92,10 +92,11 @@ def _times(ds: xr.Dataset) -> Table:
         _counts(ds, "fr", only_data=True),
         _counts(ds, "fa", only_data=True),
     ]
-    return _table(ds, "over_time", columns, notes=(_ENROLLED,))
+    enrolled = _ENROLLED.format("an attempt" if "attempts" in ds.attrs else "a probe")
+    return _table(ds, "over_time", columns, notes=(enrolled,))
 
 
-_ENROLLED = "enrolled: mean number of subjects that are enrolled when a probe is seen"
+_ENROLLED = "enrolled: mean number of subjects that are enrolled when {} is seen"
 
 
 def _identification(ds: xr.Dataset) -> Iterator[Table]:

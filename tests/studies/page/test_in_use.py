@@ -258,3 +258,37 @@ def test_single_attempts_have_the_terms_of_the_standard(inside, capsys):
         assert main(["threshold", "door.npz", "--target=far=5%", *words, "--terms=iso"]) == 0
         text = capsys.readouterr().out
         assert " FNMR " in text and " FRR " not in text.replace("FNMR is FRR", "")
+
+
+def test_rates_over_time_name_attempts_and_the_probes_of_the_data(inside, capsys):
+    rng = np.random.default_rng(3)
+    scores = be.load("door.npz")
+    visit = np.unique(
+        [
+            f"{a} {b}"
+            for a, b in zip(scores.probe_labels, scores.probe_meta["session"], strict=True)
+        ],
+        return_inverse=True,
+    )[1]
+    seen_at = rng.uniform(2020, 2022, visit.max() + 1)[visit]
+    dated = be.Scores(
+        scores.values,
+        scores.probe_labels,
+        scores.gallery_labels,
+        kind=scores.kind,
+        probe_meta=dict(scores.probe_meta) | {"seen_at": seen_at},
+        gallery_meta=dict(scores.gallery_meta),
+    )
+    be.save(dated, "dated.npz")
+    capsys.readouterr()
+    assert main(["over-time", "dated.npz", "--threshold-of", "first", "--bins", "2"]) == 0
+    text = " ".join(capsys.readouterr().out.split())
+    probes, templates = scores.shape
+    assert f"Data {probes} probes of 30 subjects against {templates} gallery templates" in text
+    assert "from attempts enrolled" in text and "when an attempt is seen" in text
+    assert "for identification, FAR is FPIR" in text and "FAR is FMR" not in text
+
+
+def test_an_error_names_the_option_that_was_given(inside, capsys):
+    assert main(["over-time", "dated.npz", "--threshold-of", "any"]) == 2
+    assert "--threshold-of is of a study with enrol=2" in capsys.readouterr().err
