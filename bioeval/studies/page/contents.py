@@ -38,6 +38,7 @@ from bioeval.document import (
     Table,
     Term,
     Text,
+    attempts_in_words,
     interval_note,
     is_doubt,
     messages_of_result,
@@ -46,7 +47,7 @@ from bioeval.document import (
     threshold_to_install,
     walk,
 )
-from bioeval.protocol import explain, load
+from bioeval.protocol import Protocol, Verification, explain, load
 from bioeval.studies.page.figures import (
     GENUINE,
     IMPOSTOR,
@@ -57,6 +58,7 @@ from bioeval.studies.page.figures import (
     pictures_of,
 )
 from bioeval.studies.page.parts import (
+    BOTH,
     EVALUATED,
     OF_SYSTEMS,
     ArrayStore,
@@ -661,10 +663,29 @@ def _card(page: Page) -> dict[str, str] | None:
     names += [str(getattr(told.result, "protocol", "")) for told in page.told]
     for name in filter(None, dict.fromkeys(names)):
         try:
-            return {"name": name, "text": explain(load(name))}
+            return {"name": name, "text": explain(_in_use(load(name), page.parts))}
         except (CardError, OSError):
             continue
     return None
+
+
+def _in_use(card: Protocol, parts: Sequence[PageItem]) -> Protocol:
+    """Return a card of the claims alone, and of how they are made, where a system is in use."""
+    evaluated = [part for part in parts if part.task in EVALUATED]
+    used = [part.dataset.attrs for part in evaluated if part.task in BOTH]
+    if not used or not all({"attempts", "enrol"} & attrs.keys() for attrs in used):
+        return card
+    there = {part.task.partition("/")[0] for part in evaluated}
+    sections: dict[str, Any] = {name: None for name in card.tasks if name not in there}
+    attrs = used[0]
+    sections["verification"] = replace(
+        card.verification or Verification(),
+        templates=(str(attrs["templates"]),),
+        fusion=str(attrs.get("fusion", "min")),
+        attempts=attrs.get("attempts"),
+    )
+    summary = f"Evaluated here: {Lines().write(attempts_in_words(attrs))}."
+    return replace(card, **sections, summary=summary)
 
 
 def _seed(part: PageItem) -> str:

@@ -292,3 +292,25 @@ def test_rates_over_time_name_attempts_and_the_probes_of_the_data(inside, capsys
 def test_an_error_names_the_option_that_was_given(inside, capsys):
     assert main(["over-time", "dated.npz", "--threshold-of", "any"]) == 2
     assert "--threshold-of is of a study with enrol=2" in capsys.readouterr().err
+
+
+def test_the_protocol_in_words_is_that_of_the_claims(inside):
+    assert main(["report", "door.npz", "--threshold-study", "any", *QUICK, *OUT]) == 0
+    words = seen(inside / "door.html").partition("in plain words")[2]
+    assert "Evaluated here: each try compares a probe with any 2 templates" in words
+    assert "multi: a claim" in words and "single: one comparison" not in words
+    assert "Open-set identification (1:N" not in words and "Closed-set" not in words
+    assert "attempts session: a metadata column" in words
+    assert main(["report", "door.npz", *QUICK, *OUT]) == 0
+    words = seen(inside / "door.html").partition("in plain words")[2]
+    assert "Evaluated here" not in words and "Open-set identification (1:N" in words
+
+
+def test_a_threshold_has_the_same_digits_in_all_tables_of_a_page(inside):
+    """Rounded to the stricter side: 0.123456789 of distances is 0.123456."""
+    assert main(["report", "door.npz", *QUICK, *OUT]) == 0
+    text = (inside / "door.html").read_text(encoding="utf-8")
+    exact = be.verification(be.load("door.npz"), thresholds=[1.0]).eer_threshold.item()
+    shown = set(re.findall(rf'data-value="{exact!r}">([^<]*)</span>', text))
+    assert len(shown) == 1
+    assert float(shown.pop()) <= exact
