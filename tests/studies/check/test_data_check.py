@@ -198,9 +198,9 @@ def test_people():
     assert few.severity == "note" and few.count == 1
     assert few.code == "people-too-few-for-any-error"
     needs = people(0.0001).found.arguments
-    assert (needs["needed"], needs["rule"]) == ({"people": 246, "pairs": 30000}, 3)
+    assert (needs["needed"], needs["rule"]) == ({"people": 246, "pairs of people": 30000}, 3)
     needs = people(0.01).found.arguments
-    assert (needs["needed"], needs["rule"]) == ({"people": 78, "pairs": 3000}, 30)
+    assert (needs["needed"], needs["rule"]) == ({"people": 78, "pairs of people": 3000}, 30)
     nine = checked(distances()[:36, :36], WHO[:36])["people"]
     assert nine.severity == "note" and nine.code == "people-no-population-for-far"
 
