@@ -70,6 +70,7 @@ _NAMES: NamesByModule = {
         "RATES",
         "VOCABULARIES",
         "in_other_vocabulary",
+        "rates_are_of",
         "rate_of_term",
         "word_for",
     ),

@@ -76,6 +76,7 @@ from bioeval.document.terms import (
     VOCABULARIES as VOCABULARIES,
     in_other_vocabulary as in_other_vocabulary,
     rate_of_term as rate_of_term,
+    rates_are_of as rates_are_of,
     word_for as word_for,
 )
 from bioeval.document.text import (

@@ -7,6 +7,7 @@ Results name their rates as the lecture does, and each name has its ISO term in
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 from bioeval.base.scalars import ISO_NAMES, Name
 from bioeval.base.variables import CLOSED_SET, OPEN_SET, VERIFICATION
@@ -15,6 +16,9 @@ from bioeval.base.variables import CLOSED_SET, OPEN_SET, VERIFICATION
 VOCABULARIES = ("lecture", "iso")
 
 STANDARD = "ISO/IEC 19795-1"
+
+#: What rates of verification are of whose attempts have several tries.
+TRANSACTIONS = "transactions"
 
 #: The rates of each task that have a term in the standard.
 RATES: dict[str, Mapping[str, Name]] = {
@@ -44,7 +48,17 @@ def _words_of(task: str) -> dict[str, tuple[str, str]]:
 
 
 _WORDS = {task: _words_of(task) for task in RATES}
+# FAR and FRR of transactions, of several tries each, have these names in the standard too.
+_WORDS[TRANSACTIONS] = {x: (ours, ours) for x, (ours, _) in _WORDS["verification"].items()}
 _ALL = _WORDS["identification"] | _WORDS["verification"]
+
+
+def rates_are_of(attrs: Mapping[Any, Any], *, searches: bool = False) -> str:
+    """Return what the rates of a result are of: searches, transactions, or single attempts."""
+    if searches:
+        return "identification"
+    several = attrs.get("attempts") is not None and int(attrs.get("most_tries", 2)) > 1
+    return TRANSACTIONS if several else "verification"
 
 
 def is_term(name: str) -> bool:
@@ -74,7 +88,8 @@ def in_other_vocabulary(shown: Mapping[str, set[str]], vocabulary: str) -> str:
             if name in shown.get(task, ()):
                 pair = (name.upper(), rate.iso)
                 pairs.append("{} is {}".format(*(pair if vocabulary == "lecture" else pair[::-1])))
-        if pairs and of_tasks:
+        others = of_tasks or (task == "identification" and shown.get(TRANSACTIONS))
+        if pairs and others:
             pairs.insert(0, "for identification")
         if pairs:
             of_tasks.append(", ".join(pairs))

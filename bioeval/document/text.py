@@ -56,7 +56,8 @@ _NAMED = 6
 class Term:
     """A rate, or what it counts, by the lecture's name: a writer puts it into its vocabulary.
 
-    `task` is ``"verification"`` or ``"identification"``, or empty for that of the section.
+    `task` is ``"verification"``, ``"transactions"`` or ``"identification"``, or empty for that of
+    the section.
     """
 
     name: str

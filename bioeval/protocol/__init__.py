@@ -17,7 +17,7 @@ _NAMES: NamesByModule = {
 _FOR_STUDIES: NamesByModule = {
     "bioeval.protocol.loading": ("is_path",),
     "bioeval.protocol.pairs": ("with_exclusions",),
-    "bioeval.protocol.tasks": ("ClosedSet", "OpenSet", "Reid", "Search"),
+    "bioeval.protocol.tasks": ("ClosedSet", "OpenSet", "Reid", "Search", "Verification"),
 }
 
 __getattr__, __dir__ = lazy_names(__name__, _NAMES, _FOR_STUDIES)

@@ -15,4 +15,5 @@ from bioeval.protocol.tasks import (
     OpenSet as OpenSet,
     Reid as Reid,
     Search as Search,
+    Verification as Verification,
 )

@@ -117,7 +117,7 @@ class ComparedPeople:
         enough = self.least_with(pairs)
         if enough <= self.number:
             return {"pairs of people": pairs}
-        return {"people": enough, "pairs": pairs}
+        return {"people": enough, "pairs of people": pairs}
 
 
 def support_messages(

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from bioeval.document import VOCABULARIES
+from bioeval.document import VOCABULARIES, rates_are_of
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -41,7 +41,7 @@ def task_of(dataset: xr.Dataset) -> str:
     names = {"dir", "dir_mean", "cms", "cms_mean", _OF_SEARCHES}
     if dataset.attrs.get("result_type") == "open-set" or not names.isdisjoint(dataset):
         return "identification"
-    return "verification"
+    return rates_are_of(dataset.attrs)
 
 
 def interval_method(attrs: Mapping[str, Any]) -> str:

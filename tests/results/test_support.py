@@ -85,13 +85,13 @@ def test_every_place_gives_the_same_number_of_people():
         assert day[f"subjects_rule_of_{rule}"].values.tolist() == [people, rule * 50]
         assert planned[f"subjects_rule_of_{rule}_frr"] == rule * 50
     (message,) = (x for x in be.messages(study) if x.code == "target-not-shown")
-    assert message.arguments["needed"] == {"people": 25, "pairs": 300}
+    assert message.arguments["needed"] == {"people": 25, "pairs of people": 300}
     whole = be.verification(scores, far_targets=[0.01], auc=False)
     few = arguments(whole, "too-few-pairs-of-people")
     assert (few["people"], few["pairs"], few["rule"]) == (9, 36, 3)
     assert (few["needed"], few["needed_people"]) == ([300], [25])
     found = be.check_data(scores, far_targets=[0.01], read_scores=False)["people"]
-    assert found.found.arguments["needed"] == {"people": 25, "pairs": 300}
+    assert found.found.arguments["needed"] == {"people": 25, "pairs of people": 300}
 
 
 def test_further_templates_are_no_people():

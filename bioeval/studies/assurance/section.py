@@ -23,6 +23,7 @@ from bioeval.document import (
     Text,
     attempts_in_words,
     data_facts,
+    rates_are_of,
     result_messages,
     say,
 )
@@ -60,7 +61,7 @@ def section(results: ResultsBySystem) -> Section:
             _rates(ds),
             result_messages(results),
         ),
-        task="verification",
+        task=rates_are_of(ds.attrs),
     )
 
 

@@ -4,7 +4,7 @@ from bioeval.document import Message, MessageType
 
 _SIZE = Message("templates-of-subjects", subjects=40, templates=[3, 4, 4])
 _BOTH_SIDES = Message("layout-of-scores", layout="probe against gallery", rows=80, columns=80)
-_PEOPLE = {"subjects": 40, "impostor pairs": 12480}
+_PEOPLE = {"subjects": 40, "impostor comparisons": 12480}
 _TIED = Message("few-ties", tied=0.3, scores=65000)
 _DIFFER = Message("directions-differ", comparisons=2, compared=25438)
 _END = {"comparisons": 120, "compared": {"sampled comparisons": 65000}, "value": -1.0}
@@ -303,7 +303,7 @@ _NUMBERS = (
     MessageType(
         "people-counted",
         "{size:amounts}",
-        "The numbers of people and of pairs, without a {far} for which to judge them.",
+        "The numbers of people and of impostor comparisons, without a {far} to judge them for.",
         "",
         "ok",
         {"size": _PEOPLE},
@@ -320,7 +320,7 @@ _NUMBERS = (
         "people-too-few-for-any-error",
         "{size:amounts}: too few for {far} {targets:rates}, even without a {false accept} (rule of "
         "3)",
-        "Even without an error among these pairs, the rate may be larger than the target.",
+        "Even without an error among these comparisons, the rate may be larger than the target.",
         "Compare more people: {far} {least:rate} needs at least {needed:amounts} (rule of {rule}); "
         f"{_PLAN}",
         "note",
@@ -328,7 +328,7 @@ _NUMBERS = (
             "size": _PEOPLE,
             "targets": [0.0001],
             "least": 0.0001,
-            "needed": {"people": 246, "pairs": 30000},
+            "needed": {"people": 246, "pairs of people": 30000},
             "rule": 3,
         },
     ),
@@ -343,7 +343,7 @@ _NUMBERS = (
             "size": _PEOPLE,
             "targets": [0.01],
             "least": 0.01,
-            "needed": {"people": 78, "pairs": 3000},
+            "needed": {"people": 78, "pairs of people": 3000},
             "rule": 30,
         },
     ),
@@ -353,7 +353,7 @@ _NUMBERS = (
         "People differ, and so few people cannot show how much.",
         f"Collect more people; {_PLAN}",
         "note",
-        {"size": {"subjects": 9, "impostor pairs": 576}, "few": 10},
+        {"size": {"subjects": 9, "impostor comparisons": 576}, "few": 10},
     ),
     MessageType(
         "people-no-population-for-far",
@@ -364,10 +364,10 @@ _NUMBERS = (
         f"{_PLAN}",
         "note",
         {
-            "size": {"subjects": 9, "impostor pairs": 576},
+            "size": {"subjects": 9, "impostor comparisons": 576},
             "few": 10,
             "least": 0.1,
-            "needed": {"people": 25, "pairs": 300},
+            "needed": {"people": 25, "pairs of people": 300},
             "rule": 30,
         },
     ),
@@ -377,7 +377,7 @@ _NUMBERS = (
         "Intervals by subject are too narrow where there are fewer than 30 subjects.",
         f"Collect more people; {_PLAN}",
         "note",
-        {"size": {"subjects": 20, "impostor pairs": 3040}},
+        {"size": {"subjects": 20, "impostor comparisons": 3040}},
     ),
 )
 

@@ -25,6 +25,7 @@ from bioeval.document import (
     Table,
     Text,
     Vocabulary,
+    rates_are_of,
     result_messages,
     rule_in_words,
     say,
@@ -62,7 +63,7 @@ def section(results: ResultsBySystem) -> Section:
             table_of_variables(ds, "group", id="groups"),
             result_messages(results),
         ),
-        task="verification",
+        task=rates_are_of(ds.attrs),
     )
 
 

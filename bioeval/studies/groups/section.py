@@ -35,6 +35,7 @@ from bioeval.document import (
     data_facts,
     interval_note,
     rate_of,
+    rates_are_of,
     result_messages,
     rule_in_words,
     say,
@@ -92,7 +93,7 @@ def section(results: ResultsBySystem) -> Section:
             table_of_variables(ds, "group", "far_target", id="own_thresholds"),
             result_messages(results),
         ),
-        task="identification" if searches else "verification",
+        task=rates_are_of(ds.attrs, searches=searches),
     )
 
 

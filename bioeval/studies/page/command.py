@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 # What is read again to be shown.
 _RESULTS = "results of a command of bioeval"
 
+# What says which threshold of a study a result is at.
+_OF_STUDY = ("threshold_of_study", "rule_of_study", "assure")
+
 
 @click.command("report", cls=Command)
 @click.argument("data", nargs=-1, required=True)
@@ -110,13 +113,16 @@ def command(data: tuple[str, ...], names: tuple[str, ...], **options: Any) -> No
         for called in called_by:
             if called in read:
                 answers = [extra.threshold(under_card[called]) for extra in extras]
-                target: Target = next((x for x in answers if x is not None), None)
+                study = next((x for x in answers if x is not None), None)
+                target: Target = study
                 # All tasks of a system share their thresholds.
                 given = {**options, "interval": interval, "extra_thresholds": []}
                 if target is not None:
                     target, of_study = _at_study(target, read[called], options["protocol"])
                     given |= of_study
                 results = _evaluated(read[called], given, run)
+                if study is not None:
+                    _say_of_study(results, study)
                 if target is None and "verification" in results.children:
                     target = _target(results)
                 further: dict[str, xr.Dataset] = {}
@@ -239,6 +245,19 @@ def _at_study(study: Any, scores: Scores, protocol: Any) -> tuple[Target, dict[s
     found.require_one_gallery()
     card = found.card_of(resolve_card(scores, protocol))
     return study, {**options, "protocol": card, "enrol": found.enrol}
+
+
+def _say_of_study(results: xr.DataTree, study: Any) -> None:
+    """Write into results at the given threshold of a study of other data where it is from."""
+    from bioeval.evaluation import ResultThreshold
+
+    found = ResultThreshold.of(study)
+    assert found is not None  # of a dataset
+    if found.rule.startswith("fixed"):
+        return
+    for node in results.leaves:
+        if "fixed_threshold" in node:
+            node.attrs |= {x: value for x, value in found.attrs().items() if x in _OF_STUDY}
 
 
 def _target(results: Any) -> str | None:

@@ -38,14 +38,16 @@ from bioeval.document import (
     Table,
     Term,
     Text,
+    attempts_in_words,
     interval_note,
     is_doubt,
     messages_of_result,
+    rates_are_of,
     say,
     threshold_to_install,
     walk,
 )
-from bioeval.protocol import explain, load
+from bioeval.protocol import Protocol, Verification, explain, load
 from bioeval.studies.page.figures import (
     GENUINE,
     IMPOSTOR,
@@ -56,6 +58,7 @@ from bioeval.studies.page.figures import (
     pictures_of,
 )
 from bioeval.studies.page.parts import (
+    BOTH,
     EVALUATED,
     OF_SYSTEMS,
     ArrayStore,
@@ -422,9 +425,10 @@ class Page:
 
         They are of the tasks of an evaluation, or else of what studies say of the system.
         """
-        words = {"verification": say("{far} {frr}"), "identification": say("{far} {dir}")}
+        rates = say("{far} {frr}")
+        words = {"identification": say("{far} {dir}")}
         of_tasks = list(dict.fromkeys(map(_task_of_rates, tasks.values())))
-        shown = [Section("", "", [Paragraph(words[task])], task=task) for task in of_tasks]
+        shown = [Section("", "", [Paragraph(words.get(x, rates))], task=x) for x in of_tasks]
         if not tasks:
             for of_section in self.studies.values():
                 shown += [said for of, said in of_section if of in ("", system)]
@@ -450,7 +454,7 @@ class Page:
 
 
 def _task_of_rates(dataset: xr.Dataset) -> str:
-    return "identification" if is_identification(dataset) else "verification"
+    return rates_are_of(dataset.attrs, searches=is_identification(dataset))
 
 
 _NO_INTERVALS = say(
@@ -659,10 +663,29 @@ def _card(page: Page) -> dict[str, str] | None:
     names += [str(getattr(told.result, "protocol", "")) for told in page.told]
     for name in filter(None, dict.fromkeys(names)):
         try:
-            return {"name": name, "text": explain(load(name))}
+            return {"name": name, "text": explain(_in_use(load(name), page.parts))}
         except (CardError, OSError):
             continue
     return None
+
+
+def _in_use(card: Protocol, parts: Sequence[PageItem]) -> Protocol:
+    """Return a card of the claims alone, and of how they are made, where a system is in use."""
+    evaluated = [part for part in parts if part.task in EVALUATED]
+    used = [part.dataset.attrs for part in evaluated if part.task in BOTH]
+    if not used or not all({"attempts", "enrol"} & attrs.keys() for attrs in used):
+        return card
+    there = {part.task.partition("/")[0] for part in evaluated}
+    sections: dict[str, Any] = {name: None for name in card.tasks if name not in there}
+    attrs = used[0]
+    sections["verification"] = replace(
+        card.verification or Verification(),
+        templates=(str(attrs["templates"]),),
+        fusion=str(attrs.get("fusion", "min")),
+        attempts=attrs.get("attempts"),
+    )
+    summary = f"Evaluated here: {Lines().write(attempts_in_words(attrs))}."
+    return replace(card, **sections, summary=summary)
 
 
 def _seed(part: PageItem) -> str:

@@ -23,7 +23,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from bioeval.base import noun_of
-from bioeval.document import Term, Text, say
+from bioeval.document import Term, Text, rates_are_of, say
 from bioeval.results import ScoreHistograms
 from bioeval.studies.page.parts import (
     BOTH,
@@ -404,7 +404,7 @@ def _ascending(live: LivePart) -> slice:
 def _says(parts: list[LivePart], text: Text) -> str:
     """Return a text in the words of the first part."""
     dataset = parts[0].part.dataset
-    task = "identification" if is_identification(dataset) else "verification"
+    task = rates_are_of(dataset.attrs, searches=is_identification(dataset))
     return Lines(words_of(dataset), task).write(text)
 
 

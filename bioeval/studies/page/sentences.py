@@ -7,7 +7,7 @@ threshold, under what their paired comparison shows.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -31,6 +31,8 @@ from bioeval.document import (
     label_of,
     rule_of,
     say,
+    threshold_of_study,
+    threshold_rule,
     threshold_to_install,
     walk,
 )
@@ -75,7 +77,10 @@ class Headline:
 def headline(
     parts: list[PageItem], state: LiveState, studies: list[tuple[str, Section]]
 ) -> Headline:
-    """Return the answer of a page: those of its studies, with their systems, come first."""
+    """Return the answer of a page: those of its studies, with their systems, come first.
+
+    At the threshold of a study of other data, this threshold and its rates come first.
+    """
     systems = systems_of(parts)
     answers: dict[str, list[Text]] = {}
     for system, section in studies:
@@ -83,7 +88,9 @@ def headline(
     shared = [x for name, said in answers.items() if name not in systems for x in said]
     if len(systems) <= 1:
         own = [x for said in answers.values() for x in said]
-        moving = _of_moving(parts, state) if systems else ()
+        moving = list(_of_moving(parts, state)) if systems else []
+        if _is_of_others(state):  # whose threshold and rates here are what the others rest on
+            return Headline([*moving, *own])
         return Headline([*own, *moving])
     of_each = grouped(parts, lambda part: part.system)
     by_system = {system: of_each[system] for system in systems[:MOST]}
@@ -126,9 +133,10 @@ def _of_moving(parts: list[PageItem], state: LiveState) -> Iterator[Text]:
     if at is None:
         return
     if _has_rates(at.live):
-        yield _rates(at)
+        said = [_rates(at)]
         if state.leader is not None and at.part.system == state.leader.part.system:
-            yield _opened(state, str(at.part.dataset.attrs.get("chosen_on", "")))
+            said.append(_opened(state, str(at.part.dataset.attrs.get("chosen_on", ""))))
+        yield from reversed(said) if _is_of_others(state) else said
         on_new_people = list(filter(_is_on_new_people, parts))
         yield from filter(None, map(_of_new_people, on_new_people))
         # A given threshold was chosen on no data: its intervals are for new people already.
@@ -208,7 +216,15 @@ def _opened(state: LiveState, chosen_on: str) -> Text:
             exact=_score(chosen.exact, part),
         )
     if chosen.fixed:
-        return say("{begin}{nearest}{rule}.", begin=begin, nearest=nearest, rule=chosen.rule)
+        where = ", chosen on other data" if _is_of_others(state) else ""
+        return say(
+            "{begin}{nearest}{rule}{where}.{promise}",
+            begin=begin,
+            nearest=nearest,
+            rule=chosen.rule,
+            where=where,
+            promise=_promise_of_others(part.dataset.attrs),
+        )
     return say(
         "{begin}{nearest}{rule}, chosen {where}{why}",
         begin=begin,
@@ -216,6 +232,26 @@ def _opened(state: LiveState, chosen_on: str) -> Text:
         rule=_rule_of(chosen),
         where=where,
         why=_why(chosen),
+    )
+
+
+def _is_of_others(state: LiveState) -> bool:
+    """Whether the page is at the threshold of a study of other data."""
+    return state.leader is not None and bool(threshold_of_study(state.leader.part.dataset.attrs))
+
+
+def _promise_of_others(attrs: Mapping[Any, Any]) -> Text:
+    """Return what the study of other data promises, after a space; empty of a given threshold."""
+    which = attrs.get("threshold_of_study")
+    if which is None:
+        return ""
+    if which != "assured":
+        return " The study makes no promise."
+    return say(
+        " The study promises, with {assure:rate} confidence, that the {far} among people like its "
+        "own is at most {target:rate}.",
+        assure=float(attrs["assure"]),
+        target=Rule.written(str(attrs["rule_of_study"])).values[0],
     )
 
 
@@ -255,19 +291,53 @@ def _of_new_people(study: PageItem) -> Text:
         level = say(" In square brackets: {level:rate} intervals over folds.", level=confidence)
     return say(
         "On {people}, {far} of impostor attempts are accepted{missed}, and {frr} of genuine "
-        "attempts are rejected{missed_too}: by {rule}, chosen on other {others} in {divisions} "
-        "into {folds}.{level}",
+        "attempts are rejected{missed_too}: {how}.{level}",
         people=f"new {_divided(ds)}",
-        others=_divided(ds),
         far=replace(far, flagged=False),
         frr=replace(frr, flagged=False),
         missed=_missed(far),
         missed_too=_missed(frr),
-        rule=rule_of(ds.attrs),
-        divisions=Count(ds.sizes.get("repeat", 1), noun="divisions"),
-        folds=Count(ds.sizes.get("fold", 1), noun="folds"),
+        how=_how_new(ds),
         level=level,
     )
+
+
+def _how_new(ds: xr.Dataset) -> Text:
+    """Return by which thresholds the rates on new people are, and over which folds."""
+    divisions = Count(ds.sizes.get("repeat", 1), noun="divisions")
+    folds: Text = Count(ds.sizes.get("fold", 1), noun="folds")
+    by: Text = say("by {rule}, chosen", rule=rule_of(ds.attrs))
+    rule = threshold_rule(ds.attrs)
+    if rule.name == "fixed":
+        return say(
+            "at {rule}, which was given, over {divisions} into {folds}",
+            rule=rule_of(ds.attrs),
+            divisions=divisions,
+            folds=folds,
+        )
+    if _is_assured(ds):
+        divisions = Count(1, noun="divisions")  # a promise is made again in the first one alone
+        by = say(
+            "by thresholds that promise a {far} of at most {target:rate} with {assure:rate} "
+            "confidence, chosen",
+            target=float(rule.values[0]),
+            assure=float(ds.attrs["assure"]),
+        )
+        made = int(ds["new_assured_far_folds"])
+        if made < ds.sizes.get("fold", 1):
+            folds = say("{folds}, of which {made} have such rates", folds=folds, made=Count(made))
+    return say(
+        "{by} on other {others} in {divisions} into {folds}",
+        by=by,
+        others=_divided(ds),
+        divisions=divisions,
+        folds=folds,
+    )
+
+
+def _is_assured(ds: xr.Dataset) -> bool:
+    """Whether a study answers with an assured threshold."""
+    return bool(np.isfinite(ds.get("assured_threshold", np.nan)))
 
 
 def _divided(ds: xr.Dataset) -> str:
@@ -387,7 +457,7 @@ def _mean(study: PageItem, rate: str) -> Rate | None:
     It is flagged where it is clearly above its target.
     """
     ds = study.dataset
-    name = f"new_assured_{rate}" if np.isfinite(ds.get("assured_threshold", np.nan)) else rate
+    name = f"new_assured_{rate}" if _is_assured(ds) else rate
     if f"{name}_mean" not in ds:  # of searches, which have none at assured thresholds
         return None
     mean = float(ds[f"{name}_mean"])

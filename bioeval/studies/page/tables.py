@@ -387,10 +387,13 @@ def _figure(part: PageItem, name: str) -> Quantity:
     if f"{name}_low" in part.dataset:
         interval = part.dataset[f"{name}_low"].item(), part.dataset[f"{name}_high"].item()
     more: dict[str, Any] = {"variable": name, "at": at_part(part)}
+    is_score = variable.attrs.get("units") == "score"
+    if is_score and "threshold" in name and interval is None:  # as in the other tables
+        return replace(_used(value, part), **more)
     scalar = scalar_registry().get(name)
     if scalar is not None:
         return cell_of_scalar(scalar, value, interval=interval, **more)
-    if variable.attrs.get("units") == "score":
+    if is_score:
         return Score(value, interval, **more)
     if variable.dtype.kind in "iub":
         return Count(value, interval, **more)

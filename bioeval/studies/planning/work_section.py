@@ -24,6 +24,7 @@ from bioeval.document import (
     Text,
     Vocabulary,
     attempts_in_words,
+    rates_are_of,
     result_messages,
     rule_in_words,
     say,
@@ -67,7 +68,7 @@ def section(results: ResultsBySystem) -> Section:
             _rates(ds, [i for i, _ in events]),
             result_messages(results),
         ),
-        task="identification" if on_list else "verification",
+        task=rates_are_of(attrs, searches=on_list),
     )
 
 
@@ -119,7 +120,7 @@ def _alarms(ds: xr.Dataset) -> Iterator[Fact]:
 def _operating_point(ds: xr.Dataset) -> Text:
     attrs = ds.attrs
     of_pairs = _is_verification(ds) or "gallery_size" in attrs
-    task = "verification" if of_pairs else "identification"
+    task = rates_are_of(attrs, searches=not of_pairs)
     if "far_target" in attrs:
         return say("{far} at most {target:rate}", task=task, target=float(attrs["far_target"]))
     if "threshold" not in attrs:

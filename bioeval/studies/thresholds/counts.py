@@ -75,7 +75,7 @@ class ComparisonCounts(Counts):
         enough = ComparedPeople.least_with(wanted)
         if enough <= self.compared.number:
             return {"pairs of people": wanted}
-        return {"people": enough, "pairs": wanted}
+        return {"people": enough, "pairs of people": wanted}
 
     def doubt(self, scores: Scores, *, fused: bool) -> Message | None:
         """Return a doubt of the kind of the scores."""

@@ -19,6 +19,7 @@ from bioeval.document import (
     Table,
     Text,
     messages_of_result,
+    rates_are_of,
     result_messages,
     say,
     threshold_to_install,
@@ -42,7 +43,7 @@ def section(results: ResultsBySystem) -> Section:
             Paragraph(say("By {model}.", model=str(ds.attrs["model"])), "note"),
             Messages(messages),
         ),
-        task="verification",
+        task=rates_are_of(ds.attrs),
     )
 
 

@@ -27,6 +27,7 @@ from bioeval.document import (
     attempts_in_use,
     data_facts,
     interval_note,
+    rates_are_of,
     result_messages,
     rule_in_words,
     say,
@@ -57,7 +58,7 @@ def section(results: ResultsBySystem) -> Section:
         by = say("By {rule}, chosen on the development set.", rule=rule_in_words(rule))
         blocks.append(Paragraph(by, "note"))
     blocks += [_rates(ds, rule), *interval_note(results), result_messages(results)]
-    return Section("judged_threshold", "", blocks, task="verification")
+    return Section("judged_threshold", "", blocks, task=rates_are_of(ds.attrs))
 
 
 def _numbers(ds: xr.Dataset, prefix: str) -> Text:

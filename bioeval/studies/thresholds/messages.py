@@ -50,7 +50,7 @@ STUDY = (
             "rate": "far",
             "target": 0.001,
             "error": "false accept",
-            "needed": {"people": 78, "pairs": 3000},
+            "needed": {"people": 78, "pairs of people": 3000},
         },
     ),
     MessageType(
@@ -64,7 +64,7 @@ STUDY = (
             "rate": "far",
             "target": 0.01,
             "errors": "false accepts",
-            "needed": {"people": 78, "pairs": 3000},
+            "needed": {"people": 78, "pairs of people": 3000},
         },
     ),
     MessageType(
@@ -79,7 +79,7 @@ STUDY = (
             "rate": "far",
             "target": 0.02,
             "errors": "false accepts",
-            "needed": {"people": 56, "pairs": 1500},
+            "needed": {"people": 56, "pairs of people": 1500},
         },
     ),
 )

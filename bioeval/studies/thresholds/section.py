@@ -31,6 +31,7 @@ from bioeval.document import (
     enrolled_in_words,
     is_doubt,
     messages_of_result,
+    rates_are_of,
     result_messages,
     rule_in_words,
     say,
@@ -83,7 +84,7 @@ def section(results: ResultsBySystem) -> Section:
             table_of_variables(study, "repeat", "fold", id="folds"),
             Messages(messages),
         ),
-        task="identification" if "unenrolled_people" in study else "verification",
+        task=rates_are_of(study.attrs, searches="unenrolled_people" in study),
     )
 
 
@@ -219,10 +220,9 @@ def _promise(study: xr.Dataset) -> Iterator[Block]:
         estimated = float(study["promised_threshold"].sel(assurance="estimated"))
         if study.attrs["assurance"] == "guaranteed" and not math.isnan(estimated):
             template = "No threshold can be guaranteed: {why}.{needs}{other}"
-            other = say(
-                " The estimated promise, which needs fewer people, can be given: install "
-                "{threshold}.",
-                threshold=threshold_to_install(estimated, kind, variable="promised_threshold"),
+            other = (
+                " The estimated promise, which needs fewer people, can be given: repeat the study "
+                "without the guarantee."
             )
         yield Paragraph(say(template, why=refusal, needs=needs, other=other), "answer")
         return

@@ -250,6 +250,10 @@ def ageing_dataset(
     return build(variables, AGEING, {"age": bins.edges[:-1].astype(np.float64)}, attrs)
 
 
+#: What a result says of the sizes of its data.
+_SIZES = ("probes", "probe_subjects", "gallery_templates", "gallery_subjects")
+
+
 def threshold_attrs(
     rule: Rule, study: ResultThreshold | None, scores: Scores
 ) -> tuple[dict[str, Any], list[Message]]:
@@ -258,7 +262,10 @@ def threshold_attrs(
     The `scores` leave out what is not enrolled, which the study may have compared.
     """
     if study is not None:
-        given = {"threshold_rule": str(rule), "chosen_on": "given"}
+        given: dict[str, Any] = {"threshold_rule": str(rule), "chosen_on": "given"}
+        if study.in_use:  # the claims are of these scores
+            about = about_attrs(Provenance.of(scores), "", "", [])
+            given |= {x: about[x] for x in _SIZES if x in about}
         as_studied = scores.excluding(*study.exclude)
         return given | study.attrs(scores), study.messages(as_studied)
     if rule.name == "fixed":

@@ -26,6 +26,7 @@ from bioeval.document import (
     attempts_in_use,
     data_facts,
     interval_note,
+    rates_are_of,
     result_messages,
     say,
     threshold_choice,
@@ -72,7 +73,7 @@ def _of_result(ds: xr.Dataset, facts: Facts) -> Section:
         "ageing" if ageing else "over-time",
         "Ageing of templates" if ageing else "Rates over time",
         (facts, *tables, *interval_note(results), result_messages(results)),
-        task="verification",
+        task=rates_are_of(ds.attrs),
     )
 
 
@@ -81,7 +82,7 @@ def _times(ds: xr.Dataset) -> Table:
     columns = [
         _times_of(ds, "time", "from"),
         _times_of(ds, "time_end", only_data=True),
-        _counts(ds, "probes", "probes"),
+        _counts(ds, "probes", "attempts" if "attempts" in ds.attrs else "probes"),
         _means(ds, "gallery_subjects", "enrolled"),
         _counts(ds, "genuine_attempts", "genuine", priority=2),
         _rates(ds, "frr", say("{frr}"), "genuine_attempts"),
@@ -91,10 +92,11 @@ def _times(ds: xr.Dataset) -> Table:
         _counts(ds, "fr", only_data=True),
         _counts(ds, "fa", only_data=True),
     ]
-    return _table(ds, "over_time", columns, notes=(_ENROLLED,))
+    enrolled = _ENROLLED.format("an attempt" if "attempts" in ds.attrs else "a probe")
+    return _table(ds, "over_time", columns, notes=(enrolled,))
 
 
-_ENROLLED = "enrolled: mean number of subjects that are enrolled when a probe is seen"
+_ENROLLED = "enrolled: mean number of subjects that are enrolled when {} is seen"
 
 
 def _identification(ds: xr.Dataset) -> Iterator[Table]:

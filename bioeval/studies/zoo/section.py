@@ -30,6 +30,7 @@ from bioeval.document import (
     Vocabulary,
     attempts_in_use,
     people_and_attempts,
+    rates_are_of,
     result_messages,
     say,
     table_of_variables,
@@ -51,6 +52,9 @@ _ERRORS = (
         "{false accepts}, by claim",
     ),
 )
+
+#: Subjects that the answer names, where several have the most errors.
+_NAMED_AT_MOST = 6
 
 _TESTS = {
     "goat": "goats: subjects differ in genuine scores",
@@ -98,7 +102,7 @@ def section(results: ResultsBySystem) -> Section:
             table_of_variables(ds, "subject", id="subjects"),
             result_messages(results),
         ),
-        task="verification",
+        task=rates_are_of(ds.attrs),
     )
 
 
@@ -111,17 +115,33 @@ def _answer(ds: xr.Dataset) -> Iterator[Paragraph]:
     """Yield whose false rejects are most; nothing without a false reject."""
     if not ds["fr"].any():
         return
-    most = int(np.argmax(ds["fr"].values))
+    rejects = ds["fr"].values
+    most = np.flatnonzero(_as_many(rejects, float(rejects.max())))
+    told = (
+        "At the threshold {threshold}, subject {subjects} makes {share} of all {false rejects}, "
+        "the most of all subjects."
+    )
+    if len(most) > 1:
+        told = (
+            "At the threshold {threshold}, {number:count subjects} ({subjects}) make {share} of "
+            "all {false rejects} each, the most of all subjects."
+        )
+    names = list(map(str, ds["subject"].values[most]))
     yield Paragraph(
         say(
-            "At the threshold {threshold}, subject {subject} makes {share} of all "
-            "{false rejects}, the most of all subjects.",
+            told,
             threshold=_threshold(ds),
-            subject=Label(ds["subject"].values[most].item()),
-            share=Rate(float(ds["fr_share"][most])),
+            number=len(most),
+            subjects=Labels(names[:_NAMED_AT_MOST], more=len(names) > _NAMED_AT_MOST),
+            share=Rate(float(ds["fr_share"][most[0]])),
         ),
         "answer",
     )
+
+
+def _as_many(errors: np.ndarray, number: float) -> np.ndarray:
+    """Whether each number of errors is `number`; means over choices differ in their last digits."""
+    return np.isclose(errors, number, rtol=1e-9, atol=0)
 
 
 def _choice(ds: xr.Dataset) -> Text:
@@ -183,12 +203,25 @@ def _errors(ds: xr.Dataset) -> Table:
 
 def _most_errors(ds: xr.Dataset) -> Table:
     """Return the subjects with most errors of each kind."""
-    rows = []
+    rows, notes = [], []
     for errors, rate, attempts, label in _ERRORS:
         numbers = ds[errors].values
+        listed = most_errors(numbers, NAMED)
+        if listed:
+            tied = int(_as_many(numbers, float(numbers[listed[-1]])).sum())
+            shown = int(_as_many(numbers[listed], float(numbers[listed[-1]])).sum())
+            if tied > shown:
+                notes.append(
+                    say(
+                        "{errors}: {more:count more subjects} with as many as {last}.",
+                        errors=say(label),
+                        more=tied - shown,
+                        last=Label(ds["subject"].values[listed[-1]].item()),
+                    )
+                )
         without = f"{rate[:3]}_without"
         share = errors.replace("_", "_share_", 1) if "_" in errors else f"{errors}_share"
-        for i in most_errors(numbers, NAMED):
+        for i in listed:
             at = {"subject": ds["subject"].values[i]}
             rows.append(
                 (
@@ -212,6 +245,7 @@ def _most_errors(ds: xr.Dataset) -> Table:
         ),
         rows,
         title="Subjects with most errors (without: the rate over all other subjects)",
+        notes=notes,
     )
 
 

@@ -465,9 +465,12 @@ def other_term(systems: Sequence[System], *rates: str) -> str:
 
 def other_term_of(dataset: xr.Dataset, *rates: str) -> str:
     """Return the other vocabulary's terms for rates, with its name: ``ISO: FMR and FNMR``."""
-    if words_of(dataset) == "iso":
+    if words_of(dataset) == "iso" and task_of(dataset) in RATES:
         return f"lecture: {' and '.join(map(str.upper, rates))}"
-    return f"ISO: {' and '.join(RATES[task_of(dataset)][rate].iso for rate in rates)}"
+    task = task_of(dataset)
+    if task not in RATES:  # transactions, whose rates have the same names
+        return ""
+    return f"ISO: {' and '.join(RATES[task][rate].iso for rate in rates)}"
 
 
 def scalar(dataset: xr.Dataset, name: str) -> float:

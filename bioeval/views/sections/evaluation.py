@@ -24,6 +24,7 @@ from bioeval.document import (
     accepts_beyond,
     interval_note,
     messages_of_result,
+    rates_are_of,
     say,
 )
 from bioeval.scores.arrays import parse_fusion
@@ -146,7 +147,7 @@ def is_identification(dataset: xr.Dataset) -> bool:
 
 def _task(dataset: xr.Dataset, path: str, named: str, rows: list[Row], ranked: bool) -> Section:
     """Return the table of a task, or why it has none."""
-    task = "identification" if is_identification(dataset) else "verification"
+    task = rates_are_of(dataset.attrs, searches=is_identification(dataset))
     name = path.replace("/", "_") or "results"
     undefined = [row.why_not for row in rows if not row.value.is_defined]
     reasons = list({repr(why): why for why in undefined}.values())

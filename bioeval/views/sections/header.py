@@ -17,6 +17,7 @@ from bioeval.document import (
     data_facts,
     is_doubt,
     messages_of_result,
+    rates_are_of,
     say,
 )
 from bioeval.protocol.loading import CARD_OF_LAYOUT
@@ -92,9 +93,11 @@ def optimistic(results: Iterable[xr.Dataset]) -> Text:
     chosen = list(filter(has_chosen, results))
     if not chosen:
         return ""
+    of = {rates_are_of(dataset.attrs) for dataset in chosen}
+    task = of.pop() if len(of) == 1 else ""
     if any("best_open_set_score" in dataset for dataset in chosen):
-        return say(f"{CHOSEN[0].upper()}{CHOSEN[1:]}; so is the best open-set score.")
-    return say(f"{CHOSEN[0].upper()}{CHOSEN[1:]}.")
+        return say(f"{CHOSEN[0].upper()}{CHOSEN[1:]}; so is the best open-set score.", task=task)
+    return say(f"{CHOSEN[0].upper()}{CHOSEN[1:]}.", task=task)
 
 
 def differs_by_rank(dataset: xr.Dataset) -> bool:

@@ -37,7 +37,16 @@ from bioeval.base.scalars import (
     Scalar,
 )
 from bioeval.base.variables import TARGETS
-from bioeval.document import Interval, Quantity, Rate, Text, cell_of_scalar, label_of, say
+from bioeval.document import (
+    Interval,
+    Quantity,
+    Rate,
+    Text,
+    cell_of_scalar,
+    label_of,
+    rates_are_of,
+    say,
+)
 from bioeval.views.tasks import place_in, report_ranks, value_of, values_at
 
 #: Up to this number of thresholds each has its rows: they were given.
@@ -348,7 +357,7 @@ def _of_scalar(dataset: xr.Dataset, scalar: Scalar, over: Classes) -> Iterator[R
         if math.isnan(point.rate) and f"{scalar.name}_at_least" in dataset:
             continue
         ends = _ends(dataset, scalar.name, **point.place)
-        label = _at_target(scalar, point.target)
+        label = _at_target(scalar, point.target, dataset)
         yield _row(scalar, point.rate, over, point.threshold, ends, label=label, at=point.at)
 
 
@@ -361,10 +370,12 @@ def _own_class(scalar: Scalar, over: Classes) -> Classes:
     return replace(over, both=over.genuine)
 
 
-def _at_target(scalar: Scalar, target: float) -> Text:
+def _at_target(scalar: Scalar, target: float, dataset: xr.Dataset) -> Text:
     """Return the label of a scalar at a FAR or FRR target."""
     label = label_of(scalar, target=target)
-    name = fvc_name(target) if scalar is FRR_AT_FAR else ""
+    name = ""
+    if scalar is FRR_AT_FAR and rates_are_of(dataset.attrs) == "verification":
+        name = fvc_name(target)  # which is of matches
     return say("{label} ({name})", label=label, name=name) if name else label
 
 
@@ -392,7 +403,7 @@ def _bounds(dataset: xr.Dataset, scalar: Scalar, over: Classes) -> Iterator[Row]
             continue
         for end, suffix in _ENDS.items():
             value = _value_at(dataset, f"{name}{suffix}", **point.place)
-            label = say("{label}, {end}", label=_at_target(scalar, point.target), end=end)
+            label = say("{label}, {end}", label=_at_target(scalar, point.target, dataset), end=end)
             yield _row(scalar, value, over, label=label, variable=f"{name}{suffix}", at=point.at)
 
 

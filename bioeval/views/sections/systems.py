@@ -23,6 +23,7 @@ from bioeval.document import (
     Text,
     cell_of_scalar,
     interval_note,
+    rates_are_of,
     say,
 )
 from bioeval.results.dataset import task_code
@@ -90,7 +91,7 @@ def section(
     titles: dict[_Task, str] = {}
     tasks: dict[_Task, str] = {}
     for path, dataset in results.items():
-        task = "identification" if is_identification(dataset) else "verification"
+        task = rates_are_of(dataset.attrs, searches=is_identification(dataset))
         name = system_of(path) or str(dataset.attrs.get("system", ""))
         code = _task_of(dataset)
         titles.setdefault(code, str(dataset.attrs["task"]))

@@ -55,7 +55,7 @@ def end_values(finding: Any) -> list[float]:
 
 def impostor_pairs(check: Any) -> int:
     """Return the number of impostor pairs."""
-    return check["people"].found.arguments["size"]["impostor pairs"]
+    return check["people"].found.arguments["size"]["impostor comparisons"]
 
 
 @pytest.mark.slow
@@ -198,9 +198,9 @@ def test_people():
     assert few.severity == "note" and few.count == 1
     assert few.code == "people-too-few-for-any-error"
     needs = people(0.0001).found.arguments
-    assert (needs["needed"], needs["rule"]) == ({"people": 246, "pairs": 30000}, 3)
+    assert (needs["needed"], needs["rule"]) == ({"people": 246, "pairs of people": 30000}, 3)
     needs = people(0.01).found.arguments
-    assert (needs["needed"], needs["rule"]) == ({"people": 78, "pairs": 3000}, 30)
+    assert (needs["needed"], needs["rule"]) == ({"people": 78, "pairs of people": 3000}, 30)
     nine = checked(distances()[:36, :36], WHO[:36])["people"]
     assert nine.severity == "note" and nine.code == "people-no-population-for-far"
 
@@ -793,3 +793,10 @@ def test_messages_of_a_check_are_its_findings(capsys, tmp_path):
     shown = {x["check"]: x for x in json.loads(capsys.readouterr().out)["findings"]}
     assert {name: x["code"] for name, x in shown.items()} == {x.check: x.code for x in result}
     assert main(["explain-message", messages[0].code]) == 0
+
+
+def test_comparisons_and_pairs_of_people_have_words_of_their_own():
+    scores = be.simulate(12, 4, random_state=1)
+    people = be.check_data(scores, far_targets=[1e-4])["people"]
+    assert "12 subjects with 1,056 impostor comparisons" in people.message
+    assert "246 people with 30,000 pairs of people" in people.remedy

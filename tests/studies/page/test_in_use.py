@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
 import re
 
 import numpy as np
 import pytest
+import xarray as xr
 
 import bioeval as be
 from bioeval.cli import main
@@ -13,6 +15,7 @@ from bioeval.cli import main
 pytestmark = pytest.mark.uses("thresholds", "zoo", "check", "planning", "time")
 
 QUICK = ["--replicates", "100", "--force"]
+OUT = ["--out", "door.html"]
 USE = {"templates": "multi", "attempts": "session"}
 
 
@@ -89,7 +92,9 @@ def test_the_study_of_other_people_gives_its_threshold_alone(inside):
     words = ["--threshold-study", "first", "--out", "d.html"]
     assert main(["report", "others.npz", *words, *QUICK]) == 0
     page = seen(inside / "d.html")
-    assert "is the given one" in page and "Threshold study" not in page
+    rule = "the threshold of a study (the smallest FRR with FAR at most 5 %), chosen on other data."
+    assert rule in opening(inside / "d.html")
+    assert "Threshold study" not in page
     scores, study = be.load("others.npz"), be.load("door.npz")
     at = be.study_threshold(study, "far=5%", repeats=1, enrol="first:2", **USE).threshold.item()
     exact = be.verification(scores, enrol="first:2", thresholds=[at], **USE)
@@ -141,3 +146,171 @@ def test_rates_over_time_join_the_page_of_a_study(inside):
     other = over_time.assign_attrs(exclude="session, not-enrolled")
     with pytest.raises(be.DataError, match="another choice of excluded comparisons"):
         be.report([be.evaluate(scores), study, other], "h.html")
+
+
+def opening(path) -> str:
+    """The sentences at the top of a page."""
+    text = re.sub(r"<(script|style).*?</\1>", "", path.read_text(encoding="utf-8"), flags=re.S)
+    said = text.partition('<div class="answer">')[2].partition("</div>")[0]
+    return " ".join(re.sub(r"<[^>]+>", "", said).split())
+
+
+def study_in(folder):
+    return xr.load_dataset(folder / "results.nc", engine="h5netcdf")
+
+
+def test_a_refused_guarantee_leaves_one_threshold(inside):
+    words = [*(f"--{key}={value}" for key, value in USE.items()), "--enrol=2", "--repeats=1"]
+    assured = ["--target=far=5%", "--assure=0.95", "--guaranteed", "--out=refused"]
+    assert main(["threshold", "door.npz", *words, *assured]) == 0
+    assert main(["report", "door.npz", "--threshold-study", "refused", *QUICK, *OUT]) == 0
+    said = opening(inside / "door.html")
+    study = study_in(inside / "refused")
+    assert math.isnan(study.assured_threshold)
+    chosen = f"{study.threshold.item():.10f}"[:5]
+    assert "No threshold can be guaranteed" in said and "nstall" not in said
+    assert "without the guarantee" in said and "It is without a promise." in said
+    at = re.findall(r"threshold that this page opens with, (\S+),|At the threshold (\S+),", said)
+    assert len(at) == 2 and all("".join(x).startswith(chosen) for x in at)
+
+
+@pytest.mark.parametrize("folds", [3, 5])
+def test_rates_on_new_people_are_of_the_rule_and_the_divisions_that_are_said(inside, folds):
+    words = [*(f"--{key}={value}" for key, value in USE.items()), "--enrol=2", "--repeats=2"]
+    words += ["--target=far=30%", f"--folds={folds}", "--force"]
+    assert main(["threshold", "door.npz", *words, "--assure=0.9", "--out=assured"]) == 0
+    study = study_in(inside / "assured")
+    assert np.isfinite(study.assured_threshold) and study.new_assured_far_folds == folds
+    assert main(["report", "door.npz", "--threshold-study", "assured", *QUICK, *OUT]) == 0
+    said = opening(inside / "door.html")
+    assert "On new people, " in said
+    assert (
+        "by thresholds that promise a FAR of at most 30 % with 90 % confidence, chosen on other "
+        f"people in 1 division into {folds} folds." in said
+    )
+    assert main(["threshold", "door.npz", *words, "--out=chosen"]) == 0
+    assert main(["report", "door.npz", "--threshold-study", "chosen", *QUICK, *OUT]) == 0
+    rule = "by the smallest FRR with FAR at most 30 %, chosen on other people"
+    assert f"{rule} in 2 divisions into {folds} folds." in opening(inside / "door.html")
+
+
+def test_a_given_threshold_is_not_called_chosen(inside):
+    words = [*(f"--{key}={value}" for key, value in USE.items()), "--enrol=2"]
+    study = ["--threshold-study", "fixed=0.7", *words]
+    assert main(["report", "door.npz", *study, *QUICK, *OUT]) == 0
+    said = opening(inside / "door.html")
+    assert "On new people" in said and "chosen" not in said
+    assert "at the threshold 0.7, which was given, over " in said
+
+
+@pytest.mark.parametrize("assured", [True, False])
+def test_other_data_open_with_the_threshold_of_the_study_its_promise_and_the_rates(inside, assured):
+    words = [*(f"--{key}={value}" for key, value in USE.items()), "--enrol=2", "--repeats=1"]
+    promise = ["--assure=0.9"] if assured else []
+    study = ["--target=far=30%", "--out=one", "--force"]
+    assert main(["threshold", "door.npz", *words, *promise, *study]) == 0
+    report = ["--threshold-study", "one", "--zoo"]
+    assert main(["report", "others.npz", *report, *QUICK, *OUT]) == 0
+    said = opening(inside / "door.html")
+    which = "the assured one of a study" if assured else "the threshold of a study (the smallest"
+    promised = (
+        "The study promises, with 90 % confidence, that the FAR among people like its own is at "
+        "most 30 %."
+        if assured
+        else "The study makes no promise."
+    )
+    order = ["The threshold that this page opens with", which, "chosen on other data.", promised]
+    places = [said.index(x) for x in [*order, "At the threshold", "of impostor attempts"]]
+    assert places == sorted(places) and places[0] == 0
+    if "of all false rejects" in said:
+        assert said.index("of all false rejects") > places[-1]
+
+
+def test_a_study_of_these_very_data_is_not_of_others(inside):
+    report = ["--threshold-study", "any", "--zoo"]
+    assert main(["report", "door.npz", *report, *QUICK, *OUT]) == 0
+    said = opening(inside / "door.html")
+    assert "other data" not in said and "The study" not in said
+
+
+@pytest.mark.parametrize("terms", ["lecture", "iso"])
+def test_transactions_have_far_and_frr_in_both_vocabularies(inside, terms, capsys):
+    capsys.readouterr()
+    for words in (
+        ["run", "door.npz", "--threshold-of", "any", "--terms", terms],
+        ["zoo", "door.npz", "--threshold-of", "any", "--terms", terms],
+        ["threshold", "door.npz", "--target=far=5%", "--attempts=session", "--terms", terms],
+    ):
+        assert main(words) == 0
+        text = capsys.readouterr().out
+        assert "false rejects" in text if words[0] == "zoo" else " FRR " in text
+        assert "FNMR" not in text and "FMR" not in text and "false match" not in text
+    report = ["report", "door.npz", "--threshold-study", "any", "--zoo", "--terms", terms]
+    assert main([*report, *QUICK, *OUT]) == 0
+    page = seen(inside / "door.html").partition("in plain words")[0]
+    assert "FRR" in page
+    assert "FNMR" not in page and not re.search(r"\bFMR\b", page)
+
+
+def test_single_attempts_have_the_terms_of_the_standard(inside, capsys):
+    capsys.readouterr()
+    for words in (["--templates=multi", "--enrol=2"], ["--templates=multi"], []):
+        assert main(["threshold", "door.npz", "--target=far=5%", *words, "--terms=iso"]) == 0
+        text = capsys.readouterr().out
+        assert " FNMR " in text and " FRR " not in text.replace("FNMR is FRR", "")
+
+
+def test_rates_over_time_name_attempts_and_the_probes_of_the_data(inside, capsys):
+    rng = np.random.default_rng(3)
+    scores = be.load("door.npz")
+    visit = np.unique(
+        [
+            f"{a} {b}"
+            for a, b in zip(scores.probe_labels, scores.probe_meta["session"], strict=True)
+        ],
+        return_inverse=True,
+    )[1]
+    seen_at = rng.uniform(2020, 2022, visit.max() + 1)[visit]
+    dated = be.Scores(
+        scores.values,
+        scores.probe_labels,
+        scores.gallery_labels,
+        kind=scores.kind,
+        probe_meta=dict(scores.probe_meta) | {"seen_at": seen_at},
+        gallery_meta=dict(scores.gallery_meta),
+    )
+    be.save(dated, "dated.npz")
+    capsys.readouterr()
+    assert main(["over-time", "dated.npz", "--threshold-of", "first", "--bins", "2"]) == 0
+    text = " ".join(capsys.readouterr().out.split())
+    probes, templates = scores.shape
+    assert f"Data {probes} probes of 30 subjects against {templates} gallery templates" in text
+    assert "from attempts enrolled" in text and "when an attempt is seen" in text
+    assert "for identification, FAR is FPIR" in text and "FAR is FMR" not in text
+
+
+def test_an_error_names_the_option_that_was_given(inside, capsys):
+    assert main(["over-time", "dated.npz", "--threshold-of", "any"]) == 2
+    assert "--threshold-of is of a study with enrol=2" in capsys.readouterr().err
+
+
+def test_the_protocol_in_words_is_that_of_the_claims(inside):
+    assert main(["report", "door.npz", "--threshold-study", "any", *QUICK, *OUT]) == 0
+    words = seen(inside / "door.html").partition("in plain words")[2]
+    assert "Evaluated here: each try compares a probe with any 2 templates" in words
+    assert "multi: a claim" in words and "single: one comparison" not in words
+    assert "Open-set identification (1:N" not in words and "Closed-set" not in words
+    assert "attempts session: a metadata column" in words
+    assert main(["report", "door.npz", *QUICK, *OUT]) == 0
+    words = seen(inside / "door.html").partition("in plain words")[2]
+    assert "Evaluated here" not in words and "Open-set identification (1:N" in words
+
+
+def test_a_threshold_has_the_same_digits_in_all_tables_of_a_page(inside):
+    """Rounded to the stricter side: 0.123456789 of distances is 0.123456."""
+    assert main(["report", "door.npz", *QUICK, *OUT]) == 0
+    text = (inside / "door.html").read_text(encoding="utf-8")
+    exact = be.verification(be.load("door.npz"), thresholds=[1.0]).eer_threshold.item()
+    shown = set(re.findall(rf'data-value="{exact!r}">([^<]*)</span>', text))
+    assert len(shown) == 1
+    assert float(shown.pop()) <= exact

@@ -126,10 +126,10 @@ def test_how_far_the_data_reach_by_hand(scores):
         n = next(n for n in range(2, 1000) if n * (n - 1) / 2 >= wanted)
         assert ds[f"subjects_for_{rule}"] == n
     shown = argument_of(ds, "target-not-shown")
-    assert shown["needed"] == {"people": 78, "pairs": 3000} and shown["target"] == 0.001
+    assert shown["needed"] == {"people": 78, "pairs of people": 3000} and shown["target"] == 0.001
     measured = be.study_threshold(scores, ("far", 0.01), folds=4, repeats=1)
     uncertain = argument_of(measured, "threshold-uncertain")
-    assert uncertain["needed"] == {"people": 78, "pairs": 3000}
+    assert uncertain["needed"] == {"people": 78, "pairs of people": 3000}
     rejects = be.study_threshold(scores, ("frr", 0.01), folds=4, repeats=1)
     assert (rejects.subjects_for_3, rejects.subjects_for_30) == (300, 3000)
     assert "more_for_3" not in rejects
@@ -462,7 +462,7 @@ def test_a_promise_beside_a_target_that_is_not_measured_says_why_both_are_true()
     study = be.study_threshold(scores, "far=0.02", **options)
     assert np.isfinite(study.assured_threshold)
     uncertain = argument_of(study, "unassured-threshold-uncertain")
-    assert uncertain["needed"] == {"people": 56, "pairs": 1500}
+    assert uncertain["needed"] == {"people": 56, "pairs of people": 1500}
     at_target = be.verification(scores, far_targets=[0.02], auc=False)
     assert arguments(at_target, "too-few-pairs-of-people")["people"] == 40
 

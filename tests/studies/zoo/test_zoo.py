@@ -22,6 +22,8 @@ from bioeval.cli import main
 from bioeval.scores.blocks import BlockReader
 from bioeval.studies.zoo.counts import GROUPS, Halves, count_by_subject
 from bioeval.studies.zoo.zoo import _deviations, halves_test, opponents_test
+from bioeval.views.registry import table_of
+from bioeval.views.writers.terminal import plain
 
 NAMES = ("genuine_mean", "impostor_mean", "impostor_mean_as_probe", "impostor_mean_as_claimed")
 
@@ -497,3 +499,41 @@ def test_table_without_errors(tmp_path, capsys):
     assert "n/a" in text and "the test of wolves is not defined: 3 subjects" in " ".join(
         text.split()
     )
+
+
+def rejected(errors: list[int]) -> be.Scores:
+    """Scores with so many false rejects of each subject at the threshold 1."""
+    labels = np.repeat([f"s{i}" for i in range(len(errors))], 6)
+    values = np.where(labels[:, None] == labels[None], 0.5, 2.0)
+    for subject, number in enumerate(errors):
+        values[6 * subject : 6 * subject + number, 6 * subject : 6 * subject + 6] = 2.0
+    gallery = [f"s{i}" for i in range(len(errors))]
+    return be.Scores(values[:, ::6], probe_labels=labels, gallery_labels=gallery, kind="distance")
+
+
+@pytest.mark.parametrize(
+    ("errors", "says", "notes"),
+    [
+        ([0, 3, 1, 0], "subject s1 makes 75 % of all false rejects, the most of all subjects.", 0),
+        (
+            [2, 0, 2, 1],
+            "2 subjects (s0, s2) make 40 % of all false rejects each, the most of all subjects.",
+            0,
+        ),
+        ([2, 1, 1, 1, 1], "subject s0 makes 33.3 % of all false rejects, the most", 2),
+        (
+            [1] * 8,
+            "8 subjects (s0, s1, s2, s3, s4, s5, ...) make 12.5 % of all false rejects each, the "
+            "most of all subjects.",
+            5,
+        ),
+    ],
+)
+def test_subjects_with_equally_many_errors_are_said(errors, says, notes):
+    zoo = be.zoo(rejected(errors), threshold=1.0, permutations=1)
+    assert zoo.fr.values.tolist() == errors
+    text = " ".join(plain(table_of(zoo), 100).split())
+    assert says in text
+    assert text.count("more subjects") == bool(notes)
+    if notes:
+        assert f"false rejects: {notes} more subjects with as many as s" in text
