@@ -82,6 +82,8 @@ def normalised_list(
     cohorts = [cohort for cohort in (enrolled_cohort, probe_cohort) if cohort is not None]
     if not all(map(knows_people, (scores, *cohorts))):
         remarks.append(Message("people-of-cohort-not-known"))
+    else:
+        remarks += _not_checked(tables, cohorts)
     return made._with(_remarks=tuple(remarks))
 
 
@@ -326,6 +328,19 @@ def _check_nan(failed: np.ndarray, cohort: Scores) -> None:
             Argument("nan", "exclude"),
             " they are left out of mean and standard deviation",
         )
+
+
+def _not_checked(tables: Sequence[_Table], cohorts: Sequence[Scores]) -> list[Message]:
+    """Return a message on the templates of the cohort whose subjects are not known."""
+    unknown = [cohort._subjects_unknown for cohort in cohorts if are_pairs(cohort)]
+    everyone = dict.fromkeys(name for table in tables for name in table.cohort)
+    left = [name for name in everyone if any(name in of_cohort for of_cohort in unknown)]
+    if not left:
+        return []
+    if len(left) == len(everyone):
+        return [Message("people-of-cohort-not-known")]
+    code, number = "some-people-of-cohort-not-known", len(left)
+    return [Message(code, templates=number, cohort=len(everyone), first=left[0])]
 
 
 def _require_different_people(scores: PairScores, cohort: Scores, side: int) -> None:

@@ -14,6 +14,18 @@ MESSAGES = (
         example={},
     ),
     MessageType(
+        "some-people-of-cohort-not-known",
+        "the subjects of {templates:count} of the {cohort:count templates} of the cohort are not "
+        "known, the first is {first:name}; it was checked only of the others whether they are of "
+        "subjects of the trials",
+        "A template whose name is not in the table, or does not match the pattern, is taken as of "
+        "a subject of its own. Scores against recordings of a subject of the trials are no "
+        "impostor scores of this subject.",
+        "Add these templates to the table of {arg.labels}, or correct the pattern of "
+        "{arg.subject_from}.",
+        example={"templates": 60, "cohort": 180, "first": "id0050-mic-00"},
+    ),
+    MessageType(
         "fusion-of-own-scores",
         "the fusion has learnt from the scores that it fuses: their rates are optimistic",
         "Weights and scales that were chosen on the data that are evaluated suit these data better "
