@@ -230,7 +230,8 @@ def test_people_of_the_trials_are_no_cohort_in_text_either(tmp_path):
     assert unknown.arguments == {"templates": 2, "cohort": 3, "first": "id8/z"}
     assert unknown.sentence.startswith("the subjects of 2 of the 3 templates of the cohort are not")
     table.write_text(table.read_text() + "id8,id8/z\nid9,other.wav\n")
-    assert not be.normalise(scores, "z", be.read_cohort(cohort, kind="similarity", **given))._remarks
+    told = be.normalise(scores, "z", be.read_cohort(cohort, kind="similarity", **given))
+    assert not told._remarks
     with pytest.raises(be.DataError, match=r"matches none of its names, such as 'id1/a'"):
         be.read_cohort(cohort, kind="similarity", subject_from="(spk)")
 
