@@ -286,6 +286,8 @@ class _PairRows:
     meta: dict[str, Two] = field(default_factory=dict)  # columns of both templates of each row
     #: Whether each row that is kept has its names in the other order than its trial.
     exchanged: np.ndarray | None = None
+    #: Columns of the table of templates that are no metadata, and why.
+    left_out: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def scores(self) -> np.ndarray:
@@ -384,7 +386,9 @@ def pairs_of_columns(
     if layout.genuine is not None and layout.names[layout.genuine] == "y_true":
         origin = f"genuine from 'y_true', scores from {layout.names[layout.score or 0]!r}"
         reading = (origin, *reading)
-    return scores._with(_remarks=(*scores._remarks, *notes), _reading=reading)
+    return scores._with(
+        _remarks=(*scores._remarks, *notes), _reading=reading, _columns_left_out=pairs.left_out
+    )
 
 
 def _first_failed(pairs: _PairRows) -> tuple[int, str] | None:
@@ -509,8 +513,9 @@ def _known(table: Columns, layout: PairLayout, options: ReadOptions) -> _PairRow
     media = None if options.labels is None else read_media(options.labels)
     marked = joined is not None or genuine is not None
     subjects, reading = _subjects(table, layout, options, media, marked)
-    meta = {}
+    meta, left_out = {}, {}
     if media is not None:
+        left_out = media.left_out()
         for name, values in media.metadata(options.meta).items():
             meta[name] = _of_templates(table, layout, values, options)
     elif options.meta:
@@ -530,6 +535,7 @@ def _known(table: Columns, layout: PairLayout, options: ReadOptions) -> _PairRow
             reading,
             meta,
             joined.exchanged,
+            left_out,
         )
     if genuine is None:
         if subjects is None:
@@ -543,7 +549,9 @@ def _known(table: Columns, layout: PairLayout, options: ReadOptions) -> _PairRow
                 f"{misspelt(layout.names)}",
             )
         genuine = _same(*subjects)
-    return _PairRows(table, layout, None, genuine, subjects, reading=reading, meta=meta)
+    return _PairRows(
+        table, layout, None, genuine, subjects, reading=reading, meta=meta, left_out=left_out
+    )
 
 
 def _joined(table: Columns, layout: PairLayout, options: ReadOptions) -> JoinedTrials:

@@ -416,6 +416,30 @@ class MediaList:
     templates: list[str]  # each template once, in the order in which they are first named
     #: Object (images,): the other columns that have names, as text.
     more: dict[str, np.ndarray] = field(default_factory=dict)
+    table: Columns | None = None  # which finds the lines of rows
+
+    def left_out(self) -> dict[str, str]:
+        """Return why a further column is none of templates, with the first template and its lines.
+
+        It has several values for one template.
+        """
+        reasons = {}
+        names = self.columns["template"].tolist()
+        for column, values in self.more.items():
+            first: dict[str, int] = {}
+            for row, (name, value) in enumerate(zip(names, values, strict=True)):
+                before = first.setdefault(name, row)
+                if values[before] == value:
+                    continue
+                lines = (
+                    [before + 1, row + 1] if self.table is None else self.table.lines([before, row])
+                )
+                reasons[column] = (
+                    f"has several values for one template in {self.path}, as {name!r} is "
+                    f"{values[before]!r} on line {lines[0]} and {value!r} on line {lines[1]}"
+                )
+                break
+        return reasons
 
     def metadata(self, renamed: Mapping[str, str]) -> dict[str, dict[str, str]]:
         """Return each further column with its value for each template.
@@ -477,7 +501,7 @@ def read_media(path: Path) -> MediaList:
     table = read_columns(shape, header, names | others, {}, blanks=list(others))
     columns = {name: table.text[i].objects() for name, i in places.items()}
     more = {name: table.text[i].objects() for i, name in others.items() if name}
-    return MediaList(path, columns, [*table.text[places["template"]].values], more)
+    return MediaList(path, columns, [*table.text[places["template"]].values], more, table)
 
 
 def _media_columns(shape: Shape) -> tuple[dict[str, int], bool]:
