@@ -287,8 +287,8 @@ _LISTS = (
     ),
     MessageType(
         "trials-repeated",
-        "{lines:count lines} of {file:name} list a pair again",
-        "Each pair has one class, and counts once.",
+        "a pair is listed again on {lines:count lines} of {file:name}, which adds no attempts",
+        "The list of trials gives each pair one class; the attempts are the lines of the scores.",
         "Nothing.",
         "note",
         {"lines": 3, "file": "trials.txt"},
