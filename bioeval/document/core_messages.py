@@ -687,6 +687,14 @@ _SETS = (
         example={"prior": 0.01, "cost": 1.25, "answer": "rejects"},
     ),
     MessageType(
+        "judged-on-same-data",
+        "the {set} set is the development set: its errors are those of the data that chose the "
+        "threshold (optimistic)",
+        "A threshold fits the data that it was chosen on better than other data.",
+        "Give scores of other people as this set.",
+        example={"set": "evaluation"},
+    ),
+    MessageType(
         "people-of-both-sets",
         "{shared} of {people:count subjects} of the {set} set are in the development set, too",
         "A threshold or a calibration was learnt with these people, so that their errors and costs "

@@ -117,6 +117,13 @@ class _Table:
 def _of_each(table: _Table, top: int | None, kind: str) -> CohortMoments:
     """Return the moments of each pair by the template's own cohort scores, or the closest."""
     parts = []
+    size = table.values.shape[1]
+    if top is not None and top > size:
+        raise DataError(
+            Argument("top", top),
+            f" is more than there are in {table.input_name}, which has "
+            f"{counted(size, 'templates')}; expected at most {size:,}",
+        )
     for low, high in _blocks(*table.values.shape):
         values, names = table.values[low:high], table.names[low:high]
         parts.append(moments_of_rows(values, top, kind, table.input_name, names, low))
