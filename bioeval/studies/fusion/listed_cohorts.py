@@ -114,16 +114,21 @@ class _Table:
         return f"the cohort of the {self.side} names of the trials"
 
 
-def _of_each(table: _Table, top: int | None, kind: str) -> CohortMoments:
-    """Return the moments of each pair by the template's own cohort scores, or the closest."""
-    parts = []
-    size = table.values.shape[1]
+def _require_size(table: _Table, top: int | None) -> None:
+    """Raise :class:`DataError` where the cohort has fewer templates than are to be taken."""
+    size = len(table.cohort)
     if top is not None and top > size:
         raise DataError(
             Argument("top", top),
             f" is more than there are in {table.input_name}, which has "
             f"{counted(size, 'templates')}; expected at most {size:,}",
         )
+
+
+def _of_each(table: _Table, top: int | None, kind: str) -> CohortMoments:
+    """Return the moments of each pair by the template's own cohort scores, or the closest."""
+    _require_size(table, top)
+    parts = []
     for low, high in _blocks(*table.values.shape):
         values, names = table.values[low:high], table.names[low:high]
         parts.append(moments_of_rows(values, top, kind, table.input_name, names, low))
@@ -133,6 +138,7 @@ def _of_each(table: _Table, top: int | None, kind: str) -> CohortMoments:
 
 def _of_chosen(table: _Table, chooser: _Table, top: int, kind: str) -> CohortMoments:
     """Return the moments of each pair by the templates of the cohort closest to the chooser's."""
+    _require_size(chooser, top)
     closer = -1.0 if larger_is_closer(kind) else 1.0
     finite = np.isfinite(chooser.values).sum(axis=1)
     few = np.flatnonzero(finite < top)

@@ -269,6 +269,12 @@ def test_similarities_read_as_distances_are_told():
     assert "kind-wrong" not in {x.code for x in be.messages(be.epc(dev, test, alphas=[0.5]))}
 
 
+def test_a_test_set_that_is_the_development_set_is_told(scores):
+    (message,) = be.messages(be.epc(scores, scores, alphas=[0.5]))
+    assert message.code == "judged-on-same-data"
+    assert message.sentence.startswith("the test set is the development set: its errors")
+
+
 def test_progress_that_cannot_be_called_is_refused():
     scores = be.simulate(6, 3)
     with raises_about(be.DataError, "progress"):

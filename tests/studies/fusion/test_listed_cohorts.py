@@ -371,3 +371,16 @@ def test_embeddings_of_another_system_are_told(tmp_path, kind):
         assert len(told) == noise
     expected = np.corrcoef(values, cosine)[0, 1]
     assert told[0].arguments["correlation"] == pytest.approx(expected, abs=1e-12)
+
+
+def test_more_closest_scores_than_the_cohort_has_are_refused():
+    trials, cohort, scores = data("similarity", holes=False)
+    rows = [[cohort[name][c] for c in COHORT] for name in EVERYONE]
+    listed = be.Scores(
+        rows, EVERYONE, COHORT, kind="similarity",
+        probe_meta={"template": EVERYONE}, gallery_meta={"template": COHORT},
+    )  # fmt: skip
+    for select in ("each", "other", "enrolled"):
+        with pytest.raises(be.DataError, match="top=10 is more than there are in the cohort of"):
+            be.normalise(scores, "as", listed, top=10, select=select)
+    assert len(be.normalise(scores, "as", listed, top=9).values) == len(trials)
