@@ -25,6 +25,7 @@ The ending of OUT chooses the format: {_WRITTEN}. The command lists what OUT can
 @click.command("convert", cls=Command, help=HELP)
 @click.argument("data", required=False)
 @click.argument("out", required=False)
+@click.argument("more_files", nargs=-1, metavar="")
 @option("--list", "List the formats that are read and written.", bool, name="listed")
 @option("--dry-run", "Print what would be written and what lost; write nothing.", bool)
 @option("--keep-embeddings", "Write the embeddings of DATA, not their distances.", bool)
@@ -34,6 +35,7 @@ The ending of OUT chooses the format: {_WRITTEN}. The command lists what OUT can
 def command(
     data: str | None,
     out: str | None,
+    more_files: tuple[str, ...],
     listed: bool,
     dry_run: bool,
     keep_embeddings: bool,
@@ -47,6 +49,14 @@ def command(
         return
     if data is None or out is None:
         raise click.UsageError("expected DATA and OUT, or --list")
+    if more_files:
+        from bioeval.scores.formats.registry import role_of_second_file
+
+        advice = "expected DATA and OUT"
+        if Path(data).exists() and Path(out).exists():
+            role = role_of_second_file(Path(data), Path(out)).replace("_", "-")
+            advice = f"give {out} as --{role}"
+        raise click.UsageError(f"{2 + len(more_files)} files are given; {advice}")
     reading = take_reading(data, options)
     from bioeval.scores.formats import load, losses_in_parts, save
 

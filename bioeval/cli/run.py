@@ -97,13 +97,14 @@ def command(
 
     `bioeval convert --list` lists the formats: .npz, .npy, .csv, .mat, .h5, .zarr, .parquet and
     more. FRR is a proportion of the genuine attempts, FAR of the impostor attempts; the table gives
-    the number of each. Further files that hold scores with their labels are further systems; else
-    FILE is the mask, labels, impostor scores, trials or pairs of DATA.
+    the number of each. Further files that hold scores with their labels, and with --trials further
+    lists of scores, are further systems, whose plots are also drawn together; else FILE is the
+    mask, labels, impostor scores, trials or pairs of DATA.
 
     KEY names an array in a file that has several arrays, such as .npz or .mat.
     """
     options["auc"] = not options.pop("no_auc")
-    systems, second = _systems_and_second(data, more_files)
+    systems, second = _systems_and_second(data, more_files, options["trials"])
     twice = next((file for file in systems if systems.count(file) > 1), None)
     if twice is not None:
         raise click.UsageError(f"{twice} is given twice; each system is a file of its own")
@@ -177,15 +178,24 @@ def command(
     output.show(table, document, files)
 
 
-def _systems_and_second(data: str, more: tuple[str, ...]) -> tuple[list[str], str | None]:
-    """Return the files of the systems, and the second file of the only one."""
-    from bioeval.scores.formats.registry import holds_labels
+def _systems_and_second(
+    data: str, more: tuple[str, ...], trials: str | None
+) -> tuple[list[str], str | None]:
+    """Return the files of the systems, and the second file of the only one.
+
+    Lists of scores of the same `trials` are systems, too.
+    """
+    from bioeval.scores.formats.registry import holds_labels, role_of_second_file
 
     files = [data, *more]
     if len(files) == 1:
         return files, None
     if all(map(holds_labels, files)):
         return files, None
+    if trials is not None:
+        roles = {role_of_second_file(Path(data), Path(file)) for file in more}
+        if roles == {"trials"}:
+            return files, None
     if len(files) > 2:
         text = "several systems need files that hold scores with their labels, such as .npz"
         without = next(file for file in files if not holds_labels(file))

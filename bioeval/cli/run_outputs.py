@@ -244,7 +244,10 @@ class Evaluations:
                 of_system["tasks"]["reid"]["worst_first"] = evaluation.queries
 
     def write(self, folder: Path, formats: Sequence[str], tell: Callable[[str], object]) -> None:
-        """Write the files of each system; of several, under names that begin with the system's."""
+        """Write the files of each system; of several, under names that begin with the system's.
+
+        The plots of several systems together have no such name.
+        """
         if len(self.each) == 1:
             self.each[0].write(folder, formats, tell)
             return
@@ -261,6 +264,11 @@ class Evaluations:
             for file in sorted(part.iterdir()):
                 file.rename(folder / f"{stem}-{file.name}")
             part.rmdir()
+        if formats:  # all systems in one plot of each kind
+            from bioeval.views.plots.files import save_all
+
+            shown = {str(one.scores.name): one.shown for one in self.each}
+            save_all(shown, (), folder, formats, overlaid=True, tell=tell)
 
 
 # ------------------------------------------------------------------------- the document

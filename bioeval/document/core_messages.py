@@ -287,8 +287,8 @@ _LISTS = (
     ),
     MessageType(
         "trials-repeated",
-        "{lines:count lines} of {file:name} list a pair again",
-        "Each pair has one class, and counts once.",
+        "a pair is listed again on {lines:count lines} of {file:name}, which adds no attempts",
+        "The list of trials gives each pair one class; the attempts are the lines of the scores.",
         "Nothing.",
         "note",
         {"lines": 3, "file": "trials.txt"},
@@ -685,6 +685,14 @@ _SETS = (
         "Choose the threshold on scores like these, or calibrate them on such scores: the scores "
         "themselves may be good, as the minimum DCF shows.",
         example={"prior": 0.01, "cost": 1.25, "answer": "rejects"},
+    ),
+    MessageType(
+        "judged-on-same-data",
+        "the {set} set is the development set: its errors are those of the data that chose the "
+        "threshold (optimistic)",
+        "A threshold fits the data that it was chosen on better than other data.",
+        "Give scores of other people as this set.",
+        example={"set": "evaluation"},
     ),
     MessageType(
         "people-of-both-sets",

@@ -36,7 +36,11 @@ _NAMES: NamesByModule = {
         "support_messages",
     ),
     "bioeval.results.threshold_lookup": ("ResultThresholds",),
-    "bioeval.results.verification": ("verification_dataset", "verification_scalars"),
+    "bioeval.results.verification": (
+        "doubt_of_kind",
+        "verification_dataset",
+        "verification_scalars",
+    ),
     "bioeval.results.words": (
         "excluded",
         "in_one_precision",

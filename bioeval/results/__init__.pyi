@@ -37,6 +37,7 @@ from bioeval.results.support import (
 )
 from bioeval.results.threshold_lookup import ResultThresholds as ResultThresholds
 from bioeval.results.verification import (
+    doubt_of_kind as doubt_of_kind,
     verification_dataset as verification_dataset,
     verification_scalars as verification_scalars,
 )

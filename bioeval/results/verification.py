@@ -132,13 +132,7 @@ def verification_dataset(tally: VerificationTally) -> xr.Dataset:
     if points is not None:
         coordinates |= scalars.labels
         coordinates.pop("cost", None)
-        doubt = KindVerdict.doubt(
-            points.equal_error.eer,
-            kind,
-            _people(tally),
-            fused=tally.templates == "multi",
-            metric=tally.about.metric,
-        )
+        doubt = doubt_of_kind(tally, points.equal_error.eer)
     messages = _messages(tally, points, bounds, doubt)
     attrs = about_attrs(
         tally.about, "verification", f"verification, {tally.templates}-template", messages
@@ -184,6 +178,17 @@ def _messages(
     if bounds:
         messages.append(Message("points-within-bounds", points=list(bounds)))
     return messages
+
+
+def doubt_of_kind(tally: VerificationTally, eer: float) -> Message | None:
+    """Return the message of attempts near chance or below it; None where there is no doubt."""
+    return KindVerdict.doubt(
+        eer,
+        tally.about.kind,
+        _people(tally),
+        fused=tally.templates == "multi",
+        metric=tally.about.metric,
+    )
 
 
 def _people(tally: VerificationTally) -> int:

@@ -7,7 +7,9 @@ from bioeval.scores.matrix import Scores, knows_people
 
 
 def people_of_both_sets(dev: Scores, judged: Scores, set_name: str) -> list[Message]:
-    """Return a message where people of a set are in the development set, too."""
+    """Return a message where a set is the development set, or has people of it."""
+    if dev.fingerprint == judged.fingerprint:
+        return [Message("judged-on-same-data", set=set_name)]
     if not (knows_people(dev) and knows_people(judged)):
         return []
     people = set(judged.subjects.tolist())

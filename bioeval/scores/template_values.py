@@ -59,6 +59,12 @@ def _is_pair(column: Any) -> bool:
 
 def _column(scores: Scores, name: str, input_name: str) -> Sides:
     """Return a metadata column of both sides; the error names those there are."""
+    if name in scores._columns_left_out and name not in scores.probe_meta:
+        raise DataError(
+            Argument(input_name),
+            f" is {received(name)}, and this column {scores._columns_left_out[name]}; give each "
+            "template one value",
+        )
     if are_pairs(scores) and not scores.probe_meta:
         raise DataError(
             Argument(input_name),

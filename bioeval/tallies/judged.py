@@ -167,6 +167,8 @@ class GroupTally:
     #: The attempts within each group, which have looked into the bins of the FAR targets and of the
     #: rules of the groups themselves.
     within_groups: Sequence[Attempts | ListedClaims]
+    #: About the EER of all attempts together; NaN without attempts of both classes.
+    equal_error: float
 
     @classmethod
     def of_matrix(
@@ -226,7 +228,10 @@ class GroupTally:
             accepted = pairs.counts[..., :b].sum(axis=-1) + more.reshape(number, number)
         reader.note_failure_codes()
         made = pairs.counts.sum(axis=-1)
-        return cls(reader.about, chosen, rejected, genuine, accepted, made, within_groups)
+        equal_error = every.about_equal_error()
+        return cls(
+            reader.about, chosen, rejected, genuine, accepted, made, within_groups, equal_error
+        )
 
     @classmethod
     def of_listed(cls, attempts: SubjectAttempts, group: np.ndarray, rule: Rule) -> Self:
@@ -257,6 +262,7 @@ class GroupTally:
             by_pair(~genuine & accepted),
             by_pair(~genuine),
             list(parts()),
+            every.about_equal_error(),
         )
 
 

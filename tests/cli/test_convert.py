@@ -197,3 +197,12 @@ def test_scores_without_subjects_have_intervals_of_wilson(tmp_path, capsys):
     assert main(["report", *given, "--folds", "0", "--out", str(tmp_path / "r.html")]) == 0
     assert "intervals are Wilson's" in capsys.readouterr().err
     assert (tmp_path / "r.html").exists()
+
+
+def test_trials_are_named_where_three_files_are_given(here, capsys):
+    (here / "a.scores").write_text("a b 0.5\na c 0.1\n")
+    (here / "a.trials").write_text("a b 1\na c 0\n")
+    assert main(["convert", "a.scores", "a.trials", "o.npz", "--kind", "similarity"]) == 2
+    assert "3 files are given; give a.trials as --trials" in capsys.readouterr().err
+    with pytest.raises(be.DataError, match=r"expected one of .*\.csv, \.tsv, \.txt"):
+        format_to_write(Path("o.scores"))

@@ -52,13 +52,15 @@ def read_cohort_list(path: str | Path, options: ReadOptions) -> PairScores:
     templates = both_sides(a, b)
     _refuse_contradictions(table, templates, values)
     how: dict[str, Any] = {**how_read(place, layout, options)}
+    subjects, unknown = _subjects(table, layout, templates, options)
     listed = PairScores(
         values,
         np.zeros(len(values), dtype=bool),
         templates=templates,
-        subjects=_subjects(table, layout, templates, options),
+        subjects=subjects,
         **how,
     )
+    listed = listed._with(_subjects_unknown=unknown)
     failed = np.flatnonzero(np.isnan(values))
     if len(failed):
         first_row = int(failed[0])
@@ -99,20 +101,20 @@ def _lines(table: Columns, rows: list[int]) -> str:
 
 def _subjects(
     table: Columns, layout: PairLayout, names: CodedSides, options: ReadOptions
-) -> CodedSides | None:
+) -> tuple[CodedSides | None, frozenset[str]]:
     """Return the subjects of both sides, from columns, a table or names; None where unknown.
 
     A name of which neither says the subject, such as that of a recording that only the cohort
-    has, stands for a subject of its own.
+    has, stands for a subject of its own; these names are returned, too.
     """
     if layout.subjects is not None and layout.templates is not None:
         a, b = (table.text[i] for i in layout.subjects)
-        return both_sides(a, b)
+        return both_sides(a, b), frozenset()
     whose: dict[str, str | None]
     if options.labels is not None:
         media = read_media(options.labels)
         if media.subjects() is None:
-            return None
+            return None, frozenset()
         whose = {**media.subject_of()}
     elif options.subject_from is not None:
         whose = {name: subject_in(name, options.subject_from) for name in names.values}
@@ -124,9 +126,10 @@ def _subjects(
                 "the trials",
             )
     else:
-        return None
+        return None, frozenset()
     subjects = [whose.get(name) or name for name in names.values]
     known = list(dict.fromkeys(subjects))
     number = {subject: i for i, subject in enumerate(known)}
     code = np.array([number[subject] for subject in subjects], dtype=np.int32)
-    return CodedSides(known, code[names.a], code[names.b])
+    unknown = frozenset(name for name in names.values if not whose.get(name))
+    return CodedSides(known, code[names.a], code[names.b]), unknown

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -286,6 +286,8 @@ class _PairRows:
     meta: dict[str, Two] = field(default_factory=dict)  # columns of both templates of each row
     #: Whether each row that is kept has its names in the other order than its trial.
     exchanged: np.ndarray | None = None
+    #: Columns of the table of templates that are no metadata, and why.
+    left_out: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def scores(self) -> np.ndarray:
@@ -384,7 +386,9 @@ def pairs_of_columns(
     if layout.genuine is not None and layout.names[layout.genuine] == "y_true":
         origin = f"genuine from 'y_true', scores from {layout.names[layout.score or 0]!r}"
         reading = (origin, *reading)
-    return scores._with(_remarks=(*scores._remarks, *notes), _reading=reading)
+    return scores._with(
+        _remarks=(*scores._remarks, *notes), _reading=reading, _columns_left_out=pairs.left_out
+    )
 
 
 def _first_failed(pairs: _PairRows) -> tuple[int, str] | None:
@@ -509,8 +513,9 @@ def _known(table: Columns, layout: PairLayout, options: ReadOptions) -> _PairRow
     media = None if options.labels is None else read_media(options.labels)
     marked = joined is not None or genuine is not None
     subjects, reading = _subjects(table, layout, options, media, marked)
-    meta = {}
+    meta, left_out = {}, {}
     if media is not None:
+        left_out = media.left_out()
         for name, values in media.metadata(options.meta).items():
             meta[name] = _of_templates(table, layout, values, options)
     elif options.meta:
@@ -530,6 +535,7 @@ def _known(table: Columns, layout: PairLayout, options: ReadOptions) -> _PairRow
             reading,
             meta,
             joined.exchanged,
+            left_out,
         )
     if genuine is None:
         if subjects is None:
@@ -543,7 +549,9 @@ def _known(table: Columns, layout: PairLayout, options: ReadOptions) -> _PairRow
                 f"{misspelt(layout.names)}",
             )
         genuine = _same(*subjects)
-    return _PairRows(table, layout, None, genuine, subjects, reading=reading, meta=meta)
+    return _PairRows(
+        table, layout, None, genuine, subjects, reading=reading, meta=meta, left_out=left_out
+    )
 
 
 def _joined(table: Columns, layout: PairLayout, options: ReadOptions) -> JoinedTrials:
@@ -551,14 +559,28 @@ def _joined(table: Columns, layout: PairLayout, options: ReadOptions) -> JoinedT
     path = table.path
     if layout.templates is None:
         raise DataError(f"{path}: has no names of templates; ", say("trials"), " needs them")
-    if layout.genuine is not None:
+    assert options.trials is not None
+    if layout.genuine is None:
+        return join(table, layout, options.trials, options)
+    name = layout.names[layout.genuine]
+    if not layout.header:
         raise DataError(
-            f"{path}: {layout.names[layout.genuine]} marks genuine pairs; leave out ",
+            f"{path}: {name} marks genuine pairs; leave out ",
             say("trials"),
             ", or name the columns in a first line",
         )
-    assert options.trials is not None
-    return join(table, layout, options.trials, options)
+    joined = join(table, layout, options.trials, options)
+    genuine = truth_of(table.text[layout.genuine], table, name)[joined.rows]
+    wrong = np.flatnonzero(genuine != joined.genuine)
+    if len(wrong):
+        row, classes = int(joined.rows[wrong[0]]), ("an impostor pair", "a genuine pair")
+        raise DataError(
+            f"{table.at(row)}: {name} marks {classes[int(genuine[wrong[0]])]}, and "
+            f"{options.trials} lists it as {classes[int(joined.genuine[wrong[0]])]}, as it does "
+            f"{len(wrong):,} of {len(genuine):,} pairs; correct one of the two, or leave out ",
+            say("trials"),
+        )
+    return joined
 
 
 # ------------------------------------------------------------------------- subjects
@@ -581,30 +603,38 @@ def _subjects(
         if layout.templates is None or len(layout.templates) != 2:
             wrong = f"{table.path}: has no names of templates for "
             raise DataError(wrong, say(option), misspelt(layout.names))
-        if layout.subjects is not None and option == "subject_from":
-            raise DataError(
-                f"{table.path}: names the subjects of both sides; leave out ", say(option)
-            )
     if layout.subjects is not None:
         one, other = layout.subjects
         listed = table.text[one], table.text[other]
         if media is not None and media.subjects() is not None:
             whose = _of_templates(table, layout, media.subject_of(), options)
-            _require_agreement(table, listed, whose)
+            _require_agreement(table, listed, whose, "labels")
+        if options.subject_from is not None:
+            _require_agreement(
+                table, listed, _from_names(table, layout, options.subject_from), "subject_from"
+            )
+            return listed, ("subjects as listed, equal to those from names",)
         return listed, ()
     if options.subject_from is None:
         # A table without subjects has metadata alone, where the list marks its genuine pairs.
         if media is None or (media.subjects() is None and media.more and marked):
             return None, ()
         return _of_templates(table, layout, media.subject_of(), options), ()
-    first, second = layout.templates or (0, 0)
-    a = _named_subjects(table, layout, first, options.subject_from)
-    b = _named_subjects(table, layout, second, options.subject_from)
-    names = table.text[first]
+    a, b = _from_names(table, layout, options.subject_from)
+    names = table.text[(layout.templates or (0, 0))[0]]
     shown = {}
     for name, subject in zip(names.codes[:EXAMPLES], a.codes[:EXAMPLES], strict=True):
         shown[names.values[name]] = a.values[subject]
     return (a, b), (named_by(shown),)
+
+
+def _from_names(table: Columns, layout: PairLayout, pattern: str) -> Two:
+    """Return the subjects of both sides from parts of the names of the templates."""
+    first, second = layout.templates or (0, 0)
+    return (
+        _named_subjects(table, layout, first, pattern),
+        _named_subjects(table, layout, second, pattern),
+    )
 
 
 def named_by(shown: dict[str, str]) -> str:
@@ -633,8 +663,10 @@ def _of_templates(
     )
 
 
-def _require_agreement(table: Columns, listed: Two, others: Two) -> None:
-    """Raise where the subjects of a list and those of its table of templates differ."""
+def _require_agreement(
+    table: Columns, listed: Two, others: Two, option: Literal["labels", "subject_from"]
+) -> None:
+    """Raise where the subjects of a list and those that an option gives differ."""
     for mine, theirs in zip(listed, others, strict=True):
         place = places_among(theirs.values, mine.values)
         for low in range(0, len(mine.codes), PIECE):
@@ -644,7 +676,7 @@ def _require_agreement(table: Columns, listed: Two, others: Two) -> None:
                 row = low + int(np.argmax(wrong))
                 raise DataError(
                     f"{table.at(row)}: the subject is {mine.values[mine.codes[row]]!r}, and by ",
-                    say("labels"),
+                    say(option),
                     f" it is {theirs.values[theirs.codes[row]]!r}; correct one of the two",
                 )
 

@@ -221,7 +221,14 @@ def format_to_write(path: Path) -> Format:
     for form in written_formats():
         if path.suffix and path.name.endswith(form.written_as or form.suffixes):
             return form.written_to(path)
-    suffixes = [form.suffixes[0] for form in written_formats()]
+    suffixes = list(
+        dict.fromkeys(
+            suffix
+            for form in written_formats()
+            for suffix in (form.suffixes[0], *form.written_as)
+            if suffix.count(".") == 1
+        )
+    )
     raise DataError(
         f"{path}: has the suffix {path.suffix!r}; expected one of {', '.join(suffixes)}."
         f"{nearest_name(path.suffix, suffixes)}"

@@ -150,9 +150,9 @@ def join(table: Columns, layout: PairLayout, path: Path, options: ReadOptions) -
         if not all_found:
             exchanged = _numbered(table, keys, trials, chosen[::-1], sides)
             wanted, listed = max((wanted, listed), exchanged, key=lambda pair: _found(*pair))
-            if not skip:
-                unordered = _numbered(table, keys, trials, chosen, sides, unordered=True)
-                _suggest_unordered(wanted, listed, unordered)
+        if not skip and not (all_found and genuine is None):
+            unordered = _numbered(table, keys, trials, chosen, sides, unordered=True)
+            _suggest_unordered(wanted, listed, unordered, all_found)
     if genuine is None:
         return _only_genuine(wanted, listed)
     return _match(wanted, listed, genuine, skip)
@@ -188,14 +188,22 @@ def _found(wanted: _Pairs, listed: _Pairs) -> int:
     return int(pd.Series(wanted.numbers).isin(listed.numbers).sum())
 
 
-def _suggest_unordered(wanted: _Pairs, listed: _Pairs, unordered: tuple[_Pairs, _Pairs]) -> None:
-    """Raise where more pairs are listed if their order does not count."""
+def _suggest_unordered(
+    wanted: _Pairs, listed: _Pairs, unordered: tuple[_Pairs, _Pairs], all_listed: bool
+) -> None:
+    """Raise where more pairs are listed, or have a score, if their order does not count."""
+    if all_listed and _found(listed, wanted) == len(listed.numbers):
+        return
     more = _found(*unordered) - _found(wanted, listed)
+    pairs = f"{len(wanted.numbers):,} pairs of {wanted.file.path.name}"
+    if all_listed:
+        more = _found(unordered[1], unordered[0]) - _found(listed, wanted)
+        pairs = f"{len(listed.numbers):,} pairs"
     if more > 0:
+        reading = "whose score has its names" if all_listed else "with their names"
         raise DataError(
-            f"{listed.file.path}: lists {more:,} of the {len(wanted.numbers):,} pairs of "
-            f"{wanted.file.path.name} with their names in the other order (b a); to count a-b and "
-            "b-a as one attempt, give ",
+            f"{listed.file.path}: lists {more:,} of the {pairs} {reading} in the other order (b "
+            "a); to count a-b and b-a as one attempt, give ",
             say("unordered"),
         )
 
@@ -416,6 +424,30 @@ class MediaList:
     templates: list[str]  # each template once, in the order in which they are first named
     #: Object (images,): the other columns that have names, as text.
     more: dict[str, np.ndarray] = field(default_factory=dict)
+    table: Columns | None = None  # which finds the lines of rows
+
+    def left_out(self) -> dict[str, str]:
+        """Return why a further column is none of templates, with the first template and its lines.
+
+        It has several values for one template.
+        """
+        reasons = {}
+        names = self.columns["template"].tolist()
+        for column, values in self.more.items():
+            first: dict[str, int] = {}
+            for row, (name, value) in enumerate(zip(names, values, strict=True)):
+                before = first.setdefault(name, row)
+                if values[before] == value:
+                    continue
+                lines = (
+                    [before + 1, row + 1] if self.table is None else self.table.lines([before, row])
+                )
+                reasons[column] = (
+                    f"has several values for one template in {self.path}, as {name!r} is "
+                    f"{values[before]!r} on line {lines[0]} and {value!r} on line {lines[1]}"
+                )
+                break
+        return reasons
 
     def metadata(self, renamed: Mapping[str, str]) -> dict[str, dict[str, str]]:
         """Return each further column with its value for each template.
@@ -477,7 +509,7 @@ def read_media(path: Path) -> MediaList:
     table = read_columns(shape, header, names | others, {}, blanks=list(others))
     columns = {name: table.text[i].objects() for name, i in places.items()}
     more = {name: table.text[i].objects() for i, name in others.items() if name}
-    return MediaList(path, columns, [*table.text[places["template"]].values], more)
+    return MediaList(path, columns, [*table.text[places["template"]].values], more, table)
 
 
 def _media_columns(shape: Shape) -> tuple[dict[str, int], bool]:

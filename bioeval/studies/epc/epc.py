@@ -26,7 +26,7 @@ from bioeval.base import (
     rows_reported_to,
 )
 from bioeval.document import Message
-from bioeval.results import about_attrs, along, build, rate
+from bioeval.results import about_attrs, along, build, doubt_of_kind, rate
 from bioeval.scores import (
     BlockReader,
     FusionRule,
@@ -53,6 +53,7 @@ from bioeval.tallies import (
     require_values,
     to_user,
 )
+from bioeval.views import warn_of_kind
 
 EPC: dict[str, Name] = {
     "alpha": Name("weight of FAR; 1 - alpha is that of FRR"),
@@ -182,6 +183,10 @@ def epc(
     remarks = of_development(dev_reader.about)
     remarks += people_of_both_sets(dev, test, "test")
     remarks += without_attempts(attempts)
+    doubt = doubt_of_kind(made, points.equal_error.eer)
+    warn_of_kind(doubt)
+    if doubt is not None:
+        remarks.append(doubt.concerning("development set"))
     remarks += _of_one_system(alpha, points.min_cost, far, frr)
     attrs = about_attrs(
         test_reader.about, "epc", f"expected performance, {templates}-template", remarks

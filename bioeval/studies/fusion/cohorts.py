@@ -126,10 +126,11 @@ def read_cohort(
         f"the scores of {len(own):,} templates against a cohort of {len(others):,}",
         "give a smaller cohort",
     )
-    values = _unit(own) @ _unit(others).T
+    own = _unit(own)
+    values = own @ _unit(others).T
     if kind == "distance":
         values = 1 - values
-    return Scores(
+    cohort_scores = Scores(
         values,
         names,
         people,
@@ -138,6 +139,7 @@ def read_cohort(
         gallery_meta={"template": cohort},
         name=place.stem,
     )
+    return cohort_scores._with(_row_embeddings=own)
 
 
 def _embeddings(

@@ -82,6 +82,8 @@ def command(data: str, **options: Any) -> None:
         raise click.UsageError(
             "--method as needs the number of closest cohort scores, such as --top 300"
         )
+    else:
+        how["select"] = how["select"] or "each"
     priors = options.pop("min_dcf") or (0.01, 0.05)
     second = options.get("second")
     with StudyCommand(data, options) as run:

@@ -35,4 +35,5 @@ def tally_of_claims(
         false_accepts=expected(of_pair, accepted, number, number),
         impostor_attempts=tried,
         within_groups=[claims.among(group == g) for g in range(number)],
+        equal_error=claims.about_equal_error() if claims.defined else np.nan,
     )

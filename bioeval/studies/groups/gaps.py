@@ -184,6 +184,9 @@ def compare_groups(
     subjects = one.counted.subjects
     enough = np.flatnonzero(subjects >= FEW_SUBJECTS)
     remarks = _remarks(groups, subjects)
+    for scores, system in ((a, one), (b, other)):
+        for doubt in system.counted.doubt(scores, fused=templates == "multi"):
+            remarks.append(doubt.concerning(str(scores.name)))
     comparison = _Gaps(one, other, enough, alpha, options)
     values, limits = comparison.values(), comparison.limits()
     difference = values[0] - values[1]

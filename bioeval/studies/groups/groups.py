@@ -25,9 +25,9 @@ from bioeval.base import (
     require_text,
     rows_reported_to,
 )
-from bioeval.document import message_attrs
+from bioeval.document import Message, message_attrs
 from bioeval.evaluation import ResultThreshold, distributable
-from bioeval.results import RuleOf, along, build
+from bioeval.results import KindVerdict, RuleOf, along, build
 from bioeval.scores import (
     BlockReader,
     Codes,
@@ -70,6 +70,7 @@ from bioeval.tallies import (
     require_values,
     scores_in_use,
 )
+from bioeval.views import warn_of_kind
 
 #: Tasks whose groups can be compared.
 ComparedTask = Literal["verification", "open_set"]
@@ -280,6 +281,7 @@ def by_group(
     ds = groups_dataset(tally, counted.groups, counted.subjects, targets, alpha, cost, symmetric)
     fused = fusion if templates == "multi" else "none"
     ds.attrs |= {**about_threshold(group, rule), "templates": templates, "fusion": fused}
+    ds.attrs |= message_attrs(counted.doubt(scores, fused=templates == "multi"), ds.attrs)
     if options is not None and counted.attempts is not None:
         with threads_for(scores):
             ds = group_intervals(ds, tally, counted.attempts, counted.group, options)
@@ -364,6 +366,15 @@ class CountedGroups:
     def subjects(self) -> np.ndarray:
         """The number of subjects of each group."""
         return np.bincount(self.group, minlength=len(self.groups))
+
+    def doubt(self, scores: Scores, *, fused: bool) -> list[Message]:
+        """Return a doubt of the kind of the scores, with a warning if it is probably wrong."""
+        people = min(len(self.group), int(self.tally.genuine_attempts.sum()))
+        doubt = KindVerdict.doubt(
+            self.tally.equal_error, scores.kind, people, fused=fused, metric=scores._metric
+        )
+        warn_of_kind(doubt)
+        return [] if doubt is None else [doubt]
 
 
 def _require_default(task: str, *options: tuple[str, Any, str]) -> None:

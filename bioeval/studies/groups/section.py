@@ -87,7 +87,7 @@ def section(results: ResultsBySystem) -> Section:
             *_whether_groups_differ(ds),
             *_differences(ds),
             *_notes(ds),
-            *interval_note(results),
+            *interval_note(results, more=_by_jackknife(ds)),
             table_of_variables(ds, "group", id="groups"),
             *pairs,
             table_of_variables(ds, "group", "far_target", id="own_thresholds"),
@@ -95,6 +95,17 @@ def section(results: ResultsBySystem) -> Section:
         ),
         task=rates_are_of(ds.attrs, searches=searches),
     )
+
+
+def _by_jackknife(ds: xr.Dataset) -> Text:
+    """Return which limits do not come from resampling, whichever method was asked for."""
+    if "interval_of_measures" not in ds.attrs:
+        return ""
+    if ds.attrs["interval_method"] == "subject-bootstrap":
+        return say(
+            "; limits of {frr}, {far}, EER and minDCF by leaving out each person (jackknife)"
+        )
+    return say("; limits of EER and minDCF by leaving out each person (jackknife)")
 
 
 def _of_searches(ds: xr.Dataset) -> bool:

@@ -321,6 +321,10 @@ def _with_prior(target: str, prior: float | None, costs: tuple[float, ...] | Non
         raise click.UsageError(
             "--target min-dcf needs the prior of a genuine attempt, such as --prior 0.01"
         )
+    if not 0 < prior < 1:
+        raise click.BadParameter(
+            f"{prior:g} is no probability above 0 and below 1", param_hint="'--prior'"
+        )
     miss, accept = costs if costs is not None and len(costs) == 2 else (1.0, 1.0)
     if costs is not None and len(costs) != 2:
         raise click.BadParameter("expected two costs, such as 10,1", param_hint="'--costs'")

@@ -206,7 +206,7 @@ def judge_threshold(
         else:
             variables["min_dcf"] = _least_cost(claims_of_test, rule)
     remarks = _of_development(dev_reader.about.notes)
-    remarks += _of_both(dev, test)
+    remarks += people_of_both_sets(dev, test, "evaluation")
     remarks += _without_attempts(variables)
     if costs:
         prior, miss, accept = rule.values
@@ -308,13 +308,6 @@ def _costs(variables: Variables, rule: Rule) -> Variables:
 def _of_development(notes: Iterable[Any]) -> list[Message]:
     """Return the notes on the development set, as those of that set."""
     return [x.concerning("development set") for x in notes if isinstance(x, Message)]
-
-
-def _of_both(dev: Scores, test: Scores) -> list[Message]:
-    """Warn where the evaluation set is the development set, or has people of it."""
-    if dev.fingerprint == test.fingerprint:
-        return [Message("judged-on-same-data")]
-    return people_of_both_sets(dev, test, "evaluation")
 
 
 def _without_attempts(variables: Variables) -> list[Message]:

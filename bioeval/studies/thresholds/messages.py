@@ -96,14 +96,6 @@ JUDGED = (
         example={"pattern": "^([^/]+)/"},
     ),
     MessageType(
-        "judged-on-same-data",
-        "the evaluation set is the development set: its errors are those of the data that chose "
-        "the threshold (optimistic)",
-        "A threshold fits the data that it was chosen on better than other data.",
-        "Give scores of other people as the evaluation set.",
-        example={},
-    ),
-    MessageType(
         "judged-without-attempts",
         "the evaluation set has no {attempts} attempt: a rate is not defined (NaN)",
         "{frr} is a proportion of the genuine attempts, {far} one of the impostor attempts.",

@@ -340,6 +340,52 @@ def test_what_is_no_list_of_trials(tmp_path, text):
         load(tmp_path, "target a b 0.5\n", trials=tmp_path / "trials")
 
 
+def test_a_list_that_names_its_columns_may_have_its_trials_and_subjects_again(tmp_path):
+    text = (
+        "distance\tgenuine\tsubject_a\tsubject_b\ttemplate_a\ttemplate_b\n"
+        "0.5\t1\tid1\tid1\tid1/a\tid1/b\n0.1\t0\tid1\tid2\tid1/a\tid2/a\n"
+    )
+    trials = tmp_path / "trials"
+    trials.write_text("id1/a id2/a 0\nid1/a id1/b 1\n")
+    plain = load(tmp_path, text)
+    for options in ({"trials": trials}, {"subject_from": r"(id\d+)/"}):
+        again = load(tmp_path, text, **options)
+        assert again.genuine.tolist() == plain.genuine.tolist() == [True, False]
+        assert again.pair_subjects.tolist() == plain.pair_subjects.tolist()
+        assert again.pair_templates.tolist() == plain.pair_templates.tolist()
+    assert again._reading == ("subjects as listed, equal to those from names",)
+    wrong = "line 2: the subject is 'id1', and by subject_from=.* it is '1'; correct one of the two"
+    with pytest.raises(DataError, match=wrong.replace("=.*", "")):
+        load(tmp_path, text, subject_from=r"id(\d+)/")
+    trials.write_text("id1/a id2/a 1\nid1/a id1/b 1\n")
+    wrong = (
+        "line 3: genuine marks an impostor pair, and .*trials lists it as a genuine pair, as it "
+    )
+    with pytest.raises(DataError, match=wrong + "does 1 of 2 pairs; correct one of the two"):
+        load(tmp_path, text, trials=trials)
+
+
+def test_a_trial_that_is_listed_again(tmp_path):
+    """It adds no attempt, whatever is kept; in the other order its score is not found."""
+    scores, trials = "a b 0.5\na c 0.1\n", tmp_path / "trials"
+    trials.write_text("a b 1\na c 0\na b 1\n")
+    for options in ({}, {"keep": "repeated"}):
+        found = load(tmp_path, scores, trials=trials, **options)
+        assert found.values.tolist() == [0.5, 0.1]
+        (note,) = be.messages(be.verification(found))[:1]
+        assert note.sentence == "a pair is listed again on 1 line of trials, which adds no attempts"
+    kept = load(tmp_path, scores + "a b 0.5\n", trials=trials, keep="repeated")
+    assert kept.values.tolist() == [0.5, 0.1, 0.5]
+    trials.write_text("a b 1\na c 0\nb a 1\n")
+    wrong = "lists 1 of the 3 pairs whose score has its names in the other order .*, give unordered"
+    with pytest.raises(DataError, match=wrong):
+        load(tmp_path, scores, trials=trials)
+    assert load(tmp_path, scores, trials=trials, unordered=True).values.tolist() == [0.5, 0.1]
+    trials.write_text("a b 1\na c 0\na d 0\n")
+    with pytest.raises(DataError, match="1 of 3 lines: each has no score"):
+        load(tmp_path, scores, trials=trials)
+
+
 def test_subjects_of_templates_of_a_file(tmp_path, capsys):
     (tmp_path / "t.csv").write_text("TEMPLATE_ID,SUBJECT_ID,FILENAME\n1,7,a\n1,7,b\n2,8,c\n3,7,d\n")
     found = load(tmp_path, "1 3 0.5\n1 2 -1e3\n2 3 2\n3 2 2.5\n", labels=tmp_path / "t.csv")

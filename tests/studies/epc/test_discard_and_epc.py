@@ -257,6 +257,24 @@ def test_sets_of_two_systems_are_told(scores):
     assert message.arguments["dev_error"] == ds.dev_error[0].item()
 
 
+def test_similarities_read_as_distances_are_told():
+    drawn = [be.simulate(30, 3, random_state=i) for i in (1, 2)]
+    dev, test = (be.Scores(-x.values, x.probe_labels, kind="similarity") for x in drawn)
+    wrong = [x.replace(kind="distance") for x in (dev, test)]
+    with pytest.warns(be.BioevalWarning, match="worse than chance .* state similarity as `kind`"):
+        ds = be.epc(*wrong, alphas=[0.5])
+    (doubt,) = [x for x in be.messages(ds) if x.code == "kind-wrong"]
+    assert doubt.about == ("development set",)
+    assert doubt.arguments["eer"] == be.verification(wrong[0]).eer
+    assert "kind-wrong" not in {x.code for x in be.messages(be.epc(dev, test, alphas=[0.5]))}
+
+
+def test_a_test_set_that_is_the_development_set_is_told(scores):
+    (message,) = be.messages(be.epc(scores, scores, alphas=[0.5]))
+    assert message.code == "judged-on-same-data"
+    assert message.sentence.startswith("the test set is the development set: its errors")
+
+
 def test_progress_that_cannot_be_called_is_refused():
     scores = be.simulate(6, 3)
     with raises_about(be.DataError, "progress"):

@@ -527,3 +527,36 @@ def test_what_is_wrong_is_said(searches):
     mixed = list("ab" * 60)
     with pytest.raises(be.DataError, match="expected one group for all templates"):
         be.by_group(searches, (mixed, list("a" * 120)), task="open_set")
+
+
+def as_listed(matrix):
+    """Return the attempts of a matrix as a list."""
+    i, j = np.triu_indices(len(matrix.values), 1)
+    who = matrix.probe_labels
+    sides = np.column_stack([who[i], who[j]])
+    return be.Scores.from_pairs(
+        matrix.values[i, j], who[i] == who[j], kind=matrix.kind, subjects=sides
+    )
+
+
+@pytest.mark.parametrize("people", [60, 130])  # few comparisons and many
+@pytest.mark.parametrize("listed", [False, True])
+def test_similarities_read_as_distances_are_told(people, listed):
+    drawn = be.simulate(people, 3, random_state=1)
+    noise = 2.3 * drawn.values.std() * np.random.default_rng(1).normal(size=drawn.shape)
+    right = be.Scores(noise + noise.T - drawn.values, drawn.probe_labels, kind="similarity")
+    group = np.where(right.probe_labels.astype(int) % 2, "f", "m")
+    if listed:
+        i, j = np.triu_indices(len(right.values), 1)
+        right, group = as_listed(right), (group[j], group[i])
+    wrong = right.replace(kind="distance")
+    told = "worse than chance .* state similarity as `kind`"
+    with pytest.warns(be.BioevalWarning, match=told):
+        ds = be.by_group(wrong, group)
+    assert "kind-wrong" in {x.code for x in be.messages(ds)}
+    if people > 60:
+        with pytest.warns(be.BioevalWarning, match=told):
+            ds = be.compare_groups(right, wrong, group)
+        (doubt,) = [x for x in be.messages(ds) if x.code == "kind-wrong"]
+        assert doubt.about == (str(wrong.name),)
+    assert "kind-wrong" not in {x.code for x in be.messages(be.by_group(right, group))}

@@ -77,3 +77,11 @@ def test_groups_of_equal_rates_have_no_first():
     scores = be.simulate(60, 2, random_state=1)
     group = np.asarray(scores.probe_labels) % 2
     assert "in 0 % of each group" in answer_of(be.by_group(scores, group, threshold=1e9))
+
+
+def test_the_method_of_limits_is_that_of_each():
+    """The limits of some rates leave out each person, whichever method resamples the others."""
+    jackknife = "limits of FRR, FAR, EER and minDCF by leaving out each person (jackknife)"
+    for result_of, limited in ((_verified, True), (_searched, False)):
+        whole = as_text(section({"": result_of("x")}), 500, "lecture", python_naming)
+        assert (jackknife in " ".join(whole.split())) == limited

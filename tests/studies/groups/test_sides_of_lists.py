@@ -135,3 +135,21 @@ def _cells(document):
     for value in document.values():
         if isinstance(value, list):
             yield from (x for x in value if isinstance(x, dict) and "claimed_group" in x)
+
+
+def test_a_template_with_two_values_is_named(tmp_path, capsys):
+    """A column with several values for a template is none of templates: the reason is said."""
+    (tmp_path / "t.txt").write_text("".join(f"{a} {b} {x}\n" for a, b, x in TRIALS))
+    table = tmp_path / "people.csv"
+    rows = [f"{name},{name[:2]},{GROUP[name[:2]]},{name}.png\n" for name in NAMES]
+    table.write_text("template,subject,sex,file\n" + "".join(rows) + "\np1-0,p1,m,again.png\n")
+    scores = be.load(tmp_path / "t.txt", kind="similarity", labels=table)
+    wrong = "this column has several values for one template in .*people.csv, as 'p1-0' is 'f' on "
+    with pytest.raises(be.DataError, match=wrong + "line 4 and 'm' on line 13; give each template"):
+        be.by_group(scores, "sex", threshold=THRESHOLD)
+    args = ["groups", str(tmp_path / "t.txt"), "--kind", "similarity", "--labels", str(table)]
+    assert main([*args, "--by", "sex"]) == 2
+    assert "--by is 'sex', and this column has several values" in capsys.readouterr().err
+    table.write_text("template,subject,sex,file\n" + "".join(rows) + "p1-0,p1,f,again.png\n")
+    again = be.load(tmp_path / "t.txt", kind="similarity", labels=table)
+    assert [*again.probe_meta] == ["sex"]

@@ -185,6 +185,9 @@ def test_the_command(files, tmp_path, capsys):
     assert f"{ds.dcf.item():.4f}" in (tmp_path / "p.html").read_text()
     assert main([*plain, "--on", test, trials, "--target", "min-dcf"]) == 2
     assert "--prior 0.01" in capsys.readouterr().err
+    for prior in ("0", "1", "nan"):
+        assert main([*plain, "--target", "min-dcf", "--prior", prior]) == 2
+        assert "is no probability above 0 and below 1" in capsys.readouterr().err
     assert main([*plain, "--on", test, trials, "--prior", "0.1"]) == 2
     assert "--target min-dcf" in capsys.readouterr().err
     assert main([*plain, "--on", test, trials, "--folds", "3"]) == 2
