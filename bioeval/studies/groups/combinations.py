@@ -53,7 +53,9 @@ def level_together(
     if len(sums) < 2:
         return confidence
     variance = np.diag(covariance)
-    rounded = np.diag(_ROUNDING * np.where(variance > 0, variance, variance.max()))
+    # A rate without variance gets one that is small beside the smallest of the others.
+    least = variance[variance > 0].min()
+    rounded = np.diag(_ROUNDING * np.where(variance > 0, variance, least))
     drawn = np.linalg.cholesky(covariance + rounded) @ stream.normals(len(covariance), DRAWS)
     largest = np.zeros(DRAWS)
     step = max(1, _MOST_VALUES // DRAWS)

@@ -319,8 +319,9 @@ def test_plots_of_folds_show_each_fold_and_the_mean(scores, kfold, tmp_path):
     np.testing.assert_array_equal(points.far, opened.far.values.ravel())
     assert points.counts.sum() == 10
     means = {
-        container.get_label(): [float(x) for x in container.lines[0].get_xydata()[0]]
-        for container in points.ax_.containers
+        line.get_label(): [float(x) for x in line.get_xydata()[0]]
+        for line in points.ax_.lines
+        if "mean" in str(line.get_label())
     }
     assert means == {
         "test parts, mean": [opened.far_mean, opened.frr_mean],

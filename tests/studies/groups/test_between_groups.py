@@ -220,6 +220,9 @@ def rng_stream():
 def test_two_rates_need_no_other_level():
     assert level_together(all_pairs(2), np.diag([0.1, 0.2]), 0.9, rng_stream()) == 0.9
     assert level_together(all_pairs(3), np.zeros((3, 3)), 0.9, rng_stream()) == 0.9
+    # Rates without errors do not widen the limits of one whose variance is small.
+    level = level_together(all_pairs(3), np.diag([1.0, 1e-13, 0.0]), 0.9, rng_stream())
+    assert 0.9 < level < 0.99
 
 
 @pytest.mark.parametrize("number", [3, 5, 8])
