@@ -93,7 +93,7 @@ JUDGED = (
         "'{pattern:name}'",
         "Intervals by subject resample subjects, who must be known for this.",
         "Name the subjects of the pairs.",
-        example={"pattern": "^([^/]+)/"},
+        example={"pattern": "(id[0-9]+)/"},
     ),
     MessageType(
         "judged-without-attempts",
