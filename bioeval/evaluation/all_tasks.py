@@ -238,8 +238,8 @@ def _evaluate_system(
             protocol = replace(card, layout=enrolled.layout)
         tree = _evaluate_system(enrolled, protocol, replace(options, enrol=Enrolment()))
         tasks = {node.path.strip("/"): node.to_dataset() for node in tree.leaves}
-        said = {"enrol": str(options.enrol), **attrs_of_data(scores)}
-        return tree_of({path: dataset.assign_attrs(said) for path, dataset in tasks.items()})
+        attrs = {"enrol": str(options.enrol), **attrs_of_data(scores)}
+        return tree_of({path: dataset.assign_attrs(attrs) for path, dataset in tasks.items()})
     if card.has_folds:
         return of_study("runners", "partition", card).evaluate(scores, card, options)
     counted_at = options.counted_at(scores.kind, card)

@@ -39,12 +39,12 @@ def require_enrolment(scores: Scores, card: Protocol, options: EvaluationOptions
             f" chooses templates of a matrix of scores, and these are {scores.layout}; leave it "
             "out",
         )
-    others = [name for name in card.tasks if name not in _TASKS]
-    if others:
+    enrolling_nobody = [name for name in card.tasks if name not in _TASKS]
+    if enrolling_nobody:
         raise ProtocolError(
             Argument("enrol"),
             f" chooses the templates of enrolled people, and protocol {card.name} evaluates "
-            f"{' and '.join(others)}, which enrol nobody; leave it out",
+            f"{' and '.join(enrolling_nobody)}, which enrol nobody; leave it out",
         )
     if enrol.first:
         return
@@ -116,8 +116,7 @@ def averaged_tasks(scores: Scores, card: Protocol, options: EvaluationOptions) -
     dataset = accepted_by(warn_of_kinds(dataset), scores.kind, options.accept)
     ranks = " ".join(map(str, card.report.ranks))
     dataset = dataset.assign_attrs(protocol=card.name, report_ranks=ranks, **attrs_of_data(scores))
-    others = [name for name in card.tasks if name != "verification"]
-    if others:
+    if any(name != "verification" for name in card.tasks):
         message = Message("averaged-verification-alone", templates=options.enrol.number)
         dataset = dataset.assign_attrs(message_attrs([message], dataset.attrs))
     return tree_of({"verification/multi": dataset})

@@ -20,7 +20,7 @@ from bioeval.results.dataset import attrs_of_data
 from bioeval.scores.blocks import require_subjects
 from bioeval.scores.enrolled import Enrolment
 from bioeval.scores.matrix import Scores, require_scores
-from bioeval.scores.provenance import left_out
+from bioeval.scores.provenance import exclusions_of, left_out
 from bioeval.tallies.listed_claims import Use, parse_use
 from bioeval.tallies.threshold_rules import Rule
 
@@ -92,7 +92,7 @@ class ResultThreshold:
             rank_unit=str(attrs.get("rank_unit", "template")),
             attempts=attrs.get("attempts"),
             enrol=attrs.get("enrol"),
-            exclude=tuple(filter(None, str(attrs.get("exclude", "")).split(", "))),
+            exclude=exclusions_of(attrs),
             digest=str(attrs.get("data_digest", "")),
         )
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from bioeval.scores.formats.files import existing_file, guarded
 
@@ -23,5 +23,7 @@ def read_results(path: str | os.PathLike[str], expected: str) -> xr.DataTree:
     if path.is_dir():
         path /= "results.nc"
     existing_file(path, expected)
-    with guarded(path, expected=expected), xr.open_datatree(path, engine="h5netcdf") as tree:
+    # A number of days, or of seconds, is a number: some versions of xarray make it a timedelta.
+    how: dict[str, Any] = {"engine": "h5netcdf", "decode_timedelta": False}
+    with guarded(path, expected=expected), xr.open_datatree(path, **how) as tree:
         return tree.load()

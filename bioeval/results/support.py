@@ -45,10 +45,10 @@ class RuleOf(int):
         return MOST_ATTEMPTS
 
     def needed(self, far: float, attempts: float, people: ComparedPeople | None) -> dict[str, int]:
-        """Return numbers that a FAR needs: of people, or of impostor pairs where fewer."""
+        """Return numbers that a FAR needs: of people, or of attempts where these are fewer."""
         if people is not None and people.pairs <= attempts:
             return people.needed(self, far)
-        return {"impostor pairs": self.attempts_for(far)}
+        return {"impostor attempts": self.attempts_for(far)}
 
 
 def wanted_targets(targets: Sequence[float], attempts: float) -> list[bool]:

@@ -8,6 +8,7 @@ from typing import Any
 
 from bioeval.base.errors import printable
 from bioeval.scores.labels import NOT_ENROLLED
+from bioeval.scores.provenance import exclusions_of
 
 NOT_DEFINED = "n/a"
 
@@ -96,7 +97,7 @@ def excluded(each: Mapping[str, Mapping[Any, Any]]) -> str:
 def _excluded(attrs: Mapping[Any, Any]) -> str:
     """Return what one result leaves out."""
     same, left_out = [], []
-    for name in filter(None, str(attrs.get("exclude", "")).split(", ")):
+    for name in exclusions_of(attrs):
         if name == NOT_ENROLLED:
             left_out.append("templates that are not enrolled when the probe is seen")
         else:

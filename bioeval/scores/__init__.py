@@ -75,7 +75,7 @@ _NAMES: NamesByModule = {
         "knows_people",
         "require_scores",
     ),
-    "bioeval.scores.provenance": ("Provenance",),
+    "bioeval.scores.provenance": ("Provenance", "exclusions_of"),
     "bioeval.scores.shared_people": ("people_of_both_sets",),
     "bioeval.scores.template_values": ("template_columns",),
     "bioeval.scores.transactions": ("transactions_of",),

@@ -59,7 +59,7 @@ from bioeval.scores.matrix import (
     knows_people as knows_people,
     require_scores as require_scores,
 )
-from bioeval.scores.provenance import Provenance as Provenance
+from bioeval.scores.provenance import Provenance as Provenance, exclusions_of as exclusions_of
 from bioeval.scores.shared_people import people_of_both_sets as people_of_both_sets
 from bioeval.scores.template_values import template_columns as template_columns
 from bioeval.scores.transactions import transactions_of as transactions_of

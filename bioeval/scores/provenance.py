@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from itertools import compress
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -17,6 +18,9 @@ T = TypeVar("T")
 
 # The message that a gallery, or a part of one, has no mate of any probe.
 _NO_MATE = "no-mate-in-gallery"
+
+# Between the names of exclusions, of which a result has one attribute.
+_BETWEEN_NAMES = ", "
 
 
 def _notes(scores: Scores) -> list[Message]:
@@ -57,6 +61,11 @@ def left_out(scores: Scores) -> list[str]:
     if times is None or times.decide:
         return list(scores.exclude)
     return [name for name in scores.exclude if name != NOT_ENROLLED]
+
+
+def exclusions_of(attrs: Mapping[Any, Any]) -> tuple[str, ...]:
+    """Return what a result left out, as :func:`left_out` does: its attribute has all names."""
+    return tuple(filter(None, str(attrs.get("exclude", "")).split(_BETWEEN_NAMES)))
 
 
 @dataclass(frozen=True)
@@ -107,7 +116,7 @@ class Provenance:
             notes=tuple(_notes(scores)),
             origin=scores._origin,
             metric=scores._metric,
-            exclude=", ".join(left_out(scores)),
+            exclude=_BETWEEN_NAMES.join(left_out(scores)),
             reading=scores._reading,
             attacks=scores._attacks_left_out,
             gallery="" if pairs or not scores._labelled else digest(scores.gallery_labels),

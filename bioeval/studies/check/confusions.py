@@ -14,7 +14,6 @@ from bioeval.base import stage
 from bioeval.document import (
     Score,
     Text,
-    attempts_in_words,
     rule_in_words,
     say,
     threshold_of_study,
@@ -92,8 +91,9 @@ class Confusions:
         All false accepts, and the pairs of people that make them.
     listed : tuple of ConfusedPair
         The first of these pairs: by false accepts, of equal ones the nearest.
-    attempts : Text
-        What an attempt of a system in use is; empty where it is a single comparison.
+    use : mapping
+        How a system in use makes its claims: templates, fusion, attempts and enrol; empty where an
+        attempt is a single comparison.
     """
 
     threshold: float
@@ -102,7 +102,7 @@ class Confusions:
     false_accepts: float
     pairs: int
     listed: tuple[ConfusedPair, ...]
-    attempts: Text = ""
+    use: Mapping[str, str] = field(default_factory=dict)
 
 
 class _PairCounts:
@@ -247,7 +247,7 @@ def _confusions_in_use(
         _whole(accepted.sum()),
         int(np.count_nonzero(accepted)),
         tuple(listed),
-        attempts_in_words({"templates": use.templates, **use.attrs()}),
+        {"templates": use.templates, **use.attrs()},
     )
 
 

@@ -325,8 +325,7 @@ def _people(scores: Scores, impostors: int, far_targets: Sequence[float]) -> Fin
     subjects = len(scores.subjects) if are_pairs(scores) or knows_people(scores) else 0
     people = ComparedPeople.of_scores(scores)
     size = {"subjects": subjects} if subjects else {}
-    what = "impostor pairs" if are_pairs(scores) else "impostor comparisons"
-    size[what] = impostors
+    size["impostor attempts"] = impostors
     short, rough = [], []
     for far in map(float, far_targets):
         if not RuleOf(3).supports(far, impostors, people):
@@ -337,7 +336,6 @@ def _people(scores: Scores, impostors: int, far_targets: Sequence[float]) -> Fin
     if short or rough:
         rule, least = RuleOf(3) if short else RuleOf(30), min(short or rough)
         needed = rule.needed(least, impostors, people)
-        needed = {what if x == "impostor pairs" else x: n for x, n in needed.items()}
         needs = {"least": least, "needed": needed, "rule": int(rule)}
     if short:
         found = Message("people-too-few-for-any-error", size=size, targets=short, **needs)

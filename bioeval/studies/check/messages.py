@@ -4,7 +4,7 @@ from bioeval.document import Message, MessageType
 
 _SIZE = Message("templates-of-subjects", subjects=40, templates=[3, 4, 4])
 _BOTH_SIDES = Message("layout-of-scores", layout="probe against gallery", rows=80, columns=80)
-_PEOPLE = {"subjects": 40, "impostor comparisons": 12480}
+_PEOPLE = {"subjects": 40, "impostor attempts": 12480}
 _TIED = Message("few-ties", tied=0.3, scores=65000)
 _DIFFER = Message("directions-differ", comparisons=2, compared=25438)
 _END = {"comparisons": 120, "compared": {"sampled comparisons": 65000}, "value": -1.0}

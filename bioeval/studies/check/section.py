@@ -21,6 +21,7 @@ from bioeval.document import (
     Strong,
     Table,
     Text,
+    attempts_in_words,
     say,
 )
 from bioeval.scores import NAME_COLUMNS
@@ -159,7 +160,7 @@ def _confusions(check: DataCheck) -> Iterator[Block]:
         title=say("Who is confused with whom at the threshold {at}", at=at),
         notes=(
             counted,
-            *([say("{compared}.", compared=found.attempts)] if found.attempts else []),
+            *([say("{compared}.", compared=attempts_in_words(found.use))] if found.use else []),
         ),
     )
 

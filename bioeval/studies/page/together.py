@@ -10,6 +10,7 @@ import xarray as xr
 
 from bioeval import DataError
 from bioeval.document import Text, say, threshold_to_install
+from bioeval.scores import exclusions_of
 from bioeval.studies.page.parts import EVALUATED, PageItem, parts_of
 
 #: Attributes of results whose difference is the reason that they do not belong together, in words.
@@ -93,7 +94,7 @@ def _left_out(attrs: Mapping[Any, Any]) -> set[str]:
     Rates over time always compare a probe with the templates that are enrolled when it is seen,
     also of data whose other results compare it with all templates.
     """
-    excluded = set(filter(None, str(attrs.get("exclude", "")).split(", ")))
+    excluded = set(exclusions_of(attrs))
     if attrs.get("result_type") in _OVER_TIME:
         excluded.discard("not-enrolled")
     return excluded

@@ -33,7 +33,7 @@ from bioeval.results import (
     along,
     build,
 )
-from bioeval.scores import leaves_out_attacks
+from bioeval.scores import exclusions_of, leaves_out_attacks
 from bioeval.stats import IntervalOptions
 from bioeval.tallies import Rule
 
@@ -355,8 +355,7 @@ def _require_same_claims(study: ResultThreshold, rates: Any) -> None:
                     f" is of a study whose {name} is {value or 'not given'}, and that of the rates "
                     f"is {attrs.get(name, 'not given')}; evaluate the scores as the study did",
                 )
-    left_out = set(filter(None, str(attrs.get("exclude", "")).split(", ")))
-    if left_out != set(study.exclude):
+    if set(exclusions_of(attrs)) != set(study.exclude):
         raise DataError(
             Argument("threshold"),
             f" is of a study that excludes {', '.join(study.exclude) or 'nothing'}, and the rates "

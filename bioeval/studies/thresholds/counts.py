@@ -66,12 +66,12 @@ class ComparisonCounts(Counts):
         return ComparedPeople.least_with(attempts) if rate == "far" else attempts
 
     def needed(self, least: RuleOf, rate: str, target: float) -> dict[str, int]:
-        """Return what a rule needs: people, or impostor pairs where these are fewer."""
+        """Return what a rule needs: people, or impostor attempts where these are fewer."""
         wanted = least.attempts_for(target)
         if rate == "frr":
             return {"people": wanted}
         if self.compared is None or self.compared.pairs > self.independent:
-            return {"impostor pairs": wanted}
+            return {"impostor attempts": wanted}
         enough = ComparedPeople.least_with(wanted)
         if enough <= self.compared.number:
             return {"pairs of people": wanted}

@@ -54,8 +54,8 @@ def end_values(finding: Any) -> list[float]:
 
 
 def impostor_pairs(check: Any) -> int:
-    """Return the number of impostor pairs."""
-    return check["people"].found.arguments["size"]["impostor comparisons"]
+    """Return the number of impostor attempts."""
+    return check["people"].found.arguments["size"]["impostor attempts"]
 
 
 @pytest.mark.slow
@@ -798,5 +798,5 @@ def test_messages_of_a_check_are_its_findings(capsys, tmp_path):
 def test_comparisons_and_pairs_of_people_have_words_of_their_own():
     scores = be.simulate(12, 4, random_state=1)
     people = be.check_data(scores, far_targets=[1e-4])["people"]
-    assert "12 subjects with 1,056 impostor comparisons" in people.message
+    assert "12 subjects with 1,056 impostor attempts" in people.message
     assert "246 people with 30,000 pairs of people" in people.remedy

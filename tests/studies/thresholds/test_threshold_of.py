@@ -5,11 +5,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-import xarray as xr
 from result_messages import codes
 
 import bioeval as be
 from bioeval.cli import main
+from bioeval.results import read_results
 
 
 def people(kind="distance", seed=3):
@@ -344,9 +344,9 @@ def test_exclusions_of_a_study_in_commands(of_enrolled, tmp_path, monkeypatch, c
     use = ["--people", "100", "--impostors", "0.5"]
     assert main(["workload", *at, *use, "--out", "work"]) == 0
     capsys.readouterr()
-    with xr.open_dataset("work/results.nc") as work:
-        assert fa / impostor in work["rate"].values
-        assert work.attrs["exclude"] == "not-enrolled"
+    work = read_results("work", "the workload")
+    assert fa / impostor in work["rate"].values
+    assert work.attrs["exclude"] == "not-enrolled"
     assert main(["report", "door.npz", "--threshold-study", "study", "--out", "page.html"]) == 0
     page = Path("page.html").read_text(encoding="utf-8")
     assert "templates that are not enrolled when the probe is seen" in page
