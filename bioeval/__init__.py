@@ -44,7 +44,6 @@ Start
 Decide
     study_threshold  Find a threshold for deployment
     judge_threshold  Choose a threshold on a development set, and judge it on an evaluation set
-    extrapolate_far  Estimate FAR below what the people support
     compare          Compare systems that scored the same templates of the same people
     leaderboard      Rank the systems of a folder, a file for each
     epc              Evaluate expected performance

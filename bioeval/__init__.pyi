@@ -70,7 +70,6 @@ from bioeval.studies.sites.protocol_tally import Tally as Tally
 from bioeval.studies.sites.tally import tally as tally
 from bioeval.studies.summaries.summaries import summaries as summaries
 from bioeval.studies.summaries.summary import summary as summary
-from bioeval.studies.thresholds.extrapolated_far import extrapolate_far as extrapolate_far
 from bioeval.studies.thresholds.judged_threshold import judge_threshold as judge_threshold
 from bioeval.studies.thresholds.threshold_study import study_threshold as study_threshold
 from bioeval.studies.time.over_time import ageing as ageing, over_time as over_time

@@ -1,7 +1,6 @@
 """How often intervals hold the truth: a simulation, printed as the table of docs/uncertainty.md.
 
     python scripts/coverage_study.py [--runs 2000] [--chosen 1000] [--checks 200]
-        [--extrapolation 100]
 
 Each run draws other people from one population whose true rates are known from many millions of
 independent pairs of templates, compares all templates of all people with each other, and asks every
@@ -18,7 +17,6 @@ import time
 from collections.abc import Iterator
 
 import coverage_checks
-import coverage_extrapolation
 import numpy as np
 
 import bioeval as be
@@ -195,10 +193,7 @@ def main() -> None:
     parser.add_argument("--runs", type=int, default=2000, help="of each line of the first table")
     parser.add_argument("--chosen", type=int, default=1000, help="of each line of the second")
     parser.add_argument("--checks", type=int, default=200, help="of each line of docs/checks.md")
-    parser.add_argument(
-        "--extrapolation", type=int, default=100, help="of each line on extrapolated FAR"
-    )
-    parser.add_argument("--only", metavar="TABLE", help="this table alone, such as extrapolation")
+    parser.add_argument("--only", metavar="TABLE", help="this table alone, such as checks")
     given = parser.parse_args()
     tables = [name for name in vars(given) if name != "only"]
     if given.only is not None:
@@ -213,8 +208,6 @@ def main() -> None:
         _print_chosen(rng, given.chosen)
     if given.checks:
         coverage_checks.print_tables(seed=1, runs=given.checks)
-    if given.extrapolation:
-        coverage_extrapolation.print_table(SEED, given.extrapolation)
     print(f"\n{time.process_time():.0f} s of processor time", file=sys.stderr)
 
 

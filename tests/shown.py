@@ -88,9 +88,6 @@ SHOWN = {
         lambda: be.study_threshold(square(), "eer", folds=2, repeats=2, **FEW), "new people",
     ),
     "check_claim": (lambda: be.check_claim(square(), 3.0, far=0.1), "at most 10 %"),
-    "extrapolate_far": (
-        lambda: be.extrapolate_far(be.simulate(20, 3), 1e-5, **FEW), "Below the measurable FAR",
-    ),
     "calibration": (lambda: be.calibration(square()), "Cllr"),
     "conventions": (lambda: be.conventions(street()), "Readings"),
     "epc": (lambda: be.epc(square(), square(random_state=2)), "HTER"),

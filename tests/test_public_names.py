@@ -17,7 +17,7 @@ import bioeval as be
 NAMES = {
     "bioeval": (
         "BioevalError BioevalWarning Calibrator CardError CheckpointError DataError "
-        "check_claim check_tracks conventions extrapolate_far morphing pad summaries vulnerability "
+        "check_claim check_tracks conventions morphing pad summaries vulnerability "
         "EngineError Fusion MergeError Meter PairMeter PairScores Protocol ProtocolError Scores "
         "Tally TopKScores ageing apply_convention at by_group by_view calibration check check_data "
         "closed_set compare cross_evaluate eer_scorer epc error_discard evaluate exam explain fuse "

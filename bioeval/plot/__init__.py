@@ -23,7 +23,6 @@ Scores, verification and identification
 Decide
     threshold_study          Draw the error rates to expect of a threshold with new people
     assured                  Draw what an assured threshold costs
-    extrapolated_far         Draw FAR by a model, in black
     ranking                  Draw the systems of a ranking, from the best to the worst
     epc                      Draw the expected performance curve
     epsc                     Draw expected performance and spoofability

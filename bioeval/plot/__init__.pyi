@@ -69,10 +69,8 @@ from bioeval.studies.reid.plots import (
 )
 from bioeval.studies.thresholds.plots import (
     AssuredDisplay as AssuredDisplay,
-    ExtrapolatedFarDisplay as ExtrapolatedFarDisplay,
     ThresholdStudyDisplay as ThresholdStudyDisplay,
     assured as assured,
-    extrapolated_far as extrapolated_far,
     threshold_study as threshold_study,
 )
 from bioeval.studies.time.plots import (

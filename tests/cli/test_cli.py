@@ -1294,37 +1294,6 @@ def test_a_page_says_which_named_pairs_are_not_common(named_pairs, tmp_path, cap
     assert said in (tmp_path / "x.html").read_text()
 
 
-@pytest.mark.slow
-def test_an_extrapolated_threshold_is_apart_and_labelled(capsys, tmp_path):
-    crowd = be.simulate_embeddings(40, 4, within=0.7, random_state=1).scores("l2")
-    be.save(be.Scores(crowd.values, crowd.probe_labels), "people.npz")
-    fast = ["--folds", 2, "--repeats", 1, "--extrapolate"]
-    assert run("threshold", "people.npz", "--target", "far=0.005", *fast, "--out", "study") == 0
-    shown = capsys.readouterr().out
-    assert "extrapolated by a model, not measured" in shown
-    assert "the upper limit of the FAR is 0.5 %" in " ".join(shown.split())
-    document = json.loads(Path("study/summary.json").read_text(encoding="utf-8"))
-    expected = be.extrapolate_far(crowd, "far=0.005", zero=False)
-    (extrapolated,) = document["extrapolated"]["thresholds"]
-    assert extrapolated["threshold"] == pytest.approx(expected.threshold.item())
-    kept = xr.open_datatree("study/results.nc", engine="h5netcdf")
-    assert kept["optimistic_far"].item() == document["optimistic_far"]
-    model = kept["extrapolated_far"].to_dataset()
-    np.testing.assert_allclose(model.model_far_high, expected.model_far_high)
-    assert model.threshold.item() == extrapolated["threshold"]
-    kept.close()
-    assert Path("study/extrapolated_far.png").exists()
-    assert run("threshold", "people.npz", "--target", "far=0.005", *fast, "--report", "x.html") == 0
-    page = Path("x.html").read_text(encoding="utf-8")
-    assert "By a model, not measured: at the threshold" in page
-    assert "Extrapolated FAR" in page
-    capsys.readouterr()
-    assert run("threshold", "people.npz", "--target", "far=1e-6", *fast) == 0
-    assert "gives no threshold: FAR 0.0001 % is below" in capsys.readouterr().out
-    assert run("threshold", "people.npz", "--target", "eer", *fast) == 2
-    assert "--extrapolate is for a FAR" in capsys.readouterr().err
-
-
 def test_templates_fusion_and_unit_of_ranks_are_options_of_a_run(scores, capsys):
     """The numbers are those of the calls of the library."""
     given = ("--templates", "multi", "--fusion", "mean", "--rank-unit", "subject")

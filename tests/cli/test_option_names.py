@@ -42,7 +42,7 @@ OF_THE_COMMAND = {
     # of a card.
     "run": {"fta", "fte", "gallery_quality", "means", "min_dcf"},
     "tally": {"fold", "share"},  # methods of a Tally
-    "threshold": {"claim", "extrapolate", "on"},  # other calls
+    "threshold": {"claim", "on"},  # other calls
     "tracking": {"differences", "targets"},
     "workload": {"task"},
 }

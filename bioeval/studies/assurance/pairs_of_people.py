@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 
 from bioeval import Scores
-from bioeval.base import Stream
 from bioeval.document import Message
 from bioeval.scores import Block, BlockReader, are_pairs, codes_of, threads_for
 from bioeval.studies.assurance.promise import PeopleMeans
@@ -211,14 +210,6 @@ class PairShares(AttainableThresholds):
         """Existing pairs can be divided into this many sets of disjoint pairs, plus one."""
         self.independent = self.pairs // (int(self._partners.max(initial=0)) + 1)
 
-    def closest(self) -> tuple[np.ndarray, ...]:
-        """Return both people, the place in `thresholds` and the number of attempts of each entry.
-
-        And the number of impostor attempts of each pair of people, above the diagonal.
-        """
-        count = np.rint(self._share * self._total[self._low, self._high])
-        return self._low, self._high, self._layer, count, self._total
-
     # -- uncertainty
 
     def means(self, layers: np.ndarray) -> PeopleMeans:
@@ -243,18 +234,6 @@ class PairShares(AttainableThresholds):
             of_pairs=True,
             fewest=self.fewest,
         )
-
-    def weights(self, replicates: int, seed: np.random.SeedSequence) -> np.ndarray:
-        """Return how often each person is drawn in each replicate; 1 where none is resampled."""
-        weights = np.ones((self.people, replicates), dtype=np.float32)
-        for number, side in enumerate(self.sides):
-            if number == 0:
-                branch = seed
-            else:
-                branch = np.random.SeedSequence(seed.entropy, spawn_key=(1,))
-            weights[side] = Stream(branch, 0).resampled(len(side), replicates)
-        weights[self._partners == 0] = 0
-        return weights
 
 
 class ClaimShares(PairShares):

@@ -356,12 +356,7 @@ class LivePart:
 
     @classmethod
     def of(cls, number: int, part: PageItem) -> LivePart | None:
-        """Take the rows of a dataset; None where it has neither thresholds nor ranks.
-
-        The rates of a model, which were not measured, do not move with those that were.
-        """
-        if part.task == "extrapolated_far":
-            return None
+        """Take the rows of a dataset; None where it has neither thresholds nor ranks."""
         thresholds, single = np.empty(0), False
         coordinate = part.dataset.coords.get("threshold")
         if coordinate is not None and coordinate.dims in ((), ("threshold",)):

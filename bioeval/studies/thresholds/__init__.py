@@ -7,7 +7,6 @@ STUDY = StudyManifest(
     calls={
         "threshold_study": ("study_threshold",),
         "judged_threshold": ("judge_threshold",),
-        "extrapolated_far": ("extrapolate_far",),
     },
     other_names={"threshold": "study_threshold"},
     commands=(
@@ -35,8 +34,6 @@ bioeval threshold faces.npz --embeddings dlib128 --labels subject --target eer -
 bioeval threshold scores.npz --repeats 100 --workers 4 --checkpoint counted
 # Give FAR and FRR at a threshold that was fixed before
 bioeval threshold scores.npz --at 0.31
-# Extrapolate a FAR too small for the number of subjects
-bioeval threshold faces.npz --embeddings dlib128 --labels subject --target far=1e-4 --extrapolate
 """,
     not_options={
         "threshold": {"--far": "--target far=X, such as --target far=0.001, chooses by a FAR"}
@@ -73,24 +70,13 @@ bioeval threshold faces.npz --embeddings dlib128 --labels subject --target far=1
             {"assured": {}},
             one_system=True,
         ),
-        Plot(
-            "extrapolated_far",
-            "ExtrapolatedFarDisplay",
-            "plots",
-            "be.extrapolate_far",
-            (along("model", "model_far_high", "measured_far"),),
-            {"extrapolated_far": {}},
-            one_system=True,
-        ),
     ),
     hooks={"report_results": "command.RatesOnNewPeople"},
     nodes={
         "optimistic_far": "threshold_study",
-        "measured_far": "extrapolated_far",
         "dev_far": "judged_threshold",
     },
     views=(
-        View(("extrapolated-far",), "extrapolated_section"),
         View(("judged-threshold",), "judged_section"),
         View(("threshold-study",), "section"),
     ),

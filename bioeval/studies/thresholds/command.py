@@ -11,7 +11,6 @@ import click
 from click.core import ParameterSource
 
 from bioeval import BioevalError, DataError
-from bioeval.base import Argument
 from bioeval.cli import (
     Command,
     MoreResults,
@@ -42,7 +41,6 @@ _NOT_WITH_ON = {
     "claim": "--claim",
     "looks": "--looks",
     "previous": "--previous",
-    "extrapolate": "--extrapolate",
 }
 
 #: Options that say how a system is used.
@@ -230,11 +228,6 @@ def _is_given(name: str) -> bool:
     "With --claim: folder or results.nc of an earlier look; may be repeated.",
     multiple=True,
 )
-@option(
-    "--extrapolate",
-    "Also estimate by a model the threshold of a FAR too small for the number of subjects.",
-    bool,
-)
 @shared_options(templates=True, fusion=True, use=True)
 @option(
     "--rank-unit",
@@ -279,12 +272,8 @@ def command(data: str, **options: Any) -> None:
         if options.pop(name):
             raise click.UsageError(f"--{name} is for a claim: give --at T and --claim far=X too")
     del options["target"]
-    extrapolate, files_read = options.pop("extrapolate"), [data, options.get("second")]
+    files_read = [data, options.get("second")]
     with StudyCommand(data, options) as run:
-        if extrapolate:
-            _require_far(target, run.options["task"])
-        import xarray as xr
-
         from bioeval.studies.thresholds.threshold_study import study_threshold
 
         scores = run.read()
@@ -294,17 +283,10 @@ def command(data: str, **options: Any) -> None:
         study = run.with_doubts(study, scores)
         run.require_defined([study["optimistic_far"], study["optimistic_frr"]], [scores])
         document, csv = run.data_of(study)
-        shown = {"": run.in_terms(study)}
-        results: Any = study
-        if extrapolate:
-            model = _extrapolated(scores, target, run)
-            document["extrapolated"], tables = run.data_of(model)
-            csv |= tables
-            shown["extrapolated_far"] = run.in_terms(model)
-            results = xr.DataTree(study, children={"extrapolated_far": xr.DataTree(model)})
-        run.save(document, results, run.table(shown), csv=csv, drawn=[*shown.values()])
+        shown = run.in_terms(study)
+        run.save(document, study, run.table(shown), csv=csv, drawn=[shown])
         if run.output.page is not None:
-            results = _with_curves(results, scores, run)
+            results = _with_curves(study, scores, run)
             run.output.write_page({scores.name: run.in_terms(results)}, files_read, run.stages)
 
 
@@ -363,7 +345,7 @@ def _check_claim(data: str, options: dict[str, Any]) -> None:
         raise DataError("--claim needs the threshold that it is about: --at T")
     if options.pop("task") != "verification":
         raise DataError("--claim is of comparisons; leave out --task open_set")
-    for name in ("folds", "repeats", "assure", "target", "extrapolate", "rank_unit"):
+    for name in ("folds", "repeats", "assure", "target", "rank_unit"):
         options.pop(name, None)
     for name in ("replicates", "random_state"):
         options.pop(name, None)  # nothing is drawn
@@ -388,12 +370,12 @@ def _rates_at(data: str, options: dict[str, Any]) -> None:
     for name in ("claim", "looks", "previous"):
         if options.pop(name):
             raise click.UsageError(f"--{name} is for a claim: give --claim far=X too")
-    for name in ("assure", "extrapolate", "new_gallery"):
+    for name in ("assure", "new_gallery"):
         if options[name]:
             raise click.UsageError(
                 f"--{name.replace('_', '-')} chooses a threshold: leave out --at"
             )
-    names = ("folds", "repeats", "assure", "extrapolate", "rank_unit", "assurance", "new_gallery")
+    names = ("folds", "repeats", "assure", "rank_unit", "assurance", "new_gallery")
     for name in (*names, "target"):
         options.pop(name)
     with StudyCommand(data, options) as run:
@@ -435,7 +417,7 @@ def _curves_at(scores: Scores, at: float, target: dict[str, Any], run: StudyComm
     return xr.DataTree.from_dict({f"verification/{target['templates']}": curves})
 
 
-def _with_curves(study: xr.Dataset | xr.DataTree, scores: Scores, run: StudyCommand) -> xr.DataTree:
+def _with_curves(study: xr.Dataset, scores: Scores, run: StudyCommand) -> xr.DataTree:
     """Return a study and the task whose curves a page shows beside it, at its thresholds too.
 
     Searches among any of the templates have no curves.
@@ -450,7 +432,6 @@ def _with_curves(study: xr.Dataset | xr.DataTree, scores: Scores, run: StudyComm
 
         enrolment = Enrolment.parse(options.get("enrol"))
         if enrolment.drawn:
-            assert isinstance(study, xr.Dataset)  # --extrapolate is of verification
             return xr.DataTree.from_dict({"threshold_study": study})
         scores = enrolment.applied(scores)
         task = "open_set"
@@ -475,38 +456,10 @@ def _with_curves(study: xr.Dataset | xr.DataTree, scores: Scores, run: StudyComm
             enrol=options.get("enrol"),
             progress=run.stages.counting,
         )
-    extrapolated = {}
-    if isinstance(study, xr.DataTree):
-        extrapolated["extrapolated_far"] = study["extrapolated_far"].to_dataset()
-        study = study.to_dataset()
     names = {"threshold", "assured_threshold"} & set(study.data_vars)
     chosen = np.array([float(study[name]) for name in names])
     chosen = chosen[np.isfinite(chosen)]
     curves = counted()
     if not np.isin(chosen, curves["threshold"].values).all():
         curves = counted(thresholds=np.union1d(curves["threshold"].values, chosen))
-    return xr.DataTree.from_dict({task: curves, **extrapolated, "threshold_study": study})
-
-
-def _require_far(target: str, task: str) -> None:
-    """Raise :class:`DataError` unless a target is a FAR to extrapolate to."""
-    from bioeval.tallies import Rule
-
-    if task != "verification":
-        raise DataError(Argument("extrapolate"), f" is for the FAR of verification, not {task}")
-    rule = Rule.parse(target, "target")
-    if rule.name != "far" or not rule.values[0]:
-        raise DataError(
-            Argument("target"),
-            f" is {rule}; ",
-            Argument("extrapolate"),
-            " is for a FAR, such as far=1e-4",
-        )
-
-
-def _extrapolated(scores: Scores, target: str, run: StudyCommand) -> xr.Dataset:
-    """Return the threshold of a model, and its FAR."""
-    from bioeval.studies.thresholds.extrapolated_far import extrapolate_far
-
-    passed = {k: run.options[k] for k in ("confidence", "templates", "fusion") if k in run.options}
-    return extrapolate_far(scores, target, **passed, progress=run.stages.counting)
+    return xr.DataTree.from_dict({task: curves, "threshold_study": study})

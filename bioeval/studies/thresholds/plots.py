@@ -1,4 +1,4 @@
-"""Threshold studies, assured thresholds and extrapolated FAR."""
+"""Threshold studies and assured thresholds."""
 
 from __future__ import annotations
 
@@ -9,10 +9,9 @@ import xarray as xr
 from matplotlib.axes import Axes
 
 from bioeval.base import counted, larger_is_closer
-from bioeval.document import Message, Text, rule_of, say, threshold_rule
-from bioeval.results import percent, threshold_text
+from bioeval.document import rule_of, say, threshold_rule
+from bioeval.results import threshold_text
 from bioeval.studies.folds.plots import FoldsDisplay, FoldsWords, limits_in_words
-from bioeval.studies.thresholds.extrapolated_section import reasons_of
 from bioeval.studies.thresholds.section import new_people, refusal_of
 from bioeval.views import sentence_about
 from bioeval.views.plots import OneResultDisplay, Style
@@ -74,18 +73,7 @@ def threshold_study(data: Any, ax: Axes | None = None, **style: Any) -> Threshol
 # ----------------------------------------------------------------- curves over partitions
 
 
-class _OverThresholds(OneResultDisplay):
-    """Rates on a logarithmic axis over the threshold."""
-
-    def _begun(self, ax: Axes | None, style: dict[str, Any]) -> Axes:
-        """Begin a drawing; say why it is empty."""
-        ax = self._axes(ax, style=style)
-        if self.why_empty:
-            self._empty(self.why_empty)
-        return ax
-
-
-class AssuredDisplay(_OverThresholds):
+class AssuredDisplay(OneResultDisplay):
     """FAR and FRR near a FAR target, over the threshold.
 
     Attributes
@@ -112,7 +100,9 @@ class AssuredDisplay(_OverThresholds):
 
     def plot(self, ax: Axes | None = None, *, name: str | None = None, **style: Any) -> Self:
         """Draw the rates, the target, and the thresholds with and without assurance."""
-        ax, ds = self._begun(ax, style), self._dataset
+        ax, ds = self._axes(ax, style=style), self._dataset
+        if self.why_empty:
+            self._empty(self.why_empty)
         end, away, side = 0, 4, "left"
         if larger_is_closer(ds.attrs["kind"]):
             end, away, side = 1, -4, "right"
@@ -167,18 +157,14 @@ class AssuredDisplay(_OverThresholds):
                 ax.axvline(at, color=Style.text, linewidth=1.2, linestyle=line, label=label)
         rates = np.concatenate([self.far, self.far_high, self.frr])
         positive = rates[np.isfinite(rates) & (rates > 0)]
-        _rate_axis(self, np.append(positive, target))
+        shown = np.append(positive, target)
+        self._log_axis(float(shown.min()) / 1.3, min(1.0, float(shown.max()) * 1.3))
         x, y = self._threshold_label(ds.attrs["kind"], ds.attrs), say("Error rate: {far}, {frr}")
         rule = ds.attrs["assured_rule"]
         self._titled("Assured threshold", name, [f"{rule}, for {ds.attrs['assured_for']}"])
         self._legend()
         self._labelled(x, y, "", self._other("far"))
         return self
-
-
-def _rate_axis(display: OneResultDisplay, rates: np.ndarray) -> None:
-    """Make the axis of rates logarithmic, and show all of these."""
-    display._log_axis(float(rates.min()) / 1.3, min(1.0, float(rates.max()) * 1.3))
 
 
 def assured(data: Any, ax: Axes | None = None, **style: Any) -> AssuredDisplay:
@@ -208,123 +194,3 @@ def assured(data: Any, ax: Axes | None = None, **style: Any) -> AssuredDisplay:
     True
     """
     return AssuredDisplay.from_results(data).plot(ax, **style)
-
-
-class ExtrapolatedFarDisplay(_OverThresholds):
-    """FAR of the closest impostors as measured, and by a model where it is not.
-
-    Attributes
-    ----------
-    threshold, far, far_low, far_high : ndarray
-        Thresholds, and the FAR of the model there with its limits.
-    measured : ndarray
-        The FAR measured there.
-    """
-
-    _plot = "extrapolated_far"
-
-    def __init__(self, dataset: xr.Dataset):
-        """Take the thresholds of the model, or the reason why there are none."""
-        super().__init__(dataset)
-        self.threshold = dataset["model_threshold"].values
-        self.far = dataset["model_far"].values
-        self.far_low = dataset["model_far_low"].values
-        self.far_high = dataset["model_far_high"].values
-        self.measured = dataset["measured_far"].values
-        self._why = ""
-        if not np.isfinite(self.far_high).any():
-            reasons = "; ".join(map(sentence_about, reasons_of(dataset)))
-            self._why = reasons or "the model has no FAR at any threshold"
-
-    def plot(self, ax: Axes | None = None, *, name: str | None = None, **style: Any) -> Self:
-        """Draw the FAR of the model with its limits, and the measured one."""
-        ax, ds = self._begun(ax, style), self._dataset
-        confidence = f"{100 * float(ds.attrs['confidence']):g} %"
-        far, model = Style.hues["far"], Style.both
-        properties = {"linewidth": 1.8, **style}
-        shown = np.where(self.measured > 0, self.measured, np.nan)
-        measured = self._write(say("{far}, measured"))
-        ax.plot(
-            self.threshold,
-            shown,
-            color=Style.colour(far),
-            linestyle=Style.dash(far),
-            **properties,
-            label=measured,
-        )
-        limits, line = f"limits at {confidence}, model, not measured", ":"
-        if np.isfinite(self.far).any():
-            ax.plot(
-                self.threshold,
-                self.far,
-                color=Style.colour(model),
-                linestyle=Style.dash(model),
-                **properties,
-                label=self._write(say("{far}, model, not measured")),
-            )
-            ax.fill_between(
-                self.threshold,
-                self.far_low,
-                self.far_high,
-                alpha=0.12,
-                color=Style.quiet,
-                linewidth=0,
-            )
-            ax.plot(self.threshold, self.far_low, color=Style.quiet, linestyle=":", linewidth=1.0)
-        else:
-            limits, line = f"upper limit at {confidence}, model, not measured", "--"
-        ax.plot(
-            self.threshold,
-            self.far_high,
-            color=Style.quiet,
-            linestyle=line,
-            linewidth=1.2,
-            label=limits,
-        )
-        for at, high in zip(ds["threshold"].values, ds["far_high"].values, strict=True):
-            if ds.sizes["threshold"] == 1 and np.isfinite(high):
-                label = f"{threshold_text(at)}: at most {percent(high, '.3g')} by the model"
-                ax.axvline(at, color=Style.text, linewidth=1.2, label=label)
-        rates = np.concatenate([self.far_low, self.far_high, shown])
-        positive = rates[np.isfinite(rates) & (rates > 0)]
-        if len(positive):
-            _rate_axis(self, positive)
-        lines: list[Text] = [Message("extrapolated"), str(ds.attrs["model"])]
-        self._titled(say("{far} by a model"), name, lines)
-        self._legend()
-        self._labelled(
-            self._threshold_label(ds.attrs["kind"], ds.attrs),
-            say("{False accept rate, far}"),
-            "",
-            self._other("far"),
-        )
-        return self
-
-
-def extrapolated_far(data: Any, ax: Axes | None = None, **style: Any) -> ExtrapolatedFarDisplay:
-    """Draw FAR by a model, in black, below the thresholds at which the people support it.
-
-    Parameters
-    ----------
-    data : Dataset
-        A result of :func:`bioeval.extrapolate_far`.
-    ax : matplotlib Axes, optional
-        Where to draw; the axes of a new figure unless given.
-    **style
-        Properties of the curves.
-
-    Returns
-    -------
-    ExtrapolatedFarDisplay
-        With ``threshold``, ``far``, ``far_low``, ``far_high``, ``measured``, ``ax_`` and
-        ``figure_``.
-
-    Examples
-    --------
-    >>> import bioeval as be
-    >>> crowd = be.simulate_embeddings(60, 4, within=0.7, random_state=1).scores("l2")
-    >>> display = be.plot.extrapolated_far(be.extrapolate_far(crowd, "far=0.001"))
-    >>> bool((display.far_low < display.far_high).all())
-    True
-    """
-    return ExtrapolatedFarDisplay.from_results(data).plot(ax, **style)

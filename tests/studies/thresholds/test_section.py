@@ -7,12 +7,11 @@ import pytest
 
 import bioeval as be
 from bioeval.document import Message, sentence_of
-from bioeval.studies.thresholds.extrapolated_section import section as extrapolated
 from bioeval.studies.thresholds.messages import MESSAGES
 from bioeval.studies.thresholds.section import section
 from bioeval.views.writers.data import answer_of, as_data
 from bioeval.views.writers.lines import Lines
-from tests.rendered import WRITERS, require_names_kept
+from tests.rendered import require_names_kept
 
 QUICK = {"folds": 3, "repeats": 1, "replicates": 100}
 
@@ -64,21 +63,6 @@ def test_data_have_exact_numbers():
     np.testing.assert_array_equal(
         [row["fold_threshold"] for row in tables["folds"]], study.fold_threshold.values.ravel()
     )
-
-
-def test_extrapolated_rates_in_every_form():
-    scores = be.simulate_embeddings(60, 4, within=0.7, random_state=1).scores("l2")
-    found = be.extrapolate_far(scores, "far=0.001")
-    below = be.extrapolate_far(scores, "far=1e-7")
-    for vocabulary, far in (("lecture", "FAR"), ("iso", "FMR")):
-        answer = answer_of(extrapolated({"": found}), vocabulary)
-        assert f"the upper limit of the {far} is 0.1 %; the model's estimate is" in answer
-        answer = answer_of(extrapolated({"": below}), vocabulary)
-        assert f"gives no threshold: {far} 0.00001 % is below" in answer
-    (row,) = as_data(extrapolated({"": found}))["thresholds"]
-    assert row["far_high"] == found.far_high.item()
-    for write in WRITERS.values():
-        assert "FAR" not in write(extrapolated({"": below}), "iso")
 
 
 @pytest.mark.parametrize("entry", MESSAGES, ids=lambda entry: entry.code)
