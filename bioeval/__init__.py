@@ -111,7 +111,7 @@ Short names
 
 Errors and warnings
     BioevalError, BioevalWarning, CardError, CheckpointError, DataError, EngineError,
-    FrozenError, MergeError, PluginError, PluginWarning, ProtocolError
+    FrozenError, MergeError, ProtocolError
 """
 
 from bioeval.base.lazy import (
@@ -135,8 +135,6 @@ _NAMES: NamesByModule = {
         "EngineError",
         "FrozenError",
         "MergeError",
-        "PluginError",
-        "PluginWarning",
         "ProtocolError",
     ),
     "bioeval.base.version": ("__version__",),
@@ -161,13 +159,13 @@ _NAMES: NamesByModule = {
 
 
 def _of_studies() -> StudyNames:
-    from bioeval.base.studies import clashes_of, manifests
+    from bioeval.base.studies import manifests
 
     modules, aliases = {}, {}
     for study in manifests().values():
         modules |= modules_of(study.calls)
         aliases |= study.other_names
-    return StudyNames(modules, aliases, clashes_of("be"))
+    return StudyNames(modules, aliases)
 
 
 _value_of, __dir__ = lazy_names(

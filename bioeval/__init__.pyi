@@ -10,8 +10,6 @@ from bioeval.base.errors import (
     EngineError as EngineError,
     FrozenError as FrozenError,
     MergeError as MergeError,
-    PluginError as PluginError,
-    PluginWarning as PluginWarning,
     ProtocolError as ProtocolError,
 )
 from bioeval.base.version import __version__ as __version__

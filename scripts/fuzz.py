@@ -8,8 +8,7 @@ ours, and with an exit code other than 0 an error; no traceback, no warning of a
 10 s of the processor, and 1 GiB above what the process has before. Where line ends are changed or
 a chunk is removed, the output is that of the input before, or an error. Inputs run in workers that
 are used again; the last ones run as processes of their own. What breaks the rule is kept as files,
-with the command that repeats it. One package that lies (fuzz_packages.py) comes with every
-`EACH_PACKAGE` inputs.
+with the command that repeats it.
 """
 
 from __future__ import annotations
@@ -35,10 +34,8 @@ from multiprocessing.connection import Connection, wait
 from pathlib import Path
 
 from fuzz_inputs import Input, number, valid_inputs, working_commands
-from fuzz_packages import run_packages
 
 SECONDS = 10
-EACH_PACKAGE = 300
 MEMORY = 1 << 30
 _OURS = ("bioeval: ", "wrote ")
 _NO_ROOM = re.compile("not enough memory|does not fit into memory")
@@ -364,15 +361,10 @@ def main() -> int:
         for index in range(end - apart, end):
             found = number(valid, given.seed, index)
             note(index, run_apart(found) if found.args else run_here(found))
-        packages = given.inputs // EACH_PACKAGE
-        scores = valid[0].files["s.npz"]
-        lies = run_packages(packages, given.seed, scores, Path(folder) / "packages")
-        for index, complaints in lies.items():
-            print(f"package {index}:", *complaints, sep="\n  ", file=sys.stderr)
     show(rows)
-    broken = sum(row.broken for row in rows.values()) + len(lies)
+    broken = sum(row.broken for row in rows.values())
     seconds = time.monotonic() - start
-    print(f"\n{given.inputs:,} inputs and {packages} packages, {broken} broken, {seconds:.0f} s")
+    print(f"\n{given.inputs:,} inputs, {broken} broken, {seconds:.0f} s")
     if broken:
         print(f"kept in {kept}: in each folder, run what `command` says")
     return 1 if broken else 0

@@ -27,11 +27,10 @@ from card_reference import reference
 
 import bioeval as be
 from bioeval.base.errors import Argument
-from bioeval.base.lazy import modules_of
+from bioeval.base.lazy import modules_of, offered_value
 from bioeval.base.manifest import StudyManifest
 from bioeval.base.messages import MessageType
-from bioeval.base.plugins import offered_value
-from bioeval.base.studies import shipped_manifests
+from bioeval.base.studies import manifests
 from bioeval.cli.lazy_group import HEADINGS
 from bioeval.cli.outputs import write_csv
 from bioeval.document import Text, page_of, tables
@@ -160,13 +159,13 @@ def _comment_on(module: str, name: str) -> str:
 def studies_by_heading() -> dict[str, dict[str, StudyManifest]]:
     """Return the manifests of the studies by name, under the headings of ``bioeval --help``."""
     placed = []
-    for name, study in shipped_manifests().items():
+    for name, study in manifests().items():
         first = next(iter(study.commands), None)
         heading, place = (first.heading, first.place) if first else (study.heading, 100)
         placed.append((place, name, heading))
     found: dict[str, dict[str, StudyManifest]] = {heading: {} for heading in HEADINGS}
     for _, name, heading in sorted(placed):
-        found.setdefault(heading, {})[name] = shipped_manifests()[name]
+        found.setdefault(heading, {})[name] = manifests()[name]
     return {heading: studies for heading, studies in found.items() if studies}
 
 
@@ -376,7 +375,7 @@ def help_text() -> str:
         groups[heading] = [x for call in calls for names in call.values() for x in names]
     lines = _described("bioeval", groups)
     short: dict[str, str] = {}
-    for manifest in shipped_manifests().values():
+    for manifest in manifests().values():
         short |= manifest.other_names
     lines += _in_one_paragraph("Short names", [f"{x} ({short[x]})" for x in sorted(short)])
     errors = [name for name in be.__all__ if _is_error(name)]

@@ -9,7 +9,6 @@ the stubs when the package runs.
 from __future__ import annotations
 
 import importlib
-import os
 import subprocess
 import sys
 from pathlib import Path
@@ -51,8 +50,7 @@ def stub(package: ModuleType) -> str:
 
 
 def main() -> int:
-    """Write the stubs, without the names of other packages."""
-    os.environ["BIOEVAL_PLUGINS"] = "off"
+    """Write the stubs."""
     for package in packages():
         Path(f"{package.__file__}i").write_text(stub(package), encoding="utf-8", newline="\n")
     return 0

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from bioeval.base.studies import shipped_manifests
+from bioeval.base.studies import manifests
 
 pytestmark = pytest.mark.slow  # in scripts/lint
 
@@ -82,13 +82,13 @@ def studies_imported(study: str) -> set[str]:
 
 @pytest.mark.parametrize("study", STUDIES)
 def test_a_study_names_the_studies_that_it_needs(study):
-    needs = shipped_manifests()[study].needs
+    needs = manifests()[study].needs
     assert list(needs) == sorted(studies_imported(study)), f"needs of bioeval/studies/{study}"
 
 
 def floor(study: str) -> int:
     """1 for a study that needs no other one, and one more than the highest that it needs."""
-    return 1 + max(map(floor, shipped_manifests()[study].needs), default=0)
+    return 1 + max(map(floor, manifests()[study].needs), default=0)
 
 
 @pytest.mark.parametrize("study", STUDIES)

@@ -205,29 +205,6 @@ def test_the_wheel_works_in_a_clean_environment(wheel, cards, tmp_path):
     check_installed(environment, cards, environment, tmp_path / "empty")
 
 
-def test_a_package_beside_the_wheel(root, wheel, tmp_path):
-    """The example of the page on extending: built, installed, tried and taken away."""
-    environment, empty = clean_environment(tmp_path / "env"), tmp_path / "empty"
-    empty.mkdir()
-    install(environment, wheel)
-    python, bioeval = python_of(environment), scripts_of(environment) / "bioeval"
-    before = [run(bioeval, word, cwd=empty) for word in ("--help", "protocols", "info")]
-    source = tmp_path / "bioeval-lab"
-    shutil.copytree(root / "docs" / "extend" / "bioeval-lab", source)
-    install(environment, build(source, tmp_path / "out", "wheel"))
-    run(python, "-m", "pytest", "-q", "-p", "no:cacheprovider", source / "tests", cwd=empty)
-    assert "bioeval-lab 1.0: bioeval.studies 'lab' has" in run(bioeval, "info", cwd=empty)
-    data = ["simulate", "--subjects", "20", "--templates", "4", "--seed", "1", "--out", "s.npz"]
-    run(bioeval, *data, cwd=empty)
-    run(bioeval, "accepted-impostors", "s.npz", "--out", "out", "--plots", cwd=empty)
-    assert (empty / "out" / "accepted-impostors.png").exists()
-    run(bioeval, "run", "s.npz", "--protocol", "lab-gate", "--report", "page.html", cwd=empty)
-    assert "0.333" in (empty / "page.html").read_text(encoding="utf-8")
-    uninstall = ["-m", "pip", "--python", python, "uninstall", "--quiet", "--yes", "bioeval-lab"]
-    run(sys.executable, *uninstall, cwd=empty)
-    assert [run(bioeval, word, cwd=empty) for word in ("--help", "protocols", "info")] == before
-
-
 def test_the_editable_install_works(tree, cards, tmp_path):
     environment = clean_environment(tmp_path / "env")
     (tmp_path / "empty").mkdir()

@@ -11,7 +11,7 @@ import pytest
 import stub
 
 import bioeval as be
-from bioeval.base.studies import shipped_manifests as manifests
+from bioeval.base.studies import manifests
 
 pytestmark = pytest.mark.slow  # in scripts/lint
 
@@ -85,7 +85,7 @@ def test_public_names_that_studies_use_are_public_names_of_the_core():
         assert not private, f"{path}: {private}"
 
 
-#: Packages of public names, and the model of documents, which other packages and writers use too.
+#: Packages of public names, and the model of documents, which writers use too.
 PUBLIC = {
     f"bioeval.{x}"
     for x in ("cli", "protocol", "partition", "stats", "plot", "datasets", "document")

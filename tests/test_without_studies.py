@@ -20,7 +20,7 @@ import near
 import pytest
 
 import bioeval as be
-from bioeval.base.studies import shipped_manifests
+from bioeval.base.studies import manifests
 
 pytestmark = pytest.mark.slow  # a copy of the package for each study
 
@@ -56,7 +56,7 @@ if "summaries" not in gone:
 def needing(name: str) -> set[str]:
     """Return a study and all that need it, by way of others, too."""
     found = {name}
-    while more := {x for x, study in shipped_manifests().items() if found & {*study.needs}} - found:
+    while more := {x for x, study in manifests().items() if found & {*study.needs}} - found:
         found |= more
     return found
 
@@ -82,7 +82,7 @@ def rest(tmp_path_factory):
     return run
 
 
-@pytest.mark.parametrize("name", shipped_manifests())
+@pytest.mark.parametrize("name", manifests())
 def test_the_rest_stands_without_a_study(name, rest):
     taken = needing(name)
     done = rest(taken, "-W", "error", "-c", REST, *taken)
@@ -90,12 +90,12 @@ def test_the_rest_stands_without_a_study(name, rest):
 
 
 def test_nothing_of_studies_is_left_where_all_are_taken(rest):
-    done = rest(shipped_manifests(), "-m", "bioeval", "--help")
+    done = rest(manifests(), "-m", "bioeval", "--help")
     assert done.returncode == 0, done.stderr[-2000:]
-    for study in shipped_manifests().values():
+    for study in manifests().values():
         for command in study.commands:
             assert f"  {command.name} " not in done.stdout
-    missing = rest(shipped_manifests(), "-c", "import bioeval as be; be.zoo")
+    missing = rest(manifests(), "-c", "import bioeval as be; be.zoo")
     assert "AttributeError: bioeval has no 'zoo'" in missing.stderr
 
 
@@ -114,7 +114,7 @@ def calls_of(studies: Iterable[str]) -> str:
     """Return a pattern of the names of studies that are looked up when Python meets them."""
     patterns = []
     for name in studies:
-        study = shipped_manifests()[name]
+        study = manifests()[name]
         calls = [x for names in study.calls.values() for x in names]
         calls += study.other_names
         calls += [x for names in study.stats.values() for x in names]
@@ -132,7 +132,7 @@ def words_of(studies: Iterable[str]) -> str:
     """
     patterns = [calls_of(studies)]
     for name in studies:
-        study = shipped_manifests()[name]
+        study = manifests()[name]
         calls = [x for names in study.calls.values() for x in names]
         calls += study.other_names
         calls += [x for names in study.stats.values() for x in names]

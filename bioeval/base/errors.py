@@ -310,19 +310,11 @@ class MissingDependencyError(BioevalError, ImportError):
     """An optional dependency that is not installed."""
 
 
-class PluginError(BioevalError, AttributeError):
-    """What another package offers, if it cannot be used, fails, or two packages offer it."""
-
-
 class BioevalWarning(UserWarning):
     """A correct result with a caveat that its user should know."""
 
     def __str__(self) -> str:
         return printable(super().__str__())
-
-
-class PluginWarning(BioevalWarning):
-    """What another package offers and was left out, or does and must not do."""
 
 
 #: Names in other programs, and words for something else here, with their equivalents here.

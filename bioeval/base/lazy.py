@@ -16,11 +16,16 @@ _NONE: Mapping[str, Any] = MappingProxyType({})
 
 
 class StudyNames(NamedTuple):
-    """The public names of a package that studies add, those of other packages too."""
+    """The public names of a package that studies add."""
 
     modules: Mapping[str, str] = _NONE  # the module of each name
     aliases: Mapping[str, str] = _NONE  # the name that another name stands for
-    clashes: Mapping[str, str] = _NONE  # the message of a name that two other packages offer
+
+
+def offered_value(place: str) -> Any:
+    """Return what is named as ``"module.name"``."""
+    home, _, name = place.rpartition(".")
+    return getattr(importlib.import_module(home), name)
 
 
 def modules_of(table: NamesByModule) -> dict[str, str]:
@@ -63,15 +68,9 @@ def lazy_names(
         elif name.startswith("__"):
             raise AttributeError(f"{package} has no {name!r}")
         elif name in studies().modules:
-            from bioeval.base.plugins import offered_value
-
             value = offered_value(f"{studies().modules[name]}.{name}")
         elif name in studies().aliases:
             value = attribute(studies().aliases[name])
-        elif name in studies().clashes:
-            from bioeval.base.errors import PluginError
-
-            raise PluginError(studies().clashes[name])
         else:
             from bioeval.base.errors import nearest_name
 

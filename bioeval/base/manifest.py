@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from bioeval.base.plugins import offered_value
+from bioeval.base.lazy import offered_value
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -28,7 +28,7 @@ class Subcommand:
 
     name: str
     does: str  # one line of the help
-    heading: str = ""  # of the help, under which it stands; another package needs none
+    heading: str = ""  # of the help, under which it stands
     place: int = 50  # there: smaller numbers come first
     home: str = "command"  # the module in which it is defined
 
@@ -102,9 +102,6 @@ HOOKS = {
 #: The modules of a study that :func:`bioeval.base.studies.offered` finds by a name.
 BY_NAME = ("counts", "tasks", "runners", "columns", "galleries", "saved")
 
-#: The schema of manifests, and the oldest one that is read. What one may have grows with it.
-SCHEMA, OLDEST_SCHEMA = 1, 1
-
 
 @dataclass(eq=False)
 class StudyManifest:
@@ -152,15 +149,13 @@ class StudyManifest:
     saved: Mapping[str, str] = field(default_factory=dict)
     needs: tuple[str, ...] = ()  # the other studies that it uses
     heading: str = ""  # of the reference, unless that of its first command
-    schema: int = 1  # for which the manifest was written
-    package: str = ""  # name and version, of a study that is not bioeval's; set when it is loaded
 
     def resolved(self, package: str) -> StudyManifest:
         """Return it with the full names of its modules.
 
         The manifest itself stays as it is: several threads may read it at once.
         """
-        before = package and f"{package}."
+        before = f"{package}."
 
         def at_home(offer: T) -> T:
             return replace(offer, home=f"{before}{offer.home}")

@@ -1,4 +1,4 @@
-"""Functions of FAR and FRR that scripts and other packages give: tried before they are used."""
+"""Functions of FAR and FRR that scripts give: tried before they are used."""
 
 from __future__ import annotations
 

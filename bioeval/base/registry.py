@@ -12,11 +12,10 @@ import itertools
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
 
-from bioeval.base.plugins import entry_points, offered_value
+from bioeval.base.lazy import offered_value
 from bioeval.base.scalars import (
     CMS,
     CORE_SCALARS,
-    COUNTS,
     DIR,
     DIR_BY_IDENTITY,
     FAR_UNENROLLED,
@@ -30,7 +29,7 @@ from bioeval.base.scalars import (
     points_among,
     rates_among,
 )
-from bioeval.base.studies import manifests, value_of_plugin
+from bioeval.base.studies import manifests
 from bioeval.base.variables import COORDINATES, TASKS, by_name
 
 #: Names of variables that no scalar of others may have.
@@ -70,30 +69,15 @@ class ScalarRegistry(Mapping[str, Scalar]):
         """What studies have besides, in the order of their folders."""
         scalars: list[Scalar] = []
         for study in manifests().values():
-            if study.package and study.scalars:
-                from bioeval.base.plugin_manifests import scalars_of
-
-                taken = {*RESERVED} | {scalar.name for scalar in (*CORE_SCALARS, *scalars)}
-                offered = value_of_plugin(study.package, study.scalars)
-                if offered is not None:  # else its error is reported
-                    scalars += scalars_of(study.package, offered, taken, Scalar)
-            elif study.scalars:
+            if study.scalars:
                 scalars += offered_value(study.scalars)
         return scalars
 
     @cached_property
     def added(self) -> tuple[Scalar, ...]:
-        """What other packages and :func:`bioeval.scalar` add to verification."""
-        declared: list[Scalar] = []
-        if entry_points("studies"):  # those of bioeval are not of verification, and stay closed
-            for scalar in self.of_studies:
-                if scalar.quotient:
-                    if {*scalar.quotient[0], *scalar.quotient[1]} <= {*COUNTS}:
-                        declared.append(scalar)
-                elif scalar.of_rates is not None:
-                    declared.append(scalar)
+        """What :func:`bioeval.scalar` adds to verification."""
         added: list[Scalar] = []
-        for scalar in (*declared, *self._of_scripts.values()):
+        for scalar in self._of_scripts.values():
             added += scalar.with_threshold()
         return tuple(added)
 

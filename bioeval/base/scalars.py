@@ -173,7 +173,7 @@ class Scalar(Name):
                 raise DataError(Argument("name", name), f": datasets have a method {variable}")
 
     def checked(self, taken: Container[str]) -> Self:
-        """Return the scalar of a script or of another package, its function tried.
+        """Return the scalar of a script, its function tried.
 
         Raise :class:`DataError` unless its names are free and its parts are usable.
         """
@@ -191,8 +191,7 @@ class Scalar(Name):
             raise DataError(Argument("best", self.best), " needs ", Argument("of_rates"))
         quotient = self.quotient
         if quotient is not None:
-            # Of folds alone, a study may count more than verification does.
-            quotient = _checked_quotient(quotient, None if {*self.results} == {"folds"} else COUNTS)
+            quotient = _checked_quotient(quotient)
         of_rates = require_callable("of_rates", self.of_rates)
         if of_rates is not None:
             of_rates = tried_function(of_rates, bounds)
@@ -246,13 +245,13 @@ def _checked_bounds(bounds: Any) -> tuple[float, float]:
     return low, high
 
 
-def _checked_quotient(quotient: Any, counts: Container[str] | None) -> Quotient:
-    """Return the names above and below, of some counts or of any."""
+def _checked_quotient(quotient: Any) -> Quotient:
+    """Return the names of counts above and below."""
     try:
         above, below = map(tuple, quotient)
     except (TypeError, ValueError):
         above, below = (), ()
-    unknown = [x for x in (*above, *below) if not isinstance(x, str) or counts and x not in counts]
+    unknown = [x for x in (*above, *below) if x not in COUNTS]
     if unknown or not above or not below or isinstance(quotient[0], str):
         listed = ", ".join(COUNTS)
         raise DataError(

@@ -84,7 +84,7 @@ bioeval protocols course-all-vs-all --terms iso
 # Check a card of your own
 bioeval protocols my-protocol.toml --check
 
-# Print versions, and what other packages add
+# Print versions
 bioeval info
 # Print them as JSON
 bioeval info --json

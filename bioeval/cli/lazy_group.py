@@ -3,23 +3,16 @@
 from __future__ import annotations
 
 import contextlib
+import importlib
 import itertools
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 import click
 
-from bioeval.base.errors import PluginError, nearest_name
+from bioeval.base.errors import nearest_name
 from bioeval.base.manifest import Subcommand
-from bioeval.base.plugins import (
-    Terminated,
-    error_line,
-    import_offered,
-    package_of_error,
-    package_of_module,
-    report,
-)
-from bioeval.base.studies import clashes_of, manifests
+from bioeval.base.studies import manifests
 from bioeval.base.version import __version__
 
 #: The headings of the help, in order; a study may have another one, which comes last.
@@ -27,9 +20,6 @@ _HEADINGS = (
     *("Start", "Decide", "Look into", "Attacks", "Plan", "Re-identification and tracking"),
     *("Sites", "Data and cards"),
 )
-
-#: The heading of commands that come with other packages.
-FROM_ELSEWHERE = "From other packages"
 
 #: The command that prints the help of the others.
 HELP_COMMAND = "help"
@@ -55,7 +45,7 @@ _CORE_COMMANDS = (
     ),
     Subcommand(
         "info",
-        "Print versions, and what other packages add.",
+        "Print versions, for a report of a fault.",
         "Data and cards",
         4,
         "bioeval.cli.info",
@@ -80,25 +70,12 @@ _CORE_COMMANDS = (
 def _headings() -> dict[str, tuple[Subcommand, ...]]:
     """Return the commands of this package and of the studies under the headings of the help."""
     listed = list(_CORE_COMMANDS)
-    elsewhere: dict[str, list[Subcommand]] = {}
     for study in manifests().values():
-        if not study.package:
-            listed += study.commands
-            continue
-        offered = elsewhere.setdefault(f"{FROM_ELSEWHERE}: {study.package}", [])
-        for command in study.commands:
-            if command.name in {HELP_COMMAND, *(core.name for core in _CORE_COMMANDS)}:
-                report(
-                    study.package,
-                    f"the command {command.name!r} is bioeval's own; "
-                    "that of the package is left out",
-                )
-            else:
-                offered.append(command)
+        listed += study.commands
     under: dict[str, list[Subcommand]] = {heading: [] for heading in _HEADINGS}
     for command in sorted(listed, key=lambda command: command.place):
         under.setdefault(command.heading, []).append(command)
-    return {heading: tuple(x) for heading, x in (under | elsewhere).items() if x}
+    return {heading: tuple(x) for heading, x in under.items() if x}
 
 
 #: The commands under the headings of the help, and all of them by name.
@@ -150,7 +127,7 @@ class LazyGroup(click.Group):
         home = "bioeval.cli.command"
         if cmd_name in COMMANDS:
             home = COMMANDS[cmd_name].home
-        for member in vars(import_offered(home)).values():
+        for member in vars(importlib.import_module(home)).values():
             if isinstance(member, click.Command) and member.name == cmd_name:
                 return member
         return None
@@ -160,8 +137,6 @@ class LazyGroup(click.Group):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """Find the command, or name the nearest one."""
         if args and args[0] not in self.list_commands(ctx) and not args[0].startswith("-"):
-            if args[0] in (clashing := clashes_of("bioeval")):
-                ctx.fail(clashing[args[0]])
             listed = ", ".join(COMMANDS)
             near = _command_for(args[0]) or nearest_name(args[0], COMMANDS)
             ctx.fail(f"no command {args[0]!r}; expected one of {listed}.{near}")
@@ -183,18 +158,9 @@ class LazyGroup(click.Group):
         return context
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Run the command; only one of another package's own may be ended by that package."""
-        try:
-            with _closed_pipes():
-                return super().invoke(ctx)
-        except Terminated:
-            raise
-        except SystemExit as error:
-            command = COMMANDS.get(ctx.invoked_subcommand or "")
-            package = package_of_error(error)
-            if not package or command is None or package_of_module(command.home):
-                raise
-            raise PluginError(f"{package}: ended the program ({error_line(error)})") from error
+        """Run the command."""
+        with _closed_pipes():
+            return super().invoke(ctx)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """List the commands under their headings, without importing them."""

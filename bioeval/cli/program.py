@@ -155,25 +155,6 @@ def _heard() -> Iterator[None]:
             thread.join()
 
 
-@contextlib.contextmanager
-def _plugins_in_one_line() -> Iterator[None]:
-    """Write what is wrong with other packages as one line each, without a place in the code."""
-    from bioeval.base.errors import PluginWarning
-
-    def show(message: Any, category: type[Warning], *place: Any, **more: Any) -> None:
-        if issubclass(category, PluginWarning):
-            from bioeval.cli.console import note
-
-            note(f"bioeval: warning: {message}")
-        else:
-            before(message, category, *place, **more)
-
-    with warnings.catch_warnings():
-        before = warnings.showwarning
-        warnings.showwarning = show
-        yield
-
-
 def _run(args: Sequence[str] | None, command: click.Command | None) -> int:
     """Run the command, and return its exit code."""
     import click
@@ -186,23 +167,19 @@ def _run(args: Sequence[str] | None, command: click.Command | None) -> int:
         EngineError,
         MissingDependencyError,
         NoResultError,
-        PluginError,
     )
     from bioeval.base.messages import MessageWarning
-    from bioeval.base.plugins import error_line, package_of_error, report_other_project
     from bioeval.cli.console import flush
 
     if why := overwritten():
         return _say(why, FAILED)
-    with _plugins_in_one_line():  # loading the commands opens all manifests
-        report_other_project()
-        from bioeval.cli.lazy_group import BrokenOutputError, root
+    from bioeval.cli.lazy_group import BrokenOutputError, root
 
     try:
         require_usable()
-        with _plugins_in_one_line():
-            program = root if command is None else command
-            name = "bioeval" if command is None else command.name
+        program = root if command is None else command
+        name = "bioeval" if command is None else command.name
+        with warnings.catch_warnings():
             # The table and the page say it, with the options of the command.
             warnings.filterwarnings("ignore", category=MessageWarning)
             code = program.main(args=args, prog_name=name, standalone_mode=False)
@@ -220,10 +197,7 @@ def _run(args: Sequence[str] | None, command: click.Command | None) -> int:
     except click.ClickException as error:
         return _say(error.format_message(), WRONG)
     except BioevalError as error:
-        if isinstance(error, PluginError) and sys.flags.dev_mode:
-            raise
-        failures = (EngineError, MissingDependencyError, NoResultError, PluginError)
-        failed = isinstance(error, failures)
+        failed = isinstance(error, EngineError | MissingDependencyError | NoResultError)
         lines = [str(error)]
         if isinstance(error, CardError):
             lines = lines[0].splitlines()
@@ -236,14 +210,6 @@ def _run(args: Sequence[str] | None, command: click.Command | None) -> int:
     except BrokenOutputError as error:
         assert isinstance(error.__cause__, OSError)
         return _os_error(error.__cause__)
-    except OSError:
-        raise
-    except Exception as error:
-        package = package_of_error(error)
-        if not package or sys.flags.dev_mode:
-            raise
-        where = "python -X dev -m bioeval shows where"
-        return _say(f"{package}: failed ({error_line(error)}); {where}", FAILED)
 
 
 def _os_error(error: OSError) -> int:
@@ -284,6 +250,4 @@ def _say(message: str, code: int) -> int:
 
 def _terminate(number: int, frame: Any) -> NoReturn:
     """Exit on SIGTERM by an exception, so that temporary files are removed."""
-    from bioeval.base.plugins import Terminated
-
-    raise Terminated(128 + number)
+    raise SystemExit(128 + number)

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, NoReturn, Self, TypeVar
 import click
 
 from bioeval.base.errors import NoResultError
-from bioeval.base.plugins import call_plugin, package_of_module
 from bioeval.base.progress import rows_reported_to
 from bioeval.base.studies import hooks
 from bioeval.base.version import __version__
@@ -214,9 +213,6 @@ class StudyCommand:
         """Return the result of a function of the library, with progress, on the chosen cluster."""
         self.stages("counting")
         options |= {**self.place(), "progress": self.stages.counting}
-        package = package_of_module(getattr(function, "__module__", ""))
-        if package:
-            return call_plugin(package, function.__name__, function, *value, **options)
         return function(*value, **options)
 
     def file_to_write(self, out: str) -> Path:

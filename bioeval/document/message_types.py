@@ -6,8 +6,8 @@ import functools
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
+from bioeval.base.lazy import offered_value
 from bioeval.base.messages import Message, MessageType
-from bioeval.base.plugins import offered_value
 from bioeval.base.studies import manifests
 from bioeval.document.core_messages import CORE
 from bioeval.document.terms import RATES

@@ -87,13 +87,13 @@ _NAMES: NamesByModule = {
 
 
 def _of_studies() -> StudyNames:
-    from bioeval.base.studies import clashes_of, manifests
+    from bioeval.base.studies import manifests
 
     modules = {}
     for study in manifests().values():
         for plot in study.plots:
             modules |= {plot.name: plot.home, plot.display: plot.home}
-    return StudyNames(modules, clashes=clashes_of("be.plot"))
+    return StudyNames(modules)
 
 
 _value_of, __dir__ = lazy_names(__name__, _NAMES, of_studies=_of_studies)

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bioeval.base.errors import CardError, bad_choice, received
-from bioeval.base.plugins import entry_points, load_entry, package_of, report
 from bioeval.protocol.card import Protocol
 from bioeval.protocol.check import check_card, read_card
 from bioeval.protocol.fields import PAIRS, RECTANGULAR, SQUARE, read_file
@@ -37,8 +36,8 @@ _BY_LAYOUT = {
 
 
 def available() -> list[str]:
-    """Return the names of the cards that ship with bioeval, and of those of other packages."""
-    return sorted({*_shipped_cards(), *from_elsewhere()})
+    """Return the names of the cards that ship with bioeval."""
+    return sorted(_shipped_cards())
 
 
 def load(name_or_path: str | os.PathLike[str] | Protocol) -> Protocol:
@@ -68,10 +67,6 @@ def load(name_or_path: str | os.PathLike[str] | Protocol) -> Protocol:
     path = os.fspath(name_or_path)
     if isinstance(name_or_path, os.PathLike) or is_path(path):
         return read_card(read_file(path), path, path)
-    if path in from_elsewhere():
-        return from_elsewhere()[path]
-    if path in _clashes():
-        raise CardError(_clashes()[path])
     if path not in available():
         raise CardError(
             bad_choice("the protocol", path, available()), " The path of a card ends in .toml."
@@ -124,48 +119,6 @@ def _shipped_cards() -> dict[str, Traversable]:
         for item in folder.iterdir()
         if item.name.endswith(".toml")
     }
-
-
-def from_elsewhere() -> dict[str, Protocol]:
-    """Return the cards of other packages, by name; bioeval's own keep theirs."""
-    return {name: cards[0] for name, cards in _by_name().items() if len(cards) == 1}
-
-
-def _clashes() -> dict[str, str]:
-    """Return the message of each card that two packages have, by name."""
-    messages = {}
-    for name, cards in _by_name().items():
-        if len(cards) > 1:
-            listed = " and ".join(str(card.path) for card in cards)
-            messages[name] = f"two packages have a card {name!r}: {listed}; uninstall one of them"
-    return messages
-
-
-@functools.cache
-def _by_name() -> dict[str, list[Protocol]]:
-    """Read the cards of other packages; those that are not valid are reported and left out."""
-    by_name: dict[str, list[Protocol]] = {}
-    for point in entry_points("protocols"):
-        module = load_entry(point)
-        if module is None:
-            continue
-        if not hasattr(module, "__path__"):
-            report(package_of(point), f"{point.module} is no folder of cards; it is left out")
-        for folder in getattr(module, "__path__", ()):
-            for path in sorted(Path(folder).glob("*.toml")):
-                try:
-                    card = read_card(read_file(str(path)), str(path), str(path))
-                except CardError as error:
-                    report(package_of(point), str(error))
-                    continue
-                if card.name in _shipped_cards():
-                    report(
-                        package_of(point),
-                        f"the card {card.name!r} is bioeval's own; {path} is left out",
-                    )
-                else:
-                    by_name.setdefault(card.name, []).append(card)
-    return by_name
 
 
 @functools.cache

@@ -10,7 +10,7 @@ import numpy as np
 
 from bioeval.base.arguments import require_text
 from bioeval.base.errors import DataError, received
-from bioeval.base.plugins import offered_value
+from bioeval.base.lazy import offered_value
 from bioeval.base.scalars import Scalar
 from bioeval.base.studies import manifests
 

@@ -102,12 +102,12 @@ _FOR_STUDIES: NamesByModule = {
 
 
 def _of_studies() -> StudyNames:
-    from bioeval.base.studies import clashes_of, manifests
+    from bioeval.base.studies import manifests
 
     modules = {}
     for study in manifests().values():
         modules |= modules_of(study.stats)
-    return StudyNames(modules, clashes=clashes_of("be.stats"))
+    return StudyNames(modules)
 
 
 __getattr__, __dir__ = lazy_names(__name__, _NAMES, _FOR_STUDIES, of_studies=_of_studies)

@@ -12,9 +12,9 @@ from typing import Any
 
 import xarray as xr
 
-from bioeval.base.errors import DataError, PluginError
+from bioeval.base.errors import DataError
+from bioeval.base.lazy import offered_value
 from bioeval.base.manifest import View
-from bioeval.base.plugins import call_plugin, offered_value, package_of_module, report
 from bioeval.base.studies import manifests
 from bioeval.document import Quantity, Section, tables
 from bioeval.views.sections import summary, systems as side_by_side
@@ -25,67 +25,25 @@ from bioeval.views.writers.data import answer_of
 from bioeval.views.writers.lines import Naming, python_naming
 from bioeval.views.writers.terminal import TerminalDocument
 
-#: The views of the ranks of the best mates, and of the results of studies, each with its package;
-#: those of bioeval have none, and come first.
-_VIEWS = [
-    (
-        "",
-        View(
-            ("ranks",),
-            "bioeval.views.sections.ranks",
-        ),
-    )
-]
-_WHOLE: list[tuple[str, View]] = []
+#: The views of the ranks of the best mates, and of the results of studies.
+_VIEWS = [View(("ranks",), "bioeval.views.sections.ranks")]
+_WHOLE: list[View] = []
 for _study in manifests().values():
     for _view in _study.views:
-        (_WHOLE if _view.whole else _VIEWS).append((_study.package, _view))
-_OWN = [view for package, view in (*_VIEWS, *_WHOLE) if not package]
-
-#: The types of bioeval's results that have the usual table, without a view.
-_WITHOUT_VIEW = (
-    *("verification", "open-set", "closed-set", "reid", "gom"),
-    *("top-k", "ranked-lists", "agreement"),
-)
+        (_WHOLE if _view.whole else _VIEWS).append(_view)
 
 
-def _view_of(dataset: xr.Dataset, views: Sequence[tuple[str, View]]) -> View | None:
-    """Return the view of a dataset; None if it has the usual table.
-
-    Results of bioeval keep their tables: views of other packages that fit them are reported.
-    """
-    result_type = str(dataset.attrs.get("result_type", ""))
-    is_own = result_type in _WITHOUT_VIEW or any(view.fits(dataset) for view in _OWN)
-    of_packages: dict[str, View] = {}
-    for package, view in views:
-        if not view.fits(dataset):
-            continue
-        if package and is_own:
-            what = f"the table of results of the type {result_type!r} is bioeval's own"
-            report(package, f"{what}; the view of the package is left out")
-        else:
-            of_packages.setdefault(package, view)
-    if len(of_packages) > 1:
-        listed = " and ".join(of_packages)
-        raise PluginError(
-            f"the table of results of the type {result_type!r} is offered by {listed}; "
-            "uninstall one of them"
-        )
-    return next(iter(of_packages.values()), None)
+def _view_of(dataset: xr.Dataset, views: Sequence[View]) -> View | None:
+    """Return the view of a dataset; None if it has the usual table."""
+    return next((view for view in views if view.fits(dataset)), None)
 
 
 def _of_class(results: Any) -> View | None:
     """Return the view of results that are no datasets, by their class; None without one."""
     if isinstance(results, xr.Dataset | xr.DataTree | Mapping):
         return None
-    kinds = type(results).__mro__
-    for package, view in _VIEWS:
-        for kind in kinds:
-            top = kind.__module__.partition(".")[0]
-            # Classes of bioeval and of Python are not for others to show.
-            if kind.__name__ == view.of and not (package and top in ("bioeval", "builtins")):
-                return view
-    return None
+    names = [kind.__name__ for kind in type(results).__mro__]
+    return next((view for view in _VIEWS if view.of in names), None)
 
 
 def _sections(view: View, results: Mapping[str, xr.Dataset]) -> list[Section]:
@@ -94,19 +52,9 @@ def _sections(view: View, results: Mapping[str, xr.Dataset]) -> list[Section]:
 
 
 def _section(view: View, results: Any) -> Section:
-    """Return what a study says of results, or of an object; that of another package is checked."""
-    place = f"{view.home}.section"
-    section = offered_value(place)
-    package = package_of_module(view.home)
-    if not package:
-        made: Section = section(results)
-        return made
-    of_package = call_plugin(package, place, section, results)
-    if not isinstance(of_package, Section):
-        raise PluginError(
-            f"{package}: {place} returned no section; expected one of bioeval.document"
-        )
-    return of_package
+    """Return what a study says of results, or of an object."""
+    section: Section = offered_value(f"{view.home}.section")(results)
+    return section
 
 
 def _parts(view: View, results: Mapping[str, xr.Dataset]) -> Sequence[Mapping[str, xr.Dataset]]:

@@ -55,7 +55,7 @@ def test_parts_that_are_made_elsewhere():
     assert [x.name for x in bad_choice("ties", "x", ["y"]).arguments()] == ["ties"]
 
 
-@pytest.mark.parametrize("kind", [DataError, be.ProtocolError, be.PluginError])
+@pytest.mark.parametrize("kind", [DataError, be.ProtocolError])
 def test_errors_are_pickled_with_their_arguments(kind):
     error = kind(Argument("threshold", 0.5), " is wrong", Words("; see ", Argument("ties")))
     again = pickle.loads(pickle.dumps(error))

@@ -10,7 +10,7 @@ import bioeval as be
 from bioeval.base import studies
 from bioeval.base.errors import NoResultError, ProtocolError
 from bioeval.base.manifest import BY_NAME, HOOKS
-from bioeval.base.studies import hooks, shipped_manifests
+from bioeval.base.studies import hooks, manifests
 from bioeval.evaluation.plan import of_study
 from bioeval.protocol import load
 
@@ -22,7 +22,7 @@ def without(monkeypatch):
     """Take studies away: manifests without them."""
 
     def take(*names):
-        kept = {name: study for name, study in shipped_manifests().items() if name not in names}
+        kept = {name: study for name, study in manifests().items() if name not in names}
         monkeypatch.setattr(studies, "manifests", lambda: kept)
 
     return take
@@ -30,7 +30,7 @@ def without(monkeypatch):
 
 @pytest.mark.slow  # loads what draws pages
 def test_each_question_is_asked_and_studies_answer_no_other():
-    answered = {name for study in shipped_manifests().values() for name in study.hooks}
+    answered = {name for study in manifests().values() for name in study.hooks}
     assert answered == HOOKS.keys()
     sources = [path.read_text(encoding="utf-8") for path in PACKAGE.rglob("*.py")]
     for name in HOOKS:
@@ -46,7 +46,7 @@ def test_manifests_are_read_by_several_threads_at_once():
         *["bioeval.studies.zoo.section"] * 2,
         "section",
     ]
-    assert first.calls == second.calls == shipped_manifests()["zoo"].calls
+    assert first.calls == second.calls == manifests()["zoo"].calls
 
 
 def test_names_of_be_stats_come_from_manifests():

@@ -17,7 +17,7 @@ from click.testing import CliRunner
 from optional import optional_import
 
 import bioeval as be
-from bioeval.base.studies import shipped_manifests
+from bioeval.base.studies import manifests
 from bioeval.cli.examples import EXAMPLES
 from bioeval.cli.lazy_group import root
 
@@ -253,7 +253,7 @@ OUTPUTS = {"--report", "--json", "--latex", "--markdown", "--terms", "--out"}
 def with_results() -> list[str]:
     """The commands of studies that have results, and that of an evaluation."""
     names = ["run"]
-    for manifest in shipped_manifests().values():
+    for manifest in manifests().values():
         names += [subcommand.name for subcommand in manifest.commands]
     return [name for name in names if name not in WITHOUT_RESULT]
 

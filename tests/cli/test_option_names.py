@@ -10,7 +10,7 @@ import click
 import pytest
 
 import bioeval as be
-from bioeval.base.studies import shipped_manifests
+from bioeval.base.studies import manifests
 from bioeval.cli.lazy_group import COMMANDS, root
 
 #: Where a command prints and writes, and on what it runs: options that no call has.
@@ -72,7 +72,7 @@ def arguments(call: Callable[..., Any]) -> Iterator[str]:
 
 def calls_of(study: str) -> set[str]:
     """The public calls of a study, and of those that it needs."""
-    manifest = shipped_manifests()[study]
+    manifest = manifests()[study]
     calls = {name for names in manifest.calls.values() for name in names}
     return calls.union(*map(calls_of, manifest.needs))
 
@@ -80,7 +80,7 @@ def calls_of(study: str) -> set[str]:
 def calls_of_command(command: str) -> set[str]:
     """What a command may call: its study's calls, or any public call if it is the core's."""
     calls = {"load", "evaluate", "verification"}
-    for study, manifest in shipped_manifests().items():
+    for study, manifest in manifests().items():
         if command in {subcommand.name for subcommand in manifest.commands}:
             return calls | calls_of(study)
     return {name for name in be.__all__ if name[0].islower() and callable(getattr(be, name))}

@@ -11,7 +11,7 @@ import pytest
 from pages import ROOT
 
 import bioeval as be
-from bioeval.base.studies import shipped_manifests
+from bioeval.base.studies import manifests
 from bioeval.views.plots.registry import PLOTS
 
 
@@ -60,21 +60,21 @@ def test_the_help_of_the_plots_is_a_page_with_a_line_for_each():
 @pytest.mark.parametrize("name", ["api.md", "plots.md", "variables.md"])
 def test_a_study_that_is_gone_leaves_no_hole(name, monkeypatch):
     page = (ROOT / "docs" / name).read_text(encoding="utf-8")
-    rest = {name: study for name, study in shipped_manifests().items() if name != "zoo"}
-    monkeypatch.setattr(page_tables, "shipped_manifests", lambda: rest)
+    rest = {name: study for name, study in manifests().items() if name != "zoo"}
+    monkeypatch.setattr(page_tables, "manifests", lambda: rest)
     left = page_tables.filled(page)
     gone = re.compile(r"be\.(plot\.)?zoo\b|studies\.zoo\.")
     assert gone.search(page) and not gone.search(left)
     assert all(f"# {heading}\n" in left for heading in ("Decide", "Look into", "Attacks"))
-    monkeypatch.setattr(page_tables, "shipped_manifests", dict)
+    monkeypatch.setattr(page_tables, "manifests", dict)
     assert "Look into" not in page_tables.filled(page)
 
 
 @pytest.mark.all_studies
 def test_messages_of_a_study_that_is_gone_are_not_on_their_page(monkeypatch):
     page = (ROOT / "docs" / "messages.md").read_text(encoding="utf-8")
-    rest = {name: study for name, study in shipped_manifests().items() if name != "zoo"}
-    monkeypatch.setattr(page_tables, "shipped_manifests", lambda: rest)
+    rest = {name: study for name, study in manifests().items() if name != "zoo"}
+    monkeypatch.setattr(page_tables, "manifests", lambda: rest)
     assert "### too-few-halves\n" in page
     left = page_tables.filled(page)
     assert "### too-few-halves\n" not in left and "### too-few-people\n" in left

@@ -6,16 +6,8 @@ import numpy as np
 import pytest
 
 import bioeval as be
-from bioeval.base import plugins
-from bioeval.base.plugin_manifests import scalars_of
 from bioeval.base.registry import ScalarRegistry, scalar_registry, using
-from bioeval.base.scalars import Scalar
 from bioeval.tallies.selections import OrderedScores
-
-
-@pytest.fixture(autouse=True)
-def no_problem_reported_before(monkeypatch):
-    monkeypatch.setattr(plugins, "problems", [])
 
 
 def youden(far, frr):
@@ -196,35 +188,3 @@ def test_what_is_no_measure(given, says):
     with pytest.raises(be.DataError, match=says):
         be.scalar(**(described | given))
     assert scalar_registry() is before
-
-
-@pytest.mark.parametrize(("given", "says"), NO_MEASURES)
-def test_what_is_no_measure_of_a_package(given, says):
-    described = {"name": "mine", "of_rates": lambda far, frr: far, "label": "x"}
-    offered = Scalar("x", **(described | given))
-    with pytest.warns(be.PluginWarning, match=f"lab 1.0: its scalar '.*' is left out: .*{says}"):
-        assert scalars_of("lab 1.0", offered, set(), Scalar) == []
-
-
-def test_a_function_of_a_package_that_fails_later_gives_nan():
-    offered = Scalar("x", name="mine", of_rates=changed_only_if_few)
-    (scalar,) = scalars_of("lab 1.0", offered, set(), Scalar)
-    far = np.array([0.1, 0.2])
-    with pytest.warns(be.PluginWarning, match="lab 1.0: its scalar 'mine': of_rates fails on"):
-        assert np.isnan(scalar.of_rates(far, far)).all()
-    assert far.tolist() == [0.1, 0.2]
-
-
-def test_a_package_has_neither_a_best_value_of_counts_nor_a_name_twice():
-    best = {"best": "max", "results": ("task",)}
-    quotient = Scalar("x", name="max_x", quotient=(("fa",), ("ga",)), **best)
-    first = Scalar("y", name="max_y", of_rates=lambda far, frr: far, **best)
-    second = Scalar("y", name="max_y_threshold", of_rates=lambda far, frr: far)
-    of_folds = Scalar("z", name="z", quotient=(("ia",), ("attack_attempts",)), results=("folds",))
-    with pytest.warns(be.PluginWarning) as said:
-        kept = scalars_of("lab 1.0", (quotient, first, second, of_folds), set(), Scalar)
-    assert [x.name for x in kept] == ["max_y", "z"]
-    assert [str(x.message).partition(" is left out: ")[2] for x in said] == [
-        'best="max" needs of_rates',
-        'name="max_y_threshold": there is a variable max_y_threshold already',
-    ]

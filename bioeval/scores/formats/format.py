@@ -374,8 +374,6 @@ class Format:
         Writes scores; what a file cannot hold of them, a sentence each, which a format that is
         written has to declare (`keeps_everything` where there is nothing); all files that writing
         one may replace; and raises where none can be written.
-    package : str
-        Of a format that is not bioeval's: name and version of its package, set when it is loaded.
     """
 
     name: str
@@ -397,7 +395,6 @@ class Format:
     losses: Callable[[Scores], list[Part]] | None = None
     files: Callable[[Path], list[Path]] = lambda path: [path]
     check: Callable[[Path], Path] = check_target
-    package: str = ""
 
     def __post_init__(self) -> None:
         """Raise unless a format that is written declares what it loses."""

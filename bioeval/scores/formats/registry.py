@@ -21,7 +21,7 @@ from bioeval.base.errors import (
     printable,
     require_choice,
 )
-from bioeval.base.studies import shipped_manifests
+from bioeval.base.studies import manifests
 from bioeval.scores.formats.files import (
     COMPRESSED,
     content,
@@ -32,7 +32,6 @@ from bioeval.scores.formats.files import (
     is_store,
 )
 from bioeval.scores.formats.format import FileFacts, Format, ReadOptions
-from bioeval.scores.formats.plugin_formats import clashes, formats_of, plugin_formats
 from bioeval.scores.matrix import Scores
 from bioeval.scores.stored import file_version
 
@@ -50,13 +49,18 @@ _HOME = "bioeval.scores.formats.{}".format
 def formats() -> tuple[Format, ...]:
     """Return every format, one or several of a module, in the order in which they are tried."""
     homes = list(map(_HOME, _NAMES))
-    for study in shipped_manifests().values():
+    for study in manifests().values():
         homes += study.formats
     own_formats: list[Format] = []
     for home in homes:
         own_formats += formats_of(importlib.import_module(home))
     last = formats_of(importlib.import_module(_HOME("pair_lists")))
-    return (*own_formats, *plugin_formats([form.word for form in (*own_formats, *last)]), *last)
+    return (*own_formats, *last)
+
+
+def formats_of(module: Any) -> Sequence[Any]:
+    """Return the formats of a module: its ``FORMATS``, or its one ``FORMAT``."""
+    return getattr(module, "FORMATS", None) or [module.FORMAT]
 
 
 def read(path: Any, options: ReadOptions) -> Scores:
@@ -75,8 +79,6 @@ def read(path: Any, options: ReadOptions) -> Scores:
     place = existing_file(path)
     if options.format_ is not None:
         by_word = {form.word: form for form in formats()}
-        if isinstance(options.format_, str) and options.format_ in clashes:
-            raise DataError(clashes[options.format_])
         require_choice("format_", options.format_, by_word)
         form = by_word[options.format_]
     else:

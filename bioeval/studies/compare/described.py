@@ -1,6 +1,6 @@
 """The scalar of each measure of a comparison, as its dataset describes it.
 
-A measure of a script or of another package is known to its dataset alone: what tables need of it
+A measure of a script is known to its dataset alone: what tables need of it
 is there, so that a file that is loaded elsewhere reads the same.
 """
 

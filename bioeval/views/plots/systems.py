@@ -11,7 +11,6 @@ import xarray as xr
 
 from bioeval.base.errors import DataError, counted, short_name
 from bioeval.base.kinds import PLURALS, larger_is_closer
-from bioeval.base.plugins import call_plugin, package_of_module
 from bioeval.document import RATES, Enumeration, Term, Text, rate_of_term, say
 from bioeval.results.layouts import expanded
 from bioeval.results.words import enumerated
@@ -116,12 +115,6 @@ class PlotFile(NamedTuple):
 
     def drawn_in(self, figure: Any) -> Any:
         """Return the display, drawn unless it would be empty."""
-        package = package_of_module(self.plot.home)
-        if package:
-            return call_plugin(package, f"the plot {self.plot.name}", self._drawn_in, figure)
-        return self._drawn_in(figure)
-
-    def _drawn_in(self, figure: Any) -> Any:
         display = self.plot.load().from_results(self.data)
         if display.why_empty:
             return display

@@ -17,7 +17,7 @@ from named_arguments import raises_about
 import bioeval as be
 from bioeval.base.errors import EngineError
 from bioeval.base.executors import computed_by
-from bioeval.base.studies import shipped_manifests
+from bioeval.base.studies import manifests
 from bioeval.cli import main
 from bioeval.cli.cluster_options import started_cluster
 from bioeval.evaluation.blocks.cluster import ClusterWorkers
@@ -41,7 +41,7 @@ def client():
 def blocks_are_small(monkeypatch):
     """Rows are read few at a time, so that there are many blocks."""
     monkeypatch.setattr("bioeval.scores.blocks.BLOCK_VALUES", 1200)
-    if "zoo" in shipped_manifests():
+    if "zoo" in manifests():
         monkeypatch.setattr("bioeval.studies.zoo.counts.CHUNK_CELLS", 0)
         monkeypatch.setattr("bioeval.studies.zoo.counts.CHUNK_ROWS", 16)
 
