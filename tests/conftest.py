@@ -6,7 +6,6 @@ import gc
 import os
 import secrets
 import sys
-import time
 from collections import defaultdict
 from collections.abc import Iterator
 from itertools import combinations
@@ -19,8 +18,6 @@ import pytest
 from hypothesis.internal.conjecture import providers
 
 CI = os.environ.get("CI", "").lower() not in ("", "0", "false", "no")
-_BEGUN = time.monotonic()
-_session: list[pytest.Session] = []
 ROOT = Path(__file__).resolve().parents[1]
 
 matplotlib.use("Agg")
@@ -86,9 +83,6 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--all", action="store_true", help="run the tests marked slow as well (as where CI is set)"
     )
-    parser.addoption(
-        "--seconds", type=float, default=0, help="begin no test after so long (0: no limit)"
-    )
 
 
 @pytest.hookimpl(wrapper=True)
@@ -141,23 +135,6 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             left_out |= set(cases) - set(few)
     config.hook.pytest_deselected(items=[x for x in items if x in left_out])
     items[:] = [x for x in items if x not in left_out]
-
-
-def pytest_runtest_logfinish(nodeid: str) -> None:
-    """Begin no other test when the time of ``--seconds`` is up."""
-    if _session and 0 < _session[0].config.option.seconds < time.monotonic() - _BEGUN:
-        tests = [item.nodeid for item in _session[0].items]
-        left = len(tests) - tests.index(nodeid) - 1
-        if left:
-            _session[
-                0
-            ].shouldstop = (
-                f"the time is up; of {len(tests)} tests {left} not run: `scripts/test --all FILE`"
-            )
-
-
-def pytest_sessionstart(session: pytest.Session) -> None:
-    _session.append(session)
 
 
 def pytest_collection_finish() -> None:

@@ -17,10 +17,10 @@ import pytest
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="the installer is a Bash script")
 
 LOCKS = {
-    "base": "requirements.lock",
-    "dev": "requirements-dev.lock",
-    "full": "requirements-full.lock",
-    "lowest": "requirements-lowest.lock",
+    "base": "requirements/base.lock",
+    "dev": "requirements/dev.lock",
+    "full": "requirements/full.lock",
+    "lowest": "requirements/lowest.lock",
 }
 INSTALLER = """#!/usr/bin/env bash
 last=${!#}

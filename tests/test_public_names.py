@@ -52,7 +52,6 @@ def test_type_checkers_see_all_names(package):
 
 
 @pytest.mark.parametrize("module", NAMES)
-@pytest.mark.all_studies
 def test_public_names_are_there(module):
     found = importlib.import_module(module)
     for name in NAMES[module].split():

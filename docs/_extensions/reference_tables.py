@@ -1,7 +1,4 @@
-"""A page of the site for each public name, and links to them from the tables of ``api.md``.
-
-What pages have of studies is that of the studies that are there: see ``scripts/page_tables.py``.
-"""
+"""A page of the site for each public name, and links to them from the tables of ``api.md``."""
 
 from __future__ import annotations
 
@@ -10,7 +7,6 @@ import re
 from pathlib import Path
 
 import click
-import page_tables
 from docutils import nodes
 from docutils.parsers.rst import Directive
 from docutils.statemachine import StringList
@@ -127,8 +123,6 @@ def _write_if_new(path: Path, text: str) -> None:
 
 def link(app: Sphinx, docname: str, source: list[str]) -> None:
     """Fill pages; link the names in the tables of ``api.md`` to their pages, listed under it."""
-    if docname in ("docs/api", "docs/plots", "docs/variables"):
-        source[0] = page_tables.filled(source[0])
     if docname == "docs/api":
         page = r"| [`be.\1`](generated/bioeval.\1.rst) "
         text = re.sub(r"^\| `be\.([\w.]+)` ", page, source[0], flags=re.MULTILINE)

@@ -542,46 +542,10 @@ def benchmarks(path: Path) -> None:
     be.plot.save(ax, path, dpi=110)
 
 
-#: Claims and what is measured of each, shown in coverage.png.
-COVERED = {
-    "FRR 10 % at a threshold": ("rates at a threshold", "FRR 10 %"),
-    "FAR 1 % at a threshold": ("rates at a threshold", "FAR 1 %"),
-    "FRR at FAR 1 %": ("operating points chosen on the data", "FRR at FAR 1 %"),
-}
-
-
-def coverage(path: Path) -> None:
-    """Write coverage.png of coverage.md: how often intervals hold, by people and population."""
-    file = Path(__file__).parents[1] / "coverage.json"
-    claims = json.loads(file.read_text(encoding="utf-8"))["claims"]
-    _, axes = plt.subplots(1, len(COVERED), figsize=(9.6, 3.6), sharey=True)
-    for ax, (title, (claim, measured)) in zip(axes, COVERED.items(), strict=True):
-        for i, population in enumerate("ENGRH"):
-            held: dict[int, list[float]] = {}
-            for cell, counts in claims[claim].items():
-                if cell.startswith(f"{population}, "):
-                    of_cell = counts["measured"][measured]
-                    given = sum(of_cell[x] for x in ("held", "below", "above"))
-                    people = int(cell.split()[1])
-                    held.setdefault(people, []).append(100 * of_cell["held"] / max(given, 1))
-            sizes = sorted(held)
-            ax.plot(
-                sizes, [np.mean(held[n]) for n in sizes], color=style.Style.colour(i),
-                linestyle=style.Style.dash(i), marker="osD^v"[i], label=population,
-            )  # fmt: skip
-        ax.axhline(95, color=style.Style.quiet, linewidth=1)
-        ax.set(xscale="log", xticks=sizes, xticklabels=[f"{n}" for n in sizes], ylim=(50, 102))
-        ax.minorticks_off()
-        style.labelled(ax, "People", "Intervals that hold, %" if ax is axes[0] else "")
-        ax.set_title(title, fontsize=style.Style.look.label)
-    axes[0].legend(title="Population", loc="lower left")
-    be.plot.save(axes[0].figure, path, dpi=110)
-
-
 #: Each picture is a file of this name.
 PICTURES = (
     who, faces_1991_2017, worst_pairs, det, errors, matrix, reid, report, claims, ranking, zoo, row,
-    one_or_all, all_attempts, eigenfaces, how_it_counts, tiles, benchmarks, coverage,
+    one_or_all, all_attempts, eigenfaces, how_it_counts, tiles, benchmarks,
 )  # fmt: skip
 
 

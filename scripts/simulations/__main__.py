@@ -7,15 +7,12 @@ import sys
 from pathlib import Path
 
 from simulations.claims import all_claims
-from simulations.page import page
 from simulations.run import run_all
 from simulations.store import Store
 from simulations.table import failures, lines
 
 #: Where the counts that the docs quote are kept.
-STORED = Path(__file__).resolve().parents[2] / "docs" / "coverage.json"
-#: The page that shows them in short.
-PAGE = STORED.with_suffix(".md")
+STORED = Path(__file__).resolve().with_name("counts.json")
 
 
 def main() -> int:
@@ -33,7 +30,6 @@ def main() -> int:
     parser.add_argument("--fresh", action="store_true", help="forget the counts of these claims")
     parser.add_argument("--minutes", type=float, default=0, help="begin nothing after so long")
     parser.add_argument("--table", action="store_true", help="print the counts; simulate nothing")
-    parser.add_argument("--page", action="store_true", help="write the tables of docs/coverage.md")
     parser.add_argument("--list", action="store_true", help="list the claims")
     options = parser.parse_args()
 
@@ -45,10 +41,6 @@ def main() -> int:
             print(f"{claim.name}: {claim.claimed} ({claim.call}; {len(claim.cells)} cells)")
         return 0
     store = Store(options.store)
-    if options.page:
-        text = page(PAGE.read_text(encoding="utf-8"), all_claims(), store)
-        PAGE.write_text(text, encoding="utf-8", newline="\n")
-        return 0
     if options.fresh:
         for claim in claims:
             store.counts.pop(claim.name, None)

@@ -51,11 +51,22 @@ class Store:
         self.write()
 
     def write(self) -> None:
-        """Write all counts, in a fixed order."""
-        text = json.dumps({"schema": SCHEMA, "claims": self.counts}, indent=1, sort_keys=True)
+        """Write all counts, in a fixed order, a cell on each line."""
+        claims = []
+        for claim in sorted(self.counts):
+            cells = [
+                f" {json.dumps(cell)}: {_compact(counts)}"
+                for cell, counts in sorted(self.counts[claim].items())
+            ]
+            claims.append(f"{json.dumps(claim)}: {{\n" + ",\n".join(cells) + "\n}")
+        text = f'{{"schema": {SCHEMA}, "claims": {{\n' + ",\n".join(claims) + "\n}}"
         part = self.path.with_suffix(".part")
         part.write_text(f"{text}\n", encoding="utf-8", newline="\n")
         os.replace(part, self.path)
+
+
+def _compact(counts: dict) -> str:
+    return json.dumps(counts, separators=(",", ":"), sort_keys=True)
 
 
 def counted(outcomes: list[Outcomes]) -> dict:

@@ -78,7 +78,6 @@ def test_without_pages_a_page_is_refused(without, tmp_path):
     assert found.exit_code == 2 and "this installation writes no pages" in found.output
 
 
-@pytest.mark.uses("reid")
 def test_a_protocol_leaves_out_what_its_tasks_do():
     from bioeval.evaluation.plan import compared
 
@@ -122,7 +121,6 @@ OFFERS = [
 ]
 
 
-@pytest.mark.all_studies
 def test_all_that_is_offered_by_name_is_called():
     assert set(CALLED) == set(BY_NAME) == {what for what, _ in OFFERS}
 

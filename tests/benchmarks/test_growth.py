@@ -9,7 +9,6 @@ from growth_study import CASES, PAGE, grows_faster, table, table_of_embeddings, 
 from bioeval.cli.lazy_group import COMMANDS
 
 
-@pytest.mark.all_studies
 def test_every_command_has_a_case_and_a_line_in_the_docs():
     assert {name.partition(",")[0] for name in CASES} == {*COMMANDS}
     page = PAGE.read_text(encoding="utf-8")

@@ -112,7 +112,6 @@ def test_help_is_two_lines_and_three_examples_at_80_columns(command, capsys, mon
 
 @pytest.mark.parametrize("command", [*COMMANDS, "help"])
 @pytest.mark.cases(6)
-@pytest.mark.uses("folds", "page", "galleries")
 def test_examples_are_commands_of_this_program(command, capsys, monkeypatch):
     Path("grid.txt").write_text("1\n2\n")
     assert run("help", "examples", command) == 0
@@ -1072,7 +1071,6 @@ def test_the_whole_experiment_in_one_command(tmp_path, capsys):
         (["--protocol", "market1501", "--claims", "genuine=1"], "--claims are of verification"),
     ],
 )
-@pytest.mark.uses("folds")
 def test_experiments_that_cannot_be(scores, capsys, options, words):
     assert run("run", scores, *options) == 2
     assert words in one_line(capsys.readouterr().err)

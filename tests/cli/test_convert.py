@@ -186,7 +186,6 @@ def test_all_files_that_saving_writes_are_looked_at(here):
         assert there <= {found.name for found in format_to_write(path).files(path)}
 
 
-@pytest.mark.uses("thresholds")
 def test_scores_without_subjects_have_intervals_of_wilson(tmp_path, capsys):
     """The default of a page and of a workload, which says what it takes in its place."""
     rows = [f"1 {x / 20}" for x in range(10, 30)] + [f"0 {x / 40}" for x in range(40)]

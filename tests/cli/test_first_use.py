@@ -169,7 +169,6 @@ def test_small_folds_are_warned_of(saved, said):
     assert "smallest test part" not in out
 
 
-@pytest.mark.uses("thresholds")
 def test_a_page_says_why_it_opens_at_its_far(saved, said):
     file = saved("s.npz", be.simulate(20, 3, random_state=1))
     assert said("report", file, "--out", "p.html", "--interval", "none")[0] == 0

@@ -45,7 +45,6 @@ def error_of(capsys, *args: str) -> str:
     return text
 
 
-@pytest.mark.all_studies
 def test_every_command_is_tried_with_odd_options():
     assert set(fuzz_inputs.WORKING) <= set(COMMANDS)
     for name in set(COMMANDS) - set(fuzz_inputs.WORKING):
@@ -236,7 +235,6 @@ TARGETS = {
 }
 
 
-@pytest.mark.uses("fusion", "sites")
 @pytest.mark.parametrize("name", TARGETS)
 @pytest.mark.cases(12)
 def test_every_command_refuses_to_replace_in_the_same_words(name, scores, capsys):

@@ -64,7 +64,6 @@ def test_json_has_the_means_by_identity_at_thresholds_and_ranks(capsys, sighting
         assert row["cms_by_identity"] == float(ds.cms_by_identity.sel(rank=row["rank"]))
 
 
-@pytest.mark.all_studies
 def test_json_has_the_cmc_by_identity(capsys, sightings):
     words = ["--means", "identity", "--interval", "subject-bootstrap", "--replicates", "100"]
     assert main(["run", "s.npz", "--protocol", "vehicleid", *words, "--json"]) == 0
@@ -75,7 +74,6 @@ def test_json_has_the_cmc_by_identity(capsys, sightings):
             assert row[name] == float(ds[name].sel(rank=row["rank"]))
 
 
-@pytest.mark.all_studies
 def test_reid_has_means_by_identity(capsys, sightings):
     assert main(["run", "s.npz", "--protocol", "vehicleid", "--means", "identity"]) == 0
     ds = be.reid(sightings, "vehicleid", average="identity")

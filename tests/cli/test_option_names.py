@@ -87,7 +87,6 @@ def calls_of_command(command: str) -> set[str]:
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-@pytest.mark.all_studies
 def test_each_option_bears_the_name_of_an_argument(command):
     calls = calls_of_command(command)
     known = OF_EVERY_COMMAND | OF_THE_COMMAND.get(command, set())

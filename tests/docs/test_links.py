@@ -16,7 +16,6 @@ def links(page: Path) -> list[str]:
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
-@pytest.mark.all_studies
 def test_links_have_targets(page):
     wrong = []
     for link in links(page):
@@ -51,7 +50,6 @@ def test_the_rule_of_3_is_explained_on_one_page(page):
         assert "uncertainty.md#rules)" in text
 
 
-@pytest.mark.all_studies
 def test_files_that_contributing_names_are_there():
     text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
     paths = re.findall(r"`((?:bioeval|tests|scripts|docs|\.ci)/[\w./-]+)[^`]*`", text)

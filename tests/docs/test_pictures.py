@@ -40,7 +40,6 @@ def test_pictures_are_those_that_the_script_draws(tmp_path):
         near(name, tmp_path / name)
 
 
-@pytest.mark.all_studies
 def test_each_plot_of_the_gallery_has_a_picture():
     """Below its code, of the size of a slide, and small enough to load at once."""
     cell = runpy.run_path(str(IMAGES / "make.py"))["CELL"]

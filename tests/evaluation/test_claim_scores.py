@@ -112,9 +112,6 @@ def test_a_mean_over_choices_has_no_single_score():
     )
 
 
-@pytest.mark.uses("zoo")
-@pytest.mark.uses("groups")
-@pytest.mark.uses("thresholds")
 def test_studies_at_the_threshold_of_a_system_in_use(capsys):
     """They count the claims of the study."""
     scores = be.simulate(

@@ -149,7 +149,6 @@ def test_the_command_takes_the_use_of_a_system(tmp_path, capsys):
     assert "no minDCF" in capsys.readouterr().err
 
 
-@pytest.mark.uses("thresholds")
 @pytest.mark.parametrize("enrol", [2, "first:2"])
 def test_run_evaluates_the_claims_of_a_study(tmp_path, capsys, enrol):
     scores = be.simulate(

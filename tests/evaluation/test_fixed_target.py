@@ -116,7 +116,6 @@ def test_failures_one_subject_and_transactions():
     assert (float(ds.frr_at_fixed), float(ds.far_at_fixed)) == (0, 1)
 
 
-@pytest.mark.uses("folds")
 def test_a_card_with_folds_takes_any_rule():
     scores = be.simulate(20, 3, random_state=2)
     tree = be.evaluate(scores, "course-kfold", target="far=0.05")

@@ -34,7 +34,6 @@ def forms_of_tallies():
 FORMS = list(forms_of_tallies())
 
 
-@pytest.mark.uses("sites")
 def test_the_forms_of_all_tallies_are_found():
     assert {"verification", "identification", "reid", "gom", "folded queries"} < set(FORMS)
     assert len(set(FORMS)) == len(FORMS)
@@ -75,7 +74,6 @@ def test_counts_of_a_new_study_become_results_by_its_own_functions(sums):
 
 
 @pytest.mark.parametrize("known", [[], [Message("one-subject")]])
-@pytest.mark.uses("galleries", "folds", "sites")
 def test_counts_without_intervals_say_so_beside_other_messages(known):
     before = xr.Dataset(attrs={"task": "a", "messages": as_json(known)})
     expected = {

@@ -81,7 +81,6 @@ def test_closed_set_by_identity(data, unit, ties):
     st.sampled_from(("pessimistic", "optimistic", "stable")),
     st.sampled_from(("skip", "zero")),
 )
-@pytest.mark.all_studies
 def test_reid_by_identity(data, counts, ties, unmatched):
     case = data.draw(strategies.matrices())
     options = {"removed": "none", "ties": ties, "unmatched": unmatched}

@@ -969,7 +969,6 @@ def test_what_cannot_be_done_is_refused_at_once(splitter, given_data, message):
 # -------------------------------------------------------------------------------- docs
 
 
-@pytest.mark.uses("folds")
 def test_the_page_on_partitions(root):
     path = root / "docs" / "partitions.md"
     with np.printoptions(legacy=False):

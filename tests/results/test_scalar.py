@@ -83,7 +83,6 @@ def test_in_comparisons_folds_repeats_and_partitions(systems):
     assert numbers.max_youden.shape == (3,)
 
 
-@pytest.mark.uses("summaries")
 def test_partitions_are_counted_together_with_it(systems, monkeypatch):
     """To the last bit what each of them has alone, by the same way of counting as without it."""
     halves = be.partition.SubjectShuffleSplit(4, test_size=0.5, random_state=0)

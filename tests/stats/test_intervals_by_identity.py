@@ -166,7 +166,6 @@ def test_independent_attempts_have_no_limits_by_identity():
     assert "far_low" in ds and "grr_by_identity_low" not in ds
 
 
-@pytest.mark.all_studies
 def test_means_over_queries_by_identity_leave_each_out():
     rng = np.random.default_rng(9)
     enrolled = np.repeat(np.arange(10), 3)

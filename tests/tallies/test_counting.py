@@ -155,7 +155,6 @@ def every_counter(of):
         yield from every_counter(kind)
 
 
-@pytest.mark.uses("galleries", "reid", "sites", "time")
 def test_no_counter_is_left_out():
     for module in pkgutil.walk_packages(bioeval.studies.__path__, "bioeval.studies."):
         importlib.import_module(module.name)

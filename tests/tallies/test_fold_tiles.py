@@ -264,7 +264,6 @@ def test_failed_and_infinite_distances(name, nan):
 
 @pytest.mark.parametrize("templates", ["single", "multi"])
 @pytest.mark.parametrize("layout", ["square", "gallery"])
-@pytest.mark.uses("groups")
 @pytest.mark.cases(4)
 def test_groups(templates, layout, monkeypatch):
     """Each group has windows of its own, and a pair of two groups has another in each direction."""

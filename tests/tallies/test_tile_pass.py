@@ -600,7 +600,6 @@ def other_bits_in_rows() -> Iterator[None]:
 @pytest.mark.parametrize(
     ("templates", "fusion"), [("single", "min"), ("multi", "min"), ("multi", "max")]
 )
-@pytest.mark.uses("sites")
 @pytest.mark.cases(9)
 def test_second_passes_see_the_bits_that_were_counted(layout, templates, fusion):
     """Those of the same evaluation, and of a tally that is refined later."""
@@ -623,7 +622,6 @@ def test_second_passes_see_the_bits_that_were_counted(layout, templates, fusion)
         np.testing.assert_array_equal(refined[name], expected[name])
 
 
-@pytest.mark.uses("sites")
 def test_parts_of_a_tally_are_refined_by_tiles():
     """Those of several parts one after the other."""
     from bioeval.studies.sites.tally import refine_tally
@@ -642,7 +640,6 @@ def test_parts_of_a_tally_are_refined_by_tiles():
         np.testing.assert_array_equal(refined[name], expected[name])
 
 
-@pytest.mark.uses("sites")
 def test_a_tally_that_was_counted_by_rows_is_refined_by_rows():
     """Where the tiles hold other scores, such as of a tally of another version."""
     from bioeval.studies.sites.tally import refine_tally

@@ -10,8 +10,6 @@ import pytest
 
 import bioeval as be
 
-pytestmark = pytest.mark.all_studies
-
 SCORES = [[0, 2, 6, 9], [2, 0, 4, 7], [6, 4, 0, 5], [9, 7, 5, 0]]
 
 

@@ -101,7 +101,6 @@ def test_a_rule_a_study_and_nothing():
     assert be.check_data(masked, threshold=1).confusions is None
 
 
-@pytest.mark.uses("thresholds")
 @pytest.mark.parametrize("fusion", ["min", "mean"])
 def test_claims_of_a_study_are_fused(fusion):
     scores = be.simulate(30, 3, random_state=1)
@@ -116,7 +115,6 @@ def test_claims_of_a_study_are_fused(fusion):
     assert {x[1] for x in listed(check)} == {6}
 
 
-@pytest.mark.uses("zoo")
 def test_the_zoo_counts_the_same_false_accepts():
     faces = be.datasets.faces("deep", people="all")
     check = be.check_data(faces, threshold="far=0.001")
@@ -140,7 +138,6 @@ def folder(tmp_path, monkeypatch):
     np.savez("scores.npz", scores=values, labels=scores.probe_labels, image=names)
 
 
-@pytest.mark.uses("page")
 def test_the_command_names_templates_and_the_page_shows_them(folder, capsys):
     words = ["check", "scores.npz", "--threshold", "5", "--out", "check"]
     assert main(words) == 0
@@ -167,7 +164,6 @@ def test_a_saved_check_is_the_check(folder):
     assert restored(be.verification(be.simulate(4, 2), auc=False)) is None
 
 
-@pytest.mark.uses("page")
 def test_the_folder_of_a_check_goes_on_a_page(folder):
     assert main(["check", "scores.npz", "--threshold", "5", "--out", "check"]) == 0
     assert main(["run", "scores.npz", "--out", "run"]) == 0
@@ -178,7 +174,6 @@ def test_the_folder_of_a_check_goes_on_a_page(folder):
 
 
 @pytest.mark.slow
-@pytest.mark.uses("page")
 def test_the_check_of_a_page_is_at_its_threshold(folder):
     words = ["--check", "--images", "image", "--interval", "none"]
     assert main(["report", "scores.npz", *words, "--out", "page.html"]) == 0

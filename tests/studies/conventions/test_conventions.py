@@ -38,7 +38,6 @@ def drawn(seed: int, layout: str = "all-against-all") -> be.Scores:
 
 @pytest.mark.parametrize("layout", ["all-against-all", "probe-against-gallery"])
 @pytest.mark.parametrize("measure", [*ASKED, None])
-@pytest.mark.uses("galleries")
 @pytest.mark.cases(8)
 def test_every_reading_is_its_call(layout, measure):
     scores = drawn(3, layout)

@@ -277,7 +277,6 @@ def printed_sheet_solved_by_hand(exam: Any) -> None:
 
 
 @pytest.mark.parametrize("topic", TOPICS)
-@pytest.mark.all_studies
 def test_the_answers_are_those_of_loops_over_the_arrays_of_the_sheet(topic):
     for seed in range(3):
         solved_by_hand(be.exam(2, topics=[topic], random_state=seed).document())
@@ -291,7 +290,6 @@ def test_many_exams_are_solved_by_hand(seed):
     printed_sheet_solved_by_hand(exam)
 
 
-@pytest.mark.all_studies
 def test_an_exam_is_solved_from_what_is_printed():
     printed_sheet_solved_by_hand(be.exam(len(TOPICS), random_state=3))
 
@@ -374,7 +372,6 @@ def slow_twins(topic: str, given: Given) -> Answers:
 
 
 @pytest.mark.parametrize("topic", [topic for topic in TOPICS if topic != "rates"])
-@pytest.mark.all_studies
 def test_the_answers_are_those_of_the_slow_twins(topic):
     for seed in range(20, 23):
         (question,) = be.exam(1, topics=[topic], random_state=seed).document()["questions"]

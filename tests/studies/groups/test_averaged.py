@@ -8,8 +8,6 @@ import pytest
 
 import bioeval as be
 
-pytestmark = pytest.mark.uses("thresholds")
-
 
 def made(square, kind):
     """Scores of people of two groups, in steps, and their distances."""

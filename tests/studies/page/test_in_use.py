@@ -12,8 +12,6 @@ import xarray as xr
 import bioeval as be
 from bioeval.cli import main
 
-pytestmark = pytest.mark.uses("thresholds", "zoo", "check", "planning", "time")
-
 QUICK = ["--replicates", "100", "--force"]
 OUT = ["--out", "door.html"]
 USE = {"templates": "multi", "attempts": "session"}
@@ -58,7 +56,6 @@ def value_of(path, variable) -> float:
 
 
 @pytest.mark.parametrize(("study", "enrol"), [("any", 2), ("first", "first:2")])
-@pytest.mark.uses("zoo")
 def test_the_page_of_a_study_is_about_its_claims(inside, study, enrol):
     words = ["--zoo", "--check", "--workload", "people=180,impostors=0.01", "--out", "a.html"]
     assert main(["report", "door.npz", "--threshold-study", study, *words, *QUICK]) == 0
@@ -205,7 +202,6 @@ def test_a_given_threshold_is_not_called_chosen(inside):
 
 
 @pytest.mark.parametrize("assured", [True, False])
-@pytest.mark.uses("zoo")
 def test_other_data_open_with_the_threshold_of_the_study_its_promise_and_the_rates(inside, assured):
     words = [*(f"--{key}={value}" for key, value in USE.items()), "--enrol=2", "--repeats=1"]
     promise = ["--assure=0.9"] if assured else []
@@ -228,7 +224,6 @@ def test_other_data_open_with_the_threshold_of_the_study_its_promise_and_the_rat
         assert said.index("of all false rejects") > places[-1]
 
 
-@pytest.mark.uses("zoo")
 def test_a_study_of_these_very_data_is_not_of_others(inside):
     report = ["--threshold-study", "any", "--zoo"]
     assert main(["report", "door.npz", *report, *QUICK, *OUT]) == 0

@@ -62,7 +62,7 @@ CALLS = {
     ),
     "time": lambda scores, **how: be.over_time(scores, 2, **how),
 }
-OF_STUDIES = [pytest.param(x, marks=pytest.mark.uses(x)) for x in CALLS]
+OF_STUDIES = [pytest.param(x) for x in CALLS]
 
 
 @pytest.mark.parametrize("call", OF_STUDIES)
@@ -80,8 +80,6 @@ def test_a_study_is_its_threshold_with_its_claims(scores, studies, call, which):
     assert "study-of-these-data" not in codes(others)
 
 
-@pytest.mark.uses("planning")
-@pytest.mark.uses("zoo")
 def test_the_rates_are_those_of_the_definition(scores, studies):
     study = studies["multi"]
     at = study["assured_threshold"].item()
@@ -95,7 +93,6 @@ def test_the_rates_are_those_of_the_definition(scores, studies):
     assert study["assured_frr"].item() == pytest.approx(frr)
 
 
-@pytest.mark.uses("zoo")
 def test_without_a_promise_it_is_the_chosen_threshold(scores, studies):
     study = studies["multi"].assign(assured_threshold=((), np.nan))
     zoo = be.zoo(scores, threshold=study, permutations=50)
@@ -106,7 +103,6 @@ def test_without_a_promise_it_is_the_chosen_threshold(scores, studies):
         be.zoo(scores, threshold=nothing)
 
 
-@pytest.mark.uses("zoo")
 def test_similarities_and_float32(scores):
     turned = people("similarity")
     single = be.Scores(np.asarray(turned.values, np.float32), turned.probe_labels, kind=turned.kind)
@@ -132,8 +128,6 @@ def test_what_cannot_follow_a_study(scores, studies, call):
         CALLS[call](scores, threshold=be.verification(scores, auc=False))
 
 
-@pytest.mark.uses("planning")
-@pytest.mark.uses("time")
 def test_ageing_of_single_templates_and_what_workload_refuses(scores, studies):
     assert float(be.ageing(scores, threshold=studies["single"]).threshold) == float(
         studies["single"].threshold
@@ -144,7 +138,6 @@ def test_ageing_of_single_templates_and_what_workload_refuses(scores, studies):
         be.workload(rates, threshold=studies["multi"], **day)
 
 
-@pytest.mark.uses("groups")
 def test_groups_of_searches_follow_a_study_of_searches():
     scores = be.simulate(60, 3, random_state=3)
     who = np.asarray(scores.probe_labels)
@@ -178,9 +171,9 @@ def files(tmp_path, monkeypatch, scores):
 @pytest.mark.parametrize(
     "words",
     [
-        pytest.param(["zoo", "--permutations", "50"], marks=pytest.mark.uses("zoo")),
-        pytest.param(["groups", "--by", "sex"], marks=pytest.mark.uses("groups")),
-        pytest.param(["over-time", "--bins", "2"], marks=pytest.mark.uses("time")),
+        pytest.param(["zoo", "--permutations", "50"]),
+        pytest.param(["groups", "--by", "sex"]),
+        pytest.param(["over-time", "--bins", "2"]),
     ],
 )
 def test_the_command_is_the_threshold_with_its_claims(files, capsys, words):
@@ -201,7 +194,6 @@ def test_the_command_is_the_threshold_with_its_claims(files, capsys, words):
             assert result[key] == value
 
 
-@pytest.mark.uses("planning")
 def test_workload_and_run_have_the_rates_of_the_study(files, capsys):
     study = json.loads(Path("study/summary.json").read_text())
     capsys.readouterr()
@@ -226,14 +218,12 @@ def test_workload_and_run_have_the_rates_of_the_study(files, capsys):
         (["run", "--templates", "single"], "--templates is single, and the study of"),
     ],
 )
-@pytest.mark.uses("zoo")
 def test_what_the_command_refuses(files, capsys, words, says):
     name, *options = words
     assert main([name, "scores.npz", *options, "--threshold-of", "study"]) == 2
     assert says in capsys.readouterr().err
 
 
-@pytest.mark.uses("zoo")
 def test_a_file_that_is_no_study(files, capsys):
     assert main(["zoo", "scores.npz", "--threshold-of", "scores.npz"]) == 2
     assert "bioeval threshold --out" in capsys.readouterr().err
@@ -242,8 +232,6 @@ def test_a_file_that_is_no_study(files, capsys):
 
 
 @pytest.mark.slow
-@pytest.mark.uses("zoo")
-@pytest.mark.uses("page")
 def test_folders_go_on_one_page_with_one_threshold(files, capsys):
     study = ["--threshold-of", "study"]
     assert main(["zoo", "scores.npz", "--permutations", "50", *study, "--out", "zoo"]) == 0
@@ -327,7 +315,6 @@ def test_exclusions_of_a_study_are_part_of_its_protocol(of_enrolled):
     same(be.zoo(excluded, threshold=study, permutations=50), zoo)
 
 
-@pytest.mark.uses("workload")
 def test_exclusions_of_a_study_in_commands(of_enrolled, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     scores, study = of_enrolled
@@ -367,7 +354,6 @@ def test_exclusions_that_scores_cannot_have_are_refused(of_enrolled):
         be.zoo(of_visits().excluding("sex"), threshold=plain)
 
 
-@pytest.mark.uses("workload")
 def test_rates_with_other_exclusions_are_not_those_of_a_study(of_enrolled):
     scores, study = of_enrolled
     day = {"people_per_day": 10, "impostor_share": 0.5}
@@ -378,7 +364,6 @@ def test_rates_with_other_exclusions_are_not_those_of_a_study(of_enrolled):
     assert be.workload(rates, threshold=study, **day).attrs["exclude"] == "not-enrolled"
 
 
-@pytest.mark.uses("over_time")
 @pytest.mark.parametrize("studied", ["enrolled alone", "all templates"])
 def test_claims_over_time_are_with_the_templates_of_their_time(of_enrolled, studied):
     scores, study = of_enrolled
@@ -418,7 +403,6 @@ def test_claims_over_time_are_with_the_templates_of_their_time(of_enrolled, stud
             assert one.mated_searches + one.non_mated_searches == one.probes
 
 
-@pytest.mark.uses("ageing")
 def test_a_claim_has_the_age_of_the_newest_enrolled_template(of_enrolled):
     scores, study = of_enrolled
     at, edges = study.threshold.item(), [0, 40, 90, 300]

@@ -22,7 +22,6 @@ def made(square, kind):
     return scores, values
 
 
-@pytest.mark.uses("thresholds", "check")
 @pytest.mark.parametrize("square", [False, True])
 @pytest.mark.parametrize("kind", ["distance", "similarity"])
 @pytest.mark.parametrize("use", [{}, {"attempts": "visit"}, {"fusion": "mean"}])
@@ -79,7 +78,6 @@ def test_the_errors_of_a_person_are_means_over_all_choices(square, kind, use):
         assert pair.attempts == len(of_pair)
 
 
-@pytest.mark.uses("thresholds", "time")
 def test_what_needs_a_single_score_asks_for_the_first_templates():
     scores, _ = made(False, "distance")
     study = be.study_threshold(
