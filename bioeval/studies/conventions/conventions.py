@@ -129,7 +129,7 @@ def conventions(
     -----
     Each reading departs from the base in one point; two departures at once are not tried. That a
     reading agrees does not show that others used it: other readings may agree too. Which program
-    has which convention: ``docs/conventions.md``.
+    has which convention: ``docs/reid.md``.
 
     Examples
     --------

@@ -6,7 +6,6 @@ import dataclasses
 import inspect
 
 import numpy as np
-import page_tables
 import pytest
 from click.testing import CliRunner
 
@@ -74,12 +73,6 @@ def test_options_that_a_format_does_not_have(tmp_path, form):
     for name in set(FLAGS) - set(form.options) - set(EVERY_FORMAT):
         with pytest.raises(be.DataError, match=f"{name} has no meaning for"):
             ReadOptions(**{name: 1}).allow(form.expected, form.options)
-
-
-@pytest.mark.parametrize("rows", [page_tables.formats_held, page_tables.formats_recognised])
-def test_the_tables_of_the_documents(root, rows):
-    text = (root / "docs" / "formats.md").read_text(encoding="utf-8")
-    assert "\n".join(rows()) in text, "run: .venv/bin/python scripts/page_tables.py"
 
 
 def test_the_help_names_what_can_be_written():
