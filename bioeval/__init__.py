@@ -73,8 +73,6 @@ Look into
     by_group           Evaluate verification by demographic group
     compare_groups     Compare how alike two systems treat groups of the same people
     error_discard      Evaluate a quality measure
-    ageing             Evaluate the ageing of templates
-    over_time          Evaluate a gallery over time
     gallery_size       Evaluate identification against the number of subjects in the gallery
     gallery_templates  Evaluate all tasks against the number of templates that each subject has
                        in the gallery

@@ -70,7 +70,6 @@ from bioeval.studies.summaries.summaries import summaries as summaries
 from bioeval.studies.summaries.summary import summary as summary
 from bioeval.studies.thresholds.judged_threshold import judge_threshold as judge_threshold
 from bioeval.studies.thresholds.threshold_study import study_threshold as study_threshold
-from bioeval.studies.time.over_time import ageing as ageing, over_time as over_time
 from bioeval.studies.tracking.check import check_tracks as check_tracks
 from bioeval.studies.tracking.trackers import compare_trackers as compare_trackers
 from bioeval.studies.tracking.tracking import tracking as tracking

@@ -93,7 +93,6 @@ def systems() -> dict[str, Any]:
     meta = {
         "camera": np.tile([1, 2, 3], 4), "session": np.tile(list("abc"), 4),
         "sex": np.repeat(["f", "m"], 6), "quality": rng.random(12),
-        "enrolled_at": np.arange(12), "seen_at": np.arange(12) + 5,
     }  # fmt: skip
     who = np.repeat(list("abcd"), 3)
     x = rng.normal(size=(12, 3)) + 2 * np.repeat(np.eye(4, 3), 3, axis=0)
@@ -192,12 +191,12 @@ def plotted(square: Any, pairs: Any, split: Any, tracked: Any) -> dict[str, list
     people = be.zoo(square, permutations=100)
     made = {
         "spread": be.repeat(square, repeats()), "cmc": closed,
-        "ageing": be.ageing(square, bins=2, replicates=100), "dir_far": opened,
+        "dir_far": opened,
         "dir_surface": opened,  "epc": be.epc(pairs, pairs), "gallery_size": sizes, "zoo": people,
         "gallery_templates": be.gallery_templates(square, 1),
         "error_discard": be.error_discard(square, "quality", threshold=1.0), "lorenz": people,
         "folds": be.cross_evaluate(square, split), "gom": be.gom(square), "hota": tracked,
-        "groups": be.by_group(square, "sex"), "over_time": be.over_time(square, bins=2),
+        "groups": be.by_group(square, "sex"),
         "precision_recall": be.reid(square), "repeated": be.repeat(square, repeats(),
         task="closed_set"),
         "threshold_study": be.study_threshold(square, folds=2, repeats=2, replicates=100),

@@ -532,7 +532,6 @@ WORKING = {
     "report": ["s.npz", "--out", "new", "--interval", "none", "--folds", "0"],
     "gom": ["s.npz", "--protocol", "viper"],
     "zoo": ["s.npz", "--permutations", "9"],
-    "over-time": ["s.npz", "--meta", "seen_at=camera"],
     "groups": ["s.npz", "--by", "g", "--meta", "g=labels"],
     "by-view": ["s.npz", "--view", "camera"],
     "epc": ["--dev", "s.npz", "--test", "s.npz"],
@@ -653,7 +652,7 @@ TERMS = (
 )
 
 #: Commands that print the names of systems or of subjects.
-_NAMING = ("run", "explain", "threshold", "zoo", "groups", "over-time", "check", "calibration")
+_NAMING = ("run", "explain", "threshold", "zoo", "groups", "check", "calibration")
 
 
 def with_terms(rng: random.Random, valid: list[Input]) -> Input:

@@ -259,24 +259,6 @@ def over_years() -> dict[str, Any]:
 
 
 @functools.cache
-def numbered_times() -> dict[str, Any]:
-    """The same with times that are numbers."""
-    source = over_years()
-    day = np.timedelta64(1, "D")
-    start = np.datetime64("2015-01-01")
-    until = source["gallery_meta"]["withdrawn_at"]
-    gone = np.where(np.isnat(until), np.nan, (until - start) / day)
-    return {
-        **source,
-        "probe_meta": {"seen_at": (source["probe_meta"]["seen_at"] - start) / day},
-        "gallery_meta": {
-            "enrolled_at": (source["gallery_meta"]["enrolled_at"] - start) / day,
-            "withdrawn_at": gone,
-        },
-    }
-
-
-@functools.cache
 def streets() -> dict[str, Any]:
     """Queries against a gallery by cameras, with distractors (0) and junk (-1)."""
     x, who = points([9] * 25, 6, 0.7, 11)
@@ -457,8 +439,6 @@ MATRICES: dict[str, Callable[[], dict[str, Any]]] = {
     "sessions": lambda: {**columns(), "exclude": ("session",)},
     "visits": visits,
     "over_years": over_years,
-    "then": lambda: {**over_years(), "exclude": ("not-enrolled",)},
-    "then_numbers": lambda: {**numbered_times(), "exclude": ("not-enrolled",)},
     "streets": streets,
     "tied_streets": tied_streets,
     "failed_streets": failed_streets,
@@ -1024,7 +1004,7 @@ def cases_of_identification() -> None:
             f"closed_set/{name} {method}",
             later("closed_set", data(name), unmated="skip", **options),
         )
-    for name in ("columns", "reject", "exclude", "then", "tiny", "streets", "emb_watch"):
+    for name in ("columns", "reject", "exclude", "tiny", "streets", "emb_watch"):
         case(f"ranks/{name}", later("ranks", data(name)))
     case(
         "open_set/square32 far_targets",
@@ -1651,27 +1631,6 @@ def cases_of_people() -> None:
     ):
         case(f"worst_pairs/{name}", later("worst_pairs", data(name), 7))
     case("worst_pairs/columns multi", later("worst_pairs", data("columns"), 5, templates="multi"))
-    for i, options in enumerate(
-        (
-            {},
-            {"threshold": ("far", 0.05)},
-            {"threshold": 7.0, "ranks": (1, 3), "rank_unit": "subject"},
-            {"bins": "year"},
-            {"bins": ["2016-01-01", "2018-01-01", "2020-01-01"]},
-            {"bins": 4, "templates": "multi", "ties": "optimistic"},
-            {"bins": 3, "interval": "subject-bootstrap", **FEW},
-            {"bins": 3, "interval": "subject-bootstrap-bca", **FEW},
-        )
-    ):
-        case(f"over_time/variant{i}", later("over_time", data("then"), **{"bins": 5, **options}))
-    case("over_time/numbers", later("over_time", data("then_numbers"), [0, 700, 1500, 2600]))
-    case("over_time/everybody", later("over_time", data("over_years"), 4))
-    for i, options in enumerate(
-        ({}, {"bins": 5, "threshold": 7.0}, {"bins": "year"}, {"bins": [0, 200, 800, 2000]})
-    ):
-        case(f"ageing/variant{i}", later("ageing", data("then"), **{"bins": 4, **options}, **FEW))
-    case("ageing/numbers", later("ageing", data("then_numbers"), 3, **FEW))
-
     for name, threshold in itertools.product(
         ("columns", "watch", "streets", "tiny", "ties"), (None, "eer", 2.0)
     ):
@@ -2354,8 +2313,6 @@ def cases_of_plots() -> None:
         lambda: be().gallery_size(scores("square32"), [5, 10, 20, 50], thresholds=10, max_rank=5),
         ranks=(1, 5),
     )
-    one("over_time", "one", lambda: be().over_time(scores("then"), 4))
-    one("ageing", "one", lambda: be().ageing(scores("then"), 4, **FEW))
     repeated = lambda: be().partition.RepeatedSubjectKFold(2, n_repeats=3, random_state=1)  # noqa: E731
     for task in ("verification", "open_set", "closed_set"):
         one(
@@ -2731,7 +2688,6 @@ def cases_of_commands() -> None:
     run streets.npz --protocol gom-market1501
     run two_cameras.npz --protocol viper --max-rank 10
     run watch.npz --far 0.05 --far 0.2 --no-auc --thresholds grid10.txt
-    run over_years.npz --exclude not-enrolled --thresholds 12 --max-rank 5
     run watch.npz --terms iso --thresholds 12 --max-rank 5
     run no-such-file.npz
     run watch.npz --protocol no-such-card
@@ -2757,9 +2713,6 @@ def cases_of_commands() -> None:
     zoo watch.npz --permutations 50 --threshold far=0.01 --templates multi
     gallery-size square32.npz --sizes 5,10,50,500 --max-rank 5 --thresholds 10
     gallery-size watch.npz --max-rank 4 --thresholds 10 --unenrolled 0,0.5
-    over-time over_years.npz --exclude not-enrolled --bins 4 --threshold far=0.05
-    over-time over_years.npz --exclude not-enrolled --bins year --ages 3 {few}
-    over-time over_years.npz --exclude not-enrolled --bins 3 --interval subject-bootstrap {few}
     workload square32.npz --people 2000 --impostors 0.01 --far 0.01 {few}
     workload --rates far=0.001,frr=0.02 --people 2000 --impostors 0.01
     workload watch.npz --people 100 --impostors 0.9 --far 0.1 --task open_set {few}
@@ -2805,7 +2758,7 @@ def cases_of_commands() -> None:
     case("cli/version", lambda: run_main(["--version"])[0])
     case("cli/help", lambda: [run_main(["--help"])[0], Text(run_main(["--help"])[1])])
     for word in (
-        "run check explain threshold compare report calibration fuse gom zoo gallery-size over-time workload "
+        "run check explain threshold compare report calibration fuse gom zoo gallery-size workload "
         "sample-size plan groups epc error-discard tracking tally extend withdraw best-mates merge protocols "
         "convert simulate"
     ).split():

@@ -88,7 +88,6 @@ CASES = {
         "reached, time grows less than the cells (1.3 from 2,400 templates to 4,800)",
     ),
     "gallery-templates": Case("gallery-templates s.npz --templates 1,2", 2000),
-    "over-time": Case("over-time s.npz --meta seen_at=seen", 2400),
     "workload": Case("workload s.npz --people 100 --impostors 0.1 --far 0.01", 2000),
     "sample-size": Case("sample-size --frr 0.1 --icc 0.2 --width 0.1", 1, 1, "none: no data"),
     "plan": Case("plan s.npz --workers 4", 2000, 1, "a sample"),

@@ -21,9 +21,6 @@ Every function on data takes the same arguments:
     Identities of the templates, for a part of a square matrix: cells with equal ids are a
     template against itself, and are not compared. With gallery labels the layout is
     probe-against-gallery, ids or not.
-``times``
-    Of galleries over time: ``enrolled_at`` and ``withdrawn_at`` of each gallery template and
-    ``seen_at`` of each probe, three lists; None in them means always.
 
 Inside, everything is a distance (a similarity is negated, which is exact for Python numbers);
 what goes in and comes out is in the user's units. Counts are integers, or fractions under
@@ -103,7 +100,6 @@ def read(
     mask: Any = None,
     probe_ids: Any = None,
     gallery_ids: Any = None,
-    times: Any = None,
 ) -> Data:
     """Turn the arguments that all functions share into the comparisons that happened."""
     sign = sign_of(kind)
@@ -140,8 +136,6 @@ def read(
             else:
                 assert probes is not None and gallery is not None
                 mate = bool(probes[i] == gallery[j])
-            if times is not None and not there(times, i, j):
-                continue
             # PG by the label, whatever NaN does to it; without labels by a genuine cell.
             is_enrolled = is_enrolled or mate
             score = scores[i][j]
@@ -157,14 +151,6 @@ def read(
         rows.append(row)
         if probes is not None:
             is_enrolled = probes[i] in (gallery or ())
-        if times is not None:  # the probe itself is no template that enrols its subject
-            itself = None if probe_ids is None or gallery_ids is None else probe_ids[i]
-            others = [
-                j
-                for j in range(n)
-                if gallery[j] == probes[i] and (itself is None or gallery_ids[j] != itself)
-            ]
-            is_enrolled = is_enrolled and (not others or any(there(times, i, j) for j in others))
         enrolled.append(is_enrolled)
     return Data(
         rows=rows,
@@ -176,14 +162,6 @@ def read(
         sign=sign,
         kind=kind,
     )
-
-
-def there(times: Any, i: int, j: int) -> bool:
-    """Say whether template ``j`` is enrolled when probe ``i`` is seen."""
-    (enrolled, withdrawn), seen = (times[0][j], times[1][j]), times[2][i]
-    if seen is None:
-        return True
-    return (enrolled is None or enrolled <= seen) and (withdrawn is None or seen < withdrawn)
 
 
 def rate(count: Any, attempts: int) -> Any:

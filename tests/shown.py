@@ -13,7 +13,6 @@ from bioeval.studies.sites.tally import refine_tally
 WHO = np.repeat(list("abcdef"), 3)
 META = {
     "camera": np.tile([1, 2, 3], 6), "sex": np.repeat(["f", "m"], 9), "quality": np.arange(18.0),
-    "enrolled_at": np.arange(18), "seen_at": np.arange(18) + 5,
 }  # fmt: skip
 GROUND = [[1, 1, 0, 0, 10, 10, 1, 1, 1], [2, 1, 0, 0, 10, 10, 1, 1, 1]]
 
@@ -97,8 +96,6 @@ SHOWN = {
     ),
     "gallery_size": (lambda: be.gallery_size(square(), max_rank=2), "against gallery size"),
     "gallery_templates": (lambda: be.gallery_templates(square(), 1), "multi-template"),
-    "over_time": (lambda: be.over_time(square(), bins=2), "Rates over time"),
-    "ageing": (lambda: be.ageing(square(), bins=2, **FEW), "Ageing of templates"),
     "by_view": (lambda: be.by_view(square(), "camera"), "Recognition by view"),
     "worst_pairs": (lambda: be.worst_pairs(square(), 2), "Nearest impostor pairs"),
     "pad": (lambda: be.pad([0.9, 0.4, 0.6, 0.1], ["", "", "mask", "print"]), "attack detection"),

@@ -36,7 +36,6 @@ _NAMES: NamesByModule = {
         "Interval",
         "Label",
         "Labels",
-        "Moment",
         "Number",
         "Picture",
         "Probability",

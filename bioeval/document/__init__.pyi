@@ -31,7 +31,6 @@ from bioeval.document.cells import (
     Interval as Interval,
     Label as Label,
     Labels as Labels,
-    Moment as Moment,
     Number as Number,
     Picture as Picture,
     Probability as Probability,

@@ -110,13 +110,6 @@ class Size(Quantity):
 
 
 @dataclass(frozen=True)
-class Moment:
-    """A date, or a date with its time, as ISO 8601 writes it."""
-
-    text: str
-
-
-@dataclass(frozen=True)
 class Label:
     """A name that a user chose: of a system, a subject, a file. It is never translated."""
 

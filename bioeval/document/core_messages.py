@@ -23,24 +23,6 @@ _SCORES = (
         example={"pairs": 3, "listed": 6000},
     ),
     MessageType(
-        "enrolment-times-not-used",
-        "each probe is compared with all templates: times of enrolment need the metadata "
-        "{columns:names}, which are not there",
-        "The scores have times of some templates, but not those that decide which templates were "
-        "enrolled when a probe was seen.",
-        "Give `seen_at` of the probes, and `enrolled_at` or `withdrawn_at` of the gallery.",
-        example={"columns": ["seen_at"]},
-    ),
-    MessageType(
-        "enrolled-at-the-time",
-        "each probe is compared with the templates enrolled at its time: {least:count} to "
-        "{most:count} of {templates:count}, {mean:number} on average",
-        "The gallery changes over time, and so does the number of comparisons of a probe.",
-        "Nothing, if this is meant. Without the times, each probe is compared with all templates.",
-        "note",
-        {"least": 20, "most": 80, "templates": 100, "mean": 55.5},
-    ),
-    MessageType(
         "no-mate-in-gallery",
         "no subject of a probe is in the gallery (probe labels are {probe_dtype}, gallery labels "
         "{gallery_dtype}): check that both sides use the same labels",

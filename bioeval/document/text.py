@@ -34,7 +34,6 @@ from bioeval.document.cells import (
     Duration,
     Label,
     Labels,
-    Moment,
     Number,
     Picture,
     Probability,
@@ -112,7 +111,7 @@ class Strong:
 
 
 #: What a table has in its rows, besides text.
-Cell = Quantity | Moment | Label | Labels | Flag | Picture | Missing | Strong
+Cell = Quantity | Label | Labels | Flag | Picture | Missing | Strong
 
 #: What can be written in a line. Plain text is written as it is, a message as its sentence.
 Text = str | Phrase | Enumeration | Term | Argument | Message | Cell
@@ -133,7 +132,6 @@ _FORMATS = {
     "probability": Probability,
     "duration": Duration,
     "size": Size,
-    "moment": Moment,
     "name": Label,
 }
 
@@ -142,7 +140,7 @@ def _typed(value: Any, form: str) -> Text:
     """Return an argument of a template as what its format says."""
     if isinstance(value, str | Phrase | Enumeration | Term | Quantity) and not form:
         return value
-    if isinstance(value, Argument | Message | Moment | Label | Labels | Flag):
+    if isinstance(value, Argument | Message | Label | Labels | Flag):
         return value
     if isinstance(value, Picture | Missing | Strong):
         return value

@@ -9,7 +9,6 @@ from bioeval.scores.arrays import FusionRule
 from bioeval.scores.blocks import require_subjects
 from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.enrolled import Enrol
-from bioeval.scores.enrolment_times import EnrolmentTimes
 from bioeval.scores.matrix import Scores, require_scores
 from bioeval.tallies.listed_claims import parse_use, scores_in_use, table_of_claims
 from bioeval.tallies.thresholds import to_user
@@ -50,8 +49,7 @@ def claim_scores(
         A row for each attempt and a column for each subject, or for each template if `templates`
         is ``"single"``. Distances and similarities stay what they are, in float64. A claim without
         any comparison is NaN, and no attempt. Rows have the metadata of the first try; columns
-        have those of the subject's enrolled templates that are the same for all of them, and
-        ``enrolled_at`` as the latest of their times.
+        have those of the subject's enrolled templates that are the same for all of them.
 
     Raises
     ------
@@ -94,10 +92,7 @@ def claim_scores(
     table = table_of_claims(in_use, use)
     meta = in_use.gallery_meta
     if templates == "multi":
-        kept = {name: meta[name] for name in meta if _is_of_subjects(meta[name], in_use)}
-        if "enrolled_at" in meta and "enrolled_at" not in kept:
-            kept["enrolled_at"] = _latest(meta["enrolled_at"], in_use)
-        meta = kept
+        meta = {name: meta[name] for name in meta if _is_of_subjects(meta[name], in_use)}
     nan = "exclude" if np.isnan(table.distances).any() else in_use.nan
     claims = Scores(
         to_user(table.distances, in_use.kind),
@@ -118,12 +113,3 @@ def _is_of_subjects(values: np.ndarray, scores: Scores) -> bool:
     distinct, codes = np.unique(np.asarray(values).astype(str), return_inverse=True)
     pairs = scores._codes.gallery * len(distinct) + codes.reshape(-1)
     return len(np.unique(pairs)) == len(np.unique(scores._codes.gallery))
-
-
-def _latest(column: np.ndarray, scores: Scores) -> np.ndarray:
-    """Return for each gallery template the latest known time of those of its subject."""
-    times = EnrolmentTimes.parsed(column, "gallery_meta['enrolled_at']")
-    _, codes = np.unique(scores._codes.gallery, return_inverse=True)
-    order = np.argsort(codes, kind="stable")
-    starts = np.flatnonzero(np.diff(codes[order], prepend=-1))
-    return np.fmax.reduceat(times[order], starts)[codes]

@@ -20,7 +20,7 @@ from bioeval.results.dataset import attrs_of_data
 from bioeval.scores.blocks import require_subjects
 from bioeval.scores.enrolled import Enrolment
 from bioeval.scores.matrix import Scores, require_scores
-from bioeval.scores.provenance import exclusions_of, left_out
+from bioeval.scores.provenance import exclusions_of
 from bioeval.tallies.listed_claims import Use, parse_use
 from bioeval.tallies.threshold_rules import Rule
 
@@ -175,7 +175,7 @@ class ResultThreshold:
         `besides` those are of the evaluation, whatever the study has.
         """
         require_scores(scores)
-        own = [name for name in left_out(scores) if name not in besides]
+        own = [name for name in scores.exclude if name not in besides]
         wanted = [name for name in self.exclude if name not in besides]
         if set(own) == set(wanted):
             return scores

@@ -40,8 +40,6 @@ Look into
     lorenz             Draw Lorenz curves of errors: how few subjects cause most of the errors
     groups             Draw rates by group
     error_discard      Draw error against discard
-    over_time          Draw rates over time
-    ageing             Draw the ageing of templates
     gallery_size       Draw CMS against the number of subjects in the gallery
     gallery_templates  Draw FRR and FAR against the number of templates that each subject has in
                        the gallery

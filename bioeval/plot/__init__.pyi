@@ -73,12 +73,6 @@ from bioeval.studies.thresholds.plots import (
     assured as assured,
     threshold_study as threshold_study,
 )
-from bioeval.studies.time.plots import (
-    AgeingDisplay as AgeingDisplay,
-    OverTimeDisplay as OverTimeDisplay,
-    ageing as ageing,
-    over_time as over_time,
-)
 from bioeval.studies.tracking.plots import (
     HotaDisplay as HotaDisplay,
     TimelineDisplay as TimelineDisplay,

@@ -517,8 +517,7 @@ class Protocol:
     )
     exclude: tuple[str, ...] = card_field(
         "further comparisons to leave out: pairs of one subject with the same value in a "
-        "metadata column, such as session; not-enrolled: templates that are not enrolled when "
-        "the probe is seen",
+        "metadata column, such as session",
         distinct=True,
         may_be_empty=True,
         layouts=SEARCHABLE,

@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from bioeval.base.errors import printable
-from bioeval.scores.labels import NOT_ENROLLED
 from bioeval.scores.provenance import exclusions_of
 
 NOT_DEFINED = "n/a"
@@ -96,12 +95,5 @@ def excluded(each: Mapping[str, Mapping[Any, Any]]) -> str:
 
 def _excluded(attrs: Mapping[Any, Any]) -> str:
     """Return what one result leaves out."""
-    same, left_out = [], []
-    for name in exclusions_of(attrs):
-        if name == NOT_ENROLLED:
-            left_out.append("templates that are not enrolled when the probe is seen")
-        else:
-            same.append(f"the same {printable(name)}")
-    if same:
-        left_out.insert(0, f"genuine pairs of {' or '.join(same)}")
-    return "; ".join(left_out)
+    names = " or ".join(f"the same {printable(name)}" for name in exclusions_of(attrs))
+    return f"genuine pairs of {names}" if names else ""

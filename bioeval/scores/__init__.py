@@ -60,7 +60,6 @@ _NAMES: NamesByModule = {
     ),
     "bioeval.scores.labels": (
         "NAME_COLUMNS",
-        "NOT_ENROLLED",
         "Codes",
         "as_labels",
         "as_meta",

@@ -45,7 +45,6 @@ from bioeval.scores.formats.trials import lists_trials as lists_trials
 from bioeval.scores.labelled_matrix import NanPolicy as NanPolicy
 from bioeval.scores.labels import (
     NAME_COLUMNS as NAME_COLUMNS,
-    NOT_ENROLLED as NOT_ENROLLED,
     Codes as Codes,
     as_labels as as_labels,
     as_meta as as_meta,

@@ -459,9 +459,6 @@ class BlockReader:
             rows, columns = np.nonzero(scores._codes.probe[low:high, None] == scores._codes.gallery)
             gone = scores._excluded(low + rows, columns)
             values[rows[gone], columns[gone]] = np.nan
-            if scores._enrolment_times is not None:
-                rows = np.arange(low, high)[:, None]
-                values[scores._enrolment_times.not_enrolled(rows, slice(None))] = np.nan
         return values
 
     def cells(self, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
@@ -583,7 +580,7 @@ class BlockReader:
             mask = scores._read_mask(low, high, gallery.order)
             self._check_mask(mask, low)
         values = as_distances(raw, scores.kind, lambda: _unread(raw.shape, position, mask))
-        cells = self._excluded_cells(low, high)
+        cells = self.same_cells(slice(low, high)) if self.scores.exclude else None
         if cells is not None:  # exempt from the NaN policy, then no attempt
             values = _writable_copy(values, raw)
             values[cells] = 0
@@ -604,7 +601,7 @@ class BlockReader:
         """Codes of probes, and of the gallery in its order, for each column that excludes."""
         scores, order = self.scores, self.gallery.order
         excluding = []
-        for name in scores._exclude_columns:
+        for name in scores.exclude:
             codes = Codes(scores.probe_meta[name], scores.gallery_meta[name])
             gallery = codes.gallery
             if order is not None:
@@ -618,21 +615,8 @@ class BlockReader:
 
     @cached_property
     def enrolled(self) -> np.ndarray:
-        """Which probes are of a subject who is enrolled at the time of the probe."""
+        """Which probes are of an enrolled subject."""
         return self.scores._enrolled_probes()
-
-    def _excluded_cells(self, low: int, high: int) -> Any:
-        """Return the cells of a block that `exclude` leaves out, as an index; None for none."""
-        if not self.scores.exclude:
-            return None
-        same = self.same_cells(slice(low, high))
-        times = self.scores._enrolment_times
-        if times is None:
-            return same
-        columns = slice(None) if self.gallery.order is None else self.gallery.order
-        outside = times.not_enrolled(np.arange(low, high)[:, None], columns)
-        outside[same] = True
-        return outside
 
     def same_cells(self, rows: slice | np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return rows and positions of pairs of one subject that agree in a column."""

@@ -43,7 +43,6 @@ from bioeval.scores.arrays import (
     subjects_of_mask,
 )
 from bioeval.scores.labels import (
-    NOT_ENROLLED,
     Codes,
     as_labels,
     as_meta,
@@ -55,7 +54,6 @@ from bioeval.scores.labels import (
 
 if TYPE_CHECKING:
     from bioeval.scores.embeddings import EmbeddingSource
-    from bioeval.scores.enrolment_times import EnrolmentTimes
     from bioeval.scores.stored import FileCheck
 
 _REPLACED = ("kind", "nan", "name", "exclude")
@@ -298,16 +296,12 @@ class LabelledMatrix:
             require_text("exclude", name)
         known = [name for name in self.probe_meta if name in self.gallery_meta]
         for name in names:
-            if name == NOT_ENROLLED:
-                from bioeval.scores.enrolment_times import EnrolmentTimes
-
-                EnrolmentTimes(self.probe_meta, self.gallery_meta, *self.shape)
-            elif name not in known:
+            if name not in known:
                 side = "gallery" if name in self.probe_meta else "probe"
                 raise DataError(
                     f"exclude names {name!r}, but the {side} metadata have no such column; "
                     f"{'both sides have: ' + ', '.join(known) if known else 'there are none'}."
-                    f"{nearest_name(str(name), [*known, NOT_ENROLLED])}"
+                    f"{nearest_name(str(name), known)}"
                 )
         if names and not self._labelled:
             raise DataError("exclude needs labels; a mask does not identify subjects")
@@ -462,8 +456,6 @@ class LabelledMatrix:
     def excluding(self, *columns: str) -> Self:
         """Leave out pairs of one subject with the same value in any of these metadata columns.
 
-        ``"not-enrolled"`` leaves out templates that are not enrolled when a probe is seen.
-
         Parameters
         ----------
         *columns : str
@@ -534,31 +526,13 @@ class LabelledMatrix:
             view._set(exclude=self._as_columns(exclude))
         return view
 
-    @cached_property
-    def _enrolment_times(self) -> EnrolmentTimes | None:
-        """The times that decide who is enrolled; None where the gallery is fixed."""
-        if NOT_ENROLLED not in self.exclude:
-            return None
-        from bioeval.scores.enrolment_times import EnrolmentTimes
-
-        return EnrolmentTimes(self.probe_meta, self.gallery_meta, *self.shape)
-
-    @property
-    def _exclude_columns(self) -> tuple[str, ...]:
-        """The metadata columns whose equal values leave out pairs of one subject."""
-        return tuple(name for name in self.exclude if name != NOT_ENROLLED)
-
     def _excluded(self, i: np.ndarray, j: np.ndarray) -> np.ndarray:
         """Return which of the cells ``(i, j)`` are pairs that `exclude` leaves out."""
         excluded = np.zeros(len(i), dtype=bool)
-        for name in self._exclude_columns:
+        for name in self.exclude:
             codes = Codes(self.probe_meta[name], self.gallery_meta[name])
             excluded |= codes.probe[i] == codes.gallery[j]
-        excluded &= self._codes.probe[i] == self._codes.gallery[j]
-        times = self._enrolment_times
-        if times is None:
-            return excluded
-        return excluded | times.not_enrolled(i, j)
+        return excluded & (self._codes.probe[i] == self._codes.gallery[j])
 
     def _mate_cells(self, probes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return rows (places in `probes`) and columns of other templates of their subject."""
@@ -583,19 +557,8 @@ class LabelledMatrix:
         return genuine - self_comparisons, m * n - genuine
 
     def _enrolled_probes(self) -> np.ndarray:
-        """Return which probes are of an enrolled subject.
-
-        Of a gallery over time: of a subject with a template, not the probe itself, that is enrolled
-        when the probe is seen; a subject without another template is as in a fixed gallery.
-        """
-        known = np.isin(self._codes.probe, self._codes.gallery)
-        times = self._enrolment_times
-        if times is None:
-            return known
-        row, column = self._mate_cells(np.arange(self.shape[0]))
-        then = row[~times.not_enrolled(row, column)]
-        alone = np.bincount(row, minlength=len(known)) == 0
-        return known & (alone | (np.bincount(then, minlength=len(known)) > 0))
+        """Return which probes are of an enrolled subject."""
+        return np.isin(self._codes.probe, self._codes.gallery)
 
     @property
     def _from_square(self) -> bool:

@@ -25,9 +25,6 @@ from bioeval.base.errors import (
     Words,
 )
 
-#: What `exclude` names: comparisons with templates that are not enrolled when the probe is seen.
-NOT_ENROLLED = "not-enrolled"
-
 #: The metadata column of attack instrument species that every study reads.
 ATTACK = "attack"
 

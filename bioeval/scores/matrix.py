@@ -66,9 +66,7 @@ class Scores(LabelledMatrix):
     exclude : sequence of str
         Metadata columns. Two templates of one subject with the same value in any of them are
         not compared: ``exclude=("session",)`` leaves out genuine pairs of one session, which
-        flatter the system. Impostor pairs stay. ``"not-enrolled"`` compares each probe with the
-        templates enrolled when it is seen: ``enrolled_at <= seen_at < withdrawn_at``, numbers or
-        dates, where a missing value or column means always.
+        flatter the system. Impostor pairs stay.
     distractor_ids : sequence of int
         Labels of gallery templates of no labelled person, such as 0 in Market-1501: wrong entries
         for every probe. Divisions never split them: they are in the gallery of every part, and

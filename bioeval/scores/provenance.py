@@ -11,7 +11,7 @@ import numpy as np
 
 from bioeval.base.errors import MergeError, counted, short_name
 from bioeval.base.messages import Message
-from bioeval.scores.labels import NOT_ENROLLED, digest, present
+from bioeval.scores.labels import digest, present
 from bioeval.scores.matrix import Scores, are_pairs
 
 T = TypeVar("T")
@@ -33,8 +33,6 @@ def _notes(scores: Scores) -> list[Message]:
         return notes
     if not scores._labelled:
         return notes
-    if (times := scores._enrolment_times) is not None:
-        notes.append(times.note())
     probe, gallery = scores._codes.probe, scores._codes.gallery
     if scores.layout == "probe-against-gallery":
         if not present(gallery, len(scores._codes.values))[probe].any():
@@ -55,16 +53,8 @@ def _notes(scores: Scores) -> list[Message]:
     return notes
 
 
-def left_out(scores: Scores) -> list[str]:
-    """Return what leaves out comparisons: not enrolment without the times that decide on it."""
-    times = None if are_pairs(scores) else scores._enrolment_times
-    if times is None or times.decide:
-        return list(scores.exclude)
-    return [name for name in scores.exclude if name != NOT_ENROLLED]
-
-
 def exclusions_of(attrs: Mapping[Any, Any]) -> tuple[str, ...]:
-    """Return what a result left out, as :func:`left_out` does: its attribute has all names."""
+    """Return the metadata columns by which a result left out comparisons."""
     return tuple(filter(None, str(attrs.get("exclude", "")).split(_BETWEEN_NAMES)))
 
 
@@ -116,7 +106,7 @@ class Provenance:
             notes=tuple(_notes(scores)),
             origin=scores._origin,
             metric=scores._metric,
-            exclude=_BETWEEN_NAMES.join(left_out(scores)),
+            exclude=_BETWEEN_NAMES.join(scores.exclude),
             reading=scores._reading,
             attacks=scores._attacks_left_out,
             gallery="" if pairs or not scores._labelled else digest(scores.gallery_labels),

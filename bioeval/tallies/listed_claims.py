@@ -209,12 +209,6 @@ def scores_in_use(scores: Scores, use: Use) -> Scores:
         transactions_of(scores, use.attempts)  # the column is there
         if np.isin(scores.probe_ids, scores.gallery_ids).any():
             scores = scores.excluding(*scores.exclude, use.attempts)
-    if use.enrol.drawn and scores._enrolment_times is not None:
-        raise ProtocolError(
-            Argument("enrol"),
-            " chooses templates of one gallery, but these scores have a different gallery for each "
-            "probe (exclude has not-enrolled); leave not-enrolled out",
-        )
     return use.enrol.applied(scores)
 
 

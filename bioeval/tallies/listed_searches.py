@@ -74,12 +74,6 @@ def require_searches_to_list(scores: Scores, use: Use, rank_unit: str) -> None:
             "min and max; give one of these, or enrol the first ones, ",
             Argument("enrol", f"first:{use.enrol}"),
         )
-    if scores._enrolment_times is not None:
-        raise ProtocolError(
-            Argument("enrol"),
-            " chooses templates of one gallery, but these scores have a different gallery for each "
-            "probe (exclude has not-enrolled); leave not-enrolled out",
-        )
 
 
 def list_searches(

@@ -80,8 +80,6 @@ def kernel_counters(scores: Scores, counters: Sequence[Counter[Any]]) -> KernelC
     """Return counters by what the kernels of tiles count for them; None if they cannot."""
     if are_pairs(scores) or not scores._labelled or is_small(scores):
         return None
-    if scores._enrolment_times is not None:  # who is enrolled differs by probe
-        return None
     kernel = KernelCounters.of(counters)
     if kernel is None or not (kernel.attempts or kernel.ranks):
         return None

@@ -38,11 +38,6 @@ def is_symmetric(scores: Scores) -> bool:
     # Of a stored matrix, templates whose rows are in one chunk.
     sample = sample_of(min(n, max(scores._row_chunk, SYMMETRY_SAMPLE)) if scores._is_stored else n)
     some = scores.select(probes=sample, gallery=sample)
-    times = some._enrolment_times
-    if times is not None:
-        outside = times.not_enrolled(np.arange(len(sample))[:, None], slice(None))
-        if (outside != outside.T).any():
-            return False
     if some._has_mask:
         mask = some._read_mask(0, len(sample))
         if (mask != mask.T).any():

@@ -34,7 +34,7 @@ def source_of_tiles(scores: Any) -> EmbeddingSource | None:
     source = scores._embedding_source
     if source is None or callable(source.metric) or type(source) is not EmbeddingSource:
         return None
-    if scores._enrolment_times is not None or scores.kind != "distance":
+    if scores.kind != "distance":
         return None
     if not (np.isfinite(source._left.squared).all() and np.isfinite(source._right.squared).all()):
         return None  # failed templates

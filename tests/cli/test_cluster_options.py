@@ -32,8 +32,6 @@ def file(tmp_path_factory):
     made = be.simulate(20, 4, random_state=2)
     meta = {
         "sex": np.array(["f", "m"])[np.asarray(made.probe_labels) % 2],
-        "seen_at": np.arange(80) % 9,
-        "enrolled_at": np.arange(80) % 5,
     }
     be.save(be.Scores(made.values, made.probe_labels, probe_meta=meta), path)
     return str(path)
@@ -41,7 +39,6 @@ def file(tmp_path_factory):
 
 COMMANDS = {
     "groups": ["--by", "sex"],
-    "over-time": ["--bins", "3", "--ages", "2", "--replicates", "100"],
     "threshold": ["--folds", "3", "--repeats", "2", "--replicates", "100"],
     "run": ["--protocol", "course-kfold"],
 }
@@ -155,9 +152,7 @@ def test_ctrl_c_while_workers_start_ends_with_one_line(file):
     assert not psutil.wait_procs(children, timeout=20)[1]
 
 
-@pytest.mark.parametrize(
-    "name", ["groups", "over-time", "run", pytest.param("threshold", marks=SLOW)]
-)
+@pytest.mark.parametrize("name", ["groups", "run", pytest.param("threshold", marks=SLOW)])
 @pytest.mark.cases(1)
 def test_a_command_goes_on_from_its_checkpoint(file, tmp_path, capsys, name):
     expected = said(capsys, name, file)

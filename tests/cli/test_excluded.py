@@ -26,7 +26,6 @@ def folder(tmp_path, monkeypatch):
             session=session,
             quality=rng.random(72),
             group=np.where(labels % 2, "f", "m"),
-            seen_at=np.full(72, 5.0),
             camera=session,
         )
     for name in ("market1501", "course-all-vs-all"):
@@ -59,7 +58,6 @@ COMMANDS = {
     "gallery-size": "a.npz",
     "gallery-templates": "a.npz",
     "groups": "a.npz --by group --meta group=group",
-    "over-time": "a.npz --meta seen_at=seen_at --bins 1",
     "threshold": "a.npz",
     "zoo": "a.npz",
 }

@@ -31,7 +31,6 @@ OF_THE_COMMAND = {
     "exam": {"sheet", "solutions"},  # the files
     "explain": {"lists", "picture", "steps"},
     "normalise": {"min_dcf", "save_to"},  # what is shown of the scores, and where they are written
-    "over-time": {"ages"},  # the bins of be.ageing, beside those of be.over_time
     "pad": {"most"},
     "protocols": {"check", "toml"},
     "report": {  # of several calls

@@ -17,15 +17,14 @@ KINDS = ("distance", "similarity")
 
 
 def scores_of(kind: str) -> be.Scores:
-    """Probes against a gallery, each template enrolled before each probe was seen."""
+    """Probes against a gallery."""
     rng = np.random.default_rng(4)
     who = np.repeat(np.arange(12), 3)
     values = rng.normal(5, 1, (36, 36)) - 2 * (who[:, None] == who)
     meta = {"sex": np.array(list("mf"))[who % 2], "quality": rng.random(36)}
     return be.Scores(
         values if kind == "distance" else 10 - values, who, who, kind=kind,
-        probe_meta=meta | {"seen_at": rng.uniform(5, 9, 36)},
-        gallery_meta=meta | {"enrolled_at": rng.uniform(0, 4, 36)},
+        probe_meta=meta, gallery_meta=meta,
     )  # fmt: skip
 
 
@@ -46,13 +45,11 @@ class OneFold:
 
 # Each function that takes a rule, and the threshold that it then uses.
 FUNCTIONS = {
-    "ageing": lambda s, t: be.ageing(s, 2, threshold=t, replicates=100).threshold,
     "at": lambda s, t: be.at(s, t).threshold_used,
     "by_group": lambda s, t: be.by_group(s, "sex", threshold=t).threshold,
     "cross_evaluate": lambda s, t: be.cross_evaluate(s, OneFold(), threshold=t).threshold.item(),
     "error_discard": lambda s, t: be.error_discard(s, "quality", threshold=t).threshold,
     "explain": lambda s, t: be.explain(s, 0, threshold=t).threshold,
-    "over_time": lambda s, t: be.over_time(s, 2, threshold=t, ranks=()).threshold,
     "sample_size": lambda s, t: be.sample_size(s, far=0.05, threshold=t, templates=4).threshold,
     "step_by_step": lambda s, t: be.step_by_step(s, threshold=t).walks[0].threshold,
     "zoo": lambda s, t: be.zoo(s, threshold=t, permutations=9).threshold,

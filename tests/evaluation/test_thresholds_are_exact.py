@@ -72,10 +72,8 @@ class Data:
         self.values = np.array([known[i] for i in rng.integers(0, len(known), 144)], dtype)
         self.values = self.values.reshape(12, 12)
         self.kind, self.sign = kind, 1 if kind == "distance" else -1
-        meta = {"half": ["a"] * 6 + ["b"] * 6, "seen_at": [2020 + i % 3 for i in range(12)]}
-        self.scores = be.Scores(
-            self.values, LABELS, kind=kind, probe_meta=meta | {"enrolled_at": [2019] * 12}
-        )
+        meta = {"half": ["a"] * 6 + ["b"] * 6}
+        self.scores = be.Scores(self.values, LABELS, kind=kind, probe_meta=meta)
         read = self.values.astype(np.float64) if dtype == "longdouble" else self.values
         self.case = {
             "values": read.tolist(), "probe_labels": LABELS, "gallery_labels": None, "kind": kind
@@ -196,11 +194,6 @@ def test_at_one_threshold(dtype, kind, step):
         assert_errors(be.by_group(scores, "half", threshold=t)[["fr", "fa"]].sum(), single, "group")
         assert_errors(be.by_group(scores, "half", threshold=t, templates="multi")[["fr", "fa"]]
                       .sum(), multi, "group")  # fmt: skip
-        expected = naive.open_set(**data.case, thresholds=[t], max_rank=1)
-        ds = be.over_time(scores, [2020, 2021, 2022, 2023], threshold=t)
-        ds = ds[["fr", "fa", "open_set_fa", "dir_count"]].sum()
-        assert_errors(ds, single, "over time")
-        assert [ds.open_set_fa, ds.dir_count] == [expected.fa[0], expected.di[0][0]], t
         tested = be.cross_evaluate(scores, folds, threshold=("fixed", t))[["fr", "fa"]]
         assert_errors(tested.sum(), of_folds(data, t), "folds")
         counts = be.step_by_step(scores, threshold=t).totals[-1]
@@ -212,7 +205,6 @@ def test_at_one_threshold(dtype, kind, step):
         ds = be.zoo(averaged.scores, threshold=t, permutations=1)
         ds = ds[["fr", "fa_as_probe", "fa_as_claimed"]].sum()
         assert [ds.fr, ds.fa_as_probe, ds.fa_as_claimed] == [*fr, *fa, *fa], t
-        assert be.ageing(averaged.scores, [0, 2, 4], threshold=t).fr.sum() == fr[0], t
 
 
 def of_folds(data: Data, threshold: float) -> tuple[list[int], list[int]]:
@@ -276,10 +268,7 @@ def test_a_threshold_that_float64_does_not_hold_is_refused(threshold):
         "thresholds?: .* is not exact in float64, the type in which scores are compared; "
         "the nearest one"
     )
-    calls = [
-        lambda: be.zoo(scores, threshold=threshold),
-        lambda: be.ageing(scores, threshold=threshold),
-    ]
+    calls = [lambda: be.zoo(scores, threshold=threshold)]
     if not isinstance(threshold, Fraction):  # which arrays do not take
         calls += [
             lambda: be.verification(scores, thresholds=[0.5, threshold]),

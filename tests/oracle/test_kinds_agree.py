@@ -35,7 +35,7 @@ def scores_of(kind: str, dtype: str = "float64", order: Any = None) -> be.Scores
     order = np.arange(48) if order is None else order
     meta = {
         "group": np.repeat(["a", "b"], 24), "camera": np.tile([1, 2], 24),
-        "seen_at": np.tile([1.0, 2.0, 3.0, 4.0], 12), "quality": np.arange(48.0),
+        "quality": np.arange(48.0),
     }  # fmt: skip
     return be.Scores(
         (0 - values if kind == "distance" else values)[np.ix_(order, order)].astype(dtype),

@@ -69,12 +69,6 @@ def of_shared_ranks(reader):
     return SharedRanksCounter(IdentificationCounter(reader), SharedMates(nearest.result(), 0))
 
 
-def over_time(reader):
-    from bioeval.studies.time.counts import ProbeAttemptsCounter
-
-    return ProbeAttemptsCounter(reader, "multi", "min", 0.5)
-
-
 def of_digests(reader):
     from bioeval.studies.sites.row_digests import RowDigestCounter
 
@@ -94,7 +88,6 @@ COUNTERS = {
     "some templates, drawn": lambda x: of_some_templates("mean", 3, x),
     "nearest mates": of_nearest_mates,
     "shared ranks": of_shared_ranks,
-    "over time": over_time,
     "digests": of_digests,
 }
 

@@ -481,19 +481,6 @@ def test_lines_of_equal_systems_show_beside_each_other(name):
         assert (np.abs(pixels - np.array(colour)).max(axis=1) <= 2).sum() > 300
 
 
-def test_dates_on_an_axis_have_their_year():
-    scores = be.simulate(10, 4, random_state=1)
-    for step in (1, 10, 60):
-        seen = {"seen_at": np.datetime64("2021-03-01") + step * np.arange(40)}
-        ds = be.over_time(be.Scores(scores.values, scores.probe_labels, probe_meta=seen), 4)
-        for look in ("default", "slide", "paper"):
-            with be.plot.style(look):
-                display = be.plot.over_time(ds)
-            display.figure_.canvas.draw()
-            labels = [x.get_text() for x in display.axes_[-1].get_xticklabels()]
-            assert len(labels) > 1 and all(x.startswith("202") for x in labels if x)
-
-
 def test_a_row_is_drawn_as_one_list():
     row = be.explain(be.simulate(4, 3), 2)
     assert [x.unit for x in be.plot.row_walk(row, lists="templates").lists] == ["template"]

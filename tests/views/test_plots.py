@@ -521,16 +521,6 @@ def test_genuine_and_impostor_have_one_colour_each(single, scores, tree):
     assert people["false accepts by claim"].get_color() == impostor
 
 
-def test_a_panel_without_a_rate_is_left_out():
-    scores = be.simulate(8, 4, random_state=1)
-    seen = {"seen_at": np.arange(32)}
-    ds = be.over_time(be.Scores(scores.values, scores.probe_labels, probe_meta=seen), 4)
-    names = [n for n in ("far", "far_low", "far_high") if n in ds]
-    display = draw(plot.over_time(ds.assign({n: ds[n] * np.nan for n in names})))
-    assert len(display.axes_) == len(plot.over_time(ds).axes_) - 1
-    assert "FAR is not defined in any bin" in words(display)
-
-
 # ------------------------------------------------------------------------- several systems
 
 

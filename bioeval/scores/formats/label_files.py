@@ -28,7 +28,6 @@ from bioeval.base.errors import (
     nearest_name,
     require_choice,
 )
-from bioeval.scores.enrolment_times import COLUMNS as TIMES
 from bioeval.scores.formats.archive import open_array, require_text
 from bioeval.scores.formats.files import (
     content,
@@ -205,13 +204,13 @@ def _header(path: Path, line: int, cells: list[str]) -> list[str]:
 
 
 def _append(columns: dict[str, list[str]], cells: list[str], where: str) -> None:
-    """Append a row to the columns; of times alone, a cell may be blank."""
+    """Append a row to the columns."""
     if len(cells) != len(columns):
         raise DataError(
             f"{where}: {len(cells)} cells; expected {len(columns)} ({', '.join(columns)})"
         )
     for (name, column), cell in zip(columns.items(), cells, strict=True):
-        if not cell and name not in TIMES:
+        if not cell:
             raise DataError(f"{where}: the cell {name!r} is blank")
         column.append(cell)
 

@@ -225,8 +225,5 @@ def _state(scores: Scores, low: int, high: int, mates: tuple[np.ndarray, np.ndar
             state = np.full((high - low, scores.shape[1]), Mask.IMPOSTOR, dtype=np.uint8)
         place, column = mates
         gone = scores._excluded(low + place, column)
-        if scores._enrolment_times is not None:
-            rows = np.arange(low, high)[:, None]
-            state[scores._enrolment_times.not_enrolled(rows, slice(None))] = Mask.IGNORE
         state[place[gone], column[gone]] = Mask.IGNORE
     return state

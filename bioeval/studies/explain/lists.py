@@ -101,16 +101,12 @@ class _Reasons:
     """Reasons why comparisons of a row, other than with the probe itself, are not attempts."""
 
     def __init__(self, row: RowCells, i: int):
-        """Read what leaves comparisons of row `i` out: the mask, rules of the card, times."""
+        """Read what leaves comparisons of row `i` out: the mask, rules of the card."""
         self.scores, self.i = row.excluding, i
-        every = np.arange(self.scores.shape[1])
-        cells = np.full(len(every), i), every
-        nothing = np.zeros(len(every), dtype=bool)
         self.masked = BlockReader(row.original).given.masked(i, i + 1)[0]
         self.removed = BlockReader(row.scores).given.masked(i, i + 1)[0]
-        self.excluded = self.scores._excluded(*cells) if self.scores.exclude else nothing
-        times = self.scores._enrolment_times
-        self.not_enrolled = nothing if times is None else times.not_enrolled(*cells)
+        columns = np.arange(self.scores.shape[1])
+        self.excluded = self.scores._excluded(np.full(len(columns), i), columns)
         verification = row.card.verification
         self.pairs = "ordered" if verification is None else verification.pairs
 
@@ -118,8 +114,6 @@ class _Reasons:
         """Return the reason of one comparison."""
         if self.masked[column]:
             return "left out by the mask"
-        if self.not_enrolled[column]:
-            return "not enrolled when the probe is seen"
         if self.excluded[column]:
             return say("same subject and same {shared}", shared=self._shared(column))
         if self.removed[column]:
@@ -131,7 +125,7 @@ class _Reasons:
     def _shared(self, column: int) -> Text:
         """Return the metadata column by which a pair of one subject is left out, with its value."""
         probe, gallery = self.scores.probe_meta, self.scores.gallery_meta
-        for name in self.scores._exclude_columns:
+        for name in self.scores.exclude:
             value = plain(probe[name][self.i])
             if value == plain(gallery[name][column]):
                 return say("{name:name} ({value:name})", name=name, value=value)

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from bioeval import DataError, ProtocolError, Scores
+from bioeval import DataError, Scores
 from bioeval.base import (
     Argument,
     Name,
@@ -326,12 +326,6 @@ def gallery_size(
     check_max_rank(max_rank, scores.shape[-1])
     require_subjects(scores, "a gallery of fewer subjects")
     require_values(scores, "a rate against the gallery size")
-    if scores._enrolment_times is not None:
-        raise ProtocolError(
-            "gallery sizes need one gallery, but these scores have a different gallery for each "
-            "probe (exclude has not-enrolled); bioeval.over_time gives the sizes and rates over "
-            "time"
-        )
     subjects = len(reader.gallery.subjects)
     chosen = _sizes(sizes, subjects)
     grid = thresholds_over(reader, thresholds, THRESHOLDS)

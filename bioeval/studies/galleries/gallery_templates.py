@@ -152,11 +152,6 @@ class _Request:
         scores = reader.scores
         require_subjects(scores, "a gallery of some templates of each subject")
         require_values(scores, "a rate against the number of templates")
-        if scores._enrolment_times is not None:
-            raise ProtocolError(
-                "templates are drawn from one gallery, but these scores have a different gallery "
-                "for each probe (exclude has not-enrolled); leave not-enrolled out"
-            )
         return cls(fusion, drawn, seed_sequence(drawn.random_state))
 
     def parts(

@@ -24,9 +24,6 @@ _REASONS = {
     "nan_policy": "treatment of failed comparisons",
 }
 
-#: Results of a gallery that changes over time.
-_OVER_TIME = ("over-time", "ageing")
-
 
 def refuse_other_data(parts: Iterable[PageItem], others: Iterable[tuple[str, str, Any]]) -> None:
     """Raise :class:`DataError` unless all results of a system are of the same scores.
@@ -69,7 +66,7 @@ def _compare(
     if not fingerprint:
         return
     first_title, first = known.setdefault(system, (title, attrs))
-    same_comparisons = _left_out(attrs) == _left_out(first)
+    same_comparisons = set(exclusions_of(attrs)) == set(exclusions_of(first))
     if fingerprint == str(first["fingerprint"]) and (same_comparisons or "exclude" not in attrs):
         return
     difference = "other scores or other labels, with the same numbers of subjects and templates"
@@ -86,18 +83,6 @@ def _compare(
         f"{first_title!r}. Make both from the same scores, or name them as two systems in a "
         "mapping of name to results"
     )
-
-
-def _left_out(attrs: Mapping[Any, Any]) -> set[str]:
-    """Return what leaves out comparisons of a result.
-
-    Rates over time always compare a probe with the templates that are enrolled when it is seen,
-    also of data whose other results compare it with all templates.
-    """
-    excluded = set(exclusions_of(attrs))
-    if attrs.get("result_type") in _OVER_TIME:
-        excluded.discard("not-enrolled")
-    return excluded
 
 
 def threshold_of(result: xr.Dataset) -> float | None:

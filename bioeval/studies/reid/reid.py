@@ -607,7 +607,7 @@ def as_open_queries(queries: Scores, scores: Scores, rules: Convention) -> Score
         distractor_ids=scores.distractor_ids,
         _codes=_codes_of_strangers(scores.gallery_labels, queries.shape[0], ids),
     )
-    return view.replace(exclude=[x for x in scores.exclude if x == "not-enrolled"])
+    return view.replace(exclude=())
 
 
 def _of_one_camera(meta: Mapping[str, np.ndarray], size: int) -> dict[str, np.ndarray]:

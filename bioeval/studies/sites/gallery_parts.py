@@ -507,11 +507,6 @@ def part_and_card(scores: Scores, protocol: str | Protocol) -> tuple[Scores, Pro
     card = resolve_card(scores, protocol)
     if not scores._labelled:
         raise ProtocolError("a gallery in parts needs the subjects of probes and gallery: labels")
-    if scores._enrolment_times is not None:
-        raise ProtocolError(
-            "a gallery over time cannot be in parts: who is enrolled when a probe is seen depends "
-            "on all of its templates; leave out exclude=('not-enrolled',)"
-        )
     if card.claims is not None:
         raise ProtocolError(
             f"protocol {card.name} draws claims from the whole gallery; a gallery in parts "

@@ -12,7 +12,6 @@ from bioeval.document import (
     Labels,
     Messages,
     Missing,
-    Moment,
     Paragraph,
     Phrase,
     Picture,
@@ -46,8 +45,6 @@ def value_of(cell: Text | None, lines: Lines | None = None) -> Any:
             return cell.value
         case Labels():
             return list(cell.values)
-        case Moment():
-            return cell.text
         case Picture():
             return cell.description
         case Strong():
@@ -125,11 +122,7 @@ def units_of(table: Table) -> dict[str, str]:
 
 
 def _kind(cell: Text | None) -> str:
-    return (
-        type(cell).__name__.lower()
-        if isinstance(cell, Quantity | Label | Flag | Moment)
-        else "text"
-    )
+    return type(cell).__name__.lower() if isinstance(cell, Quantity | Label | Flag) else "text"
 
 
 def message_data(message: Message, lines: Lines | None = None) -> dict[str, Any]:

@@ -14,7 +14,6 @@ from bioeval.document import (
     Label,
     Labels,
     Missing,
-    Moment,
     Phrase,
     Picture,
     Quantity,
@@ -128,8 +127,6 @@ class Lines:
                 return self.literal(NOT_DEFINED)
             case Picture():
                 return self.picture(text)
-            case Moment():
-                return self.literal(text.text)
             case Quantity():
                 others = [x for x in rates if x != text.value]
                 return self.quantity(text, printed_in_sentence(text, others))

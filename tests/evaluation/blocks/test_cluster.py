@@ -120,12 +120,6 @@ def reid_scores():
     return be.Scores(values[np.ix_(probes, rest)], labels[probes], labels[rest], **meta)
 
 
-def seen():
-    labels = np.repeat(np.arange(30), 4)
-    meta = {"seen_at": np.arange(120) % 7, "enrolled_at": np.arange(120) % 5}
-    return be.Scores(np.asarray(be.simulate(30, 4).values), labels, probe_meta=meta)
-
-
 FOLDS = be.partition.SubjectKFold(3, shuffle=True, random_state=1)
 
 
@@ -191,7 +185,6 @@ CALLS = {
     ),
     "card with folds": lambda **place: be.evaluate(be.simulate(30, 4), "course-kfold", **place),
     "groups": lambda **place: be.by_group(be.simulate(30, 4), np.arange(120) // 4 % 3, **place),
-    "over time": lambda **place: be.over_time(seen(), 3, **place),
     "resampled": lambda **place: be.verification(
         be.simulate(30, 4), interval="subject-bootstrap", replicates=100, **place
     ),

@@ -113,17 +113,13 @@ def test_identification(data):
 
 @settings(max_examples=5)
 @given(data=st.data())
-def test_excluded_sessions_and_galleries_over_time(data):
-    """Pairs of one session, and templates that are not enrolled when a probe is seen."""
+def test_excluded_sessions(data):
+    """Pairs of one session."""
     case = data.draw(matrices(layouts=("square",), sizes=((2, 2), (3, 1, 2), (2, 2, 2)), **SMALL))
     n = len(case.values)
-    small = st.lists(st.integers(0, 2), min_size=n, max_size=n)
-    meta = {name: data.draw(small) for name in ("session", "enrolled_at", "seen_at")}
-    exclude = data.draw(
-        st.sampled_from((("session",), ("not-enrolled",), ("session", "not-enrolled")))
-    )
+    meta = {"session": data.draw(st.lists(st.integers(0, 2), min_size=n, max_size=n))}
     t = float(data.draw(thresholds(case, max_size=1))[0])
-    scores = be.Scores(**case.scores(), probe_meta=meta, exclude=exclude)
+    scores = be.Scores(**case.scores(), probe_meta=meta, exclude=("session",))
     result = sums(scores, for_layout(scores.layout), t)
     ds = be.verification(scores, thresholds=[t])
     for name in ("ga", "fr", "fa", "gr"):

@@ -42,8 +42,6 @@ def systems():
     labels = np.repeat(np.arange(len(SIZES)), SIZES)
     meta = {
         "sex": np.array(["f", "m"])[labels % 2],
-        "seen_at": rng.integers(10, 50, TEMPLATES),
-        "enrolled_at": rng.integers(0, 30, TEMPLATES),
     }
     holes, far, failed = values.copy(), np.round(values, 1), values.astype(np.float32)
     holes[2, 7] = holes[16, 4] = failed[25, 0] = np.nan
@@ -107,10 +105,6 @@ MORE = {
     "by probe": lambda s, **k: be.cross_evaluate(
         s, be.partition.SubjectShuffleSplit(2, test_size=0.4, random_state=1), **k
     ),
-    "over time": lambda s, **k: be.over_time(
-        s, 3, interval="subject-bootstrap", replicates=100, **k
-    ),
-    "over time, given": lambda s, **k: be.over_time(s, 3, threshold=1.0, templates="multi", **k),
     # Thresholds that are chosen anew without each person are counted in one process.
     "interval in folds": lambda s, **k: be.cross_evaluate(
         s, folds, threshold=1.0, interval="subject-bootstrap", replicates=100, **k
@@ -119,7 +113,6 @@ MORE = {
         s, "sex", interval="subject-bootstrap", replicates=100, **k
     ),
     "study": lambda s, **k: be.study_threshold(s, "eer", folds=3, repeats=2, replicates=100, **k),
-    "ageing": lambda s, **k: be.ageing(s, 3, replicates=100, **k),
 }
 
 

@@ -125,27 +125,6 @@ def test_wrong_use_is_one_line(inside, capsys, words, says):
     assert says in capsys.readouterr().err
 
 
-def test_rates_over_time_join_the_page_of_a_study(inside):
-    rng = np.random.default_rng(0)
-    scores = be.load("door.npz")
-    shape = scores.shape
-    scores = be.Scores(
-        scores.values,
-        scores.probe_labels,
-        scores.gallery_labels,
-        probe_meta={"seen_at": rng.integers(2020, 2024, shape[0])},
-        gallery_meta={"enrolled_at": rng.integers(2018, 2021, shape[1])},
-    )
-    study = be.study_threshold(scores, "far=5%", repeats=1)
-    over_time = be.over_time(scores, [2020, 2022, 2024], threshold=study)
-    assert over_time.attrs["exclude"] == "not-enrolled"
-    be.report([be.evaluate(scores), study, over_time], "g.html")
-    assert "Rates over time" in seen(inside / "g.html")
-    other = over_time.assign_attrs(exclude="session, not-enrolled")
-    with pytest.raises(be.DataError, match="another choice of excluded comparisons"):
-        be.report([be.evaluate(scores), study, other], "h.html")
-
-
 def opening(path) -> str:
     """The sentences at the top of a page."""
     text = re.sub(r"<(script|style).*?</\1>", "", path.read_text(encoding="utf-8"), flags=re.S)
@@ -256,40 +235,6 @@ def test_single_attempts_have_the_terms_of_the_standard(inside, capsys):
         assert main(["threshold", "door.npz", "--target=far=5%", *words, "--terms=iso"]) == 0
         text = capsys.readouterr().out
         assert " FNMR " in text and " FRR " not in text.replace("FNMR is FRR", "")
-
-
-def test_rates_over_time_name_attempts_and_the_probes_of_the_data(inside, capsys):
-    rng = np.random.default_rng(3)
-    scores = be.load("door.npz")
-    visit = np.unique(
-        [
-            f"{a} {b}"
-            for a, b in zip(scores.probe_labels, scores.probe_meta["session"], strict=True)
-        ],
-        return_inverse=True,
-    )[1]
-    seen_at = rng.uniform(2020, 2022, visit.max() + 1)[visit]
-    dated = be.Scores(
-        scores.values,
-        scores.probe_labels,
-        scores.gallery_labels,
-        kind=scores.kind,
-        probe_meta=dict(scores.probe_meta) | {"seen_at": seen_at},
-        gallery_meta=dict(scores.gallery_meta),
-    )
-    be.save(dated, "dated.npz")
-    capsys.readouterr()
-    assert main(["over-time", "dated.npz", "--threshold-of", "first", "--bins", "2"]) == 0
-    text = " ".join(capsys.readouterr().out.split())
-    probes, templates = scores.shape
-    assert f"Data {probes} probes of 30 subjects against {templates} gallery templates" in text
-    assert "from attempts enrolled" in text and "when an attempt is seen" in text
-    assert "for identification, FAR is FPIR" in text and "FAR is FMR" not in text
-
-
-def test_an_error_names_the_option_that_was_given(inside, capsys):
-    assert main(["over-time", "dated.npz", "--threshold-of", "any"]) == 2
-    assert "--threshold-of is of a study with enrol=2" in capsys.readouterr().err
 
 
 def test_the_protocol_in_words_is_that_of_the_claims(inside):

@@ -180,7 +180,7 @@ def test_all_cards_of_re_identification_alone_take_every_matrix():
             assert card.layouts == (card.layout,), name
 
 
-def test_a_gallery_over_time_and_other_tasks_keep_the_layout_of_their_card():
+def test_other_tasks_keep_the_layout_of_their_card():
     card = load("market1501")
     mixed = be.Protocol(
         name="mixed", title="Mixed", summary="Both.", layout=card.layout, source=card.source,

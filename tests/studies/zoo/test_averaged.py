@@ -76,14 +76,3 @@ def test_the_errors_of_a_person_are_means_over_all_choices(square, kind, use):
         of_pair = shares[frozenset([pair.probe.subject, pair.claimed.subject])]
         assert pair.false_accepts == pytest.approx(sum(of_pair))
         assert pair.attempts == len(of_pair)
-
-
-def test_what_needs_a_single_score_asks_for_the_first_templates():
-    scores, _ = made(False, "distance")
-    study = be.study_threshold(
-        scores, "far=0.2", folds=3, repeats=1, replicates=100, templates="multi", enrol=2
-    )
-    with pytest.raises(be.ProtocolError, match="no single score.*--enrol first:2 --out STUDY"):
-        be.over_time(scores, [0, 1], threshold=study)
-    with pytest.raises(be.DataError, match="fusion=.mean.*of the study"):
-        be.zoo(scores, threshold=study, fusion="mean")
