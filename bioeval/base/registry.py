@@ -17,10 +17,7 @@ from bioeval.base.scalars import (
     CMS,
     CORE_SCALARS,
     DIR,
-    DIR_BY_IDENTITY,
     FAR_UNENROLLED,
-    GRR_BY_IDENTITY,
-    OPEN_SET_SCORE,
     POINTS_OF_PARTS,
     SEEN,
     VERIFICATION_SCALARS,
@@ -126,7 +123,6 @@ class ScalarRegistry(Mapping[str, Scalar]):
         """What is averaged over folds, by name; of several of a name the first."""
         points = [x for x in self.of_studies if not x.pooled and "folds" in x.results]
         of_folds = [*self.at_threshold["folds"], *self.at_threshold["repeats"], *self.in_parts]
-        of_folds += [DIR_BY_IDENTITY, GRR_BY_IDENTITY, OPEN_SET_SCORE]
         of_folds += [DIR, CMS, *itertools.chain(*POINTS_OF_PARTS.values())]
         return {scalar.name: scalar for scalar in (*points, *reversed(of_folds))}
 

@@ -571,55 +571,6 @@ OPEN_SET_EER = replace(
     EQUAL_ERROR[0], label="EER, rank 1", undefined="{far} and 1 - {dir} do not cross"
 )
 
-#: Means over the attempts of each identity first, then over the identities.
-CMS_BY_IDENTITY = Scalar(
-    "mean over the identities of CMS of the probes of each",
-    name="cms_by_identity",
-    label="{cms} by identity",
-    larger_is_better=True,
-)
-
-RECOGNITION_RATE_BY_IDENTITY = Scalar(
-    "mean over the identities of the recognition rate of each",
-    name="recognition_rate_by_identity",
-    label="recognition rate by identity",
-    larger_is_better=True,
-)
-
-DIR_BY_IDENTITY = Scalar(
-    "mean over the identities of DIR at rank 1 of the genuine attempts of each (balanced accuracy "
-    "on known samples, BAKS)",
-    name="dir_by_identity",
-    label="{dir} by identity, rank 1",
-    also="BAKS",
-    larger_is_better=True,
-)
-
-GRR_BY_IDENTITY = Scalar(
-    "mean over the identities of GRR of the impostor attempts of each (of probes that are not "
-    "enrolled: balanced accuracy on unknown samples, BAUS)",
-    name="grr_by_identity",
-    label="{grr} by identity",
-    also="BAUS",
-    decimals="impostor",
-    larger_is_better=True,
-)
-
-OPEN_SET_SCORE = Scalar(
-    "geometric mean of dir_by_identity and grr_by_identity",
-    name="open_set_score",
-    label="open-set score",
-    larger_is_better=True,
-)
-
-BEST_OPEN_SET_SCORE = Scalar(
-    "largest open-set score of any threshold; optimistic, since it is chosen on the same data",
-    name="best_open_set_score",
-    threshold="best_open_set_score_threshold",
-    label="best open-set score",
-    larger_is_better=True,
-)
-
 # ---------------------------------------------------------------------------- re-identification
 
 CMC = Scalar(
@@ -703,32 +654,6 @@ _QUERY_MEANS = (
         label="NDCG",
     ),
 )
-
-CMC_BY_IDENTITY = Scalar(
-    "mean over the identities of the CMC of the queries of each",
-    name="cmc_by_identity",
-    label="CMC({rank}) by identity",
-    larger_is_better=True,
-    results=("task", "comparison"),
-    jackknife="alone",
-)
-
-#: Means over the queries of each identity first, then over the identities; by the name of the mean.
-QUERY_MEANS_BY_IDENTITY = {
-    mean.name: Scalar(
-        f"mean over the identities of the mean over the queries of each: {mean.long_name}",
-        mean.units,
-        name=f"{mean.name}_by_identity",
-        label=f"{mean.label} by identity",
-        kind=mean.kind,
-        decimals=mean.decimals,
-        bounds=mean.bounds,
-        larger_is_better=mean.larger_is_better,
-        results=("task", "comparison"),
-        jackknife="alone",
-    )
-    for mean in _QUERY_MEANS
-}
 
 #: Over the ranks, besides the CMC.
 RANKED_LISTS = (
@@ -878,8 +803,6 @@ CORE_SCALARS = (
     *(FRR_AT_FIXED, FAR_AT_FIXED, DIR_AT_FIXED),
     *(PARTIAL_AUC, STANDARDISED_PARTIAL_AUC, MIN_DCF),
     *(DIR, CMS, RECOGNITION_RATE, DIR_AT_FAR, CMC, *_QUERY_MEANS, *RANKED_LISTS),
-    *(CMS_BY_IDENTITY, RECOGNITION_RATE_BY_IDENTITY, DIR_BY_IDENTITY, GRR_BY_IDENTITY),
-    *(OPEN_SET_SCORE, BEST_OPEN_SET_SCORE, CMC_BY_IDENTITY, *QUERY_MEANS_BY_IDENTITY.values()),
     *(INTERPOLATED_PRECISION, *RETRIEVED_SETS, FAR_UNENROLLED, *SEEN, *GOM_POINTS),
 )
 

@@ -165,19 +165,6 @@ OPEN_SET: dict[str, Name] = {
     "target_probes": Name("probes whose subject is enrolled (denominator of TTR)", "probes"),
     "non_target_probes": Name("probes never enrolled (denominator of FTR)", "probes"),
     "tied": Name("genuine attempts with a non-mate tied with the best mate", "probes"),
-    "dir_by_identity": scalars.DIR_BY_IDENTITY,
-    "grr_by_identity": scalars.GRR_BY_IDENTITY,
-    "open_set_score": scalars.OPEN_SET_SCORE,
-    "best_open_set_score": scalars.BEST_OPEN_SET_SCORE,
-    "best_open_set_score_threshold": Name(
-        "strictest threshold with the largest open-set score", "score"
-    ),
-    "genuine_identities": Name(
-        "identities with a genuine attempt (denominator of dir_by_identity)", "subjects"
-    ),
-    "impostor_identities": Name(
-        "identities with an impostor attempt (denominator of grr_by_identity)", "subjects"
-    ),
     "fewer_mates": Name(
         "genuine attempts whose subject has fewer usable templates than are drawn", "probes"
     ),
@@ -187,9 +174,6 @@ CLOSED_SET: dict[str, Name] = {
     "cms": scalars.CMS,
     "cms_count": Name("probes whose best mate is at rank R or better", "probes"),
     "recognition_rate": scalars.RECOGNITION_RATE,
-    "cms_by_identity": scalars.CMS_BY_IDENTITY,
-    "recognition_rate_by_identity": scalars.RECOGNITION_RATE_BY_IDENTITY,
-    "identities": Name("identities that the means by identity are over", "subjects"),
     "attempts": Name("probes with a usable mate", "probes"),
     "subjects": Name("subjects of the probes, enrolled: independent trials", "subjects"),
     "skipped": Name("probes without a usable mate, left out", "probes"),
@@ -219,12 +203,9 @@ for _name in (
 for _best in VERIFICATION_SCALARS:
     if _best.best:
         VERIFICATION |= _best.ends_of(_best.name)
-for _name in (
-    *("dir", "far", "grr", "frr", "dir_at_far", "eer", "dir_at_fixed", "far_at_fixed"),
-    *("dir_by_identity", "grr_by_identity", "open_set_score"),
-):
+for _name in (*("dir", "far", "grr", "frr", "dir_at_far", "eer", "dir_at_fixed", "far_at_fixed"),):
     OPEN_SET |= OPEN_SET[_name].ends_of(_name)
-for _name in ("cms", "recognition_rate", "cms_by_identity", "recognition_rate_by_identity"):
+for _name in ("cms", "recognition_rate"):
     CLOSED_SET |= CLOSED_SET[_name].ends_of(_name)
 
 #: The variables of each task, without those of scalars that others add.

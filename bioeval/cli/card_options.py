@@ -146,18 +146,6 @@ def _fusion(card: Protocol, fusion: str) -> Protocol:
     return replace(card, **{name: replace(task, fusion=fusion) for name, task in fused.items()})
 
 
-def _means(card: Protocol, average: str) -> Protocol:
-    tasks = _searches(card)
-    if card.reid is not None:
-        tasks["reid"] = card.reid
-    if not tasks:
-        raise click.UsageError(
-            f"--means is of identification and re-identification, and protocol {card.name} has "
-            "neither; leave it out"
-        )
-    return replace(card, **{k: replace(task, average=average) for k, task in tasks.items()})
-
-
 def _attempts(card: Protocol, column: str) -> Protocol:
     task = _require_verification(card, "--attempts is")
     return replace(card, verification=replace(task, attempts=column))
@@ -297,13 +285,6 @@ CARD_OPTIONS = (
         "of the card, or min]",
         None,
         _fusion,
-    ),
-    _entry(
-        "--means",
-        "Identification and re-identification: identity adds means over the attempts of each "
-        "identity, then over the identities.  [average of the card, or attempt]",
-        ["attempt", "identity"],
-        _means,
     ),
     _part(
         "--train",

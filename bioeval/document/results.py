@@ -200,7 +200,6 @@ _POINTS = {
     "cost": "the least cost, prior {prior}, c_miss {miss}, c_fa {false_accept}",
     "accuracy": "the largest accuracy",
     "fixed": "the threshold {value:score}",
-    "open-set-score": "the largest open-set score",
     "none": "no threshold",
 }
 

@@ -24,7 +24,6 @@ from bioeval.evaluation.task_counts import TaskCounts
 from bioeval.evaluation.task_plan import TaskPlanner, runner_of
 from bioeval.evaluation.threshold_choice import AttemptsWithin, attempts_within
 from bioeval.protocol.tasks import ClosedSet, OpenSet, Search
-from bioeval.results.by_identity import Average
 from bioeval.results.dataset import about_attrs, along, build
 from bioeval.results.identification import Unmated
 from bioeval.scores.arrays import EnrolledTemplates, FusionRule, Sampling
@@ -93,7 +92,6 @@ def open_set(
     gallery: EnrolledTemplates = "all",
     sampling: Sampling = "exact",
     selectivity: bool | None = None,
-    average: Average = "attempt",
     interval: IntervalMethod | None = None,
     confidence: float = IntervalOptions.CONFIDENCE,
     replicates: int = IntervalOptions.REPLICATES,
@@ -143,9 +141,6 @@ def open_set(
     selectivity : bool, optional
         Whether to count the candidates within each threshold, which takes another pass over the
         scores. None: where `thresholds` are given, of galleries that are not drawn.
-    average : {"attempt", "identity"}
-        ``"identity"``: beside the rates over all attempts, rates over the attempts of each
-        identity, and then over the identities. Distractors and junk are of no identity.
     interval, confidence, replicates, random_state, band
         As for :func:`verification`. All-against-all, methods by subject give intervals for new
         people: each subject is left out, as a probe and from the gallery (a jackknife, without
@@ -169,12 +164,7 @@ def open_set(
         of ``eer``. With `selectivity`, over ``threshold``:
         ``selectivity_non_mated selectivity_mated``, the mean number of candidates within the
         threshold, in the rank unit, of non-mated searches (the standard's selectivity) and of
-        mated ones. By identity, over ``threshold``: ``dir_by_identity`` (at rank 1, over the
-        identities with a genuine attempt: BAKS of wildlife re-identification), ``grr_by_identity``
-        (over those with an impostor attempt: BAUS, where these are not enrolled), and
-        ``open_set_score``, their geometric mean; ``best_open_set_score``, the largest of any
-        threshold, with ``best_open_set_score_threshold``; ``genuine_identities
-        impostor_identities``.
+        mated ones.
 
         Of drawn galleries, counts are expected counts (float64). The exact mean has bounds in
         place of operating points: ``eer_at_least eer_at_most dir_at_far_at_least
@@ -216,7 +206,6 @@ def open_set(
         fusion=fusion,
         ties=ties,
         max_rank=max_rank,
-        average=average,
     )
     targets = check_targets(far_targets)
     accept = check_accept(accept)
@@ -255,7 +244,6 @@ def closed_set(
     unmated: Unmated = "auto",
     gallery: EnrolledTemplates = "all",
     sampling: Sampling = "exact",
-    average: Average = "attempt",
     interval: IntervalMethod | None = None,
     confidence: float = IntervalOptions.CONFIDENCE,
     replicates: int = IntervalOptions.REPLICATES,
@@ -277,7 +265,7 @@ def closed_set(
     unmated : {"auto", "raise", "skip"}
         What to do with probes without a usable mate. ``"auto"`` leaves them out and counts them
         in all-against-all, and is an error with probes against a gallery.
-    gallery, sampling, average, interval, confidence, replicates, random_state, band
+    gallery, sampling, interval, confidence, replicates, random_state, band
         As for :func:`open_set`.
     progress : callable, optional
         Called as ``progress(rows_done, rows)``.
@@ -288,10 +276,9 @@ def closed_set(
     -------
     xarray.Dataset
         ``cms`` and ``cms_count`` over ``rank``; scalars ``recognition_rate`` (CMS at rank 1),
-        ``attempts``, ``subjects``, ``skipped``, ``tied``; by identity ``cms_by_identity
-        recognition_rate_by_identity identities``. With an interval: ``cms_low cms_high
-        recognition_rate_low recognition_rate_high``. Of drawn galleries, counts are expected
-        counts (float64); sampling adds ``cms_sd cms_se`` and ``cms_by_gallery`` over ``repeat``.
+        ``attempts``, ``subjects``, ``skipped``, ``tied``. With an interval: ``cms_low cms_high
+        recognition_rate_low recognition_rate_high``. Of drawn galleries, counts are expected counts
+        (float64); sampling adds ``cms_sd cms_se`` and ``cms_by_gallery`` over ``repeat``.
 
     Raises
     ------
@@ -327,7 +314,6 @@ def closed_set(
         ties=ties,
         max_rank=max_rank,
         unmated=unmated,
-        average=average,
     )
     with rows_reported_to(progress):
         return _identify(TaskPlanner(BlockReader(scores)), options, drawn, limits)[0]

@@ -7,7 +7,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from bioeval.base.errors import Argument, ProtocolError
 from bioeval.base.studies import offered
 from bioeval.evaluation.drawn_galleries import DrawnGalleries, drawn_galleries
 from bioeval.protocol.card import LAYOUTS
@@ -53,7 +52,7 @@ class TaskPlanner:
     reader: BlockReader
     thresholds: np.ndarray | int | None = None
     far_targets: np.ndarray | None = None
-    _shared: dict[tuple[str, str, str], IdentificationCounter] = field(default_factory=dict)
+    _shared: dict[tuple[str, str], IdentificationCounter] = field(default_factory=dict)
 
     def identification(
         self, task: OpenSet | ClosedSet, drawn: DrawnGalleries | None = None
@@ -68,21 +67,13 @@ class TaskPlanner:
             options = {"unmated": task.unmated}
         if drawn is None:
             drawn = drawn_galleries(task.gallery)
-        if drawn is not None and task.average == "identity":
-            raise ProtocolError(
-                "means by identity are not defined for galleries that are drawn at random; leave "
-                "them out, or enrol all templates: ",
-                Argument("gallery", "all"),
-            )
         if drawn is not None:
             counter, options["note"] = drawn.counter(self.reader, task, self.thresholds)
             return TaskPlan(counter, options)
         options |= {"ties": task.ties, "max_rank": task.max_rank}
         if isinstance(task, OpenSet):
             options["thresholds"] = self.thresholds
-        if task.average == "identity":
-            options["average"] = task.average
-        key = task.rank_unit, task.fusion, task.average
+        key = task.rank_unit, task.fusion
         if key not in self._shared:  # open and closed set share it where ranks are alike
             self._shared[key] = IdentificationCounter(self.reader, task)
         return TaskPlan(self._shared[key], options)

@@ -37,16 +37,6 @@ TIES = {
     "expected": "the mean over all orders of the tied, so counts may hold fractions",
 }
 
-_AVERAGE: dict[str, Any] = {
-    "doc": "whether there are means by identity beside the means over attempts",
-    "choices": {
-        "attempt": "rates are means over all attempts (queries) alone",
-        "identity": "beside them, each rate is the mean over the attempts of an identity first, "
-        "then the mean over the identities, under its name with _by_identity",
-    },
-    "default": "attempt",
-}
-
 _SINGLE = Choice(
     "one comparison is one attempt",
     says={
@@ -188,7 +178,6 @@ class Search(Task):
         },
         default="all",
     )
-    average: str = card_field(**_AVERAGE)
 
     def __post_init__(self) -> None:
         """Refuse other words than those of the fields, and fewer ranks than one."""
@@ -452,7 +441,6 @@ class Reid(Retrieval):
     ties: str = card_field(
         "where a non-match exactly as close as a match ranks", choices=TIES, default="stable"
     )
-    average: str = card_field(**_AVERAGE)
 
 
 _WITHOUT_EXPECTED = dict(TIES)

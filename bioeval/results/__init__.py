@@ -4,7 +4,6 @@ from bioeval.base.lazy import NamesByModule, lazy_names
 
 #: What studies use of this package, by module.
 _NAMES: NamesByModule = {
-    "bioeval.results.by_identity": ("Average", "OpenSetByIdentity"),
     "bioeval.results.dataset": (
         "Scalars",
         "Variables",

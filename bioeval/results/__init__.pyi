@@ -1,7 +1,6 @@
 """The names of this package, for type checkers; written by scripts/stub."""
 
 from bioeval.results.actual_costs import actual_costs_above_1 as actual_costs_above_1
-from bioeval.results.by_identity import Average as Average, OpenSetByIdentity as OpenSetByIdentity
 from bioeval.results.dataset import (
     Scalars as Scalars,
     Variables as Variables,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal
 
@@ -14,7 +14,6 @@ from bioeval.base.errors import Argument, ProtocolError
 from bioeval.base.kinds import larger_is_closer
 from bioeval.base.messages import Message
 from bioeval.base.variables import CLOSED_SET, OPEN_SET
-from bioeval.results.by_identity import IdentityMeans, OpenSetByIdentity
 from bioeval.results.dataset import Scalars, Variables, about_attrs, along, build, rate
 from bioeval.results.support import support_messages
 from bioeval.scores.provenance import Provenance
@@ -44,9 +43,6 @@ class ClosedSetCounts:
     skipped: int  # probes without a usable mate
     tied: Any  # attempts with a non-mate tied with the best mate
     ranks: np.ndarray | None = None  # by default 1 ... r
-    #: CMS at each rank by identity, and the number of identities, where these are wanted.
-    by_identity: np.ndarray | None = None
-    identities: int = 0
 
     @staticmethod
     def max_ranks(
@@ -96,10 +92,6 @@ class ClosedSetCounts:
         }
         if about.people:
             variables["subjects"] = (), np.int64(len(about.enrolled_subjects))
-        if self.by_identity is not None:
-            variables["cms_by_identity"] = ("rank",), self.by_identity
-            variables["recognition_rate_by_identity"] = (), self.by_identity[0]
-            variables["identities"] = (), np.int64(self.identities)
         ranks = self.ranks
         if ranks is None:
             ranks = np.arange(1, len(cms) + 1)
@@ -131,16 +123,11 @@ def closed_set_dataset(
     max_rank: int | None = None,
     ties: str = "pessimistic",
     unmated: str = "auto",
-    average: str = "attempt",
 ) -> xr.Dataset:
     """Return CMS over the ranks; probes without a usable mate raise, or are skipped."""
-    counts, notes = closed_set_counts(
-        tally, max_rank=max_rank, ties=ties, unmated=unmated, average=average
-    )
+    counts, notes = closed_set_counts(tally, max_rank=max_rank, ties=ties, unmated=unmated)
     options = {"rank_unit": tally.rank_unit, "fusion": tally.fusion}
     options |= {"ties": ties, "unmated": unmated}
-    if average == "identity":
-        options["average"] = average
     return counts.dataset(tally.about, options, notes)
 
 
@@ -150,7 +137,6 @@ def closed_set_counts(
     max_rank: int | None,
     ties: str,
     unmated: str,
-    average: str = "attempt",
 ) -> tuple[ClosedSetCounts, list[Message]]:
     """Return the counts of a tally, and a message where not all ranks are reported."""
     has_mate = tally.mates > 0
@@ -165,11 +151,6 @@ def closed_set_counts(
         at_rank = at_rank.astype(np.int64)
     tied = np.int64((tally.tied[chosen] > 0).sum())
     counts = ClosedSetCounts(np.cumsum(at_rank), len(chosen), skipped, tied)
-    if average == "identity":
-        assert tally.people is not None
-        means = IdentityMeans(tally.people, has_mate)
-        by_identity = means.up_to(probes, ranks - 1, weights, count)
-        counts = replace(counts, by_identity=by_identity, identities=means.number)
     first_unmated = int(np.argmin(has_mate)) if skipped else -1
     counts.require_mated(tally.about.layout, unmated, first_unmated)
     return counts, notes
@@ -485,7 +466,6 @@ def open_set_dataset(
     impostors: str = "auto",
     far_targets: Sequence[float] = FAR_TARGETS,
     rows: np.ndarray | None = None,
-    average: str = "attempt",
 ) -> xr.Dataset:
     """Return DIR over thresholds and ranks, FAR over thresholds.
 
@@ -493,7 +473,7 @@ def open_set_dataset(
     the probes whose subject is not, or is taken to be not, in the gallery. The operating points at
     rank 1 are among the default thresholds; with `rows`, further distances, among any others too.
     """
-    searches = _Searches(tally, ties, impostors, average)
+    searches = _Searches(tally, ties, impostors)
     points, targets = searches.points, check_targets(far_targets)
     grid = searches.grid(check_thresholds(thresholds), targets, rows)
     count, notes = ClosedSetCounts.max_ranks(searches.longest, max_rank, len(grid))
@@ -518,18 +498,12 @@ def open_set_dataset(
     }
     remarks = support_messages(targets, len(points.other), False, "dir")
     variables = searches.point_variables(targets, count)
-    if searches.by_identity is not None:
-        options["average"] = average
-        kind = tally.about.kind
-        for name, values in searches.by_identity.curves(grid).items():
-            variables[name] = ("threshold",), values[::-1] if larger_is_closer(kind) else values
     return counts.dataset(variables, targets, tally.about, options, notes, remarks)
 
 
 def open_set_rows(tally: IdentificationTally, options: Mapping[str, Any]) -> np.ndarray:
     """Return the operating points at rank 1 of a result, as distances."""
-    average = options.get("average", "attempt")
-    searches = _Searches(tally, options["ties"], options["impostors"], average)
+    searches = _Searches(tally, options["ties"], options["impostors"])
     return searches.rows(options["far_targets"])
 
 
@@ -539,10 +513,9 @@ def open_set_scalars(
     ties: str,
     impostors: str,
     far_targets: np.ndarray,
-    average: str = "attempt",
 ) -> Scalars:
     """Return the attempts and the operating points at rank 1."""
-    searches = _Searches(tally, ties, impostors, average)
+    searches = _Searches(tally, ties, impostors)
     points = searches.point_variables(far_targets, 1)
     return searches.attempts().scalars(tally.about, searches.role, far_targets, points)
 
@@ -550,20 +523,13 @@ def open_set_scalars(
 class _Searches:
     """The mated and non-mated searches of a tally, under the options of open set."""
 
-    def __init__(
-        self, tally: IdentificationTally, ties: str, impostors: str, average: str = "attempt"
-    ):
+    def __init__(self, tally: IdentificationTally, ties: str, impostors: str):
         self.tally = tally
         self.role = tally.impostor_role(impostors)
         self.mated = np.nonzero(tally.mates > 0)[0]
         probes, ranks, weights = tally.rank_weights(self.mated, ties)
         other = np.sort(tally.other[tally.impostor_probes(self.role)])
         self.points = OpenSetPoints(tally.mate[probes], ranks, weights, len(self.mated), other)
-        #: The same by identity, where that is wanted.
-        self.by_identity: OpenSetByIdentity | None = None
-        if average == "identity":
-            assert tally.people is not None
-            self.by_identity = OpenSetByIdentity.of(tally, tally.people, ties, self.role)
         self._at_far: dict[bytes, tuple[np.ndarray, np.ndarray]] = {}
 
     @cached_property
@@ -618,26 +584,17 @@ class _Searches:
         """Return the finite thresholds of the EER and of the FAR targets at rank 1."""
         at_far = self.at_far(far_targets, 1)[1]
         every = np.append(at_far, self.equal_error.eer_threshold)
-        if self.by_identity is not None:
-            every = np.append(every, self.by_identity.best[1])
         return every[np.isfinite(every)]
 
     def point_variables(self, far_targets: np.ndarray, ranks: int) -> Variables:
         """Return the EER, and DIR at each FAR target up to a rank."""
         kind, per_target = self.tally.about.kind, ("far_target", "rank")
         dir_at_far, threshold_at_far = self.at_far(far_targets, ranks)
-        variables = {
+        return {
             **self.equal_error.variables(kind),
             "dir_at_far": (per_target, dir_at_far),
             "threshold_at_far": (per_target, to_user(threshold_at_far, kind)),
         }
-        if self.by_identity is not None:
-            score, threshold = self.by_identity.best
-            variables["best_open_set_score"] = (), np.float64(score)
-            variables["best_open_set_score_threshold"] = (), to_user(np.array(threshold), kind)
-            variables["genuine_identities"] = (), np.int64(self.by_identity.genuine.number)
-            variables["impostor_identities"] = (), np.int64(self.by_identity.impostor.number)
-        return variables
 
 
 def _within(distances: np.ndarray, grid: np.ndarray) -> np.ndarray:

@@ -22,7 +22,6 @@ _TRAINING = "train_"
 
 # Operating points of each test part by itself: there are no counts to sum.
 _NOT_POOLED = {x.name for x in itertools.chain(*POINTS_OF_PARTS.values())}
-_NOT_POOLED |= {"dir_by_identity", "grr_by_identity", "open_set_score"}
 _NOT_POOLED |= {x.name for x in scalar_registry().of_studies if not x.pooled}
 
 # What describes a dimension of results over partitions.

@@ -6,10 +6,8 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from bioeval.base.scalars import MATCH_SUMS, QUERY_MEANS_BY_IDENTITY, Scalar
-from bioeval.results.by_identity import IdentityMeans
-from bioeval.results.dataset import Variables, rate
-from bioeval.tallies.identities import ProbeIdentities
+from bioeval.base.scalars import MATCH_SUMS, Scalar
+from bioeval.results.dataset import rate
 
 
 @dataclass(frozen=True)
@@ -22,8 +20,6 @@ class QueryMean:
     #: queries.
     values: np.ndarray
     scalar: Scalar = Scalar("proportion", name="")  # with the smallest and largest possible value
-    #: Of a mean by identity, over the queries of each identity first: those of all queries.
-    people: ProbeIdentities | None = None
 
     @classmethod
     def of(
@@ -40,9 +36,6 @@ class QueryMean:
     @property
     def mean(self) -> np.ndarray:
         """The mean; NaN without a query."""
-        if self.people is not None:
-            means = IdentityMeans(self.people, self.counted)
-            return np.array(means.mean(self.query, self.values))
         return rate(self.values.sum(axis=0), int(self.counted.sum()))
 
     @property
@@ -51,10 +44,6 @@ class QueryMean:
         out = np.full((len(self.counted), *self.values.shape[1:]), np.nan)
         out[self.query] = self.values
         return out
-
-    def by_identity(self, people: ProbeIdentities) -> QueryMean:
-        """Return the mean over the queries of each identity, then over the identities."""
-        return replace(self, people=people)
 
     def of_some(self, chosen: np.ndarray, values: np.ndarray) -> QueryMean:
         """Return the mean over the queries of a mask; `values` are those of its queries now."""
@@ -88,11 +77,6 @@ class MatchCurve:
         kept = self.rank <= max_rank
         return np.cumsum(np.bincount(self.rank[kept] - 1, self.weight[kept], minlength=max_rank))
 
-    def by_identity(self, people: ProbeIdentities, max_rank: int) -> np.ndarray:
-        """Return the mean of each identity at each rank, and their mean."""
-        means = IdentityMeans(people, self.counted)
-        return means.up_to(self.query, self.rank - 1, self.weight, max_rank)
-
     def within(self, rank: int) -> QueryMean:
         """Return the weight, or decision, of each query at a given rank or better."""
         kept = self.rank <= rank
@@ -108,18 +92,6 @@ class QueryMeasures:
     cmc: MatchCurve
     means: dict[str, QueryMean]
     curves: dict[str, MatchCurve] = field(default_factory=dict)  # besides the CMC, by name
-
-    def by_identity(self, people: ProbeIdentities, max_rank: int) -> Variables:
-        """Return the means by identity that stand beside the CMC and the single means."""
-        variables: Variables = {
-            "cmc_by_identity": (("rank",), self.cmc.by_identity(people, max_rank))
-        }
-        for name, scalar in QUERY_MEANS_BY_IDENTITY.items():
-            if name in self.means:
-                variables[scalar.name] = (), self.means[name].by_identity(people).mean
-        counted = next(iter(self.means.values())).counted  # the same queries for each mean
-        variables["identities"] = (), np.int64(IdentityMeans(people, counted).number)
-        return variables
 
     @property
     def counted(self) -> np.ndarray:

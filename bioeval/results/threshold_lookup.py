@@ -29,19 +29,16 @@ from bioeval.results.dataset import tree_of
 from bioeval.tallies.threshold_rules import Rule
 
 #: Rates that grow as the threshold accepts more, and those that fall.
-ACCEPTED_WITH_THRESHOLD = (
-    *("gar", "far", "dir", "ttr", "ttr_identity", "ftr", "far_unenrolled"),
-    "dir_by_identity",
-)
+ACCEPTED_WITH_THRESHOLD = ("gar", "far", "dir", "ttr", "ttr_identity", "ftr", "far_unenrolled")
 
-REJECTED_WITH_THRESHOLD = ("frr", "grr", "grr_by_identity")
+REJECTED_WITH_THRESHOLD = ("frr", "grr")
 
 #: Variables that :func:`bioeval.at` adds to those of a task.
 AT = {
     "threshold_used": Name("threshold of the results whose rates are given", "score"),
     "threshold_next": Name("next looser threshold of the results", "score"),
 }
-for _rate in (*ACCEPTED_WITH_THRESHOLD, *REJECTED_WITH_THRESHOLD, "open_set_score"):
+for _rate in (*ACCEPTED_WITH_THRESHOLD, *REJECTED_WITH_THRESHOLD):
     AT[f"{_rate}_at_least"] = Name(f"lower bound of {_rate} at the threshold")
     AT[f"{_rate}_at_most"] = Name(f"upper bound of {_rate} at the threshold")
 
@@ -52,10 +49,7 @@ _RULES = {
 _SHOWN = 3
 
 # Thresholds that are operating points.
-_POINTS = (
-    *("eer_threshold", "zero_far_threshold", "zero_frr_threshold", "min_cost_threshold"),
-    "best_open_set_score_threshold",
-)
+_POINTS = ("eer_threshold", "zero_far_threshold", "zero_frr_threshold", "min_cost_threshold")
 
 
 @dataclass(frozen=True)
@@ -205,11 +199,6 @@ def rates_at(dataset: xr.Dataset, given_thresholds: np.ndarray | Rule) -> xr.Dat
         rates = rates.assign(_bracket(dataset[name], rates[name], next_rows, accepts=True))
     for name in _curves(dataset, REJECTED_WITH_THRESHOLD):
         rates = rates.assign(_bracket(dataset[name], rates[name], next_rows, accepts=False))
-    if _curves(dataset, ["open_set_score"]):  # the geometric mean of both, so of their limits
-        for end in ("at_least", "at_most"):
-            name = f"open_set_score_{end}"
-            product = rates[f"dir_by_identity_{end}"] * rates[f"grr_by_identity_{end}"]
-            rates[name] = (product**0.5).assign_attrs(AT[name].attrs())
     rates.attrs["threshold_lookup"] = _RULES[similar]
     return rates
 

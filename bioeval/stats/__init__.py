@@ -43,10 +43,6 @@ _FOR_STUDIES: NamesByModule = {
         "linear_forms",
         "ratio",
     ),
-    "bioeval.stats.by_identity": (
-        "IdentityRate",
-        "means_of_identities",
-    ),
     "bioeval.stats.error_curves": (
         "CurveMeasure",
         "ErrorCurve",
@@ -64,7 +60,6 @@ _FOR_STUDIES: NamesByModule = {
         "FEWEST",
         "NewPeople",
         "identification_replicates",
-        "rates_by_identity",
     ),
     "bioeval.stats.jackknife": (
         "AttemptsOfEach",

@@ -20,10 +20,6 @@ from bioeval.stats.bootstrap import (
     ratio as ratio,
     subject_bootstrap as subject_bootstrap,
 )
-from bioeval.stats.by_identity import (
-    IdentityRate as IdentityRate,
-    means_of_identities as means_of_identities,
-)
 from bioeval.stats.effective_number import (
     drawn_variance as drawn_variance,
     effective_trials as effective_trials,
@@ -41,7 +37,6 @@ from bioeval.stats.identification import (
     FEWEST as FEWEST,
     NewPeople as NewPeople,
     identification_replicates as identification_replicates,
-    rates_by_identity as rates_by_identity,
 )
 from bioeval.stats.jackknife import (
     AttemptsOfEach as AttemptsOfEach,

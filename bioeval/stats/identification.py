@@ -24,15 +24,6 @@ from bioeval.protocol.tasks import OpenSet
 from bioeval.results.support import RuleOf
 from bioeval.stats.binomial import clopper_pearson, zero_error_bound
 from bioeval.stats.bootstrap import VALUES_AT_ONCE, SubjectMeans, linear_forms, ratio
-from bioeval.stats.by_identity import (
-    IdentityRate,
-    LeftOutIdentities,
-    ResampledIdentities,
-    left_out_at,
-    left_out_curves,
-    resampled_at,
-    resampled_curves,
-)
 from bioeval.stats.few_errors import Placed, around_few, few_along, without_contradiction
 from bioeval.stats.hits import Hits
 from bioeval.stats.limits import Limits, SimultaneousBand, with_enough
@@ -280,59 +271,6 @@ class NewPeople:
             of_logits=True,
         )
 
-    def _mates_by_identity(self) -> LeftOutIdentities:
-        """Return the genuine attempts by identity, overall and without each person."""
-        tally, left_out, ties = self._counts
-        made = self.genuine.made
-        share = np.where(made > 0, 1 / np.maximum(made, 1), 0.0)
-        hits = self.genuine.hits
-        own = hits.person, hits.distance, hits.rank, hits.weight * share[hits.person]
-        moved = _moved(tally, left_out, ties, share[left_out.person])
-        return LeftOutIdentities(
-            Hits(*own),
-            Hits.joined(own, *moved),
-            made > 0,
-            self.genuine.trials,
-            self.genuine.options.confidence,
-        )
-
-    def _searches_by_identity(self) -> LeftOutIdentities:
-        """Return the impostor attempts by identity, overall and without each person.
-
-        Nobody counts where an attempt has candidates of one person alone, without whom there is
-        no attempt.
-        """
-        person, nearest, first, second = self._searches
-        made = self.impostor.made
-        share = (1 / np.maximum(made, 1))[person]
-        one = np.ones(len(person))
-        own = person, first, one, share
-        losses = own, (nearest, first, one, share), (nearest, second, one, -share)
-        complete = not np.isnan(second).any()
-        return LeftOutIdentities(
-            Hits(*own),
-            Hits.joined(*losses),
-            (made > 0) & complete,
-            self.impostor.trials,
-            self.impostor.options.confidence,
-        )
-
-    def by_identity_at_ranks(self, count: int) -> Limits:
-        """Return the limits of CMS by identity at ranks 1 to `count`."""
-        return self._mates_by_identity().at_ranks(count, self.most)
-
-    def by_identity(self, grid: np.ndarray) -> dict[str, Limits]:
-        """Return the limits of DIR and GRR by identity, and of the open-set score, at rank 1."""
-        return left_out_curves(self._identified_by(1), self._searches_by_identity(), grid)
-
-    def by_identity_at(self, rank: int, distance: float) -> dict[str, IdentityRate]:
-        """Return DIR at a rank, GRR and the open-set score by identity at a distance."""
-        return left_out_at(self._identified_by(rank), self._searches_by_identity(), distance)
-
-    def _identified_by(self, rank: int) -> LeftOutIdentities:
-        genuine = self._mates_by_identity()
-        return replace(genuine, hits=genuine.hits.within(rank), losses=genuine.losses.within(rank))
-
     def without_each(self, targets: np.ndarray, rank: int = 1) -> tuple[np.ndarray, np.ndarray]:
         """Return CMS and DIR at each FAR target without each person, at a rank.
 
@@ -559,16 +497,15 @@ def closed_set_intervals(
     remarks = []
     inside = {}
     options = _of_population(options, left_out)
-    by_person: NewPeople | _ProbeSubjects | None = None
     if left_out is not None:
-        by_person = people = NewPeople(tally, left_out, str(dataset.attrs["ties"]), options)
+        people = NewPeople(tally, left_out, str(dataset.attrs["ties"]), options)
         low, high = people.ranks(count)
         rank_one = low[0], high[0]
         if options.simultaneous:
             low, high, inside["cms"] = people.band_of_ranks(count, (low, high))
         remarks = _without_limits(left_out, count)
     elif options.by_subject:
-        by_person = probing = _ProbeSubjects(tally, subjects, str(dataset.attrs["ties"]), options)
+        probing = _ProbeSubjects(tally, subjects, str(dataset.attrs["ties"]), options)
         hits = probing.genuine
         band = SimultaneousBand(attempts, options) if options.simultaneous else None
         means, along = probing.of_genuine, hits.along(hits.rank)
@@ -583,10 +520,6 @@ def closed_set_intervals(
         rank_one = low[0], high[0]
         remarks = [options.independence("probes")]
     limits = {"cms": (low, high), "recognition_rate": rank_one}
-    if "cms_by_identity" in dataset and by_person is not None:
-        low, high = by_person.by_identity_at_ranks(count)
-        limits["cms_by_identity"] = low, high
-        limits["recognition_rate_by_identity"] = low[0], high[0]
     return options.added_to(dataset, limits, CLOSED_SET, remarks, inside)
 
 
@@ -619,8 +552,6 @@ def open_set_intervals(
                 remarks.append(no_analytic_interval("dir", "far", "identification"))
         grid = to_internal(dataset["threshold"].values, kind)
         limits = by_person.curves(grid, ranks, inside)
-        if "open_set_score" in dataset:
-            limits |= by_person.by_identity(grid)
         if larger_is_closer(kind):
             inside = {name: there[::-1] for name, there in inside.items()}
             limits = {name: (low[::-1], high[::-1]) for name, (low, high) in limits.items()}
@@ -711,22 +642,6 @@ def identification_replicates(
     return recognised, at_far, probing.people, probing.of_genuine.trials
 
 
-def rates_by_identity(
-    tally: IdentificationTally,
-    subjects: np.ndarray,
-    search: OpenSet,
-    options: IntervalOptions,
-    rank: int,
-    distance: float,
-) -> dict[str, IdentityRate]:
-    """Return DIR at a rank, GRR and the open-set score by identity, for a fixed gallery.
-
-    `subjects` is the subject of each probe, -1 of no person.
-    """
-    probing = _ProbeSubjects(tally, subjects, search.ties, options, search.impostors)
-    return probing.by_identity_at(rank, distance)
-
-
 def _sorted(person: np.ndarray, distance: np.ndarray, rank: np.ndarray, weight: np.ndarray) -> Hits:
     """Return attempts in ascending order of distance."""
     return Hits(person, distance, rank, weight).by(np.argsort(distance, kind="stable"))
@@ -762,28 +677,6 @@ class _ProbeSubjects:
         self.weights, self.no_person = options.weights(len(no_person), no_person), no_person
         self.of_genuine = SubjectMeans(genuine_of, self.weights, options, no_person)
         self.of_impostor = SubjectMeans(impostor_of, self.weights, options, no_person)
-
-    def _by_identity(self, hits: Hits, attempts: np.ndarray) -> ResampledIdentities:
-        return ResampledIdentities.of(hits, attempts, self.weights, self.options, self.no_person)
-
-    def by_identity_at_ranks(self, count: int) -> Limits:
-        """Return the limits of CMS by identity at ranks 1 to `count`."""
-        return self._by_identity(self.genuine, self.of_genuine.attempts).at_ranks(count)
-
-    def by_identity(self, grid: np.ndarray) -> dict[str, Limits]:
-        """Return the limits of DIR and GRR by identity, and of the open-set score, at rank 1."""
-        return resampled_curves(*self._resampled(1), grid)
-
-    def by_identity_at(self, rank: int, distance: float) -> dict[str, IdentityRate]:
-        """Return DIR at a rank, GRR and the open-set score by identity at a distance."""
-        rates = resampled_at(*self._resampled(rank), distance)
-        people = ~self.no_person
-        return {name: replace(x, without=x.without[people]) for name, x in rates.items()}
-
-    def _resampled(self, rank: int) -> tuple[ResampledIdentities, ResampledIdentities]:
-        """Return the mates up to a rank, and the impostor attempts, by identity."""
-        genuine = self._by_identity(self.genuine.within(rank), self.of_genuine.attempts)
-        return genuine, self._by_identity(self.impostor, self.of_impostor.attempts)
 
     @stage("intervals of the curves")
     def curves(

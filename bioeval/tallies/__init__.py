@@ -47,10 +47,6 @@ _NAMES: NamesByModule = {
         "RankUnit",
         "check_max_rank",
     ),
-    "bioeval.tallies.identities": (
-        "ProbeIdentities",
-        "merged_identities",
-    ),
     "bioeval.tallies.judged": (
         "GroupTally",
         "Judged",

@@ -37,10 +37,6 @@ from bioeval.tallies.identification_counter import (
     RankUnit as RankUnit,
     check_max_rank as check_max_rank,
 )
-from bioeval.tallies.identities import (
-    ProbeIdentities as ProbeIdentities,
-    merged_identities as merged_identities,
-)
 from bioeval.tallies.judged import (
     GroupTally as GroupTally,
     Judged as Judged,

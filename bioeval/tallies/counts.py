@@ -17,7 +17,6 @@ import numpy as np
 from bioeval.base.errors import MergeError
 from bioeval.scores.provenance import Provenance
 from bioeval.tallies.cells import CELLS, CellGrid, cell_exponent, joint_exponent, rounded_down
-from bioeval.tallies.identities import ProbeIdentities, merged_identities
 from bioeval.tallies.points import VerificationPoints
 from bioeval.tallies.thresholds import DEFAULT_COUNT, default_grid, with_infinities
 from bioeval.tallies.tied_places import place_weights
@@ -368,7 +367,6 @@ class IdentificationTally:
     others: np.ndarray
     nearest_mate: np.ndarray
     nearest_other: np.ndarray
-    people: ProbeIdentities | None = None  # for means by identity
 
     def impostor_role(self, impostors: str) -> str:
         """Return the impostor probes by name: ``"auto"`` resolved, as :func:`role_of`."""
@@ -411,8 +409,7 @@ class IdentificationTally:
             mine, theirs = getattr(self, f.name), getattr(other, f.name)
             if isinstance(mine, np.ndarray):
                 joined[f.name] = np.concatenate([mine, theirs])
-        people = merged_identities(self.people, other.people)
-        return replace(self, about=self.about.merge(other.about), people=people, **joined)
+        return replace(self, about=self.about.merge(other.about), **joined)
 
 
 def require_alike(a: Any, b: Any, names: Sequence[str]) -> None:

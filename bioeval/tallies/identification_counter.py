@@ -14,7 +14,6 @@ from bioeval.scores.blocks import Block, BlockReader, require_subjects
 from bioeval.scores.matrix import are_pairs
 from bioeval.tallies.counting import KernelCounters, RankCounter
 from bioeval.tallies.counts import IdentificationTally
-from bioeval.tallies.identities import ProbeIdentities
 from bioeval.tallies.parts import Counts, empty_facts, facts_of_rows, include_facts, joined_facts
 
 if TYPE_CHECKING:
@@ -73,8 +72,6 @@ class IdentificationCounter(RankCounter[IdentificationTally]):
         self.template_facts = self.facts
         if self.fuses and self.fusion != "min":
             self.template_facts = empty_facts(scores.shape[0])
-        #: The identity of each probe, where means by identity are wanted.
-        self.people = ProbeIdentities.of(scores) if search.average == "identity" else None
         #: What leaving each subject out changes, by tie policy, once intervals have needed it.
         self.left_out: dict[str, LeftOut] = {}
 
@@ -135,7 +132,6 @@ class IdentificationCounter(RankCounter[IdentificationTally]):
             enrolled=self.reader.enrolled,
             nearest_mate=self.template_facts.mate,
             nearest_other=self.template_facts.other,
-            people=self.people,
             **self.facts._asdict(),
         )
 

@@ -31,7 +31,7 @@ from bioeval.tallies.threshold_search import Attempts
 RULES = ("eer", "far", "frr", "cost", "hter", "accuracy", "fixed")
 
 _EXPECTED = (
-    "expected a number, eer, hter, accuracy, {also}far=X, frr=X, min-dcf=PRIOR, "
+    "expected a number, eer, hter, accuracy, far=X, frr=X, min-dcf=PRIOR, "
     'cost=PRIOR,C_MISS,C_FA or fixed=T, such as 0.6, "far=0.001", "far=0.1%", "far=1/1000" or '
     '("far", 0.001)'
 )
@@ -54,7 +54,6 @@ _POINTS = {
     "cost": "the least cost, prior {:g}, c_miss {:g}, c_fa {:g}",
     "accuracy": "the largest accuracy",
     "fixed": "the threshold {:g}",
-    "open-set-score": "the largest open-set score",
     "none": "no threshold",
 }
 
@@ -64,7 +63,7 @@ class Rule:
     """A rule that chooses a threshold.
 
     The name is one of `RULES`, but ``"hter"``, which is a cost, or ``"none"``: no threshold is
-    chosen; of folds of open set also ``"open-set-score"``. The values are the FAR or FRR
+    chosen. The values are the FAR or FRR
     target; prior, c_miss and c_fa; or the threshold, in the user's units.
     """
 
@@ -98,12 +97,8 @@ class Rule:
         return cls(name, tuple(map(float, filter(None, values.split(",")))))
 
     @classmethod
-    def parse(
-        cls, threshold: Any, input_name: Part = "threshold", also: tuple[str, ...] = ()
-    ) -> Rule:
+    def parse(cls, threshold: Any, input_name: Part = "threshold") -> Rule:
         """Return the rule that `threshold` is; `input_name` is its name in messages.
-
-        Names of rules without numbers that only the caller has are `also` taken.
 
         A number is a given threshold, in the units of the scores. A rule is its name, in any case,
         with its numbers as a tuple, ``("far", 0.001)``, or a text, ``"far=0.001"``; a rate may be
@@ -123,8 +118,7 @@ class Rule:
         elif _is_real(threshold):
             name, parts = "fixed", [threshold]
         wrong = Words(subject(input_name), f" is {received(threshold)}")
-        expected = _EXPECTED.format(also="".join(f"{x}, " for x in also))
-        remedy = f"; {expected}{_meant(threshold, also)}"
+        remedy = f"; {_EXPECTED}{_meant(threshold)}"
         if isinstance(name, str):
             name = name.strip().lower()
         if isinstance(name, str) and name in _MIN_DCF:
@@ -133,7 +127,7 @@ class Rule:
             name = "cost"
             if len(parts) == 1:
                 parts = [*parts, "1", "1"]
-        if not isinstance(name, str) or name not in (*RULES, *also):
+        if not isinstance(name, str) or name not in RULES:
             raise DataError(wrong, remedy)
         read = cls.rate_in if name in TARGETS else number_in
         try:
@@ -169,7 +163,7 @@ class Rule:
         return _POINTS[self.name].format(*values)
 
 
-def _meant(threshold: Any, also: tuple[str, ...]) -> str:
+def _meant(threshold: Any) -> str:
     """Return ``". Did you mean 'frr=0.01'?"`` for a text near to a rule, or an empty string."""
     if not isinstance(threshold, str):
         return ""
@@ -183,8 +177,7 @@ def _meant(threshold: Any, also: tuple[str, ...]) -> str:
         rate = "frr"
     if rate in TARGETS:
         return f". Did you mean '{rate}={number or 0.01}'?"
-    rules = (*RULES, *also)
-    near = nearest_name(name, rules) or nearest_name(threshold.partition("=")[0].strip(), rules)
+    near = nearest_name(name, RULES) or nearest_name(threshold.partition("=")[0].strip(), RULES)
     return f".{near}" if near else ""
 
 

@@ -34,11 +34,6 @@ def main() -> None:
     reid = be.reid(data.scores, "vehicleid", unmatched="zero")
     lists = be.TopKScores(order[:, :20], data.query_ids, data.gallery_ids)
     cut = be.top_k(lists, unmatched="zero", rank_k_over="found")
-
-    more = np.concatenate([np.arange(len(answer)), *[np.arange(20, len(answer))] * 3])
-    uneven = be.open_set(
-        data.scores.select(probes=more), thresholds=[threshold], average="identity"
-    )
     print_figures(
         "wildlife",
         [
@@ -56,16 +51,6 @@ def main() -> None:
                 "BAUS at a threshold, one image of each animal; `grr`",
                 BAUS(data.query_ids, answer, unknown, NEW),
                 ds.grr[0],
-            ),
-            Figure(
-                "BAKS, more images of some animals; `dir_by_identity`",
-                BAKS(data.query_ids[more], answer[more], unknown),
-                uneven.dir_by_identity[0],
-            ),
-            Figure(
-                "BAUS, more images of some animals; `grr_by_identity`",
-                BAUS(data.query_ids[more], answer[more], unknown, NEW),
-                uneven.grr_by_identity[0],
             ),
             Figure(
                 "mean_average_precision of the whole lists",

@@ -1123,7 +1123,6 @@ def test_choices_are_those_of_the_library():
     from bioeval.evaluation.acceptance import ACCEPT
     from bioeval.partition.enrolment import TOO_FEW
     from bioeval.partition.shuffle_splits import UNITS
-    from bioeval.results.by_identity import Average
     from bioeval.scores.chunks import MISSING_CHUNKS
     from bioeval.scores.formats.format import MISSING, READ_AS
     from bioeval.scores.labelled_matrix import KINDS, NAN_POLICIES
@@ -1152,7 +1151,6 @@ def test_choices_are_those_of_the_library():
     assert choices.pop("leave_out_query") == ("yes", "no")
     assert choices.pop("rank_unit") == get_args(RankUnit)
     assert choices.pop("templates") == get_args(Templates)
-    assert choices.pop("means") == get_args(Average)
     assert choices == {"kind": KINDS, "nan": NAN_POLICIES, "missing_pairs": MISSING}
 
 

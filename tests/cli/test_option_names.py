@@ -37,9 +37,8 @@ OF_THE_COMMAND = {
         *("assurance", "assure", "check", "folds", "margin", "names", "probes"),
         *("threshold_study", "workload", "zoo"),
     },
-    # Failure rates, a column of the metadata, and average=, for --average is of embeddings; priors
-    # of a card.
-    "run": {"fta", "fte", "gallery_quality", "means", "min_dcf"},
+    # Failure rates, a column of the metadata, and priors of a card.
+    "run": {"fta", "fte", "gallery_quality", "min_dcf"},
     "tally": {"fold", "share"},  # methods of a Tally
     "threshold": {"claim", "on"},  # other calls
     "tracking": {"differences", "targets"},

@@ -151,8 +151,7 @@ class ComparedSystems(MoreResults):
     "--measure M",
     "Measure to compare: eer, frr_at_far=0.001, far_at_frr=0.01, auc, eer_hull, min_dcf=0.01, "
     "frr_at_threshold=0.4, far_at_threshold=0.4, recognition_rate, cms=5, dir_at_far=0.01, cllr, "
-    "min_cllr, act_dcf=0.01; with --protocol cmc=1, mean_ap, mean_inp, ...; by identity "
-    "recognition_rate_by_identity, open_set_score=0.4, mean_ap_by_identity, ...; repeatable.  "
+    "min_cllr, act_dcf=0.01; with --protocol cmc=1, mean_ap, mean_inp, ...; repeatable.  "
     "[EER, FRR at each FAR, AUC, recognition rate, DIR]",
     name="measures",
     multiple=True,

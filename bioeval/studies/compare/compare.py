@@ -174,13 +174,9 @@ def compare(
         ``"far_at_threshold=0.4"``, ``"recognition_rate"``, ``"cms=5"`` (at a rank),
         ``"dir_at_far=0.01"``, ``"cllr"``, ``"min_cllr"`` and the best values of
         :func:`bioeval.scalar`; with a protocol ``"cmc=10"`` and the means over queries, as
-        ``"mean_ap"``. Means over identities, of the mean of each:
-        ``"recognition_rate_by_identity"``, ``"cms_by_identity=5"``, at a threshold
-        ``"dir_by_identity=0.4"``, ``"grr_by_identity=0.4"`` and ``"open_set_score=0.4"``; with a
-        protocol ``"cmc_by_identity=10"``, ``"mean_ap_by_identity"`` and so on. Also a
-        :class:`bioeval.Measure`, or a function of scores that returns a number of which less is
-        better. By default EER, FRR at each FAR target, FAR at each FRR target, AUC, recognition
-        rate and DIR.
+        ``"mean_ap"``. Also a :class:`bioeval.Measure`, or a function of scores that returns a
+        number of which less is better. By default EER, FRR at each FAR target, FAR at each FRR
+        target, AUC, recognition rate and DIR.
     templates, fusion, far_targets, frr_targets
         As for :func:`verification`.
     rank_unit, ties, impostors

@@ -11,7 +11,7 @@ from typing import Any
 import xarray as xr
 
 from bioeval.base import Name, Scalar, scalar_registry
-from bioeval.studies.compare.wanted import AT_THRESHOLD, BY_IDENTITY, CMS_AT_RANK
+from bioeval.studies.compare.wanted import AT_THRESHOLD, CMS_AT_RANK
 
 DESCRIBED: dict[str, Name] = {
     "value_kind": Name("what a value of the measure is: rate, number or cost"),
@@ -19,7 +19,7 @@ DESCRIBED: dict[str, Name] = {
     "larger_is_better": Name("1 where the system with the larger value is better, else 0"),
 }
 
-_KNOWN = {**AT_THRESHOLD, CMS_AT_RANK.name: CMS_AT_RANK, **BY_IDENTITY}
+_KNOWN = {**AT_THRESHOLD, CMS_AT_RANK.name: CMS_AT_RANK}
 
 
 def describe(scalar: Scalar) -> dict[str, Any]:

@@ -53,7 +53,6 @@ from bioeval.tallies import (
     LeftOut,
     PointFinder,
     PointsWanted,
-    ProbeIdentities,
     SubjectAttempts,
     VerificationCounter,
     VerificationPoints,
@@ -625,13 +624,8 @@ class ComparedRetrieval:
         rules: Convention,
         gallery: str,
         ranks: Sequence[int] = RANKS,
-        *,
-        by_identity: bool = False,
     ):
-        """Count the queries, and take the means that the convention defines.
-
-        With `by_identity`, means over the queries of each identity first are beside them.
-        """
+        """Count the queries, and take the means that the convention defines."""
         self.scores, self.rules = scores, rules
         if isinstance(scores, TopKScores):
             self.no_person = scores._no_person
@@ -653,16 +647,8 @@ class ComparedRetrieval:
         cut = rules.rank_k or int(dataset.get("rank_k", 0))
         self.ranks = ranks  # of the CMC
         self._named = partial(_named, cut=cut, ranks=dataset.sizes["rank"], compared=tuple(ranks))
-        #: Means, with the places of their values among those that `_named` chooses.
+        #: The means that `_named` chooses.
         self.measures = self._named(measures)
-        self._places = [*range(len(self.measures))]
-        if by_identity:
-            people = ProbeIdentities.of(scores, self.no_person[codes_of(scores).probe])
-            self._places += self._places
-            self.measures |= {
-                (f"{name}_by_identity", rank): mean.by_identity(people)
-                for (name, rank), mean in self.measures.items()
-            }
         #: Groups of people that are left out in turn, as queries and from the gallery: each person,
         #: or :data:`GROUPS` where there are more than twice as many. 0 where the gallery is fixed:
         #: that of top-K lists always is, since what comes after the last entry is not known.
@@ -690,9 +676,8 @@ class ComparedRetrieval:
         most = min(self.rules.max_rank, max(self.ranks))  # the ranks that are compared
         rules = replace(self.rules, max_rank=most)
         left_out = RetrievalWithoutGroups(self.scores, rules, group, self._named)
-        of_all = list(zip(self._places, self.measures.values(), strict=True))
         with rows_reported_to(None):
-            return dict(zip(self.measures, left_out.run(of_all), strict=True))
+            return dict(zip(self.measures, left_out.run([*self.measures.values()]), strict=True))
 
     @property
     def rows(self) -> np.ndarray:
@@ -737,7 +722,7 @@ def retrieval_measures(
         population, without = NEW_PEOPLE, [x.without_each(numbers) for x in (a, b)]
 
     def drawn(mean: QueryMean) -> tuple[np.ndarray, SubjectMeans]:
-        over, sums = owners.of_mean(mean)
+        over, sums = owners.means_over(mean.counted), owners.sums(mean)
         return mean.scalar.unscaled(over.values(sums)[0]), over
 
     for (name, rank), first in a.measures.items():

@@ -13,7 +13,7 @@ from bioeval.base import Argument, enumerated
 from bioeval.protocol import OpenSet
 from bioeval.stats import IntervalOptions
 from bioeval.studies.compare.measures import RANKS, ComparedRetrieval, ComparedSystem
-from bioeval.studies.compare.wanted import CMC, WantedMeasures
+from bioeval.studies.compare.wanted import WantedMeasures
 from bioeval.studies.reid.convention import Convention
 from bioeval.tallies import FAR_TARGETS, Claim
 
@@ -56,17 +56,8 @@ class ComparisonOptions:
     def count_queries(self, scores: Scores) -> ComparedRetrieval:
         """Count the queries of a system under the convention."""
         assert self.rules is not None
-        ranks = {int(x) for name in CMC for x in self.wanted.numbers(name)}
-        by_identity = self.wanted.by_identity
-        if self.wanted.chosen is None:
-            by_identity = self.rules.average == "identity"
-        return ComparedRetrieval(
-            scores,
-            self.rules,
-            self.gallery,
-            tuple(sorted(ranks or RANKS)),
-            by_identity=by_identity,
-        )
+        ranks = {int(x) for x in self.wanted.numbers("cmc")}
+        return ComparedRetrieval(scores, self.rules, self.gallery, tuple(sorted(ranks or RANKS)))
 
 
 def refuse_unused(

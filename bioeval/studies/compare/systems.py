@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import numpy as np
 
@@ -21,7 +21,6 @@ from bioeval.scores import are_pairs, codes_of, threads_for
 from bioeval.stats import (
     FEWEST,
     CurveMeasure,
-    IdentityRate,
     IntervalOptions,
     NewPeople,
     Replicates,
@@ -30,7 +29,6 @@ from bioeval.stats import (
     jackknife_limits,
     limits_at_threshold,
     limits_of_measures,
-    rates_by_identity,
     student_limits,
 )
 from bioeval.studies.compare.measures import (
@@ -44,9 +42,7 @@ from bioeval.studies.compare.measures import (
 )
 from bioeval.studies.compare.wanted import (
     AT_THRESHOLD,
-    BY_IDENTITY,
     CMS_AT_RANK,
-    SEARCHES_BY_IDENTITY,
     WantedMeasures,
 )
 from bioeval.studies.reid.intervals import QuerySubjects
@@ -230,14 +226,13 @@ def identification_of(
     scores, search, tally = system.scores, system.search, system.searched
     codes = codes_of(scores)
     person = np.where(scores._probe_people < 0, -1, codes.probe)
-    most = max(_ranks_by_identity(wanted), default=1)
     ranks = sorted({1, *wanted.ranks})
     who = LeftOut.subjects_of(scores)
     for_new = gallery == "new" and int((~scores._no_person[who]).sum()) >= FEWEST
     people: NewPeople | None = None
     if for_new:
         with rows_reported_to(None):
-            left_out = LeftOut.of(tally, system.reader, search.ties, ranks=max(most, ranks[-1]))
+            left_out = LeftOut.of(tally, system.reader, search.ties, ranks=ranks[-1])
         people = NewPeople(tally, left_out, search.ties, interval.for_new_people, search.impostors)
     population = NEW_PEOPLE if for_new else THIS_GALLERY
     targets = system.targets
@@ -289,77 +284,6 @@ def identification_of(
                 population=population,
                 drawn_for=THIS_GALLERY,
             )
-    yield from _identities_of(system, wanted, interval, people, person)
-
-
-def _ranks_by_identity(wanted: WantedMeasures) -> dict[int, list[str]]:
-    """Return the measures by identity at a rank that are asked for, by rank."""
-    names: dict[int, list[str]] = {}
-    if wanted.asks("recognition_rate_by_identity"):
-        names[1] = ["recognition_rate_by_identity"]
-    for rank in wanted.numbers("cms_by_identity"):
-        names.setdefault(int(rank), []).append("cms_by_identity")
-    return names
-
-
-def _identities_of(
-    system: ComparedSystem,
-    wanted: WantedMeasures,
-    interval: IntervalOptions,
-    people: NewPeople | None,
-    person: np.ndarray,
-) -> Iterator[SystemMeasure]:
-    """Yield the measures by identity: CMS at ranks; DIR, GRR and their score at thresholds.
-
-    Of `people` in other galleries, or else for this gallery; `person` is that of each probe.
-    """
-    scores, search, tally = system.scores, system.search, system.searched
-    codes = LeftOut.subjects_of(scores)
-
-    def rates_at(rank: int, distance: float) -> dict[str, IdentityRate]:
-        if people is None:
-            return rates_by_identity(tally, person, search, interval, rank, distance)
-        known = ~scores._no_person[codes]
-        rates = people.by_identity_at(rank, distance)
-        return {name: replace(x, without=x.without[known]) for name, x in rates.items()}
-
-    def measure(name: str, rate: IdentityRate, **more: Any) -> SystemMeasure:
-        population = THIS_GALLERY if people is None else NEW_PEOPLE
-        return SystemMeasure(
-            scalar=BY_IDENTITY[name],
-            value=rate.value,
-            limits=rate.limits,
-            without=rate.without,
-            population=population,
-            drawn_for=population,
-            **more,
-        )
-
-    for rank, names in _ranks_by_identity(wanted).items():
-        rate = rates_at(rank, np.inf)["dir_by_identity"]
-        own = _by_person(person, system.hits_within(rank)[0])
-        for name in names:
-            at = rank if name == "cms_by_identity" else 0
-            yield measure(name, rate, own=own, rank=at)
-    if scores.kind == "order" or not wanted.asks(*SEARCHES_BY_IDENTITY):
-        return
-    hits = system.hits_within()[0]
-    searches = np.zeros(len(hits), dtype=bool)
-    searches[tally.impostor_probes(tally.impostor_role(search.impostors))] = True
-    for threshold in sorted({x for name in SEARCHES_BY_IDENTITY for x in wanted.numbers(name)}):
-        (distance,) = to_internal(np.array([threshold]), scores.kind)
-        rates = rates_at(1, distance)
-        detected = _by_person(person, hits * (tally.mate <= distance))
-        accepted = _by_person(person, searches & (tally.other <= distance))
-        # Those who differ in both are counted once, those in false accepts alone as half as many.
-        decided = {
-            "dir_by_identity": {"own": detected},
-            "grr_by_identity": {"own": accepted},
-            "open_set_score": {"own": detected, "shared": accepted},
-        }
-        for name in SEARCHES_BY_IDENTITY:
-            if threshold in wanted.numbers(name):
-                yield measure(name, rates[name], threshold=threshold, **decided[name])
 
 
 def _by_person(person: np.ndarray, hits: np.ndarray) -> np.ndarray:
@@ -385,7 +309,7 @@ def retrieval_of(
     measures = []
     for (name, rank), mean in system.measures.items():
         scalar = scalar_registry()[name]
-        over, sums = owners.of_mean(mean)
+        over, sums = owners.means_over(mean.counted), owners.sums(mean)
         drawn = mean.scalar.unscaled(over.values(sums)[0])
         left_out = without.get((name, rank), NONE)
         low, high = map(mean.scalar.unscaled, over.limits(sums, cumulative=False))
@@ -556,9 +480,9 @@ def _others_of(
     with threads_for(system.scores):
         if system.claimed is not None and wanted.asks(*AT_THRESHOLD):
             measures += verification_of(system, wanted, interval)
-        if system.searched is not None and wanted.asks(CMS_AT_RANK.name, *BY_IDENTITY):
+        if system.searched is not None and wanted.asks(CMS_AT_RANK.name):
             measures += identification_of(system, wanted, interval, gallery)
-    others = [CMS_AT_RANK, *AT_THRESHOLD.values(), *BY_IDENTITY.values()]
+    others = [CMS_AT_RANK, *AT_THRESHOLD.values()]
     measures = [x for x in measures if any(x.scalar is other for other in others)]
     return measures + list(functions_of(system.scores, wanted.functions, interval))
 

@@ -40,34 +40,8 @@ CMS_AT_RANK = replace(
     jackknife="alone",
 )
 
-#: The CMC of re-identification, of all queries and by identity.
-CMC = ("cmc", "cmc_by_identity")
-
-#: Identification by identity, at a rank or at a threshold that was given.
-BY_IDENTITY = {
-    name: replace(
-        scalar_registry()[name],
-        label=label,
-        results=("task", "comparison"),
-        jackknife="alone",
-    )
-    for name, label in {
-        "recognition_rate_by_identity": "recognition rate by identity",
-        "cms_by_identity": "{cms}({rank}) by identity",
-        "dir_by_identity": "{dir} by identity, rank 1, at threshold {threshold}",
-        "grr_by_identity": "{grr} by identity at threshold {threshold}",
-        "open_set_score": "open-set score at threshold {threshold}",
-    }.items()
-}
-
-#: Of these, the ones at a threshold.
-SEARCHES_BY_IDENTITY = ("dir_by_identity", "grr_by_identity", "open_set_score")
-
 #: Measures of identification.
-IDENTIFICATION = ("recognition_rate", "cms", "dir_at_far", *BY_IDENTITY)
-
-#: Measures of re-identification by identity.
-RETRIEVAL_BY_IDENTITY = ("cmc_by_identity", *(f"{name}_by_identity" for name in QUERY_MEANS))
+IDENTIFICATION = ("recognition_rate", "cms", "dir_at_far")
 
 #: The number behind ``=`` of each measure that has one.
 _NUMBERS = {
@@ -75,15 +49,15 @@ _NUMBERS = {
     "dir_at_far": "a FAR target",
     "far_at_frr": "an FRR target",
     "min_dcf": "a prior",
-    **dict.fromkeys(("cms", "cms_by_identity", *CMC), "a rank"),
-    **dict.fromkeys((*AT_THRESHOLD, *SEARCHES_BY_IDENTITY), "a threshold"),
+    **dict.fromkeys(("cms", "cmc"), "a rank"),
+    **dict.fromkeys(AT_THRESHOLD, "a threshold"),
 }
 
 # The measures that have no value without a number; others have the targets of the call.
 _NEEDED = {
     "min_dcf": 0.01,
-    **dict.fromkeys(("cms", "cms_by_identity", *CMC), 5),
-    **dict.fromkeys((*AT_THRESHOLD, *SEARCHES_BY_IDENTITY), 0.5),
+    **dict.fromkeys(("cms", "cmc"), 5),
+    **dict.fromkeys(AT_THRESHOLD, 0.5),
 }
 
 
@@ -170,7 +144,7 @@ class WantedMeasures:
             return cls(None, far_targets, frr_targets)
         if isinstance(measures, str) or callable(measures) or isinstance(measures, Measure):
             measures = [measures]
-        names = ["cmc", *QUERY_MEANS, *RETRIEVAL_BY_IDENTITY]
+        names = ["cmc", *QUERY_MEANS]
         if not retrieval:
             names = [*(x.name for x in curve_measures()), *AT_THRESHOLD, *IDENTIFICATION]
         known: dict[str, Measure | None] = dict.fromkeys(names)
@@ -213,11 +187,6 @@ class WantedMeasures:
     def identification(self) -> bool:
         """Whether measures of identification are asked for."""
         return self.chosen is None or self.asks(*IDENTIFICATION)
-
-    @property
-    def by_identity(self) -> bool:
-        """Whether means by identity of re-identification are asked for."""
-        return self.asks(*RETRIEVAL_BY_IDENTITY)
 
     @property
     def functions(self) -> list[tuple[Measure, float]]:

@@ -153,11 +153,9 @@ def cross_evaluate(
         ``("frr", x)``: the smallest FAR with FRR at most x. ``("cost", prior, c_miss, c_fa)``: the
         least cost; ``"hter"`` is the cost (0.5, 1, 1). ``"accuracy"``: the largest accuracy, as in
         LFW. A number t, or ``("fixed", t)``: t. Each is found exactly, at the scores of the
-        training part. Of open set also ``"open-set-score"``: the largest score by identity (see
-        :func:`bioeval.open_set`), which gives that score of each test part, too. Also as a text:
-        ``"far=0.001"``,
-        ``"far=0.1%"``, ``"far=1/1000"``. None: no threshold is chosen, and there are
-        only the operating points of each test part by itself, at `far_targets`.
+        training part. Also as a text: ``"far=0.001"``, ``"far=0.1%"``, ``"far=1/1000"``. None: no
+        threshold is chosen, and there are only the operating points of each test part by itself, at
+        `far_targets`.
     templates, fusion
         Of verification, as for :func:`bioeval.verification`.
     ranks : sequence of int
@@ -229,8 +227,7 @@ def cross_evaluate(
         and ``unenrolled_attempts``, which are not in ``far``; of an experiment by sample
         ``frr_seen frr_unseen far_seen far_unseen``, by whether the probe's subject is in the
         training part, too (the attribute ``seen`` says what is fitted there), with their counts;
-        of the rule ``"open-set-score"`` ``dir_by_identity grr_by_identity open_set_score`` of both
-        parts at the threshold of the fold; with `attack` ``iapar_max iapar_pooled riapar`` and
+        with `attack` ``iapar_max iapar_pooled riapar`` and
         ``ia attack_attempts`` of the test part, and over ``species`` ``iapar_of_species``.
         Over ``statistic``, for each rate ``<rate>_summary``, of the folds of all repeats:
         ``"mean"``, ``"sd"``, ``"se"``, ``"pooled"`` (counts summed), ``"low"`` and ``"high"`` (the
@@ -693,12 +690,6 @@ def evaluate_folds(
             " does not apply in folds, for folds divide probes; leave it out, or take a card "
             "without folds",
         )
-    for name in ("open_set", "closed_set"):
-        if name in card.tasks and getattr(card.tasks[name], "average", "attempt") == "identity":
-            raise ProtocolError(
-                "there are no means by identity in folds; leave them out, or take a card without "
-                "folds"
-            )
     uncertainty = card.section("uncertainty")
     decision = card.section("decision")
     rule = Rule("none")

@@ -32,8 +32,8 @@ from bioeval.studies.attacks.counts import attack_attempts
 from bioeval.studies.attacks.scores import AttackedScores, parted
 from bioeval.studies.calibration.calibration import LOG_ODDS
 from bioeval.studies.calibration.counts import LOG2, count_for_calibration
-from bioeval.studies.folds.options import OPEN_SET_SCORE, Assurance, FoldOptions
-from bioeval.studies.folds.parts import NOTHING, FoldSide, PartAttempts, Searched, counted_parts
+from bioeval.studies.folds.options import Assurance, FoldOptions
+from bioeval.studies.folds.parts import NOTHING, FoldSide, PartAttempts, counted_parts
 from bioeval.studies.folds.results import AssuredFold, Fold
 from bioeval.studies.folds.splits import (
     IndexSet,
@@ -50,7 +50,6 @@ from bioeval.studies.folds.splits import (
 )
 from bioeval.tallies import (
     Attempts,
-    ChosenThreshold,
     FoldPasses,
     Judged,
     ListedClaims,
@@ -411,38 +410,14 @@ def _identified(train: FoldSide, test: FoldSide, sizes: PartSizes, options: Fold
         }
         made = Fold(np.inf, True, counts, sizes)
     else:
-        judged = _judged_searches(trained, tested, options)
+        judged = Judged.of_listed(trained.attempts(), tested.attempts(), options.distance_rule)
         made = Fold.of_judged(judged, sizes)
         if test.seen is not None:
             made.counts |= _seen_counts(judged, test.seen.searched(options).attempts())
     made = made.with_searches(trained, tested, options.ranks)
     if options.far_targets is not None:
         made.points = tested.points(options)
-    if options.rule.name == OPEN_SET_SCORE:
-        for prefix, part in (("", tested), ("train_", trained)):
-            made.points |= _by_identity(part, made, prefix)
     return made
-
-
-def _by_identity(part: Searched, fold: Fold, prefix: str) -> dict[str, float]:
-    """Return the rates by identity of a part at the threshold of the fold."""
-    names = ("dir_by_identity", "grr_by_identity", "open_set_score")
-    if part.by_identity is None or not fold.defined:
-        return {f"{prefix}{name}": math.nan for name in names}
-    curves = part.by_identity.curves(np.array([fold.threshold]))
-    return {f"{prefix}{name}": float(curves[name][0]) for name in names}
-
-
-def _judged_searches(trained: Searched, tested: Searched, options: FoldOptions) -> Judged:
-    """Choose a threshold on the searches of one part, and count both parts at it."""
-    if options.rule.name != OPEN_SET_SCORE:
-        return Judged.of_listed(trained.attempts(), tested.attempts(), options.distance_rule)
-    chosen = ChosenThreshold()
-    if trained.by_identity is not None:
-        score, threshold = trained.by_identity.best
-        if not math.isnan(score):
-            chosen = ChosenThreshold(threshold, True)
-    return Judged(chosen, trained.attempts(), tested.attempts())
 
 
 def _seen_counts(judged: Judged, seen: Attempts) -> dict[str, int]:

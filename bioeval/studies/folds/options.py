@@ -28,9 +28,6 @@ ThresholdTask = Literal["verification", "open_set"]
 FoldTask = Literal[ThresholdTask, "closed_set"]
 TASKS: tuple[FoldTask, ...] = get_args(FoldTask)
 
-#: The rule of the threshold with the largest open-set score.
-OPEN_SET_SCORE = "open-set-score"
-
 FoldInterval = Literal["nadeau-bengio", "quantile", Bootstrap]
 INTERVALS: tuple[FoldInterval, ...] = get_args(FoldInterval)
 
@@ -100,11 +97,6 @@ class FoldOptions:
         require_choice("ties", self.ties, PlainTies)
         self.search()
         require_choice("interval", self.interval, INTERVALS)
-        if self.rule.name == OPEN_SET_SCORE and self.task != "open_set":
-            raise ProtocolError(
-                Argument("threshold", OPEN_SET_SCORE),
-                f" is of open-set identification; the task is {self.task_name}",
-            )
         for name in ("frr_targets", "priors"):
             if len(getattr(self, name)) and self.task != "verification":
                 raise ProtocolError(
@@ -216,7 +208,7 @@ def parse_rule(threshold: Any) -> Rule:
     """Return the rule by which the thresholds of folds are chosen; None chooses none."""
     if threshold is None:
         return Rule("none")
-    return Rule.parse(threshold, also=(OPEN_SET_SCORE,))
+    return Rule.parse(threshold)
 
 
 def parse_ranks(ranks: Any) -> np.ndarray:

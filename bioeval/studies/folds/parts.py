@@ -13,9 +13,9 @@ import numpy as np
 from bioeval import DataError, Scores, partition
 from bioeval.base import executor
 from bioeval.protocol import Search
-from bioeval.results import OpenSetByIdentity, OpenSetPoints
+from bioeval.results import OpenSetPoints
 from bioeval.scores import Block, BlockReader, Provenance, threads_for
-from bioeval.studies.folds.options import OPEN_SET_SCORE, FoldOptions
+from bioeval.studies.folds.options import FoldOptions
 from bioeval.studies.folds.splits import IndexSet, Place
 from bioeval.tallies import (
     Attempts,
@@ -27,7 +27,6 @@ from bioeval.tallies import (
     OrderedScores,
     PointFinder,
     PointsWanted,
-    ProbeIdentities,
     SelectionAttempts,
     VerificationCounter,
     count_together,
@@ -210,7 +209,6 @@ class Searched:
     genuine: int
     skipped: int = 0
     gallery: int = 0
-    by_identity: OpenSetByIdentity | None = None  # where the threshold is chosen by it
 
     def attempts(self) -> Attempts:
         """Return the attempts at rank 1; a mate at another rank is rejected at any threshold."""
@@ -419,7 +417,6 @@ class FoldSide:
                 genuine,
                 len(mated) - genuine,
                 self.counted.subjects,
-                self._counted_by_identity(options, ranks, chosen),
             )
         tally = self._ranked(options.search())
         chosen = np.flatnonzero(tally.mates > 0)
@@ -434,32 +431,6 @@ class FoldSide:
             len(chosen),
             len(tally.mates) - len(chosen),
             len(self.reader.gallery.subjects),
-            self._by_identity(options, tally),
-        )
-
-    def _by_identity(
-        self, options: FoldOptions, tally: IdentificationTally
-    ) -> OpenSetByIdentity | None:
-        """Return the attempts by identity, where the threshold is chosen by these."""
-        if options.rule.name != OPEN_SET_SCORE:
-            return None
-        people = ProbeIdentities.of(self.scores)
-        role = tally.impostor_role(options.impostors)
-        return OpenSetByIdentity.of(tally, people, options.ties, role)
-
-    def _counted_by_identity(
-        self, options: FoldOptions, ranks: np.ndarray, searched: np.ndarray
-    ) -> OpenSetByIdentity | None:
-        """Return the same of attempts that were counted together with those of other parts."""
-        if options.rule.name != OPEN_SET_SCORE:
-            return None
-        assert self.counted is not None
-        first = np.flatnonzero(ranks == 1)
-        return OpenSetByIdentity.of_searches(
-            ProbeIdentities.of(self.scores),
-            ranks > 0,
-            (first, self.counted.mate[first], np.ones(len(first))),
-            (searched, self.counted.other[searched]),
         )
 
     def _ranked(self, search: Search) -> IdentificationTally:

@@ -158,11 +158,6 @@ def open_set(
 
 def _require_open_set(task: OpenSet) -> None:
     """Raise :class:`ProtocolError` for options that lists do not determine."""
-    if task.average == "identity":
-        raise ProtocolError(
-            "top-K lists do not determine open-set identification by identity; give a matrix of "
-            "scores, or leave the means by identity out"
-        )
     if task.ties == "expected":
         option, instead = "ties = 'expected'", "pessimistic ties"
     elif task.rank_unit == "subject" and task.fusion != "min":

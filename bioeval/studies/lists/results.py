@@ -23,7 +23,6 @@ from bioeval.base import (
 )
 from bioeval.document import Message
 from bioeval.results import (
-    Average,
     MatchCurve,
     QueryMean,
     QueryMeasures,
@@ -42,6 +41,7 @@ from bioeval.studies.reid.convention import (
     left_out_notes,
     left_out_queries,
 )
+from bioeval.studies.reid.counts import query_labels
 from bioeval.studies.reid.matches import (
     MatchLists,
     PrecisionOver,
@@ -53,17 +53,16 @@ from bioeval.studies.reid.matches import (
 )
 from bioeval.studies.reid.results import (
     _RANKED,
-    BY_IDENTITY,
     RECALL_LEVELS,
     REID,
     ranked_curves,
     warn_of_cut_lists,
 )
-from bioeval.tallies import ProbeIdentities, check_max_rank
+from bioeval.tallies import check_max_rank
 
 TOP_K = {
     **names_of(REID, "cmc", "cmc_count", *QUERY_MEANS, "precision_at_k"),
-    **names_of(REID, *BY_IDENTITY, "identities", "identity"),
+    **names_of(REID, "identity"),
     **names_of(REID, "recall_at_k", "interpolated_precision", "queries", "subjects", "skipped"),
     **names_of(REID, "left_out"),
     "rank_k_average_precision": REID["rank_k_average_precision"],
@@ -89,12 +88,10 @@ class TopKOptions:
     rank_k_over: str
     max_rank: int | None
     per_query: bool
-    average: str = "attempt"
     distractor_ids: Sequence[int] = ()
     precision_over: str = "rank"
 
     def __post_init__(self) -> None:
-        require_choice("average", self.average, Average)
         check_max_rank(self.max_rank)
         require_choice("removed", self.removed, REMOVED)
         require_choice("junk", self.junk, get_args(Junk))
@@ -114,7 +111,6 @@ def top_k(
     rank_k_over: RankKOver = "positives",
     precision_over: PrecisionOver = "rank",
     max_rank: int | None = None,
-    average: Average = "attempt",
     per_query: bool = False,
 ) -> xr.Dataset:
     """Evaluate top-K lists: CMC and rank-K mean average precision.
@@ -143,8 +139,6 @@ def top_k(
         the gallery (Open Metric Learning).
     max_rank : int, optional
         The last rank of the CMC; None takes every rank covered by all lists.
-    average : {"attempt", "identity"}
-        As for :func:`reid`.
     per_query : bool
         Whether to add ``rank_k_average_precision``, ``first_match_rank``, the value of each other
         mean, as ``inp``, and the label, ``identity``, of each query, over ``probe``.
@@ -157,8 +151,7 @@ def top_k(
         beyond the ranks that every list with unlisted matches covers; and, of the whole gallery,
         ``mean_ap`` and ``interpolated_precision`` over ``recall_level``, NaN unless every match of
         every query is listed, and the other means over queries, NaN unless the lists determine it
-        for every query (``mrr``: unless a match of each is listed). By identity:
-        ``cmc_by_identity``, ``rank_k_mean_ap_by_identity`` and so on, and ``identities``.
+        for every query (``mrr``: unless a match of each is listed).
 
     Raises
     ------
@@ -198,7 +191,6 @@ def top_k(
         rank_k_over,
         max_rank,
         require_flag("per_query", per_query),
-        average=average,
         precision_over=precision_over,
     )
     result, _ = _lists_dataset(scores, options)
@@ -234,7 +226,6 @@ def reid_of_lists(
         precision_over=rules.precision_over,
         max_rank=max_rank,
         per_query=require_flag("per_query", per_query),
-        average=rules.average,
         distractor_ids=rules.distractor_ids,
     )
     result, measures = _lists_dataset(scores, options)
@@ -350,12 +341,8 @@ def _lists_dataset(scores: TopKScores, options: TopKOptions) -> tuple[xr.Dataset
         for name, each in each_query.items():
             variables[MATCH_SUMS[name].of_query[0]] = (("probe",), each)
         coordinates["probe"] = np.arange(len(valid))
-        variables["identity"] = ("probe",), ProbeIdentities.of(scores, left_out).labels
+        variables["identity"] = ("probe",), query_labels(scores)
     measures = QueryMeasures(cmc, means, curves)
-    if options.average == "identity":
-        for name in ("mean_ap", *MATCH_SUMS):
-            variables[f"{name}_by_identity"] = np.nan
-        variables |= measures.by_identity(ProbeIdentities.of(scores, left_out), last)
     attrs = about_attrs(about, "top-k", "top-K lists", notes)
     attrs |= {
         "depth": scores.depth,
@@ -365,8 +352,6 @@ def _lists_dataset(scores: TopKScores, options: TopKOptions) -> tuple[xr.Dataset
         "rank_k_over": options.rank_k_over,
         "precision_over": options.precision_over,
     }
-    if options.average == "identity":
-        attrs["average"] = options.average
     return build(variables, TOP_K, coordinates, attrs), measures
 
 

@@ -52,10 +52,7 @@ class Convention(Reid):
     def result_options(self) -> dict[str, Any]:
         """Return the options of :func:`bioeval.studies.reid.results.reid_dataset`."""
         names = ("max_rank", "ties", "ap", "unmatched", "rank_k", "rank_k_over", "precision_over")
-        options = {name: self[name] for name in names}
-        if self.average == "identity":
-            options["average"] = self.average
-        return options
+        return {name: self[name] for name in names}
 
     @property
     def junk_in_words(self) -> str:
@@ -95,7 +92,7 @@ def convention_of(
     changes = {**_of_flags(base, changes, flags), **changes}
     changed = []
     for name, value in changes.items():
-        if value != getattr(base, name) and name != "average":  # which adds means, changes none
+        if value != getattr(base, name):
             changed.append(name)
     return replace(base, **changes, changed=(*base.changed, *changed))
 

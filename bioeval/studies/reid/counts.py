@@ -7,11 +7,11 @@ from typing import ClassVar
 
 import numpy as np
 
-from bioeval import MergeError
+from bioeval import MergeError, Scores, TopKScores
 from bioeval.base import Argument
-from bioeval.scores import Provenance
+from bioeval.scores import Provenance, codes_of
 from bioeval.studies.reid.matches import MatchLists, concatenated
-from bioeval.tallies import ProbeIdentities, merged_identities, require_alike
+from bioeval.tallies import require_alike
 
 
 @dataclass
@@ -43,7 +43,7 @@ class ReidTally:
     retrieved: np.ndarray | None = None
     #: bool (m,): whether the query is junk or a distractor; without the array, none is.
     left_out: np.ndarray = field(default_factory=lambda: np.zeros(0, dtype=bool))
-    people: ProbeIdentities | None = None  # for means by identity, and labels of single queries
+    labels: np.ndarray | None = None  # int or str (m,): the identity of each query
     #: int64 (m,): a number for the subject of each query, of one count alone: merged and sent
     #: counts lack the array.
     subject_of_query: np.ndarray | None = None
@@ -63,8 +63,8 @@ class ReidTally:
         None where neither the subjects are known nor the queries are all, or all that are enrolled.
         """
         labels = self.subject_of_query
-        if labels is None and self.people is not None:
-            labels = self.people.labels
+        if labels is None:
+            labels = self.labels
         if labels is not None:
             return len(np.unique(labels[counted]))
         about = self.about
@@ -82,7 +82,7 @@ class ReidTally:
         require_alike(self, other, rules)
         require_same_entries(self.thresholds, other.thresholds)
         names = ["enrolled", "left_out", "removed_entries"]
-        for name in ("shots", "identities", "retrieved"):
+        for name in ("shots", "identities", "retrieved", "labels"):
             if getattr(self, name) is not None:
                 names.append(name)
         joined = concatenated([self, other], names)
@@ -92,10 +92,20 @@ class ReidTally:
             self,
             about=self.about.merge(other.about),
             matches=MatchLists.joined([self.matches, other.matches]),
-            people=merged_identities(self.people, other.people),
             subject_of_query=None,
             **joined,
         )
+
+
+def query_labels(scores: Scores | TopKScores) -> np.ndarray:
+    """Return the label of each query: a number, or a text as Python writes it."""
+    codes = codes_of(scores)
+    values = codes.values
+    if values.dtype.kind not in "iuU":
+        listed = values.tolist()
+        all_text = all(isinstance(x, str) for x in listed)
+        values = np.array(listed if all_text else [*map(repr, listed)], dtype=str)
+    return values[codes.probe]
 
 
 @dataclass

@@ -8,10 +8,10 @@ import numpy as np
 import scipy
 import xarray as xr
 
-from bioeval.base import QUERY_MEANS, Name
+from bioeval.base import Name
 from bioeval.document import Message
 from bioeval.results import QueryMean, QueryMeasures
-from bioeval.stats import IntervalOptions, SubjectMeans, means_of_identities
+from bioeval.stats import IntervalOptions, SubjectMeans
 
 #: Lower and upper confidence limits.
 Limits = tuple[np.ndarray, np.ndarray]
@@ -38,18 +38,6 @@ class QuerySubjects:
         """Return the means over the queries of a mask."""
         queries = np.bincount(self.person[counted], minlength=self.units)
         return SubjectMeans(queries, self.weights, self.options, self.no_person)
-
-    def identities_of(self, counted: np.ndarray) -> tuple[SubjectMeans, np.ndarray]:
-        """Return the means of one value a subject, and what a query adds to that of its subject."""
-        queries = np.bincount(self.person[counted], minlength=self.units)
-        return means_of_identities(queries, self.weights, self.options, self.no_person)
-
-    def of_mean(self, mean: QueryMean) -> tuple[SubjectMeans, np.ndarray]:
-        """Return what gives a mean in replicates: its means, and the sums of each subject."""
-        if mean.people is None:
-            return self.means_over(mean.counted), self.sums(mean)
-        means, share = self.identities_of(mean.counted)
-        return means, self.sums(mean) * share
 
     def sums(self, mean: QueryMean) -> np.ndarray:
         """Return the sum of the scaled values of each subject, shape (k, people)."""
@@ -111,30 +99,7 @@ def _by_subject(
         if _LARGEST.get(name) in dataset and owners.options.resamples:
             largest = means.values(sums).max(axis=0)
             limits[_LARGEST[name]] = means.drawn_limits(largest)
-    if "cmc_by_identity" in dataset:
-        limits |= _by_identity(dataset, measures, owners)
     return limits, owners.options.few_people(owners.people)
-
-
-def _by_identity(
-    dataset: xr.Dataset, measures: QueryMeasures, owners: QuerySubjects
-) -> dict[str, Limits]:
-    """Return limits of the means by identity, each identity one value."""
-    limits: dict[str, Limits] = {}
-    cmc = measures.cmc
-    means, share = owners.identities_of(cmc.counted)
-    person = owners.person[cmc.query]
-    weight = cmc.weight * share[person]
-    limits["cmc_by_identity"] = means.limits_at_ranks(
-        person, cmc.rank, weight, dataset.sizes["rank"]
-    )
-    for name, mean in measures.means.items():
-        if name in QUERY_MEANS:
-            means, share = owners.identities_of(mean.counted)
-            sums = owners.sums(mean) * share
-            low, high = map(mean.scalar.unscaled, means.limits(sums, cumulative=False))
-            limits[f"{name}_by_identity"] = low[0], high[0]
-    return limits
 
 
 def _area_limits(means: SubjectMeans, sums: np.ndarray, tau: np.ndarray) -> Limits:

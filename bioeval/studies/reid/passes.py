@@ -24,14 +24,13 @@ from bioeval.studies.reid.candidate_lists import (
 from bioeval.studies.reid.convention import (
     Convention,
 )
-from bioeval.studies.reid.counts import GomTally, ReidTally
+from bioeval.studies.reid.counts import GomTally, ReidTally, query_labels
 from bioeval.studies.reid.matches import MatchLists
 from bioeval.studies.reid.shared_mates import MateLists, SharedMates
 from bioeval.studies.reid.tiles import RetrievalTiles, TiledRanks
 from bioeval.tallies import (
     ConcatenatedRows,
     Extent,
-    ProbeIdentities,
     RowPass,
     check_max_rank,
     require_values,
@@ -98,7 +97,7 @@ class RetrievalPass(RowPass):
     ):
         """Prepare the lists; raise where the convention does not go with the scores.
 
-        With `name_queries`, or for means by identity, the counts know the label of each query.
+        With `name_queries` the counts know the label of each query.
         """
         self.thresholds = None
         if thresholds is not None:
@@ -107,10 +106,8 @@ class RetrievalPass(RowPass):
         self.scores, self.convention = scores, convention
         self.repeats, self.seed = 0 if sampling == "exact" else int(sampling), seed
         self.lists, self.reader = Lists(scores, convention), RowReader(scores)
-        #: The identities of the queries, where they are wanted.
-        self.people: ProbeIdentities | None = None
-        if convention.average == "identity" or (name_queries and scores._labelled):
-            self.people = ProbeIdentities.of(scores, self.lists.left_out)
+        #: The labels of the queries, where they are wanted.
+        self.labels = query_labels(scores) if name_queries and scores._labelled else None
         #: Of a part of a gallery: the matches at all sites, by rule of removal.
         self.shared: dict[str, SharedMates] = {}
         check_max_rank(convention.max_rank, scores.shape[1], convention.last_rank)
@@ -187,7 +184,7 @@ class RetrievalPass(RowPass):
             cmc_matches=cmc_matches,
             thresholds=taus,
             retrieved=within,
-            people=self.people,
+            labels=self.labels,
             subject_of_query=self.lists.query_identity,
             **extra,
         )

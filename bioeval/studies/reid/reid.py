@@ -25,7 +25,7 @@ from bioeval.base import (
 )
 from bioeval.evaluation import distributable
 from bioeval.protocol import load, with_exclusions
-from bioeval.results import Average, QueryMeasures
+from bioeval.results import QueryMeasures
 from bioeval.scores import (
     Codes,
     Progress,
@@ -100,7 +100,6 @@ def reid(
     separate_camera_set: bool | None = None,
     first_match_break: bool | None = None,
     thresholds: Any = None,
-    average: Average | None = None,
     sampling: Literal["exact"] | int = "exact",
     interval: IntervalMethod | None = None,
     confidence: float = IntervalOptions.CONFIDENCE,
@@ -160,9 +159,6 @@ def reid(
     thresholds : float or increasing array of float, optional
         In the units of the scores: also return precision, recall and F1 of the entries that each
         query retrieves within each threshold, on the list of average precision.
-    average : {"attempt", "identity"}
-        ``"identity"``: beside the means over all queries, means over the queries of each identity
-        first, and then over the identities.
     sampling : "exact" or int
         For single gallery shots: the mean over all draws, or the number of draws per query.
     interval, confidence, replicates
@@ -188,9 +184,8 @@ def reid(
         of ``docs/variables.md``, ``rank_k_mean_ap`` with `rank_k`; ``queries`` (the denominator),
         ``cmc_queries`` (that of the CMC, if its list is another than that of average precision),
         ``skipped``, ``unmatched``, ``not_in_gallery``, ``left_out`` (queries that are junk or
-        distractors), ``removed`` (gallery entries removed, over all queries) and ``tied``. By
-        identity: ``cmc_by_identity``, ``mean_ap_by_identity`` and so on, and ``identities``. With
-        an interval: ``_low`` and ``_high`` of the means.
+        distractors), ``removed`` (gallery entries removed, over all queries) and ``tied``.
+        With an interval: ``_low`` and ``_high`` of the means.
 
     Raises
     ------
@@ -248,7 +243,6 @@ def reid(
         single_gallery_shot=single_gallery_shot,
         separate_camera_set=separate_camera_set,
         first_match_break=first_match_break,
-        average=average,
     )
     if not isinstance(sampling, str) or sampling != "exact":
         require_integer("sampling", sampling, low=1, of_draws=True)

@@ -22,7 +22,7 @@ from bioeval.base import (
     scalar_registry,
 )
 from bioeval.document import Message, MessageWarning, messages_of
-from bioeval.results import Average, MatchCurve, QueryMean, QueryMeasures, about_attrs, build, rate
+from bioeval.results import MatchCurve, QueryMean, QueryMeasures, about_attrs, build, rate
 from bioeval.studies.reid.counts import GomTally, ReidTally
 from bioeval.studies.reid.matches import (
     TENTHS,
@@ -47,16 +47,12 @@ from bioeval.tallies import PlainTies, Ties, check_max_rank, check_thresholds, t
 
 _RETRIEVED_SETS = names_of(scalar_registry(), "precision", "recall", "f1", "micro_f1")
 
-#: Means by identity, which stand beside the means of all queries where they are wanted.
-BY_IDENTITY = ("cmc_by_identity", *(f"{name}_by_identity" for name in QUERY_MEANS))
-
 REID: dict[str, Name] = {
     "cmc": scalar_registry()["cmc"],
     "cmc_count": Name(
         "queries whose first counted match is at rank R or better, or expected number", "queries"
     ),
     **QUERY_MEANS,
-    **names_of(scalar_registry(), *BY_IDENTITY),
     **names_of(scalar_registry(), "precision_at_k", "recall_at_k", "interpolated_precision"),
     **_RETRIEVED_SETS,
     "queries": Name("queries that the means are over", "queries"),
@@ -79,7 +75,7 @@ REID: dict[str, Name] = {
 }
 
 _RANKED = (
-    *("cmc", *QUERY_MEANS, *BY_IDENTITY),
+    *("cmc", *QUERY_MEANS),
     *("precision_at_k", "recall_at_k", "interpolated_precision"),
 )
 
@@ -98,12 +94,10 @@ class ReidOptions:
     rank_k: int | None = None
     rank_k_over: str = "positives"
     precision_over: str = "rank"
-    average: str = "attempt"
     per_query: bool = False
 
     def __post_init__(self) -> None:
         check_max_rank(self.max_rank)
-        require_choice("average", self.average, Average)
         require_choice("ties", self.ties, Ties)
         require_choice("ap", self.ap, ApForm)
         require_choice("unmatched", self.unmatched, get_args(Unmatched))
@@ -162,11 +156,8 @@ def reid_dataset(tally: ReidTally, options: ReidOptions) -> xr.Dataset:
         variables["matches"] = ("probe",), tally.matches.counts
         variables["removed_entries"] = ("probe",), tally.removed_entries
         coordinates["probe"] = np.arange(total)
-        if tally.people is not None:
-            variables["identity"] = ("probe",), tally.people.labels
-    if options.average == "identity":
-        assert tally.people is not None
-        variables |= measures.by_identity(tally.people, options.max_rank)
+        if tally.labels is not None:
+            variables["identity"] = ("probe",), tally.labels
     messages = list[Message]()
     if ties == "expected" and ambiguous:
         undefined = ["mAP", *(x.label for x in MATCH_SUMS.values() if not x.of_rank)]
@@ -187,8 +178,6 @@ def reid_dataset(tally: ReidTally, options: ReidOptions) -> xr.Dataset:
         "unmatched_queries": options.unmatched,
         "precision_over": options.precision_over,
     }
-    if options.average == "identity":
-        attrs["average"] = options.average
     if tally.shots_of:
         attrs["single_shots"] = tally.shots_of
     if options.rank_k is not None:

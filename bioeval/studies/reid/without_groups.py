@@ -63,20 +63,19 @@ class RetrievalWithoutGroups(RowPass):
         self.group, self.groups = group, int(group.max(initial=-1)) + 1
         self.depends_on = (group,)
 
-    def run(self, of_all: Sequence[tuple[int, QueryMean]]) -> np.ndarray:
+    def run(self, of_all: Sequence[QueryMean]) -> np.ndarray:
         """Return means without each group, float64 of shape (means, groups).
 
-        `of_all` are the means over all queries, each with its place among the chosen ones. A group
-        changes the values of the others' queries, but not which queries a mean is over: each keeps
-        its matches.
+        `of_all` are the means over all queries. A group changes the values of the others' queries,
+        but not which queries a mean is over: each keeps its matches.
         """
         counts = count_all(self)["values"]
         means = np.empty((len(of_all), self.groups))
         for group in range(self.groups):
             kept = self.of_query != group
-            for mean, (place, of_queries) in zip(means, of_all, strict=True):
+            for place, of_queries in enumerate(of_all):
                 values = counts[f"{place} without {group}"].array()
-                mean[group] = of_queries.of_some(kept, values).mean
+                means[place, group] = of_queries.of_some(kept, values).mean
         return means
 
     def part(self, low: int, high: int) -> dict[str, Any]:

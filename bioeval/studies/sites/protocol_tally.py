@@ -155,11 +155,6 @@ def fold_parts(
     for node, part in parts.items():
         tally: Any = part.tally
         options = part.options
-        if options.get("average") == "identity":
-            raise ProtocolError(
-                "counts on a grid do not know who each probe is, as means by identity need; count "
-                "again without these means"
-            )
         distances = to_internal(grid, tally.about.kind) if grid is not None else None
         if tally.form == "verification" and genuine:
             at = tally.grid() if distances is None else distances

@@ -200,8 +200,6 @@ def _disclosed_by(tally: Any) -> Iterator[Text]:
                 alone=int((tally.impostor.counts == 1).sum()),
             )
     elif tally.form == "identification":
-        if tally.people is not None:
-            yield "a digest of the subject of each probe, which shows who has which scores"
         yield say(
             "for each of {n:count probes}: the scores of its nearest mate and non-mate, and the "
             "rank",

@@ -34,7 +34,6 @@ from bioeval.studies.sites.template_digests import CountedProbes, DigestKey, as_
 from bioeval.tallies import (
     PointFinder,
     PointsWanted,
-    ProbeIdentities,
     TileReading,
     VerificationCounter,
     is_symmetric,
@@ -193,8 +192,6 @@ def tally(
             made.about = of_whole_gallery(made.about, mates)
         if made.form == "verification":
             made.people = None  # of pairs; merged, it would not say who is in both
-        elif isinstance(getattr(made, "people", None), ProbeIdentities):
-            made.people = identities_of_site(made.people, secret)
         if made.form == "reid":
             made.subject_of_query = None  # numbers of this site alone
     with_notes(parts, counted.repeated())
@@ -228,13 +225,6 @@ def about_of_site(about: Provenance, key: DigestKey, site: str) -> Provenance:
         enrolled_subjects=frozenset(map(digests.__getitem__, about.enrolled_subjects)),
         sites=(site,),
     )
-
-
-def identities_of_site(people: ProbeIdentities, key: DigestKey) -> ProbeIdentities:
-    """Return the identities of probes as digests, which are those of the subjects."""
-    labels, of_probe = np.unique(people.labels, return_inverse=True)
-    digests = key.digests("label", map(repr, labels.tolist()))
-    return ProbeIdentities(digests[of_probe.reshape(-1)], people.nobody)
 
 
 @leaves_out_attacks

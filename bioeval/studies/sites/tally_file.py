@@ -33,7 +33,6 @@ from bioeval.tallies import (
     Attempts,
     ExactSums,
     IdentificationTally,
-    ProbeIdentities,
     VerificationTally,
     check_max_rank,
     kind_of_counts,
@@ -164,7 +163,6 @@ _SEARCHES: dict[str, type[OpenSet | ClosedSet]] = {"open_set": OpenSet, "closed_
 _OPTIONS = {
     *("note", "thresholds", "far_targets", "max_rank", "ties", "impostors", "unmated"),
     *("ap", "unmatched", "rank_k", "rank_k_over", "precision_over", "budget", "variant"),
-    "average",
 }
 
 #: Means over queries that a folded tally may hold.
@@ -187,8 +185,6 @@ def _wrong_tasks(nodes: dict[str, tuple[Any, Any]]) -> str:
             return f"{node} does not hold the counts of its task"
         check = _CHECKS[type(tally)] if study is None else study.damage
         wrong = _about(tally.about) or check(tally) or _search(node, options, tally.about)
-        if options.get("average") == "identity" and getattr(tally, "people", None) is None:
-            wrong = wrong or "the identities of its probes are missing"
         if wrong:
             return f"{node}: {wrong}"
     return ""
@@ -371,7 +367,7 @@ def _identification(tally: IdentificationTally) -> str:
     """Check the facts of each probe: lists of one length."""
     lengths = set()
     for name, value in vars(tally).items():
-        if name in ("about", "rank_unit", "fusion", "people"):
+        if name in ("about", "rank_unit", "fusion"):
             continue
         kind = "f" if name in _FLOATS else "b" if name == "enrolled" else "i"
         if not is_array(value, kind) or (kind == "i" and (value < 0).any()):
@@ -381,18 +377,7 @@ def _identification(tally: IdentificationTally) -> str:
         return "its lists differ in length"
     if not _as_annotated(tally):
         return "the options it was counted with are damaged"
-    return _identities(tally.people, len(tally.enrolled)) or _ranks_disagree(tally)
-
-
-def _identities(people: ProbeIdentities | None, probes: int) -> str:
-    """Check the identity of each probe, where it is known."""
-    if people is None:
-        return ""
-    right = type(people) is ProbeIdentities and is_array(people.nobody, "b")
-    right = right and any(is_array(people.labels, kind) for kind in "iuU")
-    if not right or not len(people.labels) == len(people.nobody) == probes:
-        return "the identities of its probes are damaged"
-    return ""
+    return _ranks_disagree(tally)
 
 
 def _ranks_disagree(t: IdentificationTally) -> str:
@@ -477,8 +462,6 @@ def _retrieval(tally: ReidTally) -> str:
         return "its lists differ in length"
     if tally.subject_of_query is not None:
         return "it numbers the subjects of its queries, which no file holds"
-    if wrong := _identities(tally.people, queries):
-        return wrong
     for lists in (tally.matches, tally.cmc_matches):
         if lists is not None and not _match_lists(lists, queries):
             return "the matches of its queries are damaged"

@@ -95,8 +95,6 @@ def optimistic(results: Iterable[xr.Dataset]) -> Text:
         return ""
     of = {rates_are_of(dataset.attrs) for dataset in chosen}
     task = of.pop() if len(of) == 1 else ""
-    if any("best_open_set_score" in dataset for dataset in chosen):
-        return say(f"{CHOSEN[0].upper()}{CHOSEN[1:]}; so is the best open-set score.", task=task)
     return say(f"{CHOSEN[0].upper()}{CHOSEN[1:]}.", task=task)
 
 

@@ -11,25 +11,20 @@ import xarray as xr
 
 from bioeval.base.registry import scalar_registry
 from bioeval.base.scalars import (
-    BEST_OPEN_SET_SCORE,
     DIR,
     DIR_AT_FAR,
     DIR_AT_FIXED,
-    DIR_BY_IDENTITY,
     EQUAL_ERROR,
     FAR_AT_FIXED,
     FAR_AT_FRR,
     FRR_AT_FAR,
     FRR_AT_FIXED,
     GOM_POINTS,
-    GRR_BY_IDENTITY,
     INTERPOLATED_PRECISION,
     MATCH_SUMS,
     MIN_DCF,
     OPEN_SET_EER,
-    OPEN_SET_SCORE,
     QUERY_MEANS,
-    QUERY_MEANS_BY_IDENTITY,
     RANKED_LISTS,
     RETRIEVED_SETS,
     STANDARDISED_PARTIAL_AUC,
@@ -155,10 +150,8 @@ def verification_rows(dataset: xr.Dataset) -> Iterator[Row]:
 def open_set_rows(dataset: xr.Dataset) -> Iterator[Row]:
     """Return the rows of open-set identification."""
     over = _classes(dataset)
-    by_identity = _identities(dataset)
     for scalar in (DIR_AT_FIXED, FAR_AT_FIXED, OPEN_SET_EER, DIR_AT_FAR):
         yield from _of_scalar(dataset, scalar, _own_class(scalar, over))
-    yield from _of_scalar(dataset, BEST_OPEN_SET_SCORE, by_identity)
     # Expected rates have bounds of the operating points, between two thresholds of the result.
     instead = "dir_at_far" if "dir_at_far" in dataset else "dir_at_far_at_least"
     for i, threshold in _few_thresholds(dataset, instead):
@@ -177,19 +170,6 @@ def open_set_rows(dataset: xr.Dataset) -> Iterator[Row]:
         far = scalar_registry().averaged["far"]
         value, ends = _bounded(dataset, "far", threshold=i)
         yield _row(far, value, over, threshold, ends, over_class=over.impostor, at=at)
-        if "open_set_score" not in dataset:
-            continue
-        grr = GRR_BY_IDENTITY
-        if dataset.attrs.get("impostors") != "unenrolled":
-            grr = replace(grr, also="")  # BAUS is of those who are not enrolled
-        classes = {
-            DIR_BY_IDENTITY: by_identity.genuine,
-            grr: by_identity.impostor,
-            OPEN_SET_SCORE: by_identity.both,
-        }
-        for scalar, sizes in classes.items():
-            value, ends = _bounded(dataset, scalar.name, threshold=i)
-            yield _row(scalar, value, by_identity, threshold, ends, over_class=sizes, at=at)
 
 
 def closed_set_rows(dataset: xr.Dataset) -> Iterator[Row]:
@@ -201,13 +181,6 @@ def closed_set_rows(dataset: xr.Dataset) -> Iterator[Row]:
         if rank == 1:
             label = say("{cms}, rank 1 (recognition rate)")
         cell = Rate(value, ends, "cms", {"rank": rank}, attempts=attempts)
-        yield Row(label, cell, over)
-    if "cms_by_identity" not in dataset:
-        return
-    over = replace(over, subjects=int(value_of(dataset, "identities") or 0))
-    for rank, value, ends in _at_ranks(dataset, "cms_by_identity"):
-        label = say("{cms} by identity, rank {rank:count}", rank=rank)
-        cell = Rate(value, ends, "cms_by_identity", {"rank": rank}, attempts=attempts)
         yield Row(label, cell, over)
 
 
@@ -228,7 +201,6 @@ def reid_rows(dataset: xr.Dataset) -> Iterator[Row]:
     yield from _cmc_rows(dataset, over)
     for mean in MATCH_SUMS.values():
         yield from _mean(dataset, mean, over, why)
-    yield from _reid_by_identity(dataset, over, why, cut)
     if dataset.attrs.get("rules"):  # folded: CMC and bounds alone
         return
     for scalar in RANKED_LISTS:
@@ -242,22 +214,6 @@ def reid_rows(dataset: xr.Dataset) -> Iterator[Row]:
         for scalar in RETRIEVED_SETS:
             value, ends = _bounded(dataset, scalar.name, threshold=i)
             yield _of_queries(scalar, over, "", {"threshold": threshold}, value, ends)
-
-
-def _reid_by_identity(dataset: xr.Dataset, over: SampleSize, why: str, cut: int) -> Iterator[Row]:
-    """Return the rows of the means by identity, where they are wanted."""
-    if "cmc_by_identity" not in dataset:
-        return
-    over = replace(over, subjects=int(value_of(dataset, "identities") or 0))
-    for name, scalar in QUERY_MEANS_BY_IDENTITY.items():
-        label: Text = ""
-        if QUERY_MEANS[name].cut:
-            label = say("mAP by identity, lists cut at rank {cut:count}", cut=cut)
-        yield from _mean(dataset, scalar, over, why, label)
-    for rank, value, ends in _at_ranks(dataset, "cmc_by_identity"):
-        label = say("Rank {rank:count} by identity", rank=rank)
-        cell = Rate(value, ends, "cmc_by_identity", {"rank": rank}, attempts=over.genuine)
-        yield Row(label, cell, over)
 
 
 def _mean(
@@ -540,16 +496,4 @@ def _classes(dataset: xr.Dataset) -> Classes:
         SampleSize(genuine, impostor, both),
         SampleSize(genuine, None, enrolled),
         SampleSize(None, impostor, others),
-    )
-
-
-def _identities(dataset: xr.Dataset) -> Classes:
-    """Return the numbers of attempts, and of the identities that means by identity are over."""
-    over = _classes(dataset)
-    genuine = int(value_of(dataset, "genuine_identities") or 0)
-    impostor = int(value_of(dataset, "impostor_identities") or 0)
-    return Classes(
-        over.both,
-        replace(over.genuine, subjects=genuine),
-        replace(over.impostor, subjects=impostor),
     )

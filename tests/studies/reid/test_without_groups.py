@@ -13,7 +13,6 @@ from bioeval.studies.reid.convention import convention_of
 from bioeval.studies.reid.passes import RetrievalPass
 from bioeval.studies.reid.results import ReidOptions, reid_measures
 from bioeval.studies.reid.without_groups import RetrievalWithoutGroups
-from bioeval.tallies.identities import ProbeIdentities
 
 GROUPS = 4
 RANKS = (1, 5)
@@ -61,12 +60,9 @@ def measured(scores: be.Scores, convention, groups: dict[int, int]) -> dict[str,
     options = ReidOptions(**convention.result_options())
     tally = RetrievalPass(scores, convention).run()
     means = wanted(reid_measures(tally, options, curves=False)).values()
-    people = ProbeIdentities.of(scores, tally.left_out)
-    chosen = [*enumerate(means), *enumerate(x.by_identity(people) for x in means)]
-    left_out = RetrievalWithoutGroups(scores, convention, group, wanted).run(chosen)
+    left_out = RetrievalWithoutGroups(scores, convention, group, wanted).run([*means])
     names = [x for x in QUERY_MEANS if not QUERY_MEANS[x].cut or convention.rank_k]
     names += [f"cmc {rank}" for rank in RANKS]
-    names += [f"{name} by identity" for name in names]
     return dict(zip(names, left_out, strict=True))
 
 
@@ -77,18 +73,12 @@ def counted_anew(scores: be.Scores, convention, groups: dict[int, int]) -> dict[
             np.array([groups[x] != group for x in side.tolist()])
             for side in (scores.probe_labels, scores.gallery_labels)
         ]
-        result = be.reid(
-            scores.select(probes=kept[0], gallery=kept[1]), convention, average="identity"
-        )
-        for suffix in ("", "_by_identity"):
-            words = suffix.replace("_", " ")
-            for name in QUERY_MEANS:
-                if name in result:
-                    value = result[name + suffix].item()
-                    values.setdefault(name + words, []).append(value)
-            for rank in RANKS:
-                value = result[f"cmc{suffix}"].sel(rank=rank).item()
-                values.setdefault(f"cmc {rank}{words}", []).append(value)
+        result = be.reid(scores.select(probes=kept[0], gallery=kept[1]), convention)
+        for name in QUERY_MEANS:
+            if name in result:
+                values.setdefault(name, []).append(result[name].item())
+        for rank in RANKS:
+            values.setdefault(f"cmc {rank}", []).append(result.cmc.sel(rank=rank).item())
     return values
 
 
