@@ -8,24 +8,14 @@ from __future__ import annotations
 
 import ast
 import functools
-import re
-import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from bioeval.base.studies import manifests
-
 pytestmark = pytest.mark.slow  # in scripts/lint
 
 PACKAGE = Path(__file__).resolve().parents[1] / "bioeval"
-
-CONTRACTS = tomllib.loads((PACKAGE.parent / "pyproject.toml").read_text(encoding="utf-8"))
-LAYERS = CONTRACTS["tool"]["importlinter"]["contracts"][0]["layers"]
-STUDIES = sorted(path.parent.name for path in PACKAGE.glob("studies/*/__init__.py"))
-
-OF_STUDY = re.compile(r"bioeval\.studies\.\w+\.")
 
 # What a kernel may know: arrays in, arrays out.
 KERNEL_LIBRARIES = {"__future__", "collections", "math", "numba", "numpy", "typing"}
@@ -63,39 +53,6 @@ def targets(path: Path, source: str) -> list[tuple[int, str]]:
     return found
 
 
-@pytest.mark.parametrize("study", STUDIES)
-def test_a_manifest_is_plain_data(study):
-    """It imports what describes a study, and nothing of the study itself."""
-    path = PACKAGE / "studies" / study / "__init__.py"
-    names = {name for _, name in targets(path, path.read_text(encoding="utf-8"))}
-    assert names and all(name.startswith("bioeval.base.manifest.") for name in names)
-
-
-def studies_imported(study: str) -> set[str]:
-    """The other studies that a study imports, late or for the type checker too."""
-    found = set()
-    for path in (PACKAGE / "studies" / study).rglob("*.py"):
-        source = path.read_text(encoding="utf-8").replace("if TYPE_CHECKING:", "if True:")
-        found |= {name.split(".")[2] for _, name in targets(path, source) if OF_STUDY.match(name)}
-    return found - {study}
-
-
-@pytest.mark.parametrize("study", STUDIES)
-def test_a_study_names_the_studies_that_it_needs(study):
-    needs = manifests()[study].needs
-    assert list(needs) == sorted(studies_imported(study)), f"needs of bioeval/studies/{study}"
-
-
-def floor(study: str) -> int:
-    """1 for a study that needs no other one, and one more than the highest that it needs."""
-    return 1 + max(map(floor, manifests()[study].needs), default=0)
-
-
-@pytest.mark.parametrize("study", STUDIES)
-def test_a_study_stands_on_few_others(study):
-    assert floor(study) <= 3, f"needs of bioeval/studies/{study}"
-
-
 def test_intervals_know_no_scores_and_no_jobs():
     """They are given attempts by subject, subjects of probes, and tallies."""
     for path in [*(PACKAGE / "stats").glob("*.py"), *PACKAGE.glob("studies/*/intervals.py")]:
@@ -107,7 +64,7 @@ def test_intervals_know_no_scores_and_no_jobs():
 
 @pytest.mark.parametrize(
     "path",
-    sorted([*(PACKAGE / "views" / "plots").glob("*.py"), *PACKAGE.glob("studies/*/plots.py")]),
+    sorted((PACKAGE / "plot").glob("*_plots.py")),
     ids=lambda path: f"{path.parent.name}-{path.stem}",
 )
 def test_plots_compute_nothing(path):
@@ -119,15 +76,6 @@ def test_plots_compute_nothing(path):
         f"{path.name} imports {counted}. CONTRIBUTING.md, 'Rules', Plots: a plot takes results; "
         "compute what it shows in the study, as a variable or an object of its own."
     )
-
-
-def test_the_package_is_a_few_words_and_little_else():
-    entries = {
-        path.name
-        for path in PACKAGE.iterdir()
-        if not path.name.startswith("__") and path.name != "py.typed"
-    }
-    assert entries == {*LAYERS}
 
 
 @pytest.mark.parametrize(

@@ -1,3 +1,3 @@
-"""The names of this package, for type checkers; written by scripts/stub."""
+"""The public names, and where each is."""
 
-from bioeval.datasets.face_images import Faces as Faces, faces as faces
+from .face_images import Faces as Faces, faces as faces

@@ -9,34 +9,6 @@ version of NumPy.
 ``docs/partitions.md`` says which to use.
 """
 
-from bioeval.base.lazy import NamesByModule, lazy_names
+import lazy_loader
 
-#: The public names, by module.
-_NAMES: NamesByModule = {
-    "bioeval.partition.claims": ("ClaimSampler", "DrawnClaims"),
-    "bioeval.partition.codes_of_folds": ("fold_codes", "repeated_fold_codes"),
-    "bioeval.partition.enrolment": ("EnrolledSplit", "GalleryProbe", "ProbeGallerySplit"),
-    "bioeval.partition.experiment": ("Experiment", "ExperimentParts"),
-    "bioeval.partition.folds": (
-        "PredefinedFolds",
-        "PredefinedPairFolds",
-        "RepeatedSampleKFold",
-        "RepeatedSubjectKFold",
-        "SampleKFold",
-        "SubjectKFold",
-    ),
-    "bioeval.partition.shuffle_splits": (
-        "SampleShuffleSplit",
-        "SubjectShuffleSplit",
-        "ThreeParts",
-        "TrainValidationTest",
-    ),
-}
-
-#: What studies use besides, by module.
-_FOR_STUDIES: NamesByModule = {
-    "bioeval.partition.base": ("LabelCodes", "Parameters", "SplitterLike"),
-    "bioeval.partition.codes_of_folds": ("split_samples",),
-}
-
-__getattr__, __dir__ = lazy_names(__name__, _NAMES, _FOR_STUDIES)
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -1,8 +1,8 @@
-"""The names of this package, for type checkers; written by scripts/stub."""
+"""The public names, and where each is."""
 
-from bioeval.stats.agreement import rank_agreement as rank_agreement
-from bioeval.stats.auc import auc_jackknife as auc_jackknife, delong as delong
-from bioeval.stats.binomial import (
+from .agreement import rank_agreement as rank_agreement
+from .auc import auc_jackknife as auc_jackknife, delong as delong
+from .binomial import (
     clopper_pearson as clopper_pearson,
     exact_lower as exact_lower,
     exact_upper as exact_upper,
@@ -11,7 +11,7 @@ from bioeval.stats.binomial import (
     wilson as wilson,
     zero_error_bound as zero_error_bound,
 )
-from bioeval.stats.bootstrap import (
+from .bootstrap import (
     QuadraticForms as QuadraticForms,
     SubjectMeans as SubjectMeans,
     bilinear_forms as bilinear_forms,
@@ -20,44 +20,37 @@ from bioeval.stats.bootstrap import (
     ratio as ratio,
     subject_bootstrap as subject_bootstrap,
 )
-from bioeval.stats.effective_number import (
+from .effective_number import (
     drawn_variance as drawn_variance,
     effective_trials as effective_trials,
     korn_graubard as korn_graubard,
     largest_limits as largest_limits,
     sum_limits as sum_limits,
 )
-from bioeval.stats.error_curves import (
+from .error_curves import (
     CurveMeasure as CurveMeasure,
     ErrorCurve as ErrorCurve,
     curve_measures as curve_measures,
     least_costs as least_costs,
 )
-from bioeval.stats.identification import (
+from .identification import (
     FEWEST as FEWEST,
     NewPeople as NewPeople,
     identification_replicates as identification_replicates,
 )
-from bioeval.stats.jackknife import (
+from .jackknife import (
     AttemptsOfEach as AttemptsOfEach,
     groups_of_people as groups_of_people,
     jackknife_limits as jackknife_limits,
     student_limits as student_limits,
 )
-from bioeval.stats.limits import by_subject as by_subject
-from bioeval.stats.listed_claims import limits_of_claims as limits_of_claims
-from bioeval.stats.listed_searches import limits_of_searches as limits_of_searches
-from bioeval.stats.options import (
-    METHODS as METHODS,
-    IntervalOptions as IntervalOptions,
-    Limits as Limits,
-)
-from bioeval.stats.replicates import (
-    Interval as Interval,
-    open_limits as open_limits,
-    quantiles as quantiles,
-)
-from bioeval.stats.simultaneous import (
+from .limits import by_subject as by_subject
+from .listed_claims import limits_of_claims as limits_of_claims
+from .listed_searches import limits_of_searches as limits_of_searches
+from .options import METHODS as METHODS, IntervalOptions as IntervalOptions, Limits as Limits
+from .over_folds import RepeatedMean as RepeatedMean, nadeau_bengio as nadeau_bengio
+from .replicates import Interval as Interval, open_limits as open_limits, quantiles as quantiles
+from .simultaneous import (
     DRAWS as DRAWS,
     Differences as Differences,
     drawn_deviations as drawn_deviations,
@@ -66,13 +59,9 @@ from bioeval.stats.simultaneous import (
     letters_of as letters_of,
     normal_draws as normal_draws,
 )
-from bioeval.stats.verification import (
+from .verification import (
     ErrorColumns as ErrorColumns,
     Replicates as Replicates,
     limits_at_threshold as limits_at_threshold,
     limits_of_measures as limits_of_measures,
-)
-from bioeval.studies.folds.intervals import (
-    RepeatedMean as RepeatedMean,
-    nadeau_bengio as nadeau_bengio,
 )

@@ -27,7 +27,7 @@ from bioeval.base import (
     require_number,
 )
 from bioeval.document import Message, MessageWarning
-from bioeval.partition import Parameters
+from bioeval.partition.base import Parameters
 from bioeval.scores import are_pairs, require_scores, without_attacks
 from bioeval.studies.calibration.counts import CalibrationCounts, count_for_calibration
 from bioeval.studies.calibration.derived_rows import derived

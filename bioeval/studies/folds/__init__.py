@@ -4,7 +4,6 @@ from bioeval.base.manifest import Plot, StudyManifest, View, along
 
 _FOLD = ("repeat", "fold")
 STUDY = StudyManifest(
-    stats={"intervals": ("RepeatedMean", "nadeau_bengio")},
     calls={
         "cross_evaluate": ("cross_evaluate",),
         "repeat": ("repeat",),

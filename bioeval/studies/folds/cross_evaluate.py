@@ -28,7 +28,7 @@ from bioeval.base import (
 )
 from bioeval.document import Message, MessageWarning, message_attrs, messages_of
 from bioeval.evaluation import distributable
-from bioeval.partition import Parameters, SplitterLike
+from bioeval.partition.base import Parameters, SplitterLike
 from bioeval.scores import (
     BlockReader,
     FusionRule,

@@ -14,7 +14,7 @@ import numpy as np
 from bioeval import BioevalWarning, DataError, PairScores, ProtocolError, Scores, partition
 from bioeval.base import Argument, counted, hooks, report, reporter, rows_reported_to, stage
 from bioeval.document import Message
-from bioeval.partition import LabelCodes
+from bioeval.partition.base import LabelCodes
 from bioeval.results import rate
 from bioeval.scores import (
     BlockReader,

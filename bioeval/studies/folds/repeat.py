@@ -25,7 +25,7 @@ from bioeval.base import (
 )
 from bioeval.document import Message
 from bioeval.evaluation import TaskCounts
-from bioeval.partition import SplitterLike
+from bioeval.partition.base import SplitterLike
 from bioeval.protocol import Search
 from bioeval.results import about_attrs, build, rate
 from bioeval.scores import (

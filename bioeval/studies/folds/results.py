@@ -25,8 +25,9 @@ from bioeval.results import (
 )
 from bioeval.scores import Provenance
 from bioeval.stats import ratio
+from bioeval.stats.over_folds import nadeau_bengio
 from bioeval.studies.assurance.assured import Assured
-from bioeval.studies.folds.intervals import LeftOutRates, PooledRates, nadeau_bengio
+from bioeval.studies.folds.intervals import LeftOutRates, PooledRates
 from bioeval.studies.folds.options import RESULT_TYPES, FoldOptions, task_in_words
 from bioeval.studies.folds.parts import Searched
 from bioeval.studies.folds.splits import PartSizes, Place

@@ -17,7 +17,8 @@ import xarray as xr
 from bioeval import BioevalWarning, DataError, PairScores, ProtocolError, Scores, partition
 from bioeval.base import Name, counted
 from bioeval.document import Message, message_attrs
-from bioeval.partition import LabelCodes, split_samples
+from bioeval.partition.base import LabelCodes
+from bioeval.partition.codes_of_folds import split_samples
 from bioeval.scores import are_pairs, codes_of
 
 # An identity with this multiple of the median number of gallery templates may be all distractors.

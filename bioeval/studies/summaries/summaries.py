@@ -10,7 +10,7 @@ import xarray as xr
 
 from bioeval import BioevalError, DataError, Protocol, ProtocolError, Scores
 from bioeval.evaluation import EvaluationOptions, resolve_card
-from bioeval.partition import SplitterLike
+from bioeval.partition.base import SplitterLike
 from bioeval.protocol import load
 from bioeval.scores import are_pairs, knows_people, leaves_out_attacks, require_scores
 from bioeval.studies.folds.splits import IndexSet, SplitSides
