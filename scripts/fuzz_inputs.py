@@ -552,7 +552,6 @@ WORKING = {
     "tracking": ["gt.txt", "r.txt"],
     "protocols": ["card.toml"],
     "info": [],
-    "explain-message": ["kind-wrong"],
     "convert": ["s.npz", "out.csv"],
     "simulate": ["--out", "out.npz", "--subjects", "5"],
 }

@@ -11,32 +11,23 @@ import itertools
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 from bioeval.base.errors import BioevalWarning
 
 #: The attribute of a result that keeps its messages.
 ATTRIBUTE = "messages"
 
-#: A message that is ``"ok"`` says what was looked at without a fault.
-Severity = Literal["ok", "note", "warning", "error"]
-
 
 @dataclass(frozen=True)
 class MessageType:
-    """A message of the catalogue: its sentence as a template, and its page in the documentation.
+    """A message of the catalogue: its code, and its sentence as a template.
 
-    Arguments have their format, as those of :func:`bioeval.document.say`, in the sentence and in
-    the remedy. The meaning is a template, too, of terms alone. Where nothing is to be done, the
-    remedy is empty, or says of what this depends.
+    Arguments have their format in the sentence, as those of :func:`bioeval.document.say`.
     """
 
     code: str
     sentence: str
-    meaning: str  # what was found, and why it matters
-    remedy: str  # what to do
-    severity: Severity = "warning"
-    example: Mapping[str, Any] | None = None  # arguments of an example
 
 
 @dataclass(frozen=True)

@@ -89,13 +89,6 @@ bioeval info
 # Print them as JSON
 bioeval info --json
 
-# List the messages that results may have
-bioeval explain-message
-# Explain one
-bioeval explain-message too-few-pairs-of-people
-# Explain one in the terms of ISO/IEC 19795-1
-bioeval explain-message too-few-pairs-of-people --terms iso
-
 # Convert to the format that holds everything
 bioeval convert features.mat scores.npz
 # List the formats

@@ -51,13 +51,6 @@ _CORE_COMMANDS = (
         "bioeval.cli.info",
     ),
     Subcommand(
-        "explain-message",
-        "Explain a message of a result by its code, or list all.",
-        "Data and cards",
-        5,
-        "bioeval.cli.explain_message",
-    ),
-    Subcommand(
         "protocols",
         "List, explain and check protocol cards.",
         "Data and cards",

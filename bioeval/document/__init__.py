@@ -28,7 +28,7 @@ _NAMES: NamesByModule = {
         "tables",
         "walk",
     ),
-    "bioeval.document.message_types": ("catalogue", "page_of", "remedy_of", "sentence_of"),
+    "bioeval.document.message_types": ("catalogue", "sentence_of"),
     "bioeval.document.cells": (
         "Cost",
         "Count",

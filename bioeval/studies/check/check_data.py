@@ -102,8 +102,8 @@ def check_data(
     Returns
     -------
     DataCheck
-        Its ``findings``, one for each check, with ``check severity code message count where
-        remedy``: ``samples layout labels names metadata people``, and of the scores ``failed
+        Its ``findings``, one for each check, with ``check severity code message count
+        where``: ``samples layout labels names metadata people``, and of the scores ``failed
         sentinels duplicates zero-distance symmetry kind ties label-errors``. ``be.messages`` lists
         their codes with arguments and sentences. ``misleads`` says whether any is
         an ``"error"``, so that a result would mislead; a ``"warning"`` is likely a fault, a
@@ -220,7 +220,7 @@ def why_undefined(scores: Scores, protocol: str | Protocol) -> str:
         return ""
     for read in (False, True):
         for finding in check_data(scores, protocol, threshold=None, read_scores=read).of("error"):
-            return f"{finding.message}. {finding.remedy}"
+            return finding.message
     return ""
 
 

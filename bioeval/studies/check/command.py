@@ -56,9 +56,8 @@ class Findings(MoreOutputs):
         lines = []
         for x in self._check.of("warning"):
             if x.check == "labels":
-                texts = (x.found, x.places, x.advice)
-                found, where, remedy = (written(text, TASK, naming()) for text in texts)
-                lines.append(f"Labels: {found} ({where}). {remedy}")
+                found, where = (written(text, TASK, naming()) for text in (x.found, x.places))
+                lines.append(f"Labels: {found} ({where})")
         lines.append(message)
         return lines
 
@@ -148,7 +147,7 @@ def command(
     worst: int,
     **options: Any,
 ) -> None:
-    """Check DATA before an evaluation; each finding comes with a remedy.
+    """Check DATA before an evaluation; each finding says what to do.
 
     Checked are the templates of each subject, the layout, labels, copies, sessions, the number of
     subjects for a FAR, failed comparisons, sentinels, distances of 0, symmetry, the kind of scores,

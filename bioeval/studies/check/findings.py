@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from bioeval.document import Count, Enumeration, Label, Message, Text, remedy_of, say
+from bioeval.document import Count, Enumeration, Label, Message, Text, say
 from bioeval.scores import NAME_COLUMNS
 from bioeval.studies.check.confusions import Confusions, Side
 from bioeval.views import Shown, written
@@ -30,15 +30,13 @@ class Finding:
         What was looked at, such as ``"duplicates"``.
     severity : {"ok", "note", "warning", "error"}
     found : Message
-        What was found: its ``code``, which ``bioeval explain-message`` explains, and its
-        ``arguments``.
+        What was found: its ``code`` and its ``arguments``.
     count : int
         In how many places; 0 where nothing was found.
     places : Text
         The first places: rows, columns, labels or names.
-    code, message, where, remedy : str
-        The code of what was found; what was found, the first places, and what to do, as plain text.
-        The last two are empty where there is nothing to say.
+    code, message, where : str
+        The code of what was found; what was found, and the first places, as plain text.
     """
 
     check: str
@@ -53,11 +51,6 @@ class Finding:
         return self.found.code
 
     @property
-    def advice(self) -> Text:
-        """What to do; empty where nothing need be done."""
-        return "" if self.severity == "ok" else remedy_of(self.found)
-
-    @property
     def message(self) -> str:
         """What was found, as plain text."""
         return written(self.found, TASK)
@@ -67,14 +60,9 @@ class Finding:
         """The first places, as plain text."""
         return written(self.places, TASK)
 
-    @property
-    def remedy(self) -> str:
-        """What to do, as plain text."""
-        return written(self.advice, TASK)
-
     def as_record(self) -> dict[str, Any]:
         """Return the finding as plain values."""
-        names = "check", "severity", "code", "message", "count", "where", "remedy"
+        names = "check", "severity", "code", "message", "count", "where"
         return {name: getattr(self, name) for name in names}
 
 

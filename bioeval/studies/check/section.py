@@ -182,7 +182,7 @@ def _in_order(check: DataCheck) -> list[Finding]:
 
 
 def _findings(check: DataCheck) -> Table:
-    """Return what was found, and below it the first places and what to do, for readers."""
+    """Return what was found, and below it the first places, for readers."""
     rows: list[tuple[Text, ...]] = []
     for finding in _in_order(check):
         severity: Text = finding.severity
@@ -191,8 +191,6 @@ def _findings(check: DataCheck) -> Table:
         lines: list[Text] = [finding.found]
         if finding.places:
             lines.append(say("where: {places}", places=finding.places))
-        if finding.advice:
-            lines.append(say("to do: {advice}", advice=finding.advice))
         rows += [(severity, finding.check, line) for line in lines]
     return Table(
         "lines",
@@ -209,8 +207,8 @@ def _in_data(check: DataCheck) -> Table:
     """Return the findings with their parts in columns, for data."""
     rows = []
     for x in _in_order(check):
-        rows.append((x.check, x.severity, x.code, x.found, Count(x.count), x.places, x.advice))
-    columns = ("check", "severity", "code", "message", "count", "where", "remedy")
+        rows.append((x.check, x.severity, x.code, x.found, Count(x.count), x.places))
+    columns = ("check", "severity", "code", "message", "count", "where")
     return Table("findings", [Column(name, name) for name in columns], rows, shown=0)
 
 

@@ -75,8 +75,8 @@ def check_tracks(
     >>> truth = [(f, 1, 100 + 10 * f, 50, 40, 80) for f in range(1, 9)]
     >>> half = [(f, 1, (100 + 10 * f) / 2, 25, 20, 40) for f in range(1, 9)]
     >>> result = be.check_tracks(truth, half)
-    >>> result.misleads, result["boxes"].remedy
-    (True, 'Multiply left and width by 2, top and height by 2.')
+    >>> result.misleads, result["boxes"].code
+    (True, 'boxes-of-another-scale')
     """
     iou = require_number("iou", iou, above=0, high=1)
     require_choice("ignored", ignored, IGNORED)

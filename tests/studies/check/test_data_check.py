@@ -665,10 +665,8 @@ def test_run_names_labels_that_differ_only_in_case(tmp_path, capsys):
     be.save(be.Scores(1 - np.eye(4), ["Ann", "ann", "bob", "bob"]), tmp_path / "s.npz")
     assert main(["run", str(tmp_path / "s.npz"), "--no-auc"]) == 0
     message = " ".join(capsys.readouterr().out.split())
-    assert (
-        "Labels: 1 label in several spellings, counted as different subjects ('Ann' and" in message
-    )
-    assert "'ann'). If these are the same people, write their labels alike." in message
+    assert "Labels: 1 label in several spellings, counted as different subjects; if" in message
+    assert "write their labels alike ('Ann' and 'ann')" in message
 
 
 @pytest.mark.slow
@@ -792,11 +790,10 @@ def test_messages_of_a_check_are_its_findings(capsys, tmp_path):
     assert main(["check", str(tmp_path / "s.npz"), "--json"]) == 1
     shown = {x["check"]: x for x in json.loads(capsys.readouterr().out)["findings"]}
     assert {name: x["code"] for name, x in shown.items()} == {x.check: x.code for x in result}
-    assert main(["explain-message", messages[0].code]) == 0
 
 
 def test_comparisons_and_pairs_of_people_have_words_of_their_own():
     scores = be.simulate(12, 4, random_state=1)
     people = be.check_data(scores, far_targets=[1e-4])["people"]
     assert "12 subjects with 1,056 impostor attempts" in people.message
-    assert "246 people with 30,000 pairs of people" in people.remedy
+    assert "246 people with 30,000 pairs of people" in people.message
