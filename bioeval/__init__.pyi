@@ -46,7 +46,6 @@ from .studies.compare.compare import compare as compare
 from .studies.compare.leaderboard import leaderboard as leaderboard
 from .studies.conventions.conventions import conventions as conventions
 from .studies.epc.epc import epc as epc, epsc as epsc
-from .studies.exam.exam import exam as exam
 from .studies.explain.explain import explain as explain, step_by_step as step_by_step
 from .studies.folds.cross_evaluate import cross_evaluate as cross_evaluate
 from .studies.folds.repeat import repeat as repeat
@@ -77,7 +76,6 @@ from .studies.tracking.trackers import compare_trackers as compare_trackers
 from .studies.tracking.tracking import tracking as tracking
 from .studies.training.meter import Meter as Meter
 from .studies.training.pair_meter import PairMeter as PairMeter
-from .studies.view_pairs.by_view import by_view as by_view
 from .studies.worst_pairs.worst_pairs import worst_pairs as worst_pairs
 from .studies.zoo.zoo import zoo as zoo
 from .views.frames import to_frame as to_frame

@@ -525,7 +525,6 @@ _TEXT: tuple[Callable[[random.Random, bytes], bytes], ...] = (
 #: A command that works, for each command, to which odd options are added.
 WORKING = {
     "explain": ["s.npz", "--probe", "2"],
-    "exam": ["--questions", "2", "--topics", "rates,ties"],
     "example": ["faces", "--system", "deep", "--out", "new.npz", "--force"],
     "threshold": ["s.npz", "--folds", "3", "--repeats", "2"],
     "compare": ["s.npz", "s.npz", "--replicates", "100"],
@@ -533,7 +532,6 @@ WORKING = {
     "gom": ["s.npz", "--protocol", "viper"],
     "zoo": ["s.npz", "--permutations", "9"],
     "groups": ["s.npz", "--by", "g", "--meta", "g=labels"],
-    "by-view": ["s.npz", "--view", "camera"],
     "epc": ["--dev", "s.npz", "--test", "s.npz"],
     "epsc": ["--dev", "a.npz", "--test", "a.npz"],
     "error-discard": ["s.npz", "--quality", "q", "--meta", "q=camera", "--threshold", "eer"],

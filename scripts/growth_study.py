@@ -78,7 +78,6 @@ CASES = {
     "normalise": Case(
         "normalise named.txt trials.txt --kind distance --cohort cohort.txt", 20_000, 2, "pairs"
     ),
-    "exam": Case("exam --seed 7", 1, 1, "none: no data"),
     "gom": Case("gom q.npz --protocol market1501", 2400),
     "zoo": Case("zoo s.npz --permutations 99", 2400),
     "gallery-size": Case(
@@ -92,7 +91,6 @@ CASES = {
     "sample-size": Case("sample-size --frr 0.1 --icc 0.2 --width 0.1", 1, 1, "none: no data"),
     "plan": Case("plan s.npz --workers 4", 2000, 1, "a sample"),
     "groups": Case("groups s.npz --by g --meta g=group", 2400),
-    "by-view": Case("by-view s.npz --view v --meta v=seen", 2400),
     "epc": Case("epc --dev s.npz --test other.npz", 1200),
     "error-discard": Case("error-discard s.npz --quality q --meta q=quality --threshold eer", 2400),
     "conventions": Case("conventions s.npz", 1000),

@@ -96,7 +96,6 @@ SHOWN = {
     ),
     "gallery_size": (lambda: be.gallery_size(square(), max_rank=2), "against gallery size"),
     "gallery_templates": (lambda: be.gallery_templates(square(), 1), "multi-template"),
-    "by_view": (lambda: be.by_view(square(), "camera"), "Recognition by view"),
     "worst_pairs": (lambda: be.worst_pairs(square(), 2), "Nearest impostor pairs"),
     "pad": (lambda: be.pad([0.9, 0.4, 0.6, 0.1], ["", "", "mask", "print"]), "attack detection"),
     "vulnerability": (lambda: be.vulnerability(attacked()), "Vulnerability"),
@@ -118,6 +117,5 @@ SHOWN = {
     "check_data": (lambda: be.check_data(square()), "course-all-vs-all"),
     "check_tracks": (lambda: be.check_tracks(np.array(GROUND), np.array(GROUND)), "boxes"),
     "explain": (lambda: be.explain(square(), 0), "What this row adds"),
-    "exam": (lambda: be.exam(1, topics=["rates"]), "Rates of each class"),
     "step_by_step": (lambda: be.step_by_step(square().select(range(6), range(6))), "step by step"),
 }  # fmt: skip

@@ -74,7 +74,6 @@ _NAMES: NamesByModule = {
         "word_for",
     ),
     "bioeval.document.text": (
-        "Cell",
         "Enumeration",
         "Flag",
         "Missing",

@@ -77,7 +77,6 @@ _NAMES: NamesByModule = {
     "bioeval.scores.provenance": ("Provenance", "exclusions_of"),
     "bioeval.scores.shared_people": ("people_of_both_sets",),
     "bioeval.scores.template_values": ("template_columns",),
-    "bioeval.scores.transactions": ("transactions_of",),
 }
 
 __getattr__, __dir__ = lazy_names(__name__, _NAMES)

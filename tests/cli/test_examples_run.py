@@ -242,7 +242,7 @@ def run(*words: str) -> str:
 # ------------------------------------------------------------------------- forms of output
 
 #: Commands of studies that have no result, but write files that others read.
-WITHOUT_RESULT = ("report", "tally", "best-mates", "exam")
+WITHOUT_RESULT = ("report", "tally", "best-mates")
 
 #: What every command that has results prints and writes.
 OUTPUTS = {"--report", "--json", "--latex", "--markdown", "--terms", "--out"}

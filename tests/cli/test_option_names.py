@@ -28,7 +28,6 @@ OF_THE_COMMAND = {
     "compare": {"differences"},  # which the table of a ranking shows
     "convert": {"dry_run", "listed"},
     "example": {"components", "people", "system"},  # of faces, which bioeval.datasets has
-    "exam": {"sheet", "solutions"},  # the files
     "explain": {"lists", "picture", "steps"},
     "normalise": {"min_dcf", "save_to"},  # what is shown of the scores, and where they are written
     "pad": {"most"},

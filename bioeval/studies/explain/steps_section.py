@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from bioeval.base import QUERY_MEANS, scalar_registry
 from bioeval.document import (
@@ -13,6 +14,7 @@ from bioeval.document import (
     Facts,
     Label,
     Rate,
+    Score,
     Section,
     Strong,
     Table,
@@ -20,7 +22,7 @@ from bioeval.document import (
     Text,
     say,
 )
-from bioeval.studies.explain.matrix_section import steps_matrix
+from bioeval.scores import knows_people, template_names
 from bioeval.studies.explain.results import (
     TITLES,
     Count,
@@ -33,12 +35,19 @@ from bioeval.studies.explain.results import (
 from bioeval.studies.explain.section import lists
 from bioeval.studies.explain.shown_lists import about, adds, complete, legend, sums
 
+if TYPE_CHECKING:
+    from bioeval import Scores
+
+#: Rows and columns of the largest matrix that is printed.
+MOST_SHOWN = 12
+
 
 def section(steps: StepByStep) -> Section:
     """Return what is said of every row, one after the other."""
     walks, totals = steps.walks, steps.totals
     blocks: list[Block] = [Facts([Fact(*fact) for fact in about(walks[0])])]
-    blocks += steps_matrix(steps.scores)
+    if steps.scores is not None and max(steps.scores.shape) <= MOST_SHOWN:
+        blocks.append(_matrix(steps.scores))
     for k, (explained, so_far) in enumerate(zip(walks, totals, strict=True), start=1):
         title = say(
             "Step {step:name} of {steps:name}: {row}",
@@ -48,9 +57,36 @@ def section(steps: StepByStep) -> Section:
         )
         of_row = (*lists(explained, f"step_{k}_"), _so_far(explained, so_far, k))
         blocks.append(Section(f"step_{k}", title, of_row, task="verification"))
-    of_class = "The denominator of each rate is the number of attempts of its own class"
-    blocks.append(rates_table(totals[-1], of_class, legend(walks)))
+    blocks.append(_rates(totals[-1], legend(walks)))
     return Section("steps", "Every probe, step by step", blocks, task="verification")
+
+
+def _matrix(scores: Scores) -> Table:
+    """Return a matrix as a table: a row for each probe, a column for each gallery template.
+
+    All against all, the diagonal is empty: a template is not compared with itself.
+    """
+    m, n = scores.shape
+    square = scores.layout == "all-against-all"
+    values = scores.values
+    people = knows_people(scores)
+    columns = [Column("template", "template" if square else "probe")]
+    if people:
+        columns.append(Column("subject", "subject"))
+    for j, name in enumerate(template_names(scores.gallery_meta, n)):
+        heading: Text = Label(name)
+        if people and not square:
+            heading = say("{name:name} ({who:name})", name=name, who=scores.gallery_labels[j])
+        columns.append(Column(f"score_{j}", heading))
+    rows = []
+    for i, name in enumerate(template_names(scores.probe_meta, m)):
+        row: list[Text | None] = [Label(name)]
+        if people:
+            row.append(Label(scores.probe_labels[i]))
+        for j in range(n):
+            row.append(None if square and i == j else Score(float(values[i, j])))
+        rows.append(row)
+    return Table("scores", columns, rows, title="The scores")
 
 
 def _so_far(
@@ -68,21 +104,14 @@ def _so_far(
     return Table(f"step_{step}_so_far", columns, rows)
 
 
-def rates_table(
-    totals: Mapping[str, Mapping[Count, float]],
-    title: str = "",
-    notes: Iterable[Text] = (),
-    left_out: Sequence[str] = (),
-) -> Table:
-    """Return the rates with the sums that they are computed from, but those `left_out`.
+def _rates(totals: Mapping[str, Mapping[Count, float]], notes: Iterable[Text]) -> Table:
+    """Return the rates with the sums that they are computed from.
 
     The rates of a single task stand without its name.
     """
     rows = list[list[Text]]()
     for task, counts in totals.items():
         for rate in _reached(quotients(task, counts)):
-            if rate.name in left_out:
-                continue
             of_task = "verification" if task.startswith("verification") else "identification"
             formula = say(
                 "{rate} = {formula}", rate=_name(rate, of_task), formula=rate.formula, task=of_task
@@ -97,13 +126,8 @@ def rates_table(
     columns = [Column("task", grouped=True), Column("rate"), Column("fraction"), Column("value")]
     if len(totals) == 1:
         columns[0] = replace(columns[0], only="data")
-    return Table(
-        "rates",
-        columns,
-        rows,
-        title=title,
-        notes=tuple(notes),
-    )
+    of_class = "The denominator of each rate is the number of attempts of its own class"
+    return Table("rates", columns, rows, title=of_class, notes=tuple(notes))
 
 
 def _reached(rates: Iterator[Quotient]) -> Iterator[Quotient]:
