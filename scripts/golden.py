@@ -982,21 +982,11 @@ def cases_of_identification() -> None:
         for impostors in ("auto", "unenrolled", "leave-subject-out", "both"):
             options = {"impostors": impostors, "max_rank": 5, "thresholds": 12}
             case(f"open_set/{name} impostors={impostors}", later("open_set", data(name), **options))
-        for gallery, sampling in ((1, "exact"), (2, "exact"), (2, 7), (1, 5)):
-            for unit in ("template", "subject"):
-                options = {
-                    "gallery": gallery,
-                    "sampling": sampling,
-                    "rank_unit": unit,
-                    "max_rank": 6,
-                    "random_state": 2,
-                }
-                mark = f"gallery={gallery} {sampling} {unit}"
-                case(
-                    f"open_set/{name} {mark}",
-                    later("open_set", data(name), thresholds=10, **options),
-                )
-                case(f"closed_set/{name} {mark}", later("closed_set", data(name), **options))
+        for unit in ("template", "subject"):
+            options = {"gallery": "single", "rank_unit": unit, "max_rank": 6}
+            mark = f"gallery=1 exact {unit}"
+            case(f"open_set/{name} {mark}", later("open_set", data(name), thresholds=10, **options))
+            case(f"closed_set/{name} {mark}", later("closed_set", data(name), **options))
     for name, method in itertools.product(("square32", "watch"), INTERVALS):
         options = {"interval": method, "max_rank": 6, **FEW}
         case(f"open_set/{name} {method}", later("open_set", data(name), thresholds=10, **options))
@@ -1017,35 +1007,12 @@ def cases_of_identification() -> None:
         ),
     )
 
-    def averaged() -> Any:
-        found = {
-            k: be().open_set(scores(k), gallery=2, max_rank=4, thresholds=np.linspace(0.5, 4, 8))
-            for k in ("square32", "columns")
-        }
-        return be().mean_over_galleries(found)
-
-    case("mean_over_galleries/open_set", averaged)
-
-    def averaged_reid() -> Any:
-        found = {
-            str(k): be().reid(
-                scores("two_cameras").select(gallery=np.arange(k, 80, 2)), "viper", max_rank=5
-            )
-            for k in (0, 1)
-        }
-        return be().mean_over_galleries(found)
-
-    case("mean_over_galleries/reid", averaged_reid)
     for name, kwargs in (
         ("square32", {}),
-        ("square32", {"sizes": [5, 10, 50, 100, 1000]}),
-        ("watch", {"sizes": [5, 10, 20, 200]}),
         ("ties", {"ties": "optimistic"}),
         ("ties", {"ties": "expected"}),
         ("uneven", {"fusion": "mean"}),
         ("enrolled", {"impostors": "both"}),
-        ("watch", {"impostors": "leave-subject-out", "unenrolled_shares": (0.0, 0.5)}),
-        ("square32", {"sampling": 3, "random_state": 1, "sizes": [5, 20]}),
     ):
         case(
             f"gallery_size/{name} {text_of(kwargs)}",
@@ -2711,8 +2678,6 @@ def cases_of_commands() -> None:
     calibration alpha.npz --calibrate pav --train beta.npz --priors 0.5,0.01 --costs 10,1
     zoo columns.npz --permutations 50
     zoo watch.npz --permutations 50 --threshold far=0.01 --templates multi
-    gallery-size square32.npz --sizes 5,10,50,500 --max-rank 5 --thresholds 10
-    gallery-size watch.npz --max-rank 4 --thresholds 10 --unenrolled 0,0.5
     workload square32.npz --people 2000 --impostors 0.01 --far 0.01 {few}
     workload --rates far=0.001,frr=0.02 --people 2000 --impostors 0.01
     workload watch.npz --people 100 --impostors 0.9 --far 0.1 --task open_set {few}

@@ -1,4 +1,4 @@
-"""Slow, readable twins of random galleries: every gallery that may be drawn, one after the other.
+"""Slow, readable twins of means over galleries: every gallery there is, one after the other.
 
 Written from the definitions alone, on top of :mod:`naive`; nothing here imports ``bioeval``. All
 chances are fractions.
@@ -7,8 +7,7 @@ chances are fractions.
 from __future__ import annotations
 
 import itertools
-import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -36,70 +35,14 @@ class Expected:
     ftr: list[Any]
 
 
-def galleries(row: Sequence[naive.Cell], size: int) -> Iterator[list[list[naive.Cell]]]:
-    """Every gallery of `size` templates of each subject (all, where there are fewer)."""
-    groups = naive.groups(row).values()
-    choices = [list(itertools.combinations(g, min(size, len(g)))) for g in groups]
-    for gallery in itertools.product(*choices):
-        yield [list(group) for group in gallery]
+def galleries(row: Sequence[naive.Cell]) -> list[tuple[naive.Cell, ...]]:
+    """Every gallery of one template of each subject."""
+    return list(itertools.product(*naive.groups(row).values()))
 
 
-def number_of_galleries(row: Sequence[naive.Cell], size: int) -> int:
-    """How many galleries there are for a probe."""
-    groups = naive.groups(row).values()
-    return math.prod(math.comb(len(g), min(size, len(g))) for g in groups)
-
-
-def listed(gallery: Sequence[Sequence[naive.Cell]], fusion: str = "min") -> list[naive.Candidate]:
-    """The candidate list: each subject once, at the fused score of its drawn templates."""
-    found = []
-    for group in gallery:
-        best = min(group, key=lambda cell: (cell.distance, cell.column))
-        fused = naive.fuse([cell.distance for cell in group], fusion)
-        if fused is not None:
-            found.append(naive.Candidate(fused, best.column, best.mate, best.subject))
-    return found
-
-
-def claims(
-    values: Any,
-    probe_labels: Any = None,
-    gallery_labels: Any = None,
-    *,
-    size: int,
-    fusion: str = "min",
-    **options: Any,
-) -> tuple[list[tuple[Fraction, Any]], list[tuple[Fraction, Any]]]:
-    """Genuine and impostor claims: the fused score of every choice of templates, with its chance.
-
-    Scores are distances.
-    """
-    data = naive.read(values, probe_labels, gallery_labels, **options)
-    genuine, impostor = [], []
-    for row in data.rows:
-        for (mate, _), group in naive.groups(row).items():
-            chosen = list(itertools.combinations(group, min(size, len(group))))
-            for cells in chosen:
-                score = naive.fuse([cell.distance for cell in cells], fusion)
-                if score is not None:
-                    (genuine if mate else impostor).append((Fraction(1, len(chosen)), score))
-    return genuine, impostor
-
-
-def claimed_points(genuine: Sequence[Any], impostor: Sequence[Any]) -> list[naive.Point]:
-    """The points of the expected curve: reject-all, then one for each score, as distances."""
-    scores = sorted({score for _, score in [*genuine, *impostor]})
-    attempts = [sum(chance for chance, _ in claimed) for claimed in (genuine, impostor)]
-    if not all(attempts):
-        return []
-    points = [naive.Point(naive.reject_all(scores, "distance"), Fraction(0), Fraction(1))]
-    for t in scores:
-        ga, fa = (
-            sum(chance for chance, score in claimed if score <= t) / number
-            for claimed, number in zip((genuine, impostor), attempts, strict=True)
-        )
-        points.append(naive.Point(t, fa, 1 - ga))
-    return points
+def listed(gallery: Sequence[naive.Cell]) -> list[naive.Candidate]:
+    """The candidate list: each subject once."""
+    return [naive.Candidate(c.distance, c.column, c.mate, c.subject) for c in gallery]
 
 
 def expected(
@@ -107,12 +50,10 @@ def expected(
     probe_labels: Any = None,
     gallery_labels: Any = None,
     *,
-    size: int = 1,
     thresholds: Sequence[Any] = (),
     max_rank: int | None = None,
     ties: str = "pessimistic",
     impostors: str = "auto",
-    fusion: str = "min",
     **options: Any,
 ) -> Expected:
     """Open- and closed-set identification, each probe averaged over all of its galleries."""
@@ -140,9 +81,10 @@ def expected(
         plays = plays or data.enrolled[i] == (impostors == "leave-subject-out")
         plays = plays and any(not cell.mate for cell in row)
         impostor += plays
-        share = Fraction(1, number_of_galleries(row, size))
-        for gallery in galleries(row, size):
-            found = listed(gallery, fusion)
+        every = galleries(row)
+        share = Fraction(1, len(every))
+        for gallery in every:
+            found = listed(gallery)
             d, rank, is_tied = naive.place(found, ties)
             tied += share * is_tied
             for k in range(1, k_max + 1):

@@ -6,7 +6,6 @@ import numpy as np
 
 import bioeval as be
 from bioeval.results.failures import with_failures
-from bioeval.studies.galleries.results import mean_over_galleries
 from bioeval.studies.reid.results import gom_from_curves
 from bioeval.studies.sites.tally import refine_tally
 
@@ -58,9 +57,6 @@ SHOWN = {
     "gom": (lambda: be.gom(street()), "max mReP"),
     "gom_from_curves": (lambda: gom_from_curves([0.1, 1], mrep=[0, 1], mfr=[0, 1]), "MREP"),
     "top_k": (lambda: be.top_k(lists()), "mAP, lists cut at rank 5"),
-    "mean_over_galleries": (
-        lambda: mean_over_galleries(dict.fromkeys("ab", be.closed_set(square()))), "CMS, rank 1",
-    ),
     "with_failures": (lambda: with_failures(be.verification(square()), fta=0.1), "FTA 10 %"),
     "at": (lambda: be.at(square(), 4.0), "FAR"),
     "judge_threshold": (lambda: be.judge_threshold(square(), square()), "FAR"),
@@ -95,7 +91,6 @@ SHOWN = {
         lambda: be.error_discard(square(), "quality", threshold=4.0), "Error against discard",
     ),
     "gallery_size": (lambda: be.gallery_size(square(), max_rank=2), "against gallery size"),
-    "gallery_templates": (lambda: be.gallery_templates(square(), 1), "multi-template"),
     "worst_pairs": (lambda: be.worst_pairs(square(), 2), "Nearest impostor pairs"),
     "pad": (lambda: be.pad([0.9, 0.4, 0.6, 0.1], ["", "", "mask", "print"]), "attack detection"),
     "vulnerability": (lambda: be.vulnerability(attacked()), "Vulnerability"),

@@ -100,7 +100,7 @@ HOOKS = {
 
 
 #: The modules of a study that :func:`bioeval.base.studies.offered` finds by a name.
-BY_NAME = ("counts", "tasks", "runners", "columns", "galleries", "saved")
+BY_NAME = ("counts", "tasks", "runners", "columns", "saved")
 
 
 @dataclass(eq=False)
@@ -140,9 +140,6 @@ class StudyManifest:
     #: ``"module.NAME"`` of its :class:`bioeval.base.messages.MessageType`.
     messages: str = ""
     hooks: Mapping[str, str] = field(default_factory=dict)  # of HOOKS: ``"module.function"``
-    #: Modules of galleries other than the whole one: ``drawn`` has a class ``RandomGalleries``
-    #: (:mod:`bioeval.evaluation.drawn_galleries`), ``mean`` has ``mean_over_galleries``.
-    galleries: Mapping[str, str] = field(default_factory=dict)
     #: Modules of counts that files of tallies and of checkpoints may hold, by the name of their
     #: class there: each has its ``CLASSES`` by name, the ``NODES`` of a card that have such counts
     #: in a tally and, with some, ``damage``, which says what is wrong with such counts.

@@ -44,7 +44,6 @@ COORDINATES = {
     "max_far": Name("false accept rate at which the area under the ROC ends", iso="FMR"),
     "cost": Name("cost of decisions, by the proportion of genuine attempts expected in use"),
     "probe": Name("probe, by its row"),
-    "gallery_templates": Name("templates of each subject in the gallery", "templates"),
     "recall_level": Name("recall level"),
     "repeat": Name("repeat of the partition"),
     "partition": Name("partition, by its place in the list, from 0"),
@@ -165,9 +164,6 @@ OPEN_SET: dict[str, Name] = {
     "target_probes": Name("probes whose subject is enrolled (denominator of TTR)", "probes"),
     "non_target_probes": Name("probes never enrolled (denominator of FTR)", "probes"),
     "tied": Name("genuine attempts with a non-mate tied with the best mate", "probes"),
-    "fewer_mates": Name(
-        "genuine attempts whose subject has fewer usable templates than are drawn", "probes"
-    ),
 }
 
 CLOSED_SET: dict[str, Name] = {

@@ -66,6 +66,20 @@ _SCORES = (
         "there is one gallery: the metadata have no column {column:name} with several values, over "
         "which rates would be averaged",
     ),
+    MessageType(
+        "mean-over-galleries",
+        "means over the galleries {galleries:names}, each at its own thresholds; attempts are "
+        "sums, and no weights of the means",
+    ),
+    MessageType(
+        "no-interval-over-galleries",
+        "means over all galleries of one template of each subject have no confidence intervals",
+    ),
+    MessageType(
+        "points-between-thresholds",
+        "operating points of expected rates are known between the thresholds of the result only: "
+        "EER and {dir} at a {far} lie within the bounds ..._at_least and ..._at_most",
+    ),
 )
 
 #: The advice of scores that may stand for failed comparisons.

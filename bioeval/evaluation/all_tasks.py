@@ -14,12 +14,12 @@ from bioeval.base.errors import Argument, DataError, ProtocolError
 from bioeval.base.executors import Client
 from bioeval.base.progress import rows_reported_to
 from bioeval.base.random import RandomState
-from bioeval.base.studies import offered
 from bioeval.base.variables import IntervalMethod
 from bioeval.evaluation.acceptance import Accept, accepted_by, check_accept
 from bioeval.evaluation.blocks.calls import distributable
 from bioeval.evaluation.enrolled_tasks import averaged_tasks, enrolled_scores, require_enrolment
 from bioeval.evaluation.fixed_target import Target, rates_added_to_tasks
+from bioeval.evaluation.gallery_means import mean_over_galleries
 from bioeval.evaluation.plan import (
     MEAN,
     EvaluationOptions,
@@ -113,7 +113,8 @@ def evaluate(
         Of a card with folds, ``/folds/verification/single`` and so on, as
         :func:`bioeval.cross_evaluate` gives them; there are no curves then, and options about
         them are refused. Of a card with several galleries, under ``/<gallery>/...`` and
-        ``/mean/...``, as ``mean_over_galleries`` of ``bioeval.studies.galleries.results`` gives it.
+        ``/mean/...``: the mean of their rates, each at its own thresholds, and the sum of their
+        attempts.
 
     Raises
     ------
@@ -272,12 +273,6 @@ def _evaluate_galleries(
     galleries: Mapping[str, Scores], card: Protocol, options: EvaluationOptions
 ) -> xr.DataTree:
     """Evaluate each gallery separately, and return its results with the mean rates."""
-    study = offered("galleries", "mean")
-    if study is None:
-        raise ProtocolError(
-            f"protocol {card.name} averages over several galleries, but no study that does is "
-            "installed; select one: scores.select(gallery=...)"
-        )
     alone = replace(card, galleries=None)
     trees = {k: _evaluate_system(x, alone, options) for k, x in galleries.items()}
     datasets = {}
@@ -287,5 +282,5 @@ def _evaluate_galleries(
     for node in next(iter(trees.values())).leaves:
         path = node.path.strip("/")
         of_each = {gallery: datasets[f"{gallery}/{path}"] for gallery in trees}
-        datasets[f"{MEAN}/{path}"] = study.mean_over_galleries(of_each)
+        datasets[f"{MEAN}/{path}"] = mean_over_galleries(of_each)
     return tree_of(datasets)

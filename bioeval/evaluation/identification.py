@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from functools import partial
 from typing import Any
 
 import numpy as np
 import xarray as xr
 
 from bioeval.base.arguments import require_flag
-from bioeval.base.errors import Argument, ProtocolError
+from bioeval.base.errors import Argument, DataError, ProtocolError, received
 from bioeval.base.executors import Client
 from bioeval.base.progress import rows_reported_to
 from bioeval.base.random import RandomState
@@ -19,14 +18,13 @@ from bioeval.base.scalars import Name
 from bioeval.base.variables import OPEN_SET, IntervalMethod
 from bioeval.evaluation.acceptance import Accept, accepted_by, check_accept, stricter
 from bioeval.evaluation.blocks.calls import distributable
-from bioeval.evaluation.drawn_galleries import DrawnGalleries, drawn_galleries
 from bioeval.evaluation.task_counts import TaskCounts
 from bioeval.evaluation.task_plan import TaskPlanner, runner_of
 from bioeval.evaluation.threshold_choice import AttemptsWithin, attempts_within
 from bioeval.protocol.tasks import ClosedSet, OpenSet, Search
 from bioeval.results.dataset import about_attrs, along, build
 from bioeval.results.identification import Unmated
-from bioeval.scores.arrays import EnrolledTemplates, FusionRule, Sampling
+from bioeval.scores.arrays import EnrolledTemplates, FusionRule
 from bioeval.scores.blocks import BlockReader, Progress
 from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.matrix import Scores, require_scores
@@ -90,7 +88,6 @@ def open_set(
     impostors: ImpostorProbes = "auto",
     far_targets: Sequence[float] = FAR_TARGETS,
     gallery: EnrolledTemplates = "all",
-    sampling: Sampling = "exact",
     selectivity: bool | None = None,
     interval: IntervalMethod | None = None,
     confidence: float = IntervalOptions.CONFIDENCE,
@@ -131,21 +128,17 @@ def open_set(
         always leave-subject-out.
     far_targets : sequence of float
         For each, the largest DIR with FAR at most the target, at every rank.
-    gallery : {"all", "single"} or int
+    gallery : {"all", "single"}
         ``"all"``: all templates are enrolled. ``"single"``: one template of each subject, drawn
-        uniformly for each probe anew; a number: that many templates of each subject (all, where
-        it has fewer), fused by the nearest, with subject ranks.
-    sampling : {"exact"} or int
-        For drawn galleries: the exact mean over all of them, or the number of galleries to draw
-        at random.
+        uniformly for each probe anew; rates are the exact means over all such galleries.
     selectivity : bool, optional
         Whether to count the candidates within each threshold, which takes another pass over the
-        scores. None: where `thresholds` are given, of galleries that are not drawn.
+        scores. None: where `thresholds` are given and all templates are enrolled.
     interval, confidence, replicates, random_state, band
         As for :func:`verification`. All-against-all, methods by subject give intervals for new
         people: each subject is left out, as a probe and from the gallery (a jackknife, without
         replicates). Of probes against a gallery, probe subjects are resampled and the gallery is
-        fixed. The attribute ``interval_for`` says which. The seed is also that of `sampling`.
+        fixed. The attribute ``interval_for`` says which.
     progress : callable, optional
         Called as ``progress(rows_done, rows)``.
     client, checkpoint
@@ -166,11 +159,9 @@ def open_set(
         threshold, in the rank unit, of non-mated searches (the standard's selectivity) and of
         mated ones.
 
-        Of drawn galleries, counts are expected counts (float64). The exact mean has bounds in
+        With ``gallery="single"``, counts are expected counts (float64), and there are bounds in
         place of operating points: ``eer_at_least eer_at_most dir_at_far_at_least
-        dir_at_far_at_most``. Sampling adds to each rate ``_sd``, its spread between galleries,
-        and ``_se``, the standard error of its mean, and ``far_by_gallery frr_by_gallery`` over
-        ``repeat``.
+        dir_at_far_at_most``.
 
     Raises
     ------
@@ -199,34 +190,34 @@ def open_set(
     array([0., 0., 1.])
     """
     limits = IntervalOptions.parse(interval, confidence, replicates, random_state, band)
-    drawn = drawn_galleries(gallery, sampling, random_state)
     options = OpenSet(
         impostors=impostors,
         rank_unit=rank_unit,
         fusion=fusion,
         ties=ties,
         max_rank=max_rank,
+        gallery=gallery,
     )
     targets = check_targets(far_targets)
     accept = check_accept(accept)
     if (runner := runner_of(scores)) is not None:
-        if drawn is not None or limits is not None or selectivity or accept != "at":
+        if gallery != "all" or limits is not None or selectivity or accept != "at":
             scores._require_matrix()
         return runner.open_set(scores, options, thresholds, targets)
     require_scores(scores)
     counted_at = stricter(thresholds, scores.kind, accept)
     planner = TaskPlanner(BlockReader(scores), counted_at, targets)
     if selectivity is None:
-        selectivity = thresholds is not None and drawn is None
-    if require_flag("selectivity", selectivity) and drawn is not None:
+        selectivity = thresholds is not None and gallery == "all"
+    if require_flag("selectivity", selectivity) and gallery != "all":
         raise ProtocolError(
             Argument("selectivity"),
-            " is not defined for galleries that are drawn (",
-            Argument("gallery", str(gallery)),
+            " is not defined for galleries of one template of each subject (",
+            Argument("gallery", gallery),
             "); leave one of them out",
         )
     with rows_reported_to(progress):
-        dataset, tally = _identify(planner, options, drawn, limits)
+        dataset, tally = _identify(planner, options, limits)
     if selectivity:
         dataset = _with_selectivity(dataset, scores, tally)
     return accepted_by(dataset, scores.kind, accept)
@@ -243,7 +234,6 @@ def closed_set(
     ties: Ties = "pessimistic",
     unmated: Unmated = "auto",
     gallery: EnrolledTemplates = "all",
-    sampling: Sampling = "exact",
     interval: IntervalMethod | None = None,
     confidence: float = IntervalOptions.CONFIDENCE,
     replicates: int = IntervalOptions.REPLICATES,
@@ -265,7 +255,7 @@ def closed_set(
     unmated : {"auto", "raise", "skip"}
         What to do with probes without a usable mate. ``"auto"`` leaves them out and counts them
         in all-against-all, and is an error with probes against a gallery.
-    gallery, sampling, interval, confidence, replicates, random_state, band
+    gallery, interval, confidence, replicates, random_state, band
         As for :func:`open_set`.
     progress : callable, optional
         Called as ``progress(rows_done, rows)``.
@@ -277,8 +267,8 @@ def closed_set(
     xarray.Dataset
         ``cms`` and ``cms_count`` over ``rank``; scalars ``recognition_rate`` (CMS at rank 1),
         ``attempts``, ``subjects``, ``skipped``, ``tied``. With an interval: ``cms_low cms_high
-        recognition_rate_low recognition_rate_high``. Of drawn galleries, counts are expected counts
-        (float64); sampling adds ``cms_sd cms_se`` and ``cms_by_gallery`` over ``repeat``.
+        recognition_rate_low recognition_rate_high``. With ``gallery="single"``, counts are expected
+        counts (float64).
 
     Raises
     ------
@@ -307,29 +297,34 @@ def closed_set(
     array([0.875, 1.   ])
     """
     limits = IntervalOptions.parse(interval, confidence, replicates, random_state, band)
-    drawn = drawn_galleries(gallery, sampling, random_state)
     options = ClosedSet(
         rank_unit=rank_unit,
         fusion=fusion,
         ties=ties,
         max_rank=max_rank,
         unmated=unmated,
+        gallery=gallery,
     )
     with rows_reported_to(progress):
-        return _identify(TaskPlanner(BlockReader(scores)), options, drawn, limits)[0]
+        return _identify(TaskPlanner(BlockReader(scores)), options, limits)[0]
 
 
 def _identify(
     planner: TaskPlanner,
     task: OpenSet | ClosedSet,
-    drawn: DrawnGalleries | None,
     limits: IntervalOptions | None,
 ) -> tuple[xr.Dataset, Any]:
     """Return the result of open-set or closed-set identification, and its counts."""
-    plan = partial(planner.identification, task, drawn)
-    if drawn is not None:
-        return drawn.identification(plan, limits), None
-    counter, options = plan()
+    if limits is not None and task.gallery == "single":
+        raise DataError(
+            Argument("interval"),
+            f" is {received(limits.method)}, but intervals are of the whole gallery; give ",
+            Argument("gallery", "all"),
+            ", or leave ",
+            Argument("interval"),
+            " out",
+        )
+    counter, options = planner.identification(task)
     reader = planner.reader
     (tally,) = count_together(reader, [counter])
     node = "open_set" if isinstance(task, OpenSet) else "closed_set"

@@ -288,8 +288,8 @@ class Plan:
         blocks of the first pass, too.
         """
         distinct = list(dict.fromkeys(task.counter for task in self.tasks.values()))
-        # The kernel of whole rows serves none of studies, such as drawn galleries; apart, they do
-        # not slow the rest.
+        # The kernel of whole rows serves neither studies nor galleries of one template of each
+        # subject; apart, they do not slow the rest.
         core = [counter for counter in distinct if counter.suits_kernel]
         together = [counter for counter in core if counter.reader is self.reader]
         apart = [counter for counter in core if counter.reader is not self.reader]

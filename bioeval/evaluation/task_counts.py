@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 _KINDS = {
     "verification": "bioeval.evaluation.verification_counts",
     "identification": "bioeval.evaluation.identification_counts",
+    "single_template": "bioeval.evaluation.single_template_counts",
 }
 
 

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from bioeval.base.studies import offered
-from bioeval.evaluation.drawn_galleries import DrawnGalleries, drawn_galleries
+from bioeval.evaluation.single_template_counts import single_template_counter
 from bioeval.protocol.card import LAYOUTS
 from bioeval.protocol.tasks import ClosedSet, OpenSet
 from bioeval.scores.blocks import BlockReader
@@ -54,10 +54,8 @@ class TaskPlanner:
     far_targets: np.ndarray | None = None
     _shared: dict[tuple[str, str], IdentificationCounter] = field(default_factory=dict)
 
-    def identification(
-        self, task: OpenSet | ClosedSet, drawn: DrawnGalleries | None = None
-    ) -> TaskPlan:
-        """Return the plan of identification, in `drawn` galleries if given."""
+    def identification(self, task: OpenSet | ClosedSet) -> TaskPlan:
+        """Return the plan of identification."""
         check_max_rank(task.max_rank, self.reader.scores.shape[-1])
         options: dict[str, Any]
         if isinstance(task, OpenSet):
@@ -65,10 +63,8 @@ class TaskPlanner:
             options = {"impostors": task.impostors, "far_targets": self.far_targets}
         else:
             options = {"unmated": task.unmated}
-        if drawn is None:
-            drawn = drawn_galleries(task.gallery)
-        if drawn is not None:
-            counter, options["note"] = drawn.counter(self.reader, task, self.thresholds)
+        if task.gallery == "single":
+            counter, options["note"] = single_template_counter(self.reader, task, self.thresholds)
             return TaskPlan(counter, options)
         options |= {"ties": task.ties, "max_rank": task.max_rank}
         if isinstance(task, OpenSet):

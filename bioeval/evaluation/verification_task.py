@@ -17,12 +17,11 @@ from bioeval.base.registry import scalar_registry
 from bioeval.base.variables import IntervalMethod
 from bioeval.evaluation.acceptance import Accept, accepted_by, check_accept, stricter
 from bioeval.evaluation.blocks.calls import distributable
-from bioeval.evaluation.drawn_galleries import drawn_galleries
 from bioeval.evaluation.fixed_target import Target, rates_added
 from bioeval.evaluation.listed_verification import listed_verification
 from bioeval.results.dataset import attrs_of_data
 from bioeval.results.verification import verification_dataset
-from bioeval.scores.arrays import EnrolledTemplates, FusionRule, Sampling
+from bioeval.scores.arrays import FusionRule
 from bioeval.scores.blocks import BlockReader, Progress, threads_for
 from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.enrolled import Enrol
@@ -58,8 +57,6 @@ def verification(
     costs: Sequence[tuple[float, float, float]] = PointsWanted.COSTS,
     auc: bool = True,
     max_fars: Sequence[float] = (),
-    gallery: EnrolledTemplates = "all",
-    sampling: Sampling = "exact",
     interval: IntervalMethod | None = None,
     confidence: float = IntervalOptions.CONFIDENCE,
     replicates: int = IntervalOptions.REPLICATES,
@@ -122,13 +119,6 @@ def verification(
     max_fars : sequence of float
         For each, the area under the ROC from a FAR of 0 to this one, in (0, 1]; none by default.
         Each may take another pass over the scores.
-    gallery : {"all", "single"} or int
-        With ``templates="multi"``: the number of templates of each subject that are enrolled, drawn
-        for each probe anew (all, where a subject has fewer). Rates are means over all such
-        galleries, counts expected counts, and operating points those of the mean curves, of which
-        there are EER and FRR at the FAR targets; see :func:`gallery_templates`.
-    sampling : {"exact"} or int
-        As for :func:`gallery_templates`; drawn galleries add ``frr_se far_se``.
     interval : None or str
         Method of the confidence intervals; none by default, since they take another pass over
         the scores. ``"subject-bootstrap"`` resamples subjects and is recommended (``...-bca`` and
@@ -223,24 +213,6 @@ def verification(
     targets, weights = check_targets(far_targets), check_costs(costs)
     at_frr = check_targets(frr_targets, "frr_targets")
     limits_of_area = check_max_fars(max_fars)
-    if (drawn := drawn_galleries(gallery, sampling, random_state)) is not None:
-        refused = {"claims": claims, "attempts": attempts, "enrol": enrol, "interval": interval}
-        if len(at_frr):
-            refused["frr_targets"] = at_frr
-        else:
-            refused["frr_targets"] = None
-        refused["max_fars"] = limits_of_area if len(limits_of_area) else None
-        refused["target"] = target
-        with rows_reported_to(progress):
-            dataset = drawn.verification(
-                scores,
-                templates,
-                refused,
-                fusion=fusion,
-                thresholds=counted_at,
-                far_targets=targets,
-            )
-            return accepted_by(dataset, scores.kind, accept)
     given = scores
 
     def with_target(dataset: xr.Dataset) -> xr.Dataset:

@@ -50,9 +50,7 @@ from bioeval.studies.folds.plots import (
 )
 from bioeval.studies.galleries.plots import (
     GallerySizeDisplay as GallerySizeDisplay,
-    GalleryTemplatesDisplay as GalleryTemplatesDisplay,
     gallery_size as gallery_size,
-    gallery_templates as gallery_templates,
 )
 from bioeval.studies.groups.plots import GroupsDisplay as GroupsDisplay, groups as groups
 from bioeval.studies.quality.plots import (

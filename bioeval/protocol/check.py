@@ -129,9 +129,6 @@ def check_card(card: Protocol) -> None:
     tables = card.as_tables()
     if not card.name:
         tables["name"] = "unnamed"  # no result names this card
-    for task in TASKS:
-        if isinstance(tables.get(task, {}).get("gallery"), int):
-            del tables[task]["gallery"]  # a number of templates is checked where they are drawn
     problems = Problems(f"protocol {card.name or 'without a name'}", "")
     _check_tables(tables, problems)
     problems.raise_if_any()

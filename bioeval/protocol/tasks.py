@@ -188,7 +188,7 @@ class Search(Task):
             elif name == "max_rank":
                 if value is not None:
                     require_integer(name, value, low=1)
-            elif name != "gallery":  # may be a number, and is checked by what draws it
+            else:
                 require_choice(name, value, field.words())
 
     @property

@@ -42,8 +42,7 @@ FusionRule = Literal[_Plain, _Kth]
 FUSIONS = (*get_args(_Plain), "kth:K")
 
 #: Which templates of each subject are enrolled, and the galleries to draw.
-EnrolledTemplates = Literal["all", "single"] | int
-Sampling = Literal["exact"] | int
+EnrolledTemplates = Literal["all", "single"]
 
 
 def as_array(values: Any, input_name: Part) -> np.ndarray:

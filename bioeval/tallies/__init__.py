@@ -110,6 +110,7 @@ _NAMES: NamesByModule = {
         "SelectionAttempts",
         "SelectionCounts",
     ),
+    "bioeval.tallies.single_template": ("thresholds_over",),
     "bioeval.tallies.symmetry": ("is_symmetric",),
     "bioeval.tallies.threshold_rules": (
         "ChosenThreshold",

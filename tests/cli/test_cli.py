@@ -996,7 +996,6 @@ def command_of(name: str):
         ("simulate", ("layout", "pairs"), "--layout pairs"),
         ("gallery-size", ("ties", "stable"), "--ties stable"),
         ("zoo", ("threshold", "far=0.1"), "--threshold far=0.1"),
-        ("gallery-size", ("unenrolled_shares",), "--unenrolled"),
         ("compare", ("far_targets",), "--far"),
         ("threshold", ("target",), "--target"),
         ("tracking", ("mostly_tracked",), "--mostly-tracked"),

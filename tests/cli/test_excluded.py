@@ -56,7 +56,6 @@ COMMANDS = {
     "epc": "--dev a.npz --test b.npz",
     "error-discard": "a.npz --quality quality --meta quality=quality --threshold eer",
     "gallery-size": "a.npz",
-    "gallery-templates": "a.npz",
     "groups": "a.npz --by group --meta group=group",
     "threshold": "a.npz",
     "zoo": "a.npz",

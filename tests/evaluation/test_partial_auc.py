@@ -108,8 +108,6 @@ def test_it_is_refused_where_it_does_nothing():
     with pytest.raises(be.ProtocolError, match="max_fars"):
         be.evaluate(scores, "course-kfold", max_fars=[0.1])
     with pytest.raises(be.ProtocolError, match="max_fars"):
-        be.verification(scores, templates="multi", gallery=1, max_fars=[0.1])
-    with pytest.raises(be.ProtocolError, match="max_fars"):
         searches = replace(load("course-all-vs-all"), verification=None)
         be.evaluate(scores, searches, max_fars=[0.1])
 

@@ -74,7 +74,7 @@ def test_when_it_is_counted():
     assert "selectivity_mated" in be.open_set(scores, selectivity=True)
     assert "selectivity_mated" not in be.open_set(scores, thresholds=[1.0], selectivity=False)
     assert "selectivity_mated" not in be.open_set(scores, thresholds=[1.0], gallery="single")
-    with pytest.raises(be.ProtocolError, match="not defined for galleries that are drawn"):
-        be.open_set(scores, gallery=2, rank_unit="subject", selectivity=True)
+    with pytest.raises(be.ProtocolError, match="not defined for galleries of one template"):
+        be.open_set(scores, gallery="single", selectivity=True)
     with raises_about(be.DataError, "selectivity"):
         be.open_set(scores, selectivity="yes")

@@ -110,5 +110,3 @@ def test_identification(impostors, expected):
         assert units(ds) == {"genuine_subjects": 3, "impostor_subjects": expected}
         assert units(be.closed_set(scores, unmated="skip", gallery=size)) == {"subjects": 3}
     assert units(be.reid(scores, removed="none")) == {"subjects": 3}  # x and y are skipped
-    drawn = be.open_set(scores, impostors=impostors, gallery="single", sampling=3)
-    assert units(drawn) == {"genuine_subjects": 3, "impostor_subjects": expected}

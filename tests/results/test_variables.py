@@ -18,9 +18,6 @@ from bioeval.evaluation.identification import RANKS
 from bioeval.results.dataset import build
 from bioeval.results.threshold_lookup import AT
 
-DRAWN = ("_by_gallery", "_sd", "_se")  # of a described variable, over galleries drawn at random
-
-
 RESULTS: dict[str, tuple[Callable[[], xr.Dataset], Mapping[str, Name]]] = {
     "verification": (
         lambda: be.verification(square(), interval="subject-bootstrap", replicates=100),
@@ -57,10 +54,8 @@ def test_every_variable_is_described(name):
     make, table = RESULTS[name]
     dataset = make()
     for key, variable in dataset.data_vars.items():
-        stem = next((key.removesuffix(x) for x in DRAWN if key.endswith(x)), key)
-        assert key in table or stem in table, RULE.format(key=key, name=name)
-        if key in table:
-            assert table[key].attrs().items() <= variable.attrs.items(), key
+        assert key in table, RULE.format(key=key, name=name)
+        assert table[key].attrs().items() <= variable.attrs.items(), key
     assert set(dataset.coords) <= {*variables.COORDINATES, *table}
 
 

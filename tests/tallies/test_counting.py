@@ -26,32 +26,16 @@ FUSED = Search(rank_unit="subject", fusion="mean")
 CUTS = (0, 7, 8, SCORES.shape[0])
 
 
-def of_galleries(reader):
-    from bioeval.studies.galleries.random_galleries import GalleryCounter
+def of_single_templates(reader):
+    from bioeval.tallies.single_template import SingleTemplateCounter
 
-    return GalleryCounter(reader, size=1, ties="expected", thresholds=GRID, ranks=4)
-
-
-def of_sampled_galleries(reader):
-    from bioeval.studies.galleries.drawn import Drawn
-    from bioeval.studies.galleries.random_galleries import SampledGalleryCounter
-
-    return SampledGalleryCounter(reader, Drawn(1, 5, 2))
+    return SingleTemplateCounter(reader, ties="expected", thresholds=GRID, ranks=4)
 
 
 def of_sizes(reader):
     from bioeval.studies.galleries.sizes import SizeCounter
 
     return SizeCounter(reader, Search(rank_unit="subject"), GRID)
-
-
-def of_some_templates(fusion, repeats, reader):
-    from bioeval.studies.galleries.drawn import Drawn
-    from bioeval.studies.galleries.gallery_templates import _Request
-
-    request = _Request.parse(reader, fusion, Drawn("each", repeats, 2))
-    ranking = {"ties": "expected", "thresholds": GRID, "ranks": 4}
-    return request.parts(reader, [2], GRID, **ranking)[0]
 
 
 def of_nearest_mates(reader):
@@ -81,11 +65,8 @@ COUNTERS = {
     "verification, claims": lambda x: VerificationCounter(x, claims=CLAIMS),
     "identification": IdentificationCounter,
     "identification, fused": lambda x: IdentificationCounter(x, FUSED),
-    "galleries": of_galleries,
-    "sampled galleries": of_sampled_galleries,
+    "single templates": of_single_templates,
     "sizes": of_sizes,
-    "some templates": lambda x: of_some_templates("min", 0, x),
-    "some templates, drawn": lambda x: of_some_templates("mean", 3, x),
     "nearest mates": of_nearest_mates,
     "shared ranks": of_shared_ranks,
     "digests": of_digests,

@@ -139,9 +139,7 @@ def test_figsize_is_the_size_of_the_figure(name, tmp_path):
 
 
 @pytest.mark.parametrize("look", ["default", "slide", "paper"])
-@pytest.mark.parametrize(
-    "name", ["roc", "det", "error_rates", "dir_far", "cmc", "folds", "gallery_templates"]
-)
+@pytest.mark.parametrize("name", ["roc", "det", "error_rates", "dir_far", "cmc", "folds"])
 @pytest.mark.cases(4)
 def test_words_of_iso_do_not_run_over_axes(name, look):
     data = in_terms(made_for(name), "iso")
@@ -237,7 +235,6 @@ def looks(line):
         ("error_rates", "FRR", "FAR"),
         ("tippett", "genuine", "impostor"),
         ("lorenz", "false rejects", "false accepts by probe"),
-        ("gallery_templates", "FRR, one threshold", "FAR, one threshold"),
         ("iapar", "FRR", "FAR"),
     ],
 )

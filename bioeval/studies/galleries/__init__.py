@@ -1,9 +1,9 @@
-"""Galleries of other sizes, and with fewer templates of each subject."""
+"""Galleries of other sizes."""
 
-from bioeval.base.manifest import Plot, StudyManifest, Subcommand, View, along
+from bioeval.base.manifest import Plot, StudyManifest, Subcommand, View
 
 STUDY = StudyManifest(
-    calls={"gallery_size": ("gallery_size",), "gallery_templates": ("gallery_templates",)},
+    calls={"gallery_size": ("gallery_size",)},
     commands=(
         Subcommand(
             "gallery-size",
@@ -11,31 +11,16 @@ STUDY = StudyManifest(
             "Look into",
             6,
         ),
-        Subcommand(
-            "gallery-templates",
-            "Evaluate all tasks by number of templates per subject.",
-            "Look into",
-            7,
-        ),
     ),
     examples="""
 # Evaluate at sizes up to that of the gallery
 bioeval gallery-size scores.npz
 # Choose sizes and ranks
-bioeval gallery-size scores.npz --sizes 10,100,1000 --max-rank 10
+bioeval gallery-size scores.npz --sizes 10,20,40 --max-rank 10
 # Evaluate embeddings
 bioeval gallery-size faces.npz --embeddings dlib128 --labels subject
 # Write results and plots
 bioeval gallery-size scores.npz --out sizes --plots
-
-# Evaluate at every number of templates
-bioeval gallery-templates scores.npz
-# Choose the numbers of templates
-bioeval gallery-templates scores.npz --templates 1,3,6
-# Fuse by the mean, at the threshold of a FAR
-bioeval gallery-templates scores.npz --fusion mean --threshold far=0.001
-# Evaluate embeddings; write results and plots
-bioeval gallery-templates faces.npz --embeddings dlib128 --labels subject --out g --plots
 """,
     plots=(
         Plot(
@@ -43,26 +28,11 @@ bioeval gallery-templates faces.npz --embeddings dlib128 --labels subject --out 
             "GallerySizeDisplay",
             "plots",
             "be.gallery_size",
-            ({"cms": ("gallery_size", "rank"), "extrapolated": ("gallery_size",)},),
+            ({"cms": ("gallery_size", "rank")},),
             {"gallery-size": {}},
         ),
-        Plot(
-            "gallery_templates",
-            "GalleryTemplatesDisplay",
-            "plots",
-            "be.gallery_templates",
-            (along("gallery_templates", "frr_at_threshold", "far_at_threshold"),),
-            {"gallery-templates": {}},
-        ),
     ),
-    counts={"galleries": "results"},
-    galleries={"drawn": "drawing", "mean": "results"},
-    saved={"GalleryTally": "saved"},
-    nodes={"extrapolated": "gallery_size", "open_set_far": "gallery_templates"},
-    views=(
-        View(("gallery-size",), "size_section"),
-        View(("gallery-templates",), "templates_section"),
-    ),
+    nodes={"gallery_size": "gallery_size"},
+    views=(View(("gallery-size",), "size_section"),),
     messages="messages.MESSAGES",
-    needs=("folds",),
 )

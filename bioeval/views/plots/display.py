@@ -404,9 +404,6 @@ def picture_of(figure: Figure) -> str:
 # Corners drawn of a longer curve.
 MAX_CORNERS = 5000
 
-# Sampled galleries whose curves are drawn; more would fill the cloud.
-CLOUD = 200
-
 
 def most_named() -> int:
     """Return how many curves are named each.
@@ -819,18 +816,10 @@ class CurvesDisplay(Display):
                 **properties,
             )
 
-    def _sampled(
-        self, curve: Curve, x: np.ndarray, galleries: np.ndarray, log: bool = False, **style: Any
-    ) -> float:
-        """Draw the curves of the first sampled galleries; return the lowest rate of these."""
-        shown = galleries[:CLOUD]
-        self._cloud(curve, (thinned(x, y, log) for y in shown), **style)
-        return float(np.nanmin(shown, initial=1.0))
-
     def _cloud(
         self, curve: Curve, lines: Iterable[tuple[np.ndarray, np.ndarray]], **style: Any
     ) -> None:
-        """Draw curves of sampled galleries, or of folds, behind their mean."""
+        """Draw curves of folds behind their mean."""
         properties = {
             "color": Style.colour(curve.hue, curve.shade),
             "alpha": 0.2,

@@ -72,15 +72,10 @@ class CmcDisplay(CurvesDisplay):
         )
         if log is None:
             log = last > plot_style.LINEAR_RANKS
-        lowest, clouds = 1.0, set[str]()
+        lowest = 1.0
         for curve in self.defined:
             shown = (curve.x <= last) & ~np.isnan(curve.y)
             x, y = curve.x[shown], curve.y[shown]
-            for galleries in _by_gallery(curve):
-                if len(galleries):
-                    clouds.add(f"{len(galleries):,}")
-                steps = {"drawstyle": "steps-post"}
-                lowest = min(lowest, self._sampled(curve, x, galleries[:, shown], log, **steps))
             lowest = min(lowest, float(y[0] if curve.low is None else curve.low[0]))
             # Each of a few ranks is marked; of a long curve only the corners are drawn.
             few = len(x) <= plot_style.FEW_POINTS
@@ -96,9 +91,6 @@ class CmcDisplay(CurvesDisplay):
                 terms=("ISO: rank R", f"ISO: {CMC.iso}"),
                 details=lambda systems: [System.convention(systems), *beyond],
             )
-        if clouds:
-            number = clouds.pop() if len(clouds) == 1 else "the"
-            beyond = [f"thin lines: {number} sampled galleries", *beyond]
         return self._finish(
             y_label=say("{Cumulative match score, cms}(k)"),
             terms=("ISO: rank R", ("cms",)),
@@ -106,20 +98,12 @@ class CmcDisplay(CurvesDisplay):
         )
 
     def _changing(self) -> Iterator[np.ndarray]:
-        """Yield the curves, their limits and those of sampled galleries, over the ranks."""
+        """Yield the curves and their limits, over the ranks."""
         for curve in self.defined:
             yield curve.y
             if curve.low is not None and curve.high is not None:
                 yield curve.low
                 yield curve.high
-            yield from _by_gallery(curve)
-
-
-def _by_gallery(curve: Curve) -> Iterator[np.ndarray]:
-    """Yield the curves of the sampled galleries that a curve is the mean of, if any."""
-    dataset = curve.system.dataset
-    if "cms_by_gallery" in dataset:
-        yield dataset["cms_by_gallery"].transpose("repeat", "rank").values
 
 
 def cmc(
@@ -153,11 +137,9 @@ def cmc(
 
     Notes
     -----
-    CMS is over the probes that have a mate; CMS(1) is the recognition rate. Where galleries were
-    sampled, the curve of each is drawn thin behind their mean; give the exact mean beside them, as
-    ``{"exact": ..., "sampled": ...}``, to see it lie within. The axis of CMS starts at 0 unless
-    everything lies in its upper half. Bands are the intervals at each rank by itself, where the
-    result has them.
+    CMS is over the probes that have a mate; CMS(1) is the recognition rate. The axis of CMS
+    starts at 0 unless everything lies in its upper half. Bands are the intervals at each rank by
+    itself, where the result has them.
 
     Examples
     --------

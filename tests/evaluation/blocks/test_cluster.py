@@ -153,11 +153,8 @@ CALLS = {
         be.simulate(30, 4), templates="multi", fusion="mean", thresholds=[0.2, 0.5], **place
     ),
     "open_set": lambda **place: be.open_set(be.simulate(30, 4), rank_unit="subject", **place),
-    "drawn": lambda **place: be.open_set(
+    "single": lambda **place: be.open_set(
         be.simulate(10, 3), gallery="single", thresholds=[0.3, 0.6], **place
-    ),
-    "sampled": lambda **place: be.closed_set(
-        be.simulate(30, 3), gallery="single", sampling=5, random_state=1, **place
     ),
     "closed_set": lambda **place: be.closed_set(be.simulate(30, 4), ties="expected", **place),
     "reid": lambda **place: be.reid(reid_scores(), thresholds=[0.2, 0.4], **place),
@@ -402,9 +399,7 @@ def visits():
     "call",
     [
         lambda **place: be.verification(visits(), attempts="visit", thresholds=9, **place),
-        lambda **place: be.closed_set(
-            be.simulate(9, 3), gallery="single", sampling=5, random_state=1, **place
-        ),
+        lambda **place: be.closed_set(be.simulate(9, 3), gallery="single", **place),
         lambda **place: be.verification(be.simulate(20, 4), interval="analytic", **place),
         calibrated,
     ],

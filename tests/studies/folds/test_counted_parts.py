@@ -90,15 +90,6 @@ def test_partitions(name, task, kind, rules, monkeypatch):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("ties", ["pessimistic", "optimistic", "expected"])
-@pytest.mark.cases(2)
-def test_drawn_galleries(ties, monkeypatch):
-    scores = scores_of("float32")
-    sizes = {"sizes": [2, 5, 14, 20], "sampling": 6, "random_state": 0, "ties": ties}
-    check(both_ways(monkeypatch, lambda: be.gallery_size(scores, **sizes)))
-
-
-@pytest.mark.slow
 def test_the_experiment_of_the_course(monkeypatch):
     scores = be.simulate(16, 5, random_state=0)
     result = both_ways(monkeypatch, lambda: be.evaluate(scores, "course-experiment"))

@@ -8,11 +8,9 @@ from bioeval.studies.galleries.gallery_size import GALLERY_SIZE
 
 CALLS = {
     "gallery_size": lambda s: be.gallery_size(s, [3, 6]),
-    "gallery_templates": lambda s: be.gallery_templates(s, [1, 2]),
 }
 PLOTS = {
-    "gallery_size": lambda i: be.gallery_size(scores(i, 8), [2, 5, 10, 30, 100]),
-    "gallery_templates": lambda i: be.gallery_templates(scores(i), [1, 2, 3]),
+    "gallery_size": lambda i: be.gallery_size(scores(i, 8), [2, 5, 10, 30]),
 }
 VARIABLES = {
     "gallery size": (
@@ -21,10 +19,6 @@ VARIABLES = {
     ),
     "open set, expected": (
         lambda: be.open_set(square(), gallery="single", thresholds=[5.0, 9.0]),
-        names_of("open_set"),
-    ),
-    "open set, drawn": (
-        lambda: be.open_set(square(), gallery="single", sampling=3, thresholds=[5.0, 9.0]),
         names_of("open_set"),
     ),
     "closed set, expected": (

@@ -285,7 +285,6 @@ def test_every_kind_of_result_has_a_page(number, scores, tmp_path):
         lambda: be.by_group(scores, groups),
         lambda: be.gallery_size(scores, [2, 8, 16]),
         lambda: be.worst_pairs(scores, 4),
-        lambda: be.gallery_templates(scores, [1, 2]),
     ]
     results = makes[number]()
     text, page = written(results, tmp_path)

@@ -53,7 +53,6 @@ def test_they_give_results_without_the_opposite_advice(square, run):
         ("run", "{}", "--labels", "subject"),
         ("threshold", "{}", "--labels", "subject"),
         ("gallery-size", "{}", "--labels", "subject"),
-        ("gallery-templates", "{}", "--labels", "subject"),
         ("compare", "{}", "{}", "--labels", "subject"),
     ],
     ids=lambda command: command[0],

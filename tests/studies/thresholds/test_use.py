@@ -213,18 +213,6 @@ def test_one_enrolled_template_is_a_single_template():
     assert one.genuine_attempts == 80  # a probe claims each subject once
 
 
-@pytest.mark.parametrize("fusion", ["min", "mean"])
-def test_it_agrees_with_galleries_of_some_templates(fusion):
-    scores = be.simulate(25, 5, random_state=4)
-    drawn = be.gallery_templates(scores, [3], fusion=fusion, thresholds=[2.0, 3.0])
-    listed = be.verification(
-        scores, templates="multi", fusion=fusion, enrol=3, thresholds=[2.0, 3.0]
-    )
-    np.testing.assert_allclose(listed.far, drawn.far[0], rtol=1e-12)
-    np.testing.assert_allclose(listed.frr, drawn.frr[0], rtol=1e-12)
-    assert listed.eer.item() == pytest.approx(drawn.eer[0].item(), rel=1e-9)
-
-
 @pytest.mark.parametrize("dtype", [np.float16, np.float32])
 def test_similarities_are_the_mirror_image(dtype):
     near, *_ = data("apart", seed=6, dtype=dtype)

@@ -1,4 +1,4 @@
-"""Averages over galleries drawn at random: see ``docs/exact-galleries.md``."""
+"""Counts of galleries with one template of each subject: exact means over all of them."""
 
 from __future__ import annotations
 
@@ -11,26 +11,14 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from bioeval import MergeError
-from bioeval.base import seed_sequence
-from bioeval.scores import Block, BlockReader, Provenance
-from bioeval.studies.galleries import kernel
-from bioeval.studies.galleries.drawn import Drawn, require_memory
-from bioeval.tallies import (
-    ConcatenatedRows,
-    Counter,
-    Counts,
-    ExactSums,
-    Extent,
-    IdentificationTally,
-    ImpostorBlock,
-    ThresholdCounter,
-    check_thresholds,
-    grid_over_attempts,
-    merged,
-    require_alike,
-    to_internal,
-)
+from bioeval.kernels import single_template as kernel
+from bioeval.scores.blocks import Block, BlockReader
+from bioeval.scores.provenance import Provenance
+from bioeval.tallies.counters import ImpostorBlock, ThresholdCounter, grid_over_attempts
+from bioeval.tallies.counting import Counter
+from bioeval.tallies.exact_sums import ExactSums
+from bioeval.tallies.parts import Counts, Extent, merged
+from bioeval.tallies.thresholds import check_thresholds, to_internal
 
 
 def thresholds_over(reader: BlockReader, thresholds: Any, count: int | None = None) -> np.ndarray:
@@ -51,9 +39,6 @@ def _comparisons(block: Block) -> list[ImpostorBlock]:
     return [ImpostorBlock(block.values, np.maximum(position, 0), position + 1)]
 
 
-# Chances below this are left out of a sum of many: far below the last bit of any result.
-TINY = 1e-24
-
 # Chances computed together, so that memory does not grow with the ranks.
 TILE_CHANCES = 1 << 20
 
@@ -69,13 +54,12 @@ ENROLLED, UNENROLLED, TARGET, MATE = range(4)
 
 
 @dataclass
-class GalleryTally:
-    """Expected counts over random galleries, as sums that merge exactly."""
+class SingleTemplateTally:
+    """Expected counts over all galleries of one template of each subject, as exact sums."""
 
-    form: ClassVar[str] = "galleries"
+    form: ClassVar[str] = "single_template"
 
     about: Provenance
-    size: int  # templates drawn of each subject
     ties: str
     #: float64 (t,): as increasing distances; empty for closed-set identification.
     thresholds: np.ndarray
@@ -95,62 +79,29 @@ class GalleryTally:
     #: Of them, those with a usable template of another subject.
     impostors_enrolled: int = 0
     impostors_unenrolled: int = 0
-    fewer_mates: int = 0  # probes whose subject has usable templates, but fewer than are drawn
     first_unmated: int = -1  # the first probe without a mate, -1 if there is none
-
-    def merge(self, other: GalleryTally) -> GalleryTally:
-        """Return the tally of both sets of probes, equal to that of the whole to the last bit."""
-        require_alike(self, other, ("size", "ties", "thresholds"))
-        if self.di.shape != other.di.shape:
-            raise MergeError("tallies of different numbers of ranks; give both the same max_rank")
-        added = {name: getattr(self, name) + getattr(other, name) for name in _NUMBERS}
-        first = self.first_unmated
-        if first < 0 <= other.first_unmated:
-            first = self.about.probes + other.first_unmated
-        return replace(
-            self,
-            about=self.about.merge(other.about),
-            di=self.di.merge(other.di),
-            tied=self.tied.merge(other.tied),
-            within=self.within.merge(other.within),
-            first_unmated=first,
-            **added,
-        )
 
 
 _TABLES = ("di", "tied", "within")
 _NUMBERS = (
     *("genuine", "unmated", "unmated_targets", "targets", "non_targets"),
-    *("impostors_enrolled", "impostors_unenrolled", "fewer_mates"),
+    *("impostors_enrolled", "impostors_unenrolled"),
 )
 
 
-class GalleryCounter(Counter[GalleryTally]):
-    """Sums over probes of the chances over all galleries of `size` templates of each subject.
+class SingleTemplateCounter(Counter[SingleTemplateTally]):
+    """Sums over probes of the chances over all galleries of one template of each subject.
 
-    Without thresholds (increasing distances), only ranks are counted. `starts` are those of the
-    blocks, unless they are the reader's; `in_order` says that the scores of a group increase.
+    Without thresholds (increasing distances), only ranks are counted.
     """
 
-    def __init__(
-        self,
-        reader: BlockReader,
-        *,
-        size: int,
-        ties: str,
-        thresholds: np.ndarray,
-        ranks: int,
-        starts: np.ndarray | None = None,
-        in_order: bool = False,
-    ):
+    def __init__(self, reader: BlockReader, *, ties: str, thresholds: np.ndarray, ranks: int):
         """Prepare an empty tally, and what all blocks share."""
-        self.reader, self.size, self.ties, self.ranks = reader, size, ties, ranks
-        self.in_order = in_order
+        self.reader, self.ranks = reader, ranks
         self.thresholds = thresholds
         count = len(thresholds)
-        self.tally = GalleryTally(
+        self.tally = SingleTemplateTally(
             about=reader.about,
-            size=size,
             ties=ties,
             thresholds=thresholds,
             di=ExactSums.of_chances(count + 1, ranks),
@@ -160,9 +111,7 @@ class GalleryCounter(Counter[GalleryTally]):
         self.grid = kernel.Grid(thresholds, *ThresholdCounter(thresholds).guide)
         most_tied = len(reader.gallery.subjects) if ties == "expected" else 0
         self.rules = _rules(most_tied)
-        if starts is None:
-            starts = reader.gallery.starts
-        self.steps = _steps(int(np.diff(starts).max()), size)
+        self.steps = _steps(int(np.diff(reader.gallery.starts).max()))
 
     def fresh(self) -> Self:
         """Return the same counter before it has counted anything."""
@@ -195,7 +144,7 @@ class GalleryCounter(Counter[GalleryTally]):
         tally.targets += int(enrolled.sum())
         tally.non_targets += int((~enrolled).sum())
         for low, high in _tiles(mate_counts, self.ranks, len(self.thresholds)):
-            probes = grouped(block, slice(low, high))
+            probes = _grouped(block, slice(low, high))
             usable, some = _usable(probes), enrolled[low:high]
             self._rank(probes, usable, some, block.low + low, mate_counts[low:high])
             if len(self.thresholds):
@@ -217,10 +166,8 @@ class GalleryCounter(Counter[GalleryTally]):
             tied=np.empty(first[-1]),
             chance=np.empty((first[-1], self.ranks)),
         )
-        draw = kernel.Draw(self.size, POLICY[self.ties], TINY, self.in_order)
-        kernel.rank_chances(probes, usable, draw, self.rules, ranks)
+        kernel.rank_chances(probes, usable, POLICY[self.tally.ties], self.rules, ranks)
         tally, usable = self.tally, ~np.isnan(ranks.distance)
-        tally.fewer_mates += fewer_mates(probes, enrolled, self.size)
         bins = np.searchsorted(self.thresholds, ranks.distance)
         tally.di.add(ranks.chance, np.where(usable, bins, -1))
         tally.tied.add(ranks.tied[:, None], np.where(usable, 0, -1))
@@ -251,20 +198,12 @@ class GalleryCounter(Counter[GalleryTally]):
         tally.within.add(anyone + (1.0 - anyone) * oneself, np.where(enrolled, TARGET, -1))
         tally.within.add(oneself, np.where(enrolled, MATE, -1))
 
-    def result(self) -> GalleryTally:
+    def result(self) -> SingleTemplateTally:
         """Return the tally."""
         return self.tally
 
 
-def fewer_mates(probes: kernel.GroupedBlock, enrolled: np.ndarray, size: int) -> int:
-    """Return the number of enrolled probes with usable mates, but fewer than are drawn."""
-    if size < 2:
-        return 0
-    mates = _usable(probes)[np.arange(len(enrolled)), probes.group]
-    return int((enrolled & (mates > 0) & (mates < size)).sum())
-
-
-def grouped(block: Block, rows: slice) -> kernel.GroupedBlock:
+def _grouped(block: Block, rows: slice) -> kernel.GroupedBlock:
     """Return the rows of a block in the form that kernels take, in float64."""
     values = block.values[rows].astype(np.float64, copy=False)
     return kernel.GroupedBlock(
@@ -314,101 +253,9 @@ def _rules(subjects: int) -> kernel.Rules:
     return kernel.Rules(np.array(sizes), starts, nodes, weights)
 
 
-def _steps(largest: int, size: int) -> np.ndarray:
+def _steps(largest: int) -> np.ndarray:
     """Return the `steps` of :func:`within_chances` for groups of up to `largest` templates."""
     left = np.arange(largest + 1)
     steps = np.full(largest + 1, -np.inf)
-    steps[left > size] = np.log1p(-size / left[left > size])
+    steps[2:] = np.log1p(-1.0 / left[2:])
     return steps
-
-
-# Facts of each search.
-FACTS = ("mate", "closer", "tied", "tied_before", "other")
-
-
-# Points of a gallery's curves, about.
-CURVES = 5_000
-
-
-class SampledGalleryCounter(Counter[list[IdentificationTally]]):
-    """Draws galleries for each probe, and records the facts of each search in them."""
-
-    def __init__(self, reader: BlockReader, drawn: Drawn):
-        """Make room for the facts, at zero."""
-        self.reader, self.drawn = reader, drawn
-        shape = (drawn.repeats, reader.scores.shape[0])
-        require_memory(drawn.repeats, len(FACTS) * shape[1] + CURVES)
-        self.facts: dict[str, np.ndarray] = {}
-        for name in FACTS:
-            self.facts[name] = np.zeros(shape, dtype=np.int64)
-        self.facts |= {"mate": np.zeros(shape), "other": np.zeros(shape)}
-        self.mates = np.zeros(shape[1], dtype=np.int64)
-        self.competitors = np.zeros(shape[1], dtype=np.int64)
-        self.fewer_mates = 0
-        self.key = seed_sequence(drawn.random_state).generate_state(2, np.uint64)
-
-    def add(self, block: Block) -> None:
-        """Draw for the rows of a block."""
-        rows = slice(block.low, block.low + len(block.values))
-        shape = (self.drawn.repeats, len(block.values))
-        drawn = {name: np.empty(shape, dtype=self.facts[name].dtype) for name in FACTS}
-        probes = grouped(block, slice(None))
-        self.fewer_mates += fewer_mates(probes, self.reader.enrolled[rows], self.drawn.size)
-        facts = kernel.Facts(**drawn, mates=self.mates[rows], competitors=self.competitors[rows])
-        kernel.draw_facts(
-            probes, np.array(self.reader.scores.probe_ids[rows]), self.drawn.size, self.key, facts
-        )
-        for name in FACTS:
-            self.facts[name][:, rows] = drawn[name]
-
-    def fresh(self) -> Self:
-        """Return the same counter before it has drawn anything."""
-        counter = copy(self)
-        # Zeros that are not written to take no memory: a block fills its own rows alone.
-        counter.facts = {k: np.zeros(x.shape, dtype=x.dtype) for k, x in self.facts.items()}
-        counter.mates, counter.competitors = (
-            np.zeros_like(self.mates),
-            np.zeros_like(self.competitors),
-        )
-        counter.fewer_mates = 0
-        return counter
-
-    def counts(self, low: int, high: int) -> dict[str, Counts]:
-        """Return the facts of rows ``low:high``; see :mod:`bioeval.tallies.parts`."""
-        rows = {name: values[:, low:high].T for name, values in self.facts.items()}
-        rows |= {"mates": self.mates[low:high], "competitors": self.competitors[low:high]}
-        return {
-            "rows": {name: ConcatenatedRows.of(values) for name, values in rows.items()},
-            "fewer_mates": self.fewer_mates,
-        }
-
-    def merge(self, other: dict[str, Counts], low: int, high: int) -> None:
-        """Add the facts of rows ``low:high``."""
-        rows = {name: joined.array() for name, joined in other["rows"].items()}
-        self.mates[low:high], self.competitors[low:high] = (
-            rows.pop("mates"),
-            rows.pop("competitors"),
-        )
-        for name, values in rows.items():
-            self.facts[name][:, low:high] = values.T
-        self.fewer_mates += other["fewer_mates"]
-
-    def result(self) -> list[IdentificationTally]:
-        """Return the tally of each gallery."""
-        return [self._tally(r) for r in range(self.drawn.repeats)]
-
-    def _tally(self, r: int) -> IdentificationTally:
-        """Return the tally of one gallery."""
-        facts = {name: self.facts[name][r] for name in FACTS}
-        return IdentificationTally(
-            about=self.reader.about,
-            rank_unit="subject",
-            fusion="min",
-            enrolled=self.reader.enrolled,
-            mates=self.mates,
-            mates_tied=self.mates,
-            others=self.competitors,
-            nearest_mate=facts["mate"],
-            nearest_other=facts["other"],
-            **facts,
-        )

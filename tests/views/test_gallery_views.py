@@ -1,0 +1,61 @@
+"""Plots and tables of galleries of one template of each subject, and of gallery sizes."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from result_text import as_text
+from twins import one_thread  # noqa: F401
+
+import bioeval as be
+
+
+@pytest.fixture(scope="module")
+def scores():
+    return be.simulate(20, (1, 4), within=0.9, random_state=1)
+
+
+@pytest.mark.slow
+def test_gallery_size_plot(scores):
+    ds = be.gallery_size(scores, [2, 5, 20], thresholds=5)
+    display = be.plot.gallery_size(ds, ranks=(1, 5))
+    assert list(display.curves) == ["rank 1", "rank 5"]
+    curve, line = display.curves["rank 1"], display.lines_["rank 1"]
+    np.testing.assert_array_equal(curve.y, ds.cms.sel(rank=1))
+    np.testing.assert_array_equal(line.get_xdata(), [2, 5, 20])
+    assert display.ax_.get_xscale() == "log"
+    within = be.plot.gallery_size({"a": ds.isel(gallery_size=slice(0, 2)), "b": ds}, ranks=(1,))
+    assert list(within.curves) == ["a, rank 1", "b, rank 1"]
+    with pytest.raises(be.DataError, match="rank 99"):
+        be.plot.gallery_size(ds, ranks=(99,))
+    with pytest.raises(be.DataError, match="draws cms"):
+        be.plot.gallery_size(be.closed_set(scores))
+
+
+def test_plots_take_galleries_of_one_template(scores):
+    ds = be.open_set(scores, gallery="single", thresholds=20)
+    assert be.plot.dir_far(ds, ranks=(1,)).lines_
+    cmc = be.plot.cmc(be.closed_set(scores, gallery="single"))
+    assert "1 template a subject" in " ".join(t.get_text() for t in cmc.ax_.texts)
+
+
+def test_tables_say_which_galleries(scores):
+    exact = be.closed_set(scores, gallery="single")
+    assert "1 template of each subject, exact mean over all galleries" in as_text(exact)
+    assert "of each subject" not in as_text(be.closed_set(scores))
+
+
+def test_tables_give_the_bounds_of_operating_points(scores):
+    ds = be.open_set(scores, gallery="single", thresholds=100, far_targets=[0.1, 0.01])
+    text = as_text(ds, 200)
+    assert "lie within the bounds" in text
+    rows = {line[2:38].strip(): line[38:] for line in text.splitlines() if line.startswith("  ")}
+    for end in ("at least", "at most"):
+        name = end.replace(" ", "_")
+        assert f"{100 * ds[f'eer_{name}'].item():.2f} %" in rows[f"EER, rank 1, {end}"]
+        for i, target in enumerate(("10 %", "1 %")):
+            rate = 100 * ds[f"dir_at_far_{name}"][i, 0].item()
+            assert f"{rate:.2f} %" in rows[f"DIR at FAR <= {target}, rank 1, {end}"]
+    assert "DIR, rank 1" not in rows  # at thresholds that were not given
+    few = be.open_set(scores, gallery="single", thresholds=[3.0], far_targets=[0.1])
+    assert "DIR, rank 1 " in as_text(few, 200) and "EER, rank 1, at least" in as_text(few, 200)
