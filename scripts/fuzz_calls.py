@@ -193,7 +193,6 @@ def plotted(square: Any, pairs: Any, split: Any, tracked: Any) -> dict[str, list
         "spread": be.repeat(square, repeats()), "cmc": closed,
         "dir_far": opened,
         "dir_surface": opened,  "epc": be.epc(pairs, pairs), "gallery_size": sizes, "zoo": people,
-        "gallery_templates": be.gallery_templates(square, 1),
         "error_discard": be.error_discard(square, "quality", threshold=1.0), "lorenz": people,
         "folds": be.cross_evaluate(square, split), "gom": be.gom(square), "hota": tracked,
         "groups": be.by_group(square, "sex"),

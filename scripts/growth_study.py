@@ -80,13 +80,7 @@ CASES = {
     ),
     "gom": Case("gom q.npz --protocol market1501", 2400),
     "zoo": Case("zoo s.npz --permutations 99", 2400),
-    "gallery-size": Case(
-        "gallery-size s.npz",
-        2000,
-        note="models of unseen subjects are fitted to up to 400 numbers of subjects: where that is "
-        "reached, time grows less than the cells (1.3 from 2,400 templates to 4,800)",
-    ),
-    "gallery-templates": Case("gallery-templates s.npz --templates 1,2", 2000),
+    "gallery-size": Case("gallery-size s.npz", 2000),
     "workload": Case("workload s.npz --people 100 --impostors 0.1 --far 0.01", 2000),
     "sample-size": Case("sample-size --frr 0.1 --icc 0.2 --width 0.1", 1, 1, "none: no data"),
     "plan": Case("plan s.npz --workers 4", 2000, 1, "a sample"),

@@ -41,8 +41,6 @@ Look into
     groups             Draw rates by group
     error_discard      Draw error against discard
     gallery_size       Draw CMS against the number of subjects in the gallery
-    gallery_templates  Draw FRR and FAR against the number of templates that each subject has in
-                       the gallery
     worst_pairs        Draw the images of the nearest impostor pairs and of the farthest genuine
                        pairs
 

@@ -37,7 +37,7 @@ PARTS: Mapping[str, str] = MappingProxyType(
         "lists": "long lists of pairs, against the bare parsers of text and Parquet",
         "start": "the first run in a new environment, the second dtype, and later runs",
         "workers": "two workers against one process, 12,000 x 12,000 and 16,000 embeddings",
-        "exact": "exact means over random galleries, against sampling them",
+        "exact": "exact means over galleries of one template of each subject",
         "reid": "re-identification against loops that sort every row",
         "growth": "time against the number of cells",
         "million": "1,000,000 embeddings, extrapolated",

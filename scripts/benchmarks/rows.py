@@ -31,7 +31,7 @@ SECTIONS: Mapping[str, str] = MappingProxyType(
         "start": "bioeval run of 400 x 400 scores, against one that compiles nothing",
         "imports": "bioeval run that compiles nothing, against import numba, xarray",
         "workers": "bioeval run --workers 2, against one process of one thread, by the clock",
-        "drawn": "one template a subject, drawn: the exact mean over all galleries",
+        "single_template": "one template of each subject: the exact mean over all galleries",
         "reid": "re-identification: how many times as long another way takes as be.reid",
         "growth": "growth: time is cells to this power",
         "extrapolation": "extrapolated to 1,000,000 embeddings, not measured: growth with cells",

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from benchmarks import machine
-from benchmarks.drawn import drawn_rows
 from benchmarks.embeddings import embedding_rows
 from benchmarks.files import file_rows
 from benchmarks.lists import list_rows
@@ -25,6 +24,7 @@ from benchmarks.series import (
     partition_rows,
     read_pace,
 )
+from benchmarks.single_template import single_template_rows
 from benchmarks.start import start_rows, worker_rows
 from benchmarks.timing import Contender, Times, interleaved, most_threads, quartiles, wall
 from benchmarks.workbench import Work, Workbench
@@ -158,7 +158,7 @@ def run(options: Options, tell: Tell = lambda _: None) -> Report:
     more = {"embeddings": embedding_rows, "partitions": partition_rows, "growth": growth_rows}
     more |= {"folds": fold_rows, "files": file_rows, "lists": list_rows, "start": start_rows}
     more |= {"bootstrap": bootstrap_rows, "workers": worker_rows}
-    more |= {"exact": drawn_rows, "reid": reid_rows, "million": million_rows}
+    more |= {"exact": single_template_rows, "reid": reid_rows, "million": million_rows}
     for part, measure in {**more, "memory": memory_rows}.items():
         if part in options.parts:
             rows += measure(options, tell)
