@@ -13,9 +13,8 @@ _FOR_STUDIES: NamesByModule = {
     "bioeval.cli.command": ("Command", "naming", "option", "option_group"),
     "bioeval.cli.images": ("ImageOptions",),
     "bioeval.cli.options": ("output_options", "require_assure", "shared_options"),
-    "bioeval.cli.outputs": ("MoreOutputs", "MoreResults", "Target", "rows_over"),
+    "bioeval.cli.outputs": ("MoreOutputs", "MoreResults", "rows_over"),
     "bioeval.cli.study_command": ("StudyCommand",),
-    "bioeval.cli.threshold_of": ("is_study", "read_study"),
 }
 
 __getattr__, __dir__ = lazy_names(__name__, _NAMES, _FOR_STUDIES)

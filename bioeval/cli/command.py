@@ -146,9 +146,6 @@ class Command(click.Command):
         for param in self.params:
             if isinstance(param, click.Option):
                 options[param.name] = _long(param)
-        ctx = click.get_current_context(silent=True)
-        if ctx is not None and ctx.params.get("threshold_of") is not None:
-            options["threshold"] = options["threshold_of"]  # which gives it
         if "workers" in options:  # or a cluster that is there
             options["client"] = "--workers and --scheduler"
 

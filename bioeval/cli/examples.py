@@ -31,8 +31,6 @@ bioeval run matrix.npy --kind similarity --labels people.csv
 bioeval run scores.npz --interval subject-bootstrap --report report.html
 # Give FAR and FRR at the threshold of a system in use, with intervals
 bioeval run scores.npz --target fixed=0.31
-# Give them at the threshold of a study that was saved
-bioeval run scores.npz --threshold-of study
 # Choose the threshold on folds of subjects
 bioeval run scores.npz --protocol course-kfold
 # Print the tables as LaTeX, for a paper

@@ -22,7 +22,6 @@ from bioeval.base.variables import INTERVALS
 from bioeval.cli.arguments import ThresholdsOption, Value
 from bioeval.cli.cluster_options import cluster_options
 from bioeval.cli.command import F, option, option_group
-from bioeval.cli.threshold_of import THRESHOLD_OF
 
 if TYPE_CHECKING:
     from bioeval.scores.matrix import Scores
@@ -291,7 +290,6 @@ def shared_options(
     interval: bool | str = False,
     band: bool = False,
     seed: str = "",
-    threshold_of: bool = False,
     name: bool = False,
     names: bool = False,
     terms: bool = False,
@@ -309,7 +307,6 @@ def shared_options(
     return _wanted(
         (protocol, _PROTOCOL),
         (thresholds, option("--thresholds", _help(thresholds, _THRESHOLDS), ThresholdsOption())),
-        (threshold_of, THRESHOLD_OF),
         (max_rank, option("--max-rank K", "Number of ranks.", click.IntRange(1))),
         (templates, _TEMPLATES),
         (fusion, _FUSION),

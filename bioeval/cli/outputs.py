@@ -35,10 +35,6 @@ if TYPE_CHECKING:
 #: What is written as CSV: rows with the same keys, or columns of the same length.
 Table: TypeAlias = list[dict[str, Any]] | Mapping[str, Iterable[Any]]
 
-#: The threshold of a page or its rule, such as ``"far=0.001"``; the study that it is of, where this
-#: has other attempts than single comparisons; None where there is none.
-Target: TypeAlias = "float | str | xr.Dataset | None"
-
 SUMMARY = "summary.json"
 
 # A folder that holds one of these holds the results of an earlier run.
@@ -333,30 +329,18 @@ class MoreResults:
     def require(self, files: Sequence[str]) -> None:
         """Raise unless its options go with the files and the other options."""
 
-    def compared(self, scores: Scores) -> Scores:
-        """Return the scores without the comparisons that its options leave out."""
-        return scores
-
-    def threshold(self, scores: Scores) -> xr.Dataset | None:
-        """Return the study of the threshold that the page of a system is about.
-
-        None: the page is about a threshold of its results. The study is made before the system is
-        evaluated: its claims are evaluated, and its threshold is one of those of the curves.
-        """
-        return None
-
-    def of_system(self, scores: Scores, target: Target) -> dict[str, xr.Dataset]:
+    def of_system(self, scores: Scores, target: str | None) -> dict[str, xr.Dataset]:
         """Return further results of a system by name.
 
-        `target` is the threshold that the page is about, or the rule of the one it opens with.
+        `target` is the rule of the threshold that the page opens with.
         """
         return {}
 
-    def of_results(self, results: xr.DataTree, target: Target) -> dict[str, xr.Dataset]:
+    def of_results(self, results: xr.DataTree, target: str | None) -> dict[str, xr.Dataset]:
         """Return what follows from the results of a system, by name."""
         return {}
 
-    def rows(self, scores: Scores, target: Target) -> dict[str, Any]:
+    def rows(self, scores: Scores, target: str | None) -> dict[str, Any]:
         """Return results of a system that are no datasets, by name: rows, a check of its data."""
         return {}
 

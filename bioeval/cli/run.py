@@ -24,7 +24,6 @@ from bioeval.cli.options import (
 )
 from bioeval.cli.outputs import Output
 from bioeval.cli.study_command import checked
-from bioeval.cli.threshold_of import at_study, options_of_study, threshold_of_study
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -45,7 +44,6 @@ if TYPE_CHECKING:
 @shared_options(
     protocol=True,
     thresholds=True,
-    threshold_of=True,
     max_rank=True,
     far=True,
     frr=True,
@@ -114,11 +112,6 @@ def command(
                 raise click.UsageError(f"{option_name} is for one system; there are {len(systems)}")
     failures = {name: options.pop(name) or 0.0 for name in ("fta", "fte")}
     given_options = take_card_options(options)
-    study = threshold_of_study(options)
-    if study is not None:
-        enrol = {} if options["enrol"] is None else {"enrol": options["enrol"]}
-        given_options |= options_of_study(study, given_options | enrol)
-        options["enrol"] = given_options.pop("enrol", options["enrol"])
     of_tasks = {"templates", "rank_unit", "fusion", "seed"}
     # The rates at a given threshold have intervals whether or not all others have.
     if not str(given_options.get("target", "")).casefold().startswith("fixed"):
@@ -141,9 +134,6 @@ def command(
             reading = take_reading(file, of_file)
             scores = read_scores(file, reading, stages)
             scores = scores.replace(name=called or system_name(file, None, reading))
-            if study is not None:
-                scores = study.compared(scores)
-                study.require(scores, study.task, in_use=True)
             for one in more:
                 one.require(scores)
             of_card, target = divided(protocol, scores.layout, given_options)
@@ -154,8 +144,6 @@ def command(
 
                     of_file["interval"] = of_file["interval"] or Target.method(scores)
             resolved = resolve(protocol, scores.layout, of_card)
-            if study is not None:
-                resolved = at_study(study, resolved)
             tree = _evaluated(scores, resolved, of_file, failures, stages)
             per_query = of_file["per_query"]
             evaluation = Evaluation(tree, scores, protocol, file, per_query, naming(), terms, more)

@@ -24,7 +24,6 @@ from bioeval.cli.options import (
     take_reading,
 )
 from bioeval.cli.outputs import Output, attributes_but, rows_over, take_out
-from bioeval.cli.threshold_of import take_threshold_of
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -121,7 +120,6 @@ class StudyCommand:
             require_method(options["interval"])
         if "assure" in options:
             require_assure(options)
-        take_threshold_of(options)
         self.output = Output.take(options)
         self._all_options = dict(options)
         self.reading: dict[str, Any] = {}

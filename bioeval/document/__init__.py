@@ -61,7 +61,6 @@ _NAMES: NamesByModule = {
         "rule_of",
         "table_of_variables",
         "threshold_choice",
-        "threshold_of_study",
         "threshold_rule",
     ),
     "bioeval.document.scalars": ("cell_of_scalar", "label_of", "name_of_scalar"),

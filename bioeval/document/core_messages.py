@@ -6,10 +6,6 @@ from bioeval.base.messages import MessageType
 
 _SCORES = (
     MessageType(
-        "study-of-these-data",
-        "the threshold study is of these same data, so that rates at its threshold are optimistic",
-    ),
-    MessageType(
         "listed-pairs-missing",
         "{pairs:count} of the {listed:count pairs} of the list are left out: one of their "
         "templates is missing",

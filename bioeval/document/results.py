@@ -223,28 +223,11 @@ def rule_of(attrs: Mapping[Any, Any]) -> Text:
     return rule_in_words(threshold_rule(attrs))
 
 
-def threshold_of_study(attrs: Mapping[Any, Any]) -> Text:
-    """Return which threshold of a study a result is at; empty where it is at none."""
-    which, rule = attrs.get("threshold_of_study"), str(attrs.get("rule_of_study", ""))
-    if which is None:
-        return ""
-    if which == "assured":
-        return say(
-            "the assured threshold of a study ({far} at most {target:rate} with {assure:rate} "
-            "confidence)",
-            target=Rule.written(rule).values[0],
-            assure=float(attrs["assure"]),
-        )
-    if not rule:
-        return "the threshold of another result"
-    return say("the threshold of a study ({rule})", rule=rule_in_words(Rule.written(rule)))
-
-
 def threshold_choice(attrs: Mapping[Any, Any]) -> Text:
     """Return how the threshold of a result was chosen, and on which data."""
     chosen_on = str(attrs["chosen_on"])
     if chosen_on == "given":
-        return threshold_of_study(attrs) or chosen_on
+        return chosen_on
     return say("{rule}, chosen on {data}", rule=rule_of(attrs), data=chosen_on)
 
 

@@ -10,7 +10,6 @@ _NAMES: NamesByModule = {
     "bioeval.evaluation.plan": ("EvaluationOptions", "Plan", "compared", "resolve_card"),
     "bioeval.evaluation.task_counts": ("TaskCounts",),
     "bioeval.evaluation.threshold_choice": ("attempts_within", "chosen_threshold"),
-    "bioeval.evaluation.threshold_of_result": ("ResultThreshold",),
 }
 
 __getattr__, __dir__ = lazy_names(__name__, _NAMES)

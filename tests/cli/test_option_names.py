@@ -17,7 +17,6 @@ from bioeval.cli.lazy_group import COMMANDS, root
 OF_EVERY_COMMAND = {
     *("as_json", "force", "images", "images_root", "latex", "markdown", "name", "no_auc", "out"),
     *("plot_formats", "plot_style", "plots", "report", "scheduler", "terms", "workers", "worst"),
-    "threshold_of",  # a file whose result is the argument `threshold`
 }
 
 #: What one command does besides its call.

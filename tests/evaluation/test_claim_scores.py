@@ -112,7 +112,7 @@ def test_a_mean_over_choices_has_no_single_score():
     )
 
 
-def test_studies_at_the_threshold_of_a_system_in_use(capsys):
+def test_studies_at_the_threshold_of_a_system_in_use():
     """They count the claims of the study."""
     scores = be.simulate(
         40, 3, layout="probe-against-gallery", probes=4, sessions=2, random_state=3
@@ -120,11 +120,9 @@ def test_studies_at_the_threshold_of_a_system_in_use(capsys):
     use = {"templates": "multi", "attempts": "session"}
     study = be.study_threshold(scores, "far=0.002", repeats=2, folds=3, **use)
     at = be.verification(scores, thresholds=[study.threshold.item()], **use)
-    zoo = be.zoo(scores, threshold=study)
+    claims = be.claim_scores(scores, **use)
+    zoo = be.zoo(claims, threshold=study.threshold.item())
     assert int(zoo.fr.sum()) == int(at.fr.item()) > 0
-    assert zoo.attrs["attempts"] == "session" and zoo.attrs["templates"] == "multi"
-    be.show(zoo)
-    assert "tries of a subject with the same session" in capsys.readouterr().out
     sexes = [np.where(x % 2, "f", "m") for x in (scores.probe_labels, scores.gallery_labels)]
     scores = be.Scores(
         scores.values,
@@ -133,7 +131,6 @@ def test_studies_at_the_threshold_of_a_system_in_use(capsys):
         probe_meta={**scores.probe_meta, "sex": sexes[0]},
         gallery_meta={"sex": sexes[1]},
     )
-    groups = be.by_group(scores, "sex", threshold=study)
+    claims = be.claim_scores(scores, **use)
+    groups = be.by_group(claims, "sex", threshold=study.threshold.item())
     assert int(groups.fr.sum()) == int(at.fr.item())
-    with pytest.raises(be.DataError, match="fusion.*of the study"):
-        be.zoo(scores, threshold=study, fusion="mean")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 from dataclasses import replace
 
 import naive_use as twin
@@ -147,26 +146,3 @@ def test_the_command_takes_the_use_of_a_system(tmp_path, capsys):
     assert task["frr_at_fixed"] == exact["frr"].item()
     assert main(["run", str(tmp_path / "door.npz"), "--enrol=2", "--min-dcf=0.01"]) == 2
     assert "no minDCF" in capsys.readouterr().err
-
-
-@pytest.mark.parametrize("enrol", [2, "first:2"])
-def test_run_evaluates_the_claims_of_a_study(tmp_path, capsys, enrol):
-    scores = be.simulate(
-        30, 4, layout="probe-against-gallery", probes=4, sessions=2, random_state=1
-    )
-    data, folder = str(tmp_path / "door.npz"), str(tmp_path / "study")
-    be.save(scores, data)
-    words = ["--templates=multi", "--attempts=session", f"--enrol={enrol}"]
-    assert main(["threshold", data, "--target=far=5%", "--repeats=1", *words, "--out", folder]) == 0
-    capsys.readouterr()
-    assert main(["run", data, "--threshold-of", folder, "--json"]) == 0
-    tasks = json.loads(capsys.readouterr().out)["tasks"]
-    assert list(tasks) == ["verification/multi"]
-    use = {"templates": "multi", "attempts": "session", "enrol": enrol}
-    study = be.study_threshold(scores, "far=5%", repeats=1, **use)
-    assert tasks["verification/multi"]["far_at_fixed"] == study.optimistic_far.item()
-    assert tasks["verification/multi"]["frr_at_fixed"] == study.optimistic_frr.item()
-    for other in ("--enrol=3", "--attempts=camera", "--templates=single"):
-        assert main(["run", data, "--threshold-of", folder, other]) == 2
-        assert "the study of --threshold-of has" in capsys.readouterr().err
-    assert math.isfinite(study.threshold)

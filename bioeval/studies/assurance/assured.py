@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
@@ -11,11 +10,10 @@ from typing import Any, Protocol
 import numpy as np
 import xarray as xr
 
-from bioeval import BioevalWarning, DataError, ProtocolError, Scores
+from bioeval import DataError, ProtocolError, Scores
 from bioeval.base import (
     Argument,
     Name,
-    Words,
     reported_to,
     require_choice,
     require_integer,
@@ -448,18 +446,17 @@ def require_named_people(scores: Scores, purpose: str) -> None:
 @leaves_out_attacks
 def check_claim(
     scores: Scores,
-    threshold: Any,
+    threshold: float,
     *,
     far: float | None = None,
     frr: float | None = None,
     confidence: float = 0.95,
     assurance: AssuranceRule = "estimated",
-    templates: Templates | None = None,
-    fusion: FusionRule | None = None,
+    templates: Templates = "single",
+    fusion: FusionRule = "min",
     attempts: str | None = None,
     enrol: Enrol = None,
     new_gallery: bool = False,
-    same_data: bool = False,
     looks: int = 1,
     previous: Previous | Sequence[Previous] | None = None,
     progress: Progress | None = None,
@@ -473,11 +470,8 @@ def check_claim(
     scores : Scores
         Of people who had no part in choosing the threshold: a matrix with labels, or a list whose
         lines name people.
-    threshold : float or xarray object
-        A number counts as fixed beforehand. The dataset of :func:`study_threshold`, or its
-        ``assured_threshold``, is refused on the data it was chosen on. The dataset brings its use
-        of the system, which is then that of the claim: templates and fusion, attempts, enrolled
-        templates and exclusions.
+    threshold : float
+        Fixed beforehand, on other data than these.
     far, frr : float
         The claim: one of the two, above 0 and below 1.
     confidence : float
@@ -486,12 +480,9 @@ def check_claim(
         Whether the limits are those of :func:`study_threshold` that were measured in simulations,
         or those that hold for any population.
     templates, fusion
-        As for :func:`bioeval.verification`: single templates, and the least of several distances,
-        unless given or those of the dataset of `threshold`.
+        As for :func:`bioeval.verification`.
     attempts, enrol, new_gallery
         As for :func:`study_threshold`.
-    same_data : bool
-        Whether the data may be those that the threshold was chosen on, with a warning.
     looks : int
         How often the claim will be looked at, at most, as data grow: planned before the first
         look. Each limit then has the confidence ``1 - (1 - confidence) / looks``, so that all
@@ -517,8 +508,8 @@ def check_claim(
     Raises
     ------
     DataError
-        If the claim is none, both or not between 0 and 1, the threshold was chosen on these
-        data, an earlier result is about another claim, or more looks are made than planned.
+        If the claim is none, both or not between 0 and 1, an earlier result is about another
+        claim, or more looks are made than planned.
     ProtocolError
         If the people of the scores are not known.
 
@@ -547,9 +538,8 @@ def check_claim(
     require_scores(scores)
     require_values(scores, "a claim")
     require_named_people(scores, "a claim")
-    asked_use = {"templates": templates, "fusion": fusion, "attempts": attempts, "enrol": enrol}
-    scores, use = _as_studied(scores, threshold, asked_use)
-    at = _fixed_threshold(scores, threshold, same_data)
+    use = parse_use(attempts, templates, fusion, enrol)
+    at = require_number("threshold", threshold)
     distance = float(to_internal(np.array([at]), scores.kind)[0])
     looks = require_integer("looks", looks, low=1)
     digests = digests_of_people(scores)
@@ -645,65 +635,6 @@ def _proportion(name: str, value: Any) -> float:
             Argument(name), " is 1, a rate that no threshold exceeds; expected less than 1"
         )
     return rate
-
-
-def _as_studied(scores: Scores, threshold: Any, asked: dict[str, Any]) -> tuple[Scores, Use]:
-    """Return the scores and the use of a claim: those of a study that has the threshold.
-
-    Without a study they are those asked for; raise where others than the study's are.
-    """
-    from bioeval.evaluation import ResultThreshold
-
-    is_study = isinstance(threshold, xr.Dataset) and "unenrolled_people" not in threshold
-    if is_study and {"assured_threshold", "threshold"} & set(threshold.variables):
-        study = ResultThreshold.of(threshold)
-        assert study is not None  # of a dataset
-        scores = study.compared(scores)
-        study.require(scores, in_use=True)
-        if study.templates == "single":
-            asked = asked | {"fusion": None}  # there is nothing to fuse
-        study.require_use(asked, defaults=False)
-        return scores, parse_use(**study.use)
-    default = {"templates": "single", "fusion": "min"}
-    given = {name: value for name, value in asked.items() if value is not None}
-    return scores, parse_use(**{"attempts": None, "enrol": None, **default, **given})
-
-
-def _fixed_threshold(scores: Scores, threshold: Any, same_data: bool) -> float:
-    """Return a threshold that was fixed before these data were seen."""
-    if isinstance(threshold, xr.Dataset):
-        if "unenrolled_people" in threshold:
-            raise DataError(
-                Argument("threshold"),
-                " is an open-set study, and its FAR is per search; a claim is about the FAR per "
-                "comparison",
-            )
-        name = "assured_threshold" if "assured_threshold" in threshold else "threshold"
-        if name not in threshold:
-            raise DataError(Argument("threshold"), " is a dataset without a threshold")
-        chosen_on, value = threshold.attrs.get("data_digest"), threshold[name].item()
-    elif isinstance(threshold, xr.DataArray):
-        chosen_on, value = threshold.attrs.get("data_digest"), threshold.values
-    else:
-        chosen_on, value = None, threshold
-    if chosen_on is not None and chosen_on == _digest(scores):
-        message = Words(
-            Argument("threshold"),
-            " was chosen on these same data, so the claim would be optimistic; give data of "
-            "other people",
-        )
-        if not same_data:
-            raise DataError(
-                message, ", or ", Argument("same_data", True), " to evaluate it nevertheless"
-            )
-        warnings.warn(str(message), BioevalWarning, stacklevel=3)
-    return require_number("threshold", value)
-
-
-def _digest(scores: Scores) -> str:
-    from bioeval.evaluation import digest_of_data
-
-    return digest_of_data(scores)
 
 
 def _means_of_frr(shares: PairShares, distance: float, both_ways: bool) -> PeopleMeans:

@@ -85,10 +85,9 @@ def check_data(
         The card under which they will be evaluated: what it leaves out is not checked.
     far_targets : sequence of float, optional
         FAR for which there should be people enough; those of the card by default.
-    threshold : float, str, tuple, result of :func:`study_threshold`, or None
-        At which it is looked for who is confused with whom: a number, a rule applied to these data,
-        or the threshold of a study, with its templates, fusion and attempts. None leaves it out. Of
-        a matrix whose subjects are known.
+    threshold : float, str, tuple or None
+        At which it is looked for who is confused with whom: a number, or a rule applied to these
+        data. None leaves it out. Of a matrix whose subjects are known.
     templates, fusion, attempts, enrol
         The attempts that are looked at there, as for :func:`verification`.
     worst : int

@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from bioeval import Protocol, Scores
-    from bioeval.cli import Target
     from bioeval.studies.check.findings import DataCheck
 
 
@@ -95,7 +94,7 @@ class ReportedCheck(MoreResults):
         self.has_images = self._is_wanted
         self.of_scores = "--check" if self._is_wanted else ""
 
-    def rows(self, scores: Scores, target: Target) -> dict[str, Any]:
+    def rows(self, scores: Scores, target: str | None) -> dict[str, Any]:
         """Return the check of the data under the card of the page."""
         if not self._is_wanted:
             return {}
@@ -128,7 +127,7 @@ _USE = ("templates", "fusion", "attempts", "enrol")
     Value.THRESHOLD,
     "far=0.001",
 )
-@shared_options(threshold_of=True, templates=True, fusion=True, use=True)
+@shared_options(templates=True, fusion=True, use=True)
 @option(
     "--worst N",
     "How many pairs of people, and templates with a doubtful label, are listed.",

@@ -16,10 +16,9 @@ from bioeval.document import (
     Text,
     rule_in_words,
     say,
-    threshold_of_study,
     threshold_to_install,
 )
-from bioeval.evaluation import ResultThreshold, chosen_threshold
+from bioeval.evaluation import chosen_threshold
 from bioeval.scores import (
     BlockReader,
     Enrol,
@@ -147,8 +146,7 @@ def confusions_at(
 ) -> Confusions | None:
     """Return who is confused with whom at a threshold; None where nobody can be named.
 
-    Up to `most` pairs of people are listed. `threshold` is a number, a rule or a study, whose
-    claims are then those of the others.
+    Up to `most` pairs of people are listed. `threshold` is a number or a rule.
     """
     known = not are_pairs(scores) and scores.layout != "top-k" and knows_people(scores)
     if not known or scores.kind == "order":
@@ -159,21 +157,9 @@ def confusions_at(
         "attempts": attempts,
         "enrol": enrol,
     }
-    of_study = ResultThreshold.of(threshold)
-    if of_study is not None:
-        of_study.require_use(use)
-        scores = of_study.compared(scores)
-        if of_study.in_use:
-            of_study.require(scores, in_use=True)
-            where_from = threshold_of_study(of_study.attrs())
-            in_use = parse_use(**of_study.use)
-            return _confusions_in_use(scores, in_use, of_study.fixed, where_from, most)
-    elif attempts is not None or enrol is not None:
-        rule = Rule.parse(threshold)
-        return _confusions_in_use(scores, parse_use(**use), rule, _chosen_here(rule), most)
-    scores, study, rule, templates, fusion = ResultThreshold.for_claims(
-        threshold, scores, templates, fusion
-    )
+    rule = Rule.parse(threshold)
+    if attempts is not None or enrol is not None:
+        return _confusions_in_use(scores, parse_use(**use), rule, most)
     fused = Claim(templates, fusion).fused
     try:
         at = chosen_threshold(BlockReader(scores), rule, templates=templates, fusion=fusion)
@@ -184,11 +170,10 @@ def confusions_at(
         return None  # without attempts of both classes, or with failures that findings name
     order = np.lexsort((counts.key, counts.value, -counts.count))[:most]
     listed = tuple(_pair(scores, counts, i, fused) for i in order.tolist())
-    where = _chosen_here(rule) if study is None else threshold_of_study(study.attrs())
     return Confusions(
         float(to_user(np.float64(at), scores.kind)),
         scores.kind,
-        where,
+        _chosen_here(rule),
         int(counts.count.sum()),
         len(counts.key),
         listed,
@@ -203,9 +188,7 @@ def _chosen_here(rule: Rule) -> Text:
 
 
 @stage("looking who is confused with whom")
-def _confusions_in_use(
-    scores: Scores, use: Use, rule: Rule, where: Text, most: int
-) -> Confusions | None:
+def _confusions_in_use(scores: Scores, use: Use, rule: Rule, most: int) -> Confusions | None:
     """Return who is confused with whom by the claims of a system in use.
 
     A claim that any of several choices of templates decides is accepted with a chance.
@@ -243,7 +226,7 @@ def _confusions_in_use(
     return Confusions(
         float(to_user(np.float64(at), scores.kind)),
         scores.kind,
-        where,
+        _chosen_here(rule),
         _whole(accepted.sum()),
         int(np.count_nonzero(accepted)),
         tuple(listed),

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from bioeval import DataError, __version__
+from bioeval import __version__
 from bioeval.cli import (
     Command,
     MoreResults,
@@ -19,7 +19,6 @@ from bioeval.cli import (
 
 if TYPE_CHECKING:
     from bioeval import Scores
-    from bioeval.cli import Target
     from bioeval.studies.explain.explain import Explanation, Steps
 
 
@@ -43,16 +42,11 @@ class ExplainedRows(MoreResults):
         self.has_images = bool(self._probes)
         self.of_scores = "--explain" if self._probes else ""
 
-    def rows(self, scores: Scores, target: Target) -> dict[str, Explanation]:
+    def rows(self, scores: Scores, target: str | None) -> dict[str, Explanation]:
         """Return the rows by name."""
         from bioeval.studies.explain.explain import explain
 
         rows = {}
-        if self._probes and not isinstance(target, float | str | None):
-            raise DataError(
-                "--explain explains single comparisons, and the page is at a threshold of other "
-                "attempts; leave it out"
-            )
         for probe in self._probes:
             self.stages(f"explaining {probe}")
             row = explain(scores, probe, threshold=target, protocol=self.options["protocol"])

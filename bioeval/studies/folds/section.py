@@ -30,7 +30,6 @@ from bioeval.document import (
     rule_of,
     say,
     threshold_choice,
-    threshold_of_study,
 )
 from bioeval.views import Averaged, averaged, is_identification, system_of, systems, unit_of
 
@@ -277,7 +276,7 @@ def _span(counts: np.ndarray) -> Text:
 def threshold_of_folds(attrs: Mapping[Any, Any], span: Text = "") -> Text:
     """Return how the thresholds of the folds were chosen, with their `span`, or which one it is."""
     if attrs["chosen_on"] == "given":
-        return threshold_of_study(attrs) or say("{rule}, given beforehand", rule=rule_of(attrs))
+        return say("{rule}, given beforehand", rule=rule_of(attrs))
     return say("threshold at {choice}{span}", choice=threshold_choice(attrs), span=span)
 
 

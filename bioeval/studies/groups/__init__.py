@@ -17,8 +17,6 @@ bioeval groups scores.npz --by sex --task open_set --threshold far=0.01
 bioeval groups faces.npz --embeddings dlib128 --labels subject --meta sex=sex --by sex
 # Use one threshold; write results and plots
 bioeval groups scores.npz --by sex --threshold 0.42 --out groups --plots
-# Use the threshold of a study that was saved
-bioeval groups scores.npz --by sex --threshold-of study
 # Compare how alike two systems treat the groups
 bioeval groups old.npz new.npz --by sex --threshold far=0.01
 # Take the groups of a list of trials from a table of its templates

@@ -28,7 +28,6 @@ from bioeval.cli import (
     Value.THRESHOLD,
     "eer",
 )
-@shared_options(threshold_of=True)
 @option(
     "--threshold-b",
     "Threshold of B: a number or a rule.  [as for DATA]",
@@ -92,7 +91,6 @@ def command(data: str, b: str | None, **options: Any) -> None:
 #: Options of one system alone, and their defaults.
 _OF_ONE = {
     "task": "verification",
-    "threshold_of": None,
     "far_targets": None,
     "cost": (0.01, 1.0, 1.0),
     "interval": None,

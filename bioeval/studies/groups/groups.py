@@ -26,7 +26,7 @@ from bioeval.base import (
     rows_reported_to,
 )
 from bioeval.document import Message, message_attrs
-from bioeval.evaluation import ResultThreshold, distributable
+from bioeval.evaluation import distributable
 from bioeval.results import KindVerdict, RuleOf, along, build
 from bioeval.scores import (
     BlockReader,
@@ -43,7 +43,6 @@ from bioeval.scores import (
     threads_for,
 )
 from bioeval.stats import IntervalOptions
-from bioeval.studies.groups.averaged import tally_of_claims
 from bioeval.studies.groups.group_rates import (
     FEW_SUBJECTS,
     GROUPS,
@@ -66,9 +65,7 @@ from bioeval.tallies import (
     VerificationCounter,
     check_targets,
     is_symmetric,
-    list_claims,
     require_values,
-    scores_in_use,
 )
 from bioeval.views import warn_of_kind
 
@@ -121,11 +118,7 @@ def by_group(
     threshold : float, str or tuple
         A number in the units of the scores, or a rule as for :func:`cross_evaluate`, which is
         applied to all attempts together: ``"eer"``, ``("far", 0.001)`` (the loosest threshold),
-        ``"hter"``, ``("cost", prior, c_miss, c_fa)``. Or the result of :func:`study_threshold`: its
-        threshold, the assured one if there is one, with its templates and fusion, attempts and
-        exclusions.
-        Where any of several templates may be enrolled, rates are means over all choices, without
-        intervals.
+        ``"hter"``, ``("cost", prior, c_miss, c_fa)``.
     far_targets : sequence of float
         For each, the threshold and the FRR of each group alone, by its own impostor attempts.
     templates, fusion
@@ -213,31 +206,6 @@ def by_group(
     if interval is not None:
         require_choice("interval", interval, get_args(Bootstrap))
     options = IntervalOptions.parse(interval, confidence, replicates, random_state)
-    study = ResultThreshold.of(threshold)
-    if study is not None:
-        scores = study.compared(scores)
-    given = scores
-    if study is not None:
-        asked = chosen_task(task, get_args(ComparedTask))
-        study.require(scores, asked, in_use=asked == "verification")
-        threshold = study.fixed
-        if study.task == "open_set":
-            rank_unit, fusion = study.searches(rank_unit, fusion)
-        elif study.is_mean_over_choices(scores):
-            study.require_use({"templates": templates, "fusion": fusion})
-            if options is not None:
-                raise ProtocolError(
-                    Argument("interval"),
-                    f" is not for a study with enrol={study.enrol}, a mean over all choices of "
-                    "templates; leave it out, or make the study with "
-                    f"enrol=first:{study.enrol}",
-                )
-            templates, fusion = study.templates, study.fusion
-        elif study.in_use:
-            study.require_use({"templates": templates, "fusion": fusion})
-            scores, templates, fusion = study.claims_of(scores), "single", "min"
-        else:
-            templates, fusion = study.claim(templates, fusion)
     rule, targets = Rule.parse(threshold), check_targets(far_targets)
     alpha = require_number("alpha", alpha, low=0, high=1)
     cost = require_cost(cost)
@@ -263,36 +231,26 @@ def by_group(
         labels, places = _groups_of_subjects(codes.probe, codes.values, column, column[:0])
         places = places[codes.probe]
         ds = searches_by_group(scores, (labels, places), rule, targets, alpha, searches)
-        return _at_study(ds.assign_attrs(about_threshold(group, rule)), study, given)
+        return ds.assign_attrs(about_threshold(group, rule))
     _require_default(
         task,
         ("rank_unit", rank_unit, "template"),
         ("ties", ties, "pessimistic"),
         ("impostors", impostors, "auto"),
     )
-    if study is not None and study.is_mean_over_choices(scores):
-        counted = CountedGroups.of_choices(scores, group, study)
-    else:
-        counted = CountedGroups.of(
-            scores, group, rule, targets, own_rules(cost), (templates, fusion), progress
-        )
+    counted = CountedGroups.of(
+        scores, group, rule, targets, own_rules(cost), (templates, fusion), progress
+    )
     tally = counted.tally
     symmetric = templates == "single" and is_symmetric(scores)
     ds = groups_dataset(tally, counted.groups, counted.subjects, targets, alpha, cost, symmetric)
     fused = fusion if templates == "multi" else "none"
     ds.attrs |= {**about_threshold(group, rule), "templates": templates, "fusion": fused}
     ds.attrs |= message_attrs(counted.doubt(scores, fused=templates == "multi"), ds.attrs)
-    if options is not None and counted.attempts is not None:
+    if options is not None:
         with threads_for(scores):
             ds = group_intervals(ds, tally, counted.attempts, counted.group, options)
-    return _at_study(ds, study, given)
-
-
-def _at_study(ds: xr.Dataset, study: ResultThreshold | None, scores: Scores) -> xr.Dataset:
-    """Return a result at the threshold of a study with what there is to say of it."""
-    if study is None:
-        return ds
-    return ds.assign_attrs(study.attrs(scores) | message_attrs(study.messages(scores), ds.attrs))
+    return ds
 
 
 @dataclass(frozen=True)
@@ -301,12 +259,11 @@ class CountedGroups:
 
     - `groups`: the labels of the groups, sorted
     - `group` (int64 (people,)): the group of each person, by its place in `groups`
-    - `attempts`: None of claims that several choices of templates decide
     """
 
     groups: np.ndarray
     group: np.ndarray
-    attempts: SubjectAttempts | None
+    attempts: SubjectAttempts
     tally: GroupTally
 
     @classmethod
@@ -345,22 +302,6 @@ class CountedGroups:
                     reader, both, distance_rule, targets, rules_within, claim
                 )
         return cls(groups, of_person, attempts, tally)
-
-    @classmethod
-    def of_choices(cls, scores: Scores, group: Any, study: ResultThreshold) -> CountedGroups:
-        """Count the claims of a study, whose rates are means over all choices of templates."""
-        use = study.parsed_use
-        compared = scores_in_use(scores, use)
-        codes = _subjects(compared)
-        of_probes, of_gallery = template_columns(compared, group, "group")
-        everyone = np.append(codes.probe, codes.gallery)
-        groups, of_code = _groups_of_subjects(everyone, codes.values, of_probes, of_gallery)
-        of_person = of_code[np.unique(everyone)]
-        with threads_for(scores):
-            claims, _, reader = list_claims(compared, use)
-        rule = study.fixed.as_distance(scores.kind)
-        tally = tally_of_claims(reader.about, claims, of_person, len(groups), rule)
-        return cls(groups, of_person, None, tally)
 
     @property
     def subjects(self) -> np.ndarray:

@@ -40,7 +40,6 @@ from bioeval.document import (
     rule_in_words,
     say,
     table_of_variables,
-    threshold_of_study,
     threshold_to_install,
 )
 from bioeval.results import RuleOf
@@ -125,8 +124,7 @@ def _threshold(ds: xr.Dataset) -> Text:
     """Return the threshold of all groups, and the rule that chose it."""
     at = _at(ds)
     if ds.attrs["chosen_on"] == "given":
-        which = threshold_of_study(ds.attrs)
-        return say("{threshold}, {which}", threshold=at, which=which) if which else at
+        return at
     rule = rule_in_words(Rule.written(str(ds.attrs["threshold_rule"])))
     return say("{threshold}, {rule} of all groups", threshold=at, rule=rule)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
@@ -16,13 +15,9 @@ if TYPE_CHECKING:
     import xarray as xr
 
     from bioeval import Scores
-    from bioeval.cli import Target
 
 # What is read again to be shown.
 _RESULTS = "results of a command of bioeval"
-
-# What says which threshold of a study a result is at.
-_OF_STUDY = ("threshold_of_study", "rule_of_study", "assure")
 
 
 @click.command("report", cls=Command)
@@ -66,7 +61,6 @@ def command(data: tuple[str, ...], names: tuple[str, ...], **options: Any) -> No
     """
     if len(names) > len(data):
         raise click.UsageError(f"{len(names)} names for {len(data)} files")
-    data = _with_study_as_option(data, options)
     title, images = options.pop("title"), ImageOptions(options)
     extras = [add(options) for add in hooks("report_results")]
     saved = list(filter(_is_saved, data))  # a check or the worst pairs among them have images
@@ -102,8 +96,6 @@ def command(data: tuple[str, ...], names: tuple[str, ...], **options: Any) -> No
                     rows.append({"": found})
             else:
                 scores = run.read(file, called, reading=reading)
-                for extra in extras:
-                    scores = extra.compared(scores)
                 read[called] = results_of[called] = scores
                 images.require(read[called])
                 under_card[called] = _compared(read[called], options["protocol"])
@@ -112,19 +104,10 @@ def command(data: tuple[str, ...], names: tuple[str, ...], **options: Any) -> No
             extra.stages, extra.place = run.stages, place
         for called in called_by:
             if called in read:
-                answers = [extra.threshold(under_card[called]) for extra in extras]
-                study = next((x for x in answers if x is not None), None)
-                target: Target = study
                 # All tasks of a system share their thresholds.
                 given = {**options, "interval": interval, "extra_thresholds": []}
-                if target is not None:
-                    target, of_study = _at_study(target, read[called], options["protocol"])
-                    given |= of_study
                 results = _evaluated(read[called], given, run)
-                if study is not None:
-                    _say_of_study(results, study)
-                if target is None and "verification" in results.children:
-                    target = _target(results)
+                target = _target(results) if "verification" in results.children else None
                 further: dict[str, xr.Dataset] = {}
                 for extra in extras:
                     further |= extra.of_system(under_card[called], target)
@@ -159,24 +142,6 @@ def command(data: tuple[str, ...], names: tuple[str, ...], **options: Any) -> No
         )
         remarks = run.output.remarks
         remarks[:] = [f"bioeval: warning: {line}" for line in (*said, *remarks)]
-
-
-def _with_study_as_option(data: tuple[str, ...], options: dict[str, Any]) -> tuple[str, ...]:
-    """Return the files without a threshold study beside scores, which are then evaluated at it.
-
-    The page of both has one answer, as if the study were given by ``--threshold-study``.
-    """
-    saved = [file for file in data if _is_saved(file) and Path(file).exists()]
-    from bioeval.results import read_results
-
-    if options.get("threshold_study") is not None or len(data) != 2 or len(saved) != 1:
-        return data
-    tree = read_results(saved[0], _RESULTS)
-    attrs = [node.dataset.attrs for node in tree.subtree]
-    if not any(x.get("result_type") == "threshold-study" for x in attrs):
-        return data
-    options["threshold_study"] = saved[0]
-    return tuple(file for file in data if file != saved[0])
 
 
 def _names(data: tuple[str, ...], given: tuple[str, ...]) -> list[str]:
@@ -223,41 +188,6 @@ def _evaluated(scores: Scores, options: dict[str, Any], run: StudyCommand) -> xr
         options["interval"] = run.interval_for(scores, options["interval"])
     tree = evaluate(scores, protocol, **options, **run.place(), progress=run.stages.counting)
     return run.checked(tree, scores, protocol, options["thresholds"] is not None)
-
-
-def _at_study(study: Any, scores: Scores, protocol: Any) -> tuple[Target, dict[str, Any]]:
-    """Return the target of a page at the threshold of a study, and the options of its evaluation.
-
-    All tasks are evaluated at a threshold of single comparisons, else the claims, or the searches,
-    of the study alone.
-    """
-    from bioeval.evaluation import ResultThreshold, resolve_card
-
-    found = ResultThreshold.of(study)
-    assert found is not None  # of a dataset
-    options: dict[str, Any] = {"extra_thresholds": [found.value]}
-    if not math.isfinite(found.value):  # which rejects all
-        options["extra_thresholds"] = []
-    if not found.is_of(scores):  # of others, who chose it
-        options["target"] = f"fixed={found.value!r}"
-    if found.is_of_single_comparisons:
-        return found.value, options
-    found.require_one_gallery()
-    card = found.card_of(resolve_card(scores, protocol))
-    return study, {**options, "protocol": card, "enrol": found.enrol}
-
-
-def _say_of_study(results: xr.DataTree, study: Any) -> None:
-    """Write into results at the given threshold of a study of other data where it is from."""
-    from bioeval.evaluation import ResultThreshold
-
-    found = ResultThreshold.of(study)
-    assert found is not None  # of a dataset
-    if found.rule.startswith("fixed"):
-        return
-    for node in results.leaves:
-        if "fixed_threshold" in node:
-            node.attrs |= {x: value for x, value in found.attrs().items() if x in _OF_STUDY}
 
 
 def _target(results: Any) -> str | None:

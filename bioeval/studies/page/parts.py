@@ -15,7 +15,7 @@ import xarray as xr
 
 from bioeval import DataError
 from bioeval.base import larger_is_closer, manifests, printable
-from bioeval.document import Label, Text, say, threshold_of_study
+from bioeval.document import Label, Text, say
 from bioeval.results import ResultThresholds, RuleOf
 from bioeval.studies.page.support import (
     RULES,
@@ -655,10 +655,7 @@ def _choose(leader: LivePart) -> Chosen:
     dataset = leader.part.dataset
     if "fixed_threshold" in dataset:
         exact = float(dataset["fixed_threshold"])
-        words = threshold_of_study(dataset.attrs) or "the given one"
-        if dataset.attrs.get("threshold_of_study") == "assured":  # its promise is a sentence
-            words = "the assured one of a study"
-        return Chosen(_row_of(leader, exact), None, exact, words, fixed=True)
+        return Chosen(_row_of(leader, exact), None, exact, "the given one", fixed=True)
     why: Text = ""
     name = "threshold_at_far"
     if name in dataset and "expected_false_accepts" in dataset:

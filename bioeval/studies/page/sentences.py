@@ -7,7 +7,7 @@ threshold, under what their paired comparison shows.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -31,7 +31,6 @@ from bioeval.document import (
     label_of,
     rule_of,
     say,
-    threshold_of_study,
     threshold_rule,
     threshold_to_install,
     walk,
@@ -77,10 +76,7 @@ class Headline:
 def headline(
     parts: list[PageItem], state: LiveState, studies: list[tuple[str, Section]]
 ) -> Headline:
-    """Return the answer of a page: those of its studies, with their systems, come first.
-
-    At the threshold of a study of other data, this threshold and its rates come first.
-    """
+    """Return the answer of a page: those of its studies, with their systems, come first."""
     systems = systems_of(parts)
     answers: dict[str, list[Text]] = {}
     for system, section in studies:
@@ -89,8 +85,6 @@ def headline(
     if len(systems) <= 1:
         own = [x for said in answers.values() for x in said]
         moving = list(_of_moving(parts, state)) if systems else []
-        if _is_of_others(state):  # whose threshold and rates here are what the others rest on
-            return Headline([*moving, *own])
         return Headline([*own, *moving])
     of_each = grouped(parts, lambda part: part.system)
     by_system = {system: of_each[system] for system in systems[:MOST]}
@@ -136,7 +130,7 @@ def _of_moving(parts: list[PageItem], state: LiveState) -> Iterator[Text]:
         said = [_rates(at)]
         if state.leader is not None and at.part.system == state.leader.part.system:
             said.append(_opened(state, str(at.part.dataset.attrs.get("chosen_on", ""))))
-        yield from reversed(said) if _is_of_others(state) else said
+        yield from said
         on_new_people = list(filter(_is_on_new_people, parts))
         yield from filter(None, map(_of_new_people, on_new_people))
         # A given threshold was chosen on no data: its intervals are for new people already.
@@ -216,15 +210,7 @@ def _opened(state: LiveState, chosen_on: str) -> Text:
             exact=_score(chosen.exact, part),
         )
     if chosen.fixed:
-        where = ", chosen on other data" if _is_of_others(state) else ""
-        return say(
-            "{begin}{nearest}{rule}{where}.{promise}",
-            begin=begin,
-            nearest=nearest,
-            rule=chosen.rule,
-            where=where,
-            promise=_promise_of_others(part.dataset.attrs),
-        )
+        return say("{begin}{nearest}{rule}.", begin=begin, nearest=nearest, rule=chosen.rule)
     return say(
         "{begin}{nearest}{rule}, chosen {where}{why}",
         begin=begin,
@@ -232,26 +218,6 @@ def _opened(state: LiveState, chosen_on: str) -> Text:
         rule=_rule_of(chosen),
         where=where,
         why=_why(chosen),
-    )
-
-
-def _is_of_others(state: LiveState) -> bool:
-    """Whether the page is at the threshold of a study of other data."""
-    return state.leader is not None and bool(threshold_of_study(state.leader.part.dataset.attrs))
-
-
-def _promise_of_others(attrs: Mapping[Any, Any]) -> Text:
-    """Return what the study of other data promises, after a space; empty of a given threshold."""
-    which = attrs.get("threshold_of_study")
-    if which is None:
-        return ""
-    if which != "assured":
-        return " The study makes no promise."
-    return say(
-        " The study promises, with {assure:rate} confidence, that the {far} among people like its "
-        "own is at most {target:rate}.",
-        assure=float(attrs["assure"]),
-        target=Rule.written(str(attrs["rule_of_study"])).values[0],
     )
 
 

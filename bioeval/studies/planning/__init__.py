@@ -17,8 +17,6 @@ STUDY = StudyManifest(
     examples="""
 # Verification of 2,000 people a day, one in a hundred of them an impostor
 bioeval workload scores.npz --people 2000 --impostors 0.01 --far 0.001
-# Use the threshold of a study that was saved
-bioeval workload scores.npz --people 2000 --impostors 1% --threshold-of study
 # Find the FAR at which three false alarms a day are expected
 bioeval workload --people 2000 --impostors 0.1 --alarms-per-day 3
 # Use rates that are known

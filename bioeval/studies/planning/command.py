@@ -23,9 +23,6 @@ from bioeval.cli import (
 if TYPE_CHECKING:
     import xarray as xr
 
-    from bioeval import Scores
-    from bioeval.cli import Target
-    from bioeval.evaluation import ResultThreshold
     from bioeval.tallies import Rule
 
 
@@ -159,7 +156,7 @@ class ReportedWorkload(MoreResults):
         super().__init__(options)
         self._use: dict[str, Any] | None = options.pop("workload")
 
-    def of_results(self, results: xr.DataTree, target: Target) -> dict[str, xr.Dataset]:
+    def of_results(self, results: xr.DataTree, target: str | None) -> dict[str, xr.Dataset]:
         """Return the work of a day at the threshold."""
         if self._use is None:
             return {}
@@ -172,11 +169,10 @@ class ReportedWorkload(MoreResults):
                 "--workload needs FAR and FRR at a threshold: verification or open-set "
                 "identification"
             )
+        rule = Rule.parse(target)
         point: dict[str, Any] = {"threshold": target}
-        if isinstance(target, str):
-            rule = Rule.parse(target)
-            if rule.name == "far":
-                point = {"far_target": rule.values[0]}
+        if rule.name == "far":
+            point = {"far_target": rule.values[0]}
         return {"workload": workload(results[task].to_dataset(), **self._use, **point)}
 
 
@@ -201,7 +197,6 @@ _USE = ("templates", "fusion", "attempts", "enrol")
     float,
 )
 @option("--threshold", "Operating point: a threshold, or eer.", Value.THRESHOLD)
-@shared_options(threshold_of=True)
 @option(
     "--gallery-size N",
     "Watch list of N people: FPIR = 1 - (1 - FAR)^N, if comparisons are independent.",
@@ -235,15 +230,11 @@ def workload_command(data: str | None, **options: Any) -> None:
     alarms, sources = options["alarms_per_day"], (data, options["rates"])
     if None not in sources or (sources == (None, None) and alarms is None):
         raise click.UsageError("give DATA or --rates, one of the two")
-    study = options["threshold_of"]
-    if study is not None and options["rates"] is not None:
-        raise click.UsageError("--threshold-of is of DATA; --rates are at one threshold already")
     if alarms is not None and (options["far_target"], options["threshold"]) != (None, None):
         raise click.UsageError("--alarms-per-day takes the place of --far and --threshold")
     names = ("interval", "confidence", "replicates", "random_state")
     of_scores = {name: options.pop(name) for name in names}
     with StudyCommand(data or "", options) as run:
-        from bioeval.document import message_attrs
         from bioeval.studies.planning.workload import far_of_alarms, workload
 
         arguments = run.options
@@ -252,10 +243,6 @@ def workload_command(data: str | None, **options: Any) -> None:
         if use["templates"] == "multi" and task == TASKS[0]:
             task = TASKS[1]
         choice: dict[str, str] = {}
-        of_study = None
-        if study is not None:
-            task, of_study = _of_study(arguments["threshold"], task)
-            of_study.require_use(use)
         saved = Path(data or "")
         if data is not None and (saved.suffix == ".nc" or (saved / "results.nc").exists()):
             rates = _of_results(saved, task)
@@ -267,48 +254,14 @@ def workload_command(data: str | None, **options: Any) -> None:
                 people, share = arguments["people_per_day"], arguments["impostor_share"]
                 size = arguments.get("gallery_size")
                 arguments["far_target"] = far_of_alarms(alarms, people, share, size)
-            if of_study is not None:
-                scores = of_study.compared(scores)
-                of_study.require(scores, of_study.task, in_use=True)
-                rates = _rates_of_study(scores, of_study, of_scores)
-                choice = message_attrs(of_study.messages(scores))
-            else:
-                rates, threshold, choice = _evaluated(scores, task, arguments, of_scores, use)
-                arguments |= {"threshold": None if alarms else threshold, "far_target": None}
+            rates, threshold, choice = _evaluated(scores, task, arguments, of_scores, use)
+            arguments |= {"threshold": None if alarms else threshold, "far_target": None}
         source = click.get_current_context().get_parameter_source("confidence")
         if source is ParameterSource.COMMANDLINE:
             arguments["confidence"] = of_scores["confidence"]
         ds = workload(rates, **arguments)
         ds.attrs |= choice
         run.finish(ds)
-
-
-def _of_study(study: xr.Dataset, task: str) -> tuple[str, ResultThreshold]:
-    """Return the task of a study, and its threshold; raise where another task is asked for."""
-    from bioeval.evaluation import ResultThreshold
-
-    of_study = ResultThreshold.of(study)
-    assert of_study is not None
-    own = of_study.task
-    if own == "verification":
-        own = f"verification/{of_study.templates}"
-    source = click.get_current_context().get_parameter_source("task")
-    if source is ParameterSource.COMMANDLINE and task != own:
-        raise click.UsageError(f"--task is {task}, and the study of --threshold-of has {own}")
-    return own, of_study
-
-
-def _rates_of_study(
-    scores: Scores, study: ResultThreshold, of_scores: dict[str, Any]
-) -> xr.Dataset:
-    """Return the rates of scores at the threshold of a study, with its claims or searches."""
-    from bioeval import open_set, verification
-
-    at: dict[str, Any] = {"thresholds": [study.value], **of_scores}
-    if study.task == "open_set":
-        enrolled = study.parsed_use.enrol.applied(scores)
-        return open_set(enrolled, rank_unit=study.rank_unit, fusion=study.fusion, max_rank=1, **at)
-    return verification(scores, auc=False, **study.use, **at)
 
 
 def _of_results(path: Path, task: str) -> xr.Dataset:

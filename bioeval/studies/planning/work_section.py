@@ -28,7 +28,6 @@ from bioeval.document import (
     result_messages,
     rule_in_words,
     say,
-    threshold_of_study,
     threshold_to_install,
 )
 from bioeval.results import excluded
@@ -126,8 +125,6 @@ def _operating_point(ds: xr.Dataset) -> Text:
     if "threshold" not in attrs:
         return "" if "alarms_per_day" in attrs else "rates as given"
     at = threshold_to_install(float(attrs["threshold"]), str(attrs.get("kind", "distance")))
-    if which := threshold_of_study(attrs):
-        return say("the threshold {at}: {which}", at=at, which=which, task=task)
     if "threshold_rule" not in attrs:
         return say("the threshold {at}", at=at)
     return say(

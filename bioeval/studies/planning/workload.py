@@ -24,7 +24,6 @@ from bioeval.base import (
     require_number,
     require_numbers,
 )
-from bioeval.evaluation import ResultThreshold
 from bioeval.results import (
     ComparedPeople,
     ResultThresholds,
@@ -33,7 +32,7 @@ from bioeval.results import (
     along,
     build,
 )
-from bioeval.scores import exclusions_of, leaves_out_attacks
+from bioeval.scores import leaves_out_attacks
 from bioeval.stats import IntervalOptions
 from bioeval.tallies import Rule
 
@@ -199,8 +198,7 @@ def workload(
         given, or of :func:`open_set`, is that of its own gallery.
     threshold : float, str or tuple, optional
         The operating point of a result: one of its thresholds, ``"eer"``, or ``("far", x)``, which
-        is `far_target`; or the result of :func:`study_threshold`, whose threshold it is, of a
-        result that was evaluated there. Not needed where a result has one threshold.
+        is `far_target`. Not needed where a result has one threshold.
     far_target : float, optional
         One of the FAR targets of a result. It is then taken as the FAR, which is at most that.
     days : int or sequence of int
@@ -279,11 +277,6 @@ def workload(
                 Argument("far_target"),
             )
         far = far_of_alarms(alarms_per_day, people, share, gallery_size)
-    study = ResultThreshold.of(threshold)
-    if study is not None:
-        study.require_one_gallery()
-        _require_same_claims(study, rates)
-        threshold = study.value
     if isinstance(rates, xr.Dataset):
         if far is not None:
             threshold = _loosest(rates, far)
@@ -329,51 +322,8 @@ def workload(
         attrs |= {"gallery_size": int(gallery_size), "model": "independent comparisons"}
     if isinstance(rates, xr.Dataset):
         attrs |= {name: rates.attrs[name] for name in _OF_THE_DATA if name in rates.attrs}
-    if study is not None:
-        attrs |= study.attrs()
     coordinates = {"event": np.array(EVENTS, dtype=object), "days": np.array(periods)}
     return build(_variables(point, people, share, periods, level), WORKLOAD, coordinates, attrs)
-
-
-def _require_same_claims(study: ResultThreshold, rates: Any) -> None:
-    """Raise unless rates are of the claims, or searches, that the threshold of a study is for."""
-    if not isinstance(rates, xr.Dataset):
-        return  # refused for another reason
-    attrs = rates.attrs
-    of_study: dict[str, str] = {"kind": study.kind}
-    if study.task == "verification":
-        of_study["templates"] = study.templates
-        if study.templates == "multi":
-            of_study["fusion"] = study.fusion
-    else:
-        of_study |= {"rank_unit": study.rank_unit}
-    if study.task == "verification":
-        for name, value in (("attempts", study.attempts), ("enrol", study.enrol)):
-            if attrs.get(name) != value:
-                raise DataError(
-                    Argument("threshold"),
-                    f" is of a study whose {name} is {value or 'not given'}, and that of the rates "
-                    f"is {attrs.get(name, 'not given')}; evaluate the scores as the study did",
-                )
-    if set(exclusions_of(attrs)) != set(study.exclude):
-        raise DataError(
-            Argument("threshold"),
-            f" is of a study that excludes {', '.join(study.exclude) or 'nothing'}, and the rates "
-            f"exclude {attrs.get('exclude') or 'nothing'}; evaluate the scores as the study did",
-        )
-    for name, value in of_study.items():
-        if value and attrs.get(name, value) != value:
-            raise DataError(
-                Argument("threshold"),
-                f" is of a study whose {name} is {value}, and that of the rates is "
-                f"{attrs[name]}; evaluate the scores as the study did",
-            )
-    task = "open_set" if "dir" in rates else "verification"
-    if task != study.task:
-        raise DataError(
-            Argument("threshold"),
-            f" is of a study of {study.task}, and the rates are of {task}; evaluate the same task",
-        )
 
 
 def _variables(

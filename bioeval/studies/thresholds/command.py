@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import functools
-import math
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
-from click.core import ParameterSource
 
 from bioeval import BioevalError, DataError
 from bioeval.cli import (
@@ -16,11 +13,8 @@ from bioeval.cli import (
     MoreResults,
     StudyCommand,
     Value,
-    is_study,
     option,
     output_options,
-    read_study,
-    require_assure,
     shared_options,
 )
 
@@ -28,7 +22,6 @@ if TYPE_CHECKING:
     import xarray as xr
 
     from bioeval import Scores
-    from bioeval.cli import Target
 
 
 #: Options that a threshold judged on another set does not take.
@@ -43,26 +36,11 @@ _NOT_WITH_ON = {
     "previous": "--previous",
 }
 
-#: Options that say how a system is used.
-_USE = ("templates", "fusion", "attempts", "enrol")
-
 
 class RatesOnNewPeople(MoreResults):
-    """The threshold to install, and its rates on new people, from folds of subjects.
-
-    Without --threshold-study the threshold is the one that a page opens with.
-    """
+    """The rates of the threshold that a page opens with on new people, from folds of subjects."""
 
     add_options = (
-        option(
-            "--threshold-study RULE|STUDY",
-            "Answer with the threshold to install by this rule, as bioeval threshold does: eer, "
-            "far=X, frr=X, hter, accuracy, cost=P,M,A or fixed=T; or with that of a study, the "
-            "folder or results.nc of bioeval threshold --out. All figures are given there.",
-            Value.TARGET,
-        ),
-        shared_options(assure="With --threshold-study far=X: choose a threshold"),
-        shared_options(templates=True, fusion=True, use=True),
         option(
             "--folds N",
             "Folds of subjects, for the rates to expect for new subjects; 0 leaves them out.",
@@ -74,107 +52,26 @@ class RatesOnNewPeople(MoreResults):
     def __init__(self, options: dict[str, Any]) -> None:
         super().__init__(options)
         self._folds: int = options.pop("folds")
-        self._rule = options.pop("threshold_study")
-        require_assure(options)
-        self._promise = {name: options.pop(name) for name in ("assure", "assurance")}
-        self._use = {name: options.pop(name) for name in _USE}
-        self._saved: xr.Dataset | None = None
-        self.of_scores = "--threshold-study" if self._rule is not None else ""
-        self._studies: dict[str, xr.Dataset] = {}
 
-    def require(self, files: Sequence[str]) -> None:
-        """Raise unless the options go together."""
-        given = [name for name in _USE if _is_given(name)]
-        if self._rule is None and self._promise["assure"] is not None:
-            raise click.UsageError("--assure needs --threshold-study far=X")
-        if self._rule is None and given:
-            raise click.UsageError(f"--{given[0]} needs --threshold-study far=X")
-        if self._rule is not None and is_study(self._rule):
-            self._require_saved(files, given)
-        elif self._rule is not None and self._folds <= 1:
-            raise click.UsageError("--threshold-study needs --folds 2 or more")
-
-    def _require_saved(self, files: Sequence[str], given: Sequence[str]) -> None:
-        """Read the study that is given, and raise unless the other options are those of it."""
-        if len(files) > 1:
-            raise click.UsageError(
-                f"--threshold-study is a study, which is of one system; there are {len(files)}"
-            )
-        if self._promise["assure"] is not None:
-            raise click.UsageError(
-                "--assure chooses a threshold, and --threshold-study is a study that has one; "
-                "leave it out"
-            )
-        from bioeval.evaluation import ResultThreshold
-
-        self._saved = read_study(self._rule)
-        found = ResultThreshold.of(self._saved)
-        assert found is not None  # of a dataset
-        found.require_one_gallery()
-        found.require_use({name: self._use[name] for name in given})
-
-    def compared(self, scores: Scores) -> Scores:
-        """Return the scores with the exclusions of a study that is given."""
-        if self._saved is None:
-            return scores
-        from bioeval.evaluation import ResultThreshold
-
-        found = ResultThreshold.of(self._saved)
-        assert found is not None  # of a dataset
-        return found.compared(scores)
-
-    def threshold(self, scores: Scores) -> xr.Dataset | None:
-        """Return the study of the threshold to install, that was given or by the given rule."""
-        if self._rule is None:
-            return None
-        study = self._saved
-        if study is None:
-            study = self._study(scores, self._rule, **self._promise, **self._use)
-        else:
-            from bioeval.evaluation import ResultThreshold
-
-            found = ResultThreshold.of(study)
-            assert found is not None  # of a dataset
-            found.require(scores, found.task, in_use=True)
-            if not found.is_of(scores):
-                return study  # whose rates are of other people
-        self._studies[str(scores.name)] = study
-        for name in ("assured_threshold", "threshold"):
-            if name in study and math.isfinite(study[name].item()):
-                return study
-        return None
-
-    def of_system(self, scores: Scores, target: Target) -> dict[str, xr.Dataset]:
+    def of_system(self, scores: Scores, target: str | None) -> dict[str, xr.Dataset]:
         """Return the study of the threshold; nothing where there are too few people."""
-        if str(scores.name) in self._studies:
-            return {"threshold_study": self._studies[str(scores.name)]}
-        if self._folds <= 1 or target is None or self._saved is not None:
+        if self._folds <= 1 or target is None:
             return {}
-        try:
-            return {"threshold_study": self._study(scores, target)}
-        except BioevalError:
-            return {}  # the page says that it was not estimated
-
-    def _study(self, scores: Scores, target: Any, **promise: Any) -> xr.Dataset:
-        """Return the study of a rule."""
         from bioeval.studies.thresholds.threshold_study import study_threshold
 
         self.stages("trying the threshold on other people")
-        return study_threshold(
-            scores,
-            target,
-            folds=None if scores.layout == "pairs" else self._folds,
-            random_state=self.options["random_state"],
-            progress=self.stages.counting,
-            **promise,
-            **self.place,
-        )
-
-
-def _is_given(name: str) -> bool:
-    """Whether an option was typed."""
-    source = click.get_current_context().get_parameter_source(name)
-    return source is ParameterSource.COMMANDLINE
+        try:
+            study = study_threshold(
+                scores,
+                target,
+                folds=None if scores.layout == "pairs" else self._folds,
+                random_state=self.options["random_state"],
+                progress=self.stages.counting,
+                **self.place,
+            )
+        except BioevalError:
+            return {}  # the page says that it was not estimated
+        return {"threshold_study": study}
 
 
 @click.command("threshold", cls=Command)

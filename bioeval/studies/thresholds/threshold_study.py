@@ -23,7 +23,7 @@ from bioeval.base import (
     rows_reported_to,
 )
 from bioeval.document import Message, messages_of
-from bioeval.evaluation import digest_of_data, distributable
+from bioeval.evaluation import distributable
 from bioeval.results import Layout, RuleOf, Variables, about_attrs, attrs_of_data, build, expanded
 from bioeval.scores import (
     BlockReader,
@@ -129,8 +129,6 @@ for _rate, _iso in (("far", "FMR"), ("frr", "FNMR")):
     for _key, _entry in Layout.each_over_folds(Name(_long, iso=_iso)).items():
         _ASSURED_ON_NEW.append(f"assured_{_rate}_{_key}")
         STUDY[f"new_assured_{_rate}_{_key}"] = _entry
-
-THRESHOLDS = ("threshold", "assured_threshold")
 
 # Defaults.
 FOLDS, REPEATS = 10, 20
@@ -412,11 +410,7 @@ def study_threshold(
     coordinates = {name: crossed[name].values for name in ("repeat", "fold")}
     if assure is not None:
         coordinates["assurance"] = np.array(ASSURANCES, dtype=object)
-    study = build(variables, STUDY, coordinates, attrs)
-    digest = digest_of_data(of_digest)  # in the thresholds, too: a claim needs other data
-    for part in (study, *(study[name] for name in THRESHOLDS if name in study)):
-        part.attrs["data_digest"] = digest
-    return study
+    return build(variables, STUDY, coordinates, attrs)
 
 
 def _check_number(scores: Scores, name: str, number: int | None, *, low: int) -> None:

@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     import xarray as xr
 
     from bioeval import Protocol, Scores
-    from bioeval.cli import Target
     from bioeval.document import Table
 
 
@@ -124,7 +123,7 @@ class ReportedPairs(MoreResults):
         self._number: int | None = options.pop("worst")
         self.has_images = self._number is not None
 
-    def of_system(self, scores: Scores, target: Target) -> dict[str, xr.Dataset]:
+    def of_system(self, scores: Scores, target: str | None) -> dict[str, xr.Dataset]:
         """List the pairs."""
         if self._number is None:
             return {}

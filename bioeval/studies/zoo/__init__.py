@@ -14,8 +14,6 @@ STUDY = StudyManifest(
 bioeval zoo scores.npz
 # Use the threshold of a FAR; write results and plots
 bioeval zoo scores.npz --threshold far=0.001 --out zoo --plots
-# Use the threshold of a study that was saved
-bioeval zoo scores.npz --threshold-of study
 # Count on two processes
 bioeval zoo scores.npz --workers 2
 # Use a threshold for embeddings; print JSON

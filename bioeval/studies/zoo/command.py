@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     import xarray as xr
 
     from bioeval import Scores
-    from bioeval.cli import Target
 
 
 class ReportedZoo(MoreResults):
@@ -35,7 +34,7 @@ class ReportedZoo(MoreResults):
         self._is_wanted: bool = options.pop("zoo")
         self.of_scores = "--zoo" if self._is_wanted else ""
 
-    def of_system(self, scores: Scores, target: Target) -> dict[str, xr.Dataset]:
+    def of_system(self, scores: Scores, target: str | None) -> dict[str, xr.Dataset]:
         """Return the zoo of a system."""
         if not self._is_wanted:
             return {}
@@ -58,7 +57,7 @@ class ReportedZoo(MoreResults):
     Value.THRESHOLD,
     "eer",
 )
-@shared_options(threshold_of=True, templates=True, fusion=True)
+@shared_options(templates=True, fusion=True)
 @option(
     "--quantile Q", "Proportion of best and of worst subjects, to define the animals.", float, 0.25
 )

@@ -19,11 +19,6 @@ MESSAGES = (
         "the correlation of {animals} is not defined: all subjects are alike",
     ),
     MessageType(
-        "zoo-without-tests",
-        "whether goats, wolves and lambs exist is not tested: the test compares two halves of the "
-        "templates, and errors are means over all choices of templates",
-    ),
-    MessageType(
         "rejects-all",
         "the threshold rejects all attempts and is infinite, because some scores are; choose "
         "another rule, or give a threshold",

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
 import xarray as xr
@@ -20,7 +19,6 @@ from bioeval.document import (
     Number,
     Paragraph,
     Probability,
-    Quantity,
     Rate,
     ResultsBySystem,
     Score,
@@ -35,7 +33,6 @@ from bioeval.document import (
     say,
     table_of_variables,
     threshold_choice,
-    threshold_of_study,
     threshold_to_install,
 )
 from bioeval.results import excluded
@@ -116,7 +113,7 @@ def _answer(ds: xr.Dataset) -> Iterator[Paragraph]:
     if not ds["fr"].any():
         return
     rejects = ds["fr"].values
-    most = np.flatnonzero(_as_many(rejects, float(rejects.max())))
+    most = np.flatnonzero(rejects == rejects.max())
     told = (
         "At the threshold {threshold}, subject {subjects} makes {share} of all {false rejects}, "
         "the most of all subjects."
@@ -139,25 +136,11 @@ def _answer(ds: xr.Dataset) -> Iterator[Paragraph]:
     )
 
 
-def _as_many(errors: np.ndarray, number: float) -> np.ndarray:
-    """Whether each number of errors is `number`; means over choices differ in their last digits."""
-    return np.isclose(errors, number, rtol=1e-9, atol=0)
-
-
 def _choice(ds: xr.Dataset) -> Text:
     """Return how the threshold was chosen."""
     if str(ds.attrs["chosen_on"]) == "given":
-        if which := threshold_of_study(ds.attrs):
-            return say("It is {which}.", which=which)
         return "The threshold was given."
     return threshold_choice(ds.attrs)
-
-
-def _expected(count: float, **about: Any) -> Quantity:
-    """Return a count, with decimals where it is a mean over all choices of templates."""
-    if count.is_integer():
-        return Count(int(count), **about)
-    return Number(count, decimals=1, **about)
 
 
 def _errors(ds: xr.Dataset) -> Table:
@@ -166,7 +149,7 @@ def _errors(ds: xr.Dataset) -> Table:
     rows = []
     for errors, rate, attempts, label in _ERRORS:
         numbers = ds[errors].values
-        total, made = float(numbers.sum()), int(ds[attempts].sum())
+        total, made = int(numbers.sum()), int(ds[attempts].sum())
         over_all = total / made if made else math.nan
         gini = errors.replace("_", "_gini_", 1) if "_" in errors else f"{errors}_gini"
         half: Text | None = None
@@ -176,8 +159,8 @@ def _errors(ds: xr.Dataset) -> Table:
         rows.append(
             (
                 say(label),
-                _expected(total, variable=errors),
-                Rate(over_all, variable=rate, attempts=made, errors=round(total)),
+                Count(total, variable=errors),
+                Rate(over_all, variable=rate, attempts=made, errors=total),
                 Number(float(ds[gini]), variable=gini),
                 half,
             )
@@ -208,8 +191,8 @@ def _most_errors(ds: xr.Dataset) -> Table:
         numbers = ds[errors].values
         listed = most_errors(numbers, NAMED)
         if listed:
-            tied = int(_as_many(numbers, float(numbers[listed[-1]])).sum())
-            shown = int(_as_many(numbers[listed], float(numbers[listed[-1]])).sum())
+            tied = int((numbers == numbers[listed[-1]]).sum())
+            shown = int((numbers[listed] == numbers[listed[-1]]).sum())
             if tied > shown:
                 notes.append(
                     say(
@@ -227,7 +210,7 @@ def _most_errors(ds: xr.Dataset) -> Table:
                 (
                     say(label),
                     Label(at["subject"].item()),
-                    _expected(float(numbers[i]), variable=errors, at=at),
+                    Count(int(numbers[i]), variable=errors, at=at),
                     Rate(float(ds[share][i]), variable=share, at=at),
                     Rate(float(ds[rate][i]), variable=rate, at=at, attempts=int(ds[attempts][i])),
                     Rate(float(ds[without][i]), variable=without, at=at),
@@ -258,7 +241,7 @@ def _pairs(ds: xr.Dataset) -> Table:
             (
                 Label(ds["probe_of_pair"].values[i].item()),
                 Label(ds["claimed_of_pair"].values[i].item()),
-                _expected(float(ds["fa_of_pair"][i]), variable="fa_of_pair", at=at),
+                Count(int(ds["fa_of_pair"][i]), variable="fa_of_pair", at=at),
                 Rate(float(ds["fa_share_of_pair"][i]), variable="fa_share_of_pair", at=at),
             )
         )

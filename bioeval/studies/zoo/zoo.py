@@ -22,13 +22,13 @@ from bioeval.base import (
     stage,
 )
 from bioeval.document import Message
-from bioeval.evaluation import ResultThreshold, chosen_threshold, distributable
+from bioeval.evaluation import chosen_threshold, distributable
 from bioeval.results import Variables
 from bioeval.scores import BlockReader, FusionRule, Progress, leaves_out_attacks, require_subjects
 from bioeval.studies.zoo.counts import SubjectTally, count_by_subject
 from bioeval.studies.zoo.kernel import permuted_products
 from bioeval.studies.zoo.results import Quantile, zoo_dataset
-from bioeval.tallies import Claim, Templates, require_values
+from bioeval.tallies import Claim, Rule, Templates, require_values
 
 # Fewer subjects are not tested.
 LEAST_SUBJECTS = 8
@@ -184,10 +184,7 @@ def zoo(
     threshold : float, str or tuple
         At which errors are counted: a number in the units of the scores, or a rule that chooses
         one on these data: ``"eer"``, ``("far", 0.001)``, ``("cost", prior, c_miss, c_fa)``,
-        ``"hter"`` or ``"accuracy"``, which takes another look at the scores. Or the result of
-        :func:`study_threshold`: its threshold, the assured one if there is one, with its templates
-        and fusion, and its attempts. Where any of several templates may be enrolled, errors are
-        means over all choices, and may be fractions.
+        ``"hter"`` or ``"accuracy"``, which takes another look at the scores.
     templates, fusion
         What an attempt is; as for :func:`bioeval.verification`.
     quantile : float
@@ -250,16 +247,7 @@ def zoo(
     """
     proportion = Quantile.parse(quantile)
     require_integer("permutations", permutations, low=1, of_draws=True)
-    seed, of_study = seed_sequence(random_state), ResultThreshold.of(threshold)
-    if of_study is not None:
-        scores = of_study.compared(scores)
-    if of_study is not None and of_study.is_mean_over_choices(scores):
-        of_study.require_use({"templates": templates, "fusion": fusion})
-        return _over_choices(scores, of_study, proportion, quantile)
-    given = scores
-    scores, study, rule, templates, fusion = ResultThreshold.for_claims_in_use(
-        threshold, scores, templates, fusion
-    )
+    seed, rule = seed_sequence(random_state), Rule.parse(threshold)
     claim = Claim(templates, fusion)
     reader = BlockReader(scores)
     require_subjects(scores, "a zoo")
@@ -272,8 +260,6 @@ def zoo(
     tests, warnings = _tests(tally, permutations, seed)
     if math.isnan(at):
         warnings.append(Message("rejects-all"))
-    if study is not None:
-        warnings += study.messages(given)
     ds = zoo_dataset(tally, proportion, tests, warnings)
     chosen_on, halves = "the same data; errors there are optimistic", "templates"
     if rule.name == "fixed":
@@ -288,30 +274,6 @@ def zoo(
         "quantile": float(quantile),
         "permutations": int(permutations),
         "halves": halves,
-        **(study.attrs(given) if study is not None else {}),
-    }
-    return ds
-
-
-@stage("counting claims")
-def _over_choices(
-    scores: Scores, study: ResultThreshold, proportion: Quantile, quantile: float
-) -> xr.Dataset:
-    """Return the zoo of claims whose rates are means over all choices of templates."""
-    from bioeval.studies.zoo.averaged import claims_by_subject
-
-    tests: Variables = {"kruskal_p": ((), math.nan)}
-    for animal in _NEEDED:
-        tests |= {f"{animal}_correlation": ((), math.nan), f"{animal}_p": ((), math.nan)}
-    messages = [Message("zoo-without-tests"), *study.messages(scores)]
-    ds = zoo_dataset(claims_by_subject(scores, study), proportion, tests, messages)
-    ds.attrs |= {
-        **Claim(study.templates, study.fusion).attrs,
-        "threshold_rule": str(study.fixed),
-        "threshold_rule_in_words": study.fixed.words,
-        "chosen_on": "given",
-        "quantile": float(quantile),
-        **study.attrs(scores),
     }
     return ds
 

@@ -241,14 +241,3 @@ def test_rates_at_the_threshold_that_was_the_target_of_an_evaluation():
     searched = tree["open_set"].to_dataset()
     ds = be.workload(searched, threshold=0.71234, **day)
     assert ds.rate.values.tolist() == [searched.far_at_fixed, 1 - searched.dir_at_fixed]
-
-
-def test_rates_of_other_attempts_are_not_those_of_a_study():
-    scores = be.simulate(20, 4, random_state=1)
-    used = {"templates": "multi", "enrol": 2}
-    study = be.study_threshold(scores, "far=0.1", folds=3, repeats=1, **used)
-    day = {"people_per_day": 50, "impostor_share": 0.2}
-    at = {"thresholds": [study.threshold.item()]}
-    with pytest.raises(DataError, match="whose enrol is 2, and that of the rates is not given"):
-        be.workload(be.verification(scores, templates="multi", **at), threshold=study, **day)
-    be.workload(be.verification(scores, **used, **at), threshold=study, **day)

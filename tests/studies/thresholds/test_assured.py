@@ -261,19 +261,6 @@ def test_too_few_people_are_told_how_many_are_needed():
     assert result.people_needed == 598
 
 
-def test_a_claim_on_the_data_of_the_threshold_is_refused():
-    scores = unequal(1, people=30)
-    other = be.Scores(scores.values + 0.1, scores.probe_labels)  # the same people, another day
-    study = be.study_threshold(scores, "far=0.3", assure=0.9, **STUDY)
-    with pytest.raises(be.DataError, match="chosen on these same data"):
-        be.check_claim(scores, study, far=0.3)
-    with pytest.raises(be.DataError, match="chosen on these same data"):
-        be.check_claim(scores, study.assured_threshold, far=0.3)
-    with pytest.warns(be.BioevalWarning, match="chosen on these same data"):
-        be.check_claim(scores, study, far=0.3, same_data=True)
-    assert be.check_claim(other, study, far=0.9).threshold == study.assured_threshold
-
-
 @pytest.mark.parametrize("seed", range(3))
 def test_the_frr_of_a_claim_weighs_people_alike(seed):
     scores = unequal(seed, people=20)

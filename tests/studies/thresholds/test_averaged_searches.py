@@ -337,14 +337,6 @@ def test_a_list_that_is_too_long_is_refused(monkeypatch):
     assert "first:2" in str(raised.value)
 
 
-def test_such_a_study_gives_no_threshold_to_one_gallery():
-    scores = small(sizes=(3, 3, 4, 3))
-    study = be.study_threshold(scores, "far=0.4", enrol=2, **SHORT)
-    there = be.open_set(scores, thresholds=[study.threshold.item()])
-    with pytest.raises(be.ProtocolError, match="first:2"):
-        be.workload(there, threshold=study, people_per_day=10, impostor_share=0.1)
-
-
 def test_on_the_command_line(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "100")
@@ -356,7 +348,3 @@ def test_on_the_command_line(tmp_path, monkeypatch, capsys):
     assert "searches among any 2 templates of each enrolled subject" in shown
     assert "the rates are means over all choices" in shown
     assert (tmp_path / "page.html").exists()
-    assert main(["run", "a.npz", "--threshold-of", "study"]) == 2
-    assert "enrol=first:2" in capsys.readouterr().err
-    assert main(["report", "a.npz", "--threshold-study", "study", "--out", "b.html"]) == 2
-    assert "enrol=first:2" in capsys.readouterr().err

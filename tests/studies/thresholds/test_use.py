@@ -421,14 +421,6 @@ def test_a_claim_is_about_the_system_in_use(layout, options):
         assert one.frr_high == claim.limit_high.sel(assurance=rule)
 
 
-def test_a_study_is_refused_as_a_claim_on_its_own_data():
-    scores, *_ = data("apart", seed=2)
-    study = be.study_threshold(scores, ("far", 0.2), templates="multi", enrol=2, **FAST)
-    for options in ({"templates": "multi", "enrol": 2}, {}):
-        with raises_about(be.DataError, "threshold", "same_data"):
-            be.check_claim(scores, study.threshold, far=0.2, **options)
-
-
 def test_a_plan_for_the_system_in_use():
     scores, values, visit, gallery = data("apart", seed=9, people=40)
     options = {"attempts": "visit", "enrol": 2}
@@ -595,42 +587,3 @@ def test_a_rule_needs_claims_of_both_classes_on_the_development_set():
     test = data("apart", seed=8)[0]
     with raises_about(be.ProtocolError, "target"):
         be.judge_threshold(one, test, "eer", templates="multi", attempts="visit")
-
-
-@pytest.mark.parametrize(("layout", "options"), CASES)
-def test_a_claim_at_a_study_is_of_its_use_of_the_system(layout, options):
-    dev = data(layout, seed=3, people=14)[0]
-    other = data(layout, seed=8, people=14)[0]
-    study = be.study_threshold(dev, "far=0.2", templates="multi", **FAST, **options)
-    claim = be.check_claim(other, study, far=0.5)
-    at = study.threshold.item()
-    assert claim.identical(be.check_claim(other, at, far=0.5, templates="multi", **options))
-    assert claim.identical(be.check_claim(other, study, far=0.5, templates="multi", **options))
-    other, values, visit, gallery = data(layout, seed=8, people=14)
-    listed = listed_by_loops(layout, values, other, visit, gallery, options)
-    each = twin.shares(listed, at).values()
-    assert claim.far.item() == pytest.approx(sum(each) / len(each))
-
-
-def test_a_claim_of_another_use_than_that_of_its_study_is_refused():
-    dev, other = data("apart", seed=3)[0], data("apart", seed=8)[0]
-    used = {"templates": "multi", "enrol": 2, "attempts": "visit"}
-    study = be.study_threshold(dev, "far=0.2", **FAST, **used)
-    for name, value in (("templates", "single"), ("enrol", 3), ("attempts", "day")):
-        with raises_about(be.DataError, name):
-            be.check_claim(other, study, far=0.5, **{name: value})
-    single = be.study_threshold(dev, "far=0.2", **FAST)
-    with raises_about(be.DataError, "templates"):
-        be.check_claim(other, single, far=0.5, templates="multi")
-    assert be.check_claim(other, single, far=0.5).attrs["templates"] == "single"
-
-
-def test_a_claim_leaves_out_what_its_study_left_out():
-    dev, other = (data("square", seed=seed, people=14)[0] for seed in (3, 8))
-    study = be.study_threshold(dev.excluding("visit"), "far=0.2", templates="multi", **FAST)
-    claim = be.check_claim(other, study, frr=0.5)
-    at = study.threshold.item()
-    by_hand = be.check_claim(other.excluding("visit"), at, frr=0.5, templates="multi")
-    assert claim.identical(by_hand) and claim.attrs["exclude"] == "visit"
-    with pytest.raises(be.DataError, match="chosen on these same data"):
-        be.check_claim(dev, study, frr=0.5)
