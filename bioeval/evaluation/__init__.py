@@ -6,7 +6,6 @@ from bioeval.base.lazy import NamesByModule, lazy_names
 _NAMES: NamesByModule = {
     "bioeval.evaluation.all_tasks": ("check_systems",),
     "bioeval.evaluation.blocks.calls": ("distributable",),
-    "bioeval.evaluation.blocks.checkpoint": ("digest_of_data",),
     "bioeval.evaluation.plan": ("EvaluationOptions", "Plan", "compared", "resolve_card"),
     "bioeval.evaluation.task_counts": ("TaskCounts",),
     "bioeval.evaluation.threshold_choice": ("attempts_within", "chosen_threshold"),
