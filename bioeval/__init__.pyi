@@ -8,8 +8,6 @@ from .base.errors import (
     CheckpointError as CheckpointError,
     DataError as DataError,
     EngineError as EngineError,
-    FrozenError as FrozenError,
-    MergeError as MergeError,
     ProtocolError as ProtocolError,
 )
 from .base.version import __version__ as __version__
@@ -64,8 +62,6 @@ from .studies.planning.workload import workload as workload
 from .studies.quality.error_discard import error_discard as error_discard
 from .studies.reid.reid import apply_convention as apply_convention, gom as gom, reid as reid
 from .studies.reid.results import gom_from_curves as gom_from_curves
-from .studies.sites.protocol_tally import Tally as Tally
-from .studies.sites.tally import tally as tally
 from .studies.summaries.summaries import summaries as summaries
 from .studies.summaries.summary import summary as summary
 from .studies.thresholds.judged_threshold import judge_threshold as judge_threshold

@@ -116,7 +116,6 @@ def pools(given: dict[str, Any]) -> dict[str, list[Any]]:
     split = be.partition.SubjectKFold(2)
     result = be.verification(square, interval="wilson")
     evaluated = be.evaluate(square)
-    counted = be.tally(square)
     lists, both = given["lists"], {"a": square, "b": square}
     roc, tracked = be.plot.roc(result), be.tracking("t.csv", "t.csv", timeline=True)
     any_scores = [square, two, pairs, lists]
@@ -134,7 +133,6 @@ def pools(given: dict[str, Any]) -> dict[str, list[Any]]:
         "threshold": ["eer", ("far", 0.1), 1.0], "convention": ["market1501"], "group": ["sex"],
         "bins": [3], "far_targets": [[0.1], 0.5], "splitter": [split], "quality": ["quality"],
         "claims": [be.partition.ClaimSampler()], "systems": [both],
-        "counted": [counted],
         "exclude": ["session", ("camera",)], "path": ["s.npz", "s.csv"], "estimator": [len],
         "names": [["0002_c1s1_000451_03.jpg"]], "pattern": ["market1501"], "subjects": [5, who],
         "method": ["mean", "z"], "X": [x], "values": [np.asarray(square.values)],

@@ -71,7 +71,7 @@ _DTYPES = (
 
 @dataclass(frozen=True)
 class Input:
-    """Files of one folder, and the arguments of a command in it; none: a tally is loaded."""
+    """Files of one folder, and the arguments of a command in it."""
 
     reader: str
     files: dict[str, bytes]
@@ -132,8 +132,7 @@ def valid_inputs(folder: Path) -> list[Input]:
         for name, array in mat.items():
             hdf[name] = np.atleast_2d(array).T
     (folder / "s.npz").write_bytes(matrix)
-    be.tally(be.load(folder / "s.npz"), protocol="course-all-vs-all").save(folder / "t.npz")
-    written = {name: (folder / name).read_bytes() for name in ("c.mat", "t.npz")}
+    written = {"c.mat": (folder / "c.mat").read_bytes()}
     run = ["run", "s.npz"]
     base = {"s.npz": plain, "l.csv": label}
     market = ["--protocol", "market1501"]
@@ -234,7 +233,6 @@ def valid_inputs(folder: Path) -> list[Input]:
              "a/seqinfo.ini": _text("[Sequence]", "name=a", "seqLength=8")},
             ["tracking", "a", "r.txt"],
         ),
-        Input("tally", {"t.npz": written["t.npz"]}, []),
     ]  # fmt: skip
 
 
@@ -535,9 +533,6 @@ WORKING = {
     "epc": ["--dev", "s.npz", "--test", "s.npz"],
     "epsc": ["--dev", "a.npz", "--test", "a.npz"],
     "error-discard": ["s.npz", "--quality", "q", "--meta", "q=camera", "--threshold", "eer"],
-    "tally": ["s.npz", "--out", "new", "--force"],
-    "best-mates": ["s.npz", "--out", "new", "--force"],
-    "merge": ["t.npz"],
     "calibration": ["s.npz", "--calibrate", "logistic"],
     "normalise": ["v.txt", "v1.txt", "--kind", "similarity", "--cohort", "v2.txt"],
     "fuse": ["s.npz", "s.npz", "--name", "a", "--name", "b", "--method", "mean"],
@@ -576,7 +571,7 @@ def _attacked() -> bytes:
 def working_commands(valid: list[Input]) -> dict[str, Input]:
     """Return for each command one that works."""
     known = {name: raw for one in reversed(valid) for name, raw in one.files.items()}
-    names = ("x.npy", "x.labels.csv", "card.toml", "gt.txt", "r.txt", "l.csv", "t.npz")
+    names = ("x.npy", "x.labels.csv", "card.toml", "gt.txt", "r.txt", "l.csv")
     files = {name: known[name] for name in names}
     files |= {"s.npz": valid[0].files["s.npz"], "t.txt": b"1\n2\n", "m.npz": _morphs()}
     files["a.npz"] = _attacked()
@@ -625,8 +620,6 @@ def writers() -> dict[str, list[str]]:
         "simulated.npz": ["simulate", "--out", "simulated.npz", "--subjects", "20"],
         "out": ["run", "s.npz", "--out", "out"],
         "page.html": ["run", "s.npz", "--report", "page.html"],
-        "tally.npz": ["tally", "s.npz", "--out", "tally.npz"],
-        "mates.npz": ["best-mates", "s.npz", "--out", "mates.npz"],
         "fused.npz": ["fuse", "s.npz", "s.npz", "--name", "a", "--name", "b", "--method", "mean",
                       "--out", "fused.npz"],
     }  # fmt: skip

@@ -1637,7 +1637,6 @@ def cases_of_people() -> None:
     case(
         "at/tree", lambda: be().at(be().evaluate(scores("columns"), thresholds=20, max_rank=4), 2.0)
     )
-    case("at/tally", lambda: be().at(be().tally(scores("columns"), thresholds=20), 2.0))
     for fta, fte in ((0.02, 0.0), (0.0, 0.01), (0.1, 0.2)):
         case(
             f"with_failures/{fta} {fte}",
@@ -2010,166 +2009,7 @@ def cases_of_tracking() -> None:
         case(f"tracking/by hand {pairing}", later("tracking", small, result, pairing=pairing))
 
 
-def cases_of_sites() -> None:
-    grid = np.linspace(0.5, 6, 23)
-
-    def halves(name: str) -> tuple[Any, Any]:
-        source = MATRICES[name]()
-        found = []
-        who = np.unique(source["probe_labels"], return_inverse=True)[1]
-        for i in (0, 1):
-            rows = np.flatnonzero(who % 2 == i)
-            given = {
-                **source,
-                "values": source["values"][rows],
-                "probe_labels": source["probe_labels"][rows],
-            }
-            if "probe_meta" in given:
-                given["probe_meta"] = {k: v[rows] for k, v in given["probe_meta"].items()}
-            found.append(be().Scores(given.pop("values"), **given))
-        return found[0], found[1]
-
-    def parts(name: str) -> tuple[Any, Any]:
-        source = MATRICES[name]()
-        found = []
-        who = np.unique(source["gallery_labels"], return_inverse=True)[1]
-        for i in (0, 1):
-            cols = np.flatnonzero(who % 2 == i)
-            given = {
-                **source,
-                "values": source["values"][:, cols],
-                "gallery_labels": source["gallery_labels"][cols],
-            }
-            if "gallery_meta" in given:
-                given["gallery_meta"] = {k: v[cols] for k, v in given["gallery_meta"].items()}
-            found.append(be().Scores(given.pop("values"), **given))
-        return found[0], found[1]
-
-    def card_of(name: str) -> str:
-        return "market1501" if name == "streets" else "auto"
-
-    def limits(name: str) -> np.ndarray:
-        return np.linspace(2, 11, 19) if name == "watch" else grid
-
-    def both(name: str, points: Any = False) -> tuple[Any, Any]:
-        options = {"thresholds": limits(name), "max_rank": 6, "points": points, "key": "secret"}
-        a, b = halves(name)
-        return (
-            be().tally(a, card_of(name), site="north", **options),
-            be().tally(b, card_of(name), site="south", **options),
-        )
-
-    def united(name: str) -> Any:
-        a, b = parts(name)
-        mates = (
-            be()
-            .best_mates(a, card_of(name), site="north", key="k", max_rank=6)
-            .merge(be().best_mates(b, card_of(name), site="south", key="k", max_rank=6))
-        )
-        options = {"thresholds": limits(name), "max_rank": 6, "mates": mates, "key": "k"}
-        one = be().tally(a, card_of(name), site="north", **options)
-        two = be().tally(b, card_of(name), site="south", **options)
-        return {"mates": mates, "result": one.merge(two, union_of_galleries=True)}
-
-    for name in (
-        "columns",
-        "watch",
-        "enrolled",
-        "ties",
-        "streets",
-        "reject",
-        "square32",
-        "visits",
-        "masked",
-        "tiny",
-    ):
-        for with_points in (False, True):
-            case(
-                f"tally/{name}{' points' if with_points else ''}",
-                later(
-                    "tally",
-                    data(name),
-                    card_of(name),
-                    thresholds=limits(name),
-                    max_rank=6,
-                    points=with_points,
-                ),
-            )
-    for card in CARDS:
-        name = "streets" if card in REID or card.startswith("gom") else "visits"
-        if card in ("course-all-vs-all", "fvc2004"):
-            name = "columns"
-        options: dict[str, Any] = {"normalize": (0.0, 8.0)} if card.startswith("gom") else {}
-        case(f"tally/card {card}", later("tally", data(name), card, max_rank=5, **options))
-    for name in ("watch", "enrolled", "visits", "streets"):
-        case(f"merge/{name}", lambda n=name: both(n)[0].merge(both(n)[1]))
-        case(f"merge/{name} points", lambda n=name: both(n, True)[0].merge(both(n, True)[1]))
-        case(f"merge/{name} union of galleries", functools.partial(united, name))
-        case(
-            f"best_mates/{name}",
-            later("best_mates", data(name), card_of(name), max_rank=6, site="x", key="k"),
-        )
-        case(
-            f"share/{name}",
-            lambda n=name: both(n)[0].share(salt="s").merge(both(n)[1].share(salt="s")),
-        )
-        case(f"share/{name} min_count", lambda n=name: both(n)[0].share(min_count=3))
-        case(f"folded/{name}", lambda n=name: both(n)[0].folded().merge(both(n)[1].folded()))
-        case(f"folded/{name} ranks", lambda n=name: both(n)[0].folded(max_rank=3))
-
-        def kept(name: str = name) -> Any:
-            made = both(name, True)[0]
-            made.save("kept.tally")
-            return be().Tally.load("kept.tally")
-
-        case(f"Tally.save/{name}", kept)
-    case("merge/same twice", lambda: both("watch")[0].merge(both("watch")[0]))
-    case("merge/other grid", lambda: both("watch")[0].merge(both("visits")[1]))
-
-    def grown(name: str, points: bool = False) -> Any:
-        whole = scores(name)
-        n, m = whole.shape
-        if whole.layout == "all-against-all":
-            old = whole.select(np.arange(n - 10))
-            keep = np.arange(n - 10)
-            source = MATRICES[name]()
-            old = be().Scores(
-                source["values"][np.ix_(keep, keep)],
-                source["probe_labels"][keep],
-                kind=source["kind"],
-            )
-        else:
-            old = whole.select(np.arange(n - 10), np.arange(m - 6))
-        first = be().tally(old, thresholds=limits(name), max_rank=6, key="k", site="x")
-        return be().extend_tally(first, whole, key="k", site="x", points=points)
-
-    def left(name: str, points: bool = False) -> Any:
-        whole = scores(name)
-        first = be().tally(whole, thresholds=limits(name), max_rank=6, key="k", site="x")
-        gone = np.array([3, 17, 18])
-        return be().withdraw(
-            first, whole, probes=gone, gallery=gone, key="k", site="x", points=points
-        )
-
-    for name in ("watch", "square32", "enrolled"):
-        for with_points in (False, True):
-            case(f"extend_tally/{name} {with_points}", functools.partial(grown, name, with_points))
-            case(f"withdraw/{name} {with_points}", functools.partial(left, name, with_points))
-        case(
-            f"refine_tally/{name}",
-            lambda n=name: be().refine_tally(
-                be().tally(scores(n), thresholds=limits(n)), scores(n)
-            ),
-        )
-
-    def refined() -> Any:
-        a, b = both("watch")
-        return be().refine_tally(
-            a.merge(b), list(halves("watch")), far_targets=(0.05,), costs=((0.1, 1, 5),)
-        )
-
-    case("refine_tally/two sites", refined)
-
+def cases_of_files() -> None:
     def saved(name: str, ending: str) -> Any:
         be().save(scores(name), f"kept{ending}")
         return be().load(f"kept{ending}")
@@ -2429,42 +2269,7 @@ def write_files() -> None:
         if who[a] == who[b] or (7 * a + 3 * b) % 11 == 0:
             rows.append(f"{d[a, b]},{int(who[a] == who[b])},s{who[a]},s{who[b]}")
     Path("pairs.csv").write_text("\n".join(rows) + "\n")
-    Path("grid.txt").write_text("\n".join(f"{t:.2f}" for t in np.linspace(0.5, 6, 23)) + "\n")
     Path("grid10.txt").write_text("\n".join(f"{t:.2f}" for t in np.linspace(2, 11, 19)) + "\n")
-    Path("key.txt").write_text("a long secret that all sites have")
-    source = visits()
-    who2 = np.unique(source["probe_labels"], return_inverse=True)[1]
-    gal2 = np.unique(source["gallery_labels"], return_inverse=True)[1]
-    for i, site in enumerate(("north", "south")):
-        rows_, cols = who2 % 2 == i, gal2 % 2 == i
-        np.savez(
-            f"{site}.npz",
-            scores=source["values"][rows_],
-            kind="distance",
-            probe_labels=source["probe_labels"][rows_],
-            gallery_labels=source["gallery_labels"],
-        )
-        np.savez(
-            f"part-{site}.npz",
-            scores=source["values"][:, cols],
-            kind="distance",
-            probe_labels=source["probe_labels"],
-            gallery_labels=source["gallery_labels"][cols],
-        )
-    np.savez(
-        "monday.npz",
-        scores=source["values"][:100],
-        kind="distance",
-        probe_labels=source["probe_labels"][:100],
-        gallery_labels=source["gallery_labels"],
-    )
-    np.savez(
-        "tuesday.npz",
-        scores=source["values"],
-        kind="distance",
-        probe_labels=source["probe_labels"],
-        gallery_labels=source["gallery_labels"],
-    )
     for name, seed in (("", 50), ("2", 51)):
         truth, found = scene(seed)
         for kind, table in (("gt", truth), ("result", found)):
@@ -2724,7 +2529,7 @@ def cases_of_commands() -> None:
     case("cli/help", lambda: [run_main(["--help"])[0], Text(run_main(["--help"])[1])])
     for word in (
         "run check explain threshold compare report calibration fuse gom zoo gallery-size workload "
-        "sample-size plan groups epc error-discard tracking tally extend withdraw best-mates merge protocols "
+        "sample-size plan groups epc error-discard tracking protocols "
         "convert simulate"
     ).split():
         case(
@@ -2735,52 +2540,6 @@ def cases_of_commands() -> None:
     def chain(name: str, *steps: str) -> None:
         case(f"cli/{name}", functools.partial(run_commands, [step.split() for step in steps]))
 
-    key = "--key-file key.txt --thresholds grid.txt --json"
-    north = f"tally north.npz --site north {key} --out case/n.tally"
-    south = f"tally south.npz --site south {key} --out case/s.tally"
-    chain(
-        "tally and merge",
-        north,
-        south,
-        "merge case/n.tally case/s.tally --json --out case/all.tally",
-        "merge case/all.tally",
-    )
-    chain(
-        "tally and merge points",
-        north + " --points",
-        south + " --points",
-        "merge case/n.tally case/s.tally --json",
-    )
-    chain(
-        "tally shared",
-        north + " --share --min-count 3",
-        south + " --share --min-count 3",
-        "merge case/n.tally case/s.tally --json",
-    )
-    chain(
-        "tally folded",
-        north + " --fold",
-        south + " --fold",
-        "merge case/n.tally case/s.tally --json",
-    )
-    chain("tally refused", north, "merge case/n.tally case/n.tally --json")
-    chain(
-        "union of galleries",
-        "best-mates part-north.npz --site north --json --out case/n.mates",
-        "best-mates part-south.npz --site south --json --out case/s.mates",
-        "merge case/n.mates case/s.mates --out case/all.mates --json",
-        "tally part-north.npz --site north --thresholds grid.txt --mates case/all.mates --json --out case/n.tally",
-        "tally part-south.npz --site south --thresholds grid.txt --mates case/all.mates --json --out case/s.tally",
-        "merge case/n.tally case/s.tally --union-of-galleries --json",
-    )
-    chain(
-        "extend and withdraw",
-        "tally monday.npz --thresholds grid.txt --out case/m.tally --json",
-        "extend case/m.tally tuesday.npz --out case/t.tally --json",
-        "merge case/t.tally --json",
-        "withdraw case/t.tally tuesday.npz --subject s003 --out case/w.tally --json --points",
-        "merge case/w.tally --json",
-    )
     for method, more in (
         ("mean", "--normalise z"),
         ("product", "--normalise min-max"),
@@ -2849,7 +2608,7 @@ def register() -> None:
     cases_of_two()
     cases_of_plans()
     cases_of_tracking()
-    cases_of_sites()
+    cases_of_files()
     cases_of_plots()
     cases_of_commands()
     files = [file_of(name) for name in CASES]

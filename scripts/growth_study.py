@@ -93,10 +93,7 @@ CASES = {
     "pad": Case("pad pad.csv", 100_000, 2, "presentations"),
     "morphing": Case("morphing m.npz --threshold 4 --kind distance", 2000),
     "tracking": Case("tracking gt.txt tracks.txt", 1000, 2, "frames"),
-    "tally": Case("tally s.npz --out new.tally --force", 2000),
     "explain-message": Case("explain-message rejects-all", 1, 1, "none: no data"),
-    "best-mates": Case("best-mates s.npz --out new.npz --force", 2000),
-    "merge": Case("merge t.tally", 2000, 2, "probes"),
     "protocols": Case("protocols", 1, 1, "none: no data"),
     "info": Case("info", 1, 1, "none: no data"),
     "convert": Case("convert s.npz out.csv", 400),
@@ -144,7 +141,7 @@ def write_data(folder: Path, name: str, size: int) -> None:
             (folder / file).write_text("".join(lines))
     subjects = size // TEMPLATES
     for file, seed in (("s.npz", 1), ("other.npz", 2)):
-        if file in args or (file == "s.npz" and "t.tally" in args):
+        if file in args:
             made = be.simulate(subjects, TEMPLATES, random_state=seed)
             about = {"labels": made.probe_labels, "group": np.arange(size) // TEMPLATES % 3}
             about |= {"seen": np.arange(size) % TEMPLATES * 30, "quality": rng.random(size)}
@@ -173,9 +170,6 @@ def write_data(folder: Path, name: str, size: int) -> None:
         about |= {"gallery_contributor_1": morphs}
         about |= {"gallery_contributor_2": np.roll(morphs, 1)}
         np.savez(folder / "m.npz", scores=rng.normal(5, 1, (size, len(morphs))), **about)
-    if "t.tally" in args:
-        with working_in(folder):
-            run("tally s.npz --out t.tally --force", size)
 
 
 @contextlib.contextmanager

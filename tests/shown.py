@@ -7,7 +7,6 @@ import numpy as np
 import bioeval as be
 from bioeval.results.failures import with_failures
 from bioeval.studies.reid.results import gom_from_curves
-from bioeval.studies.sites.tally import refine_tally
 
 WHO = np.repeat(list("abcdef"), 3)
 META = {
@@ -60,8 +59,6 @@ SHOWN = {
     "with_failures": (lambda: with_failures(be.verification(square()), fta=0.1), "FTA 10 %"),
     "at": (lambda: be.at(square(), 4.0), "FAR"),
     "judge_threshold": (lambda: be.judge_threshold(square(), square()), "FAR"),
-    "tally": (lambda: be.tally(square()), "Open-set identification"),
-    "refine_tally": (lambda: refine_tally(be.tally(square()), square()), "EER"),
     "zoo": (lambda: be.zoo(square(), permutations=20), "goats, wolves and lambs"),
     "by_group": (lambda: be.by_group(square(), "sex"), "Verification by group"),
     "compare": (lambda: be.compare(square(), square(random_state=2), **FEW), "Comparison of two"),

@@ -27,7 +27,6 @@ closed, opened = be.closed_set(scores, ties="expected"), be.open_set(scores)
 study = be.study_threshold(scores, "eer", task="open_set")
 copy = be.Scores(np.zeros((2, 2)), ["a", "b"], kind=scores.kind, nan=scores.nan)
 difference = be.compare(scores, copy)
-tally: be.Tally = be.tally(scores)
 for splitter in (be.partition.SubjectKFold(5), be.partition.Experiment(0.5)):
     be.cross_evaluate(scores, splitter, threshold="eer", interval="quantile")
     be.repeat(scores, splitter, band="normal")

@@ -274,10 +274,6 @@ class BioevalError(Exception):
         return type(self)(*where, *self.args)
 
 
-class FrozenError(BioevalError, AttributeError):
-    """An attribute that cannot be set; the message names what makes a changed object."""
-
-
 class DataError(BioevalError, ValueError):
     """Scores, labels, metadata, thresholds or a file that cannot be used as they are."""
 
@@ -288,10 +284,6 @@ class ProtocolError(BioevalError, ValueError):
 
 class CardError(BioevalError, ValueError):
     """A protocol card that is missing or not valid."""
-
-
-class MergeError(BioevalError, ValueError):
-    """Two tallies that do not belong together."""
 
 
 class EngineError(BioevalError, RuntimeError):

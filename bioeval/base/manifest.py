@@ -100,7 +100,7 @@ HOOKS = {
 
 
 #: The modules of a study that :func:`bioeval.base.studies.offered` finds by a name.
-BY_NAME = ("counts", "tasks", "runners", "columns", "saved")
+BY_NAME = ("counts", "tasks", "runners", "columns")
 
 
 @dataclass(eq=False)
@@ -140,10 +140,6 @@ class StudyManifest:
     #: ``"module.NAME"`` of its :class:`bioeval.base.messages.MessageType`.
     messages: str = ""
     hooks: Mapping[str, str] = field(default_factory=dict)  # of HOOKS: ``"module.function"``
-    #: Modules of counts that files of tallies and of checkpoints may hold, by the name of their
-    #: class there: each has its ``CLASSES`` by name, the ``NODES`` of a card that have such counts
-    #: in a tally and, with some, ``damage``, which says what is wrong with such counts.
-    saved: Mapping[str, str] = field(default_factory=dict)
     needs: tuple[str, ...] = ()  # the other studies that it uses
     heading: str = ""  # of the reference, unless that of its first command
 

@@ -24,14 +24,6 @@ F = TypeVar("F", bound=Callable[..., Any])
 #: Arguments of the library that a protocol card sets, where a command has no option for them.
 OF_A_CARD = ("ties", "impostors", "rank_unit", "fusion", "unmated", "unenrolled_claims")
 
-#: Arguments with which tallies were counted, where a command that merges them has no such option.
-OF_COUNTING = {
-    "site": "bioeval tally --site",
-    "key": "bioeval tally --key-file",
-    "mates": "bioeval tally --mates",
-    "points": "bioeval tally --points",
-}
-
 #: An empty line before lines that are indented: click would fill a paragraph without a mark.
 _INDENTED = re.compile(r"\n\n(?=[^\n]*\n  )")
 
@@ -152,7 +144,6 @@ class Command(click.Command):
         def named(name: str, value: str | None) -> str:
             """Write an argument, and its value if any."""
             option = options.get(name) or options.get(name.removesuffix("_key"))
-            option = option or OF_COUNTING.get(name)
             if option is None and name in OF_A_CARD and value:
                 return f"{name} = {value} in a protocol card"
             if value is None:

@@ -26,10 +26,6 @@ _SCORES = (
         "leaves them out",
     ),
     MessageType(
-        "galleries-pooled",
-        "probes of different galleries are pooled",
-    ),
-    MessageType(
         "one-subject",
         "all templates are of one subject, so there is no impostor attempt: check the labels",
     ),

@@ -61,7 +61,6 @@ class EvaluationOptions:
     max_fars: np.ndarray | None = None
     auc: bool = True
     per_query: bool = False
-    normalize: tuple[float, float] | None = None
     enrol: Enrolment = Enrolment()
     interval: IntervalOptions | None = None
 
@@ -117,11 +116,6 @@ class EvaluationOptions:
                 Argument("accept"),
                 " applies to verification and open-set identification; protocol "
                 f"{card.name} has {'[gom]' if card.gom is not None else 'neither'}",
-            )
-        if self.normalize is not None and card.gom is None:
-            raise ProtocolError(
-                Argument("normalize"),
-                f" applies to GOM only; protocol {card.name} has no [gom] section",
             )
         if self.per_query and card.reid is None:
             raise ProtocolError(
@@ -279,14 +273,8 @@ class Plan:
             return False  # only ranks within a row have a meaning
         return self.scores._derives_subjects
 
-    def count(
-        self, *, points: bool = False, keep: int = 0, more: Sequence[Counter[Any]] = ()
-    ) -> dict[str, TaskCounts]:
-        """Return the counts of all tasks by node, made in one pass; `points` come next if wanted.
-
-        Up to `keep` scores around them are kept for a merged tally. The counters `more` see the
-        blocks of the first pass, too.
-        """
+    def count(self, *, points: bool = False) -> dict[str, TaskCounts]:
+        """Return the counts of all tasks by node, made in one pass before that of `points`."""
         distinct = list(dict.fromkeys(task.counter for task in self.tasks.values()))
         # The kernel of whole rows serves neither studies nor galleries of one template of each
         # subject; apart, they do not slow the rest.
@@ -296,8 +284,7 @@ class Plan:
         of_studies = [counter for counter in distinct if counter not in core]
         passes: list[list[Counter[Any]]]
         passes = [[*x] for x in (together, apart, of_studies) if x] or [[]]
-        passes[0].extend(more)
-        wanted = self.wanted(keep) if points else None
+        wanted = self.wanted() if points else None
         results: dict[Counter[Any], Any] = {}
         second_passes: dict[Counter[Any], SecondPass] = {}
         for counters in passes:
@@ -370,39 +357,9 @@ class Plan:
         for finding in finders:
             finding.tally.points = finding.finder.points()
 
-    @stage("keeping scores")
-    def keep(self, counted: dict[str, TaskCounts], most: int) -> None:
-        """Keep scores around the operating points of verification, with a limit for each task.
-
-        Scores that the counting pass has kept are enough if they hold the points of these counts.
-        """
-        from bioeval.tallies.kept_points import (
-            at_most_kept,
-            holds_points,
-            kept_of,
-            second_pass_near_points,
-        )
-
-        wanted, second_passes = self.wanted(most), []
-        for node, counter in self.verifications.items():
-            tally: Any = counted[node].tally
-            second_pass = counted[node].second_pass
-            if second_pass is not None:
-                tally.kept = kept_of(second_pass, tally, wanted, rare=self._rare)
-            if second_pass is None or not holds_points(tally):
-                second_passes.append((counter, second_pass_near_points(tally, wanted)))
-        if second_passes:
-            PointFinder.take(second_passes)
-        again = dict(second_passes)
-        for node, counter in self.verifications.items():
-            tally = counted[node].tally
-            if counter in again:
-                tally.kept = kept_of(again[counter], tally, wanted, rare=self._rare)
-            tally.kept = at_most_kept(tally, most, wanted.optima).kept
-
-    def wanted(self, keep: int = 0) -> PointsWanted:
+    def wanted(self) -> PointsWanted:
         """Return the operating points of verification that are wanted."""
-        targets = self.far_targets, self.costs, self.options.auc, keep
+        targets = self.far_targets, self.costs, self.options.auc
         optima = scalar_registry().optima
         wanted = PointsWanted(*targets, frr_targets=self.frr_targets, optima=optima)
         if self.options.max_fars is not None:

@@ -21,7 +21,6 @@ from bioeval.base.arguments import require_integer, require_list, require_text
 from bioeval.base.errors import (
     Argument,
     DataError,
-    FrozenError,
     counted,
     nearest_name,
     require_choice,
@@ -167,7 +166,7 @@ class LabelledMatrix:
         instead = _CHANGED_BY.get(name, f"make other ones by bioeval.{kind}(...)")
         if name[0] == "_" or not (name in vars(self) or hasattr(type(self), name)):
             instead = "scores.replace, with_values, with_mask and select make other ones"
-        raise FrozenError(f"{kind} do not change: {name} cannot be set; {instead}")
+        raise AttributeError(f"{kind} do not change: {name} cannot be set; {instead}")
 
     @property
     def _base(self) -> Any:

@@ -99,7 +99,7 @@ class Scores(LabelledMatrix):
     -----
     Definitions: ``docs/definitions.md``, "Input". Scores do not change: :meth:`replace`,
     :meth:`with_values`, :meth:`with_mask` and :meth:`select` make new ones, and setting an
-    attribute raises :class:`FrozenError`. An array of values stays the one that was given.
+    attribute raises :class:`AttributeError`. An array of values stays the one that was given.
     """
 
     @classmethod

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from bioeval.base.errors import MergeError, counted, short_name
+from bioeval.base.errors import DataError, counted, short_name
 from bioeval.base.messages import Message
 from bioeval.scores.labels import digest, present
 from bioeval.scores.matrix import Scores, are_pairs
@@ -77,7 +77,6 @@ class Provenance:
     metric: str = ""  # that of bioeval by which scores were computed from embeddings
     gallery: str = ""
     exclude: str = ""
-    sites: tuple[str, ...] = ()
     reading: tuple[str, ...] = ()  # how files were read
     attacks: int = 0  # attack presentations left out
 
@@ -126,18 +125,14 @@ class Provenance:
         for input_name in ("layout", "kind", "nan", "exclude"):
             mine, theirs = getattr(self, input_name), getattr(other, input_name)
             if mine != theirs:
-                raise MergeError(f"tallies of different {input_name}: {mine!r} and {theirs!r}")
+                raise DataError(f"tallies of different {input_name}: {mine!r} and {theirs!r}")
         sizes = self.gallery_templates, other.gallery_templates
         if self.gallery != other.gallery or sizes[0] != sizes[1]:
-            raise MergeError(
+            raise DataError(
                 f"tallies of different galleries, of {sizes[0]} and {sizes[1]} templates with "
                 "other labels: rates of identification depend on the gallery. Compare all "
                 "probes with the same gallery"
             )
-        # Templates of all-against-all data are probes and gallery at once.
-        notes = self.notes
-        if self.layout == "all-against-all" and self.sites != other.sites:
-            notes = (*notes, Message("galleries-pooled"))
         return replace(
             self,
             name=_both_names(self.name, other.name),
@@ -145,8 +140,7 @@ class Provenance:
             probe_subjects=self.probe_subjects | other.probe_subjects,
             enrolled_subjects=self.enrolled_subjects | other.enrolled_subjects,
             fingerprints=_joined(self.fingerprints, other.fingerprints),
-            notes=_joined(notes, other.notes),
-            sites=_joined(self.sites, other.sites),
+            notes=_joined(self.notes, other.notes),
             reading=_joined(self.reading, other.reading),
             attacks=self.attacks + other.attacks,
         )
@@ -160,21 +154,6 @@ class Provenance:
             fingerprints=_joined(self.fingerprints, other.fingerprints),
             notes=_joined(self.notes, tuple(x for x in other.notes if not _lacks_mates(x))),
             reading=(*self.reading, f"{counted(other.probes, 'open queries')} of {named}"),
-        )
-
-    def over_galleries(self, other: Provenance) -> Provenance:
-        """Return the provenance of counts of the same probes in two parts of a gallery."""
-        alone = [x for x in (*self.notes, *other.notes) if _lacks_mates(x)]
-        both = self.enrolled_subjects | other.enrolled_subjects
-        notes = tuple(x for x in _joined(self.notes, other.notes) if not both or x not in alone)
-        return replace(
-            self,
-            name=_both_names(self.name, other.name),
-            enrolled_subjects=both,
-            fingerprints=_joined(self.fingerprints, other.fingerprints),
-            notes=notes,
-            sites=_joined(self.sites, other.sites),
-            reading=_joined(self.reading, other.reading),
         )
 
 

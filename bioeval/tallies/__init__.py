@@ -16,27 +16,18 @@ _NAMES: NamesByModule = {
         "is_accepted",
         "rounded_down",
     ),
-    "bioeval.tallies.count_files": (
-        "kind_of_counts",
-        "read_counts",
-        "write_counts",
-    ),
     "bioeval.tallies.counters": (
         "ImpostorBlock",
         "ThresholdCounter",
         "gather",
         "grid_over_attempts",
     ),
-    "bioeval.tallies.counting": (
-        "Counter",
-        "RawRowCounter",
-    ),
+    "bioeval.tallies.counting": ("Counter",),
     "bioeval.tallies.counts": (
         "IdentificationTally",
         "ImpostorProbes",
         "KeptScores",
         "VerificationTally",
-        "require_alike",
         "role_of",
     ),
     "bioeval.tallies.exact_sums": ("ExactSums",),
@@ -47,6 +38,7 @@ _NAMES: NamesByModule = {
         "RankUnit",
         "check_max_rank",
     ),
+    "bioeval.tallies.identities": ("ProbeIdentities",),
     "bioeval.tallies.judged": (
         "GroupTally",
         "Judged",

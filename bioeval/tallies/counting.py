@@ -15,7 +15,7 @@ from typing import Any, ClassVar, Generic, Self, TypeVar
 
 import numpy as np
 
-from bioeval.kernels.argument_groups import RankFacts, RawRows
+from bioeval.kernels.argument_groups import RankFacts
 from bioeval.scores.blocks import Block, BlockReader
 from bioeval.tallies.counters import CellCounter, ThresholdCounter
 from bioeval.tallies.parts import Counts
@@ -79,25 +79,6 @@ class Counter(ABC, Generic[Result]):
         return False
 
 
-class RawRowCounter(Counter[Result]):
-    """A counter that takes rows as they lie in memory, besides what the kernel counts."""
-
-    @abstractmethod
-    def add_raw(self, low: int, raw: RawRows, columns: np.ndarray, block: Block | None) -> None:
-        """Count the rows from `low` on: of their block if there is one, else of `columns`."""
-
-    @property
-    def reads_rows(self) -> bool:
-        """Whether the kernel has to hand on the rows; if not, the result is made without them."""
-        return True
-
-    def join_kernel(self, kernel: KernelCounters) -> bool:
-        """Join the counters of raw rows."""
-        if self.reads_rows:
-            kernel.raw.append(self)
-        return True
-
-
 class AttemptCounter(Counter[Result]):
     """A counter of attempts that the kernel of whole rows can fill."""
 
@@ -125,7 +106,6 @@ class KernelCounters:
 
     attempts: list[AttemptCounter[Any]] = field(default_factory=list)
     ranks: list[RankCounter[Any]] = field(default_factory=list)
-    raw: list[RawRowCounter[Any]] = field(default_factory=list)
 
     @property
     def farthest(self) -> bool:

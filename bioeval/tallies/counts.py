@@ -9,12 +9,12 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 
-from bioeval.base.errors import MergeError
+from bioeval.base.errors import DataError
 from bioeval.scores.provenance import Provenance
 from bioeval.tallies.cells import CELLS, CellGrid, cell_exponent, joint_exponent, rounded_down
 from bioeval.tallies.points import VerificationPoints
@@ -70,7 +70,7 @@ class KeptScores:
         """Return the scores that both have kept, over both sets of scores."""
         for name in ("targets", "costs"):
             if not np.array_equal(getattr(self, name), getattr(other, name)):
-                raise MergeError(f"scores were kept for different {name}; count both with the same")
+                raise DataError(f"scores were kept for different {name}; count both with the same")
         windows = self.common(other.lows, other.highs)
         mine, theirs = self.within(*windows), other.within(*windows)
         scores = np.sort(np.concatenate([mine.scores, theirs.scores]), kind="stable")
@@ -233,7 +233,7 @@ class ThresholdCounts:
         """Return the number of scores at or below each of the given thresholds."""
         place = np.searchsorted(self.thresholds, thresholds)
         if (place >= len(self.thresholds)).any() or (self.thresholds[place] != thresholds).any():
-            raise MergeError("counts are known only at the thresholds they were made with")
+            raise DataError("counts are known only at the thresholds they were made with")
         return np.cumsum(self.counts)[place]
 
 
@@ -304,7 +304,7 @@ class VerificationTally:
         """
         require_alike(self, other, ("templates", "fusion", "claims", "requested", "attempts"))
         if (self.given is None) != (other.given is None):
-            raise MergeError("one tally has its own thresholds, the other the default grid")
+            raise DataError("one tally has its own thresholds, the other the default grid")
         return replace(
             self,
             about=self.about.merge(other.about),
@@ -401,28 +401,18 @@ class IdentificationTally:
         )
         return chosen[index], ranks, weights
 
-    def merge(self, other: IdentificationTally) -> IdentificationTally:
-        """Concatenate the probes of both."""
-        require_alike(self, other, ("rank_unit", "fusion"))
-        joined: dict[str, Any] = {}
-        for f in fields(self):
-            mine, theirs = getattr(self, f.name), getattr(other, f.name)
-            if isinstance(mine, np.ndarray):
-                joined[f.name] = np.concatenate([mine, theirs])
-        return replace(self, about=self.about.merge(other.about), **joined)
-
 
 def require_alike(a: Any, b: Any, names: Sequence[str]) -> None:
-    """Raise :class:`MergeError` unless two tallies have one type and the same options."""
+    """Raise :class:`DataError` unless two tallies have one type and the same options."""
     if type(a) is not type(b):
-        raise MergeError(f"a {type(a).__name__} cannot be merged with a {type(b).__name__}")
+        raise DataError(f"a {type(a).__name__} cannot be merged with a {type(b).__name__}")
     for name in names:
         mine, theirs = getattr(a, name), getattr(b, name)
         if name == "thresholds":
             if not np.array_equal(mine, theirs):
-                raise MergeError(
+                raise DataError(
                     f"tallies over different thresholds ({len(mine)} and {len(theirs)} of them) "
                     "cannot be merged; count both at the same ones"
                 )
         elif mine != theirs:
-            raise MergeError(f"tallies of different {name}: {mine!r} and {theirs!r}")
+            raise DataError(f"tallies of different {name}: {mine!r} and {theirs!r}")

@@ -42,7 +42,7 @@ from bioeval.scores.blocks import (
 from bioeval.scores.matrix import Scores
 from bioeval.tallies.cells import CellGrid
 from bioeval.tallies.counters import HistogramWithThresholds
-from bioeval.tallies.counting import AttemptCounter, Counter, KernelCounters, RawRowCounter
+from bioeval.tallies.counting import AttemptCounter, Counter, KernelCounters
 from bioeval.tallies.counts import CellCounts
 from bioeval.tallies.kinds import PILOT_GROUPS, UNUSED, KindOfTemplates, around, pilot_bits
 from bioeval.tallies.parts import merged
@@ -491,14 +491,8 @@ class MatrixPass(RowPass):
             some, left = self._count(first, last, matrix, kernel)
             counts = merged(counts, some)
             complete &= not left
-            others = [x for x in counters if not isinstance(x, RawRowCounter)]
             for start, stop in left:
-                self._by_blocks(reader, others, start, stop, block)
-            if left:  # rows that are read in blocks are counted as such: all of them, once
-                self._by_blocks(reader, kernel.raw, first, last, block)
-            else:
-                for of_raw in kernel.raw:
-                    of_raw.add_raw(first, matrix.raw, rows.columns, block)
+                self._by_blocks(reader, counters, start, stop, block)
             if not (self.scores._computed or rows.by_blocks):
                 reader.watch.look(first, matrix.raw, rows.columns, 1.0)
             give_back(self.scores)

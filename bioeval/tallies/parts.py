@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from bioeval.base.errors import MergeError
+from bioeval.base.errors import DataError
 from bioeval.kernels import count as kernel
 from bioeval.kernels.argument_groups import RankFacts
 from bioeval.tallies.cells import CELLS
@@ -127,11 +127,11 @@ def merged(first: Counts, second: Counts) -> Counts:
         return first + second
     if isinstance(first, np.ndarray) and isinstance(second, np.ndarray):
         if first.dtype.kind not in "iu" or first.shape != second.shape:
-            raise MergeError("counts of blocks differ in shape, or are not whole numbers")
+            raise DataError("counts of blocks differ in shape, or are not whole numbers")
         return first + second
     if type(first) is type(second) and hasattr(first, "merge"):
         return first.merge(second)
-    raise MergeError(f"a {type(first).__name__} and a {type(second).__name__} do not add up")
+    raise DataError(f"a {type(first).__name__} and a {type(second).__name__} do not add up")
 
 
 @dataclass(frozen=True, eq=False)
@@ -146,7 +146,7 @@ class RowRangeCounts:
         if other.rows[0] < self.rows[0]:
             return other.merge(self)
         if other.rows[0][0] < self.rows[-1][1]:
-            raise MergeError(
+            raise DataError(
                 f"rows {other.rows[0][0]} to {min(self.rows[-1][1], other.rows[-1][1])} are in "
                 "both counts, or between others, and would count twice"
             )

@@ -104,8 +104,6 @@ def count_by_tiles(
     """Fill counters from tiles of embeddings; None, and nothing, where tiles cannot serve them."""
     from bioeval.tallies.tiled_scores import TiledScores
 
-    if kernel.raw:
-        return None
     tiled = TiledScores.of(reader)
     if tiled is None:
         return None

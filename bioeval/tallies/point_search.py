@@ -16,7 +16,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from bioeval.base.errors import MergeError
+from bioeval.base.errors import DataError
 from bioeval.base.executors import computed_by, executor
 from bioeval.base.memory import at_most
 from bioeval.base.progress import rows_reported_to, stage
@@ -648,9 +648,9 @@ class _Division(SecondPass):
 
 
 def require_same(seen: int, counted: int) -> None:
-    """Raise :class:`MergeError` unless another pass finds as many scores as were counted."""
+    """Raise :class:`DataError` unless another pass finds as many scores as were counted."""
     if seen != counted:
-        raise MergeError(
+        raise DataError(
             f"the scores hold {seen} impostor attempts where the tally counted {counted}; "
             "refine a tally with the very scores that it counted"
         )

@@ -20,7 +20,7 @@ are installed.
 \b
 Examples:
   scripts/bench --quick
-  scripts/bench --only tally --only evaluate --threads 2
+  scripts/bench --only counts --only evaluate --threads 2
   scripts/bench --json figures.jsonl
 """
 

@@ -18,6 +18,7 @@ from benchmarks.options import Options
 from benchmarks.peers import NotRun
 from benchmarks.rows import Row, number, timed
 from benchmarks.timing import Contender, Times, interleaved, seconds
+from benchmarks.workbench import counts
 
 Tell = Callable[[str], None]
 
@@ -33,7 +34,7 @@ def in_ten_folds(scores: be.Scores) -> Any:
 
 #: What is called; of many templates only the first two.
 CALLS: dict[str, Callable[[be.Scores], Any]] = {
-    "be.tally": be.tally,
+    "counts": counts,
     "be.evaluate": be.evaluate,
     "be.verification": be.verification,
     "be.closed_set": be.closed_set,

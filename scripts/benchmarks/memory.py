@@ -1,6 +1,6 @@
 """Peak memory of one piece of work, in a process of its own.
 
-Run as ``python -m benchmarks.memory '{"key": "tally", "size": 8000, ...}'``; prints one JSON
+Run as ``python -m benchmarks.memory '{"key": "counts", "size": 8000, ...}'``; prints one JSON
 document.
 """
 
@@ -22,12 +22,12 @@ from benchmarks.rows import Row
 
 #: What is measured: the key of the work, and what the table calls it.
 CASES = {
-    "tally": "be.tally",
+    "counts": "counts",
     "evaluate": "be.evaluate",
     "evaluate, thresholds": "be.evaluate, 1,000 thresholds of the user's",
     "evaluate, shuffled": "be.evaluate, gallery not grouped by subject",
     "evaluate, float64": "be.evaluate, float64",
-    "embeddings": "be.tally from embeddings, streamed in float32",
+    "embeddings": "counts from embeddings, streamed in float32",
     "file": "be.load and be.evaluate of a .npz file, float64",
     "argsort": "np.argsort of the rows",
     "sort": "two np.sort, genuine and impostor",

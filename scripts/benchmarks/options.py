@@ -12,12 +12,11 @@ from bioeval.base.errors import DataError, bad_choice
 #: Each part of the benchmarks, by the name that ``--only`` takes.
 PARTS: Mapping[str, str] = MappingProxyType(
     {
-        "tally": "all tasks, counts and rates, in one sweep",
+        "counts": "all tasks, counts and rates, in one sweep",
         "evaluate": "the same with the operating points",
         "thresholds": "1,000 thresholds of the user's",
         "points": "operating points against counts, of simulated people and of overlapping scores",
         "variants": "similarities, float64, a mask and excluded NaN against the plain case",
-        "digests": "digests of the scores in be.tally, against its counts alone",
         "auc": "without AUC and hull",
         "shuffled": "a gallery that is not grouped by subject",
         "float64": "scores in double precision",

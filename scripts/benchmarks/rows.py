@@ -16,9 +16,8 @@ SECTIONS: Mapping[str, str] = MappingProxyType(
     {
         "read": "against one vectorised read of the same matrix, on the same threads",
         "others": "other programs and sorts, each score, against the read of a score",
-        "counts": "other programs and sorts, each score, against be.tally of all tasks",
-        "points": "exact operating points: be.evaluate, against be.tally of the same scores",
-        "counts alone": "with digests of the scores, against the same counts without",
+        "counts": "other programs and sorts, each score, against counts of all tasks",
+        "points": "exact operating points: be.evaluate, against counts of the same scores",
         "plain": "other scores, each byte, against float32 distances grouped by subject",
         "outside": "time outside the kernels, as a proportion of the call",
         "speed-up": "speed-up of two threads: the time on one, over the time on two",
@@ -49,17 +48,17 @@ def _vectors(call: str, *overlap: str) -> list[str]:
 #: Ratios that are aimed at, by the key of the row: as much at most, or at least.
 AT_MOST: Mapping[str, float] = MappingProxyType(
     {
-        "tally": 6.0,
-        "tally, thresholds": 8.0,
-        "evaluate / tally": 2.2,
-        "evaluate, thresholds / tally": 2.6,
-        "evaluate, uniform / tally, uniform": 4.0,
-        "evaluate, uniform, thresholds / tally, uniform": 4.4,
-        "tally, shuffled / tally": 1.5,
+        "counts": 6.0,
+        "counts, thresholds": 8.0,
+        "evaluate / counts": 2.2,
+        "evaluate, thresholds / counts": 2.6,
+        "evaluate, uniform / counts, uniform": 4.0,
+        "evaluate, uniform, thresholds / counts, uniform": 4.4,
+        "counts, shuffled / counts": 1.5,
         "evaluate, shuffled / evaluate": 1.4,
         **{
             f"{run}, {variant} / {run}": 2.0 if variant in ("similarity", "float64") else 1.5
-            for run in ("tally", "evaluate")
+            for run in ("counts", "evaluate")
             for variant in ("similarity", "float64", "mask", "metadata", "exclude")
         },
         "outside: evaluate": 0.05,
@@ -75,7 +74,7 @@ AT_MOST: Mapping[str, float] = MappingProxyType(
         "lists: txt": 2.0,
         "exact: against multi": 25.0,
         "exact: against sampled": 1.0,
-        **dict.fromkeys(_vectors("be.tally", "apart", "overlapping"), 0.6),
+        **dict.fromkeys(_vectors("counts", "apart", "overlapping"), 0.6),
         **dict.fromkeys(_vectors("be.evaluate", "apart"), 0.75),
         **dict.fromkeys(_vectors("be.evaluate", "overlapping"), 1.1),
         "embeddings: be.evaluate, 100,000 x 128, apart": 1.2,
@@ -86,7 +85,7 @@ AT_MOST: Mapping[str, float] = MappingProxyType(
         "start: experiment": 2.2,
         "workers: matrix": 1.0,
         "workers: embeddings": 1.0,
-        "memory: tally": 0.05,
+        "memory: counts": 0.05,
         "memory: evaluate": 0.05,
         "memory: evaluate, thresholds": 0.05,
         "memory: evaluate, shuffled": 0.05,
@@ -98,7 +97,7 @@ AT_LEAST: Mapping[str, float] = MappingProxyType(
         "counts: roc_curve": 250.0,
         "counts: argsort": 12.0,
         "counts: sort": 5.0,
-        "speed-up: tally": 1.7,
+        "speed-up: counts": 1.7,
         "speed-up: evaluate": 1.7,
         "bootstrap": 40.0,
     }

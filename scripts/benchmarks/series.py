@@ -17,10 +17,9 @@ from benchmarks.memory import elsewhere
 from benchmarks.options import Options
 from benchmarks.rows import Row, number, timed
 from benchmarks.timing import Contender, interleaved, limited, quartiles, seconds
-from benchmarks.workbench import streamed
+from benchmarks.workbench import counts, streamed
 from bioeval.evaluation.all_tasks import evaluate
 from bioeval.scores.matrix import Scores
-from bioeval.studies.sites.tally import tally
 from bioeval.studies.summaries.summaries import summaries
 from bioeval.studies.summaries.summary import summary
 
@@ -58,16 +57,14 @@ def partition_rows(options: Options, tell: Tell) -> Iterator[Row]:
 
     calls = {
         "copy": lambda p, g: values[np.ix_(p, g)],
-        "tally": lambda p, g: tally(scores.select(probes=p, gallery=g)),
-        "datasets": lambda p, g: tally(scores.select(probes=p, gallery=g)).tree(),
+        "counts": lambda p, g: counts(scores.select(probes=p, gallery=g)),
         "evaluate": lambda p, g: evaluate(scores.select(probes=p, gallery=g)),
         "summary": lambda p, g: summary(scores.select(probes=p, gallery=g)),
     }
     works: dict[str, Callable[[], object]] = {k: each(run) for k, run in calls.items()}
     works["summaries"] = lambda: summaries(scores, drawn)
     names = {
-        "tally": "a Tally",
-        "datasets": "a Tally and its Datasets, of all tasks",
+        "counts": "counts of all tasks",
         "evaluate": "be.evaluate, with operating points",
         "summary": "be.summary, its scalars alone",
         "summaries": "be.summaries, all in one call",
@@ -167,7 +164,7 @@ def growth_rows(options: Options, tell: Tell) -> Iterator[Row]:
     sizes, dropped = _affordable(sorted(options.growth))
     matrices = [Matrix(size, options.templates) for size in sizes]
     cells = np.array([matrix.values.size for matrix in matrices], dtype=float)
-    for name, run in (("be.tally", tally), ("be.evaluate", evaluate)):
+    for name, run in (("counts", counts), ("be.evaluate", evaluate)):
         about: dict[str, Any] = {"part": "growth", "section": "growth", "key": f"growth: {name}"}
         about["name"] = f"{name}, {sizes[0]:,} to {sizes[-1]:,} templates" if sizes else name
         if len(sizes) < 2:
@@ -208,7 +205,7 @@ def million_rows(options: Options, tell: Tell) -> Iterator[Row]:
         x, labels = features(size // options.templates, options.templates, dimensions)
 
         def call(x: np.ndarray = x, labels: np.ndarray = labels) -> object:
-            return tally(streamed(x, labels, "float32"))
+            return counts(streamed(x, labels, "float32"))
 
         work.append(Contender(f"streamed {size:,}", call, options.threads))
     times, _ = interleaved(work, min(options.repeat, _FEW_ROUNDS), tell)
@@ -218,14 +215,14 @@ def million_rows(options: Options, tell: Tell) -> Iterator[Row]:
     low, slope, high = quartiles(slopes)
     seconds_each = float(np.median(by_size[-1])) * (MILLION**2 / cells[-1]) ** slope
     note = (
-        f"be.tally of {dimensions} features, streamed in float32 on {options.threads} "
+        f"counts of {dimensions} features, streamed in float32 on {options.threads} "
         f"thread{'s' if options.threads > 1 else ''}; from " + ", ".join(f"{n:,}" for n in sizes)
     )
     about: dict[str, Any] = {"part": "million", "section": "extrapolation"}
     yield Row(
         **about,
         key="million: time",
-        name="time of be.tally",
+        name="time of counts",
         ratio=slope,
         low=low,
         high=high,

@@ -46,15 +46,14 @@ class Line:
 NO_AUC = "evaluate, no auc"
 
 SWEEPS = (
-    Line("tally", "tally", "be.tally: all tasks, counts and rates"),
+    Line("counts", "counts", "counts: all tasks, counts and rates"),
     Line("evaluate", "evaluate", "be.evaluate: with the operating points"),
-    Line("thresholds", "tally, thresholds", "be.tally, 1,000 thresholds of the user's"),
+    Line("thresholds", "counts, thresholds", "counts, 1,000 thresholds of the user's"),
     Line("thresholds", "evaluate, thresholds", "be.evaluate, 1,000 thresholds of the user's"),
-    Line("auc", "tally, no auc", "be.tally, without AUC and hull", quiet=True),
     Line("auc", NO_AUC, "be.evaluate, without AUC and hull"),
-    Line("shuffled", "tally, shuffled", "be.tally, gallery not grouped by subject"),
+    Line("shuffled", "counts, shuffled", "counts, gallery not grouped by subject"),
     Line("shuffled", "evaluate, shuffled", "be.evaluate, gallery not grouped by subject"),
-    Line("float64", "tally, float64", "be.tally, float64"),
+    Line("float64", "counts, float64", "counts, float64"),
     Line("float64", "evaluate, float64", "be.evaluate, float64"),
 )
 
@@ -95,27 +94,28 @@ _OTHER = {
 }
 
 VERSUS = (
-    Versus("digests", "counts alone", "tally", "counts", "be.tally"),
-    Versus("points", "points", "evaluate", "tally", "a simulated population"),
-    Versus("points", "points", "evaluate, thresholds", "tally", _THOUSAND),
-    Versus("points", "points", "evaluate, uniform", "tally, uniform", "overlapping uniform scores"),
-    Versus("points", "points", "evaluate, uniform, thresholds", "tally, uniform", _THOUSAND),
-    Versus("shuffled", "plain", "tally, shuffled", "tally", "be.tally, gallery in no order"),
+    Versus("points", "points", "evaluate", "counts", "a simulated population"),
+    Versus("points", "points", "evaluate, thresholds", "counts", _THOUSAND),
+    Versus(
+        "points", "points", "evaluate, uniform", "counts, uniform", "overlapping uniform scores"
+    ),
+    Versus("points", "points", "evaluate, uniform, thresholds", "counts, uniform", _THOUSAND),
+    Versus("shuffled", "plain", "counts, shuffled", "counts", "counts, gallery in no order"),
     Versus(
         "shuffled", "plain", "evaluate, shuffled", "evaluate", "be.evaluate, gallery in no order"
     ),
     *(
-        Versus("variants", "plain", f"{run}, {variant}", run, f"be.{run}, {name}")
-        for run in ("tally", "evaluate")
+        Versus("variants", "plain", f"{run}, {variant}", run, f"{run}, {name}")
+        for run in ("counts", "evaluate")
         for variant, name in _OTHER.items()
     ),
 )
 
 #: What is compared on one thread and on two.
-THREADED = {"read": "the vectorised read", "tally": "be.tally", "evaluate": "be.evaluate"}
+THREADED = {"read": "the vectorised read", "counts": "counts", "evaluate": "be.evaluate"}
 
 #: Calls whose kernels are timed one by one.
-TAKEN_APART = ("tally", "tally, thresholds", "evaluate")
+TAKEN_APART = ("counts", "counts, thresholds", "evaluate")
 
 
 @dataclass(frozen=True)
@@ -227,7 +227,7 @@ def _against_reads(
         queue.add("evaluate", options.threads)
     others = [line for line in lines if line in OTHERS and line.key not in skipped]
     if others:
-        queue.add("tally", options.threads)
+        queue.add("counts", options.threads)
     if "threads" in options.parts and most_threads() > 1:
         for key in THREADED:
             for threads in (1, 2):
@@ -317,9 +317,9 @@ def _row(
 
 def _against_counts(line: Line, queue: _Queue, times: Times) -> Row:
     """Return the row of another program against the counts of all tasks, a score each."""
-    name, counts = (f"{key} @{queue.bench.options.threads}" for key in (line.key, "tally"))
-    work, tally = queue.works[name], queue.works[counts]
-    ratios = times[name] / work.cells / (times[counts] / tally.cells)
+    name, counts = (f"{key} @{queue.bench.options.threads}" for key in (line.key, "counts"))
+    work, counted = queue.works[name], queue.works[counts]
+    ratios = times[name] / work.cells / (times[counts] / counted.cells)
     about: dict[str, Any] = {"part": line.part, "key": f"counts: {line.key}", "section": "counts"}
     return timed(ratios, times[name], work.cells, **about, name=line.name, note=work.note)
 

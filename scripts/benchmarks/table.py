@@ -207,11 +207,11 @@ def _reasons(row: Row, report: Report) -> Iterator[str]:
                 f"{dearest.kernel or 'outside the kernels'}, takes "
                 f"{number(dearest.ns_per_cell)} ns."
             )
-    elif row.section == "counts" and row.ratio and row.at_least and "tally" in by_key:
-        counts = by_key["tally"].ns_per_cell
+    elif row.section == "counts" and row.ratio and row.at_least and "counts" in by_key:
+        counts = by_key["counts"].ns_per_cell
         if counts is not None:
             yield (
-                f"be.tally takes {number(counts)} ns a cell; "
+                f"counts takes {number(counts)} ns a cell; "
                 f"{number(counts * row.ratio / row.at_least)} would do."
             )
     elif row.section == "speed-up" and by_key.get("speed-up: read"):

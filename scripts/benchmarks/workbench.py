@@ -21,7 +21,6 @@ from bioeval.evaluation.all_tasks import evaluate
 from bioeval.evaluation.plan import EvaluationOptions, Plan, resolve_card
 from bioeval.scores.formats import load, save
 from bioeval.scores.matrix import Scores
-from bioeval.studies.sites.tally import tally
 
 #: Scores of the programs that loop in Python, or build every pair, at most.
 FEW = 200_000
@@ -220,9 +219,9 @@ def _of_variant(run: Callable[..., object], attribute: str, bench: Workbench) ->
     return _sweep(getattr(bench, attribute), run)
 
 
-def counts(scores: Scores) -> object:
-    """Count as `tally` does, without the digests by which tallies know their probes."""
-    options = EvaluationOptions.parse()
+def counts(scores: Scores, *, thresholds: Any = None) -> object:
+    """Count all tasks, without operating points and results."""
+    options = EvaluationOptions.parse(thresholds=thresholds)
     return Plan(scores, resolve_card(scores, "auto"), options, automatic=True).count()
 
 
@@ -232,27 +231,25 @@ WORK: Mapping[str, Callable[[Workbench], Work]] = MappingProxyType(
         "read": lambda b: _read(b.grouped),
         "read float64": lambda b: _read(b.double),
         "counts": lambda b: _sweep(b.grouped, counts),
-        "tally": lambda b: _sweep(b.grouped, tally),
         "evaluate": lambda b: _sweep(b.grouped, evaluate),
-        "tally, thresholds": lambda b: _sweep(b.grouped, tally, thresholds=b.grouped.thresholds),
+        "counts, thresholds": lambda b: _sweep(b.grouped, counts, thresholds=b.grouped.thresholds),
         "evaluate, thresholds": lambda b: _sweep(
             b.grouped, evaluate, thresholds=b.grouped.thresholds
         ),
-        "tally, uniform": lambda b: _sweep(b.uniform, tally),
+        "counts, uniform": lambda b: _sweep(b.uniform, counts),
         "evaluate, uniform": lambda b: _sweep(b.uniform, evaluate),
         "evaluate, uniform, thresholds": lambda b: _sweep(
             b.uniform, evaluate, thresholds=b.uniform.thresholds
         ),
         **{
             f"{run.__name__}, {name}": partial(_of_variant, run, attribute)
-            for run in (tally, evaluate)
+            for run in (counts, evaluate)
             for name, attribute in VARIANTS.items()
         },
-        "tally, no auc": lambda b: _sweep(b.grouped, tally, **without_auc(tally)),
         "evaluate, no auc": lambda b: _sweep(b.grouped, evaluate, **without_auc(evaluate)),
-        "tally, shuffled": lambda b: _sweep(b.shuffled, tally),
+        "counts, shuffled": lambda b: _sweep(b.shuffled, counts),
         "evaluate, shuffled": lambda b: _sweep(b.shuffled, evaluate),
-        "embeddings": lambda b: _embeddings(b, tally),
+        "embeddings": lambda b: _embeddings(b, counts),
         "vectors": _vectors,
         "file": _archive,
         "argsort": _argsort,

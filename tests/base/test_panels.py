@@ -58,7 +58,6 @@ SHOWN = {
     ),
     "pairs": (lambda: be.Scores.from_pairs([1.0, 2.0], [1, 0], name=EVIL), ["1 genuine, 1 imp"]),
     "lists": (lambda: be.TopKScores([[0, 1]], ["a"], ["a", "b"], name=EVIL), ["1 queries"]),
-    "a tally": (lambda: be.tally(square(name=EVIL)), ["open_set", "18 of 6 subjects"]),
     "a check": (lambda: be.check_data(square(kind="similarity")), ["error", "farthest from"]),
     "a card": (lambda: load("market1501"), ["Protocol market1501", "reid"]),
     "a splitter": (lambda: be.partition.SubjectKFold(4), ["SubjectKFold", "4"]),

@@ -124,7 +124,7 @@ def test_json_lines_parse(report):
     assert machine["size"] == 60
     assert machine["cores"] >= 1
     assert machine["read_bytes_per_second"] > 0
-    row = next(d for d in documents if d.get("key") == "tally")
+    row = next(d for d in documents if d.get("key") == "counts")
     assert row["against"] == SECTIONS["read"]
     assert row["at_most"] == 6
     assert row["reached"] == (row["ratio"] <= 6)
@@ -144,13 +144,13 @@ def test_the_table_has_the_rows_and_the_machine(report):
 
 @pytest.mark.slow
 def test_what_is_not_reached_is_explained(report):
-    row = Row("tally", "tally", "read", "be.tally", ratio=7.0, low=6.5, high=7.5, ns_per_cell=1.4)
+    row = Row("counts", "counts", "read", "counts", ratio=7.0, low=6.5, high=7.5, ns_per_cell=1.4)
     missed = Report(report.machine, [row], report.pieces)
     text = " ".join(plain(BenchTable(missed), 100).split())
     assert "at most 6: no" in text
     assert "1.40 ns a cell, where 6 reads would take 1.20." in text
     assert "bytes a cell; the dearest piece" in text
-    fine = Report(report.machine, [Row("tally", "tally", "read", "x", 3.0, 3.0, 3.0)], [])
+    fine = Report(report.machine, [Row("counts", "counts", "read", "x", 3.0, 3.0, 3.0)], [])
     text = plain(BenchTable(fine), 100)
     assert "at most 6: yes" in text
     assert "would take" not in text
@@ -160,9 +160,9 @@ def test_what_is_not_reached_is_explained(report):
 def test_aims_at_least(report):
     rows = [
         Row("sort", "counts: sort", "counts", "two sorts", 4.0, 4.0, 4.0, ns_per_cell=4.0),
-        Row("tally", "tally", "read", "be.tally", 3.0, 3.0, 3.0, ns_per_cell=1.0),
-        Row("threads", "speed-up: tally", "speed-up", "be.tally", 1.8, 1.8, 1.8),
-        Row("memory", "memory: tally", "memory", "x", 0.1, 0.1, 0.1, "9 MiB", bytes_per_cell=0.4),
+        Row("counts", "counts", "read", "counts", 3.0, 3.0, 3.0, ns_per_cell=1.0),
+        Row("threads", "speed-up: counts", "speed-up", "counts", 1.8, 1.8, 1.8),
+        Row("memory", "memory: counts", "memory", "x", 0.1, 0.1, 0.1, "9 MiB", bytes_per_cell=0.4),
         Row(
             "embeddings", "embeddings: be.evaluate, 20,000 x 128, apart", "product", "x", 2.0, 2.0,
             2.0, ns_per_cell=20.0,
@@ -171,7 +171,7 @@ def test_aims_at_least(report):
     assert [row.reached for row in rows] == [False, True, True, False, False]
     text = " ".join(plain(BenchTable(Report(report.machine, rows, [])), 100).split())
     assert "at least 5: no" in text
-    assert "two sorts: 4.00, where 5 is aimed at. be.tally takes 1.00 ns a cell; 0.80 would" in text
+    assert "two sorts: 4.00, where 5 is aimed at. counts takes 1.00 ns a cell; 0.80 would" in text
     assert "at least 1.7: yes" in text
     assert "9 MiB, where 5% is aimed at. That is 0.40 bytes a cell." in text
     assert "One product takes 10.0 ns a cell, everything 20.0: 10.0 more." in text
@@ -285,7 +285,7 @@ def test_kernels_are_as_they_were_after_being_timed():
 
     matrix = Matrix(24, 6)
     before = read.read_rows
-    found = pieces("tally", Workbench(Options(**TINY)).work("tally").call, 24 * 24, 1)
+    found = pieces("counts", Workbench(Options(**TINY)).work("counts").call, 24 * 24, 1)
     assert read.read_rows is before
     assert found[-1].kernel == ""
     assert all(piece.ns_per_cell >= 0 for piece in found)
@@ -489,7 +489,7 @@ def test_memory_is_measured_in_another_process(monkeypatch):
 
 @pytest.mark.skipif(shutil.which("false") is None, reason="there is no program that fails")
 def test_a_process_that_fails_is_a_line(monkeypatch):
-    monkeypatch.setattr(memory, "CASES", {"tally": "be.tally"})
+    monkeypatch.setattr(memory, "CASES", {"counts": "counts"})
     monkeypatch.setattr(sys, "executable", shutil.which("false"))
     (row,) = run(Options(**{**TINY, "vectors": ()}, only=["memory"])).rows
     assert row.ratio is None
@@ -502,7 +502,7 @@ def test_a_process_that_fails_is_a_line(monkeypatch):
 @pytest.mark.parametrize(
     ("given", "says"),
     [
-        ({"only": ["taly"]}, "'taly'.*'tally'.*Did you mean 'tally'"),
+        ({"only": ["cuonts"]}, "'cuonts'.*'counts'.*Did you mean 'counts'"),
         ({"size": 3}, "size is 3; expected .* at least 20"),
         ({"templates": 1}, "templates is 1"),
         ({"repeat": 0}, "repeat is 0"),
@@ -523,7 +523,7 @@ def test_quick_is_smaller():
     assert Options(large=True).sizes_of_vectors[-1] == (100_000, 128)
     assert quick.growth == (500, 1_000, 2_000, 4_000)
     assert quick.parts == plain.parts == tuple(PARTS)
-    assert Options(only=["memory", "tally"]).parts == ("tally", "memory")
+    assert Options(only=["memory", "counts"]).parts == ("counts", "memory")
 
 
 def test_more_than_the_machine_has(monkeypatch):
@@ -540,17 +540,17 @@ def test_more_than_the_machine_has(monkeypatch):
 @pytest.mark.slow
 def test_command(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
-    small = ["--size", "60", "--templates", "6", "--repeat", "1", "--only", "tally"]
+    small = ["--size", "60", "--templates", "6", "--repeat", "1", "--only", "counts"]
     assert main([*small, "--json", "figures.jsonl"], command=command) == 0
     said = capsys.readouterr()
-    assert "be.tally" in said.out
+    assert "counts" in said.out
     assert said.err == "wrote figures.jsonl\n"
     lines = (tmp_path / "figures.jsonl").read_text().splitlines()
     assert [json.loads(line)["record"] for line in lines[:2]] == ["machine", "row"]
     assert main([*small, "--quick", "--json", "-"], command=command) == 0
     documents = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
     assert documents[0]["size"] == 60
-    assert {d["part"] for d in documents if d["record"] == "row"} == {"tally"}
+    assert {d["part"] for d in documents if d["record"] == "row"} == {"counts"}
 
 
 def test_command_lists_the_parts(capsys):

@@ -55,7 +55,7 @@ def test_embeddings_are_held_against_their_product_and_their_own_growth(tmp_path
     assert "| apart: over the product | a score |" in PAGE.read_text("utf-8")
 
 
-@pytest.mark.parametrize("name", ["explain", "merge", "tracking", "run, a list"])
+@pytest.mark.parametrize("name", ["explain", "tracking", "run, a list"])
 @pytest.mark.cases(1)
 def test_a_case_runs(name):
     once, twice = growth_study.measured(name, 0.02)

@@ -91,8 +91,6 @@ def matrices() -> dict[str, be.Scores]:
     few, attack = old.values[:6], {"attack": ["print", "mask"] * 3}
     who = old.probe_labels
     made["attacks.npz"] = be.Scores(few, who[:6], who, probe_meta=attack)
-    for site, part in (("north", slice(1, 36, 2)), ("south", slice(37, None, 2))):
-        made[f"{site}.npz"] = be.Scores(old.values[::2, part], who[::2], who[part])
     names = ("attacked", "dev", "test", "a-dev", "a-test", "b-dev", "b-test")
     for i, name in enumerate(names):
         made[f"{name}.npz"] = be.simulate(6, 3, attacks="print=0.6,mask=0.9", random_state=i)
@@ -179,20 +177,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         scipy.io.savemat(place / f"{name}.mat", mat)
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(place)
-        for site, file in (("north", "old.npz"), ("south", "new.npz")):
-            run("best-mates", f"{site}.npz", "--site", site, "--out", f"{site}.mates")
-            own = ("--site", site, "--name", "system", "--out", f"{site}.tally", "--points")
-            run("tally", file, *own)
-            shutil.copy(f"{site}.tally", "a.tally" if site == "north" else "b.tally")
-        run("merge", "north.mates", "south.mates", "--out", "all.mates")
     return place
-
-
-def count_with_mates() -> None:
-    """Count at both sites with the mates of both."""
-    for site in ("north", "south"):
-        Path(f"{site}.tally").unlink()
-        run(*f"tally {site}.npz --site {site} --mates all.mates --out {site}.tally".split())
 
 
 def cases() -> list[object]:
@@ -224,8 +209,6 @@ def test_example_runs(
     if "study" in words and "--out" not in words:
         study = ["threshold", "scores.npz", "--target", "far=0.1", *SMALLER["threshold"]]
         run(*study, "--out", "study")
-    if "--union-of-galleries" in words:
-        count_with_mates()
     written = [words[i + 1] for i, word in enumerate(words) if word in ("--out", "--report")]
     for target in map(Path, [*written, *(words[2:3] if words[0] == "convert" else [])]):
         shutil.rmtree(target) if target.is_dir() else target.unlink(missing_ok=True)
@@ -242,7 +225,7 @@ def run(*words: str) -> str:
 # ------------------------------------------------------------------------- forms of output
 
 #: Commands of studies that have no result, but write files that others read.
-WITHOUT_RESULT = ("report", "tally", "best-mates")
+WITHOUT_RESULT = ("report",)
 
 #: What every command that has results prints and writes.
 OUTPUTS = {"--report", "--json", "--latex", "--markdown", "--terms", "--out"}
@@ -275,9 +258,7 @@ def plain_examples() -> list[object]:
     return lines
 
 
-WRITES = re.compile(
-    "--(out|report|json|latex|markdown|plot|save|workers|union|mates)|results|https"
-)
+WRITES = re.compile("--(out|report|json|latex|markdown|plot|save|workers)|results|https")
 
 
 @pytest.mark.slow
@@ -298,7 +279,7 @@ def test_each_command_has_the_same_content_in_each_form(
         monkeypatch.setenv("COLUMNS", "1000")
         cut = numbers_of(narrow) - numbers_of(run(*words))
         assert not cut, cut
-    out = [] if words[0] in ("fuse", "merge") else ["--out", "made"]  # a file of scores, of counts
+    out = [] if words[0] in ("fuse",) else ["--out", "made"]  # a file of scores, of counts
     document = json.loads(run(*words, "--json", "--report", "made.html", *out))
     assert all(message["code"] for message in document["messages"])
     assert Path("made.html").read_text(encoding="utf-8").startswith("<!DOCTYPE html>")

@@ -165,8 +165,7 @@ def matrix(tmp_path_factory) -> bytes:
     path = tmp_path_factory.mktemp("scores") / "s.npz"
     given = be.simulate(20, 2, random_state=3)
     be.save(be.Scores(given.values, [f"person {x}" for x in given.probe_labels]), path)
-    for command in (["run"], ["tally", "--out", str(path.with_name("t.npz"))]):
-        assert main([*command, str(path)]) == 0  # kernels are compiled, and kept, before that
+    assert main(["run", str(path)]) == 0  # kernels are compiled, and kept, before that
     return path.read_bytes()
 
 
@@ -214,15 +213,6 @@ def test_fuzzing_fills_the_disk_for_each_writer(monkeypatch):
     assert "left behind: " in fuzz.run_here(small).complaint()
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="needs RLIMIT_FSIZE")
-def test_a_tally_cut_short_leaves_nothing(small_files):
-    tally = be.tally(be.simulate(12, 3, random_state=3), protocol="course-all-vs-all")
-    small_files()
-    with pytest.raises(OSError, match=r"File too large: 't\.npz'"):
-        tally.save("t.npz")
-    assert os.listdir() == []
-
-
 # ------------------------------------------------------------------------- targets
 
 #: Commands that write, and what they would replace.
@@ -231,7 +221,6 @@ TARGETS = {
     "out/summary.json": WRITERS["out"],
     "x.labels.csv": ["simulate", "--out", "x.npy"],
     "x.mask": ["convert", "s.npz", "x.mtx"],
-    "merged.npz": ["merge", "t.npz", "--out", "merged.npz"],
 }
 
 
@@ -266,7 +255,6 @@ def test_a_loop_of_links_is_refused(name, scores, capsys):
 def test_a_loop_of_links_is_no_file_to_read(capsys):
     Path("a").symlink_to("b")
     Path("b").symlink_to("a")
-    assert "a: no such file" in error_of(capsys, "tally", "a", "--out", "t.npz")
 
 
 # ------------------------------------------------------------------------- names

@@ -37,7 +37,6 @@ OF_THE_COMMAND = {
     },
     # Failure rates, a column of the metadata, and priors of a card.
     "run": {"fta", "fte", "gallery_quality", "min_dcf"},
-    "tally": {"fold", "share"},  # methods of a Tally
     "threshold": {"claim", "on"},  # other calls
     "tracking": {"differences", "targets"},
     "workload": {"task"},

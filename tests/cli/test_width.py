@@ -36,7 +36,6 @@ WORKLOAD = ("workload", "s.npz", "--impostors", "0.01", "--far", "0.01", "--repl
         (*WORKLOAD, "--people", "1000000000000"),
         ("sample-size", "s.npz"),
         ("sample-size", "s.npz", "--far", "1e-12"),
-        ("tally", "s.npz", "--site", "a", "--out", "b.tally"),
         ("plan", "s.npz"),
         ("convert", "--list"),
         ("threshold", "s.npz", "--target", "far=0.01"),
@@ -58,8 +57,3 @@ def test_numbers_of_a_wide_table_stay_apart(capsys):
     found = re.findall(r"\d[\d,]*,\d{3}\b", text)
     assert found
     assert all(re.fullmatch(r"\d{1,3}(,\d{3})+", number) for number in found)
-
-
-def test_a_long_path_is_written_whole(capsys):
-    place = "x" * 90 + ".tally"
-    assert place in "\n".join(output(capsys, "tally", "s.npz", "--out", place))

@@ -107,7 +107,7 @@ def test_systems_of_one_kind_share_their_points_and_others_do_not():
 def test_thresholds_that_are_given_stay_as_given_unless_more_are_wanted():
     scores = be.simulate(8, 3, random_state=1)
     grid = [1.0, 2.5, 4.0]
-    for result in (be.evaluate(scores, thresholds=grid), be.tally(scores, thresholds=grid).tree()):
+    for result in (be.evaluate(scores, thresholds=grid),):
         for node in ("verification/single", "open_set"):
             np.testing.assert_array_equal(result[node].threshold, grid)
     single = be.verification(scores, thresholds=grid)
@@ -120,15 +120,6 @@ def test_thresholds_that_are_given_stay_as_given_unless_more_are_wanted():
 def test_extra_thresholds_are_numbers(wrong):
     with raises_about(be.DataError, "extra_thresholds"):
         be.evaluate(be.simulate(4, 2, random_state=1), extra_thresholds=wrong)
-
-
-def test_points_of_a_merged_tally_are_rows():
-    scores = be.simulate(10, 3, random_state=1)
-    halves = [be.tally(scores.select(probes=np.arange(30)[i::2]), points=True) for i in (0, 1)]
-    merged = halves[0].merge(halves[1]).dataset("verification/single")
-    whole = be.verification(scores)
-    np.testing.assert_array_equal(merged.threshold, whole.threshold)
-    np.testing.assert_array_equal(merged.fa, whole.fa)
 
 
 @pytest.mark.slow

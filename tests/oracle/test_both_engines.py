@@ -140,24 +140,6 @@ def test_evaluation_equals_the_definition(subjects, layout, dtype, form, kind):
 
 
 @pytest.mark.parametrize("layout", ["all-against-all", "probe-against-gallery"])
-def test_merged_parts_are_the_whole(subjects, layout):
-    case = population(subjects, layout, "ties")
-    scores = scores_of(case, "float32")
-    order = np.random.default_rng(3).permutation(len(case["d"]))
-    whole = be.tally(scores, thresholds=THRESHOLDS, max_rank=5)
-    parts = [
-        be.tally(scores.select(probes=np.sort(rows)), thresholds=THRESHOLDS, max_rank=5)
-        for rows in np.array_split(order, 3)
-    ]
-    merged = parts[0].merge(parts[1]).merge(parts[2])
-    for node in whole.parts:
-        one, two = whole.dataset(node), merged.dataset(node)
-        for name in ("ga", "fa", "far", "frr", "di", "dir", "cms", "genuine_attempts"):
-            if name in one:
-                np.testing.assert_array_equal(one[name], two[name])
-
-
-@pytest.mark.parametrize("layout", ["all-against-all", "probe-against-gallery"])
 @pytest.mark.cases(2)
 def test_neither_order_nor_blocks_nor_units_change_a_number(subjects, layout):
     case = population(subjects, layout, "ties")

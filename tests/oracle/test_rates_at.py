@@ -174,11 +174,6 @@ def test_a_tree_has_each_task_with_thresholds():
         be.at(tree.filter(lambda x: "cms" in x), 1.0)
 
 
-def test_a_tally_is_looked_up_in_its_tree():
-    found = be.at(be.tally(scores(), "course-all-vs-all"), 3.5)["verification/single"]
-    assert found.far_at_least <= be.at(scores(), 3.5).far == 0.25 <= found.far_at_most
-
-
 def test_gom_is_of_normalised_distances_whatever_the_kind():
     rng = np.random.default_rng(0)
     cameras = {"camera": [1, 2] * 3}, {"camera": [3] * 9}

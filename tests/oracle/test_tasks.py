@@ -206,8 +206,6 @@ def test_data_with_cameras_are_told_of_the_conventions_that_know_them():
         (be.closed_set, {"gallery": "single", "unmated": "drop"}),
         (be.evaluate, {"max_rank": 0}),
         (be.evaluate, {"thresholds": 1}),
-        (be.tally, {"far_targets": [2]}),
-        (be.tally, {"max_rank": 0}),
     ],
 )
 def test_options_are_checked_before_the_scores_are_read(task, options):
@@ -230,7 +228,6 @@ def test_options_are_checked_before_the_scores_are_read(task, options):
         be.closed_set,
         be.gallery_size,
         be.evaluate,
-        be.tally,
         lambda scores, max_rank: be.closed_set(scores, gallery="single", max_rank=max_rank),
         lambda scores, max_rank: be.open_set(scores, gallery="single", max_rank=max_rank),
         lambda scores, max_rank: be.repeat(

@@ -160,7 +160,6 @@ lists = be.reid(be.TopKScores(order[:, :20], *labels, **sides), **limits)
 short = be.reid(be.TopKScores(order[:, :1], *labels, **sides))
 compared = be.compare(scores, retrieval(2), protocol="market1501", replicates=100)
 gom = be.gom(scores)
-shared = be.tally(scores, "market1501").share(min_count=0, salt="s").parts["reid"].tally
 market = "queries.npz", "--protocol", "market1501"
 run(*market, "--per-query", "--out", "out", "--report", "page.html")
 names = ("mean_first_rank", "mean_ap_at_5")
@@ -173,7 +172,6 @@ print(json.dumps({
                          ("value_a", "value_b", "difference", "difference_low", "difference_high")]
                  for label in ("mean first rank", "mAP at 5")},
     "gom": [float(gom.mean_first_rank), "mean_ap_at_5" in gom],
-    "shared": shared.measures,
     "tables": [shown(be.show, x) for x in (found, lists, compared)]
     + [run("queries.npz", "--protocol", "gom-market1501")],
     "latex": be.to_latex(found, measures=["mean first rank", "mAP at 5"]),
@@ -283,6 +281,4 @@ def test_one_entry_is_all_that_a_mean_over_queries_needs(tmp_path):
     assert "first_rank" in found["csv"] and "ap_at_5" in found["csv"]
     assert found["gom"] == [pytest.approx(truth["mean_first_rank"]), False]
     assert "mean first rank" in found["tables"][3]
-    assert "mean_ap_at_5" in found["shared"]
-    assert "mean_first_rank" not in found["shared"]  # no proportion: not in hundredths
     assert found["described"] == [True] * 6 + [True, True, False]

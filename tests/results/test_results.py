@@ -53,9 +53,6 @@ def every_result() -> dict[str, xr.Dataset]:
         "closed expected": be.closed_set(infinite, ties="expected", rank_unit="subject"),
         "closed unenrolled": be.closed_set(unenrolled, unmated="skip"),
         "ranks": be.ranks(infinite),
-        "merged": be.tally(square.select(probes=range(9)))
-        .merge(be.tally(square.select(probes=range(9, 20))))
-        .dataset("verification/single"),
     }
 
 
@@ -76,7 +73,6 @@ RESULTS = [
     "closed expected",
     "closed unenrolled",
     "ranks",
-    "merged",
 ]  # what every_result gives
 
 

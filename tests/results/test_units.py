@@ -64,40 +64,6 @@ def test_with_and_without_intervals(interval):
     assert be.verification(scores, templates="multi").impostor_pairs == 60 * 19
 
 
-def test_pairs_and_masks():
-    from bioeval.studies.sites.tally import refine_tally
-
-    who = [("a", "a"), ("a", "b"), ("c", "b"), ("d", "a")]
-    pairs = be.Scores.from_pairs([1, 4, 5, 3], [1, 0, 0, 0], subjects=who)
-    expected = {"impostor_pairs": 3, "subjects": 4, "disjoint_pairs": 2}
-    assert units(be.verification(pairs)) == expected
-    assert units(be.evaluate(pairs, "pairs")["verification/single"]) == expected
-    halves = [be.tally(pairs.select(probes=x), "pairs") for x in ([0, 1], [2, 3])]
-    merged = halves[0].merge(halves[1])
-    assert units(merged.dataset()) == {}  # who is in both is not known
-    assert units(refine_tally(merged, pairs).dataset()) == {"impostor_pairs": 3}
-    unnamed = be.Scores.from_pairs([1, 4, 5, 3], [1, 0, 0, 0])
-    assert units(be.verification(unnamed)) == {"impostor_pairs": 3}
-    mask = [[0, 2, 1], [2, 0, 1], [1, 1, 0]]
-    masked = be.Scores(np.arange(9.0).reshape(3, 3), mask=mask)
-    assert units(be.verification(masked)) == {"impostor_pairs": 4}
-
-
-def test_merged_tallies_know_the_subjects_of_both(tmp_path):
-    from bioeval.studies.sites.tally import refine_tally
-
-    scores = be.simulate(12, 4, random_state=1)
-    parts = [scores.select(probes=np.arange(48)[k::2]) for k in (0, 1)]
-    merged = be.tally(parts[0]).merge(be.tally(parts[1]))
-    merged.save(tmp_path / "merged.npz")
-    for tally in (merged, be.Tally.load(tmp_path / "merged.npz"), refine_tally(merged, parts)):
-        # Whether a pair was counted in both parts is not known.
-        assert units(tally.dataset("verification/single")) == {"subjects": 12, "disjoint_pairs": 6}
-        assert tally.dataset("closed_set").subjects == 12
-    one = refine_tally(be.tally(scores), scores).dataset("verification/single")
-    assert one.impostor_pairs == 48 * 44 // 2
-
-
 @pytest.mark.parametrize(
     ("impostors", "expected"), [("unenrolled", 2), ("leave-subject-out", 3), ("both", 5)]
 )

@@ -8,7 +8,7 @@ from hypothesis import given, strategies as st
 from result_messages import codes
 
 import bioeval as be
-from bioeval.base.errors import DataError, MergeError, ProtocolError
+from bioeval.base.errors import DataError, ProtocolError
 from bioeval.cli import main
 
 
@@ -124,25 +124,9 @@ def test_streamed_embeddings_exclude_too():
     whole = be.Scores.from_embeddings(x, labels, **given)
     streamed = be.Scores.from_embeddings(x, labels, memory_limit=1, **given)
     assert streamed._streams
-    a, b = be.tally(whole), be.tally(streamed)
+    a, b = be.evaluate(whole), be.evaluate(streamed)
     for node in ("verification/single", "open_set", "closed_set"):
-        assert a.dataset(node).equals(b.dataset(node))
-
-
-def test_tallies_of_other_exclusions_do_not_merge():
-    meta = {"session": [1, 2, 1, 2]}
-    scores = be.Scores(np.arange(16.0).reshape(4, 4), [0, 0, 1, 1], probe_meta=meta)
-    a = be.tally(scores.select(probes=[0, 1]).excluding("session"))
-    b = be.tally(scores.select(probes=[2, 3]))
-    with pytest.raises(MergeError, match="exclude"):
-        a.merge(b)
-
-
-def test_tallies_keep_what_was_excluded(tmp_path):
-    meta = {"session": [1, 2, 1, 2]}
-    scores = be.Scores(np.arange(16.0).reshape(4, 4), [0, 0, 1, 1], probe_meta=meta)
-    be.tally(scores.excluding("session")).save(tmp_path / "tally.npz")
-    assert be.Tally.load(tmp_path / "tally.npz").dataset("closed_set").attrs["exclude"] == "session"
+        assert a[node].to_dataset().equals(b[node].to_dataset())
 
 
 @pytest.mark.parametrize("name", ["scores.npz", "scores.npy"])

@@ -441,7 +441,7 @@ def test_gallery_metadata_of_a_square_matrix_is_the_probes_metadata():
 
 
 @pytest.mark.parametrize(
-    "task", [be.verification, be.open_set, be.closed_set, be.ranks, be.tally, be.evaluate]
+    "task", [be.verification, be.open_set, be.closed_set, be.ranks, be.evaluate]
 )
 def test_an_array_is_no_scores(task):
     with pytest.raises(be.DataError, match="ndarray; expected bioeval.Scores"):

@@ -106,19 +106,6 @@ def test_failed_templates_and_policies_stream():
         be.closed_set(be.Scores.from_embeddings(x, labels, memory_limit=1))
 
 
-@pytest.mark.slow
-def test_tallies_of_streamed_parts_merge():
-    x, labels = features(90)
-    scores = be.Scores.from_embeddings(np.round(x, 2), labels, metric="l1", memory_limit=1)
-    rows = np.arange(90)
-    merged = be.tally(scores.select(probes=rows[:37])).merge(
-        be.tally(scores.select(probes=rows[37:]))
-    )
-    whole = be.tally(scores)
-    for node in whole.parts:
-        assert merged.dataset(node).equals(whole.dataset(node))
-
-
 @pytest.mark.parametrize("limit", [0, -5, "1G", None])
 def test_a_limit_is_a_number_of_bytes(limit):
     x, labels = features(9)

@@ -139,8 +139,6 @@ def test_all_tasks_of_a_card_in_one_call(tmp_path):
         for name in ("eer", "eer_low", "gar", "far_high"):
             np.testing.assert_array_equal(node[name], alone[name])
     assert tree["closed_set"].attempts == be.closed_set(scores).attempts
-    with pytest.raises(ProtocolError, match="transactions of probes: two tallies might"):
-        be.tally(scores, str(card))
     claims = card.read_text() + "[claims]\n"
     with pytest.raises(be.CardError, match=r'attempts = "visit" has no meaning beside \[claims\]'):
         protocol.parse(claims, "visits.toml")

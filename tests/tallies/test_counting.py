@@ -38,27 +38,6 @@ def of_sizes(reader):
     return SizeCounter(reader, Search(rank_unit="subject"), GRID)
 
 
-def of_nearest_mates(reader):
-    from bioeval.studies.reid.shared_mates import NearestMatesCounter
-
-    return NearestMatesCounter(IdentificationCounter(reader), places=True)
-
-
-def of_shared_ranks(reader):
-    from bioeval.studies.reid.shared_mates import SharedMates, SharedRanksCounter
-
-    nearest = of_nearest_mates(reader)
-    for block in reader.blocks():
-        nearest.add(block)
-    return SharedRanksCounter(IdentificationCounter(reader), SharedMates(nearest.result(), 0))
-
-
-def of_digests(reader):
-    from bioeval.studies.sites.row_digests import RowDigestCounter
-
-    return RowDigestCounter(reader, np.arange(SCORES.shape[1], dtype=np.uint64))
-
-
 COUNTERS = {
     "verification": lambda x: VerificationCounter(x, thresholds=GRID),
     "verification, multi": lambda x: VerificationCounter(x, templates="multi", fusion="mean"),
@@ -67,9 +46,6 @@ COUNTERS = {
     "identification, fused": lambda x: IdentificationCounter(x, FUSED),
     "single templates": of_single_templates,
     "sizes": of_sizes,
-    "nearest mates": of_nearest_mates,
-    "shared ranks": of_shared_ranks,
-    "digests": of_digests,
 }
 
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 import bioeval as be
-from bioeval.base.errors import MergeError
+from bioeval.base.errors import DataError
 from bioeval.base.executors import computed_by
 from bioeval.evaluation.blocks.executor import BlockExecutor
 from bioeval.scores.blocks import BlockReader
@@ -59,14 +59,14 @@ def test_parts_are_joined_in_the_order_of_their_rows(cuts, random):
 
 @pytest.mark.parametrize("other", [(0, 10), (5, 6), (9, 20)])
 def test_rows_do_not_count_twice(other):
-    with pytest.raises(MergeError, match="would count twice"):
+    with pytest.raises(DataError, match="would count twice"):
         part(0, 10).merge(part(*other))
-    with pytest.raises(MergeError, match="would count twice"):
+    with pytest.raises(DataError, match="would count twice"):
         merged_parts([part(0, 10), part(*other), part(30, 40)])
 
 
 def test_rows_between_others_do_not_merge_out_of_order():
-    with pytest.raises(MergeError, match="between others"):
+    with pytest.raises(DataError, match="between others"):
         part(0, 10).merge(part(20, 30)).merge(part(10, 20))
 
 
@@ -74,5 +74,5 @@ def test_only_counts_add_up():
     assert merged({"a": 1, "b": True}, {"a": 2, "b": False}) == {"a": 3, "b": False}
     assert merged(Extent(1, 2), Extent(-1, 1)) == Extent(-1, 2)
     for first, second in ((1.5, 1.5), (np.ones(2), np.ones(2)), ({"a": 1}, {"b": 1}), (1, True)):
-        with pytest.raises(MergeError):
+        with pytest.raises(DataError):
             merged(first, second)

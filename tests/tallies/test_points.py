@@ -11,7 +11,6 @@ import pytest
 import strategies as cases
 from hypothesis import HealthCheck, given, settings, strategies as st
 from named_arguments import raises_about
-from result_messages import codes
 from sklearn.metrics import roc_auc_score, roc_curve
 
 import bioeval as be
@@ -231,27 +230,6 @@ def test_a_symmetric_matrix_counts_unordered_pairs_for_support():
     for ds in (both_ways, each):
         few = [x.arguments for x in be.messages(ds) if x.code == "too-few-pairs-of-people"]
         assert [(x["people"], x["pairs"]) for x in few] == [(30, 435)] * len(few) and few
-
-
-def test_a_tally_alone_gives_bounds_that_hold():
-    from bioeval.studies.sites.tally import refine_tally
-
-    scores = be.simulate(30, 6, random_state=5)
-    rows = np.arange(scores.shape[0])
-    parts = [scores.select(probes=rows[:70]), scores.select(probes=rows[70:])]
-    merged = be.tally(parts[0]).merge(be.tally(parts[1]))
-    whole = be.verification(scores)
-    bounds = merged.dataset("verification/single")
-    assert "eer" not in bounds
-    assert bounds.eer_at_least <= whole.eer <= bounds.eer_at_most
-    assert bounds.auc_at_least <= whole.auc <= bounds.auc_at_most
-    assert bounds.eer_at_most - bounds.eer_at_least < 0.01
-    assert "points-not-found" in codes(bounds)
-    refined = refine_tally(merged, parts).dataset("verification/single")
-    for name in ("eer", "eer_threshold", "auc", "eer_hull", "zero_far", "zero_frr"):
-        np.testing.assert_equal(float(refined[name]), float(whole[name]))
-    with pytest.raises(be.MergeError, match="impostor attempts"):
-        refine_tally(merged, parts[:1])
 
 
 @pytest.mark.parametrize("seed", range(5))

@@ -73,7 +73,7 @@ def test_one_threshold_is_enough_and_may_be_infinite(task):
     assert ds.fa.values.tolist() == [attempts, attempts, 0]
 
 
-@pytest.mark.parametrize("task", [*TASKS, be.tally, be.evaluate])
+@pytest.mark.parametrize("task", [*TASKS, be.evaluate])
 @pytest.mark.parametrize(
     ("wrong", "match"),
     [

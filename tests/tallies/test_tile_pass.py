@@ -18,8 +18,7 @@ from twins import assert_all_tasks, assert_same_but_d_prime, one_thread  # noqa:
 import bioeval as be
 from bioeval.protocol.tasks import Search
 from bioeval.scores.blocks import BlockReader
-from bioeval.scores.embedding_tiles import EmbeddingTiles
-from bioeval.scores.embeddings import EmbeddingSource, same_in_any_tile
+from bioeval.scores.embeddings import same_in_any_tile
 from bioeval.tallies import kinds, passes, point_search, tile_pass, tiled_scores
 from bioeval.tallies.counts import IdentificationTally
 from bioeval.tallies.identification_counter import IdentificationCounter
@@ -164,8 +163,6 @@ def results(scores: be.Scores) -> Iterator[Any]:
     yield be.closed_set(scores, ties="stable", **unmated)
     yield be.closed_set(scores, ties="expected", **unmated)
     yield be.open_set(scores, rank_unit="subject", ties="expected", max_rank=3)
-    yield be.tally(scores).tree()
-    yield be.tally(scores, points=True).tree()
 
 
 def check(case: Case) -> None:
@@ -510,27 +507,6 @@ def test_a_score_without_a_cell_in_one_part_alone(tmp_path):
 distributed = optional_import("distributed")
 
 
-@pytest.fixture(scope="module")
-def client():
-    """Two workers in this process."""
-    with distributed.Client(
-        processes=False, n_workers=2, threads_per_worker=1, dashboard_address="127.0.0.1:0"
-    ) as result:
-        yield result
-
-
-@pytest.mark.parametrize("name", SHARED)
-@pytest.mark.parametrize("kept", [True, False])
-@pytest.mark.cases(1)
-def test_a_cluster_shares_bands_of_tiles(name, kept, client):
-    scores = SHARED[name].scores()
-    with by_tiles(8), nullcontext() if kept else windows():
-        found, expected = be.evaluate(scores, client=client), be.evaluate(scores)
-        assert_same_but_d_prime(found, expected)
-        found, expected = be.tally(scores, client=client), be.tally(scores)
-        assert found.tree().identical(expected.tree())
-
-
 def test_second_passes_of_what_tiles_have_not_counted_read_rows():
     """On one reader: nearest templates by tiles, and then the farthest, which tiles do not have."""
     rng = np.random.default_rng(4)
@@ -553,103 +529,3 @@ def test_second_passes_of_what_tiles_have_not_counted_read_rows():
 
 
 # ------------------------------------------------- libraries whose last bits depend on the shape
-
-
-CARD = """
-schema = 1
-name = "mine"
-title = "Mine"
-summary = "One task."
-layout = "{layout}"
-[source]
-text = "Mine"
-[verification]
-templates = ["{templates}"]
-fusion = "{fusion}"
-[report]
-far_targets = [0.1, 0.01, 0.001, 0.0001]
-"""
-
-
-@contextmanager
-def other_bits_in_rows() -> Iterator[None]:
-    """Let distances that are computed by rows differ in the last bit from those of tiles.
-
-    Those of float32 do so with OpenBLAS's kernels for Haswell.
-    """
-    distances = EmbeddingSource._distances
-
-    def moved(self, *args):
-        found = distances(self, *args)
-        np.nextafter(found, np.float32(np.inf), out=found, where=found > 0)
-        return found
-
-    def computed(self, i, j, buffer):
-        with mock.patch.object(EmbeddingSource, "_distances", distances):
-            return compute(self, i, j, buffer)
-
-    compute = EmbeddingTiles.compute
-    with (
-        mock.patch.object(EmbeddingSource, "_distances", moved),
-        mock.patch.object(EmbeddingTiles, "compute", computed),
-    ):
-        yield
-
-
-@pytest.mark.parametrize("layout", ["square", "gallery", "overlap"])
-@pytest.mark.parametrize(
-    ("templates", "fusion"), [("single", "min"), ("multi", "min"), ("multi", "max")]
-)
-@pytest.mark.cases(9)
-def test_second_passes_see_the_bits_that_were_counted(layout, templates, fusion):
-    """Those of the same evaluation, and of a tally that is refined later."""
-    from bioeval.studies.sites.tally import refine_tally
-
-    case = Case((3, 1, 4, 4, 2, 5, 1, 3, 3, 2, 6, 1), layout=layout, metric="l1", whole=True)
-    options = {"templates": templates, "fusion": fusion}
-    names = {"layout": case.scores().layout, "templates": templates, "fusion": fusion}
-    card = be.protocol.parse(CARD.format(**names))
-    with by_tiles(8) as answers:
-        expected = be.verification(case.scores(), **options)
-        with other_bits_in_rows(), windows(), second_passes() as seen:
-            found = be.verification(case.scores(), **options)
-            counted = be.tally(case.scores(), card)
-            refined = refine_tally(counted, case.scores()).dataset(f"verification/{templates}")
-    assert all(answers) and "SecondPass" in seen
-    found.attrs["fingerprint"] = expected.attrs["fingerprint"]  # of rows
-    assert_same_but_d_prime(found, expected)
-    for name in ("eer", "eer_threshold", "auc", "frr_at_far", "threshold_at_far"):
-        np.testing.assert_array_equal(refined[name], expected[name])
-
-
-def test_parts_of_a_tally_are_refined_by_tiles():
-    """Those of several parts one after the other."""
-    from bioeval.studies.sites.tally import refine_tally
-
-    case = Case((3, 1, 4, 4, 2, 5, 1, 3, 3, 2, 6, 1), metric="l1", whole=True)
-    whole = case.scores()
-    parts = [whole.select(probes=np.arange(*x)) for x in ((0, 12), (12, 23), (23, 35))]
-    with by_tiles(8) as answers:
-        expected = be.verification(whole)
-        with other_bits_in_rows():
-            first, second, third = map(be.tally, parts)
-            merged = first.merge(second).merge(third)
-            refined = refine_tally(merged, parts).dataset("verification/single")
-    assert any(answers)
-    for name in ("eer", "eer_threshold", "auc"):
-        np.testing.assert_array_equal(refined[name], expected[name])
-
-
-def test_a_tally_that_was_counted_by_rows_is_refined_by_rows():
-    """Where the tiles hold other scores, such as of a tally of another version."""
-    from bioeval.studies.sites.tally import refine_tally
-
-    scores = replace(OVERLAPPING, layout="gallery").scores()
-    with by_tiles(8), other_bits_in_rows():
-        with mock.patch.object(tiled_scores.TiledScores, "of", lambda _: None):
-            counted = be.tally(scores)
-            expected = refine_tally(counted, scores)
-        assert refine_tally(counted, scores).tree().identical(expected.tree())
-        other = Case((3, 1, 4, 4, 2, 5, 1, 3, 3, 2, 6, 2), layout="gallery").scores()
-        with pytest.raises(be.MergeError):
-            refine_tally(counted, other)

@@ -151,10 +151,7 @@ def test_commands_print_tables_for_a_paper(tmp_path, capsys, monkeypatch):
         assert tables[0][1][:2] == ["EER", f"{100 * eer:.2f} %"]
     assert main(["protocols", "--markdown"]) == 0
     assert len(markdown_tables(capsys.readouterr().out)) == 1
-    assert main(["tally", "s_1.npz", "--out", "t.npz"]) == 0
-    assert main(["merge", "t.npz", "--latex"]) == 0
-    assert latex_tables("%" + capsys.readouterr().out.partition("% needs")[2])
-    for line in ("run s_1.npz", "protocols", "merge t.npz", "fuse s_1.npz s_1.npz"):
+    for line in ("run s_1.npz", "protocols", "fuse s_1.npz s_1.npz"):
         assert main([*line.split(), "--latex", "--json"]) == 2
         assert "give one of --json, --latex and --markdown" in capsys.readouterr().err
     assert main(["protocols", "viper", "--latex"]) == 2

@@ -741,9 +741,6 @@ def test_scores_far_from_all_others_leave_the_rest_its_bins(value, form):
         assert len(histogram.counts) >= 8
     assert display.ax_.get_xlim()[0] >= 0 and display.ax_.get_xlim()[1] <= 1
     assert "scores lie off the axis (infinite, or far from all others)" in words(display)
-    if form == "distance":
-        again = draw(plot.score_distributions(be.tally(scores)))
-        assert "cells too wide" in words(again) and again.ax_.get_xlim()[1] <= 1
 
 
 @pytest.mark.slow
@@ -764,10 +761,7 @@ def test_sentinels_lie_off_the_axes_which_say_so():
 
 
 @pytest.mark.slow
-def test_distributions_of_a_tally_of_pairs_and_of_several(scores, single):
-    whole = plot.score_distributions(scores)
-    again = plot.score_distributions(be.tally(scores))
-    np.testing.assert_array_equal(whole.impostor[""].counts, again.impostor[""].counts)
+def test_distributions_of_pairs_and_of_several(scores, single):
     pairs = be.Scores.from_pairs([0.1, 0.4, 0.2, 0.9], [1, 1, 0, 0])
     assert plot.score_distributions(pairs).genuine[""].total == 2
     threshold = float(single.eer_threshold)
@@ -779,7 +773,6 @@ def test_distributions_of_a_tally_of_pairs_and_of_several(scores, single):
     draw(plot.score_distributions(scores, thresholds=[4, 5.0], log=True))
     for wrong, message in (
         (single, "got Dataset; expected Scores"), ({}, "empty mapping"),
-        (be.tally(be.Scores([[1, 2], [2, 1]], ["a", "b"], kind="order")), "not verification"),
     ):  # fmt: skip
         with pytest.raises(be.DataError, match=message):
             plot.score_distributions(wrong)

@@ -38,7 +38,7 @@ OTHERS = {
 
 #: Calls of modules, not at the top level.
 FOR_FEW = {
-    *("gom_from_curves", "refine_tally", "with_failures"),
+    *("gom_from_curves", "with_failures"),
 }
 
 

@@ -41,7 +41,7 @@ def evaluate(scores: TopKScores, card: Protocol, options: EvaluationOptions) -> 
     if card.gom is not None:
         taus = options.thresholds if tasks == {"gom"} else None
         changes = {"max_rank": options.max_rank}
-        datasets["gom"] = lists_gom(scores, card, taus, options.normalize, changes)
+        datasets["gom"] = lists_gom(scores, card, taus, None, changes)
     if card.open_set is not None:
         place = f"{card.name}: [open_set]"
         task = options.with_last_rank(card.open_set, scores.gallery_size, place)

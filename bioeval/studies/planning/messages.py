@@ -5,9 +5,7 @@ from bioeval.document import MessageType
 MESSAGES = (
     MessageType(
         "run-exceeds-memory",
-        "a worker needs {needed:size}, and this machine has {available:size}: split the probes "
-        "among workers, and the gallery into {parts:count parts} (bioeval best-mates, then bioeval "
-        "tally --mates)",
+        "a worker needs {needed:size}, and this machine has {available:size}",
     ),
     MessageType(
         "few-pilot-errors",

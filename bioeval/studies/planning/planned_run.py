@@ -195,11 +195,8 @@ def plan_run(
     }
     available, messages = physical_memory(), list[Message]()
     if available and working > available:
-        parts = math.ceil(2 * working / available)
         messages.append(
-            Message(
-                "run-exceeds-memory", needed=float(working), available=float(available), parts=parts
-            )
+            Message("run-exceeds-memory", needed=float(working), available=float(available))
         )
     attrs: dict[str, Any] = {
         "result_type": "planned-run",

@@ -1,4 +1,4 @@
-"""Tallies of re-identification that merge: the ranks of the matches of each query."""
+"""Tallies of re-identification: the ranks of the matches of each query."""
 
 from __future__ import annotations
 
@@ -7,11 +7,9 @@ from typing import ClassVar
 
 import numpy as np
 
-from bioeval import MergeError, Scores, TopKScores
-from bioeval.base import Argument
+from bioeval import Scores, TopKScores
 from bioeval.scores import Provenance, codes_of
 from bioeval.studies.reid.matches import MatchLists, concatenated
-from bioeval.tallies import require_alike
 
 
 @dataclass
@@ -21,7 +19,7 @@ class ReidTally:
     form: ClassVar[str] = "reid"
 
     about: Provenance
-    #: The rules of counting; tallies with other rules do not merge.
+    #: The rules of counting.
     convention: str
     removed: str
     removed_for_ap: str
@@ -44,8 +42,7 @@ class ReidTally:
     #: bool (m,): whether the query is junk or a distractor; without the array, none is.
     left_out: np.ndarray = field(default_factory=lambda: np.zeros(0, dtype=bool))
     labels: np.ndarray | None = None  # int or str (m,): the identity of each query
-    #: int64 (m,): a number for the subject of each query, of one count alone: merged and sent
-    #: counts lack the array.
+    #: int64 (m,): a number for the subject of each query
     subject_of_query: np.ndarray | None = None
 
     def __post_init__(self) -> None:
@@ -76,26 +73,6 @@ class ReidTally:
             return len(about.enrolled_subjects)
         return None
 
-    def merge(self, other: ReidTally) -> ReidTally:
-        """Concatenate the queries of both."""
-        rules = ("convention", "removed", "removed_for_ap", "junk", "cmc", "shots_of")
-        require_alike(self, other, rules)
-        require_same_entries(self.thresholds, other.thresholds)
-        names = ["enrolled", "left_out", "removed_entries"]
-        for name in ("shots", "identities", "retrieved", "labels"):
-            if getattr(self, name) is not None:
-                names.append(name)
-        joined = concatenated([self, other], names)
-        if self.cmc_matches is not None and other.cmc_matches is not None:
-            joined["cmc_matches"] = MatchLists.joined([self.cmc_matches, other.cmc_matches])
-        return replace(
-            self,
-            about=self.about.merge(other.about),
-            matches=MatchLists.joined([self.matches, other.matches]),
-            subject_of_query=None,
-            **joined,
-        )
-
 
 def query_labels(scores: Scores | TopKScores) -> np.ndarray:
     """Return the label of each query: a number, or a text as Python writes it."""
@@ -115,7 +92,7 @@ class GomTally:
     form: ClassVar[str] = "gom"
 
     about: Provenance
-    #: The rules of counting; tallies with other rules do not merge. Of the variant ``"reference"``,
+    #: The rules of counting. Of the variant ``"reference"``,
     #: removed entries are counted at distance 1.
     convention: str
     removed: str
@@ -141,20 +118,6 @@ class GomTally:
         """Which queries are of an identity that the gallery lacks, but for those left out."""
         return ~self.enrolled & ~self.left_out
 
-    def merge(self, other: GomTally) -> GomTally:
-        """Concatenate the queries of both; distances must be on one scale."""
-        require_alike(self, other, ("convention", "removed", "junk", "variant"))
-        require_same_entries(self.thresholds, other.thresholds)
-        mine, theirs = (self.low, self.high), (other.low, other.high)
-        if mine != theirs:
-            raise MergeError(
-                f"tallies of GOM whose distances are scaled from {mine} and from {theirs}; count "
-                "all parts again on the scale of all: ",
-                Argument("normalize"),
-                f" = ({min(mine + theirs)!r}, {max(mine + theirs)!r})",
-            )
-        return replace(self.append(other), about=self.about.merge(other.about))
-
     def append(self, other: GomTally) -> GomTally:
         """Append the queries of another data set, counted alike, with the provenance of both."""
         return replace(
@@ -163,12 +126,3 @@ class GomTally:
             matches=MatchLists.joined([self.matches, other.matches]),
             **concatenated([self, other], ("retrieved", "enrolled", "left_out", "removed_entries")),
         )
-
-
-def require_same_entries(mine: np.ndarray | None, theirs: np.ndarray | None) -> None:
-    """Raise :class:`MergeError` unless entries were counted within the same thresholds."""
-    same = mine is theirs is None
-    if mine is not None and theirs is not None:
-        same = np.array_equal(mine, theirs)
-    if not same:
-        raise MergeError("entries were retrieved at different thresholds; count both at the same")

@@ -19,14 +19,12 @@ from bioeval.studies.reid.candidate_lists import (
     RankedRows,
     RowReader,
     match_lists,
-    places_used,
 )
 from bioeval.studies.reid.convention import (
     Convention,
 )
 from bioeval.studies.reid.counts import GomTally, ReidTally, query_labels
 from bioeval.studies.reid.matches import MatchLists
-from bioeval.studies.reid.shared_mates import MateLists, SharedMates
 from bioeval.studies.reid.tiles import RetrievalTiles, TiledRanks
 from bioeval.tallies import (
     ConcatenatedRows,
@@ -108,8 +106,6 @@ class RetrievalPass(RowPass):
         self.lists, self.reader = Lists(scores, convention), RowReader(scores)
         #: The labels of the queries, where they are wanted.
         self.labels = query_labels(scores) if name_queries and scores._labelled else None
-        #: Of a part of a gallery: the matches at all sites, by rule of removal.
-        self.shared: dict[str, SharedMates] = {}
         check_max_rank(convention.max_rank, scores.shape[1], convention.last_rank)
 
     name = "queries"
@@ -125,7 +121,7 @@ class RetrievalPass(RowPass):
         if self.thresholds is not None:
             counter = _Retrieved(lists, self.thresholds)
         for ranked in lists.ranked(lists.rules, reader, low, high):
-            parts[ranked.rule].append(matches_of_rows(self, ranked))
+            parts[ranked.rule].append(match_lists(ranked.mates))
             if ranked.rule == cmc_rule:
                 removed.append(ranked.mates.removed)
                 extra += self._extra(ranked)
@@ -192,7 +188,7 @@ class RetrievalPass(RowPass):
     def _by_tiles(self) -> TiledRanks | None:
         """Return a pass by tiles; None where whole rows are needed."""
         needs_rows = self.convention.cmc in ("identity-dedup", "single-gallery-shot")
-        if needs_rows or self.thresholds is not None or self.shared:
+        if needs_rows or self.thresholds is not None:
             return None
         tiles = RetrievalTiles.of(self.lists, self.reader)
         return None if tiles is None else TiledRanks(tiles)
@@ -266,7 +262,6 @@ class GomPass(RowPass):
         self.scores, self.convention, self.thresholds = scores, convention, thresholds
         self.normalize, self.variant = normalize, variant
         self.lists, self.reader = Lists(scores, convention), RowReader(scores)
-        self.shared: dict[str, SharedMates] = {}
         self.rule = convention.removed
         self.raw = thresholds  # in distances that are not normalised
 
@@ -280,7 +275,7 @@ class GomPass(RowPass):
         for ranked in lists.ranked([self.rule], reader, low, high):
             within.append(counter.count(ranked))
             removed.append(ranked.mates.removed)
-            parts.append(matches_of_rows(self, ranked))
+            parts.append(match_lists(ranked.mates))
             reporter()(ranked.stop, self.scores.shape[0])
         return {
             "matches": _counts_of(parts),
@@ -377,71 +372,6 @@ class _Retrieved:
         counts = np.empty((len(rows), len(self.thresholds) + 1), dtype=np.int64)
         kernel.count_retrieved(queries, gallery, self._guided, counts)
         return counts
-
-
-def matches_of_rows(retrieval: RetrievalPass | GomPass, ranked: RankedRows) -> MatchLists:
-    """Return the ranks of the matches of a block of rows, at all sites where they share."""
-    if ranked.rule not in retrieval.shared:
-        return match_lists(ranked.mates)
-    lists, part = retrieval.lists, slice(ranked.low, ranked.stop)
-    rules = lists.rules[ranked.rule]
-    candidates = kernel.CandidateBlock(
-        values=ranked.values,
-        identity=lists.identity,
-        row_identity=lists.query_identity[part],
-        kept=rules.kept,
-        list_index=rules.list_index[part],
-        place=np.array(retrieval.scores.gallery_ids)[None],
-    )
-    return retrieval.shared[ranked.rule].around(ranked.low, candidates)
-
-
-def all_matches(retrieval: RetrievalPass | GomPass) -> dict[str, MateLists]:
-    """Return all matches of each query at site 0, by rule of removal."""
-    row_pass = _AllMatches(retrieval.lists, RowReader(retrieval.scores))
-    mates_by_rule = {}
-    for rule, matches in count_all(row_pass)["rules"].items():
-        probe = matches["probe"].array()
-        distance = matches["distance"].array()
-        place = matches["place"].array()
-        site = np.zeros(len(place), dtype=np.int64)
-        probes = retrieval.scores.shape[0]
-        mates_by_rule[rule] = MateLists.of(probes, probe, distance, site, place, False)
-    return mates_by_rule
-
-
-class _AllMatches(RowPass):
-    """All matches of some queries, by rule of removal."""
-
-    name = "matches"
-
-    def __init__(self, lists: Lists, reader: RowReader):
-        self.lists, self.reader, self.scores = lists, reader, lists.scores
-
-    def part(self, low: int, high: int) -> dict[str, Any]:
-        """Find the matches of queries ``low:high``; see :mod:`bioeval.tallies.parts`."""
-        lists, reader = self.lists, self.reader.for_rows(low, high)
-        none = {
-            "probe": ConcatenatedRows(),
-            "distance": ConcatenatedRows(),
-            "place": ConcatenatedRows(),
-        }
-        rules = dict.fromkeys(lists.rules, none)
-        last_rule = [*rules][-1]
-        for ranked in lists.ranked(lists.rules, reader, low, high):
-            matches, before = match_lists(ranked.mates), rules[ranked.rule]
-            column = ranked.mates.column[places_used(ranked.mates)]
-            block = {
-                "probe": ranked.low + matches.query,
-                "distance": matches.distance,
-                "place": self.scores.gallery_ids[column],
-            }
-            rules[ranked.rule] = {
-                name: rows.merge(ConcatenatedRows.of(block[name])) for name, rows in before.items()
-            }
-            if ranked.rule == last_rule:
-                reporter()(ranked.stop, self.scores.shape[0])
-        return {"rules": rules, "watch": self.watched(reader, low, high)}
 
 
 class _Extent(RowPass):

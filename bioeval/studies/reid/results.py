@@ -9,7 +9,7 @@ from warnings import warn
 import numpy as np
 import xarray as xr
 
-from bioeval import DataError, MergeError, ProtocolError, __version__
+from bioeval import DataError, ProtocolError, __version__
 from bioeval.base import (
     MATCH_SUMS,
     QUERY_MEANS,
@@ -345,11 +345,6 @@ def _curve(tally: ReidTally, options: ReidOptions) -> MatchCurve:
     ties, max_rank = options.ties, options.max_rank
     if tally.cmc == "single-gallery-shot":
         assert tally.shots is not None
-        if max_rank > tally.shots.shape[1]:
-            raise MergeError(
-                f"single gallery shots were counted up to rank {tally.shots.shape[1]}; max_rank is "
-                f"{max_rank}: count again"
-            )
         query, place = np.indices((len(counted), max_rank)).reshape(2, -1)
         return MatchCurve(counted, query, 1 + place, tally.shots[:, :max_rank].reshape(-1))
     if tally.cmc == "identity-dedup":

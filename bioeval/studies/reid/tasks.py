@@ -52,7 +52,7 @@ def plan(
         return retrieval, result_options
     thresholds = options.thresholds if tasks <= {"reid", "gom"} else None
     changes = {"max_rank": options.max_rank}
-    search, gom_options = plan_gom(scores, card, thresholds, options.normalize, changes)
+    search, gom_options = plan_gom(scores, card, thresholds, None, changes)
     return search, {k: v for k, v in asdict(gom_options).items() if k != "per_query"}
 
 

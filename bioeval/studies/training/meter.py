@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 
-from bioeval import DataError, MergeError, Protocol, ProtocolError, Scores, evaluate
+from bioeval import DataError, Protocol, ProtocolError, Scores, evaluate
 from bioeval.base import Kind, received, require_choice, require_path, require_text
 from bioeval.evaluation import EvaluationOptions, Plan, resolve_card
 from bioeval.protocol import load
@@ -251,11 +251,11 @@ class Meter:
         ------
         DataError
             If the templates do not fit each other.
-        MergeError
+        DataError
             If the metrics differ, or `other` is no meter.
         """
         if other is self:
-            raise MergeError("a meter cannot be merged with itself")
+            raise DataError("a meter cannot be merged with itself")
         self._take(self._batches_of(other))
 
     def state_dict(self) -> dict[str, Any]:
@@ -285,7 +285,7 @@ class Meter:
         ------
         DataError
             If the state is none of a meter.
-        MergeError
+        DataError
             If it is of another metric.
         """
         batches = self._batches_of(state)
@@ -303,7 +303,7 @@ class Meter:
         """Return the templates of a meter or of a state as a batch of each role."""
         state = other.state_dict() if isinstance(other, Meter) else other
         if not isinstance(state, Mapping):
-            raise MergeError(f"a Meter cannot be merged with {received(other)}")
+            raise DataError(f"a Meter cannot be merged with {received(other)}")
         batches = {}
         try:
             metric, templates = state["metric"], state["templates"]
@@ -315,7 +315,7 @@ class Meter:
         except (KeyError, AttributeError, TypeError) as error:
             raise DataError(f"this is no state of a Meter: {error!r}") from None
         if metric != self._metric_in_words:
-            raise MergeError(
+            raise DataError(
                 f"these templates were to be compared by the metric {metric!r}, those here by "
                 f"{self._metric_in_words!r}"
             )

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bioeval import DataError, MergeError, PairScores
+from bioeval import DataError, PairScores
 from bioeval.base import Kind, received, require_integer, scalar_registry
 from bioeval.results import verification_dataset, verification_scalars
 from bioeval.scores import BlockReader, NanPolicy
@@ -175,11 +175,11 @@ class PairMeter:
         ------
         DataError
             If the state is none of a meter of pairs.
-        MergeError
+        DataError
             If kinds, FAR targets or rules for NaN differ, or `other` is no meter.
         """
         if other is self:
-            raise MergeError("a meter cannot be merged with itself")
+            raise DataError("a meter cannot be merged with itself")
         state = other.state_dict() if isinstance(other, PairMeter) else other
         tally = self._tally_of(state)
         self._pairs += tally.about.probes
@@ -222,7 +222,7 @@ class PairMeter:
         ------
         DataError
             If the state is none of a meter of pairs.
-        MergeError
+        DataError
             If it is of another kind, of other FAR targets, or of another rule for NaN.
         """
         tally = self._tally_of(state)
@@ -271,14 +271,14 @@ class PairMeter:
     def _tally_of(self, state: Any) -> VerificationTally:
         """Return the counts of a state."""
         if not isinstance(state, Mapping):
-            raise MergeError(f"a PairMeter cannot be merged with {received(state)}")
+            raise DataError(f"a PairMeter cannot be merged with {received(state)}")
         expected = self.state_dict()
         if state.keys() != expected.keys():
             missing = sorted(expected.keys() ^ state.keys())
             raise DataError(f"this is no state of a PairMeter: {', '.join(missing)}")
         for name in ("kind", "nan", "rare", "far_targets"):
             if not np.array_equal(state[name], expected[name]):
-                raise MergeError(
+                raise DataError(
                     f"{name} of these pairs is {state[name]}, of those here {expected[name]}"
                 )
         impostor = replace(

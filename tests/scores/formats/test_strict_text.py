@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-
 import numpy as np
 import pytest
 from optional import optional_import
@@ -86,41 +84,9 @@ def test_the_settings_of_a_matrix(tmp_path):
     assert be.load(tmp_path / "x.npy").kind == "distance"
 
 
-def test_a_manifest_of_nested_brackets(tmp_path):
-    scores = be.Scores(np.random.default_rng(0).random((6, 6)), list("aabbcc"))
-    be.tally(scores, checkpoint=tmp_path / "kept")
-    (tmp_path / "kept/checkpoint.json").write_text("[" * DEEP)
-    with pytest.raises(be.CheckpointError, match="is damaged; remove the folder"):
-        be.tally(scores, checkpoint=tmp_path / "kept")
-
-
-def test_headers_of_saved_files(tmp_path):
-    scores = be.Scores(np.random.default_rng(0).random((6, 6)), list("aabbcc"))
-    be.tally(scores).save(tmp_path / "t.npz")
-    with np.load(tmp_path / "t.npz") as file:
-        arrays = dict(file)
-    for text in (b"[" * DEEP, b'{"a": 1, "a": 2}'):
-        np.savez(tmp_path / "t.npz", **arrays | {"header": np.frombuffer(text, "u1")})
-        with pytest.raises(be.DataError, match="t.npz: header: (brackets|the key 'a')"):
-            be.Tally.load(tmp_path / "t.npz")
-        assert main(["merge", str(tmp_path / "t.npz")]) == 2
-
-
 def test_text_in_safetensors(tmp_path):
     numpy = optional_import("safetensors.numpy")
     words = {"bioeval_text": "[" * DEEP}
     numpy.save_file({"scores": np.eye(2)}, tmp_path / "x.safetensors", metadata=words)
     with pytest.raises(be.DataError, match="bioeval_text: brackets are nested too deeply"):
         be.load(tmp_path / "x.safetensors")
-
-
-def test_a_file_of_a_scheduler(tmp_path, capsys):
-    file = tmp_path / "scheduler.json"
-    np.savez(tmp_path / "x.npz", scores=np.eye(4), labels=[1, 1, 2, 2])
-    for text in ("[" * DEEP, json.dumps([1])):
-        file.write_text(text)
-        words = ["tally", str(tmp_path / "x.npz"), "--scheduler", str(file), "--out", "x.tally"]
-        assert main(words) == 2
-        said = capsys.readouterr().err
-        assert said.startswith(f"bioeval: error: {file}: ")
-        assert said.count("\n") == 1

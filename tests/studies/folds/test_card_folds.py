@@ -159,8 +159,6 @@ def test_shipped_cards_with_folds(scores):
         assert ("folds/open_set" in {n.path.strip("/") for n in tree.leaves}) == (
             "open_set" in tasks
         )
-    with pytest.raises(ProtocolError, match="folds"):
-        be.tally(scores, "course-kfold")
     with pytest.raises(ProtocolError, match="without curves.*leave out thresholds and max_rank"):
         be.evaluate(scores, "course-kfold", thresholds=100, max_rank=3)
 

@@ -238,7 +238,6 @@ LISTS = be.TopKScores([[2, 0], [1, 2]], ["ann", "bob"], ["ann", "bob", "ann"])
         be.closed_set,
         be.ranks,
         lambda x: be.evaluate(x, "course-probe-vs-gallery"),
-        be.tally,
         lambda x: x.values,
         lambda x: x._base,
         lambda x: x.select(gallery=[0]),

@@ -181,55 +181,11 @@ def test_options_without_effect_are_refused():
         be.evaluate(scores, CARD, far_targets=[0.1])
     with pytest.raises(be.ProtocolError, match="per_query applies to re-identification only"):
         be.evaluate(scores, CARD, per_query=True)
-    with pytest.raises(be.ProtocolError, match="normalize applies to GOM only"):
-        be.tally(scores, "market1501", normalize=(0, 1))
     with pytest.raises(be.DataError, match="thresholds = 5; of GOM expected None or an increasing"):
         be.evaluate(scores, CARD, thresholds=5)
 
 
 # ------------------------------------------------------------------------------------- merging
-
-
-@pytest.mark.parametrize("kind", ["distance", "similarity"])
-@pytest.mark.parametrize("variant", ["paper", "reference"])
-@pytest.mark.cases(1)
-def test_tallies_merge_by_queries(kind, variant, tmp_path):
-    scores = searched()
-    if kind == "similarity":
-        scores = searched(sign=-1, kind=kind)
-    mine, rows = card(f'variant = "{variant}"', "budget = 5"), np.arange(scores.shape[0])
-    whole = be.evaluate(scores, mine)["gom"].to_dataset()
-    ends = whole.attrs["normalised_low"], whole.attrs["normalised_high"]
-    parts = [
-        scores.select(probes=rows[part]) for part in (slice(25), slice(25, 31), slice(31, None))
-    ]
-    first, *rest = (be.tally(part, mine, normalize=ends) for part in parts)
-    first.save(tmp_path / "first.npz")
-    merged = be.Tally.load(tmp_path / "first.npz")
-    for other in rest:
-        merged = merged.merge(other)
-    assert merged.dataset().equals(whole)
-    assert merged.dataset().attrs["variant"] == variant
-    with pytest.raises(be.MergeError, match="probe"):
-        merged.merge(rest[0])
-
-
-def test_tallies_on_other_scales_do_not_merge():
-    scores, rows = searched(), np.arange(36)
-    one, other = (be.tally(scores.select(probes=rows[x::2]), CARD) for x in (0, 1))
-    with pytest.raises(be.MergeError, match=r"count all parts again .* normalize = \(") as error:
-        one.merge(other)
-    low, high = map(float, str(error.value).rpartition("(")[2].rstrip(")").split(","))
-    one, other = (
-        be.tally(scores.select(probes=rows[x::2]), CARD, normalize=(low, high)) for x in (0, 1)
-    )
-    merged = one.merge(other).dataset()
-    whole = be.gom(scores, convention=CARD)
-    assert (low, high) == (whole.attrs["normalised_low"], whole.attrs["normalised_high"])
-    for name in ("mrep", "mfr", "max_mvp", "cmc", "removed"):
-        np.testing.assert_allclose(merged[name], whole[name], rtol=1e-14)
-    with pytest.raises(be.MergeError, match="different thresholds"):
-        one.merge(be.tally(scores.select(probes=rows[1::2]), CARD, thresholds=[0.5, 1.0]))
 
 
 @pytest.mark.parametrize("call", [be.gom, be.reid])
@@ -251,23 +207,6 @@ def test_a_scale_holds_all_distances():
         be.DataError, match=r"normalize is \(2, 3\), but the distances reach from 1"
     ):
         be.gom(searched(), normalize=(2, 3))
-
-
-def test_damaged_tallies_are_refused(tmp_path):
-    file = tmp_path / "t.npz"
-    be.tally(searched(), CARD).save(file)
-    with np.load(file) as archive:
-        arrays = dict(archive)
-    retrieved = next(name for name in arrays if name.endswith("retrieved"))
-    for name, wrong in (
-        (retrieved, arrays[retrieved][:, 1:]),
-        (retrieved, -1 - arrays[retrieved]),
-        (retrieved.replace("retrieved", "thresholds"), np.zeros(101)),
-        (retrieved.replace("retrieved", "enrolled"), np.zeros(3, dtype=bool)),
-    ):
-        np.savez(file, **{**arrays, name: wrong})
-        with pytest.raises(be.DataError, match="the tally is damaged: gom: "):
-            be.Tally.load(file)
 
 
 # ------------------------------------------------------------------- queries of another data set

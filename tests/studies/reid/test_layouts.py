@@ -84,7 +84,6 @@ if hasattr(be, "Meter"):
 NEVER = {
     "summaries": {PAIRS, LISTS},
     "explain": {PAIRS, LISTS},
-    "tally": {LISTS},
     "Meter": {FROM_GALLERY, PAIRS, LISTS},
 }
 

@@ -270,28 +270,6 @@ def population(seed: int = 0, subjects: int = 12, templates: int = 6, **options:
     )  # fmt: skip
 
 
-@pytest.mark.parametrize("name", conventions())
-@pytest.mark.cases(1)
-def test_parts_merge_into_the_whole(name, tmp_path):
-    scores = population()
-    rows = np.random.default_rng(1).permutation(40)
-    whole = be.tally(scores.select(probes=rows), name)
-    a, b = (
-        be.tally(scores.select(probes=rows[:13]), name),
-        be.tally(scores.select(probes=rows[13:]), name),
-    )
-    merged = a.merge(b)
-    assert merged.dataset("reid").equals(whole.dataset("reid"))
-    whole.save(tmp_path / "whole.npz")
-    loaded = be.Tally.load(tmp_path / "whole.npz")
-    assert loaded.dataset("reid").identical(whole.dataset("reid"))
-    direct = be.reid(scores, name)
-    for variable in ("cmc", "mean_ap", "mean_inp", "removed"):
-        np.testing.assert_allclose(
-            be.evaluate(scores, name)["reid"][variable], direct[variable], rtol=0, atol=1e-14
-        )
-
-
 def test_draws_agree_with_the_mean_over_all_galleries_and_do_not_depend_on_the_parts():
     scores = population(subjects=8)
     exact = be.reid(scores, "cuhk03", max_rank=10)
@@ -1022,45 +1000,6 @@ def test_the_plot_of_a_cmc():
         be.plot.cmc({"a": results["market1501"], "b": closed})
 
 
-@pytest.mark.parametrize("name", ["market1501", "cuhk03", "identity-dedup"])
-@pytest.mark.parametrize(
-    ("field", "change"),
-    [
-        ("starts", lambda x: x[:-1]),
-        ("starts", lambda x: x[::-1].copy()),
-        ("closer", lambda x: x - 10**6),
-        ("distance", lambda x: x * np.nan),
-        ("tied", lambda x: x[1:]),
-    ],
-)
-def test_a_damaged_tally_is_refused(tmp_path, name, field, change):
-    tally = be.tally(population(), name)
-    lists = tally.parts["reid"].tally.matches
-    setattr(lists, field, change(getattr(lists, field)))
-    tally.save(tmp_path / "t.npz")
-    with pytest.raises(be.DataError, match="the matches of its queries are damaged"):
-        be.Tally.load(tmp_path / "t.npz")
-
-
-@pytest.mark.parametrize(("name", "field"), [("cuhk03", "shots"), ("identity-dedup", "identities")])
-def test_a_tally_without_what_its_cmc_needs_is_refused(tmp_path, name, field):
-    for value in (None, np.full((40, 2), -1.0)):
-        tally = be.tally(population(), name)
-        setattr(tally.parts["reid"].tally, field, value)
-        tally.save(tmp_path / "t.npz")
-        with pytest.raises(be.DataError, match="(are missing|damaged)"):
-            be.Tally.load(tmp_path / "t.npz")
-
-
-def test_tallies_of_different_conventions_do_not_merge():
-    scores = population()
-    a, b = scores.select(probes=np.arange(10)), scores.select(probes=np.arange(10, 40))
-    with pytest.raises(be.MergeError, match="different protocols"):
-        be.tally(a, "market1501").merge(be.tally(b, "veri776"))
-    with pytest.raises(be.MergeError, match="different max_rank"):
-        be.tally(a, "market1501", max_rank=3).merge(be.tally(b, "market1501"))
-
-
 def test_a_card_with_other_tasks_sees_what_the_queries_see(tmp_path):
     from bioeval.protocol import load
 
@@ -1183,19 +1122,6 @@ def test_thresholds_of_retrieval():
     assert tree["reid"].to_dataset().f1.equals(be.reid(scores, "viper", thresholds=[0.1, 0.4]).f1)
 
 
-def test_tallies_with_retrieved_entries_merge(tmp_path):
-    scores = population()
-    taus = [-1.0, 0.0, 0.5]
-    a, b = (be.tally(scores.select(probes=rows), "market1501", thresholds=taus)
-            for rows in (np.arange(13), np.arange(13, 40)))  # fmt: skip
-    a.save(tmp_path / "a.npz")
-    merged = be.Tally.load(tmp_path / "a.npz").merge(b).dataset()
-    assert merged.equals(be.evaluate(scores, "market1501", thresholds=taus)["reid"].to_dataset())
-    other = be.tally(scores.select(probes=np.arange(13, 40)), "market1501")
-    with pytest.raises(be.MergeError, match="different thresholds"):
-        a.merge(other)
-
-
 @pytest.mark.parametrize("places", [4, None])
 def test_the_rank_k_warning_is_that_of_matrices_and_of_lists(places, tmp_path):
     scores = ranked()
@@ -1258,21 +1184,3 @@ def test_subjects_are_those_of_the_queries_in_the_means(card, unmatched, tmp_pat
         be.save(scores, tmp_path / "s.npz")
         assert main(["run", str(tmp_path / "s.npz"), "--protocol", card, "--json"]) == 0
         assert json.loads(capsys.readouterr().out)["tasks"]["reid"]["subjects"] == subjects
-
-
-def test_subjects_of_merged_counts_are_known_or_left_out():
-    rng = np.random.default_rng(4)
-    probes, gallery = [0, 0, 1, 1, 2, 3], [0, 1, 1, 2]
-    cameras = {
-        "probe_meta": {"camera": [0, 1, 0, 1, 0, 1]},
-        "gallery_meta": {"camera": [0, 0, 1, 0]},
-    }
-    scores = be.Scores(rng.random((6, 4)), probes, gallery, **cameras)
-    for card, subjects in (("vehicleid", 3), ("market1501", None)):
-        first, second = (be.tally(scores.select(probes=x), card) for x in ([0, 1, 2], [3, 4, 5]))
-        ds = first.merge(second).dataset("reid")
-        whole = be.reid(scores, card)
-        assert int(ds.queries) == int(whole.queries)
-        assert ("subjects" in ds) == (subjects is not None)
-        if subjects is not None:
-            assert int(ds.subjects) == int(whole.subjects) == subjects

@@ -280,11 +280,11 @@ def test_options_are_checked_before_the_first_epoch():
 
 def test_meters_of_other_metrics_or_types_do_not_merge():
     meter = fill(be.Meter(), range(NUMBER))
-    with pytest.raises(be.MergeError, match="metric 'l2'"):
+    with pytest.raises(be.DataError, match="metric 'l2'"):
         meter.merge(fill(be.Meter(metric="l2"), range(3)))
-    with pytest.raises(be.MergeError, match="itself"):
+    with pytest.raises(be.DataError, match="itself"):
         meter.merge(meter)
-    with pytest.raises(be.MergeError, match="cannot be merged"):
+    with pytest.raises(be.DataError, match="cannot be merged"):
         meter.merge(3)
     with pytest.raises(be.DataError, match="no state of a Meter"):
         meter.load_state_dict({"metric": "cosine"})

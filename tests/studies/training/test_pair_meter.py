@@ -150,13 +150,13 @@ def test_many_small_batches():
 
 def test_what_does_not_merge():
     meter = fill(be.PairMeter("similarity"))
-    with pytest.raises(be.MergeError, match="kind"):
+    with pytest.raises(be.DataError, match="kind"):
         meter.merge(fill(be.PairMeter("distance")))
-    with pytest.raises(be.MergeError, match="far_targets|rare"):
+    with pytest.raises(be.DataError, match="far_targets|rare"):
         meter.merge(be.PairMeter("similarity", far_targets=[0.1]))
-    with pytest.raises(be.MergeError, match="itself"):
+    with pytest.raises(be.DataError, match="itself"):
         meter.merge(meter)
-    with pytest.raises(be.MergeError, match="cannot be merged"):
+    with pytest.raises(be.DataError, match="cannot be merged"):
         meter.merge(3)
     with pytest.raises(be.DataError, match="no state of a PairMeter"):
         meter.load_state_dict({"kind": "similarity"})
