@@ -9,7 +9,7 @@ one collects the scores of the few bins in which thresholds fall.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from copy import copy
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -297,9 +297,6 @@ COLLECT = 1 << 22
 # Scores that a block collects, up to which they are sent as they are.
 FEW = 1 << 12
 
-# Says which scores are kept, from their values, rows and positions.
-Keep = Callable[[np.ndarray, np.ndarray, np.ndarray], np.ndarray]
-
 
 class PlacedScores(NamedTuple):
     """Scores, their rows and their positions."""
@@ -512,12 +509,11 @@ class CollectPass(FoldPass):
         rows: FoldRowReader,
         partitions: Sequence[DivisionIntoFolds],
         windows: RowWindows,
-        keep: Keep | None,
         dtype: np.dtype,
     ):
-        """Take the windows; `keep` receives the scores in them."""
+        """Take the windows."""
         super().__init__(rows, partitions)
-        self.windows, self.keep, self.dtype = windows, keep, dtype
+        self.windows, self.dtype = windows, dtype
 
     def collected(self) -> Iterator[Weighted]:
         """Yield the scores of all rows for each partition."""
@@ -535,8 +531,7 @@ class CollectPass(FoldPass):
         """Collect the scores of some rows."""
         scores = CollectedScores(self.partitions, self.dtype)
         for rows, block in row_blocks:
-            inside = self._inside(rows, block)
-            scores.add(inside if self.keep is None else inside.those(self.keep(*inside)))
+            scores.add(self._inside(rows, block))
         return scores
 
     def _inside(self, rows: slice, block: FoldRows) -> PlacedScores:

@@ -27,7 +27,6 @@ from bioeval.tallies.fold_counts import (
     CountPass,
     DivisionIntoFolds,
     FoldRowReader,
-    Keep,
     PlacedScores,
     RangePass,
     RowWindows,
@@ -290,18 +289,16 @@ class FoldPasses:
         self.edges = np.concatenate([self.edges[:first], edges[between], self.edges[last:]])
         return True
 
-    def collect(self, wanted: np.ndarray, keep: Keep | None = None) -> Iterator[Weighted]:
+    def collect(self, wanted: np.ndarray) -> Iterator[Weighted]:
         """Yield the impostor scores in some bins for each partition, in increasing order.
 
         `wanted` flags the bins, or has a row of flags for each fold of the probe in the first
-        partition. Of the scores collected, `keep` says which are kept.
+        partition.
         """
         windows = self._windows(np.atleast_2d(wanted))
         if self.tiles is None:
-            yield from CollectPass(
-                self.rows, self.partitions, windows, keep, self.dtype
-            ).collected()
-        elif keep is None and self._holds(windows):
+            yield from CollectPass(self.rows, self.partitions, windows, self.dtype).collected()
+        elif self._holds(windows):
             near = np.flatnonzero(self.kept.values <= windows.upto.max())
             bins = self.edges.searchsorted(self.kept.values[near])
             scores = CollectedScores(self.partitions, self.dtype)
@@ -311,7 +308,7 @@ class FoldPasses:
             report_rows(m, m)
             yield from scores.each()
         else:
-            yield from TileCollectPass(self.tiles, self.partitions, windows, keep).collected()
+            yield from TileCollectPass(self.tiles, self.partitions, windows).collected()
 
     def _holds(self, windows: RowWindows) -> bool:
         """Whether all scores in some windows were kept while they were counted."""

@@ -24,7 +24,6 @@ from bioeval.tallies.fold_counts import (
     FLUSH,
     CollectedScores,
     DivisionIntoFolds,
-    Keep,
     PlacedScores,
     RowWindows,
     Table,
@@ -420,11 +419,10 @@ class TileCollectPass(TilePassOfFolds):
         tiles: FoldTiles,
         partitions: Sequence[DivisionIntoFolds],
         windows: RowWindows,
-        keep: Keep | None,
     ):
-        """Take the windows; `keep` receives the scores in them."""
+        """Take the windows."""
         super().__init__(tiles, partitions)
-        self.windows, self.keep = windows, keep
+        self.windows = windows
         self.highest = float(windows.upto.max(initial=-np.inf))
 
     def collected(self) -> Iterator[Weighted]:
@@ -485,8 +483,7 @@ class _CollectThread:
     def add(self, found: PlacedScores) -> None:
         """Take in some scores."""
         if len(found.values):
-            keep = self.collect_pass.keep
-            self.scores.add(found if keep is None else found.those(keep(*found)))
+            self.scores.add(found)
 
     def _inside(self, scores: TileScores) -> PlacedScores:
         """Return the scores of a tile in the windows."""

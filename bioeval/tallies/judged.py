@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, Self
 
@@ -20,7 +20,6 @@ from bioeval.tallies.by_subject import FEW, SubjectAttempts
 from bioeval.tallies.cells import is_accepted
 from bioeval.tallies.fold_counts import DivisionIntoFolds, Groups, Subset, Weighted
 from bioeval.tallies.fold_passes import FoldPasses
-from bioeval.tallies.listed_claims import ListedClaims
 from bioeval.tallies.threshold_rules import ChosenThreshold, Rule, choose, wanted_bins
 from bioeval.tallies.threshold_search import Attempts, within
 
@@ -164,9 +163,6 @@ class GroupTally:
     #: int64 (groups, groups): by the group of the probe and that of the claimed subject.
     false_accepts: np.ndarray
     impostor_attempts: np.ndarray
-    #: The attempts within each group, which have looked into the bins of the FAR targets and of the
-    #: rules of the groups themselves.
-    within_groups: Sequence[Attempts | ListedClaims]
     #: About the EER of all attempts together; NaN without attempts of both classes.
     equal_error: float
 
@@ -176,62 +172,46 @@ class GroupTally:
         reader: BlockReader,
         groups: tuple[np.ndarray, np.ndarray],
         rule: Rule,
-        targets: np.ndarray,
-        rules_within: Sequence[Rule],
         options: tuple[str, str],
     ) -> Self:
         """Count a matrix by the groups of probes and gallery templates, numbered from 0.
 
-        `rule` holds its threshold, if it gives one, as a distance; `rules_within` choose thresholds
-        within each group; `options` are templates and fusion.
+        `rule` holds its threshold, if it gives one, as a distance; `options` are templates and
+        fusion.
         """
         passes = FoldPasses(reader, *options, [groups], Groups)
         (pairs,) = passes.partitions
         number = pairs.folds
-        diagonal = np.arange(number) * (number + 1)
         with threads_for(reader.scores):
             passes.count()
             while True:
                 every = Attempts(passes.genuine, passes.edges, passes.total)
-                within_groups = [
-                    Attempts(passes.genuine[pairs.pair == k], passes.edges, pairs.counts[g, g])
-                    for g, k in enumerate(diagonal)
-                ]
-                chosen_bins = wanted_bins(rule, every)
-                group_bins = np.array([_bins_of(one, targets) for one in within_groups])
-                for g, one in enumerate(within_groups):
-                    for rule_within in rules_within:
-                        group_bins[g] |= wanted_bins(rule_within, one)
-                if not passes.narrow(chosen_bins | group_bins.any(axis=0)):
+                wanted = wanted_bins(rule, every)
+                if not passes.narrow(wanted):
                     break
-
-            keep = _Needed(pairs.bare(), passes.edges, chosen_bins)
-            ((values, codes, weights),) = passes.collect(chosen_bins | group_bins, keep)
-        places = within(values, passes.edges, chosen_bins)
-        every.take_scores(values[places], weights[places])
-        for one, flags, k in zip(within_groups, group_bins, diagonal, strict=True):
-            inside = np.flatnonzero(codes == k)
-            inside = inside[within(values[inside], passes.edges, flags)]
-            one.take_scores(values[inside], weights[inside])
-        chosen = choose(rule, every, chosen_bins)
+            ((values, codes, weights),) = passes.collect(wanted)
+        every.take_scores(values, weights)
+        chosen = choose(rule, every, wanted)
         threshold = chosen.threshold
-        genuine = np.array([one.genuine_attempts for one in within_groups], dtype=np.int64)
-        rejected, accepted = genuine, np.zeros((number, number), dtype=np.int64)
+
+        def of_groups(there: np.ndarray) -> np.ndarray:
+            """Return the number of genuine attempts of each group, of a mask of all."""
+            places = pairs.pair[there] // (number + 1)
+            return np.bincount(places, minlength=number).astype(np.int64)
+
+        genuine = rejected = of_groups(np.ones(len(passes.genuine), dtype=bool))
+        accepted = np.zeros((number, number), dtype=np.int64)
         if not math.isnan(threshold):  # which rejects all
-            rejected = np.array(
-                [one.false_rejects(threshold) for one in within_groups], dtype=np.int64
-            )
+            rejected = of_groups(~is_accepted(passes.genuine, threshold))
             b = int(every.bin_of(threshold))
-            inside = places[is_accepted(values[places], threshold)]
+            inside = np.flatnonzero(is_accepted(values, threshold))
             inside = inside[passes.edges.searchsorted(values[inside]) == b]
             more = np.bincount(codes[inside], weights[inside], number**2).astype(np.int64)
             accepted = pairs.counts[..., :b].sum(axis=-1) + more.reshape(number, number)
         reader.note_failure_codes()
         made = pairs.counts.sum(axis=-1)
         equal_error = every.about_equal_error()
-        return cls(
-            reader.about, chosen, rejected, genuine, accepted, made, within_groups, equal_error
-        )
+        return cls(reader.about, chosen, rejected, genuine, accepted, made, equal_error)
 
     @classmethod
     def of_listed(cls, attempts: SubjectAttempts, group: np.ndarray, rule: Rule) -> Self:
@@ -245,11 +225,6 @@ class GroupTally:
         def by_pair(chosen: np.ndarray) -> np.ndarray:
             return np.bincount(pair[chosen], minlength=number**2).reshape(number, number)
 
-        def parts() -> Iterator[Attempts]:
-            for g in range(number):
-                inside = pair == g * (number + 1)
-                yield Attempts.listed(values[inside & genuine], values[inside & ~genuine])
-
         every = Attempts.listed(values[genuine], values[~genuine])
         chosen = choose(rule, every, wanted_bins(rule, every))
         accepted = is_accepted(values, chosen.threshold)  # NaN rejects all
@@ -261,31 +236,5 @@ class GroupTally:
             by_pair(genuine).diagonal(),
             by_pair(~genuine & accepted),
             by_pair(~genuine),
-            list(parts()),
             every.about_equal_error(),
         )
-
-
-@dataclass(frozen=True, eq=False)
-class _Needed:
-    """Scores needed in full: within a group, or where the common threshold can lie."""
-
-    groups: DivisionIntoFolds
-    edges: np.ndarray
-    bins: np.ndarray
-
-    def __call__(self, values: np.ndarray, row: np.ndarray, position: np.ndarray) -> np.ndarray:
-        """Return which of some scores are needed."""
-        kept = self.groups.probe[row] == self.groups.gallery[position]
-        across = np.flatnonzero(~kept)
-        kept[across] = self.bins[self.edges.searchsorted(values[across])]
-        return kept
-
-
-def _bins_of(attempts: Attempts, targets: np.ndarray) -> np.ndarray:
-    """Return the bins that FAR targets need, as flags."""
-    wanted = np.zeros(len(attempts.counts), dtype=bool)
-    if attempts.defined:
-        for target in targets.tolist():
-            wanted |= attempts.up_to(attempts.bin_past(target))
-    return wanted

@@ -162,7 +162,6 @@ def test_a_card_is_read_as_it_is_written_and_the_rest_is_default():
         "fusion": "kth:2",
         "ties": "optimistic",
         "gallery": "all",
-        "average": "attempt",
         "max_rank": None,
     }
     assert card.closed_set is None and card.partition is None

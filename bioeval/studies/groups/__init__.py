@@ -1,9 +1,9 @@
-"""Rates by demographic group, and how alike two systems treat groups."""
+"""Rates by demographic group."""
 
 from bioeval.base.manifest import Plot, StudyManifest, Subcommand, View
 
 STUDY = StudyManifest(
-    calls={"groups": ("by_group",), "gaps": ("compare_groups",)},
+    calls={"groups": ("by_group",)},
     other_names={"groups": "by_group"},
     commands=(Subcommand("groups", "Evaluate verification by demographic group.", "Look into", 3),),
     examples="""
@@ -11,14 +11,10 @@ STUDY = StudyManifest(
 bioeval groups scores.npz --by sex
 # Add intervals
 bioeval groups scores.npz --by country --interval subject-bootstrap
-# Evaluate searches by group
-bioeval groups scores.npz --by sex --task open_set --threshold far=0.01
 # Evaluate embeddings with their metadata
 bioeval groups faces.npz --embeddings dlib128 --labels subject --meta sex=sex --by sex
 # Use one threshold; write results and plots
 bioeval groups scores.npz --by sex --threshold 0.42 --out groups --plots
-# Compare how alike two systems treat the groups
-bioeval groups old.npz new.npz --by sex --threshold far=0.01
 # Take the groups of a list of trials from a table of its templates
 bioeval groups scores.txt --trials trials.txt --labels templates.csv --kind distance --by sex
 # Count on four processes, and keep what has been counted
@@ -30,15 +26,12 @@ bioeval groups scores.npz --by sex --workers 4 --checkpoint counted
             "GroupsDisplay",
             "plots",
             "be.by_group",
-            (
-                {"frr": ("group",), "far": ("group", "claimed_group")},
-                {"frr": ("group",), "far": ("group",)},
-            ),
+            ({"frr": ("group",), "far": ("group", "claimed_group")},),
             {"groups": {}},
             one_system=True,
         ),
     ),
-    nodes={"garbe": "groups", "fairer": "group_gaps"},
-    views=(View(("groups",), "section"), View(("group_gaps",), "gaps_section")),
+    nodes={"garbe": "groups"},
+    views=(View(("groups",), "section"),),
     messages="messages.MESSAGES",
 )

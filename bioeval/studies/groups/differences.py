@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
@@ -84,21 +84,6 @@ def limits_of_all(groups: Iterable[PeopleOfRate | None], rates: int, confidence:
     return low, high
 
 
-class LimitedRate(Protocol):
-    """A rate of a group that has limits at any level, and its values without each person."""
-
-    @property
-    def rate(self) -> float:
-        """The rate; NaN without attempts."""
-
-    @property
-    def without(self) -> np.ndarray:
-        """The rate without each person."""
-
-    def limits(self, level: float) -> tuple[float, float]:
-        """Return the limits of the rate at a level of confidence."""
-
-
 @dataclass(frozen=True)
 class DifferencesOfGroups:
     """Differences of one rate of each two groups, with limits that hold for all pairs together.
@@ -115,7 +100,7 @@ class DifferencesOfGroups:
 
     @classmethod
     def of(
-        cls, groups: Sequence[LimitedRate | None], confidence: float, stream: Stream
+        cls, groups: Sequence[PeopleOfRate | None], confidence: float, stream: Stream
     ) -> DifferencesOfGroups:
         """Compare groups, of which None are too small to be compared.
 

@@ -1,22 +1,19 @@
-"""Verification by group: rates, own thresholds, measures of inequality, and their intervals."""
+"""Verification by group: rates, measures of inequality, and their intervals."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from copy import copy
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import xarray as xr
 
-from bioeval.base import Name, Stream, larger_is_closer, names_of, require_memory, stage
+from bioeval.base import Name, Stream, names_of, require_memory, stage
 from bioeval.document import Message
 from bioeval.results import RuleOf, about_attrs, along, build
 from bioeval.scores import mates_among
 from bioeval.stats import (
-    ErrorColumns,
     IntervalOptions,
     Limits,
     QuadraticForms,
@@ -26,7 +23,6 @@ from bioeval.stats import (
 from bioeval.studies.groups.differences import (
     MOST_TESTED,
     DifferencesOfGroups,
-    LimitedRate,
     PairsOfGroups,
     PeopleOfRate,
     far_differs,
@@ -34,15 +30,7 @@ from bioeval.studies.groups.differences import (
     limits_of_all,
 )
 from bioeval.studies.groups.measures import INEQUITY, inequity, measure_limits
-from bioeval.studies.groups.own_thresholds import (
-    PointOfGroup,
-    WithoutEachWithin,
-    nodes_around,
-    own_points,
-    points_without_each,
-)
 from bioeval.tallies import (
-    Attempts,
     GroupTally,
     MergingSinks,
     PairCounts,
@@ -61,24 +49,13 @@ GROUPS: dict[str, Name] = {
     "threshold": Name("threshold of all groups", "score"),
     "frr_overall": Name("FRR of all groups together", iso="FNMR"),
     "far_overall": Name("FAR of all groups together", iso="FMR"),
-    "threshold_at_far": Name(
-        "loosest attainable threshold with FAR at most the target within the group", "score"
-    ),
-    "frr_at_far": Name(
-        "smallest FRR of the group with FAR at most the target within the group", iso="FNMR at FMR"
-    ),
     "expected_fr": Name("false rejects expected at the overall FRR", "attempts"),
     "expected_fa": Name("false accepts expected at the overall FAR", "attempts"),
-    "expected_fa_at_far": Name("false accepts expected within the group at the target", "attempts"),
     "few_subjects": Name(_FLAG.format("the group has fewer than 30 subjects")),
     "frr_flagged": Name(_FLAG.format("subjects or expected false rejects are fewer than 30")),
     "far_flagged": Name(
         _FLAG.format("subjects of either group or expected false accepts are fewer than 30")
     ),
-    "frr_at_far_flagged": Name(
-        _FLAG.format("subjects or false accepts expected at the target are fewer than 30")
-    ),
-    **names_of("verification", "eer", "min_dcf"),
     "fdr": Name(
         "fairness discrepancy rate: 1 less the weighted ranges of FAR and FRR over groups; 1 where "
         "all groups are alike"
@@ -97,7 +74,7 @@ for _rate, _within in (("far", " within the group"), ("frr", "")):
 #: Groups with fewer subjects are flagged.
 FEW_SUBJECTS = 30
 
-for _name in ("frr", "far", "frr_at_far", "threshold_at_far", "eer", "min_dcf", *INEQUITY):
+for _name in ("frr", "far", *INEQUITY):
     GROUPS |= GROUPS[_name].ends_of(_name)
 for _rate, _within in (("far", "FAR within the group"), ("frr", "FRR of the group")):
     _together = Name(f"{_within}, of all groups together")
@@ -105,7 +82,7 @@ for _rate, _within in (("far", "FAR within the group"), ("frr", "FRR of the grou
     GROUPS[f"{_rate}_groups_p"] = Name(
         f"p-value by permutation: people of all groups have the same distribution ({_within})"
     )
-for _rate, _words in (("frr", "FRR"), ("far", "FAR within groups"), ("eer", "EER")):
+for _rate, _words in (("frr", "FRR"), ("far", "FAR within groups")):
     GROUPS |= {
         f"{_rate}_difference": Name(f"{_words}: that of the group minus that of the other group"),
         f"{_rate}_difference_low": Name(
@@ -128,14 +105,12 @@ def groups_dataset(
     tally: GroupTally,
     groups: np.ndarray,
     subjects: np.ndarray,
-    targets: np.ndarray,
     alpha: float,
-    cost: tuple[float, float, float],
     symmetric: bool,
 ) -> xr.Dataset:
     """Return the rates by group; `symmetric` data hold each pair of templates twice.
 
-    `groups` are labels, with the number of `subjects` of each; `cost` is that of the minDCF.
+    `groups` are labels, with the number of `subjects` of each.
     """
     kind, defined = tally.about.kind, tally.chosen.defined
     genuine, impostor = tally.genuine_attempts, tally.impostor_attempts
@@ -143,53 +118,34 @@ def groups_dataset(
     far = ratio(tally.false_accepts, impostor * defined)
     frr_all = float(ratio(tally.false_rejects.sum(), genuine.sum() * defined))
     far_all = float(ratio(tally.false_accepts.sum(), impostor.sum() * defined))
-    frr_at_far = np.full((len(tally.within_groups), len(targets)), np.nan)
-    threshold_at_far = frr_at_far.copy()
-    for g, attempts in enumerate(tally.within_groups):
-        if attempts.defined:
-            for i, target in enumerate(targets.tolist()):
-                frr_at_far[g, i], threshold_at_far[g, i] = attempts.at_far(target)
     mated, pairs = genuine, impostor
     if symmetric:
         mated, pairs = genuine // 2, impostor - np.diag(impostor.diagonal() // 2)
     expected_fr, expected_fa = mated * frr_all, pairs * far_all
-    expected_fa_at_far = pairs.diagonal()[:, None] * targets
     few = subjects < FEW_SUBJECTS
     frr_flagged = few | ~(expected_fr >= RuleOf(30))
     far_flagged = few[:, None] | few | ~(expected_fa >= RuleOf(30))
-    frr_at_far_flagged = few[:, None] | ~(expected_fa_at_far >= RuleOf(30))
-    over, both, by_target = ("group",), ("group", "claimed_group"), ("group", "far_target")
+    over, both = ("group",), ("group", "claimed_group")
     variables = {
         **along(over, frr=frr, fr=tally.false_rejects, genuine_attempts=genuine, subjects=subjects),
         **along(both, far=far, fa=tally.false_accepts, impostor_attempts=impostor),
-        **along(by_target, threshold_at_far=to_user(threshold_at_far, kind), frr_at_far=frr_at_far),
         "expected_fr": (over, expected_fr),
         "expected_fa": (both, expected_fa),
-        "expected_fa_at_far": (by_target, expected_fa_at_far),
         "few_subjects": (over, few.astype(np.int64)),
         "frr_flagged": (over, frr_flagged.astype(np.int64)),
         "far_flagged": (both, far_flagged.astype(np.int64)),
-        "frr_at_far_flagged": (by_target, frr_at_far_flagged.astype(np.int64)),
-        **along(over, **own_points(tally.within_groups, cost)),
         "threshold": to_user(tally.chosen.threshold, kind),
         "frr_overall": frr_all,
         "far_overall": far_all,
         **inequity(far.diagonal(), frr, alpha),
     }
-    coordinates = {"group": groups, "claimed_group": groups, "far_target": targets}
+    coordinates = {"group": groups, "claimed_group": groups}
     remarks = _undefined(tally, groups, frr, far.diagonal())
     remarks += few_subjects(groups, few)
     remarks += few_errors(groups, few, "frr", frr_all, frr_flagged)
     remarks += few_errors(groups, few, "far", far_all, far_flagged)
-    for flags, target in zip(frr_at_far_flagged.T, targets.tolist(), strict=True):
-        if (rare := flags & ~few).any():
-            listed = groups[rare].tolist()
-            code = "few-expected-errors-at-target"
-            remarks.append(Message(code, needed=int(RuleOf(30)), target=target, groups=listed))
     attrs = about_attrs(tally.about, "groups", "verification by group", remarks)
-    prior, miss, accept = cost
-    attrs |= {"alpha": alpha, "cost_prior": prior, "cost_miss": miss, "cost_false_accept": accept}
-    return build(variables, GROUPS, coordinates, attrs)
+    return build(variables, GROUPS, coordinates, attrs | {"alpha": alpha})
 
 
 def _undefined(
@@ -246,10 +202,6 @@ def few_errors(
     return [Message(code, **expected, flagged=flagged, pairs=rare.size)]
 
 
-# Numbers of false accepts around that of a target, as its multiples, for replicates.
-_AROUND = np.geomspace(0.7, 1.4, 7)
-
-
 @stage("bootstrap")
 def group_intervals(
     dataset: xr.Dataset,
@@ -261,89 +213,49 @@ def group_intervals(
     """Return a result by group with confidence intervals; `group` is that of each subject.
 
     All subjects are resampled together, so that groups differ in size between replicates. The
-    threshold of all groups stays; the own thresholds of groups are chosen anew in each replicate.
-    Percentiles hold rates of few people too seldom: with them, FRR and FAR at the threshold of all
-    groups have the limits of the jackknife over people.
+    threshold of all groups stays. Percentiles hold rates of few people too seldom: with them, FRR
+    and FAR at the threshold of all groups have the limits of the jackknife over people.
     """
-    within_groups = [x for x in tally.within_groups if isinstance(x, Attempts)]  # of scores
-    number, targets = len(within_groups), dataset["far_target"].values
+    number = dataset.sizes["group"]
     weights = options.weights(attempts.people)
-    own_nodes = list(map(nodes_around, within_groups))
     require_memory(
         48 * number**2 * weights.shape[1],  # counts, as tiles and whole, and rates
         f"intervals of {number**2:,} pairs of groups",
         "expected fewer groups or replicates",
     )
-    nodes, exact = [], []
-    for of_group in within_groups:
-        around, are_all = _nodes(of_group, targets)
-        nodes.append(around)
-        exact.append(are_all)
     at = np.empty(0)
     if not math.isnan(tally.chosen.threshold):
         at = np.array([tally.chosen.threshold])
-    thresholds = np.unique(np.concatenate([at, *nodes, *own_nodes]))
-    sink = _ByGroup(weights, group, at, nodes, thresholds)
-    pairs = PairsOfGroups(group, number, sink.accepted)
-    own = WithoutEachWithin(group, own_nodes, thresholds)
-    values, people = attempts.pass_over(thresholds, MergingSinks((sink, pairs, own)))
+    sink = _ByGroup(weights, group, number, len(at))
+    pairs = PairsOfGroups(group, number, len(at))
+    values, people = attempts.pass_over(at, MergingSinks((sink, pairs)))
     far = sink.far
-
-    def accepted(g: int, thresholds: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return the weighted genuine attempts of a group, accepted at thresholds and in all."""
-        inside = group[people] == g
-        counts = by_subject(values[inside], people[inside], thresholds, attempts.people)
-        layers = np.cumsum(counts.astype(np.float64) @ weights, axis=0)
-        return layers[:-1], layers[-1]
-
     frr = np.empty((number, weights.shape[1]))
-    at_far = np.empty((2, number, len(targets), weights.shape[1]))
     for g in range(number):
-        taken, made = accepted(g, at)
-        frr[g] = ratio(made - taken[0] if len(at) else made, made)
-        taken, made = accepted(g, nodes[g])
-        layers = np.cumsum(sink.within[g], axis=0)
-        far_within = ratio(layers[:-1], layers[-1])
-        rates_within = ErrorColumns(far_within, ratio(made - taken, made))
-        for i, x in enumerate(targets.tolist()):
-            at_far[0, g, i] = rates_within.frr_at_far(x, exact[g])
-            at_far[1, g, i] = _threshold_at_far(far_within, nodes[g], x, exact[g])
+        inside = group[people] == g
+        counts = by_subject(values[inside], people[inside], at, attempts.people)
+        layers = np.cumsum(counts.astype(np.float64) @ weights, axis=0)
+        made = layers[-1]
+        frr[g] = ratio(made - layers[0] if len(at) else made, made)
     if not tally.chosen.defined:
         far[:], frr[:] = np.nan, np.nan
-    sign = -1.0 if larger_is_closer(tally.about.kind) else 1.0
-    exact_values = np.stack(
-        [dataset["frr_at_far"].values, sign * dataset["threshold_at_far"].values]
-    )
-    exact_values[~np.isfinite(exact_values)] = np.nan  # -inf rejects all
-    at_far += (exact_values - at_far[..., 0])[..., None]  # interpolation error of the data
-    at_far[..., 0] = exact_values
-    at_far[0] = np.clip(at_far[0], 0, 1)
     trials = independent_trials(attempts, group, people, number)
-    limits = _limits(far, frr, at_far, trials, options)
+    alone = np.array([options.trials_of(int(n)) for n in trials[0]])
+    limits = {"frr": options.limits(frr, alone), "far": options.limits(far, trials[1])}
     remarks: list[Message] = [*options.few_people(attempts.people)]
-    if sign < 0:
-        low, high = limits["threshold_at_far"]
-        limits["threshold_at_far"] = -high, -low
     genuine = by_subject(values, people, at, attempts.people)
     by_person = genuine[-1], genuine.sum(axis=0)
     if tally.chosen.defined and options.method == "subject-bootstrap":
         limits |= _limits_without_each(group, by_person, pairs, trials, options.confidence)
-    alone = (trials[0] == 1) & ~np.isnan(dataset["frr"].values)
-    if alone.any():
-        listed = dataset["group"].values[alone].tolist()
+    single = (trials[0] == 1) & ~np.isnan(dataset["frr"].values)
+    if single.any():
+        listed = dataset["group"].values[single].tolist()
         remarks.append(Message("groups-of-one-subject", groups=listed))
-    of_own = _own_points(dataset, own, (values, people), trials, pairs)
-    for name in ("eer", "min_dcf"):
-        ends = [
-            each[name].limits(options.confidence) if each else (np.nan, np.nan) for each in of_own
-        ]
-        low, high = np.array(ends).T
-        limits[name] = low, high
     differences = _Differences(dataset, group, by_person, pairs, trials, options)
     measured, variables = {}, {}
     if tally.chosen.defined:
         measured, variables = differences.measures(), differences.variables()
-        variables |= differences.between_pairs([each.get("eer") for each in of_own])
+        variables |= differences.between_pairs()
     remarks += differences.remarks
     out = options.added_to(dataset, limits | measured, GROUPS, remarks).assign(variables)
     if variables:
@@ -352,113 +264,45 @@ def group_intervals(
     return out.assign_attrs(
         interval_of_measures="all values within the simultaneous limits of the rates, by the "
         "jackknife over people of each group",
-        interval_threshold="the threshold of all groups stays in replicates; groups' own are chosen"
-        " anew",
+        interval_threshold="the threshold of all groups stays in replicates",
     )
 
 
-def _nodes(attempts: Attempts, targets: np.ndarray) -> tuple[np.ndarray, bool]:
-    """Return thresholds around the FAR targets of a group, and whether they are all its scores."""
-    if len(attempts.edges) == 1:  # listed one by one
-        every = np.union1d(attempts.values, attempts.genuine)
-        if len(every) <= SubjectAttempts.EXACT:
-            return every[np.isfinite(every)], True
-        strictest = np.nextafter(attempts.values[:1], -np.inf)
-        edges, reached = np.append(strictest, attempts.values), attempts.accepted
-    else:
-        edges, reached = attempts.edges, attempts.below[1:]
-    allowed = [attempts.allowed_errors(x) for x in targets.tolist()]
-    ladder = SubjectAttempts.levels(3 * max(allowed, default=0))[::2]
-    level = np.append(np.outer(allowed, _AROUND), ladder)  # of none allowed 0, which is left out
-    at = np.searchsorted(reached, level[level >= 1])
-    at = np.append(at, np.searchsorted(reached, 1) - 1)  # the last one without a false accept
-    chosen = np.unique(edges[at[(at >= 0) & (at < len(edges))]])
-    return chosen[np.isfinite(chosen)], False
-
-
-def _threshold_at_far(far: np.ndarray, nodes: np.ndarray, target: float, exact: bool) -> np.ndarray:
-    """Return the loosest threshold with FAR at most the target, for each column.
-
-    Between thresholds that are not all the scores, it is interpolated; the first stands for all
-    that are stricter.
-    """
-    if not len(nodes):
-        return np.full(far.shape[1], np.nan)
-    columns = np.arange(far.shape[1])
-    last = (far <= target).sum(axis=0) - 1
-    threshold = nodes[np.maximum(last, 0)]
-    if not exact:
-        after = np.minimum(last + 1, len(nodes) - 1)
-        low, high = far[np.maximum(last, 0), columns], far[after, columns]
-        with np.errstate(invalid="ignore", divide="ignore"):
-            share = np.where((high > low) & (last >= 0), (target - low) / (high - low), 0.0)
-        threshold = threshold + np.clip(share, 0.0, 1.0) * (nodes[after] - threshold)
-    return np.where(np.isnan(far[0]), np.nan, threshold)
-
-
 class _ByGroup:
-    """A sink of impostor attempts, weighted, for each pair of groups and within each group."""
+    """A sink of impostor attempts, weighted, for each pair of groups.
 
-    def __init__(
-        self,
-        weights: np.ndarray,
-        group: np.ndarray,
-        at: np.ndarray,
-        nodes: Sequence[np.ndarray],
-        thresholds: np.ndarray,
-    ):
-        """Lay out the layers: `at` is the common threshold, if any, `nodes` are those of groups.
+    The layers before `accepted` are accepted.
+    """
 
-        `thresholds` are those of the pass, which have all of these among them.
-        """
-        self.group = group
-        self.accepted = int(np.searchsorted(thresholds, at[0]) + 1) if len(at) else 0
-        self._between = QuadraticForms(weights, 2 * len(nodes) ** 2)
-        self.starts, self._within = [], []
-        for of_group in nodes:
-            # The first layer above each threshold of the group.
-            self.starts.append(np.append(0, np.searchsorted(thresholds, of_group) + 1))
-            self._within.append(QuadraticForms(weights, len(of_group) + 1))
+    def __init__(self, weights: np.ndarray, group: np.ndarray, number: int, accepted: int):
+        self.group, self.number, self.accepted = group, number, accepted
+        self._between = QuadraticForms(weights, 2 * number**2)
 
     @property
     def far(self) -> np.ndarray:
         """FAR at the common threshold: (groups, groups, columns)."""
-        number = len(self.starts)
-        accepted, rejected = self._between.totals.reshape(2, number, number, -1)
+        accepted, rejected = self._between.totals.reshape(2, self.number, self.number, -1)
         return ratio(accepted, accepted + rejected)
-
-    @property
-    def within(self) -> list[np.ndarray]:
-        """Attempts within each group, between the group's thresholds: (layers, columns)."""
-        return [forms.totals for forms in self._within]
 
     def fresh(self) -> _ByGroup:
         """Return the same sink before it has counted anything."""
         sink = copy(self)
         sink._between = self._between.fresh()
-        sink._within = [forms.fresh() for forms in self._within]
         return sink
 
     def counts(self) -> dict[str, Any]:
         """Return all totals, whole numbers."""
-        within = {str(g): forms.counts() for g, forms in enumerate(self._within)}
-        return {"between": self._between.counts(), "within": within}
+        return self._between.counts()
 
     def include_counts(self, counts: dict[str, Any]) -> None:
         """Add totals of other attempts."""
-        self._between.include_counts(counts["between"])
-        for g, forms in enumerate(self._within):
-            forms.include_counts(counts["within"][str(g)])
+        self._between.include_counts(counts)
 
     def add(self, pairs: PairCounts) -> None:
         """Add attempts of pairs of subjects."""
-        number = len(self.starts)
         probe, claimed = self.group[pairs.probe_person], self.group[pairs.claimed_person]
         rejected = pairs.layer >= self.accepted
-        self._between.add(pairs.in_layers((rejected * number + probe) * number + claimed))
-        for g in np.intersect1d(probe, claimed):
-            layer = np.searchsorted(self.starts[g], pairs.layer, side="right") - 1
-            self._within[g].add(pairs.in_layers(layer, (probe == g) & (claimed == g)))
+        self._between.add(pairs.in_layers((rejected * self.number + probe) * self.number + claimed))
 
 
 def independent_trials(
@@ -488,27 +332,6 @@ def independent_trials(
     return subjects, pairs
 
 
-def _limits(
-    far: np.ndarray,
-    frr: np.ndarray,
-    at_far: np.ndarray,
-    trials: tuple[np.ndarray, np.ndarray],
-    options: IntervalOptions,
-) -> dict[str, tuple[np.ndarray, np.ndarray]]:
-    """Return the limits of all rates and thresholds."""
-    subjects, pairs = trials
-    alone = np.array([options.trials_of(int(n)) for n in subjects])
-    # Thresholds are not rates, and have no logit.
-    has_logit = options.method.endswith("logit")
-    without_logit = replace(options, method="subject-bootstrap") if has_logit else options
-    return {
-        "frr": options.limits(frr, alone),
-        "far": options.limits(far, pairs),
-        "frr_at_far": options.limits(at_far[0], np.minimum(alone, pairs.diagonal())[:, None]),
-        "threshold_at_far": without_logit.limits(at_far[1]),
-    }
-
-
 def _limits_without_each(
     group: np.ndarray,
     genuine: tuple[np.ndarray, np.ndarray],
@@ -529,32 +352,6 @@ def _limits_without_each(
         for h in range(number):
             far[:, g, h] = pairs.people_of(g, h, int(disjoint[g, h])).limits_alone(confidence)
     return {"frr": (frr[0], frr[1]), "far": (far[0], far[1])}
-
-
-def _own_points(
-    dataset: xr.Dataset,
-    own: WithoutEachWithin,
-    genuine: tuple[np.ndarray, np.ndarray],
-    trials: tuple[np.ndarray, np.ndarray],
-    pairs: PairsOfGroups,
-) -> list[dict[str, PointOfGroup]]:
-    """Return the EER and the minDCF of each group with their values without each person.
-
-    A group without attempts of both classes has none.
-    """
-    prior, miss, accept = (dataset.attrs[f"cost_{x}"] for x in ("prior", "miss", "false_accept"))
-    cost = float(prior), float(miss), float(accept)
-    found: list[dict[str, PointOfGroup]] = []
-    for g, subjects in enumerate(trials[0].tolist()):
-        points = {name: float(dataset[name][g]) for name in ("eer", "min_dcf")}
-        if math.isnan(points["eer"]):
-            found.append({})
-            continue
-        within = pairs.people_of(g, g, int(trials[1][g, g]))
-        number = min(IntervalOptions.trials_of(subjects), within.trials)
-        errors = own.errors(g, genuine)
-        found.append(points_without_each(errors, points, cost, number, within.fewest))
-    return found
 
 
 def people_with_mates(
@@ -629,16 +426,10 @@ class _Differences:
             variables[name] = (), p_values[rate], GROUPS[name].attrs()
         return variables
 
-    def between_pairs(self, eer: Sequence[PointOfGroup | None]) -> dict[str, Any]:
-        """Return the differences of FRR, of FAR within groups and of EER of each two groups."""
+    def between_pairs(self) -> dict[str, Any]:
+        """Return the differences of FRR and of FAR within groups of each two groups."""
         variables: dict[str, Any] = {}
-        compared = [x if enough else None for x, enough in zip(eer, self._enough, strict=True)]
-        rates: dict[str, Sequence[LimitedRate | None]] = {
-            "frr": self._frr,
-            "far": self._far,
-            "eer": compared,
-        }
-        for i, (name, of_groups) in enumerate(rates.items()):
+        for i, (name, of_groups) in enumerate((("frr", self._frr), ("far", self._far))):
             stream = Stream(self._options.seed, 3 + i)
             between = DifferencesOfGroups.of(of_groups, self._options.confidence, stream)
             for key, values in between.variables().items():

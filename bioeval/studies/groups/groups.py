@@ -1,33 +1,28 @@
-"""Verification and open-set identification by demographic group."""
+"""Verification by demographic group."""
 
 from __future__ import annotations
 
 import math
 import os
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, get_args
+from typing import Any, get_args
 
 import numpy as np
 import xarray as xr
 
-from bioeval import DataError, ProtocolError, Scores, open_set
+from bioeval import DataError, Scores
 from bioeval.base import (
     Argument,
     Bootstrap,
     Client,
-    Name,
     RandomState,
-    chosen_task,
-    names_of,
     require_choice,
     require_number,
-    require_text,
     rows_reported_to,
 )
 from bioeval.document import Message, message_attrs
 from bioeval.evaluation import distributable
-from bioeval.results import KindVerdict, RuleOf, along, build
+from bioeval.results import KindVerdict
 from bioeval.scores import (
     BlockReader,
     Codes,
@@ -37,40 +32,25 @@ from bioeval.scores import (
     codes_of,
     leaves_out_attacks,
     plain,
-    require_scores,
     require_subjects,
     template_columns,
     threads_for,
 )
 from bioeval.stats import IntervalOptions
 from bioeval.studies.groups.group_rates import (
-    FEW_SUBJECTS,
-    GROUPS,
-    few_errors,
-    few_subjects,
     group_intervals,
     groups_dataset,
 )
-from bioeval.studies.groups.measures import INEQUITY, inequity
-from bioeval.studies.groups.own_thresholds import COST, own_rules, require_cost
 from bioeval.tallies import (
-    FAR_TARGETS,
     GroupTally,
-    ImpostorProbes,
-    RankUnit,
     Rule,
     SubjectAttempts,
     Templates,
-    Ties,
     VerificationCounter,
-    check_targets,
     is_symmetric,
     require_values,
 )
 from bioeval.views import warn_of_kind
-
-#: Tasks whose groups can be compared.
-ComparedTask = Literal["verification", "open_set"]
 
 # Up to this many comparisons are listed one by one.
 LISTED = 1 << 17
@@ -86,15 +66,9 @@ def by_group(
     group: Any,
     *,
     threshold: Any = "eer",
-    far_targets: Sequence[float] = FAR_TARGETS,
     templates: Templates = "single",
     fusion: FusionRule = "min",
-    task: ComparedTask = "verification",
-    rank_unit: RankUnit = "template",
-    ties: Ties = "pessimistic",
-    impostors: ImpostorProbes = "auto",
     alpha: float = 0.5,
-    cost: tuple[float, float, float] = COST,
     interval: Bootstrap | None = None,
     confidence: float = IntervalOptions.CONFIDENCE,
     replicates: int = IntervalOptions.REPLICATES,
@@ -104,8 +78,6 @@ def by_group(
     checkpoint: str | os.PathLike[str] | None = None,
 ) -> xr.Dataset:
     """Evaluate verification by demographic group: FRR of each, and FAR of each pair of groups.
-
-    With ``task="open_set"`` open-set identification at rank 1, by the group of the probe.
 
     Parameters
     ----------
@@ -119,24 +91,15 @@ def by_group(
         A number in the units of the scores, or a rule as for :func:`cross_evaluate`, which is
         applied to all attempts together: ``"eer"``, ``("far", 0.001)`` (the loosest threshold),
         ``"hter"``, ``("cost", prior, c_miss, c_fa)``.
-    far_targets : sequence of float
-        For each, the threshold and the FRR of each group alone, by its own impostor attempts.
     templates, fusion
         As for :func:`bioeval.verification`.
-    task : {"verification", "open_set"}
-        ``"open_set"``: searches of the whole gallery. `group` may then be a column of the probes
-        alone, and `threshold` is a number, ``"eer"`` or ``("far", x)``.
-    rank_unit, ties, impostors
-        Of open-set identification, as for :func:`bioeval.open_set`.
     alpha : float
         Weight of FAR in FDR and GARBE, from 0 to 1; that of FRR is ``1 - alpha``.
-    cost : tuple of (prior, c_miss, c_fa)
-        Of the minDCF of each group.
     interval : {None, "subject-bootstrap", "subject-bootstrap-bca", "subject-bootstrap-logit"}
-        Method of the confidence intervals; none by default, since they take another pass.
-        Subjects are resampled, of all groups together. The threshold of all groups stays; those of
-        each group are chosen anew in each replicate. Limits of all groups together and of measures
-        are by the jackknife over the people of each group, whichever the method.
+        Method of the confidence intervals; none by default, since they take another pass. Subjects
+        are resampled, of all groups together. The threshold of all groups stays. Limits of all
+        groups together and of measures are by the jackknife over the people of each group,
+        whichever the method.
     confidence, replicates, random_state
         As for :func:`bioeval.verification`.
     progress, client, checkpoint
@@ -146,32 +109,25 @@ def by_group(
     -------
     xarray.Dataset
         Over ``group``, sorted: ``frr fr genuine_attempts subjects``; over ``group`` (of the probe)
-        and ``claimed_group``: ``far fa impostor_attempts``; over ``group, far_target``:
-        ``threshold_at_far frr_at_far``, from the impostor attempts within the group. ``eer
-        min_dcf`` of each group, at its best threshold on these data. Scalars
-        ``threshold frr_overall far_overall``, and of FAR within groups and FRR: ``fdr`` (1: all
-        groups alike), ``garbe`` (0: all alike), ``far_max_over_min far_max_over_geomean
-        frr_max_over_min frr_max_over_geomean`` (NaN where a rate is 0). With an interval,
-        ``_low`` and ``_high`` of each; those of the measures are their smallest and largest values
-        while all rates keep within ``frr_simultaneous_low frr_simultaneous_high
-        far_simultaneous_low far_simultaneous_high``, limits over ``group`` that hold for all
-        groups together. ``frr_groups_p far_groups_p``: p-values by permutation, of the hypothesis
-        that people of all groups have the same distribution. Over ``group, other_group``, of FRR,
-        of FAR within groups (``far_``) and of EER (``eer_``): ``frr_difference
-        frr_difference_low frr_difference_high``, the group minus the other one, with limits that
-        hold for all pairs of groups together, and ``frr_separated``: 1 where the group is shown to
-        have the larger rate, -1 the smaller, else 0; over ``group`` ``frr_letters``: groups that
-        share a letter cannot be told apart. Groups of fewer than 30 subjects have no part in any of
-        these.
+        and ``claimed_group``: ``far fa impostor_attempts``. Scalars ``threshold frr_overall
+        far_overall``, and of FAR within groups and FRR: ``fdr`` (1: all groups alike), ``garbe``
+        (0: all alike), ``far_max_over_min far_max_over_geomean frr_max_over_min
+        frr_max_over_geomean`` (NaN where a rate is 0). With an interval, ``_low`` and ``_high`` of
+        each; those of the measures are their smallest and largest values while all rates keep
+        within ``frr_simultaneous_low frr_simultaneous_high far_simultaneous_low
+        far_simultaneous_high``, limits over ``group`` that hold for all groups together.
+        ``frr_groups_p far_groups_p``: p-values by permutation, of the hypothesis that people of all
+        groups have the same distribution. Over ``group, other_group``, of FRR and of FAR within
+        groups (``far_``): ``frr_difference frr_difference_low frr_difference_high``, the group
+        minus the other one, with limits that hold for all pairs of groups together, and
+        ``frr_separated``: 1 where the group is shown to have the larger rate, -1 the smaller, else
+        0; over ``group`` ``frr_letters``: groups that share a letter cannot be told apart. Groups
+        of fewer than 30 subjects have no part in any of these.
 
-        With ``task="open_set"`` ``far fa impostor_attempts`` are over ``group`` alone, of searches
-        without a mate in the gallery; ``fr`` counts mated searches without the mate at rank 1
-        within the threshold. Intervals are those of :func:`bioeval.open_set`: the rates have them.
-
-        ``few_subjects frr_flagged far_flagged frr_at_far_flagged`` are 1 where there are fewer
-        than 30 subjects, or fewer than 30 errors are expected at the overall rate or at the target
-        (``expected_fr expected_fa expected_fa_at_far``; each pair of a symmetric matrix once):
-        too little to rank groups by. :func:`bioeval.messages` names them.
+        ``few_subjects frr_flagged far_flagged`` are 1 where there are fewer than 30 subjects, or
+        fewer than 30 errors are expected at the overall rate (``expected_fr expected_fa``; each
+        pair of a symmetric matrix once): too little to rank groups by. :func:`bioeval.messages`
+        names them.
 
     Raises
     ------
@@ -206,44 +162,12 @@ def by_group(
     if interval is not None:
         require_choice("interval", interval, get_args(Bootstrap))
     options = IntervalOptions.parse(interval, confidence, replicates, random_state)
-    rule, targets = Rule.parse(threshold), check_targets(far_targets)
+    rule = Rule.parse(threshold)
     alpha = require_number("alpha", alpha, low=0, high=1)
-    cost = require_cost(cost)
-    task = chosen_task(task, get_args(ComparedTask))
-    if task == "open_set":
-        _require_default(task, ("templates", templates, "single"))
-        if cost != COST:
-            raise DataError(Argument("cost", cost), " does not apply to the task open_set")
-        searches = {
-            "rank_unit": rank_unit,
-            "ties": ties,
-            "impostors": impostors,
-            "fusion": fusion,
-            "interval": interval,
-            "confidence": confidence,
-            "replicates": replicates,
-            "random_state": random_state,
-        }
-        require_scores(scores)
-        require_subjects(scores, "identification by group")
-        column, _ = template_columns(scores, group, "group", gallery=False)
-        codes = codes_of(scores)
-        labels, places = _groups_of_subjects(codes.probe, codes.values, column, column[:0])
-        places = places[codes.probe]
-        ds = searches_by_group(scores, (labels, places), rule, targets, alpha, searches)
-        return ds.assign_attrs(about_threshold(group, rule))
-    _require_default(
-        task,
-        ("rank_unit", rank_unit, "template"),
-        ("ties", ties, "pessimistic"),
-        ("impostors", impostors, "auto"),
-    )
-    counted = CountedGroups.of(
-        scores, group, rule, targets, own_rules(cost), (templates, fusion), progress
-    )
+    counted = CountedGroups.of(scores, group, rule, (templates, fusion), progress)
     tally = counted.tally
     symmetric = templates == "single" and is_symmetric(scores)
-    ds = groups_dataset(tally, counted.groups, counted.subjects, targets, alpha, cost, symmetric)
+    ds = groups_dataset(tally, counted.groups, counted.subjects, alpha, symmetric)
     fused = fusion if templates == "multi" else "none"
     ds.attrs |= {**about_threshold(group, rule), "templates": templates, "fusion": fused}
     ds.attrs |= message_attrs(counted.doubt(scores, fused=templates == "multi"), ds.attrs)
@@ -272,8 +196,6 @@ class CountedGroups:
         scores: Scores,
         group: Any,
         rule: Rule,
-        targets: np.ndarray,
-        rules_within: Sequence[Rule],
         claim: tuple[Templates, FusionRule],
         progress: Progress | None,
     ) -> CountedGroups:
@@ -298,9 +220,7 @@ class CountedGroups:
         else:
             both = of_code[codes.probe], of_code[codes.gallery]
             with rows_reported_to(progress, passes=2):
-                tally = GroupTally.of_matrix(
-                    reader, both, distance_rule, targets, rules_within, claim
-                )
+                tally = GroupTally.of_matrix(reader, both, distance_rule, claim)
         return cls(groups, of_person, attempts, tally)
 
     @property
@@ -316,14 +236,6 @@ class CountedGroups:
         )
         warn_of_kind(doubt)
         return [] if doubt is None else [doubt]
-
-
-def _require_default(task: str, *options: tuple[str, Any, str]) -> None:
-    """Refuse options of the other task: of each the name, the value and the default."""
-    for name, value, default in options:
-        if require_text(name, value) != default:
-            argument = Argument(name, value)
-            raise DataError(argument, f" does not apply to the task {task}; leave it out")
 
 
 def about_threshold(group: Any, rule: Rule) -> dict[str, str]:
@@ -399,153 +311,3 @@ def _sorted(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         texts = list(map(repr, values.tolist()))
     order = np.argsort(np.array(texts, dtype=str), kind="stable")
     return np.array(texts, dtype=str)[order], order
-
-
-SEARCHES: dict[str, Name] = {
-    "group": Name("group of the subject; of an impostor attempt, of the probe's"),
-    **names_of("open_set", "frr", "far", "fa"),
-    "fr": Name("mated searches without the mate at rank 1 within the threshold", "searches"),
-    **names_of("open_set", "genuine_attempts", "impostor_attempts"),
-    "subjects": Name("subjects of the group among the probes", "subjects"),
-    **names_of(GROUPS, "threshold", "frr_overall", "far_overall"),
-    "threshold_at_far": Name(
-        "loosest attainable threshold with FAR at most the target in the group", "score"
-    ),
-    "frr_at_far": Name("smallest FRR of the group with FAR at most the target in the group"),
-    **names_of(GROUPS, "expected_fr", "few_subjects", "frr_flagged"),
-    "expected_fa": Name("false accepts expected at the overall FAR", "searches"),
-    "far_flagged": Name("1 where subjects or expected false accepts are fewer than 30, else 0"),
-    **names_of(GROUPS, *INEQUITY),
-}
-for _name in ("frr", "far", "frr_at_far"):
-    SEARCHES |= SEARCHES[_name].ends_of(_name)
-
-
-def searches_by_group(
-    scores: Scores,
-    groups: tuple[np.ndarray, np.ndarray],
-    rule: Rule,
-    targets: np.ndarray,
-    alpha: float,
-    options: Mapping[str, Any],
-) -> xr.Dataset:
-    """Return FRR and FAR at rank 1 by the probe's group: `groups` are labels and places of probes.
-
-    Every group searches the whole gallery. Its counts are those of its own probes.
-    """
-    if rule.name not in ("eer", "far", "fixed"):
-        raise DataError(
-            Argument("threshold", str(rule)),
-            ' of open-set identification; expected a number, "eer" or ("far", x)',
-        )
-    sought = targets.tolist()
-    if rule.name == "far":
-        sought += rule.values
-    search_options = {
-        **options,
-        "max_rank": 1,
-        "selectivity": False,
-        "far_targets": list(dict.fromkeys(sought)),
-    }
-    plain = {**search_options, "interval": None}
-    at = rule.values[0] if rule.name == "fixed" else 0.0
-    whole = open_set(scores, **plain, thresholds=[at])
-    if rule.name != "fixed":
-        chosen = whole["eer_threshold"]
-        if rule.name == "far":
-            chosen = whole["threshold_at_far"].sel(far_target=rule.values[0])[0]
-        at = float(chosen)
-        if np.isnan(at):
-            raise ProtocolError(
-                Argument("threshold", str(rule)),
-                " chooses no threshold on these searches; give a number",
-            )
-        whole = open_set(scores, **plain, thresholds=[at])
-    # All probes together decide who plays the impostor, not those of one group.
-    search_options |= {"impostors": whole.attrs["impostors"], "thresholds": [at]}
-    labels, group = groups
-    parts = []
-    for g in range(len(labels)):
-        of_group = scores.select(probes=np.flatnonzero(group == g))
-        parts.append(open_set(of_group, **search_options))
-    return _dataset(parts, whole, labels, targets, alpha)
-
-
-def _dataset(
-    parts: list[xr.Dataset],
-    whole: xr.Dataset,
-    labels: np.ndarray,
-    targets: np.ndarray,
-    alpha: float,
-) -> xr.Dataset:
-    """Return the results of the groups in one dataset."""
-    over, by_target = ("group",), ("group", "far_target")
-
-    def of(name: str) -> np.ndarray:
-        return np.array([x[name].values.reshape(-1)[0] for x in parts])
-
-    def at_targets(name: str) -> np.ndarray:
-        rows = [x[name].sel(far_target=targets).values[:, 0] for x in parts]
-        return np.array(rows).reshape(len(parts), len(targets))
-
-    genuine, impostor = of("genuine_attempts"), of("impostor_attempts")
-    frr, far = of("frr"), of("far")
-    frr_overall, far_overall = float(whole["frr"].values[0]), float(whole["far"].values[0])
-    expected_fr, expected_fa = genuine * frr_overall, impostor * far_overall
-    subjects = np.array([x.attrs.get("probe_subjects", 0) for x in parts])
-    few = subjects < FEW_SUBJECTS
-    frr_flagged = few | ~(expected_fr >= RuleOf(30))
-    far_flagged = few | ~(expected_fa >= RuleOf(30))
-    variables = {
-        **along(
-            over,
-            frr=frr,
-            fr=genuine - of("di"),
-            genuine_attempts=genuine,
-            subjects=subjects,
-            far=far,
-            fa=of("fa"),
-            impostor_attempts=impostor,
-        ),
-        "threshold_at_far": (by_target, at_targets("threshold_at_far")),
-        "frr_at_far": (by_target, 1 - at_targets("dir_at_far")),
-        **along(
-            over,
-            expected_fr=expected_fr,
-            expected_fa=expected_fa,
-            few_subjects=few.astype(np.int64),
-            frr_flagged=frr_flagged.astype(np.int64),
-            far_flagged=far_flagged.astype(np.int64),
-        ),
-        "threshold": float(whole["threshold"][0]),
-        "frr_overall": frr_overall,
-        "far_overall": far_overall,
-        **inequity(far, frr, alpha),
-    }
-    if "frr_low" in parts[0]:
-        for end, other in (("low", "high"), ("high", "low")):
-            for rate in ("frr", "far"):
-                variables[f"{rate}_{end}"] = over, of(f"{rate}_{end}")
-            variables[f"frr_at_far_{end}"] = by_target, 1 - at_targets(f"dir_at_far_{other}")
-    attrs = dict(whole.attrs)
-    for name in _OF_INTERVALS:
-        if name in parts[0].attrs:
-            attrs[name] = parts[0].attrs[name]
-    attrs |= {
-        "result_type": "groups",
-        "task": "open-set identification by group",
-        "alpha": alpha,
-    }
-    remarks = [
-        *few_subjects(labels, few),
-        *few_errors(labels, few, "frr", frr_overall, frr_flagged),
-        *few_errors(labels, few, "far", far_overall, far_flagged),
-    ]
-    attrs |= message_attrs(remarks, attrs)
-    return build(variables, SEARCHES, {"group": labels, "far_target": targets}, attrs)
-
-
-_OF_INTERVALS = (
-    *("interval_method", "interval_unit", "interval_for", "confidence"),
-    *("replicates", "random_state"),
-)

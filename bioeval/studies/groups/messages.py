@@ -38,11 +38,6 @@ MESSAGES = (
         "{overall:rate} (rule of {needed:count}): {flagged:count} of {pairs:count} pairs of groups",
     ),
     MessageType(
-        "few-expected-errors-at-target",
-        "fewer than {needed:count} {false accepts} are expected at {far} {target:rate} within the "
-        "group (rule of {needed:count}): {groups:names}",
-    ),
-    MessageType(
         "groups-of-one-subject",
         "{frr} of {groups:names} has no limits: it is that of one subject",
     ),
@@ -60,15 +55,5 @@ MESSAGES = (
         "too-many-subjects-for-test",
         "there is no p-value that {far} within groups differs: it is tested with up to "
         "{most:count subjects}",
-    ),
-    MessageType(
-        "group-gaps-not-compared",
-        "the gaps of the two systems are not compared: fewer than two groups have {needed:count "
-        "subjects}",
-    ),
-    MessageType(
-        "groups-left-out-of-gaps",
-        "{groups:names} (fewer than {needed:count subjects}) are left out of the gaps, FDR and "
-        "GARBE of both systems",
     ),
 )

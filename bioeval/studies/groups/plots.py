@@ -41,14 +41,14 @@ ZERO, UNDEFINED = "#f7f7f7", "#d4d4d4"
 
 
 class GroupsDisplay(OneResultDisplay):
-    """FRR of each group with its interval, and FAR of each pair of groups, or of each group.
+    """FRR of each group with its interval, and FAR of each pair of groups.
 
     Attributes
     ----------
     groups : list
     frr : ndarray, shape (groups,)
-    far : ndarray, shape (groups, groups) or (groups,)
-        By the group of the probe and that of the claimed subject; of searches by the probe's.
+    far : ndarray, shape (groups, groups)
+        By the group of the probe and that of the claimed subject.
     far_ax_ : Axes
         The axes of FAR, to the right of those of FRR.
     image_ : AxesImage or None
@@ -87,10 +87,7 @@ class GroupsDisplay(OneResultDisplay):
             left.set_subplotspec(parts[0])
             right = self._more_axes(parts[1])
         self.far_ax_ = right
-        searches = self.far.ndim == 1
-        title, lines = say("{far} by pair of groups"), self._about_pairs()
-        if searches:
-            title, lines = say("{far} by group"), ["searches without a mate in the gallery"]
+        lines = self._about_pairs()
         system = as_plot_text(name or self._dataset.attrs.get("system", "") or "")
         self._numbers_groups = self._is_headed and self._has_long_names()
         self._numbers_groups &= number > TWO_LINES or not narrow
@@ -101,24 +98,17 @@ class GroupsDisplay(OneResultDisplay):
             self._titled(say("{frr} and {far} by group"), system, both)
         else:
             self._titled(say("{frr} by group"), system, self._over(), gap=_ABOVE)
-            self._titled(title, None, lines, right)
-        self._rates(left, "frr", style)
-        if searches:
-            self._rates(right, "far", style)
-        else:
-            self._pairs()
+            self._titled(say("{far} by pair of groups"), None, lines, right)
+        self._rates(left, style)
+        self._pairs()
         self._label_right(right)
         self._labelled(say("{False reject rate, frr}"), "", self._other("frr"), ax=left)
-        if not searches:  # again, in the height that the labels on the left leave
-            self._label_right(right)
+        self._label_right(right)  # again, in the height that the labels on the left leave
         return self
 
     def _label_right(self, ax: Axes) -> None:
         """Label the axes of FAR."""
-        if self.far.ndim == 1:
-            self._labelled(say("{False accept rate, far}"), "", self._other("far"), ax=ax)
-        else:
-            self._labelled("Group of the claimed subject", "Group of the probe", ax=ax)
+        self._labelled("Group of the claimed subject", "Group of the probe", ax=ax)
 
     @property
     def _fills_cells(self) -> bool:
@@ -153,28 +143,27 @@ class GroupsDisplay(OneResultDisplay):
         lines: list[Text] = [say("at {rule}{chosen}", rule=rule_of(attrs), chosen=chosen)]
         if "interval_method" in attrs:
             lines.append(f"{100 * attrs['confidence']:g} % intervals, {attrs['interval_method']}")
-        points = ("frr",) if self.far.ndim == 2 else ("frr", "far")
-        if any(self._dataset[f"{rate}_flagged"].values.any() for rate in points):
+        if self._dataset["frr_flagged"].values.any():
             lines.append("hollow: flagged, too few subjects or expected errors to be ranked")
         return lines
 
-    def _rates(self, ax: Axes, rate: str, style: dict[str, Any]) -> None:
-        """Draw a rate of each group, from top to bottom."""
+    def _rates(self, ax: Axes, style: dict[str, Any]) -> None:
+        """Draw FRR of each group, from top to bottom."""
         ds, places = self._dataset, np.arange(len(self.groups))
-        flagged, values = ds[f"{rate}_flagged"].values.astype(bool), ds[rate].values
-        colour = Style.colour(Style.hues[rate])
-        if f"{rate}_low" in ds:
-            low, high = ds[f"{rate}_low"].values, ds[f"{rate}_high"].values
+        flagged, values = ds["frr_flagged"].values.astype(bool), self.frr
+        colour = Style.colour(Style.hues["frr"])
+        if "frr_low" in ds:
+            low, high = ds["frr_low"].values, ds["frr_high"].values
             ax.hlines(places, low, high, color=colour, linewidth=1.6, zorder=2)
         for members, face in ((~flagged, colour), (flagged, "white")):
             properties: dict[str, Any] = {"color": colour, "markersize": 6.5, "zorder": 3}
             properties |= {"markerfacecolor": face, **style}
             ax.plot(values[members], places[members], "o", **properties)
-        overall = float(ds[f"{rate}_overall"])
+        overall = float(ds["frr_overall"])
         if overall == overall:
             ax.axvline(overall, color=Style.rule, linewidth=0.8, linestyle=(0, (2, 2)), zorder=1)
         ax.set_ylim(len(self.groups) - 0.5, -0.5)
-        most = np.nanmax([*values, *ds.get(f"{rate}_high", ds[rate]).values, 1e-6])
+        most = np.nanmax([*values, *ds.get("frr_high", ds["frr"]).values, 1e-6])
         ax.set_xlim(-0.02 * most, 1.05 * most)
         if overall == overall:
             away, side = 3, "left"
@@ -270,7 +259,7 @@ class GroupsDisplay(OneResultDisplay):
 
 
 def groups(data: Any, ax: Axes | Figure | None = None, **style: Any) -> GroupsDisplay:
-    """Draw rates by group: FRR of each group beside FAR of each pair of groups, or of each group.
+    """Draw rates by group: FRR of each group beside FAR of each pair of groups.
 
     Parameters
     ----------

@@ -16,7 +16,6 @@ import xarray as xr
 from bioeval.document import (
     Block,
     Column,
-    Cost,
     Count,
     Enumeration,
     Fact,
@@ -53,35 +52,29 @@ _PAIRED, _PAIRS_SHOWN = 12, 6
 _LABELS = {
     "fdr": "FDR (1: all groups equal; weight of {far} {alpha})",
     "garbe": "GARBE (0: all groups equal; weight of {far} {alpha})",
-    "far_max_over_min": "{far}{within}, largest / smallest",
-    "far_max_over_geomean": "{far}{within}, largest / geometric mean",
+    "far_max_over_min": "{far} within groups, largest / smallest",
+    "far_max_over_geomean": "{far} within groups, largest / geometric mean",
     "frr_max_over_min": "{frr}, largest / smallest",
     "frr_max_over_geomean": "{frr}, largest / geometric mean",
 }
 
 
 def section(results: ResultsBySystem) -> Section:
-    """Return what is said of groups, of verification or of searches."""
+    """Return what is said of groups."""
     ds = results[""]
-    searches = _of_searches(ds)
-    title = f"Verification by group, {ds.attrs.get('templates')}-template"
-    if searches:
-        title = "Open-set identification by group of the probe, rank 1"
-    pairs = [] if searches else [table_of_variables(ds, "group", "claimed_group", id="pairs")]
+    pairs = [table_of_variables(ds, "group", "claimed_group", id="pairs")]
     if "frr_difference" in ds:
         pairs.append(table_of_variables(ds, "group", "other_group", id="differences_of_groups"))
     return Section(
         "groups",
-        title,
+        f"Verification by group, {ds.attrs.get('templates')}-template",
         (
             data_facts(
                 results, *attempts_in_use(ds.attrs), Fact("Threshold", _threshold(ds), "threshold")
             ),
             *_answer(ds),
             _rates(ds),
-            *([] if searches else _pairs_of_groups(ds)),
-            *_at_own_thresholds(ds),
-            *_best_of_each(ds),
+            *_pairs_of_groups(ds),
             _measures(ds),
             *_whether_groups_differ(ds),
             *_differences(ds),
@@ -89,26 +82,17 @@ def section(results: ResultsBySystem) -> Section:
             *interval_note(results, more=_by_jackknife(ds)),
             table_of_variables(ds, "group", id="groups"),
             *pairs,
-            table_of_variables(ds, "group", "far_target", id="own_thresholds"),
             result_messages(results),
         ),
-        task=rates_are_of(ds.attrs, searches=searches),
+        task=rates_are_of(ds.attrs),
     )
 
 
 def _by_jackknife(ds: xr.Dataset) -> Text:
-    """Return which limits do not come from resampling, whichever method was asked for."""
-    if "interval_of_measures" not in ds.attrs:
+    """Return which limits do not come from resampling, where these are the usual ones."""
+    if ds.attrs.get("interval_method") != "subject-bootstrap":
         return ""
-    if ds.attrs["interval_method"] == "subject-bootstrap":
-        return say(
-            "; limits of {frr}, {far}, EER and minDCF by leaving out each person (jackknife)"
-        )
-    return say("; limits of EER and minDCF by leaving out each person (jackknife)")
-
-
-def _of_searches(ds: xr.Dataset) -> bool:
-    return "claimed_group" not in ds.dims
+    return say("; limits of {frr} and {far} by leaving out each person (jackknife)")
 
 
 def _names(ds: xr.Dataset) -> list[Label]:
@@ -188,7 +172,6 @@ def _rate(ds: xr.Dataset, name: str, *place: int) -> Rate:
 
 def _rates(ds: xr.Dataset) -> Table:
     """Return the rates of each group, and of all together."""
-    searches = _of_searches(ds)
     rows: list[tuple[Text | None, ...]] = []
     for i, name in enumerate(_names(ds)):
         at = {"group": name.value}
@@ -199,20 +182,18 @@ def _rates(ds: xr.Dataset) -> Table:
             flagged=bool(ds["few_subjects"][i]),
         )
         genuine = Count(int(ds["genuine_attempts"][i]), variable="genuine_attempts", at=at)
-        place = (i,) if searches else (i, i)
-        impostor = Count(int(ds["impostor_attempts"].values[place]), variable="impostor_attempts")
-        far = _rate(ds, "far", *place)
+        impostor = Count(int(ds["impostor_attempts"].values[i, i]), variable="impostor_attempts")
+        far = _rate(ds, "far", i, i)
         rows.append((name, subjects, genuine, impostor, _rate(ds, "frr", i), far))
-    mated, others = (int(ds[f"{x}_attempts"].sum()) for x in ("genuine", "impostor"))
-    far_of_all = rate_of(ds, "far_overall", attempts=others)
+    genuine = int(ds["genuine_attempts"].sum())
     rows.append(
         (
             "all",
             Count(int(ds["subjects"].sum())),
-            Count(mated),
-            Count(others) if searches else None,
-            rate_of(ds, "frr_overall", attempts=mated),
-            far_of_all if searches else None,
+            Count(genuine),
+            None,
+            rate_of(ds, "frr_overall", attempts=genuine),
+            None,
         )
     )
     return Table(
@@ -220,10 +201,10 @@ def _rates(ds: xr.Dataset) -> Table:
         (
             Column("group"),
             Column("subjects", "subjects"),
-            Column("genuine_attempts", "mated" if searches else "genuine"),
-            Column("impostor_attempts", "non-mated" if searches else "impostor within", 1),
+            Column("genuine_attempts", "genuine"),
+            Column("impostor_attempts", "impostor within", 1),
             Column("frr", say("{frr}")),
-            Column("far", say("{far}") if searches else say("{far} within")),
+            Column("far", say("{far} within")),
         ),
         rows,
     )
@@ -261,61 +242,12 @@ def _without_limits(rate: Rate) -> Rate:
     return replace(rate, interval=None)
 
 
-def _at_own_thresholds(ds: xr.Dataset) -> Iterator[Table]:
-    """Yield FRR of each group at its own threshold for each FAR target."""
-    targets = ds["far_target"].values.tolist()
-    if not targets:
-        return
-    rows: list[tuple[Text | None, ...]] = []
-    for i, name in enumerate(_names(ds)):
-        rows.append((name, *(_rate(ds, "frr_at_far", i, k) for k in range(len(targets)))))
-    heads = [Column(f"frr_at_far_{x:g}", say("at {far} {target:rate}", target=x)) for x in targets]
-    yield Table(
-        "frr_at_own_thresholds",
-        (Column("group"), *heads),
-        rows,
-        title=say("{frr} of each group at its own threshold"),
-    )
-
-
-def _best_of_each(ds: xr.Dataset) -> Iterator[Block]:
-    """Yield the EER and the minDCF of each group."""
-    if "eer" not in ds:
-        return
-    rows: list[tuple[Text | None, ...]] = []
-    for i, name in enumerate(_names(ds)):
-        flagged = bool(ds["few_subjects"][i])
-        eer = rate_of(ds, "eer", {"group": i}, flagged=flagged)
-        interval = None
-        if "min_dcf_low" in ds and not np.isnan(ds["min_dcf_low"].values[i]):
-            interval = float(ds["min_dcf_low"][i]), float(ds["min_dcf_high"][i])
-        at = {"group": name.value}
-        cost = Cost(float(ds["min_dcf"][i]), interval, "min_dcf", at, flagged=flagged, decimals=4)
-        rows.append((name, eer, cost))
-    prior = Number(float(ds.attrs["cost_prior"]), digits=6)
-    yield Table(
-        "best_of_each",
-        (
-            Column("group"),
-            Column("eer", "EER"),
-            Column("min_dcf", say("minDCF at prior {prior}", prior=prior)),
-        ),
-        rows,
-        title="At the best threshold of each group",
-        notes=[
-            "Each group has the threshold that is best for it on these data. A system has one "
-            "threshold for all groups, so these figures are better than any that it attains."
-        ],
-    )
-
-
 def _measures(ds: xr.Dataset) -> Table:
     """Return the measures that compare groups."""
     alpha = Number(float(ds.attrs["alpha"]), digits=6)
-    within = "" if _of_searches(ds) else " within groups"
     rows, notes = [], list[Text]()
     for name in INEQUITY:
-        label = say(_LABELS[name], alpha=alpha, within=within)
+        label = say(_LABELS[name], alpha=alpha)
         interval = None
         if f"{name}_low" in ds and not np.isnan(ds[f"{name}_low"]):
             interval = float(ds[f"{name}_low"]), float(ds[f"{name}_high"])
@@ -368,7 +300,6 @@ def _whether_groups_differ(ds: xr.Dataset) -> Iterator[Block]:
 _COMPARED: dict[str, Text] = {
     "frr": say("{frr}"),
     "far": say("{far} within"),
-    "eer": "EER",
 }
 
 
