@@ -52,7 +52,6 @@ from .studies.fusion.cohorts import read_cohort as read_cohort
 from .studies.fusion.fusion import Fusion as Fusion, fuse as fuse
 from .studies.fusion.normalise import normalise as normalise
 from .studies.galleries.gallery_size import gallery_size as gallery_size
-from .studies.groups.gaps import compare_groups as compare_groups
 from .studies.groups.groups import by_group as by_group
 from .studies.lists.results import top_k as top_k
 from .studies.page.page import report as report

@@ -39,15 +39,13 @@ def by_group(
     made: Sequence[Attempt],
     group: Mapping[Any, Any],
     threshold: Any,
-    targets: Sequence[float],
     kind: str,
 ) -> dict[str, dict[Any, Any]]:
-    """Return counts and rates at a threshold (NaN rejects all), and own thresholds of groups."""
+    """Return counts and rates at a threshold (NaN rejects all)."""
     names = sorted(set(group.values()))
     found: dict[str, dict[Any, Any]] = {
-        x: {} for x in ("frr", "fr", "genuine_attempts", "far", "fa", "impostor_attempts",
-                        "frr_at_far", "threshold_at_far", "eer", "min_dcf")
-    }  # fmt: skip
+        x: {} for x in ("frr", "fr", "genuine_attempts", "far", "fa", "impostor_attempts")
+    }
 
     def rejected(a: Attempt) -> bool:
         return threshold != threshold or not naive.accepted(a.score, threshold, kind)
@@ -64,40 +62,7 @@ def by_group(
             found["impostor_attempts"][g, h] = len(others)
             found["fa"][g, h] = sum(not rejected(a) for a in others)
             found["far"][g, h] = naive.rate(found["fa"][g, h], len(others))
-            if g != h:
-                continue
-            scores = [a.score for a in own], [a.score for a in others]
-            found["eer"][g] = naive.eer(*scores, kind).value
-            found["min_dcf"][g] = normalised_cost(*scores, kind)
-            for x in targets:
-                frr, at = naive.frr_at_far(*scores, kind, x)
-                found["frr_at_far"][g, x], found["threshold_at_far"][g, x] = frr, at
     return found
-
-
-def normalised_cost(
-    genuine: Sequence[Any], impostor: Sequence[Any], kind: str, prior: Fraction = Fraction(1, 100)
-) -> Any:
-    """Return the minDCF of equal costs."""
-    if not genuine or not impostor:
-        return NAN
-    points = naive.roc_points(genuine, impostor, kind)
-    least = min(prior * p.frr + (1 - prior) * p.far for p in points)
-    return least / min(prior, 1 - prior)
-
-
-def without_each(
-    made: Sequence[Attempt], people: Sequence[Any], kind: str, of: Any
-) -> tuple[float, list[float]]:
-    """Return a number of genuine and impostor scores, and the same without each person."""
-
-    def value(left_out: Any) -> float:
-        kept = [a for a in made if left_out not in (a.probe, a.claimed)]
-        both = ([a.score for a in kept if a.genuine is x] for x in (True, False))
-        return float(of(*both, kind))
-
-    nobody = object()
-    return value(nobody), [value(person) for person in people]
 
 
 def limits_of_sum(
@@ -122,35 +87,6 @@ def limits_of_sum(
                 total += x * y * (1.0 if i == j else correlation.get((i, j), 0.0))
         half.append(math.sqrt(max(total, 0.0)))
     return value - half[0], value + half[1]
-
-
-def limits_of_gaps(
-    rates: Sequence[Sequence[float]],
-    limits: Sequence[Sequence[tuple[float, float]]],
-    correlation: Sequence[float],
-) -> tuple[float, float]:
-    """Return the limits of the difference of the gaps of two systems.
-
-    `rates` and `limits` are by system and group; `correlation` is that of the two systems' errors
-    in each group.
-    """
-    groups = range(len(rates[0]))
-    pairs = [(g, h) for g in groups for h in groups if g != h]
-    low, high = {}, {}
-    for g, h in pairs:
-        for k, m in pairs:
-            places = [(1, 0, g), (-1, 0, h), (-1, 1, k), (1, 1, m)]
-            terms = [(c, rates[s][x], *limits[s][x]) for c, s, x in places]
-            shared = {}
-            for i, (_, s, x) in enumerate(places):
-                for j, (_, t, y) in enumerate(places):
-                    if s != t and x == y:
-                        shared[i, j] = correlation[x]
-            low[g, h, k, m], high[g, h, k, m] = limits_of_sum(terms, shared)
-    # A gap is the largest difference of a pair: at least each, and one of them.
-    least = min(max(low[*i, *j] for i in pairs) for j in pairs)
-    most = max(min(high[*i, *j] for j in pairs) for i in pairs)
-    return least, most
 
 
 def inequity(far: Sequence[Any], frr: Sequence[Any], alpha: Any) -> dict[str, Any]:

@@ -62,10 +62,6 @@ SHOWN = {
     "zoo": (lambda: be.zoo(square(), permutations=20), "goats, wolves and lambs"),
     "by_group": (lambda: be.by_group(square(), "sex"), "Verification by group"),
     "compare": (lambda: be.compare(square(), square(random_state=2), **FEW), "Comparison of two"),
-    "compare_groups": (
-        lambda: be.compare_groups(square(), square(random_state=2), "sex"),
-        "Measures of inequality",
-    ),
     "leaderboard": (
         lambda: be.compare(
             {x: square(random_state=i) for i, x in enumerate("abc")}, measures=["eer"], **FEW

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import functools
-from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -12,7 +10,7 @@ import numpy as np
 import bioeval as be
 from bioeval.studies.groups.measures import inequity
 from simulations.claims import Cell, Claim, Interval, Verdict, limits
-from simulations.populations import POPULATIONS, far_at, frr_at, known_pairs, threshold_of
+from simulations.populations import POPULATIONS, far_at, frr_at, threshold_of
 
 FAR = 0.02
 #: What is added to the genuine distances of the first group where groups differ.
@@ -40,7 +38,7 @@ def grouped(
     scores = drawn.scores(rng)
     return be.by_group(
         scores, np.repeat(group, cell.templates), threshold=threshold_of(cell.population, far=FAR),
-        far_targets=[], interval="subject-bootstrap", replicates=replicates,
+        interval="subject-bootstrap", replicates=replicates,
         random_state=int(rng.integers(1 << 30)),
     )  # fmt: skip
 
@@ -76,20 +74,9 @@ def inequality(
     return measured
 
 
-@functools.cache
-def eer_of(population: str, worse: float, nearer: float) -> float:
-    """Return the EER of people whose distances are changed as in :func:`grouped`."""
-    genuine, impostor = known_pairs(population)
-    genuine, impostor = genuine + worse, impostor - nearer
-    at = impostor[:: max(1, len(impostor) // 500_000)]
-    far = np.arange(len(at)) / len(at)
-    frr = 1 - np.searchsorted(genuine, at, side="right") / len(genuine)
-    return float(frr[np.argmax(far >= frr)])
-
-
 def of_all_pairs(
     cell: Cell, rng: np.random.Generator, number: int, worse: float, nearer: float
-) -> dict[str, Verdict | Interval]:
+) -> dict[str, Verdict]:
     """Return whether the limits of all differences of two groups hold, and whether tests do.
 
     Of groups of which the first one differs, how often it is told apart from all others, too.
@@ -99,12 +86,11 @@ def of_all_pairs(
     truth = {
         "FRR": frr_at(cell.population, at - worse) - frr_at(cell.population, at),
         "FAR": far_at(cell.population, at + nearer) - far_at(cell.population, at),
-        "EER": eer_of(cell.population, worse, nearer) - eer_of(cell.population, 0.0, 0.0),
     }
     first = np.arange(number) == 0
     sign = first[:, None].astype(int) - first
     apart = ~np.eye(number, dtype=bool)
-    measured: dict[str, Verdict | Interval] = {}
+    measured: dict[str, Verdict] = {}
     for name, difference in truth.items():
         low, high = (result[f"{name.lower()}_difference_{end}"].values for end in ("low", "high"))
         held = (low <= sign * difference) & (sign * difference <= high)
@@ -112,52 +98,9 @@ def of_all_pairs(
         if difference:
             separated = result[f"{name.lower()}_separated"].values[0, 1:]
             measured[f"{name}, told apart from all"] = Verdict(bool((separated == 1).all()))
-        elif name != "EER":
+        else:
             p_value = float(result[f"{name.lower()}_groups_p"])
             measured[f"{name} not said to differ"] = Verdict(p_value > LEVEL)
-    truth_of_eer = eer_of(cell.population, worse, nearer)
-    measured["EER of one group"] = limits(result, "eer", truth_of_eer, group=0)
-    return measured
-
-
-def of_two_systems(
-    cell: Cell,
-    rng: np.random.Generator,
-    number: int,
-    worse: tuple[float, float],
-    fars: tuple[float, float] = (FAR, FAR),
-) -> dict[str, Verdict | Interval]:
-    """Return the limits of the differences of inequality of two systems, and what is concluded.
-
-    In each system the first group is `worse`, and the threshold has a FAR of `fars`.
-    """
-    population = POPULATIONS[cell.population]
-    drawn = population.draw(rng, cell.people, cell.templates)
-    group = np.arange(cell.people) % number
-    who = np.repeat(np.arange(cell.people), cell.templates)
-    systems, gaps = [], []
-    thresholds = [threshold_of(cell.population, far=far) for far in fars]
-    for more, at in zip(worse, thresholds, strict=True):
-        genuine = drawn.genuine + more * (group == 0)
-        systems.append(be.Scores(replace(drawn, genuine=genuine).values(rng), who))
-        frr, far = np.full((2, number), frr_at(cell.population, at))
-        frr[0], far[:] = frr_at(cell.population, at - more), far_at(cell.population, at)
-        gaps.append((float(np.ptp(frr)), 0.0, inequity(far, frr, 0.5)))
-    result = be.compare_groups(
-        *systems, group[who], threshold=thresholds[0], threshold_b=thresholds[1],
-        random_state=int(rng.integers(1 << 30)),
-    )  # fmt: skip
-    (frr_a, _, a), (frr_b, _, b) = gaps
-    truth = {"frr_gap": frr_a - frr_b, "far_gap": 0.0}
-    truth |= {name: float(a[name] - b[name]) for name in ("fdr", "garbe")}
-    measured: dict[str, Verdict | Interval] = {}
-    for name, difference in truth.items():
-        measured[f"{name}, difference"] = limits(result, "difference", difference, measure=name)
-        fairer = int(result["fairer"].sel(measure=name))
-        sign = 1 if name == "fdr" else -1
-        expected = int(np.sign(sign * difference)) if abs(difference) > 1e-9 else 0
-        words = "the fairer system is named" if expected else "no system is named fairer"
-        measured[f"{name}, {words}"] = Verdict(fairer == expected)
     return measured
 
 
@@ -242,29 +185,5 @@ CLAIMS = (
         "be.by_group(interval='subject-bootstrap')",
         partial(of_all_pairs, number=5, worse=WORSE, nearer=WORSE),
         cells((150,), "NG"),
-    ),
-    Claim(
-        "gaps of two systems, groups equal in both",
-        "limits hold, and no system is named fairer, in 93 %; the second one has a stricter "
-        "threshold and more false rejects",
-        "be.compare_groups",
-        partial(of_two_systems, number=3, worse=(0.0, 0.0), fars=(FAR, FAR / 10)),
-        cells((90, 300), "NG"),
-        dict.fromkeys("NG", 0.93),
-    ),
-    Claim(
-        "gaps of two systems, one group worse in both",
-        "limits hold, and no system is named fairer, in 93 %",
-        "be.compare_groups",
-        partial(of_two_systems, number=3, worse=(WORSE, WORSE)),
-        cells((90, 300), "NG"),
-        dict.fromkeys("NG", 0.93),
-    ),
-    Claim(
-        "gaps of two systems, one group worse in the first",
-        "no claim: how often the fairer system is named",
-        "be.compare_groups",
-        partial(of_two_systems, number=3, worse=(WORSE, 0.0)),
-        cells((90, 300), "NG"),
     ),
 )

@@ -273,7 +273,7 @@ def test_groups(templates, layout, monkeypatch):
     with by_tiles() as taken:
         for matrix in (False, True):
             scores = case.scores(matrix=matrix)
-            made = be.by_group(scores, "team", templates=templates, far_targets=(0.1, 0.02))
+            made = be.by_group(scores, "team", templates=templates)
             for name in ("messages", "warnings"):
                 made.attrs.pop(name, None)
             found.append(made)

@@ -88,7 +88,7 @@ CALLS = {
     "folds of samples": lambda s, **k: be.cross_evaluate(
         s, by_sample, templates="multi", threshold="hter", **k
     ),
-    "groups": lambda s, **k: be.by_group(s, "sex", far_targets=(0.1, 0.01), **k),
+    "groups": lambda s, **k: be.by_group(s, "sex", **k),
     "groups of multi-template": lambda s, **k: be.by_group(s, "sex", templates="multi", **k),
 }
 

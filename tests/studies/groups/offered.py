@@ -4,7 +4,6 @@ import numpy as np
 from systems import scores, square
 
 import bioeval as be
-from bioeval.studies.groups.gaps import GAPS
 from bioeval.studies.groups.group_rates import GROUPS
 
 CALLS = {
@@ -12,7 +11,6 @@ CALLS = {
         s, "group", interval="subject-bootstrap", replicates=100, random_state=0
     )
 }
-OTHER_CALLS = {"compare_groups": "takes two systems"}
 SIDES = np.array(["women, 18 to 30 years", "men, 18 to 30 years", "women, over 30 years"])
 PLOTS = {"groups": lambda i: be.by_group(scores(1), SIDES[np.asarray(scores(1).probe_labels) % 3])}
 VARIABLES = {
@@ -24,9 +22,5 @@ VARIABLES = {
             replicates=100,
         ),
         GROUPS,
-    ),
-    "group_gaps": (
-        lambda: be.compare_groups(square(), square(), [x % 2 for x in square().probe_labels]),
-        GAPS,
     ),
 }

@@ -1,4 +1,4 @@
-"""Differences of each two groups, the best threshold of a group, and the limits of both."""
+"""Differences of each two groups, and their limits."""
 
 from __future__ import annotations
 
@@ -7,21 +7,19 @@ import math
 
 import naive
 import naive_groups
-import naive_jackknife
 import numpy as np
 import pytest
 import scipy
 from hypothesis import given, strategies as st
-from named_arguments import raises_about
 from twins import one_thread  # noqa: F401
 
 import bioeval as be
 from bioeval.base.random import Stream, seed_sequence
-from bioeval.studies.groups import groups as module, own_thresholds
+from bioeval.studies.groups import groups as module
 from bioeval.studies.groups.combinations import all_pairs, level_together, limits_of_sums
 from bioeval.studies.groups.differences import DifferencesOfGroups, PeopleOfRate
 
-OPTIONS = {"far_targets": [], "interval": "subject-bootstrap", "replicates": 100}
+OPTIONS = {"interval": "subject-bootstrap", "replicates": 100}
 
 
 def of_people(seed, people=66, groups="ab"):
@@ -73,61 +71,6 @@ def test_a_difference_of_two_groups_has_the_limits_of_both_rates_squared_and_add
         assert ds[f"{name}_separated"].sel(place) == (found[1] > 0) - (found[2] < 0)
 
 
-def test_a_group_has_the_eer_and_the_cost_of_its_people_alone(two):
-    scores, group, _, ds = two
-    for g in "ab":
-        inside = np.flatnonzero(group == g)
-        alone = be.verification(
-            scores.select(probes=inside, gallery=inside), costs=[(0.01, 1, 1)], far_targets=[]
-        )
-        assert ds.eer.sel(group=g) == alone.eer
-        assert ds.min_dcf.sel(group=g).item() == pytest.approx(alone.min_dcf.item(), rel=1e-12)
-
-
-@pytest.mark.slow
-def test_eer_and_cost_have_limits_by_leaving_out_each_person_of_the_group():
-    scores, group = of_people(5, people=60, groups="abc")
-    ds = be.by_group(scores, group, **OPTIONS)
-    made = naive_groups.attempts(naive.read(scores.values, scores.probe_labels))
-    of = dict(zip(scores.probe_labels.tolist(), group.tolist(), strict=True))
-    for g in "ab":
-        people = [x for x in of if of[x] == g]
-        own = [a for a in made if of[a.probe] == of[a.claimed] == g]
-        value, without = naive_groups.without_each(
-            own, people, "distance", lambda x, y, kind: naive.eer(x, y, kind).value
-        )
-        low, high = naive_jackknife.limits(value, without, 10, fewest=20)
-        ends = [ds[f"eer_{end}"].sel(group=g).item() for end in ("low", "high")]
-        np.testing.assert_allclose(ends, [low, high], rtol=1e-6)
-        cost, costs = naive_groups.without_each(
-            own, people, "distance", naive_groups.normalised_cost
-        )
-        logits = scipy.special.logit(costs)
-        half = scipy.stats.t.ppf(0.975, 19) * np.sqrt(
-            19 / 20 * ((logits - logits.mean()) ** 2).sum()
-        )
-        expected = scipy.special.expit(scipy.special.logit(cost) + np.array([-half, half]))
-        ends = [ds[f"min_dcf_{end}"].sel(group=g).item() for end in ("low", "high")]
-        np.testing.assert_allclose(ends, expected, rtol=1e-6)
-
-
-def test_more_scores_are_interpolated_between_thresholds(monkeypatch, two):
-    monkeypatch.setattr(own_thresholds.SubjectAttempts, "EXACT", 0)
-    scores, group, at, exact = two
-    ds = be.by_group(scores, group, threshold=at, **OPTIONS)
-    for name in ("eer", "min_dcf"):
-        assert ds[name].equals(exact[name])
-        for end in ("low", "high"):
-            np.testing.assert_allclose(ds[f"{name}_{end}"], exact[f"{name}_{end}"], atol=0.05)
-
-
-def test_a_cost_of_0_or_of_a_trivial_decision_has_no_limits():
-    nobody = own_thresholds.PointOfGroup(0.0, np.zeros(30), 15, 30, False)
-    assert np.isnan(nobody.limits(0.95)).all()
-    none = own_thresholds.PointOfGroup(0.0, np.zeros(30), 15, 30, True)
-    assert none.limits(0.95)[0] == 0 and 0 < none.limits(0.95)[1] < 1
-
-
 def test_letters_join_the_groups_that_are_not_separated():
     scores, group = of_people(2, people=160, groups="abcd")
     values, who = scores.values.copy(), np.asarray(scores.probe_labels)
@@ -136,7 +79,7 @@ def test_letters_join_the_groups_that_are_not_separated():
         values[mates & (group == g)[:, None]] += worse
     ds = be.by_group(be.Scores(values, who), group, threshold=("far", 0.02), **OPTIONS)
     separated = 0
-    for rate in ("frr", "far", "eer"):
+    for rate in ("frr", "far"):
         letters = ds[f"{rate}_letters"].values
         for i, j in itertools.combinations(range(4), 2):
             apart = int(ds[f"{rate}_separated"].values[i, j])
@@ -154,12 +97,11 @@ def test_small_groups_are_not_told_apart():
     small = np.asarray(scores.probe_labels)
     group = np.where(small <= 10, "c", np.where(small % 2, "a", "b"))
     ds = be.by_group(scores, group, threshold=("far", 0.02), **OPTIONS)
-    for rate in ("frr", "far", "eer"):
+    for rate in ("frr", "far"):
         of_small = ds[f"{rate}_difference_low"].sel(group="c")
         assert of_small.isnull().all() and ds[f"{rate}_letters"].sel(group="c") == ""
         assert (ds[f"{rate}_separated"].sel(group="c") == 0).all()
         assert not np.isnan(ds[f"{rate}_difference_low"].sel(group="a", other_group="b"))
-    assert not np.isnan(ds.eer_low.sel(group="c"))
 
 
 @pytest.mark.parametrize("names", [[7, 3], ["x", "ä"]])
@@ -170,44 +112,16 @@ def test_groups_of_any_name_and_similarities(names):
     other = be.Scores(-scores.values, scores.probe_labels, kind="similarity")
     mirrored = be.by_group(other, group, threshold=("far", 0.02), **OPTIONS)
     assert ds.other_group.values.tolist() == sorted(names)
-    for name in ("frr_difference_low", "far_difference_high", "eer_low", "min_dcf_high", "eer"):
+    for name in ("frr_difference_low", "far_difference_high"):
         np.testing.assert_allclose(ds[name], mirrored[name], rtol=1e-9)
-
-
-@pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
-def test_scores_of_any_precision_with_ties_and_failures(dtype):
-    scores, group = of_people(4)
-    values = np.round(scores.values).astype(dtype)
-    values[0, 5] = values[5, 0] = np.nan
-    rounded = be.Scores(values, scores.probe_labels, nan="exclude")
-    ds = be.by_group(rounded, group, threshold=4.0, **OPTIONS)
-    read = naive.read(values.astype(float), scores.probe_labels, nan="exclude")
-    made = naive_groups.attempts(read)
-    of = dict(zip(scores.probe_labels.tolist(), group.tolist(), strict=True))
-    expected = naive_groups.by_group(made, of, 4.0, (), "distance")
-    for name in ("eer", "min_dcf"):
-        np.testing.assert_allclose(ds[name], [float(expected[name][g]) for g in "ab"], rtol=1e-12)
 
 
 def test_counted_groups_have_the_points_of_listed_ones(monkeypatch, two):
     monkeypatch.setattr(module, "LISTED", 0)
     scores, group, at, whole = two
     ds = be.by_group(scores, group, threshold=at, **OPTIONS)
-    for name in ("eer", "min_dcf", "frr_difference_low", "far_difference_high"):
+    for name in ("frr_difference_low", "far_difference_high"):
         np.testing.assert_allclose(ds[name], whole[name], rtol=1e-12)
-
-
-@pytest.mark.parametrize("cost", [(0, 1, 1), (1, 1, 1), (0.5, 0, 1), (0.5, 1), "eer", None, 0.5])
-def test_a_cost_that_is_none_is_refused(cost):
-    scores, group = of_people(1, people=8)
-    with raises_about(be.DataError, "cost"):
-        be.by_group(scores, group, cost=cost)
-
-
-def test_searches_have_no_cost():
-    scores, group = of_people(1, people=8)
-    with raises_about(be.DataError, "cost"):
-        be.by_group(scores, group, task="open_set", cost=(0.5, 1, 1))
 
 
 # ------------------------------------------------------------------------- sums of rates

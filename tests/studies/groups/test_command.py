@@ -7,7 +7,6 @@ import json
 
 import numpy as np
 import pytest
-from named_arguments import raises_about
 from twins import one_thread  # noqa: F401
 
 import bioeval as be
@@ -30,65 +29,26 @@ def files(tmp_path_factory):
 def test_groups(files, tmp_path, capsys):
     scores, file, _ = files
     out = tmp_path / "o"
-    given = ["groups", file, "--by", "sex", "--threshold", "5.0", "--far", "0.1,0.01"]
+    given = ["groups", file, "--by", "sex", "--threshold", "5.0"]
     more = ["--interval", "subject-bootstrap", "--replicates", "100"]
     assert main([*given, *more, "--out", str(out), "--plots"]) == 0
     text = capsys.readouterr().out
-    ds = be.by_group(scores, "sex", threshold=5.0, far_targets=[0.1, 0.01],
+    ds = be.by_group(scores, "sex", threshold=5.0,
                      interval="subject-bootstrap", replicates=100)  # fmt: skip
     assert f"{100 * ds.frr[1].item():.2f}" in text and f"{ds.fdr.item():.4g}" in text
     assert "chosen on these" not in text
     assert {x.name for x in out.iterdir()} == {
-        "best_of_each.csv", "differences_of_groups.csv", "far_of_pairs.csv",
-        "frr_at_own_thresholds.csv", "groups.csv", "groups.png", "measures.csv",
-        "own_thresholds.csv", "pairs.csv", "rates.csv", "results.nc", "summary.json", "table.txt",
+        "differences_of_groups.csv", "far_of_pairs.csv", "groups.csv", "groups.png", "measures.csv",
+        "pairs.csv", "rates.csv", "results.nc", "summary.json", "table.txt",
     }  # fmt: skip
     with open(out / "pairs.csv", encoding="utf-8") as table:
         rows = list(csv.DictReader(table))
     assert [float(x["far"]) for x in rows] == ds.far.values.ravel().tolist()
-    with open(out / "own_thresholds.csv", encoding="utf-8") as table:
-        rows = list(csv.DictReader(table))
-    assert [float(x["frr_at_far"]) for x in rows] == ds.frr_at_far.values.ravel().tolist()
     document = json.loads((out / "summary.json").read_text())
     assert document["groups"][0]["fr"] == ds.fr[0] and document["garbe"] == ds.garbe
     assert main(["groups", file, "--by", "sex", "--json", "--terms", "iso"]) == 0
     document = json.loads(capsys.readouterr().out)
     assert document["threshold"] == be.verification(scores).eer_threshold
-
-
-@pytest.mark.slow
-def test_two_systems(tmp_path, capsys):
-    made = []
-    for seed, name in ((2, "s"), (3, "b")):
-        one = be.simulate(64, 2, random_state=seed)
-        meta = {"sex": ["fm"[x % 2] for x in one.probe_labels]}
-        made.append(be.Scores(one.values, one.probe_labels, probe_meta=meta))
-        be.save(made[-1], tmp_path / f"{name}.npz")
-    scores, other = made
-    files = [str(tmp_path / "s.npz"), str(tmp_path / "b.npz")]
-    given = ["groups", *files, "--by", "sex", "--threshold", "4.5"]
-    out = tmp_path / "o"
-    assert main([*given, "--threshold-b", "far=0.05", "--out", str(out)]) == 0
-    first, second = (x.replace(name=name) for x, name in ((scores, "s"), (other, "b")))
-    ds = be.compare_groups(first, second, "sex", threshold=4.5, threshold_b=("far", 0.05))
-    assert capsys.readouterr().out.startswith("Groups in two systems")
-    assert {x.name for x in out.iterdir()} == {
-        "groups.csv", "measures.csv", "rates.csv", "results.nc", "summary.json", "table.txt",
-    }  # fmt: skip
-    document = json.loads((out / "summary.json").read_text())
-    rows = {x["measure"]: x for x in document["measures"]}
-    for name in ("frr_gap", "fdr"):
-        assert rows[name]["difference"] == ds.difference.sel(measure=name).item()
-    assert document["threshold_b"] == ds.threshold_b.item()
-
-
-def test_options_of_one_system_are_refused_with_two(files, capsys):
-    _, file, other = files
-    for option in (["--far", "0.1"], ["--task", "open-set"], ["--interval", "subject-bootstrap"]):
-        assert main(["groups", file, other, "--by", "sex", *option]) == 2
-        assert "is of one system" in capsys.readouterr().err
-    assert main(["groups", file, "--by", "sex", "--threshold-b", "3"]) == 2
-    assert "--threshold-b is of a second system" in capsys.readouterr().err
 
 
 @pytest.mark.slow
@@ -156,28 +116,6 @@ def test_wrong_input_is_one_line_and_code_2(files, given, said, capsys):
     assert main([word.format(files[1]) for word in given]) == 2
     errors = capsys.readouterr().err
     assert said in errors and errors.count("\n") == 1
-
-
-def test_a_task_has_two_spellings(capsys, tmp_path):
-    searches = be.simulate(12, 3, layout="probe-against-gallery", unenrolled=6, random_state=1)
-    two = ["ab"[x % 2] for x in searches.probe_labels]
-    made = be.Scores(
-        searches.values, searches.probe_labels, searches.gallery_labels, probe_meta={"sex": two}
-    )
-    asked = [be.by_group(made, "sex", task=x, threshold=4.0) for x in ("open_set", "open-set")]
-    assert asked[0].identical(asked[1])
-    assert be.at(made, 4.0, task="open-set").identical(be.at(made, 4.0, task="open_set"))
-    be.save(made, tmp_path / "s.npz")
-    documents = []
-    for spelling in ("open_set", "open-set"):
-        given = ["groups", str(tmp_path / "s.npz"), "--by", "sex", "--threshold", "4", "--json"]
-        assert main([*given, "--task", spelling]) == 0
-        documents.append(capsys.readouterr().out)
-    assert documents[0] == documents[1]
-    with raises_about(be.DataError, "task"):
-        be.by_group(made, "sex", task="opened")
-    assert main([*given, "--task", "closed"]) == 2
-    assert "'closed'" in capsys.readouterr().err
 
 
 def test_other_words_have_two_spellings(files, capsys):

@@ -24,7 +24,7 @@ from bioeval.studies.groups.measures import (
     range_limits,
 )
 
-OPTIONS = {"far_targets": [], "interval": "subject-bootstrap", "replicates": 100}
+OPTIONS = {"interval": "subject-bootstrap", "replicates": 100}
 
 
 def of_people(seed, people=66, each=2, **more):
