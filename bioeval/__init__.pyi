@@ -59,7 +59,7 @@ from .studies.planning.planned_run import plan_run as plan_run
 from .studies.planning.sample_size import sample_size as sample_size
 from .studies.planning.workload import workload as workload
 from .studies.quality.error_discard import error_discard as error_discard
-from .studies.reid.reid import apply_convention as apply_convention, gom as gom, reid as reid
+from .studies.reid.reid import gom as gom, reid as reid
 from .studies.reid.results import gom_from_curves as gom_from_curves
 from .studies.summaries.summaries import summaries as summaries
 from .studies.summaries.summary import summary as summary

@@ -1047,7 +1047,6 @@ def cases_of_reid() -> None:
         {"junk": "keep"},
         {"junk": "remove", "junk_ids": (0,)},
         *({"cmc": c} for c in ("first-match", "allshots", "single-gallery-shot", "identity-dedup")),
-        {"cmc": "single-gallery-shot", "sampling": 10, "random_state": 3},
         {"cmc": "single-gallery-shot", "ties": "expected"},
         {"single_gallery_shot": True},
         {"single_gallery_shot": True, "first_match_break": False},
@@ -1138,14 +1137,6 @@ def cases_of_reid() -> None:
     case(
         "gom_from_curves/cmc",
         later("studies.reid.results.gom_from_curves", t, **curves, cmc=[0.5, 0.7, 0.8]),
-    )
-    for convention in ("market1501", "veri776", "cuhk03", "open-reid", "vehicleid"):
-        case(
-            f"apply_convention/{convention}", later("apply_convention", data("streets"), convention)
-        )
-    case(
-        "apply_convention/none",
-        later("apply_convention", data("streets"), removed="none", junk="keep"),
     )
     for i, options in enumerate(
         (

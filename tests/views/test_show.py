@@ -30,7 +30,7 @@ EVIL = "<script>alert(1)</script>\x1b[31m"
 #: scores, files, numbers and parts of counting.
 OTHERS = {
     *("datasets", "partition", "plot", "stats"),
-    *("apply_convention", "claim_scores", "eer_scorer", "fuse", "load", "make_scorer", "normalise"),
+    *("claim_scores", "eer_scorer", "fuse", "load", "make_scorer", "normalise"),
     *("parse_names", "read_cohort", "report", "save", "show", "simulate", "simulate_embeddings"),
     *("messages", "scalar", "to_frame", "to_latex", "to_markdown"),
 }  # fmt: skip

@@ -3,7 +3,7 @@
 from bioeval.base.manifest import Plot, StudyManifest, Subcommand, View, along
 
 STUDY = StudyManifest(
-    calls={"reid": ("apply_convention", "gom", "reid")},
+    calls={"reid": ("gom", "reid")},
     measures="measures.MEASURES",
     commands=(
         Subcommand(

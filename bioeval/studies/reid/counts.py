@@ -25,7 +25,6 @@ class ReidTally:
     removed_for_ap: str
     junk: str
     cmc: str
-    shots_of: str  # for single gallery shots: the ties and the sampling
     #: bool (m,): whether the query's identity is in the gallery, the query itself not counted.
     enrolled: np.ndarray
     removed_entries: np.ndarray  # int64 (m,): gallery entries removed from the query's list

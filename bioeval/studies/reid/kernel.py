@@ -431,14 +431,8 @@ def count_by_group(begin, end, queries, gallery, mates, group, counts):
                 closer[g, t] += closer[g, t - 1]
 
 
-# Odd constants of splitmix64, which turns a counter into random bits.
-STEP = np.uint64(0x9E3779B97F4A7C15)
-MIX_A = np.uint64(0xBF58476D1CE4E5B9)
-MIX_B = np.uint64(0x94D049BB133111EB)
-
-
-class Draws(NamedTuple):
-    """Galleries of one entry of each identity: how they are drawn, and how ties are broken.
+class TiedOrders(NamedTuple):
+    """How ties are broken in galleries of one entry of each identity.
 
     An entry exactly as close ranks before the mate iff its column does (`stable`), or with the
     probability of each node; the distributions are averaged with the weights.
@@ -447,24 +441,6 @@ class Draws(NamedTuple):
     stable: bool
     nodes: np.ndarray  # float64
     weights: np.ndarray  # float64
-    repeats: int  # galleries drawn for each row; 0: the exact mean over all galleries
-    seed: int
-    keys: np.ndarray  # int64 (b,): random numbers of a row depend on the seed and its key alone
-
-
-@register_jitable
-def _random_bits(state, key):
-    """Return 64 random bits that depend only on a state and a key."""
-    z = state + STEP * (np.uint64(key) + np.uint64(1))
-    z = (z ^ (z >> np.uint64(30))) * MIX_A
-    z = (z ^ (z >> np.uint64(27))) * MIX_B
-    return z ^ (z >> np.uint64(31))
-
-
-@register_jitable
-def _uniform(state, key):
-    """Return a number in [0, 1) that depends only on a state and a key."""
-    return np.float64(_random_bits(state, key) >> np.uint64(11)) / 9007199254740992.0
 
 
 @parallel_rows("queries.values")
@@ -602,31 +578,7 @@ def _close_group(gallery, row, columns, d, where, stable, entries):
 
 
 @register_jitable
-def _add_draws(draws, state, mate, mates, entries, at_rank):
-    """Add the drawn galleries in which `mate`, one of `mates`, is the mate drawn."""
-    kept, first, equal = entries
-    for n in range(draws.repeats):
-        if np.int64(_uniform(state, 2 * n) * mates) != mate:
-            continue
-        draw = _random_bits(state, 2 * n + 1)
-        tie = draws.nodes[0]
-        if len(draws.nodes) > 1:  # the mate's own place among the tied
-            tie = _uniform(draw, 2 * len(kept))
-        before = 0
-        for g in range(len(kept)):
-            if first[g] + equal[g] == 0 or kept[g] == 0:
-                continue
-            entry = np.int64(_uniform(draw, 2 * g) * kept[g])
-            ahead = first[g]
-            if _uniform(draw, 2 * g + 1) < tie:
-                ahead += equal[g]
-            before += entry < ahead
-        if before < len(at_rank):
-            at_rank[before] += 1.0 / draws.repeats
-
-
-@register_jitable
-def _add_exactly(node, weight, entries, line, at_rank):
+def _add_ranks(node, weight, entries, line, at_rank):
     """Add the distribution of the rank: a sum of independent trials, one for each identity."""
     kept, first, equal = entries
     ranks = len(at_rank)
@@ -646,13 +598,13 @@ def _add_exactly(node, weight, entries, line, at_rank):
 
 
 @parallel_rows("queries.values")
-def single_shots(begin, end, queries, gallery, mates, draws, at_rank):
+def single_shots(begin, end, queries, gallery, mates, orders, at_rank):
     """Rank the match in a gallery of one entry of each identity, over all such galleries.
 
     Each mate is the one drawn with equal probability; another identity ranks before it with the
     proportion of its entries that do, independently of the others. The number before it is then a
     sum of independent trials, whose distribution is built up trial by trial. ``at_rank[i]`` gets
-    the probability, or proportion of the draws, of ranks 1 ... K.
+    the probability of ranks 1 ... K.
     """
     identities = len(gallery.identity_starts) - 1
     entries = Entries(
@@ -676,7 +628,6 @@ def single_shots(begin, end, queries, gallery, mates, draws, at_rank):
         number = mates.usable[i]
         if number == 0:
             continue
-        state = _random_bits(np.uint64(draws.seed), draws.keys[i])
         distances = mates.distance[mates.offsets[i] : mates.offsets[i] + number]
         _entries_by_mate(queries, gallery, i, distances, entries.kept, by_mate)
         entries.first[:] = 0
@@ -691,19 +642,17 @@ def single_shots(begin, end, queries, gallery, mates, draws, at_rank):
             elif t > 0:
                 last = mates.column[mates.offsets[i] + t - 1]
                 there = columns[starts[group] : starts[group + 1]]
-                _close_group(gallery, row, there, distances[group], last, draws.stable, entries)
+                _close_group(gallery, row, there, distances[group], last, orders.stable, entries)
                 group = t
             there = columns[starts[group] : starts[group + 1]]
             mates_here = (before, where)
-            some_tied = _advance(gallery, row, there, d, mates_here, draws.stable, entries)
-            if draws.repeats > 0:
-                _add_draws(draws, state, t, number, entries, at_rank[i])
-            elif some_tied:
-                for n in range(len(draws.nodes)):
-                    weight = draws.weights[n] / number
-                    _add_exactly(draws.nodes[n], weight, entries, line, at_rank[i])
+            some_tied = _advance(gallery, row, there, d, mates_here, orders.stable, entries)
+            if some_tied:
+                for n in range(len(orders.nodes)):
+                    weight = orders.weights[n] / number
+                    _add_ranks(orders.nodes[n], weight, entries, line, at_rank[i])
             else:
-                _add_exactly(draws.nodes[0], 1.0 / number, entries, line, at_rank[i])
+                _add_ranks(orders.nodes[0], 1.0 / number, entries, line, at_rank[i])
 
 
 # Values whose places are found at a time, without a branch.

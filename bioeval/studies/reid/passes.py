@@ -78,9 +78,8 @@ NODES = 32
 class RetrievalPass(RowPass):
     """Counts the ranks of each query's matches, under a convention.
 
-    For single gallery shots, `sampling` is ``"exact"`` for the mean over all galleries, or the
-    number of galleries drawn for each query. With `thresholds`, increasing ones in the units of the
-    scores, the entries within each are counted too.
+    With `thresholds`, increasing ones in the units of the scores, the entries within each are
+    counted too.
     """
 
     def __init__(
@@ -88,8 +87,6 @@ class RetrievalPass(RowPass):
         scores: Scores,
         convention: Convention,
         *,
-        sampling: str | int = "exact",
-        seed: int = 0,
         thresholds: np.ndarray | None = None,
         name_queries: bool = False,
     ):
@@ -102,7 +99,6 @@ class RetrievalPass(RowPass):
             require_values(scores, "retrieval within a threshold")
             self.thresholds = to_internal(thresholds, scores.kind)
         self.scores, self.convention = scores, convention
-        self.repeats, self.seed = 0 if sampling == "exact" else int(sampling), seed
         self.lists, self.reader = Lists(scores, convention), RowReader(scores)
         #: The labels of the queries, where they are wanted.
         self.labels = query_labels(scores) if name_queries and scores._labelled else None
@@ -152,13 +148,10 @@ class RetrievalPass(RowPass):
             removed = counted["removed"].array()
         removed += self.lists.rules[cmc_rule].off_list(self.lists.self_column)
         extra: dict[str, Any] = {}
-        shots_of = ""
         if convention.cmc == "identity-dedup":
             extra["identities"] = counted["extra"].array()
         if convention.cmc == "single-gallery-shot":
-            sampled = f"{self.repeats} draws, seed {self.seed}" if self.repeats else "exact"
             extra["shots"] = counted["extra"].array()
-            shots_of = f"{convention.ties} ties, {sampled}"
         cmc_matches = parts[cmc_rule] if cmc_rule != ap_rule else None
         # How many entries are within each threshold.
         within = None
@@ -172,7 +165,6 @@ class RetrievalPass(RowPass):
             removed_for_ap=ap_rule,
             junk=convention.junk_in_words,
             cmc=convention.cmc,
-            shots_of=shots_of,
             enrolled=self.lists.enrolled,
             left_out=self.lists.left_out,
             removed_entries=removed,
@@ -224,16 +216,9 @@ class RetrievalPass(RowPass):
         if ties == "expected":
             nodes, weights = np.polynomial.legendre.leggauss(NODES)
             nodes, weights = (nodes + 1.0) / 2.0, weights / 2.0
-        draws = kernel.Draws(
-            stable=ties == "stable",
-            nodes=nodes,
-            weights=weights,
-            repeats=self.repeats,
-            seed=self.seed,
-            keys=np.array(self.scores.probe_ids[ranked.low : ranked.stop]),
-        )
+        orders = kernel.TiedOrders(ties == "stable", nodes, weights)
         at_rank = np.empty((len(ranked.values), self.convention.max_rank))
-        kernel.single_shots(queries, gallery, ranked.mates, draws, at_rank)
+        kernel.single_shots(queries, gallery, ranked.mates, orders, at_rank)
         return at_rank
 
 

@@ -10,9 +10,12 @@ import xarray as xr
 
 from bioeval import DataError, Scores
 from bioeval.base import Name, counted, names_of
+from bioeval.protocol import with_exclusions
 from bioeval.results import build
 from bioeval.scores import BlockReader, codes_of, require_scores, require_subjects, without_attacks
-from bioeval.studies.reid.reid import apply_convention, gom
+from bioeval.studies.reid.convention import convention_of
+from bioeval.studies.reid.passes import kept_scores
+from bioeval.studies.reid.reid import gom
 from bioeval.studies.reid.results import GOM
 from bioeval.tallies import to_user
 
@@ -43,7 +46,8 @@ def ranked_lists(
     options = {"convention": convention, "normalize": False, "per_query": True, "budget": budget}
     at_thresholds = gom(scores, thresholds=thresholds, **options)
     whole = gom(scores, thresholds=[np.inf], **options)
-    rows = BlockReader(apply_convention(scores, convention)).given
+    rules = convention_of(convention, ("reid", "gom"))
+    rows = BlockReader(kept_scores(with_exclusions(scores, convention), rules)).given
     values = rows.distances(0, m).astype(np.float64)
     kept = ~rows.masked(0, m)
     order = np.argsort(np.where(kept, values, np.inf), axis=1, kind="stable")[:, :PLACES]

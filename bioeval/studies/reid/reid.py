@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal, NoReturn, TypeAlias
+from typing import Any, NoReturn, TypeAlias
 
 import numpy as np
 import xarray as xr
@@ -19,7 +19,6 @@ from bioeval.base import (
     counted,
     offered,
     require_flag,
-    require_integer,
     require_numbers,
     rows_reported_to,
 )
@@ -46,7 +45,7 @@ from bioeval.studies.reid.convention import (
 )
 from bioeval.studies.reid.intervals import query_mean_intervals
 from bioeval.studies.reid.matches import ApForm, PrecisionOver, RankKOver, Unmatched
-from bioeval.studies.reid.passes import GomPass, RetrievalPass, kept_scores
+from bioeval.studies.reid.passes import GomPass, RetrievalPass
 from bioeval.studies.reid.results import (
     GOM,
     REID,
@@ -100,11 +99,10 @@ def reid(
     separate_camera_set: bool | None = None,
     first_match_break: bool | None = None,
     thresholds: Any = None,
-    sampling: Literal["exact"] | int = "exact",
     interval: IntervalMethod | None = None,
     confidence: float = IntervalOptions.CONFIDENCE,
     replicates: int = IntervalOptions.REPLICATES,
-    random_state: int = 0,
+    random_state: RandomState = 0,
     per_query: bool = False,
     progress: Progress | None = None,
     client: Client | None = None,
@@ -159,14 +157,12 @@ def reid(
     thresholds : float or increasing array of float, optional
         In the units of the scores: also return precision, recall and F1 of the entries that each
         query retrieves within each threshold, on the list of average precision.
-    sampling : "exact" or int
-        For single gallery shots: the mean over all draws, or the number of draws per query.
     interval, confidence, replicates
         As for :func:`verification`: intervals of all means over the queries. All queries of an
         identity are resampled together; the gallery is fixed. ``"wilson"`` and
         ``"clopper-pearson"``: of the CMC alone.
-    random_state : int
-        Seed of the draws, and of the bootstrap.
+    random_state : int, None, numpy SeedSequence, Generator or RandomState
+        Seed of the bootstrap.
     per_query : bool
         Also return ``average_precision``, ``first_match_rank``, ``matches``, ``removed_entries``,
         the value of each other mean, as ``inp``, and the label, ``identity``, of each query, over
@@ -204,9 +200,7 @@ def reid(
 
     Notes
     -----
-    Two further questions take one line each: the ROC of the pairs that a convention keeps, with
-    TPR (``gar``) over FPR (``far``), is ``be.verification(be.apply_convention(scores,
-    "market1501"))``, and its TPR at an FPR ``1 - frr_at_far``; the ten worst queries are
+    The ten worst queries are
     ``be.reid(scores, per_query=True).sortby("average_precision").probe[:10]``.
 
     Definitions: ``docs/reid.md``, with the sources of each convention. The rows are never sorted:
@@ -244,16 +238,8 @@ def reid(
         separate_camera_set=separate_camera_set,
         first_match_break=first_match_break,
     )
-    if not isinstance(sampling, str) or sampling != "exact":
-        require_integer("sampling", sampling, low=1, of_draws=True)
-        if rules.cmc != "single-gallery-shot":
-            raise ProtocolError(
-                f"sampling applies to single gallery shots; this CMC counts {rules.cmc} and "
-                "draws nothing"
-            )
     per_query = require_flag("per_query", per_query)
-    seed = require_integer("random_state", random_state, low=0)
-    limits = IntervalOptions.parse(interval, confidence, replicates, seed)
+    limits = IntervalOptions.parse(interval, confidence, replicates, random_state)
     taus = retrieval_thresholds(thresholds, "re-identification")
     if isinstance(scores, TopKScores):
         if taus is not None:
@@ -264,9 +250,7 @@ def reid(
         )
         warn_of_cut_lists(result)
         return _with_limits(result, measures, scores, lists.TOP_K, limits)
-    retrieval = RetrievalPass(
-        scores, rules, sampling=sampling, seed=seed, thresholds=taus, name_queries=per_query
-    )
+    retrieval = RetrievalPass(scores, rules, thresholds=taus, name_queries=per_query)
     options = ReidOptions(**rules.result_options(), per_query=per_query)
     with rows_reported_to(progress):
         tally = retrieval.run()
@@ -522,46 +506,6 @@ def _scale(normalize: Any) -> bool | tuple[float, float]:
         lambda ends: len(ends) == 2 and ends[0] < ends[1] and np.isfinite(ends[1] - ends[0]),
     ).tolist()
     return low, high
-
-
-def apply_convention(
-    scores: Scores,
-    convention: Named = "market1501",
-    *,
-    removed: Removed | None = None,
-    junk: Junk | None = None,
-) -> Scores:
-    """Leave out of the scores what a convention removes, for every other task.
-
-    What :func:`bioeval.verification` makes of them is the ROC of the pairs that a re-identification
-    convention keeps (TPR at an FPR is ``1 - frr_at_far``); :func:`bioeval.open_set` gives TTR and
-    FTR.
-
-    Parameters
-    ----------
-    scores : Scores
-    convention : str, path or Protocol
-        The name or the path of a card with a ``[reid]`` or a ``[gom]`` section.
-    removed : {"same-id-same-camera", "same-camera", "none"}
-    junk : {"remove", "keep"}
-        In place of the card's.
-
-    Returns
-    -------
-    Scores
-        A view with a mask that is computed as it is read; no score is copied.
-
-    Examples
-    --------
-    >>> import bioeval as be
-    >>> scores = be.Scores([[1, 2, 3]], [7], [7, 8, 7], probe_meta={"camera": [1]},
-    ...                    gallery_meta={"camera": [1, 1, 2]})
-    >>> int(be.verification(be.apply_convention(scores)).genuine_attempts)
-    1
-    """
-    require_scores(scores)
-    rules = convention_of(convention, ("reid", "gom"), removed=removed, junk=junk)
-    return kept_scores(with_exclusions(scores, convention), rules)
 
 
 def as_open_queries(queries: Scores, scores: Scores, rules: Convention) -> Scores:

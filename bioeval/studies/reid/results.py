@@ -178,8 +178,6 @@ def reid_dataset(tally: ReidTally, options: ReidOptions) -> xr.Dataset:
         "unmatched_queries": options.unmatched,
         "precision_over": options.precision_over,
     }
-    if tally.shots_of:
-        attrs["single_shots"] = tally.shots_of
     if options.rank_k is not None:
         attrs |= {"rank_k": int(options.rank_k), "rank_k_over": options.rank_k_over}
     return build(variables, REID, coordinates, attrs)

@@ -142,7 +142,6 @@ class RetrievalWithoutGroups(RowPass):
                 removed_for_ap=convention.ap_removed,
                 junk=convention.junk_in_words,
                 cmc=convention.cmc,
-                shots_of="",
                 enrolled=lists.enrolled[rows][kept],
                 left_out=lists.left_out[rows][kept],
                 removed_entries=np.zeros(int(kept.sum()), dtype=np.int64),

@@ -10,7 +10,6 @@ CALLS = {
     "reid": lambda s: be.reid(s, thresholds=[-1.0, 1.0, 3.0], per_query=True),
     "gom": lambda s: be.gom(s, budget=10),
 }
-OTHER_CALLS = {"apply_convention": "returns scores"}
 UNTIED = {
     "reid": lambda s: be.reid(s, ties="pessimistic"),
     "gom": lambda s: be.gom(s, budget=10, ties="pessimistic"),

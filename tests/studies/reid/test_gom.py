@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from kept_pairs import kept
 from named_arguments import raises_about
 
 import bioeval as be
@@ -152,7 +153,7 @@ def test_gom_beside_other_tasks():
     both = card(before='[verification]\ntemplates = ["single"]\n[reid]\nties = "expected"')
     scores = searched()
     tree = be.evaluate(scores, both, thresholds=[2.0, 4.0])
-    seen = be.verification(be.apply_convention(scores), thresholds=[2.0, 4.0])
+    seen = be.verification(kept(scores), thresholds=[2.0, 4.0])
     assert tree["verification/single"].far.equals(seen.far)
     assert tree["gom"].to_dataset().equals(be.gom(scores))
     assert tree["reid"].ds.attrs["ties"] == "expected"

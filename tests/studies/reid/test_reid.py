@@ -16,6 +16,7 @@ import numpy as np
 import pytest
 import strategies
 from hypothesis import given, strategies as st
+from kept_pairs import kept
 from result_messages import codes
 from twins import floats, one_thread  # noqa: F401
 
@@ -270,22 +271,6 @@ def population(seed: int = 0, subjects: int = 12, templates: int = 6, **options:
     )  # fmt: skip
 
 
-def test_draws_agree_with_the_mean_over_all_galleries_and_do_not_depend_on_the_parts():
-    scores = population(subjects=8)
-    exact = be.reid(scores, "cuhk03", max_rank=10)
-    for ties in ("stable", "pessimistic", "expected"):
-        drawn = be.reid(scores, "cuhk03", max_rank=10, ties=ties, sampling=3000, random_state=3)
-        np.testing.assert_allclose(drawn.cmc, exact.cmc, rtol=0, atol=0.02)
-        again = be.reid(scores, "cuhk03", max_rank=10, ties=ties, sampling=3000, random_state=3)
-        np.testing.assert_array_equal(drawn.cmc, again.cmc)
-    coarse = be.Scores(
-        np.round(scores.values), scores.probe_labels, scores.gallery_labels,
-        probe_meta=scores.probe_meta, gallery_meta=scores.gallery_meta,
-    )  # fmt: skip
-    for ties in TIES:
-        exact = be.reid(coarse, "cuhk03", max_rank=8, ties=ties, removed="none")
-        drawn = be.reid(coarse, "cuhk03", max_rank=8, ties=ties, removed="none", sampling=3000)
-        np.testing.assert_allclose(drawn.cmc, exact.cmc, rtol=0, atol=0.02)
 
 
 @pytest.mark.parametrize("templates", [3, 40, 90])
@@ -344,10 +329,10 @@ def test_streamed_features_and_parts_of_a_matrix():
     )  # fmt: skip
     assert be.reid(part).equals(be.reid(copied))
     assert be.gom(part).equals(be.gom(copied))
-    mask = be.apply_convention(part, "cuhk03").mask
-    np.testing.assert_array_equal(mask, be.apply_convention(copied, "cuhk03").mask)
-    ones = be.verification(be.apply_convention(part, "cuhk03"), thresholds=[5.0, 20.0])
-    other = be.verification(be.apply_convention(copied, "cuhk03"), thresholds=[5.0, 20.0])
+    mask = kept(part, "cuhk03").mask
+    np.testing.assert_array_equal(mask, kept(copied, "cuhk03").mask)
+    ones = be.verification(kept(part, "cuhk03"), thresholds=[5.0, 20.0])
+    other = be.verification(kept(copied, "cuhk03"), thresholds=[5.0, 20.0])
     np.testing.assert_array_equal(ones.far, other.far)
 
 
@@ -364,7 +349,6 @@ def test_the_same_on_any_number_of_threads():
         result[threads] = [
             *(be.reid(scores, name, per_query=True) for name in ("market1501", "cuhk03")),
             be.reid(scores, "identity-dedup", per_query=True),
-            be.reid(scores, "cuhk03", sampling=3),
             be.gom(scores, per_query=True),
         ]
     numba.set_num_threads(1)
@@ -501,8 +485,7 @@ def test_junk_and_distractors_match_no_query_in_any_layout(options, unmatched):
     within = be.reid(scores, thresholds=[1.5, 3.5], **keywords)
     assert within.micro_f1.values.tolist() == [0, 0.5]
     if options.get("junk") == "keep":
-        kept = be.apply_convention(scores, removed="none", junk="keep")
-        pairs = be.verification(kept)
+        pairs = be.verification(kept(scores, removed="none", junk="keep"))
         assert (int(pairs.genuine_attempts), int(pairs.impostor_attempts)) == (1, 2)
 
 
@@ -616,8 +599,6 @@ def test_errors_say_what_is_wrong():
         (lambda: be.reid(scores, "viper", ties="none"), be.DataError, "ties is 'none'"),
         (lambda: be.reid(scores, "viper", ap="area"), be.DataError, "ap is 'area'"),
         (lambda: be.reid(scores, "viper", junk_ids=3), be.DataError, "junk_ids is 3"),
-        (lambda: be.reid(scores, "viper", sampling=5), be.ProtocolError, "draws nothing"),
-        (lambda: be.reid(scores, "cuhk03", removed="none", sampling=0), be.DataError, "sampling"),
         (
             lambda: be.reid(scores, "viper", cmc="allshots", first_match_break=True),
             be.DataError,
@@ -674,7 +655,7 @@ def test_cameras_that_are_not_what_they_seem():
         ([1], [1, None, 3], r"gallery_meta\['camera'\] lacks 1 cameras .* at position 1"),
     ):
         scores = be.Scores(d, q, g, probe_meta={"camera": ours}, gallery_meta={"camera": theirs})
-        for call in (be.reid, be.gom, be.apply_convention):
+        for call in (be.reid, be.gom):
             with pytest.raises(be.DataError, match=message):
                 call(scores)
     one = be.Scores(d, q, g, probe_meta={"camera": [1]}, gallery_meta={"where": [1, 2, 3]})
@@ -702,7 +683,7 @@ def test_the_rule_of_market1501_is_an_exclusion_by_camera():
     for name in ("cmc", "mean_ap", "mean_inp", "average_precision", "matches"):
         np.testing.assert_array_equal(ds[name], other[name])
     for part in (scores, scores.excluding("camera")):
-        ones = be.verification(be.apply_convention(part), thresholds=[-1.0, 0.5])
+        ones = be.verification(kept(part), thresholds=[-1.0, 0.5])
         twos = be.verification(scores.excluding("camera"), thresholds=[-1.0, 0.5])
         np.testing.assert_array_equal(ones.fa, twos.fa)
         np.testing.assert_array_equal(ones.ga, twos.ga)
@@ -743,7 +724,6 @@ def test_what_lists_do_not_tell_of_a_convention():
             be.ProtocolError,
             "do not determine",
         ),
-        (lambda: be.reid(lists, "vehicleid", sampling=5), be.ProtocolError, "draws nothing"),
         (lambda: be.reid(lists), be.ProtocolError, "no column 'camera'"),
         (lambda: be.gom(lists, convention="vehicleid"), be.ProtocolError, "give normalize"),
         (lambda: be.evaluate(lists, "lfw-view2"), be.ProtocolError, "2 nearest alone"),
@@ -949,7 +929,7 @@ def test_plots_of_scores_show_what_a_convention_keeps(on_disk, monkeypatch):
     drawn = []
     monkeypatch.setattr(plotted_scores, "plotted", lambda scores: drawn.append(scores) or [])
     assert main([*RUN, "--protocol", "market1501", "--out", "found", "--plots"]) == 0
-    expected = be.verification(be.apply_convention(on_disk)).genuine_attempts
+    expected = be.verification(kept(on_disk)).genuine_attempts
     assert be.verification(drawn[0]).genuine_attempts == expected
     assert be.verification(on_disk).genuine_attempts > expected
 
@@ -1008,9 +988,9 @@ def test_a_card_with_other_tasks_sees_what_the_queries_see(tmp_path):
     path.write_text(text + '\n[verification]\ntemplates = ["single"]\n', encoding="utf-8")
     scores = population()
     tree = be.evaluate(scores, path)
-    kept = be.verification(be.apply_convention(scores))
-    assert tree["verification/single"].genuine_attempts == kept.genuine_attempts
-    assert tree["verification/single"].impostor_attempts == kept.impostor_attempts
+    seen = be.verification(kept(scores))
+    assert tree["verification/single"].genuine_attempts == seen.genuine_attempts
+    assert tree["verification/single"].impostor_attempts == seen.impostor_attempts
     assert tree["reid"].mean_ap == be.reid(scores).mean_ap
 
 

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from kept_pairs import kept
 from sklearn.metrics import roc_curve
 from twins import one_thread  # noqa: F401
 
@@ -273,7 +274,7 @@ def test_gom_program(folder, name):
         elif key.startswith("gom/evaluate_open"):
             # It takes every query for one that is not in the gallery, and removes all the same.
             budget = int(key.partition("B=")[2].partition("|")[0])
-            values = np.where(be.apply_convention(scores).mask == 0, 1.0, scores.values)
+            values = np.where(kept(scores).mask == 0, 1.0, scores.values)
             unknown = 10**6 + np.arange(len(values))
             strangers = be.Scores(values, unknown, scores.gallery_labels)
             ds = be.gom(strangers, normalize=False, convention="vehicleid", budget=budget)
@@ -288,21 +289,21 @@ def test_gom_program(folder, name):
 def test_roc_of_the_pairs_that_are_kept(folder, name):
     scores, result = load(folder, name)
     positive, negative = result["fast_reid/evaluate_roc/n_pos_n_neg"]
-    kept = be.apply_convention(scores, junk="keep")
-    ds = be.verification(kept, auc=False)
+    pairs = kept(scores, junk="keep")
+    ds = be.verification(pairs, auc=False)
     assert (ds.genuine_attempts, ds.impostor_attempts) == (positive, negative)
     reference = result.get("fast_reid/evaluate_roc/tpr_at_fpr_1e-4_1e-3_1e-2")
     if reference is None or not positive:
         return
     # The program takes non-matches as the positive class: its FPR is FRR, its TPR is GRR, read
     # where FPR is nearest to the target on scikit-learn's curve.
-    pairs = kept.mask > 0
-    false, true, thresholds = roc_curve(kept.mask[pairs] == 1, scores.values[pairs])
+    present = pairs.mask > 0
+    false, true, thresholds = roc_curve(pairs.mask[present] == 1, scores.values[present])
     for target, rate in zip((1e-4, 1e-3, 1e-2), reference, strict=True):
         at = int(np.argmin(np.abs(false - target)))
         assert true[at] == pytest.approx(rate, abs=1e-12)
         if np.isfinite(thresholds[at]):  # what is not closer is rejected there
-            ours = be.verification(kept, thresholds=[np.nextafter(thresholds[at], -1)], auc=False)
+            ours = be.verification(pairs, thresholds=[np.nextafter(thresholds[at], -1)], auc=False)
             assert ours.grr[0] == pytest.approx(rate, abs=1e-12)
             assert ours.frr[0] == pytest.approx(false[at], abs=1e-12)
 

@@ -1,0 +1,12 @@
+"""The comparisons that a convention of re-identification keeps."""
+
+from typing import Any
+
+import bioeval as be
+from bioeval.studies.reid.convention import convention_of
+from bioeval.studies.reid.passes import kept_scores
+
+
+def kept(scores: be.Scores, convention: str = "market1501", **rules: Any) -> be.Scores:
+    """Return the scores without what the convention removes."""
+    return kept_scores(scores, convention_of(convention, ("reid", "gom"), **rules))
