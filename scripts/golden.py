@@ -1058,7 +1058,7 @@ def cases_of_reid() -> None:
     for i, options in enumerate(variants):
         for name in ("streets", "tied_streets"):
             case(
-                f"reid/{name} variant{i} {text_of(options)}",
+                f"reid/{name} variant{i + (i > 20)} {text_of(options)}",
                 later("reid", data(name), **options, max_rank=15, per_query=True),
             )
     for method in INTERVALS:

@@ -271,8 +271,6 @@ def population(seed: int = 0, subjects: int = 12, templates: int = 6, **options:
     )  # fmt: skip
 
 
-
-
 @pytest.mark.parametrize("templates", [3, 40, 90])
 @pytest.mark.parametrize("grid", [0, 4])
 @pytest.mark.parametrize("kind", ["distance", "similarity"])
