@@ -12,7 +12,6 @@ from .base.errors import (
 )
 from .base.version import __version__ as __version__
 from .evaluation.all_tasks import evaluate as evaluate
-from .evaluation.claim_scores import claim_scores as claim_scores
 from .evaluation.identification import (
     closed_set as closed_set,
     open_set as open_set,
@@ -24,6 +23,7 @@ from .protocol import Protocol as Protocol
 from .results.failures import with_failures as with_failures
 from .results.measure import Measure as Measure
 from .results.scalar import scalar as scalar
+from .scores.claim_scores import claim_scores as claim_scores
 from .scores.formats import load as load, save as save
 from .scores.image_names import parse_names as parse_names
 from .scores.matrix import Scores as Scores

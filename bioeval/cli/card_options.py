@@ -16,6 +16,7 @@ from bioeval.cli.options import require_assure, shared_options
 if TYPE_CHECKING:
     from bioeval.protocol.card import Partition, Protocol
     from bioeval.protocol.tasks import Verification
+    from bioeval.scores.matrix import Scores
 
 Change = Callable[["Protocol", Any], "Protocol"]
 """Returns the card with the value of an option, or raises :class:`click.UsageError`."""
@@ -32,17 +33,19 @@ class CardOption:
     of_experiment: bool = False
 
 
-def resolve(protocol: str, layout: str, given_options: Mapping[str, Any]) -> str | Protocol:
+def resolve(protocol: str, scores: Scores, given_options: Mapping[str, Any]) -> str | Protocol:
     """Return the protocol with its values replaced by the options that were given."""
     if not given_options:
         return protocol
     from bioeval.protocol.check import mark_checked
-    from bioeval.protocol.loading import for_layout
+    from bioeval.protocol.loading import for_layout, of_claims
 
     experiment = any(entry.of_experiment and entry.name in given_options for entry in CARD_OPTIONS)
     if protocol == "auto" and experiment:
         protocol = "course-experiment"
-    card = for_layout(layout, protocol)
+    card = for_layout(scores.layout, protocol)
+    if protocol == "auto" and scores._claims:
+        card = of_claims(card)
     for entry in CARD_OPTIONS:
         if entry.name in given_options:
             card = entry.change(card, given_options[entry.name])
@@ -144,11 +147,6 @@ def _fusion(card: Protocol, fusion: str) -> Protocol:
             "--rank-unit subject"
         )
     return replace(card, **{name: replace(task, fusion=fusion) for name, task in fused.items()})
-
-
-def _attempts(card: Protocol, column: str) -> Protocol:
-    task = _require_verification(card, "--attempts is")
-    return replace(card, verification=replace(task, attempts=column))
 
 
 def _min_dcf(card: Protocol, priors: Sequence[float]) -> Protocol:
@@ -365,13 +363,6 @@ CARD_OPTIONS = (
         "Draw the claims of verification at random: genuine=0.5,per_probe=1 (defaults).",
         Value.CLAIMS,
         _claims,
-    ),
-    _entry(
-        "--attempts COLUMN",
-        "Verification: all probes of a subject with the same value in this metadata column make "
-        "one attempt, accepted if any probe is accepted.",
-        None,
-        _attempts,
     ),
 )
 """The options in the order in which they change the card, which is that of the help."""

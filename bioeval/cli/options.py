@@ -22,6 +22,7 @@ from bioeval.base.variables import INTERVALS
 from bioeval.cli.arguments import ThresholdsOption, Value
 from bioeval.cli.cluster_options import cluster_options
 from bioeval.cli.command import F, option, option_group
+from bioeval.cli.use import USE
 
 if TYPE_CHECKING:
     from bioeval.scores.matrix import Scores
@@ -210,20 +211,6 @@ _FUSION = option(
     str,
     "min",
 )
-#: The option of the templates that are enrolled.
-ENROL = option(
-    "--enrol TEMPLATES",
-    "Enrolled templates of each subject: 3 (any three, the mean over all choices), first:3, "
-    "or first:3:COLUMN (by time, for example).  [all]",
-)
-_USE = option_group(
-    option(
-        "--attempts COLUMN",
-        "Verification: all probes of a subject with the same value in this metadata column are "
-        "tries of one attempt, accepted if any of them is.",
-    ),
-    ENROL,
-)
 _BAND = option(
     "--band",
     "Intervals along a curve hold at each threshold or rank alone, or at all together "
@@ -301,8 +288,8 @@ def shared_options(
 
     A text is a help other than the usual one. That of `interval` adds the methods by subject to the
     options of an interval; that of `assure` begins the help of ``--assure``. `names` are those of
-    several systems, `reading` has the options of reading a file, and `use` those of tries and of
-    enrolled templates.
+    several systems, `reading` has the options of reading a file, and `use` those of the use of a
+    system.
     """
     return _wanted(
         (protocol, _PROTOCOL),
@@ -310,7 +297,7 @@ def shared_options(
         (max_rank, option("--max-rank K", "Number of ranks.", click.IntRange(1))),
         (templates, _TEMPLATES),
         (fusion, _FUSION),
-        (use, _USE),
+        (use, USE),
         (far, _targets("far", _help(far, _FAR))),
         (frr, _targets("frr", "Verification: FRR at which to report FAR")),
         (max_far, _MAX_FAR),

@@ -321,6 +321,7 @@ class MoreResults:
     has_images = False  # whether this option is given
     stages: Stages
     place: Mapping[str, Any]  # the cluster, as arguments of the library
+    as_read: Mapping[str, Scores]  # the scores that claims were made of, by system
 
     def __init__(self, options: dict[str, Any]) -> None:
         """Take its options from those of the command, and keep the others."""

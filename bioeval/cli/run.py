@@ -14,7 +14,6 @@ from bioeval.cli.card_options import CARD_OPTIONS, divided, resolve, take_card_o
 from bioeval.cli.cluster_options import executor_from_options
 from bioeval.cli.command import Command, naming, option, option_group, progress_shown
 from bioeval.cli.options import (
-    ENROL,
     output_options,
     read_scores,
     require_method,
@@ -24,6 +23,7 @@ from bioeval.cli.options import (
 )
 from bioeval.cli.outputs import Output
 from bioeval.cli.study_command import checked
+from bioeval.cli.use import TRIES_AND_ENROLMENT, scores_in_use, take_use
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -56,7 +56,7 @@ if TYPE_CHECKING:
     checkpoint=True,
 )
 @option_group(*(entry.option for entry in CARD_OPTIONS))
-@ENROL
+@TRIES_AND_ENROLMENT
 @option(
     "--accept",
     "Whether a score equal to the threshold is accepted (at), or only one beyond it.",
@@ -112,6 +112,9 @@ def command(
                 raise click.UsageError(f"{option_name} is for one system; there are {len(systems)}")
     failures = {name: options.pop(name) or 0.0 for name in ("fta", "fte")}
     given_options = take_card_options(options)
+    use = take_use(options)
+    if use:  # claims, which have one score for each
+        use |= {x: given_options.pop(x) for x in ("templates", "fusion") if x in given_options}
     of_tasks = {"templates", "rank_unit", "fusion", "seed"}
     # The rates at a given threshold have intervals whether or not all others have.
     if not str(given_options.get("target", "")).casefold().startswith("fixed"):
@@ -134,8 +137,9 @@ def command(
             reading = take_reading(file, of_file)
             scores = read_scores(file, reading, stages)
             scores = scores.replace(name=called or system_name(file, None, reading))
+            as_read, scores = scores, scores_in_use(scores, use, fuses=False)
             for one in more:
-                one.require(scores)
+                one.require(as_read)
             of_card, target = divided(protocol, scores.layout, given_options)
             if target is not None:
                 of_file["target"] = target
@@ -143,13 +147,13 @@ def command(
                     from bioeval.evaluation.fixed_target import Target
 
                     of_file["interval"] = of_file["interval"] or Target.method(scores)
-            resolved = resolve(protocol, scores.layout, of_card)
+            resolved = resolve(protocol, scores, of_card)
             tree = _evaluated(scores, resolved, of_file, failures, stages)
             per_query = of_file["per_query"]
             evaluation = Evaluation(tree, scores, protocol, file, per_query, naming(), terms, more)
             for one in more:
                 one.stages = stages
-                one.make(scores, protocol, resolved)
+                one.make(as_read, protocol, resolved)
             evaluations.append(evaluation)
         together = Evaluations(evaluations)
         formats = output.formats if output.plots else ()

@@ -24,6 +24,7 @@ from bioeval.cli.options import (
     take_reading,
 )
 from bioeval.cli.outputs import Output, attributes_but, rows_over, take_out
+from bioeval.cli.use import scores_in_use, take_use
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -121,6 +122,9 @@ class StudyCommand:
         if "assure" in options:
             require_assure(options)
         self.output = Output.take(options)
+        self.use = take_use(options)
+        #: The scores as they were read, by the names of their systems.
+        self.as_read: dict[str, Scores] = {}
         self._all_options = dict(options)
         self.reading: dict[str, Any] = {}
         if reads:
@@ -184,7 +188,7 @@ class StudyCommand:
         mates: bool = True,
         reading: dict[str, Any] | None = None,
     ) -> Scores:
-        """Return the scores of a file, or of `data`, with the name of their system.
+        """Return the scores of a file, or of `data`, with the name of their system, in use.
 
         With `mates`, some subject must have two templates. The file is read as `data` is, unless
         its own `reading` is given.
@@ -196,7 +200,8 @@ class StudyCommand:
             system = system_name(file or self.data, name or self._name, reading)
             scores = scores.replace(name=system)
         self.name = str(scores.name)
-        return scores
+        self.as_read[self.name] = scores
+        return scores_in_use(scores, self.use)
 
     def place(self, *scores: Scores) -> dict[str, Any]:
         """Return cluster and checkpoint as arguments; too few `scores` start no cluster."""

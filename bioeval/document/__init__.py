@@ -47,10 +47,8 @@ _NAMES: NamesByModule = {
     ),
     "bioeval.document.results": (
         "accepts_beyond",
-        "attempts_in_use",
         "attempts_in_words",
         "data_facts",
-        "enrolled_in_words",
         "interval_note",
         "is_doubt",
         "messages_of_result",

@@ -81,6 +81,7 @@ def data_facts(
             Fact("System", Enumeration(list(map(Label, filter(None, names))), ""), "system"),
             Fact("Data", _data(attrs)),
             Fact("Made of", Label(attrs.get("origin", "")), "origin"),
+            Fact("Attempts", str(attrs.get("use", ""))),
             Fact("Scores", accepted.get(kind, kind), "kind"),
             Fact("Read", Label(attrs.get("reading", "")), "reading"),
             Fact("NaN", failed, "nan_policy"),
@@ -106,8 +107,11 @@ def _data(attrs: Mapping[Any, Any]) -> str:
     unknown = "" if subjects or gallery else "; subjects unknown"
     if layout == "all-against-all" and probes == templates:
         return f"{_of(probes, 'templates', subjects)}, all against all{unknown}"
-    compared = _of(probes, "probes", subjects), _of(templates, "gallery templates", gallery)
-    return f"{' against '.join(compared)}{unknown}"
+    probing = _of(probes, "attempts" if "use" in attrs else "probes", subjects)
+    enrolled = _of(templates, "gallery templates", gallery)
+    if "use" in attrs and templates == gallery:  # claims, of which each subject has one column
+        enrolled = counted(gallery, "enrolled subjects")
+    return f"{probing} against {enrolled}{unknown}"
 
 
 def _of(count: int, nouns: str, subjects: int) -> str:
@@ -257,59 +261,12 @@ def rate_of(
     return Rate(value(name), interval, name, at, flagged=flagged, attempts=attempts)
 
 
-def enrolled_in_words(attrs: Mapping[Any, Any], whose: str) -> Text:
-    """Return which templates are enrolled, of the option ``enrol`` that a result has kept."""
-    enrol = str(attrs.get("enrol", ""))
-    first, number, column = [*enrol.split(":", 2), "", ""][:3]
-    if not enrol:
-        return say("all templates of {whose}", whose=whose)
-    if first != "first":
-        return say(
-            "any {number:count templates} of {whose} (the rates are means over all choices)",
-            number=int(enrol),
-            whose=whose,
-        )
-    if not column:
-        return say("the first {number:count templates} of {whose}", number=int(number), whose=whose)
-    return say(
-        "the first {number:count templates} of {whose} in the order of {column:name}",
-        number=int(number),
-        whose=whose,
-        column=column,
-    )
-
-
 def attempts_in_words(attrs: Mapping[Any, Any]) -> Text:
-    """Return what an attempt of verification is: its tries, and what a claim is compared with."""
-    multi = attrs.get("templates") == "multi"
-    templates: Text = "one template of the claimed subject"
-    if multi or "enrol" in attrs:
-        enrolled = enrolled_in_words(attrs, "the claimed subject")
-        templates = enrolled if multi else say("one of {enrolled}", enrolled=enrolled)
-    compared = say(
-        "each {unit} compares a probe with {templates}",
-        unit="try" if "attempts" in attrs else "attempt",
-        templates=templates,
-    )
-    if "attempts" not in attrs:
-        return compared
-    most: Text = ""
-    if "most_tries" in attrs:
-        most = say(" (at most {tries:count})", tries=int(attrs["most_tries"]))
-    return say(
-        "{compared}; an attempt consists of all tries of a subject with the same "
-        "{column:name}{most}, and is accepted if any of them is accepted",
-        compared=compared,
-        column=str(attrs["attempts"]),
-        most=most,
-    )
-
-
-def attempts_in_use(attrs: Mapping[Any, Any]) -> list[Fact]:
-    """Return what an attempt of a system in use is, where it is no single comparison."""
-    if "attempts" not in attrs and "enrol" not in attrs:
-        return []
-    return [Fact("Attempts", attempts_in_words(attrs))]
+    """Return what an attempt of verification is compared with, and of which tries it consists."""
+    if "use" in attrs:
+        return str(attrs["use"])
+    templates = "all templates" if attrs.get("templates") == "multi" else "one template"
+    return f"each attempt compares a probe with {templates} of the claimed subject"
 
 
 def table_of_variables(dataset: xr.Dataset, *dims: str, id: str, shown: int = 0) -> Table:

@@ -57,8 +57,7 @@ def rates_are_of(attrs: Mapping[Any, Any], *, searches: bool = False) -> str:
     """Return what the rates of a result are of: searches, transactions, or single attempts."""
     if searches:
         return "identification"
-    several = attrs.get("attempts") is not None and int(attrs.get("most_tries", 2)) > 1
-    return TRANSACTIONS if several else "verification"
+    return TRANSACTIONS if int(attrs.get("most_tries", 1)) > 1 else "verification"
 
 
 def is_term(name: str) -> bool:

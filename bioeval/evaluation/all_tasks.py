@@ -17,7 +17,6 @@ from bioeval.base.random import RandomState
 from bioeval.base.variables import IntervalMethod
 from bioeval.evaluation.acceptance import Accept, accepted_by, check_accept
 from bioeval.evaluation.blocks.calls import distributable
-from bioeval.evaluation.enrolled_tasks import averaged_tasks, enrolled_scores, require_enrolment
 from bioeval.evaluation.fixed_target import Target, rates_added_to_tasks
 from bioeval.evaluation.gallery_means import mean_over_galleries
 from bioeval.evaluation.plan import (
@@ -30,10 +29,9 @@ from bioeval.evaluation.plan import (
 )
 from bioeval.evaluation.task_plan import runner_of
 from bioeval.protocol.card import Protocol
-from bioeval.results.dataset import attrs_of_data, tree_of
+from bioeval.results.dataset import tree_of
 from bioeval.scores.blocks import Progress, threads_for
 from bioeval.scores.bona_fide import leaves_out_attacks
-from bioeval.scores.enrolled import Enrol, Enrolment
 from bioeval.scores.matrix import Scores
 from bioeval.stats.options import BANDS, Band, IntervalOptions
 
@@ -51,7 +49,6 @@ def evaluate(
     far_targets: Sequence[float] | None = None,
     frr_targets: Sequence[float] | None = None,
     target: Any = None,
-    enrol: Enrol = None,
     auc: bool = True,
     max_fars: Sequence[float] | None = None,
     interval: IntervalMethod | None = None,
@@ -88,12 +85,6 @@ def evaluate(
         ``"subject-bootstrap"``, or ``"wilson"`` where people are unknown. They take another pass.
         Of a card with folds or experiments, a rule as for :func:`cross_evaluate` in place of the
         card's, which chooses the threshold of each fold.
-    enrol : int or str, optional
-        Which templates of each subject are enrolled, as for :func:`verification`; not of a card
-        with folds or re-identification. The first ones (``"first:3"``) are the gallery of all
-        tasks; of a square matrix the other templates are then the probes. With a number the rates
-        are means over all choices of that many templates: of the tasks, multi-template
-        verification alone is evaluated.
     auc : bool
         As for :func:`verification`: without it an evaluation is several times faster.
     max_fars : sequence of float, optional
@@ -143,7 +134,6 @@ def evaluate(
         auc=auc,
         max_fars=max_fars,
         per_query=per_query,
-        enrol=Enrolment.parse(enrol),
         interval=IntervalOptions.parse(interval, confidence, replicates, random_state, band),
     )
     with rows_reported_to(progress):
@@ -212,7 +202,6 @@ def _with_target(
         max_rank=options.max_rank,
         far_targets=np.empty(0) if options.far_targets is None else options.far_targets,
         auc=False,
-        enrol=options.enrol,
         interval=options.interval or target.interval(scores),
     )
     return rates_added_to_tasks(tree, _evaluate_system(scores, protocol, at), threshold)
@@ -223,24 +212,12 @@ def _evaluate_system(
 ) -> xr.DataTree:
     """Return the results of one system, by the part of the library that its scores or card need."""
     card = resolve_card(scores, protocol)
-    if options.enrol.number:
-        require_enrolment(scores, card, options)
     if (runner := runner_of(scores)) is not None:
         if options.accept != "at":
             scores._require_matrix()
         return runner.evaluate(scores, card, options)
     if (galleries := galleries_of(scores, card)) is not None:
         return _evaluate_galleries(galleries, card, options)
-    if options.enrol.drawn:
-        return averaged_tasks(scores, card, options)
-    if options.enrol.first:
-        enrolled = enrolled_scores(scores, card, options.enrol)
-        if protocol != "auto":
-            protocol = replace(card, layout=enrolled.layout)
-        tree = _evaluate_system(enrolled, protocol, replace(options, enrol=Enrolment()))
-        tasks = {node.path.strip("/"): node.to_dataset() for node in tree.leaves}
-        attrs = {"enrol": str(options.enrol), **attrs_of_data(scores)}
-        return tree_of({path: dataset.assign_attrs(attrs) for path, dataset in tasks.items()})
     if card.has_folds:
         return of_study("runners", "partition", card).evaluate(scores, card, options)
     counted_at = options.counted_at(scores.kind, card)
@@ -253,11 +230,8 @@ def _evaluate_system(
     with threads_for(scores):
         for node, part in counted.items():
             counted_by = plan.counted_by(node)
-            reader = plan.reader
-            if node.startswith("verification"):
-                reader = plan.attempts_reader
             datasets[node] = part.with_intervals(
-                datasets[node], counted_by, reader, options.interval
+                datasets[node], counted_by, plan.reader, options.interval
             )
     return tree_of(_accepted(datasets, scores, options))
 

@@ -20,11 +20,10 @@ from bioeval.evaluation.acceptance import Accept, stricter
 from bioeval.evaluation.task_counts import TaskCounts
 from bioeval.evaluation.task_plan import StudyPlan, TaskPlan, TaskPlanner, runner_of
 from bioeval.protocol.card import Protocol
-from bioeval.protocol.loading import for_layout
+from bioeval.protocol.loading import for_layout, of_claims
 from bioeval.protocol.pairs import with_exclusions, with_pairs
 from bioeval.protocol.tasks import ClosedSet, OpenSet
 from bioeval.scores.blocks import BlockReader, threads_for
-from bioeval.scores.enrolled import Enrolment
 from bioeval.scores.labels import Codes
 from bioeval.scores.matrix import Scores, are_pairs, require_scores
 from bioeval.stats.options import IntervalOptions
@@ -61,7 +60,6 @@ class EvaluationOptions:
     max_fars: np.ndarray | None = None
     auc: bool = True
     per_query: bool = False
-    enrol: Enrolment = Enrolment()
     interval: IntervalOptions | None = None
 
     @classmethod
@@ -203,14 +201,6 @@ class Plan:
             frr_targets = card.report.frr_targets or ()
         self.frr_targets = check_targets(frr_targets)
         self.costs = check_costs([(prior, 1.0, 1.0) for prior in card.report.priors])
-        #: Reads the attempts of verification, which may be transactions.
-        self.attempts_reader = self.reader
-        task = card.verification
-        if task is not None and task.attempts is not None:
-            from bioeval.scores.transactions import reader_of
-
-            fusion = task.fusion if "multi" in task.templates else "min"
-            self.attempts_reader = reader_of(self.scores, task.attempts, fusion, card.claims)
         self._add_tasks(card, thresholds)
 
     @classmethod
@@ -248,13 +238,12 @@ class Plan:
                 if self.automatic and templates == "multi" and not self.scores._labelled:
                     continue  # a mask alone does not say which templates belong together
                 counter = VerificationCounter(
-                    self.attempts_reader,
+                    self.reader,
                     templates=templates,
                     fusion=card.verification.fusion,
                     thresholds=thresholds,
                     claims=claims,
                     unenrolled_claims=card.verification.unenrolled_claims,
-                    attempts=card.verification.attempts,
                 )
                 self.tasks[f"verification/{templates}"] = TaskPlan(counter, {})
         for name, task in (("open_set", card.open_set), ("closed_set", card.closed_set)):
@@ -306,7 +295,7 @@ class Plan:
 
         With extra thresholds, those and the points of all tasks are rows of each.
         """
-        reader, extra = self.attempts_reader, self.options.extra_thresholds
+        reader, extra = self.reader, self.options.extra_thresholds
         both_ways = bool(self.tasks) and is_symmetric(reader.scores)
         rows = to_internal(extra, reader.scores.kind) if extra is not None else None
         finders = []
@@ -392,6 +381,8 @@ def resolve_card(scores: Scores, protocol: str | Protocol) -> Protocol:
     """
     require_scores(scores)
     card = for_layout(scores.layout, protocol)
+    if protocol == "auto" and scores._claims:
+        card = of_claims(card)
     if (runner := runner_of(scores)) is not None:
         runner.require_card(scores, card)
         return card

@@ -18,16 +18,12 @@ from bioeval.base.variables import IntervalMethod
 from bioeval.evaluation.acceptance import Accept, accepted_by, check_accept, stricter
 from bioeval.evaluation.blocks.calls import distributable
 from bioeval.evaluation.fixed_target import Target, rates_added
-from bioeval.evaluation.listed_verification import listed_verification
-from bioeval.results.dataset import attrs_of_data
 from bioeval.results.verification import verification_dataset
 from bioeval.scores.arrays import FusionRule
 from bioeval.scores.blocks import BlockReader, Progress, threads_for
 from bioeval.scores.bona_fide import leaves_out_attacks
-from bioeval.scores.enrolled import Enrol
 from bioeval.scores.matrix import Scores, require_scores
 from bioeval.stats.options import BANDS, Band, IntervalOptions
-from bioeval.tallies.listed_claims import parse_use, scores_in_use
 from bioeval.tallies.passes import count_with_points
 from bioeval.tallies.point_search import PointFinder
 from bioeval.tallies.points import FAR_TARGETS, check_costs, check_max_fars, check_targets
@@ -49,8 +45,6 @@ def verification(
     accept: Accept = "at",
     claims: Any = None,
     unenrolled_claims: UnenrolledClaims = "raise",
-    attempts: str | None = None,
-    enrol: Enrol = None,
     far_targets: Sequence[float] = FAR_TARGETS,
     frr_targets: Sequence[float] = (),
     target: Any = None,
@@ -90,18 +84,6 @@ def verification(
         drawn by :class:`bioeval.partition.ClaimSampler`.
     unenrolled_claims : {"raise", "skip"}
         Whether a claim of a subject without templates is an error, or is left out and counted.
-    attempts : str, optional
-        A metadata column of the probes: all probes of a subject with the same value make one
-        attempt, a transaction, accepted if any of them is; with multi templates each is fused
-        first. Where the probes are templates of the gallery, a transaction is not compared with
-        its own. Not with `claims`.
-    enrol : int or str, optional
-        Which templates of each subject are enrolled; all unless given. A number: that many, any of
-        them, and rates are means over all choices, made once an attempt; a subject with fewer has
-        all enrolled. It needs ``templates="multi"``; counts are expected counts, and of operating
-        points there are EER and FRR at the FAR targets. ``"first:3"``: the first three in the
-        order of the gallery, ``"first:3:taken"`` in that of a metadata column; in a matrix of all
-        templates against all the others are the probes.
     far_targets : sequence of float
         For each, the smallest FRR with FAR at most the target, and its threshold.
     frr_targets : sequence of float
@@ -196,13 +178,6 @@ def verification(
     >>> print(f"{ds.frr_at_fixed:.3f} [{ds.frr_at_fixed_low:.3f}, {ds.frr_at_fixed_high:.3f}]")
     0.144 [0.101, 0.202]
 
-    Two tries each:
-
-    >>> scores = be.Scores(d[:2], ["ann", "ann"], ["ann", "ann", "bob", "bob"],
-    ...     probe_meta={"visit": [1, 1]})
-    >>> ds = be.verification(scores, thresholds=[0, 3], attempts="visit")
-    >>> int(ds.genuine_attempts), ds.gar.values
-    (2, array([1., 1.]))
     """
     limits = IntervalOptions.parse(interval, confidence, replicates, random_state, band)
     accept = check_accept(accept)
@@ -213,24 +188,21 @@ def verification(
     targets, weights = check_targets(far_targets), check_costs(costs)
     at_frr = check_targets(frr_targets, "frr_targets")
     limits_of_area = check_max_fars(max_fars)
-    given = scores
 
     def with_target(dataset: xr.Dataset) -> xr.Dataset:
         """Return the result with the rates at the threshold of the target."""
         assert wanted_target is not None and threshold is not None
         at = verification(
-            given,
+            scores,
             templates=templates,
             fusion=fusion,
             thresholds=[threshold],
             accept=accept,
             claims=claims,
             unenrolled_claims=unenrolled_claims,
-            attempts=attempts,
-            enrol=enrol,
             far_targets=(),
             auc=False,
-            interval=interval or wanted_target.method(given),
+            interval=interval or wanted_target.method(scores),
             confidence=confidence,
             replicates=replicates,
             random_state=random_state,
@@ -239,35 +211,10 @@ def verification(
         )
         return rates_added(dataset, at, "verification", threshold)
 
-    use = parse_use(attempts, templates, fusion, enrol, random_state)
-    if use.enrol.drawn:
-        unsupported: dict[str, Any] = {"claims": claims, "frr_targets": None, "max_fars": None}
-        if len(at_frr):
-            unsupported["frr_targets"] = at_frr
-        if len(limits_of_area):
-            unsupported["max_fars"] = limits_of_area
-        with rows_reported_to(progress), threads_for(scores):
-            dataset = listed_verification(
-                scores,
-                use,
-                thresholds=counted_at,
-                far_targets=targets,
-                limits=limits,
-                unsupported=unsupported,
-            )
-        dataset = accepted_by(warn_of_kinds(dataset), scores.kind, accept)
-        dataset = dataset.assign_attrs(attrs_of_data(given))
-        return dataset if threshold is None else with_target(dataset)
-    if use.enrol.number:
-        scores = scores_in_use(scores, use)
     if limits is not None and limits.needs_all_pairs:
         refuse_executor()  # before anything is counted
     reader = BlockReader(scores)
     reader.scores = scores._held()  # operating points take a second pass
-    if attempts is not None:
-        from bioeval.scores.transactions import reader_of
-
-        reader = reader_of(scores, attempts, fusion if templates == "multi" else "min", claims)
     scores = reader.scores
     counter = VerificationCounter(
         reader,
@@ -276,7 +223,6 @@ def verification(
         thresholds=counted_at,
         claims=claims,
         unenrolled_claims=unenrolled_claims,
-        attempts=attempts,
     )
     wanted = PointsWanted(
         targets,
@@ -305,7 +251,5 @@ def verification(
             from bioeval.evaluation.task_counts import TaskCounts
 
             dataset = TaskCounts(result, {}).with_intervals(dataset, counter, reader, limits)
-    if use.enrol.number:
-        dataset.attrs |= {"enrol": str(use.enrol), **attrs_of_data(given)}
     dataset = accepted_by(dataset, scores.kind, accept)
     return dataset if threshold is None else with_target(dataset)

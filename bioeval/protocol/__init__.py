@@ -10,7 +10,14 @@ from bioeval.base.lazy import NamesByModule, lazy_names
 #: The public names, by module.
 _NAMES: NamesByModule = {
     "bioeval.protocol.card": ("Protocol",),
-    "bioeval.protocol.loading": ("available", "explain", "for_layout", "load", "parse"),
+    "bioeval.protocol.loading": (
+        "available",
+        "explain",
+        "for_layout",
+        "load",
+        "of_claims",
+        "parse",
+    ),
 }
 
 #: What studies use besides, by module.

@@ -52,7 +52,6 @@ _NEEDS = {
 
 #: Fields without effect in folds: only their defaults are accepted.
 _NOT_IN_FOLDS = {
-    "verification": ("attempts",),
     "open_set": ("gallery", "max_rank"),
     "closed_set": ("gallery", "max_rank"),
     "curve": ("count", "values"),
@@ -197,9 +196,6 @@ def _check_attempts(values: Mapping[str, Values], layout: str | None, problems: 
             '[attacks] of pairs needs [partition] by = "given-folds": each attack is '
             "tested in its own fold",
         )
-    column = values.get("verification", {}).get("attempts")
-    if "claims" in values and column is not None:
-        problems.add_unused("verification", "attempts", column, "beside [claims]")
 
 
 def _check_pairs(values: Mapping[str, Values], problems: Problems) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import os
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -125,3 +126,9 @@ def _shipped_cards() -> dict[str, Traversable]:
 def _load_shipped(name: str) -> Protocol:
     card = _shipped_cards()[name]
     return read_card(card.read_text(encoding="utf-8"), card.name, str(card))
+
+
+def of_claims(card: Protocol) -> Protocol:
+    """Return a card with verification alone, of single comparisons: of claim scores."""
+    verification = replace(card.section("verification"), templates=("single",))
+    return replace(card, verification=verification, open_set=None, closed_set=None)

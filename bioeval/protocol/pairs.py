@@ -16,6 +16,7 @@ from bioeval.protocol.loading import load
 from bioeval.protocol.tasks import Verification
 from bioeval.scores.arrays import Mask
 from bioeval.scores.matrix import Scores
+from bioeval.scores.provenance import left_out
 
 
 def with_exclusions(scores: Scores, protocol: Any) -> Scores:
@@ -24,7 +25,7 @@ def with_exclusions(scores: Scores, protocol: Any) -> Scores:
         excluded = protocol.exclude
     else:
         excluded = load(protocol).exclude
-    more = [name for name in excluded if name not in scores.exclude]
+    more = [name for name in excluded if name not in left_out(scores)]
     if more:
         return scores.excluding(*scores.exclude, *more)
     return scores

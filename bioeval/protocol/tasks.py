@@ -135,17 +135,6 @@ class Verification(Task):
         default="raise",
         layouts=SEARCHABLE,
     )
-    attempts: str | None = card_field(
-        "a metadata column: all probes of a subject with the same value make one attempt, accepted "
-        "if any of them is, and not compared with their own templates; not with folds or [claims]",
-        layouts=SEARCHABLE,
-        default=None,
-    )
-
-    @property
-    def unused(self) -> tuple[str, ...]:
-        """The fields without effect: each probe makes an attempt of its own."""
-        return () if self.attempts else ("attempts",)
 
 
 @dataclass(frozen=True, kw_only=True)

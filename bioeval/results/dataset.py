@@ -301,6 +301,8 @@ def about_attrs(
     attrs |= {"fingerprint": "; ".join(shown), "origin": about.origin}
     if about.metric:
         attrs["metric"] = about.metric
+    if about.use:
+        attrs |= {"use": about.use, "most_tries": about.tries}
     if about.reading:
         attrs["reading"] = "; ".join(about.reading)
     if about.attacks:

@@ -120,12 +120,11 @@ def _added(ds: xr.Dataset, fta: float, fte: float) -> xr.Dataset:
     """Return one result with failures."""
     if "fta" in ds.attrs:
         raise ProtocolError("these results include failures already; give those without")
-    if ds.attrs.get("attempts"):
+    if ds.attrs.get("most_tries", 1) > 1:
         raise ProtocolError(
             Argument("fta"),
-            " is of single attempts, and these are transactions of several (",
-            Argument("attempts", ds.attrs["attempts"]),
-            "): a transaction fails where all of its probes do. Leave one of the two out",
+            " is of single tries, and these attempts are of several: an attempt fails where all of "
+            "its tries do. Leave it out",
         )
     if ds.attrs.get("nan_policy") == "reject" and ds.attrs.get("failed_attempts", 1):
         failed = ds.attrs.get("failed_attempts", "some")

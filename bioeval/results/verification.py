@@ -140,8 +140,6 @@ def verification_dataset(tally: VerificationTally) -> xr.Dataset:
     attrs |= {"templates": tally.templates, "fusion": tally.fusion, "claims": tally.claims}
     if tally.people is not None:
         attrs["pairs_of_people"] = tally.people.pairs
-    if tally.attempts:
-        attrs["attempts"] = tally.attempts
     if tally.about.nan == "reject":  # of listed attempts alone: an infinite score is one, too
         failed = np.count_nonzero(tally.genuine == np.inf) + tally.impostor.positive_infinite
         attrs["failed_attempts"] = int(failed)
@@ -186,7 +184,7 @@ def doubt_of_kind(tally: VerificationTally, eer: float) -> Message | None:
         eer,
         tally.about.kind,
         _people(tally),
-        fused=tally.templates == "multi",
+        fused=tally.templates == "multi" or bool(tally.about.use),
         metric=tally.about.metric,
     )
 

@@ -14,11 +14,8 @@ _NAMES: NamesByModule = {
         "BlockReader",
         "Progress",
         "require_subjects",
+        "require_templates",
         "threads_for",
-    ),
-    "bioeval.scores.enrolled": (
-        "Enrol",
-        "Enrolment",
     ),
     "bioeval.scores.bona_fide": (
         "leaves_out_attacks",

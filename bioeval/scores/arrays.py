@@ -37,6 +37,9 @@ LIBRARIES = ("zarr", "h5py", "dask")
 _Plain = Literal["min", "mean", "max", "median"]
 _Kth = Literal["kth:1", "kth:2", "kth:3", "kth:4", "kth:5", "kth:6", "kth:7", "kth:8", "kth:9"]
 
+#: Whether a claim is compared with one template of the subject, or with all.
+Templates = Literal["single", "multi"]
+
 #: Rules that fuse the scores of a subject's templates.
 FusionRule = Literal[_Plain, _Kth]
 FUSIONS = (*get_args(_Plain), "kth:K")

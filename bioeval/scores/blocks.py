@@ -749,3 +749,12 @@ def require_subjects(scores: Scores, input_name: Part) -> None:
             "templates. Give labels",
         )
     scores._require_matrix()
+
+
+def require_templates(scores: Scores, task: str) -> None:
+    """Raise :class:`ProtocolError` of claim scores, which have no templates to rank."""
+    if scores._claims:
+        raise ProtocolError(
+            f"{task} ranks the templates of a gallery, and these are claim scores, which are for "
+            "verification; give the scores that the claims were made of"
+        )

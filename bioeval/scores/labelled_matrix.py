@@ -132,6 +132,12 @@ class LabelledMatrix:
     _limited = False  # whether the limit was stated, and holds for all that is counted
     _labelled = True
     exclude: tuple[str, ...] = ()
+    #: What the scores that these were made of left out.
+    _excluded_before: tuple[str, ...] = ()
+    #: What an attempt of claim scores is, in words; empty: a comparison.
+    _claims = ""
+    #: The tries of an attempt, at most.
+    _tries = 1
     #: What was found when a file was read or the scores were made, for every result.
     _remarks: tuple[Message, ...] = ()
     #: Attack presentations that were left out, and the scores with them.

@@ -423,6 +423,9 @@ class Scores(LabelledMatrix):
             _reading=self._reading,
             distractor_ids=self.distractor_ids,
             _junk_ids=self._junk_ids,
+            _excluded_before=(*self._excluded_before, *self.exclude),
+            _claims=self._claims,
+            _tries=self._tries,
             _pair_ids=np.column_stack([self.gallery_ids[j], self.probe_ids[i]]),
         )
 

@@ -53,6 +53,11 @@ def _notes(scores: Scores) -> list[Message]:
     return notes
 
 
+def left_out(scores: Scores) -> list[str]:
+    """Return the columns by which comparisons are left out, also of what claims were made of."""
+    return [*scores._excluded_before, *scores.exclude]
+
+
 def exclusions_of(attrs: Mapping[Any, Any]) -> tuple[str, ...]:
     """Return the metadata columns by which a result left out comparisons."""
     return tuple(filter(None, str(attrs.get("exclude", "")).split(_BETWEEN_NAMES)))
@@ -79,6 +84,8 @@ class Provenance:
     exclude: str = ""
     reading: tuple[str, ...] = ()  # how files were read
     attacks: int = 0  # attack presentations left out
+    use: str = ""  # what an attempt of claim scores is
+    tries: int = 1  # of an attempt, at most
 
     @classmethod
     def of(cls, scores: Scores) -> Provenance:
@@ -105,9 +112,11 @@ class Provenance:
             notes=tuple(_notes(scores)),
             origin=scores._origin,
             metric=scores._metric,
-            exclude=_BETWEEN_NAMES.join(scores.exclude),
+            exclude=_BETWEEN_NAMES.join(left_out(scores)),
             reading=scores._reading,
             attacks=scores._attacks_left_out,
+            use=scores._claims,
+            tries=scores._tries,
             gallery="" if pairs or not scores._labelled else digest(scores.gallery_labels),
         )
 

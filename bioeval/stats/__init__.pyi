@@ -45,8 +45,6 @@ from .jackknife import (
     student_limits as student_limits,
 )
 from .limits import by_subject as by_subject
-from .listed_claims import limits_of_claims as limits_of_claims
-from .listed_searches import limits_of_searches as limits_of_searches
 from .options import METHODS as METHODS, IntervalOptions as IntervalOptions, Limits as Limits
 from .over_folds import RepeatedMean as RepeatedMean, nadeau_bengio as nadeau_bengio
 from .replicates import Interval as Interval, open_limits as open_limits, quantiles as quantiles

@@ -38,7 +38,6 @@ _NAMES: NamesByModule = {
         "RankUnit",
         "check_max_rank",
     ),
-    "bioeval.tallies.identities": ("ProbeIdentities",),
     "bioeval.tallies.judged": (
         "GroupTally",
         "Judged",
@@ -46,25 +45,6 @@ _NAMES: NamesByModule = {
     ),
     "bioeval.tallies.kept_points": ("at_most_kept",),
     "bioeval.tallies.left_out": ("LeftOut",),
-    "bioeval.tallies.listed_attempts": (
-        "UNIT",
-        "chances_of_nearest",
-    ),
-    "bioeval.tallies.listed_claims": (
-        "DRAWS",
-        "ListedClaims",
-        "MOST_CHOICES",
-        "Use",
-        "list_claims",
-        "parse_use",
-        "require_use_of_searches",
-        "scores_in_use",
-    ),
-    "bioeval.tallies.listed_searches": (
-        "ListedSearches",
-        "list_searches",
-        "require_searches_to_list",
-    ),
     "bioeval.tallies.parts": (
         "ConcatenatedRows",
         "Counts",

@@ -275,7 +275,6 @@ class VerificationTally:
     unenrolled: np.ndarray | None = None  # scores of drawn claims by probes who are not enrolled
     kept: KeptScores | None = None  # impostor scores around the operating points
     missed: tuple[int, int] = (0, 0)  # genuine and impostor attempts that no threshold accepts
-    attempts: str = ""  # metadata column whose values make transactions
 
     def grid(self) -> np.ndarray:
         """Return the thresholds of the result, as increasing distances."""
@@ -302,7 +301,7 @@ class VerificationTally:
         Operating points do not merge: they need the scores again, or those that both have kept.
         Nor do numbers of subjects, which do not say who is in both.
         """
-        require_alike(self, other, ("templates", "fusion", "claims", "requested", "attempts"))
+        require_alike(self, other, ("templates", "fusion", "claims", "requested"))
         if (self.given is None) != (other.given is None):
             raise DataError("one tally has its own thresholds, the other the default grid")
         return replace(

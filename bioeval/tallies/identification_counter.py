@@ -10,7 +10,7 @@ from bioeval.base.errors import DataError, ProtocolError, subject
 from bioeval.kernels import ranks as kernel
 from bioeval.kernels.argument_groups import RankFacts
 from bioeval.protocol.tasks import Search
-from bioeval.scores.blocks import Block, BlockReader, require_subjects
+from bioeval.scores.blocks import Block, BlockReader, require_subjects, require_templates
 from bioeval.scores.matrix import are_pairs
 from bioeval.tallies.counting import KernelCounters, RankCounter
 from bioeval.tallies.counts import IdentificationTally
@@ -56,6 +56,7 @@ class IdentificationCounter(RankCounter[IdentificationTally]):
         scores = reader.scores
         self.search = search
         self.rank_unit, self.fusion = search.rank_unit, search.fusion
+        require_templates(scores, "identification")
         if self.fuses:
             require_subjects(scores, "a rank among subjects")
         elif are_pairs(scores):

@@ -172,14 +172,13 @@ class GroupTally:
         reader: BlockReader,
         groups: tuple[np.ndarray, np.ndarray],
         rule: Rule,
-        options: tuple[str, str],
     ) -> Self:
         """Count a matrix by the groups of probes and gallery templates, numbered from 0.
 
         `rule` holds its threshold, if it gives one, as a distance; `options` are templates and
         fusion.
         """
-        passes = FoldPasses(reader, *options, [groups], Groups)
+        passes = FoldPasses(reader, "single", "min", [groups], Groups)
         (pairs,) = passes.partitions
         number = pairs.folds
         with threads_for(reader.scores):

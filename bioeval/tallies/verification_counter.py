@@ -12,7 +12,7 @@ import numpy as np
 
 from bioeval.base.errors import require_choice
 from bioeval.base.progress import report
-from bioeval.scores.arrays import Mask, parse_fusion
+from bioeval.scores.arrays import Mask, Templates, parse_fusion
 from bioeval.scores.blocks import Block, BlockReader, require_subjects
 from bioeval.scores.matrix import are_pairs
 from bioeval.tallies.counters import (
@@ -30,7 +30,6 @@ from bioeval.tallies.counts import ListedPeople, VerificationTally
 from bioeval.tallies.parts import ConcatenatedRows, Counts
 from bioeval.tallies.thresholds import check_thresholds, grid_over, require_values, to_internal
 
-Templates = Literal["single", "multi"]
 UnenrolledClaims = Literal["raise", "skip"]
 
 
@@ -67,7 +66,6 @@ class VerificationCounter(AttemptCounter[VerificationTally]):
 
     With ``templates="single"`` each template makes an attempt, with ``"multi"`` each subject by its
     fused score. Thresholds and claims are as the user gives them; see :func:`bioeval.verification`.
-    `attempts` is the column of the transactions that the reader reads.
     """
 
     def __init__(
@@ -79,7 +77,6 @@ class VerificationCounter(AttemptCounter[VerificationTally]):
         thresholds: Any = None,
         claims: Any = None,
         unenrolled_claims: str = "raise",
-        attempts: str | None = None,
     ):
         """Check the claims; nothing is counted yet."""
         Claim(templates, fusion)
@@ -89,7 +86,7 @@ class VerificationCounter(AttemptCounter[VerificationTally]):
         if templates == "multi" or claims is not None:
             require_subjects(scores, "explicit claims" if claims is not None else "multi-template")
         self.scores, self.templates, self.fusion = scores, templates, fusion
-        self.reader, self.transactions = reader, attempts or ""
+        self.reader = reader
         self.claims: tuple[np.ndarray, np.ndarray] | None = None
         self.unenrolled_probes: tuple[np.ndarray, np.ndarray] | None = None
         self.claims_of = "all" if claims is None else "explicit"
@@ -136,7 +133,7 @@ class VerificationCounter(AttemptCounter[VerificationTally]):
     def counts_selections(self) -> bool:
         """Whether all attempts are made, each scored by the nearest template at most."""
         nearest = not self.fuses or self.fusion == "min"
-        return nearest and self.claims is None and not self.transactions
+        return nearest and self.claims is None
 
     @property
     def depends_on(self) -> Sequence[np.ndarray]:
@@ -270,7 +267,6 @@ class VerificationCounter(AttemptCounter[VerificationTally]):
             requested=self.requested,
             people=self._people(),
             unenrolled=None if self.unenrolled_probes is None else _increasing(self.unenrolled),
-            attempts=self.transactions,
         )
 
     def _people(self) -> ListedPeople | None:

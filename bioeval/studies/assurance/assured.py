@@ -23,10 +23,7 @@ from bioeval.base import (
 from bioeval.document import Message
 from bioeval.results import ComparedPeople, about_attrs, build
 from bioeval.scores import (
-    Enrol,
-    FusionRule,
     Progress,
-    Provenance,
     are_pairs,
     knows_people,
     leaves_out_attacks,
@@ -34,7 +31,7 @@ from bioeval.scores import (
 )
 from bioeval.stats import IntervalOptions, clopper_pearson
 from bioeval.studies.assurance.looks import Previous, current_look, digests_of_people
-from bioeval.studies.assurance.pairs_of_people import ClaimShares, PairShares
+from bioeval.studies.assurance.pairs_of_people import PairShares
 from bioeval.studies.assurance.promise import (
     ASSURANCES,
     AssuranceRule,
@@ -43,13 +40,8 @@ from bioeval.studies.assurance.promise import (
     shares_for_guarantee,
 )
 from bioeval.tallies import (
-    Templates,
-    Use,
     is_symmetric,
-    list_claims,
-    parse_use,
     require_values,
-    scores_in_use,
     to_internal,
     to_user,
 )
@@ -452,10 +444,6 @@ def check_claim(
     frr: float | None = None,
     confidence: float = 0.95,
     assurance: AssuranceRule = "estimated",
-    templates: Templates = "single",
-    fusion: FusionRule = "min",
-    attempts: str | None = None,
-    enrol: Enrol = None,
     new_gallery: bool = False,
     looks: int = 1,
     previous: Previous | Sequence[Previous] | None = None,
@@ -479,9 +467,7 @@ def check_claim(
     assurance : {"estimated", "guaranteed"}
         Whether the limits are those of :func:`study_threshold` that were measured in simulations,
         or those that hold for any population.
-    templates, fusion
-        As for :func:`bioeval.verification`.
-    attempts, enrol, new_gallery
+    new_gallery
         As for :func:`study_threshold`.
     looks : int
         How often the claim will be looked at, at most, as data grow: planned before the first
@@ -538,7 +524,6 @@ def check_claim(
     require_scores(scores)
     require_values(scores, "a claim")
     require_named_people(scores, "a claim")
-    use = parse_use(attempts, templates, fusion, enrol)
     at = require_number("threshold", threshold)
     distance = float(to_internal(np.array([at]), scores.kind)[0])
     looks = require_integer("looks", looks, low=1)
@@ -546,11 +531,12 @@ def check_claim(
     same = {"rate": name, "claim": claim, "threshold": at, "confidence": confidence}
     look = current_look(same, digests, looks, previous)
     look_confidence = look.confidence(confidence)
-    in_use = scores_in_use(scores, use)
     with reported_to(progress):
-        shares, about, messages = _shares_in_use(in_use, use, distance, new_gallery)
+        shares = PairShares(
+            scores, at=distance, templates="single", fusion="min", new_gallery=new_gallery
+        )
     if name == "frr":
-        means = _means_of_frr(shares, distance, use.is_plain and is_symmetric(in_use))
+        means = _means_of_frr(shares, distance, is_symmetric(scores))
     elif shares.refusal is not None:
         raise ProtocolError(f"FAR cannot be assured: {sentence_about(shares.refusal)}")
     else:
@@ -581,29 +567,12 @@ def check_claim(
         "look": look.number,
         "person_digest": (("person",), digests),
     }
-    attrs = about_attrs(about, "claim", f"claim, {use.templates}-template", messages)
-    attrs["templates"] = use.templates
-    attrs |= use.attrs()
-    if isinstance(shares, ClaimShares):
-        attrs["most_tries"] = shares.most_tries
+    attrs = about_attrs(shares.about, "claim", "claim", [])
     attrs |= {"confidence": confidence, "assurance": assurance, "rate": name}
     attrs |= {"looks": look.most, "confidence_of_a_look": look_confidence}
     attrs["looks_at_other_people"] = look.elsewhere
     rules = {"assurance": np.array(ASSURANCES, dtype=object)}
     return build(variables, CLAIM, rules, attrs)
-
-
-def _shares_in_use(
-    scores: Scores, use: Use, at: float, new_gallery: bool
-) -> tuple[PairShares, Provenance, list[Message]]:
-    """Return the proportions accepted of pairs of people at one distance, and messages."""
-    if use.is_plain:
-        shares = PairShares(
-            scores, at=at, templates=use.templates, fusion=use.fusion, new_gallery=new_gallery
-        )
-        return shares, shares.about, []
-    claims, messages, reader = list_claims(scores, use)
-    return ClaimShares(scores, claims, at=at, new_gallery=new_gallery), reader.about, messages
 
 
 def _claim_limits(
@@ -642,14 +611,8 @@ def _means_of_frr(shares: PairShares, distance: float, both_ways: bool) -> Peopl
 
     There are no more independent trials than genuine attempts; `both_ways`, each is there twice.
     """
-    weight = shares.genuine_weight
-    attempts = np.bincount(shares.of_person, weight, shares.people)
-    wrong = shares.genuine > distance
-    if weight is None:
-        errors = np.bincount(shares.of_person, wrong, shares.people)
-    else:
-        attempts = np.rint(attempts)
-        errors = np.bincount(shares.of_person, wrong * weight, shares.people)
+    attempts = np.bincount(shares.of_person, minlength=shares.people)
+    errors = np.bincount(shares.of_person, shares.genuine > distance, shares.people)
     rates = errors[attempts > 0] / attempts[attempts > 0]
     n = len(rates)
     if n < 3:

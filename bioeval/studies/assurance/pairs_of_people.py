@@ -18,7 +18,6 @@ from bioeval.scores import Block, BlockReader, are_pairs, codes_of, threads_for
 from bioeval.studies.assurance.promise import PeopleMeans
 from bioeval.tallies import (
     ConcatenatedRows,
-    ListedClaims,
     PairCounts,
     SecondPass,
     SubjectAttempts,
@@ -42,9 +41,6 @@ class AttainableThresholds:
     genuine: np.ndarray
     beyond: float
 
-    #: Weights of the genuine scores; None where they weigh alike.
-    genuine_weight: np.ndarray | None = None
-
     def loosest(self, layer: int) -> float:
         """Return the loosest score, genuine or impostor, that accepts what a layer accepts.
 
@@ -66,10 +62,7 @@ class AttainableThresholds:
         """Return the proportion of genuine attempts that a threshold rejects; NaN rejects all."""
         if not len(self.genuine):
             return math.nan
-        rejected = ~(self.genuine <= threshold)
-        if self.genuine_weight is None:
-            return float(rejected.mean())
-        return float(self.genuine_weight[rejected].sum() / self.genuine_weight.sum())
+        return float((~(self.genuine <= threshold)).mean())
 
 
 class PairShares(AttainableThresholds):
@@ -161,9 +154,7 @@ class PairShares(AttainableThresholds):
         self.mean = mean / max(self.pairs, 1)
         self.accepted = np.cumsum(np.bincount(layer, count, k)) / max(self.impostors, 1)
 
-    def _who(
-        self, scores: Scores, attempts: SubjectAttempts | ListedClaims, new_gallery: bool
-    ) -> None:
+    def _who(self, scores: Scores, attempts: SubjectAttempts, new_gallery: bool) -> None:
         """Find who is resampled, and how many pairs of people are independent."""
         there = self._total > 0
         self._partners = there.sum(axis=0) + there.sum(axis=1)
@@ -236,33 +227,6 @@ class PairShares(AttainableThresholds):
         )
 
 
-class ClaimShares(PairShares):
-    """The same of listed claims, each by the chances of its scores."""
-
-    def __init__(self, scores: Scores, claims: ListedClaims, *, new_gallery: bool, at: Any = None):
-        """Take the claims of scores in use, at all thresholds or `at` one distance."""
-        impostor, genuine = claims.impostor, claims.genuine
-        self.people, self.impostors = claims.people, impostor.number
-        self.most_tries = claims.most_tries
-        self.beyond = float(np.finfo(np.float64).max) if at is None else at
-        self.thresholds = np.unique(impostor.value) if at is None else np.array([at])
-        self.genuine, self.of_person = genuine.value, genuine.probe.astype(np.int64)
-        self.genuine_weight = genuine.chance
-        self._low = np.minimum(impostor.probe, impostor.claimed).astype(np.int64)
-        self._high = np.maximum(impostor.probe, impostor.claimed).astype(np.int64)
-        self._layer = np.searchsorted(self.thresholds, impostor.value)
-        total = np.bincount(self._low * self.people + self._high, impostor.chance, self.people**2)
-        self._total = np.rint(total).reshape(self.people, self.people)
-        self._share = impostor.chance / self._total[self._low, self._high]
-        self.pairs = int(np.count_nonzero(self._total))
-        near = self._layer < len(self.thresholds)
-        self.mean = np.zeros(len(self.thresholds))
-        np.add.at(self.mean, self._layer[near], self._share[near])
-        self.mean = np.minimum(np.cumsum(self.mean) / max(self.pairs, 1), 1.0)
-        self.accepted = impostor.accepted_at(self.thresholds) / max(self.impostors, 1)
-        self._who(scores, claims, new_gallery)
-
-
 class _Entries:
     """A sink that keeps the attempts of pairs of people up to the last threshold."""
 
@@ -333,34 +297,22 @@ class SearchShares(AttainableThresholds):
     fixed_gallery, exact = True, False
     beyond = float(np.finfo(np.float64).max)
 
-    def __init__(
-        self,
-        other: np.ndarray,
-        person: np.ndarray,
-        genuine: np.ndarray,
-        chances: tuple[np.ndarray, np.ndarray] | None = None,
-    ):
+    def __init__(self, other: np.ndarray, person: np.ndarray, genuine: np.ndarray):
         """Take of each search by a person not enrolled the nearest distance, and the person.
 
-        `genuine` are the distances of mates, infinite where they are not at rank 1. The `chances`
-        are of both, where a search has one of several distances.
+        `genuine` are the distances of mates, infinite where they are not at rank 1.
         """
-        chance = np.ones(len(other))
-        if chances is not None:
-            chance, weight = chances
-            self.genuine_weight = weight[np.argsort(genuine, kind="stable")]
         self.thresholds, layer = np.unique(other, return_inverse=True)
         _, person = np.unique(person, return_inverse=True)
         self._layer, self._person = layer.reshape(-1), person.reshape(-1)
-        self._chance = chance
-        self._searches_per_person = np.rint(np.bincount(self._person, chance)).astype(np.int64)
+        self._searches_per_person = np.bincount(self._person)
         n, k = len(self._searches_per_person), len(self.thresholds)
         self.pairs = self.independent = n
-        self.sides, self.impostors = [np.arange(n)], int(self._searches_per_person.sum())
+        self.sides, self.impostors = [np.arange(n)], len(other)
         self.refusal = _too_few(n, self.over) if n < 3 else None
-        share = chance / self._searches_per_person[self._person]
+        share = 1 / self._searches_per_person[self._person]
         mean = np.cumsum(np.bincount(self._layer, share, k)) / max(n, 1)
-        accepted = np.cumsum(np.bincount(self._layer, chance, k)) / max(self.impostors, 1)
+        accepted = np.cumsum(np.bincount(self._layer, minlength=k)) / max(self.impostors, 1)
         self.mean, self.accepted = np.minimum(mean, 1.0), np.minimum(accepted, 1.0)
         self.genuine = np.sort(genuine, kind="stable")
 
@@ -369,7 +321,7 @@ class SearchShares(AttainableThresholds):
         n, k = self.pairs, len(layers)
         step = np.searchsorted(layers, self._layer)
         kept = step < k
-        alarms = np.bincount(step[kept] * n + self._person[kept], self._chance[kept], k * n)
+        alarms = np.bincount(step[kept] * n + self._person[kept], minlength=k * n)
         rates = alarms.reshape(k, n).cumsum(axis=0) / self._searches_per_person
         rates = np.minimum(rates, 1.0)
         return PeopleMeans.of(

@@ -11,7 +11,6 @@ from bioeval.document import (
     Block,
     Column,
     Count,
-    Fact,
     Label,
     Paragraph,
     Rate,
@@ -21,7 +20,6 @@ from bioeval.document import (
     Strong,
     Table,
     Text,
-    attempts_in_words,
     data_facts,
     rates_are_of,
     result_messages,
@@ -55,7 +53,7 @@ def section(results: ResultsBySystem) -> Section:
         "",
         (
             Paragraph(verdict, "answer"),
-            data_facts(results, *_attempts(ds)),
+            data_facts(results),
             Section("limits", "", (*_limits(ds), Paragraph(_validity(ds), "note"))),
             _by_rule(ds),
             _rates(ds),
@@ -105,12 +103,6 @@ def _limits(ds: xr.Dataset) -> Iterator[Block]:
     else:
         text = "The data have {there}; the rate is too near the claim to be settled by more people."
         yield Paragraph(say(text, there=there))
-
-
-def _attempts(ds: xr.Dataset) -> Iterator[Fact]:
-    """Yield what an attempt is, where it is more than a comparison with one template."""
-    if ds.attrs.get("templates") == "multi" or {"attempts", "enrol"} & ds.attrs.keys():
-        yield Fact("Attempts", attempts_in_words(ds.attrs))
 
 
 def _by_rule(ds: xr.Dataset) -> Table:

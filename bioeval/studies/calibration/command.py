@@ -75,8 +75,7 @@ if TYPE_CHECKING:
     "draw Bayes error and three others",
 )
 @shared_options(
-    templates=True,
-    fusion=True,
+    use=True,
     interval=True,
     name=True,
     reading=True,

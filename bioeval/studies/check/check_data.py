@@ -25,8 +25,6 @@ from bioeval.evaluation import compared, resolve_card
 from bioeval.results import KindVerdict
 from bioeval.scores import (
     BlockReader,
-    Enrol,
-    FusionRule,
     Progress,
     are_pairs,
     codes_of,
@@ -56,7 +54,7 @@ from bioeval.studies.check.kernel import (
 )
 from bioeval.studies.check.label_checks import label_checks, same_labels
 from bioeval.studies.check.label_errors import label_errors
-from bioeval.tallies import Attempts, Templates, check_targets
+from bioeval.tallies import Attempts, check_targets
 
 
 @leaves_out_attacks
@@ -66,10 +64,7 @@ def check_data(
     *,
     far_targets: Sequence[float] | None = None,
     threshold: Any = ("far", 0.001),
-    templates: Templates = "single",
-    fusion: FusionRule = "min",
-    attempts: str | None = None,
-    enrol: Enrol = None,
+    claims: Scores | None = None,
     worst: int = 10,
     read_scores: bool = True,
     progress: Progress | None = None,
@@ -88,8 +83,9 @@ def check_data(
     threshold : float, str, tuple or None
         At which it is looked for who is confused with whom: a number, or a rule applied to these
         data. None leaves it out. Of a matrix whose subjects are known.
-    templates, fusion, attempts, enrol
-        The attempts that are looked at there, as for :func:`verification`.
+    claims : Scores, optional
+        :func:`claim_scores` of these scores, in which it is looked for who is confused with whom;
+        all else is about the scores themselves.
     worst : int
         How many pairs of people, and how many templates with a doubtful label, are listed at most.
     read_scores : bool
@@ -164,21 +160,13 @@ def check_data(
             findings.append(finding)
         confusions = None
         if read_scores and threshold is not None:
-            confusions = confusions_at(
-                scores,
-                threshold,
-                worst,
-                templates=templates,
-                fusion=fusion,
-                attempts=attempts,
-                enrol=enrol,
-            )
+            confusions = confusions_at(scores, threshold, worst, claims=claims)
     return DataCheck(
         repr(scores)[1:-1],
         card.name,
         tuple(findings),
         scores.name or "",
-        scores.fingerprint,
+        (scores if claims is None else claims).fingerprint,  # of the results it belongs to
         confusions,
         tuple(wrong_labels),
     )

@@ -101,14 +101,12 @@ class ReportedCheck(MoreResults):
         from bioeval.studies.check.check_data import check_data
 
         self.stages("checking the data")
+        as_read = self.as_read[str(scores.name)]
         card, targets = self.options["protocol"], self.options["far_targets"]
         at = "far=0.001" if target is None else target
         how = {"far_targets": targets, "threshold": at, "progress": self.stages.counting}
-        return {"": check_data(scores, card, **how)}
-
-
-#: Options that say how a system is used.
-_USE = ("templates", "fusion", "attempts", "enrol")
+        claims = scores if scores._claims else None
+        return {"": check_data(as_read, card, claims=claims, **how)}
 
 
 @click.command("check", cls=Command)
@@ -127,7 +125,7 @@ _USE = ("templates", "fusion", "attempts", "enrol")
     Value.THRESHOLD,
     "far=0.001",
 )
-@shared_options(templates=True, fusion=True, use=True)
+@shared_options(use=True)
 @option(
     "--worst N",
     "How many pairs of people, and templates with a doubtful label, are listed.",
@@ -172,7 +170,8 @@ def command(
         else:
             from bioeval.studies.check.check_data import check_data
 
-            scores = run.read()
+            claims = run.read()
+            scores = run.as_read[run.name]
             images.require(scores)
             if run.output.page is not None and not column:
                 column = _column_of_images(scores, folder)
@@ -183,7 +182,7 @@ def command(
                 far_targets=far_targets,
                 threshold=run.options["threshold"],
                 worst=worst,
-                **{name: run.options[name] for name in _USE if name in run.options},
+                claims=None if claims is scores else claims,
                 progress=run.stages.counting,
             )
         more: dict[str, Any] = {"misleads": checked.misleads}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -21,8 +21,6 @@ from bioeval.document import (
 from bioeval.evaluation import chosen_threshold
 from bioeval.scores import (
     BlockReader,
-    Enrol,
-    FusionRule,
     are_pairs,
     codes_of,
     knows_people,
@@ -30,15 +28,9 @@ from bioeval.scores import (
     threads_for,
 )
 from bioeval.tallies import (
-    Claim,
     ImpostorBlock,
     Rule,
     SecondPass,
-    Templates,
-    Use,
-    list_claims,
-    parse_use,
-    scores_in_use,
     to_user,
 )
 
@@ -63,15 +55,13 @@ class ConfusedPair:
     ----------
     false_accepts, attempts : int
         Impostor attempts between the two that are accepted, and all of them, in both directions.
-        Where any of a subject's templates may be enrolled, the accepted ones are a mean over all
-        choices, and may be a fraction.
     score : float
-        The score of the nearest attempt. Of a system with several tries or templates, `probe` and
-        `claimed` are the two nearest templates.
+        The score of the nearest attempt. Of claims, `probe` and `claimed` are the nearest templates
+        of the two people.
     probe, claimed : Side
     """
 
-    false_accepts: float
+    false_accepts: int
     attempts: int
     score: float
     probe: Side
@@ -90,18 +80,17 @@ class Confusions:
         All false accepts, and the pairs of people that make them.
     listed : tuple of ConfusedPair
         The first of these pairs: by false accepts, of equal ones the nearest.
-    use : mapping
-        How a system in use makes its claims: templates, fusion, attempts and enrol; empty where an
-        attempt is a single comparison.
+    use : str
+        What an attempt is, of claims; empty where it is a single comparison.
     """
 
     threshold: float
     kind: str
     at: Text
-    false_accepts: float
+    false_accepts: int
     pairs: int
     listed: tuple[ConfusedPair, ...]
-    use: Mapping[str, str] = field(default_factory=dict)
+    use: str = ""
 
 
 class _PairCounts:
@@ -135,41 +124,28 @@ class _PairCounts:
 
 
 def confusions_at(
-    scores: Scores,
-    threshold: Any,
-    most: int,
-    *,
-    templates: Templates = "single",
-    fusion: FusionRule = "min",
-    attempts: str | None = None,
-    enrol: Enrol = None,
+    scores: Scores, threshold: Any, most: int, *, claims: Scores | None = None
 ) -> Confusions | None:
     """Return who is confused with whom at a threshold; None where nobody can be named.
 
-    Up to `most` pairs of people are listed. `threshold` is a number or a rule.
+    Up to `most` pairs of people are listed. `threshold` is a number or a rule. The errors are those
+    of the `claims`, whose nearest templates are looked for in the scores.
     """
     known = not are_pairs(scores) and scores.layout != "top-k" and knows_people(scores)
     if not known or scores.kind == "order":
         return None
-    use: dict[str, Any] = {
-        "templates": templates,
-        "fusion": fusion,
-        "attempts": attempts,
-        "enrol": enrol,
-    }
-    rule = Rule.parse(threshold)
-    if attempts is not None or enrol is not None:
-        return _confusions_in_use(scores, parse_use(**use), rule, most)
-    fused = Claim(templates, fusion).fused
+    compared, rule = scores if claims is None else claims, Rule.parse(threshold)
     try:
-        at = chosen_threshold(BlockReader(scores), rule, templates=templates, fusion=fusion)
+        at = chosen_threshold(BlockReader(compared), rule, templates="single", fusion="min")
         if math.isnan(at):
             return None
-        counts = _counted(scores, at, fused)
+        counts = _counted(compared, at)
     except (DataError, ProtocolError):
         return None  # without attempts of both classes, or with failures that findings name
     order = np.lexsort((counts.key, counts.value, -counts.count))[:most]
-    listed = tuple(_pair(scores, counts, i, fused) for i in order.tolist())
+    listed = tuple(_pair(compared, counts, i) for i in order.tolist())
+    if claims is not None:
+        listed = tuple(_with_templates(pair, scores) for pair in listed)
     return Confusions(
         float(to_user(np.float64(at), scores.kind)),
         scores.kind,
@@ -177,7 +153,15 @@ def confusions_at(
         int(counts.count.sum()),
         len(counts.key),
         listed,
+        compared._claims,
     )
+
+
+def _with_templates(pair: ConfusedPair, scores: Scores) -> ConfusedPair:
+    """Return a pair of people with their nearest templates in place of a claim."""
+    row, column = _nearest_templates(scores, [pair.probe.subject, pair.claimed.subject])
+    probe, claimed = _sides(scores, row, column)
+    return replace(pair, probe=probe, claimed=claimed)
 
 
 def _chosen_here(rule: Rule) -> Text:
@@ -187,88 +171,31 @@ def _chosen_here(rule: Rule) -> Text:
     return say("{rule}, chosen on these data", rule=rule_in_words(rule))
 
 
-@stage("looking who is confused with whom")
-def _confusions_in_use(scores: Scores, use: Use, rule: Rule, most: int) -> Confusions | None:
-    """Return who is confused with whom by the claims of a system in use.
-
-    A claim that any of several choices of templates decides is accepted with a chance.
-    """
-    compared = scores_in_use(scores, use)
-    try:
-        with threads_for(scores):
-            every = list_claims(compared, use)[0]
-    except (DataError, ProtocolError):
-        return None  # with failures that findings name
-    at = every.chosen_by(rule.as_distance(scores.kind)).threshold
-    if math.isnan(at):
-        return None
-    claims = every.impostor
-    pair = np.sort(np.stack([claims.probe, claims.claimed]).astype(np.int64), axis=0)
-    keys, place = np.unique(pair[0] * claims.people + pair[1], return_inverse=True)
-    chance = np.where(claims.value <= at, claims.chance, 0.0)
-    accepted = np.bincount(place, chance, minlength=len(keys))
-    attempts = np.rint(np.bincount(place, claims.chance, minlength=len(keys)))
-    nearest = np.full(len(keys), np.inf)
-    np.minimum.at(nearest, place, claims.value)
-    order = np.lexsort((keys, nearest, -accepted.round(9)))
-    listed = []
-    for i in order[: min(most, np.count_nonzero(accepted))].tolist():
-        people = [claims.names[x] for x in divmod(int(keys[i]), claims.people)]
-        row, column = _nearest_templates(scores, compared, people)
-        listed.append(
-            ConfusedPair(
-                _whole(accepted[i]),
-                int(attempts[i]),
-                float(to_user(nearest[i], scores.kind)),
-                *_sides(scores, row, column),
-            )
-        )
-    return Confusions(
-        float(to_user(np.float64(at), scores.kind)),
-        scores.kind,
-        _chosen_here(rule),
-        _whole(accepted.sum()),
-        int(np.count_nonzero(accepted)),
-        tuple(listed),
-        {"templates": use.templates, **use.attrs()},
-    )
-
-
-def _whole(count: float) -> float:
-    """Return an expected count, as a whole number where it is one."""
-    return round(count) if abs(count - round(count)) < 1e-9 * max(1.0, count) else float(count)
-
-
-def _nearest_templates(scores: Scores, compared: Scores, people: Sequence[Any]) -> tuple[int, int]:
-    """Return the nearest templates of two people among the enrolled ones, by their places."""
-    probes = np.flatnonzero(np.isin(compared.probe_labels, people))
-    gallery = np.flatnonzero(np.isin(compared.gallery_labels, people))
-    block = BlockReader(compared.select(probes, gallery)).block(0, len(probes))
+def _nearest_templates(scores: Scores, people: Sequence[Any]) -> tuple[int, int]:
+    """Return the nearest templates of two people, by their places."""
+    probes = np.flatnonzero(np.isin(scores.probe_labels, people))
+    gallery = np.flatnonzero(np.isin(scores.gallery_labels, people))
+    block = BlockReader(scores.select(probes, gallery)).block(0, len(probes))
     values = block.values.astype(np.float64)
     for k in range(len(values)):
         values[k, block.mate_start[k] : block.mate_stop[k]] = np.nan
     row, position = divmod(int(np.nanargmin(values)), values.shape[1])
     column = int(np.broadcast_to(block.columns, values.shape)[row, position])
-    probe, claimed = compared.probe_ids[probes[row]], compared.gallery_ids[gallery[column]]
-    return (
-        int(np.flatnonzero(scores.probe_ids == probe)[0]),
-        int(np.flatnonzero(scores.gallery_ids == claimed)[0]),
-    )
+    return int(probes[row]), int(gallery[column])
 
 
 @stage("looking who is confused with whom")
-def _counted(scores: Scores, at: float, fused: str | None) -> _PairCounts:
+def _counted(scores: Scores, at: float) -> _PairCounts:
     """Return the accepted impostor attempts by pair of people, in either direction."""
     codes, counts = codes_of(scores), _PairCounts()
     people = len(codes.values)
     with threads_for(scores):
         for block in BlockReader(scores).blocks():
-            rows = block if fused is None else block.fused(fused)
             second_pass = SecondPass([(-np.inf, at)], places=True)
-            second_pass.add(ImpostorBlock(rows.values, rows.mate_start, rows.mate_stop))
+            second_pass.add(ImpostorBlock(block.values, block.mate_start, block.mate_stop))
             row, position = np.concatenate(second_pass.places).astype(np.int64).T
             value = np.concatenate(second_pass.kept).astype(np.float64)
-            column = np.broadcast_to(rows.columns, rows.values.shape)[row, position]
+            column = np.broadcast_to(block.columns, block.values.shape)[row, position]
             row = block.low + row
             both = np.sort(np.stack([codes.probe[row], codes.gallery[column]]), axis=0)
             counts.add(both[0] * people + both[1], value, row, column)
@@ -276,13 +203,13 @@ def _counted(scores: Scores, at: float, fused: str | None) -> _PairCounts:
     return counts
 
 
-def _pair(scores: Scores, counts: _PairCounts, i: int, fused: str | None) -> ConfusedPair:
+def _pair(scores: Scores, counts: _PairCounts, i: int) -> ConfusedPair:
     """Return a pair of people with its nearest attempt."""
     row, column = int(counts.row[i]), int(counts.column[i])
     people = divmod(int(counts.key[i]), len(codes_of(scores).values))
     return ConfusedPair(
         int(counts.count[i]),
-        _attempts(scores, people, fused),
+        _attempts(scores, people),
         float(to_user(np.float64(counts.value[i]), scores.kind)),
         *_sides(scores, row, column),
     )
@@ -305,17 +232,16 @@ def names_of_template(meta: Mapping[str, np.ndarray], place: int) -> dict[str, s
     return {name: str(values[place]) for name, values in meta.items()}
 
 
-def _attempts(scores: Scores, people: tuple[int, int], fused: str | None) -> int:
+def _attempts(scores: Scores, people: tuple[int, int]) -> int:
     """Return the impostor attempts between two people."""
     codes = codes_of(scores)
     probes = np.flatnonzero(np.isin(codes.probe, people))
     gallery = np.flatnonzero(np.isin(codes.gallery, people))
     part = scores.select(probes, gallery)
     block = BlockReader(part).block(0, len(probes))
-    rows = block if fused is None else block.fused(fused)
-    values = rows.values.copy()
+    values = block.values.copy()
     for k in range(len(values)):
-        values[k, rows.mate_start[k] : rows.mate_stop[k]] = np.nan
+        values[k, block.mate_start[k] : block.mate_stop[k]] = np.nan
     return int(np.count_nonzero(~np.isnan(values)))
 
 

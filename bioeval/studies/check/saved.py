@@ -16,9 +16,6 @@ from bioeval.views import written
 
 _TYPE = "data-check"
 
-# How a system in use makes its claims.
-_USE = ("templates", "fusion", "attempts", "enrol")
-
 # What is known of a template with a wrong label; the templates are apart.
 _OF_ERROR = ("side", "nearest_label", "own_score", "nearest_score", "certain")
 
@@ -51,7 +48,8 @@ def dataset_of(check: DataCheck) -> xr.Dataset:
     found = check.confusions
     if found is not None:
         attrs |= {"kind": found.kind, "threshold_at": written(found.at, TASK)}
-        attrs |= found.use
+        if found.use:
+            attrs["use"] = found.use
         for name in ("threshold", "false_accepts", "pairs"):
             variables[f"confusion_{name}"] = ((), getattr(found, name))
         for name in _OF_PAIR:
@@ -99,7 +97,7 @@ def restored(dataset: xr.Dataset) -> DataCheck | None:
             dataset["confusion_false_accepts"].item(),
             int(dataset["confusion_pairs"]),
             tuple(_pair(dataset, i) for i in range(dataset.sizes.get("pair", 0))),
-            {name: str(attrs[name]) for name in _USE if name in attrs},
+            str(attrs.get("use", "")),
         )
     about = str(attrs["data"]), str(attrs["protocol"])
     of_scores = str(attrs["system"]), str(attrs["fingerprint"])

@@ -14,14 +14,12 @@ from bioeval.document import (
     Number,
     Paragraph,
     Picture,
-    Quantity,
     Rate,
     Score,
     Section,
     Strong,
     Table,
     Text,
-    attempts_in_words,
     say,
 )
 from bioeval.scores import NAME_COLUMNS
@@ -120,7 +118,7 @@ def _confusions(check: DataCheck) -> Iterator[Block]:
             (
                 Label(pair.probe.subject),
                 Label(pair.claimed.subject),
-                _expected(pair.false_accepts),
+                Count(pair.false_accepts),
                 Count(pair.attempts),
                 Rate(pair.false_accepts / found.false_accepts),
                 Score(pair.score),
@@ -143,14 +141,14 @@ def _confusions(check: DataCheck) -> Iterator[Block]:
         "{pairs:count pairs} of people make {all} {false accepts}, counted in both directions, and "
         "are listed with their nearest comparison.",
         pairs=found.pairs,
-        all=_expected(found.false_accepts),
+        all=Count(found.false_accepts),
     )
     if len(rows) < found.pairs:
         counted = say(
             "{pairs:count pairs} of people make {all} {false accepts}, counted in both directions; "
             "the {listed} pairs with most are listed with their nearest comparison.",
             pairs=found.pairs,
-            all=_expected(found.false_accepts),
+            all=Count(found.false_accepts),
             listed=Count(len(rows)),
         )
     yield Table(
@@ -160,14 +158,9 @@ def _confusions(check: DataCheck) -> Iterator[Block]:
         title=say("Who is confused with whom at the threshold {at}", at=at),
         notes=(
             counted,
-            *([say("{compared}.", compared=attempts_in_words(found.use))] if found.use else []),
+            *([f"{found.use}."] if found.use else []),
         ),
     )
-
-
-def _expected(count: float) -> Quantity:
-    """Return a count, which has decimals where it is a mean over all choices of templates."""
-    return Count(count) if float(count).is_integer() else Number(count, decimals=1)
 
 
 def _template(side: Side) -> Text:

@@ -179,12 +179,12 @@ class ComparedSystem:
             given = self.thresholds if len(self.thresholds) else None
             counter = VerificationCounter(self.reader, thresholds=given, **asdict(claim))
             counters["verification"] = counter
-        if not are_pairs(scores) and asked.identification:
+        if not (are_pairs(scores) or scores._claims) and asked.identification:
             counters["identification"] = IdentificationCounter(self.reader, search)
         if not counters and not asked.functions:
             raise ProtocolError(
-                "there is nothing to compare: pairs have no identification, and scores that hold "
-                "only an order no verification"
+                "there is nothing to compare: pairs and claims have no identification, and scores "
+                "that hold only an order no verification"
             )
         results: list[Any] = []
         second_passes: dict[Any, Any] = {}

@@ -74,7 +74,7 @@ class ExplainedRows(MoreResults):
     "Threshold: a number, or a rule applied to these data, such as eer or far=0.01.  [eer]",
     Value.THRESHOLD,
 )
-@shared_options(protocol=True)
+@shared_options(protocol=True, use=True)
 @option("--claim SUBJECT", "Let the probe claim this subject only.")
 @option("--plot FILE", "Draw the row to a .png, .pdf or .svg file.", name="picture")
 @option(

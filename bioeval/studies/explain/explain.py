@@ -13,8 +13,6 @@ import numpy as np
 from bioeval import DataError, Protocol, ProtocolError, Scores
 from bioeval.base import (
     Argument,
-    Part,
-    Words,
     larger_is_closer,
     nearest_name,
     received,
@@ -573,19 +571,13 @@ class RowExplainer:
 
 def _require_explainable(card: Protocol) -> None:
     """Raise :class:`ProtocolError` where the rates of a card are not sums over rows."""
-    why: Part = ""
     if card.has_folds:
-        usual = for_layout(card.layout).name
-        why = Words(
-            "has folds with different thresholds and templates; explain the row under "
-            f"{usual}, with ",
+        raise ProtocolError(
+            f"protocol {card.name} has folds with different thresholds and templates; explain the "
+            f"row under {for_layout(card.layout).name}, with ",
             Argument("threshold"),
             " as a number",
         )
-    elif card.verification is not None and card.verification.attempts is not None:
-        why = "joins several probes to one attempt (verification.attempts): it has no single row"
-    if why:
-        raise ProtocolError(f"protocol {card.name} ", why)
 
 
 #: Step by step, more rows or comparisons are refused, being too long to read.
@@ -660,7 +652,7 @@ def explain(
         No such probe, threshold or claim; NaN under ``nan="raise"``.
     ProtocolError
         Lists of pairs, top-K lists, and protocols whose rates are not of single rows: folds,
-        several galleries, transactions.
+        several galleries.
 
     Notes
     -----

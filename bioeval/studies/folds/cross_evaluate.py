@@ -684,12 +684,6 @@ def evaluate_folds(
     from bioeval.evaluation import compared
 
     attacked, scores = scores._attacked, compared(scores, card)
-    if card.verification is not None and card.verification.attempts is not None:
-        raise ProtocolError(
-            Argument("attempts"),
-            " does not apply in folds, for folds divide probes; leave it out, or take a card "
-            "without folds",
-        )
     uncertainty = card.section("uncertainty")
     decision = card.section("decision")
     rule = Rule("none")

@@ -27,7 +27,6 @@ from bioeval.scores import (
     require_scores,
 )
 from bioeval.studies.assurance.assured import Assured, assured_threshold
-from bioeval.studies.assurance.pairs_of_people import ClaimShares
 from bioeval.studies.attacks.counts import attack_attempts
 from bioeval.studies.attacks.scores import AttackedScores, parted
 from bioeval.studies.calibration.calibration import LOG_ODDS
@@ -52,7 +51,6 @@ from bioeval.tallies import (
     Attempts,
     FoldPasses,
     Judged,
-    ListedClaims,
     Rule,
     SubjectAttempts,
     Subset,
@@ -735,47 +733,7 @@ def assured_folds(
     return made
 
 
-def parts_of_claims(
-    claims: ListedClaims, scores: Scores, sides: SplitSides, split: Split
-) -> tuple[ListedClaims, ListedClaims]:
-    """Return the claims of the people of a training part at each other, and of the test part."""
-    codes = codes_of(scores)
-    number = np.full(len(codes.values), -1)
-    present = np.unique(np.append(codes.probe, codes.gallery))
-    number[present] = np.arange(claims.people)
-    parts = []
-    for part in (split.training, split.tested):
-        inside = claims.no_person.copy()  # a distractor is in the gallery of every part
-        inside[number[sides.subject[part.samples]]] = True
-        parts.append(claims.among(inside))
-    return parts[0], parts[1]
-
-
-@rows_reported_to(None)
-@stage("assured thresholds")
-def assured_folds_of_claims(
-    scores: Scores,
-    parts: Mapping[Place, tuple[ListedClaims, ListedClaims]],
-    assurance: Assurance,
-) -> dict[Place, AssuredFold]:
-    """Find an assured threshold on each training part, and count both parts at it."""
-    made = {}
-    for done, (place, (train, test)) in enumerate(parts.items(), 1):
-        shares = ClaimShares(scores, train, new_gallery=True)
-        promise = assurance.target, assurance.confidence, assurance.rule
-        assured = assured_threshold(scores, *promise, shares=shares)
-        counts: dict[str, int] = {}
-        for prefix, part in (("", test), ("train_", train)):
-            attempts = None if assured.reason else part
-            counts |= _named_counts(prefix, attempts, assured.threshold)
-        made[place] = AssuredFold(assured, counts)
-        report(done, len(parts))
-    return made
-
-
-def _named_counts(
-    prefix: str, attempts: Attempts | ListedClaims | None, threshold: float
-) -> dict[str, int]:
+def _named_counts(prefix: str, attempts: Attempts | None, threshold: float) -> dict[str, int]:
     """Return the counts of a part at a threshold by their names; 0 where none is promised."""
     fa = fr = genuine = impostor = 0
     if attempts is not None:

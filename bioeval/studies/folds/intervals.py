@@ -14,7 +14,6 @@ from bioeval.stats import (
     AttemptsOfEach,
     IntervalOptions,
     QuadraticForms,
-    bilinear_forms,
     by_subject,
     groups_of_people,
     jackknife_limits,
@@ -24,7 +23,6 @@ from bioeval.stats import (
 )
 from bioeval.studies.folds.splits import IndexSet
 from bioeval.tallies import (
-    ListedClaims,
     PairCounts,
     PartBySubject,
     Rule,
@@ -50,7 +48,6 @@ class PooledRates:
         self._weights = options.weights(len(self._number))
         self._forms = QuadraticForms(self._weights, 2)
         self._genuine = np.zeros((2, len(self._number)))
-        self._listed = np.zeros((2, 1))
         self._pairs = 0
         self._seen: tuple[set[int], set[int]] = set(), set()
 
@@ -66,26 +63,7 @@ class PooledRates:
         self._genuine[:, number] += counts  # each subject is listed once
         self._see(attempts, number)
 
-    def add_listed(self, claims: ListedClaims, threshold: float) -> None:
-        """Count listed claims, by their chances, at a threshold, a distance."""
-        number = np.array([self._number[name] for name in claims.names], dtype=np.int64)
-        rows = []
-        for accepted in (True, False):
-            here = (claims.value <= threshold) == accepted
-            genuine, impostor = claims.where(here).genuine, claims.where(here).impostor
-            who = number[genuine.probe]
-            self._genuine[int(not accepted)] += np.bincount(
-                who, genuine.chance, minlength=len(self._number)
-            )
-            rows.append(
-                bilinear_forms(
-                    number[impostor.probe], number[impostor.claimed], impostor.chance, self._weights
-                )
-            )
-        self._listed = self._listed + np.array(rows)
-        self._see(claims, number)
-
-    def _see(self, attempts: SubjectAttempts | ListedClaims, number: np.ndarray) -> None:
+    def _see(self, attempts: SubjectAttempts, number: np.ndarray) -> None:
         """Note the people of some attempts, and how many disjoint pairs they form."""
         self._pairs += attempts.disjoint_pairs
         for seen, side in zip(self._seen, attempts.sides, strict=True):
@@ -94,7 +72,7 @@ class PooledRates:
     def rates(self) -> dict[str, tuple[float, float, float]]:
         """Return each rate of all parts together, with its confidence limits."""
         genuine = linear_forms(self._genuine, self._weights)
-        impostor = self._forms.totals + self._listed
+        impostor = self._forms.totals
         both = genuine.sum(axis=0), impostor.sum(axis=0)
         counts = dict(zip(("ga", "fr", "fa", "gr"), (*genuine, *impostor), strict=True))
         totals = {"genuine_attempts": both[0], "impostor_attempts": both[1]}

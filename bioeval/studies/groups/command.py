@@ -27,7 +27,7 @@ from bioeval.cli import (
     Value.THRESHOLD,
     "eer",
 )
-@shared_options(templates=True, fusion=True)
+@shared_options(use=True)
 @option("--alpha", "Weight of FAR in FDR and GARBE, 0 to 1.", float, 0.5)
 @output_options(
     "results.nc, summary.json, table.txt and a CSV file of each table",

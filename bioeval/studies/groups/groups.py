@@ -26,7 +26,6 @@ from bioeval.results import KindVerdict
 from bioeval.scores import (
     BlockReader,
     Codes,
-    FusionRule,
     Progress,
     are_pairs,
     codes_of,
@@ -45,7 +44,6 @@ from bioeval.tallies import (
     GroupTally,
     Rule,
     SubjectAttempts,
-    Templates,
     VerificationCounter,
     is_symmetric,
     require_values,
@@ -66,8 +64,6 @@ def by_group(
     group: Any,
     *,
     threshold: Any = "eer",
-    templates: Templates = "single",
-    fusion: FusionRule = "min",
     alpha: float = 0.5,
     interval: Bootstrap | None = None,
     confidence: float = IntervalOptions.CONFIDENCE,
@@ -91,8 +87,6 @@ def by_group(
         A number in the units of the scores, or a rule as for :func:`cross_evaluate`, which is
         applied to all attempts together: ``"eer"``, ``("far", 0.001)`` (the loosest threshold),
         ``"hter"``, ``("cost", prior, c_miss, c_fa)``.
-    templates, fusion
-        As for :func:`bioeval.verification`.
     alpha : float
         Weight of FAR in FDR and GARBE, from 0 to 1; that of FRR is ``1 - alpha``.
     interval : {None, "subject-bootstrap", "subject-bootstrap-bca", "subject-bootstrap-logit"}
@@ -164,13 +158,11 @@ def by_group(
     options = IntervalOptions.parse(interval, confidence, replicates, random_state)
     rule = Rule.parse(threshold)
     alpha = require_number("alpha", alpha, low=0, high=1)
-    counted = CountedGroups.of(scores, group, rule, (templates, fusion), progress)
+    counted = CountedGroups.of(scores, group, rule, progress)
     tally = counted.tally
-    symmetric = templates == "single" and is_symmetric(scores)
-    ds = groups_dataset(tally, counted.groups, counted.subjects, alpha, symmetric)
-    fused = fusion if templates == "multi" else "none"
-    ds.attrs |= {**about_threshold(group, rule), "templates": templates, "fusion": fused}
-    ds.attrs |= message_attrs(counted.doubt(scores, fused=templates == "multi"), ds.attrs)
+    ds = groups_dataset(tally, counted.groups, counted.subjects, alpha, is_symmetric(scores))
+    ds.attrs |= about_threshold(group, rule)
+    ds.attrs |= message_attrs(counted.doubt(scores), ds.attrs)
     if options is not None:
         with threads_for(scores):
             ds = group_intervals(ds, tally, counted.attempts, counted.group, options)
@@ -196,11 +188,9 @@ class CountedGroups:
         scores: Scores,
         group: Any,
         rule: Rule,
-        claim: tuple[Templates, FusionRule],
         progress: Progress | None,
     ) -> CountedGroups:
-        """Count scores; `claim` is templates and fusion."""
-        templates, fusion = claim
+        """Count scores."""
         reader = BlockReader(scores)
         require_values(scores, "verification by group")
         codes = _subjects(scores)
@@ -210,7 +200,7 @@ class CountedGroups:
         if are_pairs(scores) and not isinstance(group, str):
             advice = "; the first array is of the probes, which are the second names of the pairs"
         groups, of_code = _groups_of_subjects(everyone, codes.values, of_probes, of_gallery, advice)
-        counter = VerificationCounter(reader, templates=templates, fusion=fusion)
+        counter = VerificationCounter(reader)
         attempts = SubjectAttempts(counter)
         of_person = of_code[np.unique(everyone)]
         distance_rule = rule.as_distance(scores.kind)
@@ -220,7 +210,7 @@ class CountedGroups:
         else:
             both = of_code[codes.probe], of_code[codes.gallery]
             with rows_reported_to(progress, passes=2):
-                tally = GroupTally.of_matrix(reader, both, distance_rule, claim)
+                tally = GroupTally.of_matrix(reader, both, distance_rule)
         return cls(groups, of_person, attempts, tally)
 
     @property
@@ -228,11 +218,15 @@ class CountedGroups:
         """The number of subjects of each group."""
         return np.bincount(self.group, minlength=len(self.groups))
 
-    def doubt(self, scores: Scores, *, fused: bool) -> list[Message]:
+    def doubt(self, scores: Scores) -> list[Message]:
         """Return a doubt of the kind of the scores, with a warning if it is probably wrong."""
         people = min(len(self.group), int(self.tally.genuine_attempts.sum()))
         doubt = KindVerdict.doubt(
-            self.tally.equal_error, scores.kind, people, fused=fused, metric=scores._metric
+            self.tally.equal_error,
+            scores.kind,
+            people,
+            fused=bool(scores._claims),
+            metric=scores._metric,
         )
         warn_of_kind(doubt)
         return [] if doubt is None else [doubt]

@@ -30,7 +30,6 @@ from bioeval.document import (
     Strong,
     Table,
     Text,
-    attempts_in_use,
     data_facts,
     interval_note,
     rate_of,
@@ -67,11 +66,9 @@ def section(results: ResultsBySystem) -> Section:
         pairs.append(table_of_variables(ds, "group", "other_group", id="differences_of_groups"))
     return Section(
         "groups",
-        f"Verification by group, {ds.attrs.get('templates')}-template",
+        "Verification by group",
         (
-            data_facts(
-                results, *attempts_in_use(ds.attrs), Fact("Threshold", _threshold(ds), "threshold")
-            ),
+            data_facts(results, Fact("Threshold", _threshold(ds), "threshold")),
             *_answer(ds),
             _rates(ds),
             *_pairs_of_groups(ds),

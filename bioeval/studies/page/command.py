@@ -42,6 +42,7 @@ _RESULTS = "results of a command of bioeval"
 @ImageOptions.add
 @option_group(*(option for more in hooks("report_results") for option in more.add_options))
 @shared_options(
+    use=True,
     thresholds=True,
     far=True,
     frr=True,
@@ -97,11 +98,11 @@ def command(data: tuple[str, ...], names: tuple[str, ...], **options: Any) -> No
             else:
                 scores = run.read(file, called, reading=reading)
                 read[called] = results_of[called] = scores
-                images.require(read[called])
+                images.require(run.as_read[run.name])
                 under_card[called] = _compared(read[called], options["protocol"])
         place = run.place(*read.values())
         for extra in extras:
-            extra.stages, extra.place = run.stages, place
+            extra.stages, extra.place, extra.as_read = run.stages, place, run.as_read
         for called in called_by:
             if called in read:
                 # All tasks of a system share their thresholds.

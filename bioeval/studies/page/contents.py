@@ -47,7 +47,7 @@ from bioeval.document import (
     threshold_to_install,
     walk,
 )
-from bioeval.protocol import Protocol, Verification, explain, load
+from bioeval.protocol import Protocol, explain, load, of_claims
 from bioeval.studies.page.figures import (
     GENUINE,
     IMPOSTOR,
@@ -671,21 +671,11 @@ def _card(page: Page) -> dict[str, str] | None:
 
 def _in_use(card: Protocol, parts: Sequence[PageItem]) -> Protocol:
     """Return a card of the claims alone, and of how they are made, where a system is in use."""
-    evaluated = [part for part in parts if part.task in EVALUATED]
-    used = [part.dataset.attrs for part in evaluated if part.task in BOTH]
-    if not used or not all({"attempts", "enrol"} & attrs.keys() for attrs in used):
+    used = [part.dataset.attrs for part in parts if part.task in BOTH]
+    if not used or not all("use" in attrs for attrs in used):
         return card
-    there = {part.task.partition("/")[0] for part in evaluated}
-    sections: dict[str, Any] = {name: None for name in card.tasks if name not in there}
-    attrs = used[0]
-    sections["verification"] = replace(
-        card.verification or Verification(),
-        templates=(str(attrs["templates"]),),
-        fusion=str(attrs.get("fusion", "min")),
-        attempts=attrs.get("attempts"),
-    )
-    summary = f"Evaluated here: {Lines().write(attempts_in_words(attrs))}."
-    return replace(card, **sections, summary=summary)
+    summary = f"Evaluated here: {attempts_in_words(used[0])}."
+    return replace(of_claims(card), summary=summary)
 
 
 def _seed(part: PageItem) -> str:

@@ -11,6 +11,8 @@ from click.core import ParameterSource
 from bioeval import DataError
 from bioeval.base import IntervalMethod
 from bioeval.cli import (
+    FUSION_IN_USE,
+    TRIES_AND_ENROLMENT,
     Command,
     MoreResults,
     StudyCommand,
@@ -90,7 +92,8 @@ def plan_command(data: str | None, protocol: str, workers: int, **options: Any) 
     "templates of the subject.  [2,3,5,10]",
     Value("numbers", _numbers_or_multi, "whole numbers such as 2,3,5, or multi"),
 )
-@shared_options(fusion=True, use=True)
+@TRIES_AND_ENROLMENT
+@FUSION_IN_USE
 @option("--templates-per-session N", "Templates per subject and visit.", int, 1)
 @option("--confidence C", "Confidence of the interval.", float, 0.95)
 @option(
@@ -107,12 +110,17 @@ def sample_size_command(pilot: str | None, **options: Any) -> None:
     PILOT is the scores of a first, small test, which gives the variation between subjects. Without
     it, --frr and --icc are assumed.
     """
+    numbers = options.pop("templates")
+    if numbers == "multi":
+        numbers, options["templates"] = None, "multi"
     with StudyCommand(pilot or "", options) as run:
         from bioeval.studies.planning.sample_size import sample_size
 
+        if pilot is None and run.use:
+            raise click.UsageError(f"--{next(iter(run.use))} is of a pilot: give PILOT")
         scores = run.read() if pilot is not None else None
         run.stages("counting")
-        ds = sample_size(scores, **run.options)
+        ds = sample_size(scores, templates=numbers, **run.options)
         run.finish(ds)
 
 
@@ -176,10 +184,6 @@ class ReportedWorkload(MoreResults):
         return {"workload": workload(results[task].to_dataset(), **self._use, **point)}
 
 
-#: Options that say how a system is used.
-_USE = ("templates", "fusion", "attempts", "enrol")
-
-
 @click.command("workload", cls=Command)
 @click.argument("data", required=False)
 @option("--people N", "People per day.", int, required=True, name="people_per_day")
@@ -209,7 +213,6 @@ _USE = ("templates", "fusion", "attempts", "enrol")
 )
 @option("--days", "Periods in days over which events are counted.  [1,30,365]", Value.WHOLE_NUMBERS)
 @option("--task", "Task of DATA that gives the rates.", TASKS, TASKS[0])
-@shared_options(templates=True, fusion=True, use=True)
 @option(
     "--interval METHOD",
     "Method of the confidence intervals: subject-bootstrap, subject-bootstrap-bca, "
@@ -238,10 +241,7 @@ def workload_command(data: str | None, **options: Any) -> None:
         from bioeval.studies.planning.workload import far_of_alarms, workload
 
         arguments = run.options
-        use = {name: arguments.pop(name, None) for name in _USE}
         task, rates = arguments.pop("task"), arguments.pop("rates", None)
-        if use["templates"] == "multi" and task == TASKS[0]:
-            task = TASKS[1]
         choice: dict[str, str] = {}
         saved = Path(data or "")
         if data is not None and (saved.suffix == ".nc" or (saved / "results.nc").exists()):
@@ -254,7 +254,7 @@ def workload_command(data: str | None, **options: Any) -> None:
                 people, share = arguments["people_per_day"], arguments["impostor_share"]
                 size = arguments.get("gallery_size")
                 arguments["far_target"] = far_of_alarms(alarms, people, share, size)
-            rates, threshold, choice = _evaluated(scores, task, arguments, of_scores, use)
+            rates, threshold, choice = _evaluated(scores, task, arguments, of_scores)
             arguments |= {"threshold": None if alarms else threshold, "far_target": None}
         source = click.get_current_context().get_parameter_source("confidence")
         if source is ParameterSource.COMMANDLINE:
@@ -284,7 +284,6 @@ def _evaluated(
     task: Any,
     options: dict[str, Any],
     of_scores: dict[str, Any],
-    use: dict[str, Any],
 ) -> tuple[xr.Dataset, float, dict[str, str]]:
     """Return the rates of scores at the operating point, its threshold, and its rule."""
     from functools import partial
@@ -293,15 +292,9 @@ def _evaluated(
     from bioeval.results import ResultThresholds
 
     name, _, templates = task.partition("/")
-    in_use: dict[str, Any] = {**use, "templates": templates, "auc": False}
-    evaluate: Any = partial(verification, **in_use)
+    evaluate: Any = partial(verification, templates=templates, auc=False)
     if name == "open_set":
-        from bioeval.tallies import parse_use, require_use_of_searches
-
-        searched = parse_use(**{**use, "templates": "multi"})
-        require_use_of_searches(searched)
-        scores = searched.enrol.applied(scores)
-        evaluate = partial(open_set, max_rank=1, fusion=use["fusion"])
+        evaluate = partial(open_set, max_rank=1)
     if (rule := _rule(options)) is None:
         raise click.UsageError(
             "give --far X, --threshold T or --alarms-per-day K, the operating point in use"

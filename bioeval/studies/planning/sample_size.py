@@ -28,8 +28,6 @@ from bioeval.evaluation import chosen_threshold
 from bioeval.results import ComparedPeople, RuleOf, Variables, along, build
 from bioeval.scores import (
     BlockReader,
-    Enrol,
-    FusionRule,
     codes_of,
     leaves_out_attacks,
     require_scores,
@@ -37,16 +35,11 @@ from bioeval.scores import (
 )
 from bioeval.stats import IntervalOptions
 from bioeval.studies.assurance.assured import ASSURED, people_to_promise
-from bioeval.studies.assurance.pairs_of_people import ClaimShares, PairShares
+from bioeval.studies.assurance.pairs_of_people import PairShares
 from bioeval.studies.assurance.promise import shares_for_guarantee
 from bioeval.tallies import (
-    ListedClaims,
     Rule,
-    Use,
     gather,
-    list_claims,
-    parse_use,
-    scores_in_use,
     to_internal,
     to_user,
 )
@@ -141,45 +134,15 @@ def of_pilot(
         z = float(scipy.special.ndtri(0.5 + confidence / 2))
         value, variance = point.eer, subjects * (point.width / (2 * z)) ** 2
     without = components_without_each(tables, symmetric=shared)
+    if _is_of_attempts(pilot):
+        components = AttemptComponents.of(components)
+        without = [AttemptComponents.of(x) for x in without]
     return PlanBasis(components, value, subjects, variance, without, point.threshold, messages)
 
 
-def of_pilot_in_use(
-    pilot: Scores, claims: ListedClaims, use: Use, far: float, threshold: Any
-) -> PlanBasis:
-    """Return the figures of a pilot whose attempts are several tries, or at some templates."""
-    rule = Rule("far", (far,)) if threshold is None else Rule.parse(threshold)
-    at = claims.chosen_by(rule.as_distance(pilot.kind)).threshold
-    if math.isnan(at):
-        raise DataError("the pilot has no threshold: it lacks genuine or impostor attempts")
-    tables = _errors_of_attempts(claims, at)
-    components = AttemptComponents.of(components_of(tables, symmetric=False))
-    without = components_without_each(tables, symmetric=False)
-    return PlanBasis(
-        components,
-        components.rate,
-        len(tables),
-        without=[AttemptComponents.of(x) for x in without],
-        threshold=float(to_user(at, pilot.kind)),
-        messages=_doubts(tables, components),
-    )
-
-
-def _errors_of_attempts(claims: ListedClaims, at: float) -> list[np.ndarray]:
-    """Return the errors of the attempts of each subject, one below the other."""
-    genuine = claims.genuine
-    number, place = np.unique(genuine.attempt, return_inverse=True)
-    rejected = genuine.where(genuine.value > at)
-    size, who = len(number), np.empty(len(number), dtype=np.int64)
-    who[place.reshape(-1)] = genuine.probe
-    wrong = np.bincount(np.searchsorted(number, rejected.attempt), rejected.chance, size)
-    tables = [wrong[who == person][:, None] for person in np.unique(who)]
-    if len(tables) < 2:
-        raise DataError(
-            f"the pilot has {counted(len(tables), 'subjects')} with a genuine attempt; the spread "
-            "between people needs two or more"
-        )
-    return tables
+def _is_of_attempts(pilot: Scores) -> bool:
+    """Whether each subject is claimed once by an attempt: claim scores of several templates."""
+    return bool(pilot._claims) and pilot.shape[1] == len(np.unique(codes_of(pilot).gallery))
 
 
 @dataclass
@@ -341,10 +304,7 @@ def sample_size(
     frr: float | None = None,
     icc: float | None = None,
     template_icc: float = 0.0,
-    templates: int | Sequence[int] | Literal["multi"] | None = None,
-    fusion: FusionRule = "min",
-    attempts: str | None = None,
-    enrol: Enrol = None,
+    templates: int | Sequence[int] | None = None,
     templates_per_session: int = 1,
     confidence: float = IntervalOptions.CONFIDENCE,
     assurance: float = ASSURANCE,
@@ -356,7 +316,8 @@ def sample_size(
     ----------
     pilot : Scores, optional
         Scores of a first, small test with labels: the spread of genuine errors between people, and
-        between the templates of a person, is taken from them. Without it, from `frr` and `icc`.
+        between the templates of a person, is taken from them, or scores of its claims
+        (:func:`claim_scores`). Without it, from `frr` and `icc`.
     far : float
         The FAR that the test is to show; of a pilot, FRR is taken at the loosest threshold that
         keeps it.
@@ -370,12 +331,10 @@ def sample_size(
     frr, icc, template_icc : float, optional
         Without a pilot: the FRR that is expected; the correlation of two genuine errors of a
         subject that share no template, and what it grows by where they share one.
-    templates : int, sequence of int or "multi", optional
-        Templates of each subject, all compared with each other; 2, 3, 5 and 10 by default.
-        ``"multi"``: an attempt of the pilot is a claim that is compared with all enrolled templates
-        of the subject, and 1, 2, 3 and 5 attempts of each subject are planned.
-    fusion, attempts, enrol
-        With ``templates="multi"``, as for :func:`study_threshold`.
+    templates : int or sequence of int, optional
+        Templates of each subject, all compared with each other; 2, 3, 5 and 10 by default. Of a
+        pilot of :func:`claim_scores` with one score for each subject they are not given: 1, 2, 3
+        and 5 attempts of each subject are planned.
     templates_per_session : int
         Templates that a subject gives in one visit.
     confidence : float
@@ -440,16 +399,8 @@ def sample_size(
         "templates_per_session": each,
         "bioeval_version": __version__,
     }
-    in_use = isinstance(templates, str) and templates == "multi"
-    use = _use(pilot, measure, fusion, attempts, enrol, random_state, in_use=in_use)
-    claims: ListedClaims | None = None
+    of_attempts = False
     messages: list[Message] = []
-    if pilot is not None and use is not None:
-        require_scores(pilot, "pilot")
-        require_subjects(pilot, "a pilot")
-        pilot = scores_in_use(pilot, use)
-        claims, messages, _ = list_claims(pilot, use)
-        templates = None
     if pilot is None:
         if measure == "eer" or threshold is not None:
             argument = Argument("threshold")
@@ -467,11 +418,15 @@ def sample_size(
                 Argument("template_icc"),
                 " are assumed instead of a pilot; give one or the other",
             )
-        if claims is not None and use is not None:
-            basis = of_pilot_in_use(pilot, claims, use, far, threshold)
-            attrs |= {"templates": "multi", "most_tries": claims.most_tries} | use.attrs()
-        else:
-            basis = of_pilot(pilot, measure, far, threshold, confidence, random_state)
+        basis = of_pilot(pilot, measure, far, threshold, confidence, random_state)
+        of_attempts = _is_of_attempts(pilot)
+        if of_attempts:
+            if templates is not None or measure != "frr":
+                raise DataError(
+                    "a pilot of claims plans attempts for the interval of its FRR; leave out ",
+                    Argument("templates") if measure == "frr" else Argument("measure", measure),
+                )
+            attrs |= {"use": pilot._claims, "most_tries": pilot._tries}
         attrs["threshold"] = basis.threshold
         if measure == "eer":
             if templates is not None:
@@ -482,9 +437,11 @@ def sample_size(
                     ": the plan is for as many as in the pilot",
                 )
             templates = max(2, round(pilot.shape[1] / len(np.unique(codes_of(pilot).gallery))))
-    sizes = np.array(ATTEMPTS if in_use else _sizes(templates))
+    sizes = np.array(ATTEMPTS if of_attempts else _sizes(templates))
     variables: Variables = {"value": basis.value}
-    variables |= _subjects(basis, sizes, each, width, confidence, assurance, in_use=in_use)
+    variables |= _subjects(
+        basis, sizes, each, width, confidence, assurance, of_attempts=of_attempts
+    )
     variables |= {
         "icc": basis.components.between / basis.components.total,
         "template_icc": basis.components.template / basis.components.total,
@@ -492,53 +449,20 @@ def sample_size(
     variables |= _rules(far, basis.value if measure == "frr" else 0.0, confidence)
     if pilot is not None:
         variables["pilot_subjects"] = np.int64(basis.subjects)
-        if claims is None:
-            shares = PairShares(pilot, far, templates="single", fusion="min", new_gallery=False)
-        else:
-            shares = ClaimShares(pilot, claims, new_gallery=False)
+        shares = PairShares(pilot, far, templates="single", fusion="min", new_gallery=False)
         enough = people_to_promise(shares, far, confidence)
         variables["people_estimated"] = enough.estimated
         variables["people_guaranteed"] = enough.guaranteed
     messages += basis.messages
-    if pilot is not None and measure == "frr" and not in_use:
+    if pilot is not None and measure == "frr" and not of_attempts:
         each = round(pilot.shape[1] / len(np.unique(codes_of(pilot).gallery)))
         if sizes[-1] > each:
             messages.append(Message("more-templates-than-pilot", templates=each))
     if width > basis.value:
         messages.append(Message("width-above-rate", rate=float(basis.value)))
     attrs |= message_attrs(messages)
-    over = "attempts_of_subject" if in_use else "templates"
+    over = "attempts_of_subject" if of_attempts else "templates"
     return build(variables, SAMPLE_SIZE, {over: sizes}, attrs)
-
-
-def _use(
-    pilot: Scores | None,
-    measure: str,
-    fusion: str,
-    attempts: str | None,
-    enrol: Enrol,
-    random_state: RandomState,
-    *,
-    in_use: bool,
-) -> Use | None:
-    """Return how the system of a pilot is used; None where its templates are compared singly."""
-    given = {"attempts": attempts, "enrol": enrol}
-    if not in_use:
-        for name, value in given.items():
-            if value is not None:
-                raise DataError(
-                    Argument(name, value), " of a plan needs ", Argument("templates", "multi")
-                )
-        if not isinstance(fusion, str) or fusion != "min":
-            raise DataError(
-                Argument("fusion", fusion), " of a plan needs ", Argument("templates", "multi")
-            )
-        return None
-    if pilot is None or measure != "frr":
-        raise DataError(
-            Argument("templates", "multi"), " needs a pilot, and plans the interval of its FRR"
-        )
-    return parse_use(attempts, "multi", fusion, enrol, random_state)
 
 
 def _subjects(
@@ -549,11 +473,11 @@ def _subjects(
     confidence: float,
     assurance: float,
     *,
-    in_use: bool,
+    of_attempts: bool,
 ) -> Variables:
     """Return the subjects that an interval of this width needs, for each number of templates.
 
-    Or for each number of attempts of a subject, `in_use`.
+    Or for each number of attempts of a subject, `of_attempts`.
     """
     numbers, deviations, effects = [], [], []
     for size in sizes.tolist():
@@ -564,13 +488,13 @@ def _subjects(
                 Argument("frr_width"),
                 f" is {width:g} and takes more than {MOST:,} subjects; expected a larger width",
             )
-        pairs = size if in_use else size * (size - 1) / 2
+        pairs = size if of_attempts else size * (size - 1) / 2
         independent = basis.value * (1 - basis.value) / pairs
         numbers.append(subjects)
         deviations.append(math.sqrt(variance))
         effects.append(variance / independent)
     number = np.array(numbers, dtype=np.int64)
-    if in_use:
+    if of_attempts:
         return along(
             ("attempts_of_subject",),
             subjects=number,

@@ -78,7 +78,7 @@ def _assumed(ds: xr.Dataset) -> Facts:
         shared=Number(icc + float(ds["template_icc"]), digits=3),
     )
     facts = [Fact("Interval", interval), Fact("Expected", errors)]
-    if in_use:
+    if "use" in attrs:
         facts.append(Fact("Attempts", attempts_in_words(attrs)))
     if "pilot_subjects" in ds:
         subjects = Count(int(ds["pilot_subjects"]), noun="subjects")

@@ -74,7 +74,7 @@ def section(results: ResultsBySystem) -> Section:
 def _attempts(ds: xr.Dataset) -> Text:
     """Return what an attempt is, where it is more than a comparison with one template."""
     attrs = ds.attrs
-    if attrs.get("templates") == "multi" or {"attempts", "enrol"} & attrs.keys():
+    if attrs.get("templates") == "multi" or "use" in attrs:
         return attempts_in_words(attrs)
     return ""
 

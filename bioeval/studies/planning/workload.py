@@ -119,7 +119,7 @@ def values_of_rate(rate: float, low: float, high: float, confidence: float) -> n
 #: Attributes of a result that say what its rates are of.
 _OF_THE_DATA = (
     *("system", "kind", "exclude", "fingerprint"),
-    *("templates", "attempts", "enrol", "most_tries"),
+    *("templates", "use", "most_tries"),
 )
 
 EVENTS = ("false-alarm", "rejected")

@@ -18,7 +18,15 @@ import numpy as np
 
 from bioeval import DataError, Scores
 from bioeval.document import Message
-from bioeval.scores import BlockReader, Codes, Mask, Provenance, codes_of, require_subjects
+from bioeval.scores import (
+    BlockReader,
+    Codes,
+    Mask,
+    Provenance,
+    codes_of,
+    require_subjects,
+    require_templates,
+)
 from bioeval.studies.reid.convention import (
     Convention,
     cameras_of,
@@ -154,6 +162,7 @@ class Lists:
     def __init__(self, scores: Scores, convention: Convention):
         """Number identities and cameras, and list the candidates under each rule."""
         require_subjects(scores, "re-identification")
+        require_templates(scores, "re-identification")
         self.scores, self.convention = scores, convention
         codes = codes_of(scores)
         n = scores.shape[1]

@@ -125,7 +125,7 @@ class RatesOnNewPeople(MoreResults):
     "With --claim: folder or results.nc of an earlier look; may be repeated.",
     multiple=True,
 )
-@shared_options(templates=True, fusion=True, use=True)
+@shared_options(use=True)
 @option(
     "--rank-unit",
     "With --task open_set: rank templates, or subjects by their fused score.",
@@ -173,6 +173,8 @@ def command(data: str, **options: Any) -> None:
     with StudyCommand(data, options) as run:
         from bioeval.studies.thresholds.threshold_study import study_threshold
 
+        if run.options["task"] == "open_set":  # whose subjects are ranked
+            run.options["fusion"] = run.use.pop("fusion", "min")
         scores = run.read()
         run.stages("counting")
         run.place(scores)
@@ -305,32 +307,23 @@ def _curves_at(scores: Scores, at: float, target: dict[str, Any], run: StudyComm
 
     from bioeval import verification
 
-    plain = {name: target[name] for name in ("templates", "fusion")}
-    thresholds = run.count(verification, scores, auc=False, **plain)["threshold"].values
+    thresholds = run.count(verification, scores, auc=False)["threshold"].values
     interval = "subject-bootstrap" if scores._knows_subjects else "wilson"
     curves = run.count(
         verification, scores, thresholds=np.union1d(thresholds, at), interval=interval, **target
     )
-    return xr.DataTree.from_dict({f"verification/{target['templates']}": curves})
+    return xr.DataTree.from_dict({"verification/single": curves})
 
 
 def _with_curves(study: xr.Dataset, scores: Scores, run: StudyCommand) -> xr.DataTree:
-    """Return a study and the task whose curves a page shows beside it, at its thresholds too.
-
-    Searches among any of the templates have no curves.
-    """
+    """Return a study and the task whose curves a page shows beside it, at its thresholds too."""
     import numpy as np
     import xarray as xr
 
     options = run.options
     if options["task"] == "open_set":
         from bioeval import open_set
-        from bioeval.scores import Enrolment
 
-        enrolment = Enrolment.parse(options.get("enrol"))
-        if enrolment.drawn:
-            return xr.DataTree.from_dict({"threshold_study": study})
-        scores = enrolment.applied(scores)
         task = "open_set"
         counted = functools.partial(
             open_set,
@@ -343,16 +336,8 @@ def _with_curves(study: xr.Dataset, scores: Scores, run: StudyCommand) -> xr.Dat
     else:
         from bioeval import verification
 
-        task = f"verification/{options['templates']}"
-        counted = functools.partial(
-            verification,
-            scores,
-            templates=options["templates"],
-            fusion=options["fusion"],
-            attempts=options.get("attempts"),
-            enrol=options.get("enrol"),
-            progress=run.stages.counting,
-        )
+        task = "verification/single"
+        counted = functools.partial(verification, scores, progress=run.stages.counting)
     names = {"threshold", "assured_threshold"} & set(study.data_vars)
     chosen = np.array([float(study[name]) for name in names])
     chosen = chosen[np.isfinite(chosen)]

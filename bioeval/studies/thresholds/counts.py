@@ -15,15 +15,15 @@ from bioeval.base import stage
 from bioeval.document import Message
 from bioeval.results import ComparedPeople, KindVerdict, RuleOf, Variables
 from bioeval.scores import BlockReader, are_pairs, knows_people, threads_for
-from bioeval.stats import IntervalOptions, limits_of_claims
+from bioeval.stats import IntervalOptions
 from bioeval.studies.assurance.pairs_of_people import SearchShares
-from bioeval.studies.folds.folds import attempts_by_subject, parts_of_claims, verify
+from bioeval.studies.folds.folds import attempts_by_subject, verify
 from bioeval.studies.folds.intervals import PooledRates
 from bioeval.studies.folds.options import FoldOptions
 from bioeval.studies.folds.results import Ends, Fold, ends_by_subject
 from bioeval.studies.folds.splits import PairSides, SplitPlan, SplitSides, plan_of_scores
-from bioeval.studies.thresholds.searches import AveragedSearches, Searches
-from bioeval.tallies import Judged, ListedClaims, Use, is_symmetric, list_claims, to_user
+from bioeval.studies.thresholds.searches import Searches
+from bioeval.tallies import Judged, is_symmetric, to_user
 
 
 @dataclass(frozen=True)
@@ -86,20 +86,12 @@ class ComparisonCounts(Counts):
 
 
 @dataclass(frozen=True)
-class ListedCounts(ComparisonCounts):
-    """Data of a study of verification with several tries, or with some of the templates."""
-
-    claims: ListedClaims
-
-
-@dataclass(frozen=True)
 class SearchCounts(Counts):
     """Data of a study of open set: the rules of 3 and 30 count people who are not enrolled."""
 
     RULES_COUNT = "people who are not enrolled, each once, however often a person searches"
 
     shares: SearchShares
-    remarks: Sequence[Message]
 
     def limits(self, rate: str) -> bool:
         """Whether the number of people limits a rate."""
@@ -151,77 +143,19 @@ def count_comparisons(
     )
 
 
-def count_claims(
-    scores: Scores, use: Use, splitter: Any, options: FoldOptions, interval: IntervalOptions
-) -> tuple[ListedCounts, BlockReader]:
-    """Count verification in use, whose claims are listed."""
-    plan, sides = plan_of_scores(scores, splitter)
-    assert isinstance(sides, SplitSides)  # tries and enrolled templates are of a matrix
-    claims, remarks, reader = list_claims(scores, use)
-    rule = options.distance_rule
-    every: Any = claims  # claims are attempts whose scores have chances
-    whole = Judged(claims.chosen_by(rule), every, every)
-    subjects = number_of_subjects(scores)
-    people, compared = _people(scores, subjects)
-    people["disjoint_pairs"] = claims.disjoint_pairs
-    by_subject: dict[str, Ends] = {}
-    if whole.chosen.defined:
-        pooled = PooledRates(scores.subjects.tolist(), interval)
-        pooled.add_listed(claims, whole.chosen.threshold)
-        limits = {}
-        if math.isfinite(whole.chosen.threshold):
-            at = np.array([whole.chosen.threshold])
-            rates = _rates_at(claims, whole.chosen.threshold)
-            for rate, (low, high) in limits_of_claims(claims, at, interval).items():
-                limits[rate] = rates[rate], float(low[0]), float(high[0])
-        by_subject = ends_by_subject(pooled, limits)
-        remarks += pooled.remarks()
-    folds = {}
-    for place in plan.places:
-        train: Any
-        test: Any
-        train, test = parts_of_claims(claims, scores, sides, plan.split(place))
-        judged = Judged(train.chosen_by(rule), train, test)
-        folds[place] = Fold.of_judged(judged, sides.sizes(plan.split(place)))
-    counts = ListedCounts(
-        plan=plan,
-        folds=folds,
-        whole=whole,
-        by_subject=by_subject,
-        independent=claims.impostor_attempts,
-        people=people,
-        subjects=subjects,
-        sides=sides,
-        compared=compared,
-        remarks=remarks,
-        claims=claims,
-    )
-    return counts, reader
-
-
 def count_searches(
     scores: Scores,
     reader: BlockReader,
-    use: Use,
     splitter: Any,
     options: FoldOptions,
     interval: IntervalOptions,
 ) -> SearchCounts:
-    """Count searches of a fixed gallery, in which any of a subject's templates may be enrolled."""
-    searches: Searches | AveragedSearches
-    remarks: Sequence[Message] = ()
-    if use.enrol.drawn:
-        searches = AveragedSearches(scores, reader, options, use)
-        remarks = searches.remarks
-    else:
-        searches = Searches(scores, reader, options)
+    """Count searches of a fixed gallery."""
+    searches = Searches(scores, reader, options)
     plan, whole = searches.plan(splitter), searches.judge_all()
     by_subject = {}
     if whole.chosen.defined and math.isfinite(whole.chosen.threshold):
-        if isinstance(searches, AveragedSearches):
-            by_subject = searches.limits(whole.chosen.threshold, interval)
-        else:
-            by_subject = _by_searcher(scores, whole, options, interval)
+        by_subject = _by_searcher(scores, whole, options, interval)
     unenrolled = searches.unenrolled_people
     return SearchCounts(
         plan=plan,
@@ -232,7 +166,6 @@ def count_searches(
         people={"subjects": searches.people, "unenrolled_people": unenrolled},
         subjects=unenrolled,
         shares=searches.shares(),
-        remarks=remarks,
     )
 
 
@@ -245,17 +178,6 @@ def _people(scores: Scores, subjects: int) -> tuple[Variables, ComparedPeople | 
     if compared is not None:
         people["pairs_of_people"] = compared.pairs
     return people, compared
-
-
-def _rates_at(claims: ListedClaims, threshold: float) -> dict[str, float]:
-    """Return FAR and FRR of claims at a threshold; NaN where a class has no claim."""
-    fa, fr = claims.errors_at(threshold)
-    far, frr = math.nan, math.nan
-    if claims.impostor_attempts:
-        far = fa / claims.impostor_attempts
-    if claims.genuine_attempts:
-        frr = fr / claims.genuine_attempts
-    return {"far": float(far), "frr": float(frr)}
 
 
 @stage("bootstrap")

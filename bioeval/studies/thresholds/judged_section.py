@@ -24,7 +24,6 @@ from bioeval.document import (
     Table,
     Term,
     Text,
-    attempts_in_use,
     data_facts,
     interval_note,
     rates_are_of,
@@ -50,7 +49,6 @@ def section(results: ResultsBySystem) -> Section:
         results,
         Fact("Development set", _numbers(ds, "dev_")),
         Fact("Evaluation set", _numbers(ds, "")),
-        *attempts_in_use(ds.attrs),
     )
     rule = Rule.written(str(ds.attrs["threshold_rule"]))
     blocks: list[Block] = [facts, Paragraph(_threshold(ds), "answer")]

@@ -9,9 +9,8 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from bioeval import DataError, ProtocolError, Scores, verification
+from bioeval import DataError, Scores, verification
 from bioeval.base import (
-    Argument,
     IntervalMethod,
     Name,
     RandomState,
@@ -20,11 +19,9 @@ from bioeval.base import (
 )
 from bioeval.document import Message, messages_of
 from bioeval.evaluation import chosen_threshold
-from bioeval.results import Variables, about_attrs, actual_costs_above_1, attrs_of_data, build
+from bioeval.results import Variables, about_attrs, actual_costs_above_1, build
 from bioeval.scores import (
     BlockReader,
-    Enrol,
-    FusionRule,
     Progress,
     knows_people,
     leaves_out_attacks,
@@ -33,13 +30,8 @@ from bioeval.scores import (
 )
 from bioeval.stats import IntervalOptions, sum_limits
 from bioeval.tallies import (
-    ListedClaims,
     Rule,
-    Templates,
-    list_claims,
-    parse_use,
     require_values,
-    scores_in_use,
     to_user,
     trivial_cost,
 )
@@ -75,10 +67,6 @@ def judge_threshold(
     test: Scores,
     target: Any = ("far", 0.001),
     *,
-    templates: Templates = "single",
-    fusion: FusionRule = "min",
-    attempts: str | None = None,
-    enrol: Enrol = None,
     interval: IntervalMethod | None = None,
     confidence: float = IntervalOptions.CONFIDENCE,
     replicates: int = IntervalOptions.REPLICATES,
@@ -96,10 +84,6 @@ def judge_threshold(
         The rule that chooses the threshold on `dev`, as for :func:`study_threshold`: ``"eer"``,
         ``("far", 0.001)``, ``("min-dcf", 0.01)`` (the threshold of minDCF at a prior of 0.01),
         ``("cost", prior, c_miss, c_fa)`` ...
-    templates, fusion, attempts, enrol
-        How the system is used, on both sets, as for :func:`bioeval.verification`: with `attempts`
-        and `enrol` the attempts are claims. Where `enrol` is a number, rates and costs are means
-        over all choices of the enrolled templates, and counts are expected counts.
     interval : str, optional
         Method of the intervals on `test`, as for :func:`bioeval.verification`:
         ``"subject-bootstrap"`` by default, and ``"wilson"`` where the subjects are not known.
@@ -156,55 +140,34 @@ def judge_threshold(
     unknown = interval is None and not knows_people(test)
     if interval is None:
         interval = "wilson" if unknown else "subject-bootstrap"
-    use = parse_use(attempts, templates, fusion, enrol, random_state)
-    checked: dict[str, Any] = {
-        "templates": templates,
-        "fusion": fusion,
-        "attempts": attempts,
-        "enrol": enrol,
-    }
     limits: dict[str, Any] = {"interval": interval, "confidence": confidence}
     limits["replicates"] = replicates
     IntervalOptions.parse(interval, confidence, replicates, random_state)
-    claims_of_test: ListedClaims | None = None
-    dev_in_use = scores_in_use(dev, use)
+    dev_reader = BlockReader(dev)
     with rows_reported_to(progress):
-        if use.is_plain:
-            dev_reader = BlockReader(dev_in_use)
-            chosen = chosen_threshold(
-                dev_reader, rule, templates=templates, fusion=fusion, argument="target"
-            )
-        else:
-            claims, _, dev_reader = list_claims(dev_in_use, use)
-            chosen = _chosen_on_claims(claims, rule, dev.kind)
-            if rule.name == "cost":
-                claims_of_test = list_claims(scores_in_use(test, use), use)[0]
+        chosen = chosen_threshold(
+            dev_reader, rule, templates="single", fusion="min", argument="target"
+        )
     where = to_user(-np.inf if math.isnan(chosen) else chosen, dev.kind)
     known = [where] if math.isfinite(where) else [0.0]
     costs: list[Any] = [rule.values] if rule.name == "cost" else []
     there = verification(
         test,
-        **checked,
         **limits,
         thresholds=known,
         costs=costs or [(0.5, 1, 1)],
         far_targets=(),
-        auc=bool(costs) and use.is_plain,
+        auc=bool(costs),
         random_state=random_state,
         progress=progress,
     )
-    here = verification(
-        dev, **checked, thresholds=known, far_targets=(), auc=False, progress=progress
-    )
+    here = verification(dev, thresholds=known, far_targets=(), auc=False, progress=progress)
     variables: Variables = {"threshold": to_user(chosen, dev.kind), "eer": there["eer"].item()}
     variables |= _rates(there, where, test.kind, "")
     variables |= _rates(here, where, dev.kind, "dev_")
     if costs:
         variables |= _costs(variables, rule)
-        if claims_of_test is None:
-            variables["min_dcf"] = there["min_dcf"].values[0].item()
-        else:
-            variables["min_dcf"] = _least_cost(claims_of_test, rule)
+        variables["min_dcf"] = there["min_dcf"].values[0].item()
     remarks = _of_development(dev_reader.about.notes)
     remarks += people_of_both_sets(dev, test, "evaluation")
     remarks += _without_attempts(variables)
@@ -218,17 +181,13 @@ def judge_threshold(
         else:
             remarks.append(message)
     attrs: dict[str, Any] = about_attrs(
-        BlockReader(scores_in_use(test, use)).about,
+        BlockReader(test).about,
         "judged-threshold",
-        f"threshold, {templates}-template",
+        "threshold",
         remarks,
     )
-    if not use.is_plain or use.enrol.number:
-        attrs |= attrs_of_data(test)
-    attrs |= use.attrs()
     attrs |= {name: there.attrs[name] for name in _OF_INTERVALS if name in there.attrs}
     attrs |= {
-        "templates": templates,
         "threshold_rule": str(rule),
         "threshold_rule_in_words": rule.words,
         "chosen_on": "given" if rule.name == "fixed" else "the development set",
@@ -236,30 +195,6 @@ def judge_threshold(
         "dev_fingerprint": dev.fingerprint,
     }
     return build(variables, JUDGED, {}, attrs)
-
-
-def _chosen_on_claims(claims: ListedClaims, rule: Rule, kind: str) -> float:
-    """Return the distance that a rule chooses on claims in use; NaN rejects all."""
-    rule = rule.as_distance(kind)
-    if rule.name != "fixed" and not claims.defined:
-        lacking = "impostor" if claims.genuine_attempts else "genuine"
-        raise ProtocolError(
-            Argument("target", str(rule)),
-            f" is chosen on genuine and impostor attempts, and there is no {lacking} attempt; "
-            "give a number",
-        )
-    return claims.chosen_by(rule).threshold
-
-
-def _least_cost(claims: ListedClaims, rule: Rule) -> float:
-    """Return the normalised cost of the best threshold of claims in use; NaN without a class."""
-    prior, miss, accept = rule.values
-    trivial = float(trivial_cost(prior, miss, accept))
-    if not claims.defined or not trivial:
-        return math.nan
-    fa, fr = claims.errors_at(claims.chosen_by(rule).threshold)
-    cost = prior * miss * fr / claims.genuine_attempts
-    return float(cost + (1 - prior) * accept * fa / claims.impostor_attempts) / trivial
 
 
 def _rates(there: xr.Dataset, where: float, kind: str, prefix: str) -> Variables:

@@ -8,19 +8,15 @@ import numpy as np
 
 from bioeval import ProtocolError, Scores
 from bioeval.scores import BlockReader, are_pairs, codes_of
-from bioeval.stats import IntervalOptions, limits_of_searches
 from bioeval.studies.assurance.pairs_of_people import SearchShares
 from bioeval.studies.folds.options import FoldOptions
 from bioeval.studies.folds.parts import Searched
-from bioeval.studies.folds.results import PARTS, Ends, Fold
+from bioeval.studies.folds.results import Fold
 from bioeval.studies.folds.splits import SplitPlan, plan_of
 from bioeval.tallies import (
     IdentificationCounter,
     Judged,
-    ListedSearches,
-    Use,
     count_together,
-    list_searches,
 )
 
 
@@ -137,53 +133,4 @@ class Searches(_PeopleWhoSearch):
             judged = Judged.of_listed(train.attempts(), test.attempts(), rule)
             made = Fold.of_judged(judged, split.sizes(self.person))
             folds[place] = made.with_searches(train, test, self.options.ranks)
-        return folds
-
-
-class AveragedSearches(_PeopleWhoSearch):
-    """The searches of each probe among any of the templates of each subject, with their chances."""
-
-    def __init__(self, scores: Scores, reader: BlockReader, options: FoldOptions, use: Use):
-        """List the distances of the searches of all probes."""
-        super().__init__(scores, options)
-        self.listed, self.remarks = list_searches(reader, use, options.rank_unit)
-        self.mated = np.unique(self.listed.genuine.probe)
-        self.unmated = np.unique(self.listed.impostor.probe)
-
-    def shares(self) -> SearchShares:
-        """Return the expected proportions of false alarms, of each person who is not enrolled."""
-        genuine, impostor = self.listed.genuine, self.listed.impostor
-        return SearchShares(
-            impostor.value,
-            self.person[impostor.probe],
-            np.where(np.isnan(genuine.value), np.inf, genuine.value),
-            chances=(impostor.chance, genuine.chance),
-        )
-
-    def limits(self, threshold: float, interval: IntervalOptions) -> dict[str, Ends]:
-        """Return FAR and FRR at a distance, with their limits by subject."""
-        return limits_of_searches(self.listed, self.person, threshold, interval)
-
-    def _part(self, probes: np.ndarray) -> ListedSearches:
-        return self.listed.where(self.inside(probes)[self.listed.probe])
-
-    def _judged(self, train: ListedSearches, test: ListedSearches) -> Judged:
-        parts: Any = train, test  # searches are attempts whose distances have chances
-        return Judged(train.chosen_by(self.options.distance_rule), *parts)
-
-    def judge_all(self) -> Judged:
-        """Choose a threshold on all searches, and count them at it."""
-        return self._judged(self.listed, self.listed)
-
-    def folds(self, plan: SplitPlan) -> dict[tuple[int, int], Fold]:
-        """Choose a threshold on the searches of some people, and judge it on those of others."""
-        folds = {}
-        for place in plan.places:
-            split = plan.split(place)
-            judged = self._judged(self._part(split.train), self._part(split.test))
-            folds[place] = Fold.of_judged(judged, split.sizes(self.person))
-            folds[place].galleries = self.gallery, self.gallery
-            for prefix in PARTS:
-                accepted = [folds[place].counts[f"{prefix}ga"]]
-                folds[place].detected[prefix] = np.array(accepted, dtype=np.float64)
         return folds

@@ -28,7 +28,6 @@ from bioeval.document import (
     Text,
     attempts_in_words,
     data_facts,
-    enrolled_in_words,
     is_doubt,
     messages_of_result,
     rates_are_of,
@@ -112,18 +111,12 @@ def new_people(study: xr.Dataset) -> str:
 
 
 def _attempts(study: xr.Dataset) -> Text:
-    """Return what an attempt is: its tries, and the templates that a claim is compared with."""
+    """Return what a comparison is, where an attempt is one."""
     attrs = study.attrs
-    if "unenrolled_people" in study:
-        if "enrol" in attrs:
-            enrolled = enrolled_in_words(attrs, "each enrolled subject")
-            return say("searches among {enrolled}", enrolled=enrolled)
-        return ""
-    if "gallery_templates" not in attrs and not {"attempts", "enrol"} & attrs.keys():
+    if "unenrolled_people" in study or "use" in attrs or "gallery_templates" not in attrs:
         return ""
     compared = attempts_in_words(attrs)
-    templates, subjects = attrs.get("gallery_templates"), attrs.get("gallery_subjects")
-    if attrs.get("templates") == "multi" or templates == subjects:
+    if attrs["gallery_templates"] == attrs.get("gallery_subjects"):
         return compared
     return say(
         "{statement}; with {arg.templates=multi}, the probe is compared with all templates of this "

@@ -24,10 +24,9 @@ from bioeval.base import (
 )
 from bioeval.document import Message, messages_of
 from bioeval.evaluation import distributable
-from bioeval.results import Layout, RuleOf, Variables, about_attrs, attrs_of_data, build, expanded
+from bioeval.results import Layout, RuleOf, Variables, about_attrs, build, expanded
 from bioeval.scores import (
     BlockReader,
-    Enrol,
     FusionRule,
     Progress,
     are_pairs,
@@ -44,19 +43,15 @@ from bioeval.studies.assurance.assured import (
     check_assurance,
     require_named_people,
 )
-from bioeval.studies.assurance.pairs_of_people import ClaimShares
 from bioeval.studies.assurance.promise import ASSURANCES, AssuranceRule
 from bioeval.studies.folds.cross_evaluate import check_task
-from bioeval.studies.folds.folds import assured_folds, assured_folds_of_claims, parts_of_claims
+from bioeval.studies.folds.folds import assured_folds
 from bioeval.studies.folds.options import Assurance, FoldOptions, ThresholdTask
 from bioeval.studies.folds.results import Bound, cross_names, fold_dataset, refusals
-from bioeval.studies.folds.splits import SplitSides
 from bioeval.studies.thresholds.counts import (
     ComparisonCounts,
     Counts,
-    ListedCounts,
     SearchCounts,
-    count_claims,
     count_comparisons,
     count_searches,
     number_of_subjects,
@@ -65,12 +60,7 @@ from bioeval.studies.thresholds.searches import searches_of_people
 from bioeval.tallies import (
     RankUnit,
     Rule,
-    Templates,
-    parse_use,
-    require_searches_to_list,
-    require_use_of_searches,
     require_values,
-    scores_in_use,
     to_user,
 )
 from bioeval.views import warn_of_kind
@@ -152,10 +142,7 @@ def study_threshold(
     folds: int | None = None,
     repeats: int | None = None,
     random_state: RandomState = 0,
-    templates: Templates = "single",
     fusion: FusionRule = "min",
-    attempts: str | None = None,
-    enrol: Enrol = None,
     rank_unit: RankUnit = "template",
     confidence: float = 0.95,
     replicates: int = IntervalOptions.REPLICATES,
@@ -186,18 +173,6 @@ def study_threshold(
         Folds of subjects, and how often they are drawn: 10 and 20 unless given. A list of pairs
         with folds of its own has no others.
     random_state : int, None, numpy.random.SeedSequence, Generator or RandomState
-    templates, fusion
-        As for :func:`bioeval.verification`.
-    attempts : str, optional
-        A metadata column of the probes: all probes of a subject with the same value are tries of
-        one attempt, accepted if any of them is. Of verification only.
-    enrol : int or str, optional
-        Which templates of each subject are enrolled; all unless given. A number: that many, any of
-        them; rates are means over all choices, made once an attempt, the same for all its tries.
-        ``"first:3"``: the first three in the order of the gallery, ``"first:3:taken"`` in that of a
-        metadata column; in a matrix of all templates against all the others are the probes. Of
-        open set, the templates of each subject are chosen independently of those of the others;
-        subjects with fewer usable templates have all enrolled, and a fusion is min or max.
     rank_unit, fusion
         Of open set, as for :func:`bioeval.open_set`.
     confidence : float
@@ -257,8 +232,7 @@ def study_threshold(
         Bad options; fewer subjects than folds; a target that cannot be assured.
     ProtocolError
         If the people are not known, which `assure` needs, or if no probe of ``"open_set"`` is of a
-        person who is not enrolled in the gallery, or if a mean over all choices of templates is to
-        be had of searches with another fusion.
+        person who is not enrolled in the gallery.
 
     Notes
     -----
@@ -276,11 +250,6 @@ def study_threshold(
     attempts: of a FAR, pairs of people are counted, each once, however many templates it has. They
     share people, so that the rules give the least to ask for.
 
-    With `enrol` a number, a search by a person who is not enrolled finds nobody up to a distance
-    with the product, over all subjects, of the chance that all enrolled templates are farther:
-    ``C(k, e) / C(n, e)`` where `k` of `n` usable templates are and `e` are enrolled. An enrolled
-    person is found at the distance of a mate if all other subjects are farther, of ties not.
-
     Examples
     --------
     >>> import bioeval as be
@@ -297,20 +266,13 @@ def study_threshold(
     require_scores(scores)
     task = chosen_task(task, get_args(ThresholdTask))
     searched = task == "open_set"  # by all enrolled templates of a subject
-    use = parse_use(attempts, "multi" if searched else templates, fusion, enrol, random_state)
     if searched:
-        require_use_of_searches(use, averaged=True)
-        of_digest = searches_of_people(scores)
-        if use.enrol.drawn:
-            require_searches_to_list(of_digest, use, rank_unit)
-        scores = use.enrol.applied(of_digest)
-    else:
-        of_digest, scores = scores, scores_in_use(scores, use)
+        scores = searches_of_people(scores)
     if assure is not None:
         assure = check_assurance(assure, assurance, rule)
         require_named_people(scores, "an assured threshold")
     require_values(scores, "a threshold")
-    options = _fold_options(scores, task, rule, templates, fusion, rank_unit)
+    options = _fold_options(scores, task, rule, fusion, rank_unit)
     confidence = IntervalOptions.check_confidence(confidence)
     check_task(scores, options)
     interval = IntervalOptions.parse("subject-bootstrap", confidence, replicates, random_state)
@@ -322,18 +284,12 @@ def study_threshold(
     remarks: list[Message] = []
     shares: Shares | None = None
     with rows_reported_to(progress):
-        if task == "verification" and not use.is_plain:
-            counts, reader = count_claims(scores, use, splitter, options, interval)
-            remarks += counts.remarks
-            studied = f"{templates}-template"
-            shares = ClaimShares(scores, counts.claims, new_gallery=new_gallery)
-        elif task == "verification":
+        if task == "verification":
             counts = count_comparisons(scores, reader, splitter, options, interval)
             remarks += counts.remarks
-            studied = f"{templates}-template"
+            studied = "verification"
         else:
-            counts = count_searches(scores, reader, use, splitter, options, interval)
-            remarks += counts.remarks
+            counts = count_searches(scores, reader, splitter, options, interval)
             shares = counts.shares
             studied = f"open set, {rank_unit} ranks"
     reader.note_failure_codes()
@@ -356,8 +312,8 @@ def study_threshold(
             assure,
             assurance,
             shares=shares,
-            templates=templates,
-            fusion=fusion,
+            templates="single",
+            fusion="min",
             new_gallery=new_gallery,
         )
         values, words = assured.described(scores.kind, variables["optimistic_frr"])
@@ -384,15 +340,8 @@ def study_threshold(
     attrs["chosen_on"] = "given" if rule.name == "fixed" else _ON_ALL
     messages = messages_of(crossed.attrs)
     attrs["divided"] = "subjects"
-    if not use.is_plain or use.enrol.number:
-        attrs |= attrs_of_data(of_digest)
-    attrs |= use.attrs()
-    if task == "verification":
-        attrs |= {"templates": templates, "fusion": fusion}
-    else:
+    if searched:
         attrs |= {"rank_unit": rank_unit, "fusion": fusion}
-    if isinstance(counts, ListedCounts):
-        attrs["most_tries"] = counts.claims.most_tries
     if not _by_people(scores):
         attrs["divided"] = "pairs"
         messages.append(Message("pairs-divided"))
@@ -401,7 +350,7 @@ def study_threshold(
     attrs |= {"replicates": interval.replicates, "rules_count": counts.RULES_COUNT}
     doubt = None
     if isinstance(counts, ComparisonCounts):
-        doubt = counts.doubt(scores, fused=templates == "multi")
+        doubt = counts.doubt(scores, fused=bool(scores._claims))
     if doubt is not None:
         messages.append(doubt)
         warn_of_kind(doubt)
@@ -434,15 +383,8 @@ def _assured_on_new(
     """Return the rates at assured thresholds on the test parts of the first division."""
     plan = counts.plan
     first = [place for place in plan.places if place[0] == 0]
-    if isinstance(counts, ListedCounts):
-        assert isinstance(counts.sides, SplitSides)
-        listed = {}
-        for place in first:
-            listed[place] = parts_of_claims(counts.claims, scores, counts.sides, plan.split(place))
-        made = assured_folds_of_claims(scores, listed, assurance)
-    else:
-        parts = {place: counts.sides.views(plan.split(place)) for place in first}
-        made = assured_folds(parts, assurance, options.templates, options.fusion)
+    parts = {place: counts.sides.views(plan.split(place)) for place in first}
+    made = assured_folds(parts, assurance, options.templates, options.fusion)
     folds = {place: replace(counts.folds[place], assured=fold) for place, fold in made.items()}
     shape = 1, plan.shape[1]
     dataset = expanded(fold_dataset(folds, shape, about, options, splitter, confidence))
@@ -504,14 +446,13 @@ def _require_units(scores: Scores, folds: int, task: str) -> None:
 
 
 def _fold_options(
-    scores: Scores, task: str, rule: Rule, templates: Any, fusion: Any, rank_unit: Any
+    scores: Scores, task: str, rule: Rule, fusion: Any, rank_unit: Any
 ) -> FoldOptions:
     """Return the evaluation in folds of a study, with the threshold of all data."""
     return FoldOptions(
         task,
         rule,
-        templates,
-        fusion,
+        fusion=fusion,
         rank_unit=rank_unit,
         impostors="unenrolled",
         kind=scores.kind,

@@ -57,7 +57,7 @@ class ReportedZoo(MoreResults):
     Value.THRESHOLD,
     "eer",
 )
-@shared_options(templates=True, fusion=True)
+@shared_options(use=True)
 @option(
     "--quantile Q", "Proportion of best and of worst subjects, to define the animals.", float, 0.25
 )

@@ -26,7 +26,6 @@ from bioeval.document import (
     Table,
     Text,
     Vocabulary,
-    attempts_in_use,
     people_and_attempts,
     rates_are_of,
     result_messages,
@@ -72,15 +71,8 @@ def section(results: ResultsBySystem) -> Section:
     about = Facts(
         (
             Fact("System", Label(str(attrs["system"])), "system"),
-            Fact(
-                "Over",
-                say(
-                    "{attempts}, {templates}-template",
-                    attempts=attempts,
-                    templates=str(attrs["templates"]),
-                ),
-            ),
-            *attempts_in_use(attrs),
+            Fact("Over", attempts),
+            Fact("Attempts", str(attrs.get("use", ""))),
             Fact("Excluded", excluded({"": attrs})),
             Fact("Terms", Vocabulary()),
         )

@@ -24,11 +24,11 @@ from bioeval.base import (
 from bioeval.document import Message
 from bioeval.evaluation import chosen_threshold, distributable
 from bioeval.results import Variables
-from bioeval.scores import BlockReader, FusionRule, Progress, leaves_out_attacks, require_subjects
+from bioeval.scores import BlockReader, Progress, leaves_out_attacks, require_subjects
 from bioeval.studies.zoo.counts import SubjectTally, count_by_subject
 from bioeval.studies.zoo.kernel import permuted_products
 from bioeval.studies.zoo.results import Quantile, zoo_dataset
-from bioeval.tallies import Claim, Rule, Templates, require_values
+from bioeval.tallies import Rule, require_values
 
 # Fewer subjects are not tested.
 LEAST_SUBJECTS = 8
@@ -166,8 +166,6 @@ def zoo(
     scores: Scores,
     *,
     threshold: Any = "eer",
-    templates: Templates = "single",
-    fusion: FusionRule = "min",
     quantile: float = 0.25,
     permutations: int = 2000,
     random_state: RandomState = 0,
@@ -185,8 +183,6 @@ def zoo(
         At which errors are counted: a number in the units of the scores, or a rule that chooses
         one on these data: ``"eer"``, ``("far", 0.001)``, ``("cost", prior, c_miss, c_fa)``,
         ``"hter"`` or ``"accuracy"``, which takes another look at the scores.
-    templates, fusion
-        What an attempt is; as for :func:`bioeval.verification`.
     quantile : float
         The proportion of subjects that are best, and worst, by each of two means, of which the
         animals are made: above 0, at most 0.5.
@@ -248,15 +244,14 @@ def zoo(
     proportion = Quantile.parse(quantile)
     require_integer("permutations", permutations, low=1, of_draws=True)
     seed, rule = seed_sequence(random_state), Rule.parse(threshold)
-    claim = Claim(templates, fusion)
     reader = BlockReader(scores)
     require_subjects(scores, "a zoo")
     require_values(scores, "a zoo")
     if len(scores.subjects) < 2:
         raise DataError("there is only one subject; a zoo compares at least two")
     with rows_reported_to(progress):
-        at = chosen_threshold(reader, rule, templates=templates, fusion=fusion)
-        tally = count_by_subject(reader, at, Stream(seed, 0), fusion=claim.fused)
+        at = chosen_threshold(reader, rule, templates="single", fusion="min")
+        tally = count_by_subject(reader, at, Stream(seed, 0))
     tests, warnings = _tests(tally, permutations, seed)
     if math.isnan(at):
         warnings.append(Message("rejects-all"))
@@ -267,7 +262,6 @@ def zoo(
     if "session" in scores.probe_meta:
         halves = "whole sessions"
     ds.attrs |= {
-        **claim.attrs,
         "threshold_rule": str(rule),
         "threshold_rule_in_words": rule.words,
         "chosen_on": chosen_on,

@@ -241,7 +241,7 @@ def _options_and_notes(dataset: xr.Dataset) -> tuple[list[str], list[Text]]:
     if "dir" in dataset or "dir_at_far" in dataset:
         options = ["genuine_gallery_subjects", "gallery", "rank_unit", "ties", "impostors"]
         return [*options, "fusion"], []
-    options = ["claims", "attempts", "enrol", "fta", "fte"]
+    options = ["claims", "fta", "fte"]
     if attrs.get("templates") == "multi":
         options.insert(0, "fusion")
     notes = list(_independent(dataset))
@@ -272,8 +272,6 @@ def _details(attrs: Mapping[str, Any], names: Iterable[str]) -> str:
         "impostors": lambda x: _IMPOSTORS.get(x, f"impostors {x}"),
         "fusion": lambda x: fusion_in_words(x, str(attrs.get("kind", ""))),
         "claims": lambda x: "" if x in ("", "all") else f"claims {x}",
-        "attempts": lambda x: f"one attempt for all probes of a subject with the same {x}",
-        "enrol": _enrolled,
         "fta": lambda x: f"FTA {100 * float(x):g} %",
         "fte": lambda x: f"FTE {100 * float(x):g} %",
         "removes": lambda x: _REMOVED.get(x, f"removed: {x.replace('-', ' ')}"),
@@ -285,15 +283,6 @@ def _details(attrs: Mapping[str, Any], names: Iterable[str]) -> str:
     }
     words = [says[name](str(attrs[name])) for name in names if name in attrs]
     return "; ".join(filter(None, words))
-
-
-def _enrolled(enrol: str) -> str:
-    """Return which templates of a subject are enrolled."""
-    first, number, column = [*enrol.split(":", 2), "", ""][:3]
-    if first != "first":
-        return f"any {counted(int(enrol), 'templates')} enrolled, the mean over all choices"
-    by = f" by {column}" if column else ""
-    return f"the first {counted(int(number), 'templates')}{by} enrolled"
 
 
 def fusion_in_words(fusion: str, kind: str) -> str:

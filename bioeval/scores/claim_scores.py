@@ -1,0 +1,305 @@
+"""The scores by which a system in use decides claims, as a matrix of their own."""
+
+from __future__ import annotations
+
+from typing import get_args
+
+import numpy as np
+
+from bioeval.base.errors import Argument, DataError, counted, nearest_name, received, require_choice
+from bioeval.base.kinds import larger_is_closer
+from bioeval.base.memory import require_memory
+from bioeval.scores.arrays import FusionRule, Templates, parse_fusion
+from bioeval.scores.blocks import BlockReader, require_subjects, threads_for
+from bioeval.scores.bona_fide import leaves_out_attacks
+from bioeval.scores.labels import Codes, missing_values
+from bioeval.scores.matrix import Scores, require_scores
+from bioeval.scores.provenance import left_out
+
+
+@leaves_out_attacks
+def claim_scores(
+    scores: Scores,
+    *,
+    attempts: str | None = None,
+    templates: Templates = "multi",
+    fusion: FusionRule = "min",
+    enrol: str | None = None,
+) -> Scores:
+    """Return the score of each claim, as the system in use decides it.
+
+    An attempt of a person may be several tries, and a claim is compared with several templates of
+    the claimed subject. The result has one score for each claim, so that verification and every
+    study of single comparisons (the threshold, the zoo, groups) is one of claims:
+    ``be.zoo(be.claim_scores(scores, attempts="visit"), threshold=t)`` counts who is rejected in a
+    visit. Identification and re-identification take the scores themselves.
+
+    Parameters
+    ----------
+    scores : Scores
+        Distances or similarities with subjects, shape (m, n).
+    attempts : str, optional
+        A metadata column of the probes: all probes of a subject with the same value are the tries
+        of one attempt, accepted if one of them is. Where the probes are templates of the gallery,
+        an attempt is not compared with its own templates.
+    templates : {"multi", "single"}
+        ``"multi"``: a claim is compared with all enrolled templates of the claimed subject, and
+        their scores are fused, those of each try first. ``"single"``: with one template.
+    fusion : {"min", "mean", "max", "median", "kth:K"}
+        As for :func:`verification`.
+    enrol : str, optional
+        Which templates of each subject are enrolled; all unless given. ``"first:3"``: the first
+        three in the order of the gallery, ``"first:3:taken"`` in that of a metadata column; a
+        subject with fewer has all enrolled. In a matrix of all templates against all the others
+        are the probes.
+
+    Returns
+    -------
+    Scores
+        A row for each attempt and a column for each subject, or for each template if `templates`
+        is ``"single"``. Distances and similarities stay what they are, in float64. A claim without
+        any comparison is NaN, and no attempt. Rows have the metadata of the first try; columns
+        have those of the subject's enrolled templates that are the same for all of them.
+
+    Raises
+    ------
+    DataError
+        Where there are no subjects, no such column, or no subject with so many templates.
+
+    Notes
+    -----
+    A sequence of tries that ends in one decision is a transaction of ISO/IEC 19795-1. Verification
+    of the result has the counts of multi-template verification of the scores.
+
+    Examples
+    --------
+    >>> import bioeval as be
+    >>> d = [[3, 7, 5], [2, 9, 6], [8, 4, 1]]
+    >>> scores = be.Scores(d, ["ann", "ann", "bob"], ["ann", "ann", "bob"],
+    ...     probe_meta={"visit": [1, 1, 1]})
+    >>> claims = be.claim_scores(scores, attempts="visit")
+    >>> claims.values
+    array([[2., 5.],
+           [4., 1.]])
+    >>> claims.probe_labels.tolist(), claims.gallery_labels.tolist()
+    (['ann', 'bob'], ['ann', 'bob'])
+    """
+    require_scores(scores)
+    require_subjects(scores, "a matrix of claims")
+    require_choice("templates", templates, get_args(Templates))
+    parse_fusion(fusion)
+    excluded = left_out(scores)
+    first = number = np.arange(scores.shape[0])
+    if attempts is not None:
+        _attempts_of(scores, attempts)  # the column is there
+        if np.isin(scores.probe_ids, scores.gallery_ids).any():
+            scores = scores.excluding(*scores.exclude, attempts)
+    if enrol is not None:
+        scores = _enrolled(scores, enrol, templates, fusion)
+        first = number = np.arange(scores.shape[0])
+    if attempts is not None:
+        first, number = _attempts_of(scores, attempts)
+    tries = int(np.bincount(number).max())
+    distances, column = _distances(scores, number, templates, fusion)
+    meta = dict(scores.gallery_meta)
+    if templates == "multi":
+        meta = {name: x for name, x in meta.items() if _is_of_subjects(x, scores)}
+    claims = Scores(
+        0.0 - distances if larger_is_closer(scores.kind) else distances,
+        scores.probe_labels[first],
+        scores.gallery_labels[column],
+        kind=scores.kind,
+        nan="exclude" if np.isnan(distances).any() else scores.nan,
+        probe_meta={name: values[first] for name, values in scores.probe_meta.items()},
+        gallery_meta={name: values[column] for name, values in meta.items()},
+        name=scores.name,
+        distractor_ids=scores.distractor_ids,
+    )
+    return claims._with(
+        _junk_ids=scores._junk_ids,
+        _origin=scores._origin,
+        _metric=scores._metric,
+        _reading=scores._reading,
+        _remarks=scores._remarks,
+        _attacks_left_out=scores._attacks_left_out,
+        _excluded_before=tuple(excluded),
+        _claims=_in_words(tries, attempts, templates, fusion, enrol),
+        _tries=tries,
+    )
+
+
+def _distances(
+    scores: Scores, number: np.ndarray, templates: str, fusion: str
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the distance of each claim, and a column of the scores for each that is claimed.
+
+    `number` is the attempt of each probe.
+    """
+    reader = BlockReader(scores)
+    column = reader.gallery.columns[0]
+    if templates == "multi":
+        column = column[reader.gallery.starts[:-1]]
+    attempts = int(number.max()) + 1
+    require_memory(
+        8 * attempts * len(column),
+        f"the claims of {attempts:,} attempts at {len(column):,} subjects",
+        "select fewer probes",
+    )
+    least = np.full((attempts, len(column)), np.nan)
+    with threads_for(scores):
+        for block in reader.blocks():
+            if templates == "multi":
+                values = block.fused(fusion).values.astype(np.float64)
+            else:
+                values = block.values.astype(np.float64)
+                itself = np.flatnonzero(block.probe_position >= 0)
+                values[itself, block.probe_position[itself]] = np.nan
+            of_rows = number[block.low : block.low + len(values)]
+            order = np.argsort(of_rows, kind="stable")
+            attempt, starts = np.unique(of_rows[order], return_index=True)
+            nearest = np.fmin.reduceat(values[order], starts, axis=0)
+            least[attempt] = np.fmin(least[attempt], nearest)
+    return least, column
+
+
+def _is_of_subjects(values: np.ndarray, scores: Scores) -> bool:
+    """Whether all gallery templates of a subject have the same value in a metadata column."""
+    distinct, codes = np.unique(np.asarray(values).astype(str), return_inverse=True)
+    pairs = scores._codes.gallery * len(distinct) + codes.reshape(-1)
+    return len(np.unique(pairs)) == len(np.unique(scores._codes.gallery))
+
+
+def _in_words(
+    tries: int, attempts: str | None, templates: str, fusion: str, enrol: str | None
+) -> str:
+    """Return what an attempt is, and what it is compared with."""
+    enrolled = "all templates of the claimed subject"
+    if enrol is not None:
+        most, column = _parse_enrol(enrol)
+        enrolled = f"the first {counted(most, 'templates')} of the claimed subject"
+        if column:
+            enrolled += f" in the order of {column}"
+    if templates == "single":
+        compared = f"one of {enrolled}" if enrol else "one template of the claimed subject"
+    else:
+        compared = enrolled + ("" if fusion == "min" else f", fused by {fusion}")
+    if attempts is None:
+        return f"each attempt compares a probe with {compared}"
+    return (
+        f"each try compares a probe with {compared}; an attempt consists of all tries of a "
+        f"subject with the same {attempts} (at most {tries}), and is accepted if any of them is "
+        "accepted"
+    )
+
+
+# ------------------------------------------------------------------------------ tries
+
+
+def _attempts_of(scores: Scores, column: str) -> tuple[np.ndarray, np.ndarray]:
+    """Return the first try of each attempt, and the number of each probe's attempt.
+
+    Attempts are in the order of their subjects' first probes.
+    """
+    known = list(scores.probe_meta)
+    if not isinstance(column, str) or column not in known:
+        listed = f"there are {', '.join(known)}" if known else "there are none"
+        raise DataError(
+            Argument("attempts"),
+            f" names {column!r}, but the probe metadata have no such column; "
+            f"{listed}.{nearest_name(str(column), known)}",
+        )
+    values = scores.probe_meta[column]
+    missing = missing_values(values)
+    if missing.any():
+        raise DataError(
+            Argument("attempts"),
+            f": {int(missing.sum())} probes have no value in {column!r}, the first is probe "
+            f"{int(np.argmax(missing))}; give each its attempt",
+        )
+    subject, value = scores._codes.probe, Codes(values, values, column).probe
+    key = subject * (int(value.max()) + 1) + value
+    _, first, attempt = np.unique(key, return_index=True, return_inverse=True)
+    _, of_subject, back = np.unique(subject, return_index=True, return_inverse=True)
+    order = np.lexsort((first, of_subject[back.reshape(-1)][first]))
+    return first[order], np.argsort(order)[attempt.reshape(-1)]
+
+
+# ------------------------------------------------------------------------------ enrolled templates
+
+
+def _parse_enrol(enrol: object) -> tuple[int, str]:
+    """Return how many templates are enrolled, and the metadata column that orders them."""
+    word, number, column = [*str(enrol).split(":", 2), "", ""][:3]
+    is_whole = number.isascii() and number.isdigit() and int(number) > 0
+    if not isinstance(enrol, str) or word != "first" or not is_whole or enrol.endswith(":"):
+        raise DataError(
+            Argument("enrol"),
+            f" is {received(enrol)}; expected the first templates of each subject, such as "
+            "'first:3' (in the order of the gallery) or 'first:3:COLUMN' (in the order of a "
+            "metadata column)",
+        )
+    return int(number), column
+
+
+def _enrolled(scores: Scores, enrol: str, templates: str, fusion: str) -> Scores:
+    """Return scores with the enrolled templates as the gallery.
+
+    Where all templates are compared with each other, the others are the probes.
+    """
+    number, column = _parse_enrol(enrol)
+    method, order_of_fusion = parse_fusion(fusion)
+    if templates == "multi" and method == "kth" and order_of_fusion > number:
+        raise DataError(
+            Argument("fusion"),
+            f" is {fusion!r}, but {counted(number, 'templates')} of each subject are enrolled; "
+            f"expected kth:{number} or less, or more templates",
+        )
+    subject = scores._codes.gallery
+    most = int(np.bincount(subject).max())
+    if number > most:
+        raise DataError(
+            Argument("enrol"),
+            f" is {enrol}, but no subject has more than {counted(most, 'templates')} in the "
+            f"gallery; expected at most {most}",
+        )
+    order = np.lexsort((_places(scores, column), subject))
+    starts = np.flatnonzero(np.diff(subject[order], prepend=-1))
+    rank = np.arange(len(order)) - np.repeat(starts, np.diff(np.append(starts, len(order))))
+    enrolled = np.sort(order[rank < number])
+    if scores.layout != "all-against-all":
+        return scores.select(gallery=enrolled)
+    rest = np.setdiff1d(np.arange(scores.shape[0]), enrolled)
+    if not len(rest):
+        raise DataError(
+            Argument("enrol"),
+            f" is {enrol} and leaves no template to probe with: no subject has more than "
+            f"{counted(most, 'templates')}",
+        )
+    return scores.select(probes=rest, gallery=enrolled)
+
+
+def _places(scores: Scores, column: str) -> np.ndarray:
+    """Return numbers that put the templates of the gallery in order."""
+    if not column:
+        return np.arange(scores.shape[1])
+    known = list(scores.gallery_meta)
+    if column not in known:
+        listed = f"there are {', '.join(known)}" if known else "there are none"
+        raise DataError(
+            Argument("enrol"),
+            f" names the column {column!r}, but the gallery metadata have no such column; "
+            f"{listed}.{nearest_name(column, known)}",
+        )
+    values = np.asarray(scores.gallery_meta[column])
+    missing = missing_values(values)
+    if missing.any():
+        raise DataError(
+            Argument("enrol"),
+            f": {counted(int(missing.sum()), 'templates')} have no value in {column!r}, the "
+            f"first is template {int(np.argmax(missing))} of the gallery",
+        )
+    try:
+        values = values.astype(np.float64)
+    except (TypeError, ValueError):
+        values = values.astype(str)
+    return np.unique(values, return_inverse=True)[1].reshape(-1)

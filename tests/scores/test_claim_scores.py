@@ -1,0 +1,263 @@
+"""Claim scores: what a claim is compared with is decided before anything is counted."""
+
+from __future__ import annotations
+
+import json
+
+import naive
+import numpy as np
+import pytest
+import strategies as cases
+from hypothesis import HealthCheck, given, settings, strategies as st
+from strategies import examples_of
+
+import bioeval as be
+from bioeval.base.errors import DataError, ProtocolError
+from bioeval.cli import main
+from bioeval.scores import blocks
+
+RELAXED = settings(
+    max_examples=examples_of(15),
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
+)
+
+
+@RELAXED
+@given(
+    st.data(), st.sampled_from(("single", "multi")), st.sampled_from(cases.FUSIONS), st.booleans()
+)
+def test_they_equal_the_definition(data, templates, fusion, one_row_at_a_time):
+    case = data.draw(cases.matrices(masks=("none", "labelled")))
+    m = len(case.values)
+    column = data.draw(st.lists(st.sampled_from(["x", "y"]), min_size=m, max_size=m))
+    scores = be.Scores(**case.scores(), probe_meta={"visit": column})
+    genuine, impostor = naive.attempts_of_transactions(
+        **case.naive(), column=column, templates=templates, fusion=fusion
+    )
+    t = data.draw(cases.thresholds(case, extra=[*genuine, *impostor]))
+    whole, small = blocks.BLOCK_VALUES, blocks.SMALL_CELLS
+    if one_row_at_a_time:  # the tries of an attempt are then read in parts
+        blocks.BLOCK_VALUES = blocks.SMALL_CELLS = 1
+    try:
+        claims = be.claim_scores(scores, templates=templates, fusion=fusion, attempts="visit")
+    finally:
+        blocks.BLOCK_VALUES, blocks.SMALL_CELLS = whole, small
+    ds = be.verification(claims, thresholds=t)
+    counts = naive.verification_counts(genuine, impostor, t, case.kind)
+    assert (ds.genuine_attempts, ds.impostor_attempts) == (len(genuine), len(impostor))
+    for name, expected in zip(("ga", "fr", "fa", "gr"), counts, strict=True):
+        np.testing.assert_array_equal(ds[name], expected)
+    if genuine and impostor:
+        eer = naive.eer(genuine, impostor, case.kind).value
+        np.testing.assert_allclose(float(ds.eer), float(eer), rtol=0, atol=1e-12)
+
+
+def door(**more):
+    """Probes of 24 people, of 3 visits with 2 tries each, against 4 templates of each."""
+    return be.simulate(
+        24, 4, layout="probe-against-gallery", probes=6, sessions=3, random_state=3, **more
+    )
+
+
+@pytest.mark.parametrize("fusion", ["min", "mean", "max", "median", "kth:2"])
+@pytest.mark.parametrize("nan", ["reject", "exclude"])
+def test_verification_is_that_of_all_templates(fusion, nan):
+    values = door().values.copy()
+    values[np.random.default_rng(0).random(values.shape) < 0.1] = np.nan
+    meta = {"session": door().probe_meta["session"]}
+    scores = be.Scores(values, door().probe_labels, door().gallery_labels, nan=nan, probe_meta=meta)
+    method = {"interval": "subject-bootstrap", "replicates": 100}
+    multi = be.verification(scores, templates="multi", fusion=fusion, **method)
+    claims = be.verification(be.claim_scores(scores, fusion=fusion), **method)
+    for name in multi.variables:
+        np.testing.assert_allclose(claims[name], multi[name], rtol=1e-12, err_msg=name)
+
+
+#: Numbers of the system that accepts one of the tries of a visit, by the mean of three templates.
+IN_USE = {"attempts": "session", "fusion": "mean", "enrol": "first:3"}
+
+
+def numbers(claims):
+    """Some results of each study of claims."""
+    far = ("far", 0.05)
+    return {
+        "verification": be.verification(claims, interval="subject-bootstrap", replicates=200),
+        "study": be.study_threshold(claims, far, repeats=2, folds=4, assure=0.9),
+        "claim": be.check_claim(claims, 3.2, far=0.05),
+        "frr": be.check_claim(claims, 3.2, frr=0.2),
+        "judge": be.judge_threshold(claims, claims, "eer"),
+        "cost": be.judge_threshold(claims, claims, ("min-dcf", 0.01)),
+        "size": be.sample_size(claims, far=0.01, frr_width=0.1),
+    }
+
+
+def test_studies_have_the_numbers_of_the_system_in_use():
+    expected = {
+        "verification": {"eer": 0.020833333333333332, "auc": 0.9962069746376812,
+                         "frr_at_far": [0.0, 0.0625, 0.625], "eer_low": 0.0005273152534231204,
+                         "eer_high": 0.11069616059315221},
+        "study": {"threshold": 4.405881057060427, "assured_threshold": 4.083163869994823,
+                  "optimistic_far": 0.049818840579710144, "far_mean": 0.05416666666666667,
+                  "people_estimated": 12},
+        "claim": {"far": 0.0009057971014492754, "far_low": 1.526394656056677e-08,
+                  "far_high": 0.014949062781193196, "people_to_settle": 130},
+        "frr": {"frr": 0.6458333333333334, "frr_low": 0.5173383341195181,
+                "frr_high": 0.7840540558590094},
+        "judge": {"threshold": 4.103047417383305, "far": 0.019927536231884056,
+                  "frr": 0.020833333333333332, "far_low": 0.0022128191793919544,
+                  "frr_high": 0.11069616059315224, "eer": 0.020833333333333332},
+        "cost": {"threshold": 3.403366571624607, "dcf": 0.6168478260869565,
+                 "min_dcf": 0.6168478260869564, "dcf_low": 0.37920764375260135,
+                 "dcf_high": 4.572250646303592},
+        "size": {"subjects": [193, 104, 72], "people_estimated": 32, "icc": 0.0,
+                 "subject_sd": [0.24450482346091287, 0.17289101870203116, 0.14116492564331998]},
+    }  # fmt: skip
+    found = numbers(be.claim_scores(door(), **IN_USE))
+    for study, values in expected.items():
+        for name, value in values.items():
+            first = np.ravel(found[study][name])[: np.size(value)]
+            np.testing.assert_allclose(
+                first, np.ravel(value), rtol=1e-11, err_msg=f"{study} {name}"
+            )
+
+
+def test_studies_have_the_numbers_of_all_templates():
+    claims = be.claim_scores(door(), fusion="mean")
+    zoo = be.zoo(claims, threshold=3.2, permutations=20)
+    assert zoo.fr.values[:3].tolist() == [4, 5, 6]
+    assert zoo.fr_gini == pytest.approx(0.080078125)
+    assert be.calibration(claims).min_cllr == pytest.approx(0.08683230701641739)
+    folds = be.cross_evaluate(claims, be.partition.SubjectKFold(4), threshold="eer")
+    expected = [0.04583333333333334, 0.0537435994849313, 0.02687179974246565]
+    np.testing.assert_allclose(folds.far_summary.values.ravel()[:3], expected, rtol=1e-11)
+    epc = be.epc(claims, claims)
+    assert epc.threshold[0] == pytest.approx(4.746813568426502)
+    group = [
+        np.where(labels.astype(int) % 2, "f", "m")
+        for labels in (claims.probe_labels, claims.gallery_labels)
+    ]
+    groups = be.by_group(claims, tuple(group), threshold=3.2)
+    assert groups.frr.values.tolist() == pytest.approx([8 / 9, 8 / 9])
+    assert groups.far.values.ravel()[0] == pytest.approx(0.0012626262626262627)
+
+
+def test_the_first_templates_are_enrolled_and_the_others_probe():
+    values = np.arange(36.0).reshape(6, 6)
+    meta = {"taken": [3, 2, 1, 1, 2, 3], "visit": [1, 2, 3, 1, 2, 3]}
+    scores = be.Scores(values, list("aaabbb"), probe_meta=meta)
+    first = be.claim_scores(scores, enrol="first:2")
+    np.testing.assert_array_equal(first.values, [[12, 15], [30, 33]])
+    by_time = be.claim_scores(scores, enrol="first:2:taken")
+    np.testing.assert_array_equal(by_time.values, [[1, 3], [31, 33]])
+    single = be.claim_scores(scores, enrol="first:1", templates="single", attempts="visit")
+    assert single.shape == (4, 2)
+    assert single.values.min() == 6
+
+
+def test_they_keep_names_exclusions_and_the_metadata_of_the_first_try():
+    base = be.simulate(8, 4, sessions=2, random_state=1)
+    sex = np.where(base.probe_labels % 2, "f", "m")
+    taken = {"session": base.probe_meta["session"], "sex": sex, "place": np.arange(32)}
+    scores = be.Scores(
+        base.values, base.probe_labels, probe_meta=taken, exclude="session", name="door"
+    )
+    claims = be.claim_scores(scores, attempts="session")
+    assert claims.name == "door"
+    ds = be.verification(claims)
+    assert (ds.attrs["system"], ds.attrs["exclude"]) == ("door", "session")
+    assert (
+        "an attempt consists of all tries of a subject with the same session (at most 2)"
+        in (ds.attrs["use"])
+    )
+    assert claims.probe_meta["place"].tolist() == [i for i in range(32) if i % 4 < 2]
+    assert set(claims.gallery_meta) == {"sex"}
+
+
+def test_searches_take_the_scores_themselves():
+    claims = be.claim_scores(door())
+    for search in (be.open_set, be.closed_set, be.ranks, be.gallery_size):
+        with pytest.raises(ProtocolError, match="give the scores that the claims were made of"):
+            search(claims)
+    with pytest.raises(ProtocolError, match="re-identification ranks the templates"):
+        be.reid(claims, "market1501")
+    with pytest.raises(ProtocolError, match="give the scores that the claims were made of"):
+        be.evaluate(claims, "course-probe-vs-gallery")
+    assert [node.path for node in be.evaluate(claims).leaves] == ["/verification/single"]
+
+
+def test_errors_say_what_and_where():
+    with pytest.raises(DataError, match=r"attempts names 'sesion'.*Did you mean 'session'\?"):
+        be.claim_scores(door(), attempts="sesion")
+    gaps = be.Scores(np.ones((3, 3)), ["a", "a", "b"], probe_meta={"visit": ["x", None, "y"]})
+    with pytest.raises(DataError, match="1 probes have no value in 'visit', the first is probe 1"):
+        be.claim_scores(gaps, attempts="visit")
+    with pytest.raises(ProtocolError, match="fixed pairs"):
+        be.claim_scores(be.Scores.from_pairs([0.1, 0.2], [1, 0]), attempts="visit")
+    for wrong in (3, "3", "first", "first:", "first:0", "first:x", "first:2:", "last:2"):
+        with pytest.raises(DataError, match="expected the first templates of each subject"):
+            be.claim_scores(door(), enrol=wrong)
+    with pytest.raises(DataError, match="no subject has more than 4 templates"):
+        be.claim_scores(door(), enrol="first:5")
+    with pytest.raises(DataError, match="names the column 'taken'"):
+        be.claim_scores(door(), enrol="first:2:taken")
+    with pytest.raises(DataError, match="expected kth:2 or less"):
+        be.claim_scores(door(), enrol="first:2", fusion="kth:3")
+    with pytest.raises(DataError, match="leaves no template to probe with"):
+        be.claim_scores(gaps.select(range(2), range(2)), enrol="first:2")
+
+
+@pytest.fixture
+def file(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    be.save(door(), "door.npz")
+    return "door.npz"
+
+
+#: The same use as options.
+USE = ["--attempts", "session", "--enrol", "first:3", "--templates", "multi", "--fusion", "mean"]
+
+
+def document(capsys, *arguments):
+    assert main([*arguments, "--json"]) == 0
+    return json.loads(capsys.readouterr().out)
+
+
+def test_commands_make_the_claims_first(file, capsys):
+    claims = be.claim_scores(door(), **IN_USE)
+    run = document(capsys, "run", file, *USE)
+    assert set(run["tasks"]) == {"verification/single"}
+    assert run["tasks"]["verification/single"]["eer"] == float(be.verification(claims).eer)
+    few = ("--target", "far=0.05", "--repeats", "2", "--folds", "4")
+    study = document(capsys, "threshold", file, *few, *USE)
+    assert study["threshold"] == pytest.approx(4.405881057060427)
+    found = document(capsys, "threshold", file, "--at", "3.2", "--claim", "frr=0.2", *USE)
+    assert found["frr"] == pytest.approx(0.6458333333333334)
+    zoo = document(capsys, "zoo", file, "--threshold", "3.2", "--permutations", "20", *USE)
+    assert zoo["fr_gini"] == float(be.zoo(claims, threshold=3.2, permutations=20).fr_gini)
+    size = document(capsys, "sample-size", file, "--far", "0.01", "--width", "0.1", *USE)
+    assert [row["subjects"] for row in size["plans"]][:3] == [193, 104, 72]
+    ratios = document(capsys, "calibration", file, *USE)
+    assert str(float(be.calibration(claims).min_cllr)) in json.dumps(ratios)
+    check = document(capsys, "check", file, "--threshold", "3.9", *USE)
+    confused = be.check_data(door(), claims=claims, threshold=3.9).confusions
+    assert sum(x["false_accepts"] for x in check["confusions"]) <= confused.false_accepts
+    explained = document(capsys, "explain", file, "--probe", "2", *USE)
+    assert "verification" in json.dumps(explained)
+
+
+def test_templates_alone_are_an_option_of_verification_in_run(file, capsys):
+    run = document(capsys, "run", file, "--templates", "multi", "--fusion", "mean")
+    assert {"verification/multi", "open_set", "closed_set"} == set(run["tasks"])
+    zoo = document(capsys, "zoo", file, "--threshold", "3.2", "--templates", "multi")
+    assert zoo["use"].startswith("each attempt compares a probe with all templates")
+    assert main(["zoo", file, "--fusion", "mean"]) == 2
+    assert "it needs --templates multi" in capsys.readouterr().err
+    assert main(["run", file, "--attempts", "sesion"]) == 2
+    assert "--attempts names 'sesion'" in capsys.readouterr().err
+
+
+def test_a_page_is_of_the_claims(file):
+    assert main(["report", file, "--check", "--zoo", *USE, "--out", "door.html"]) == 0
+    with open("door.html", encoding="utf-8") as page:
+        text = page.read()
+    assert "each try compares" in text
