@@ -107,19 +107,16 @@ def min_dcf(
 
 
 def primary(
-    parts: Sequence[tuple[Sequence[float], Sequence[float]]],
-    prior: float,
-    costs: tuple[float, float],
+    genuine: Sequence[float], impostor: Sequence[float], prior: float, costs: tuple[float, float]
 ) -> tuple[float, float]:
-    """FRR + beta FAR of parts that weigh the same: at ln beta, and at the best threshold."""
+    """FRR + beta FAR at ln beta, and at the best threshold."""
     beta = costs[1] * (1 - prior) / (costs[0] * prior)
 
     def cost(threshold: float) -> float:
-        frr = [sum(not x >= threshold for x in g) / len(g) for g, _ in parts if g]
-        far = [sum(x >= threshold for x in i) / len(i) for _, i in parts if i]
-        return sum(frr) / len(frr) + beta * sum(far) / len(far)
+        frr = sum(not x >= threshold for x in genuine) / len(genuine)
+        return frr + beta * sum(x >= threshold for x in impostor) / len(impostor)
 
-    scores = {x for part in parts for one in part for x in one}
+    scores = {*genuine, *impostor}
     return cost(math.log(beta)), min([1.0, *map(cost, scores)])
 
 

@@ -19,19 +19,15 @@ from bioeval.scores.matrix import Scores, are_pairs
 Sides = tuple[np.ndarray, np.ndarray]
 
 
-def template_columns(scores: Scores, columns: Any, input_name: str, gallery: bool = True) -> Sides:
+def template_columns(scores: Scores, columns: Any, input_name: str) -> Sides:
     """Return a value for each template of both sides; no value may be missing.
 
     - `columns` (str, array_like, or pair of array_like): a metadata column that both sides have;
       one value a template of all-against-all scores; or the values of the probes and those of the
       gallery (of listed pairs, of the second names and of the first)
     - `input_name`: the argument, for messages
-    - `gallery`: without, a metadata column may be of the probes alone, and stands for both sides
     """
-    named = isinstance(columns, str)
-    if named and not gallery and columns in scores.probe_meta:
-        sides = scores.probe_meta[columns], scores.probe_meta[columns]
-    elif named:
+    if isinstance(columns, str):
         sides = _column(scores, columns, input_name)
     elif _is_pair(columns):
         m, n = scores.shape[0], scores.shape[-1]

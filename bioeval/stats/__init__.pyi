@@ -1,6 +1,5 @@
 """The public names, and where each is."""
 
-from .agreement import rank_agreement as rank_agreement
 from .auc import auc_jackknife as auc_jackknife, delong as delong
 from .binomial import (
     clopper_pearson as clopper_pearson,

@@ -1,4 +1,4 @@
-"""Two systems compared: winners among equal ones, margins, and worse systems that are declared."""
+"""Two systems compared: winners among equal ones, and worse systems that are declared."""
 
 from __future__ import annotations
 
@@ -147,23 +147,6 @@ def true_differences(population: str) -> dict[str, float]:
     return {name: worse[name] - better[name] for name in better}
 
 
-def within_margin(cell: Cell, rng: np.random.Generator, own: bool = False) -> dict[str, Verdict]:
-    """Return whether a system that is worse by just the margin is not called "not worse"."""
-    better, worse = systems(cell, rng, own=own)
-    who = worse.probe_labels
-    worse = be.Scores(worse.values + WORSE_BY * (who[:, None] == worse.gallery_labels), who)
-    seed, verdicts = int(rng.integers(1 << 30)), {}
-    scalars = {"EER": "eer", "FRR": "frr_at_far", "FAR": "far_at_frr"}
-    for name, difference in true_differences(cell.population).items():
-        compared = be.compare(
-            worse, better, far_targets=TARGETS, frr_targets=[FRR_TARGET],
-            margin={scalars[name[:3]]: difference}, replicates=REPLICATES, random_state=seed,
-            gallery="fixed",
-        ).sel(measure=name)  # fmt: skip
-        verdicts[name] = Verdict(not compared.not_worse.item())
-    return verdicts
-
-
 def found_better(cell: Cell, rng: np.random.Generator) -> dict[str, Verdict]:
     """Return whether the better of two systems is declared so; one is worse for some people."""
     first, second = systems(cell, rng, own=False)
@@ -193,11 +176,6 @@ def in_this_gallery(cell: Cell, rng: np.random.Generator) -> dict[str, Verdict]:
     """Return the measures of :func:`with_own` whose gallery is taken as it is."""
     verdicts = searches(cell, rng, own=True, gallery="fixed")
     return {x: y for x, y in verdicts.items() if x.startswith(("recognition", "DIR"))}
-
-
-def with_own_margin(cell: Cell, rng: np.random.Generator) -> dict[str, Verdict]:
-    """Return :func:`within_margin` of systems each with its own easy and difficult people."""
-    return within_margin(cell, rng, own=True)
 
 
 PLACES = ("E", "N", "G", "R", "H", HUBS)
@@ -252,22 +230,6 @@ CLAIMS = (
         with_own_retrieval,
         cells(PLACES, (25, 50, 100), (4,)),
         ALL_BUT_R,
-    ),
-    Claim(
-        "worse by the margin",
-        "a system that is worse by just the margin is called not worse in at most 6 %",
-        "be.compare(margin=...)",
-        within_margin,
-        cells("ENGRH", (25, 50), (4,)),
-        dict.fromkeys("ENGH", 0.94),
-    ),
-    Claim(
-        "worse by the margin, own people",
-        "a system that is worse by just the margin is called not worse in at most 6 %",
-        "be.compare(margin=...)",
-        with_own_margin,
-        cells("ENGRH", (25, 50), (4,)),
-        dict.fromkeys("ENGH", 0.94),
     ),
     Claim(
         "a worse system",

@@ -99,7 +99,7 @@ def test_the_points_of_two_systems_are_compared():
     for system, value in ((first, result.value_a), (second, result.value_b)):
         ds = be.verification(system, frr_targets=[0.1])
         assert value == ds.far_at_frr[0]
-    both = be.compare(first, second, **options, margin={"far_at_frr": 0.2})
+    both = be.compare(first, second, **options)
     assert both.supported.sel(measure="FAR at FRR <= 0.1 %") == 0
     assert "too few genuine attempts for this FRR" in both.attrs["verdicts"]
 

@@ -111,7 +111,7 @@ class BlockExecutor:
 
 
 # Arguments of a call that its counts do not depend on. A key is a secret, and not to be written.
-_ASIDE = ("client", "checkpoint", "progress", "protocol", "key", "margin", "band")
+_ASIDE = ("client", "checkpoint", "progress", "protocol", "key", "band")
 
 
 def executor_of_call(

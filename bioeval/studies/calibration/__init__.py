@@ -19,11 +19,6 @@ bioeval calibration scores.npz --calibrate logistic --train others.npz
 # Learn on development trials, evaluate and write evaluation trials
 bioeval calibration dev.scores dev.txt --kind similarity --apply eval.scores eval.txt \
 --save eval-llr.txt
-# Compare two systems, each calibrated on its own development scores
-bioeval calibration --system A=devA.scores:evalA.scores --system B=devB.scores:evalB.scores \
---trials dev.txt:eval.txt --kind similarity
-# Give all values of a condition the same weight
-bioeval calibration ratios.npz --kind llr --equalise language
 # Calibrate monotonically, at two priors; print JSON
 bioeval calibration scores.npz --calibrate pav --train others.npz --priors 0.5,0.01 --json
 # Write results and plots

@@ -17,16 +17,14 @@ from bioeval.base import (
     RandomState,
     names_of,
     noun_of,
-    received,
     reported_to,
     require_choice,
     require_numbers,
     scalar_registry,
 )
 from bioeval.document import Message
-from bioeval.evaluation import attempts_within
 from bioeval.results import Variables, about_attrs, actual_costs_above_1, along, build, rate
-from bioeval.scores import FusionRule, Progress, leaves_out_attacks, template_columns
+from bioeval.scores import FusionRule, Progress, leaves_out_attacks
 from bioeval.stats import IntervalOptions
 from bioeval.studies.calibration.cost_intervals import (
     COST_INTERVALS,
@@ -112,12 +110,8 @@ def calibration_dataset(
     priors: np.ndarray,
     costs: tuple[float, float],
     options: Mapping[str, str],
-    equalised: tuple[np.ndarray, np.ndarray] | None = None,
 ) -> xr.Dataset:
-    """Return the dataset; for scores that are not ratios, the best of any monotone map.
-
-    `equalised` are the costs of :func:`_equalised`.
-    """
+    """Return the dataset; for scores that are not ratios, the best of any monotone map."""
     curve = scipy.special.expit(LOG_ODDS)
     variables: Variables = {}
     coordinates = {"prior": priors, "prior_log_odds": LOG_ODDS}
@@ -128,16 +122,13 @@ def calibration_dataset(
         variables["cllr"] = float(ece[_EVEN])
         coordinates["llr"] = RATIOS
     variables |= _least(counts, priors, costs)
-    if equalised is not None:
-        actual, least = equalised
-    else:
-        beta = _beta(priors, costs)
-        least = none = np.full(len(beta), np.nan)
-        if counts.pooled is not None:
-            least = counts.pooled.least_cost(np.ones(len(beta)), beta)
-        frr = variables.get("frr_at_bayes", ((), none))[1]
-        far = variables.get("far_at_bayes", ((), none))[1]
-        actual = frr + beta * far
+    beta = _beta(priors, costs)
+    least = none = np.full(len(beta), np.nan)
+    if counts.pooled is not None:
+        least = counts.pooled.least_cost(np.ones(len(beta)), beta)
+    frr = variables.get("frr_at_bayes", ((), none))[1]
+    far = variables.get("far_at_bayes", ((), none))[1]
+    actual = frr + beta * far
     if "cllr" in variables:
         variables["c_primary"] = float(actual.mean())
     variables["min_c_primary"] = float(least.mean())
@@ -260,7 +251,6 @@ def calibration(
     costs: tuple[float, float] = (1.0, 1.0),
     templates: Templates = "single",
     fusion: FusionRule = "min",
-    equalise: str | None = None,
     interval: CostInterval | None = None,
     confidence: float = IntervalOptions.CONFIDENCE,
     replicates: int = IntervalOptions.REPLICATES,
@@ -280,10 +270,6 @@ def calibration(
         Of a miss (false reject) and of a false accept.
     templates, fusion
         As for :func:`verification`.
-    equalise : str, optional
-        A metadata column of the probes. FRR and FAR in Cprimary are then means over the values of
-        this column, each value with such attempts weighing the same, as in NIST's speaker
-        recognition evaluations.
     interval : {"subject-bootstrap", "subject-bootstrap-bca"}, optional
         Intervals of Cllr and of the actual costs, for other subjects; of ``kind="llr"`` alone. They
         take the map to log-likelihood ratios as given.
@@ -336,12 +322,6 @@ def calibration(
         raise DataError(Argument("priors"), " is empty; expected at least one prior")
     if not isinstance(scores, Scores):
         raise DataError(Argument("scores"), f" is {type(scores).__name__}; expected bioeval.Scores")
-    if equalise is not None:
-        if not isinstance(equalise, str):
-            raise DataError(
-                Argument("equalise"), f" is {received(equalise)}; expected a column's name"
-            )
-        values, _ = template_columns(scores, equalise, "equalise", gallery=False)
     if interval is not None:
         require_choice("interval", interval, COST_INTERVALS)
     intervals = IntervalOptions.parse(interval, confidence, replicates, random_state)
@@ -356,45 +336,8 @@ def calibration(
             scores, templates=templates, fusion=fusion, wanted=wanted, shifts=shifts
         )
     options = {"templates": templates, "fusion": fusion if templates == "multi" else "none"}
-    both = None
-    if equalise is not None:
-        both = _equalised(scores, values, counts, checked, pair, templates, fusion)
-        options["equalised"] = equalise
-    ds = calibration_dataset(counts, checked, pair, options, both)
+    ds = calibration_dataset(counts, checked, pair, options)
     if intervals is None:
         return ds
     how = {"templates": templates, "fusion": fusion}
     return with_intervals(ds, CALIBRATION, scores, intervals, how, progress)
-
-
-def _equalised(
-    scores: Scores,
-    values: np.ndarray,
-    counts: CalibrationCounts,
-    priors: np.ndarray,
-    costs: tuple[float, float],
-    templates: str,
-    fusion: str,
-) -> tuple[np.ndarray, np.ndarray]:
-    """Return ``FRR + beta FAR`` at the Bayes threshold of each prior, and the least of any one.
-
-    FRR and FAR are means over the values of a probe column. The cost is least at a genuine score,
-    or where all are rejected: between two genuine scores only false accepts grow.
-    """
-    bayes, beta = bayes_thresholds(priors, costs), _beta(priors, costs)
-    thresholds = np.union1d(bayes, to_user(counts.genuine, scores.kind))
-    thresholds = thresholds[~np.isnan(thresholds)]
-    frr, far = [], []
-    for value in np.unique(values):
-        part = scores.select(probes=np.flatnonzero(values == value))
-        attempts = attempts_within(part, thresholds, templates, fusion)
-        if attempts.genuine_attempts:
-            frr.append(1 - attempts.genuine / attempts.genuine_attempts)
-        if attempts.impostor_attempts:
-            far.append(attempts.impostor / attempts.impostor_attempts)
-    none = np.full(len(thresholds), np.nan)
-    miss = np.mean(frr, axis=0) if frr else none
-    accept = np.mean(far, axis=0) if far else none
-    place = np.searchsorted(thresholds, bayes)
-    cost = miss + np.multiply.outer(beta, accept)
-    return miss[place] + beta * accept[place], np.minimum(cost.min(axis=1), 1.0)

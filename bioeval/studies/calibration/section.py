@@ -178,7 +178,3 @@ def _notes(results: ResultsBySystem) -> Iterator[Paragraph]:
         "over the priors."
     )
     yield Paragraph(text, "note")
-    columns = {str(ds.attrs.get("equalised", "")) for ds in results.values()}
-    for column in sorted(columns - {""}):
-        template = "Cprimary: every value of {column:name} has equal weight in {frr} and in {far}."
-        yield Paragraph(say(template, column=column), "note")

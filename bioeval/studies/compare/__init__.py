@@ -17,8 +17,6 @@ bioeval compare old.npz new.npz others.npz --measure eer --measure auc
 bioeval compare submissions --measure eer --report board.html
 # Compare distances with similarities
 bioeval compare distances.npz similarities.npz --kind-b similarity
-# Show that a new system is no worse than the old one
-bioeval compare new.npz old.npz --margin frr_at_far=0.01
 # Compare two arrays of one file
 bioeval compare both.npz both.npz --scores first --scores-b second --labels subject
 # Leave out pairs of the same session

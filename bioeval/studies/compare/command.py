@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -37,56 +37,8 @@ _OF_B = ("kind", "scores", "embeddings", "gallery_embeddings", "metric")
 _APART = {"scores": ("embeddings", "gallery_embeddings", "metric"), "embeddings": ("scores",)}
 
 
-def _margin(text: str) -> tuple[str, float]:
-    """Return the name of a measure, empty for all measures, and its margin."""
-    name, _, number = text.rpartition("=")
-    (margin,) = Value.NUMBERS.read(number)
-    return name, margin
-
-
-def _margin_option(statement: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Return the option of the margins of a comparison that tests whether `what`."""
-    return option(
-        "--margin X",
-        f"Difference that does not matter, set beforehand: test whether {statement} by less "
-        "than X or not at all, and whether both differ by less than X (equivalent). 0.01 is 1 "
-        "percentage point, of all measures; frr_at_far=0.01 of one; repeatable.",
-        Value("x|measure=x", _margin, "a number (0.01) or MEASURE=number (frr_at_far=0.01)"),
-        multiple=True,
-        callback=lambda ctx, param, pairs: _margins(pairs),
-    )
-
-
-def _margins(pairs: tuple[tuple[str, float], ...]) -> float | dict[str, float] | None:
-    """Return the margin of all measures, or those of some by name."""
-    margins = dict(pairs)
-    if len(margins) < len(pairs) or ("" in margins and len(pairs) > 1):
-        raise click.UsageError(
-            "--margin is given twice for one measure; expected one number for all measures, or "
-            "MEASURE=number once for each"
-        )
-    return margins.get("", margins or None)
-
-
 class ComparedSystems(MoreResults):
     """Paired comparisons of the systems of a page."""
-
-    add_options = (_margin_option("the first of DATA is worse than each of the others"),)
-
-    def __init__(self, options: dict[str, Any]) -> None:
-        super().__init__(options)
-        self._margin = options.pop("margin")
-        self.of_scores = "--margin" if self._margin is not None else ""
-
-    def require(self, files: Sequence[str]) -> None:
-        """Raise unless there are systems to compare, and measures of the margin's names."""
-        if self._margin is None:
-            return
-        from bioeval.studies.compare.margins import check_margin
-
-        if len(files) == 1:
-            raise click.UsageError("--margin compares systems, and there is one; name several")
-        check_margin(self._margin, self.options["confidence"])
 
     def apart(self, systems: Mapping[str, Scores]) -> dict[str, str]:
         """Return what a system lacks of the first one with names, and what it adds."""
@@ -100,8 +52,7 @@ class ComparedSystems(MoreResults):
         """Return the comparison of two systems, or the ranking of more.
 
         Nothing where the systems cannot be compared, as those that have different attempts: the
-        page says so. With a margin, which is set beforehand, the first system is compared with each
-        of the others, and an error says why not.
+        page says so.
         """
         from bioeval.evaluation import resolve_card
         from bioeval.studies.compare.compare import compare
@@ -110,30 +61,20 @@ class ComparedSystems(MoreResults):
         for name in ("confidence", "replicates", "random_state", "far_targets", "frr_targets"):
             if self.options[name] is not None:
                 options[name] = self.options[name]
-        first, *others = systems
-        card = resolve_card(systems[first], self.options["protocol"])
+        card = resolve_card(next(iter(systems.values())), self.options["protocol"])
         options["protocol"] = card if card.reid is not None else None
         compared: dict[str, xr.Dataset] = {}
-        if len(systems) > 2 and self._margin is None:
+        name = " and ".join(systems)
+        if len(systems) > 2:
+            name = f"{len(systems)} systems"
             self.stages("ranking the systems")
-            with contextlib.suppress(BioevalError):
-                compared[f"{len(systems)} systems"] = compare(
-                    systems, progress=self.stages.counting, **options
-                )
+        elif len(systems) == 2:
+            self.stages(f"comparing {name}")
+        else:
             return compared
-        refused: contextlib.AbstractContextManager[None] = contextlib.nullcontext()
-        if self._margin is None:
-            refused = contextlib.suppress(BioevalError)
-        for other in others:
-            self.stages(f"comparing {first} and {other}")
-            with refused:
-                compared[f"{first} and {other}"] = compare(
-                    systems[first],
-                    systems[other],
-                    margin=self._margin,
-                    progress=self.stages.counting,
-                    **options,
-                )
+        both = (systems,) if len(systems) > 2 else tuple(systems.values())
+        with contextlib.suppress(BioevalError):
+            compared[name] = compare(*both, progress=self.stages.counting, **options)
         return compared
 
 
@@ -193,7 +134,6 @@ class ComparedSystems(MoreResults):
     ["none", "holm"],
     "none",
 )
-@_margin_option("the first system is worse than the second")
 def command(data: tuple[str, ...], **options: Any) -> None:
     """Compare systems on the same templates in the same order.
 

@@ -36,7 +36,6 @@ from bioeval.studies.compare.limits import (
     population_of,
 )
 from bioeval.studies.compare.many import rank_systems
-from bioeval.studies.compare.margins import MARGINS, MarginConclusion, check_margin, within_margins
 from bioeval.studies.compare.measures import (
     ComparedRetrieval,
     ComparedSystem,
@@ -146,7 +145,6 @@ def compare(
     replicates: int = IntervalOptions.REPLICATES,
     random_state: RandomState = 0,
     adjust: Adjustment = "none",
-    margin: float | Mapping[str, float] | None = None,
     invalid: InvalidSystem = "raise",
     protocol: Named | None = None,
     progress: Progress | None = None,
@@ -192,11 +190,6 @@ def compare(
         As for :func:`verification`.
     adjust : {"none", "holm"}
         Whether ``better`` allows for the number of measures, by Holm's method.
-    margin : float or mapping, optional
-        Largest difference that does not matter, set before the data are seen: 0.01 is 1 percentage
-        point of every measure, ``{"frr_at_far": 0.01}`` of FRR at each FAR target alone. Keys are
-        ``eer auc frr_at_far far_at_frr recognition_rate dir_at_far``; with a protocol ``cmc`` and
-        the means over queries, as ``mean_ap``.
     invalid : {"raise", "leave-out"}
         Of systems by name, whether one that cannot be read, or has other data than the first, is an
         error, or is left out with a warning.
@@ -226,10 +219,7 @@ def compare(
         ``discordant_at_most``: where there
         are none, an upper bound on the proportion of such subjects, else NaN. ``supported`` is 0
         where the impostor attempts are too few for the FAR target, or the genuine ones for the FRR
-        target (rule of 3), and ``better`` is 0 there. With a margin, ``margin`` (NaN without one),
-        and of a against b 0 or 1: ``not_worse`` where the one-sided interval of the difference
-        excludes that a is worse by the margin, ``equivalent`` where the two-sided interval of
-        confidence ``2 * confidence - 1`` is within the margin on both sides. The attribute
+        target (rule of 3), and ``better`` is 0 there. The attribute
         ``conclusions`` has a sentence for each measure, and ``verdicts`` what follows from it.
 
         Of systems by name, over ``system`` and ``measure``: ``value value_low value_high`` (the
@@ -244,8 +234,7 @@ def compare(
     Raises
     ------
     DataError
-        If the two are not over the same data, or a margin is not above 0 and below 1, or is of a
-        measure that the comparison does not have.
+        If the two are not over the same data.
     ProtocolError
         If the subjects are not known, or an option has no effect under the protocol.
     CardError
@@ -257,14 +246,10 @@ def compare(
     replicate. EER, FRR and FAR have percentile limits of the bootstrap; AUC, recognition rate and
     DIR those of the studentised jackknife (DIR: the wider of both), as all of re-identification.
     The jackknife leaves out each person, or, of re-identification, each of 20 groups of more than
-    40 people, whose rates are counted anew, all in one more pass over the scores. With a
-    margin, limits of EER, FRR and FAR are the wider of the jackknife's and of percentiles that are
-    widened as Student's quantile is beyond the normal one.
+    40 people, whose rates are counted anew, all in one more pass over the scores.
     Where every decision is the same in both systems, the difference is exactly 0. A difference of
     others that is the same in every replicate has a bound by subjects. With several measures, one
-    in twenty differs at 95 % by chance alone, unless ``adjust="holm"``, which does not concern
-    ``not_worse`` and ``equivalent``: set the margin of the measure that counts. Where every
-    decision is the same, a margin is compared with the bound by subjects (``discordant_at_most``).
+    in twenty differs at 95 % by chance alone, unless ``adjust="holm"``.
     A system that was chosen because its figure is the best on these data, as the best of twelve
     epochs, looks better than it is, and ``better`` and the limits do not know of the others: choose
     it on other people than those of `a` and `b`. See ``docs/uncertainty.md``.
@@ -320,7 +305,6 @@ def compare(
         interval=interval,
         gallery=gallery,
         adjust=adjust,
-        margins=check_margin(margin, interval.confidence),
         rules=rules,
         protocol=protocol,
         leave_out=invalid == "leave-out",
@@ -377,7 +361,7 @@ def _compare_two(
             "none of the measures is defined for these systems: lists that end before the last "
             "match have no mAP, and pairs no identification"
         )
-    conclusions = _conclusions(asked, interval, options.adjust, options.margins)
+    conclusions = _conclusions(asked, interval, options.adjust)
     return _Comparison(one, other, conclusions, interval, options.adjust, apart).dataset()
 
 
@@ -442,7 +426,6 @@ class _Conclusion:
     interval: IntervalOptions
     limits: DifferenceLimits
     adjusted: float  # p-value
-    margin: MarginConclusion | None
     better: int = 0
     undecided: str = ""
 
@@ -470,7 +453,7 @@ class _Conclusion:
         if not measure.discordant and measure.trials > 0 and measure.change[0] == 0:
             at_most = measure.bound(self.interval.confidence)
         attempts = measure.made if math.isfinite(measure.made) else np.nan
-        values = {
+        return {
             "scalar": measure.scalar.name,
             "target": measure.target,
             "prior": measure.prior,
@@ -493,16 +476,10 @@ class _Conclusion:
             "attempts_for_target": attempts,
             "supported": int(measure.supported),
         }
-        if self.margin is not None:
-            values |= self.margin.variables()
-        return values
 
 
 def _conclusions(
-    measures: list[PairedMeasure],
-    interval: IntervalOptions,
-    adjust: str,
-    margin: float | dict[str, float] | None,
+    measures: list[PairedMeasure], interval: IntervalOptions, adjust: str
 ) -> list[_Conclusion]:
     """Decide for each measure whether the difference is significant."""
     limits = [difference_limits(measure, interval) for measure in measures]
@@ -510,16 +487,12 @@ def _conclusions(
     for i, measure in enumerate(measures):
         if measure.supported:
             tested[i] = limits[i].p
-    margins: Sequence[MarginConclusion | None] = [None] * len(measures)
-    if margin is not None:
-        margins = within_margins(measures, margin, interval)
-    conclusions = []
-    for measure, difference, adjusted, within in zip(
-        measures, limits, holm(tested).tolist(), margins, strict=True
-    ):
-        conclusion = _Conclusion(measure, interval, difference, adjusted, within)
-        conclusions.append(conclusion.decided(adjust))
-    return conclusions
+    return [
+        _Conclusion(measure, interval, difference, adjusted).decided(adjust)
+        for measure, difference, adjusted in zip(
+            measures, limits, holm(tested).tolist(), strict=True
+        )
+    ]
 
 
 @dataclass(frozen=True)
@@ -562,7 +535,7 @@ class _Comparison:
         doubts = self._doubts()
         attrs = self._data() | {"bioeval_version": __version__}
         attrs |= message_attrs([*doubts, *self._warnings()])
-        dataset = build(variables, COMPARISON | MARGINS | DESCRIBED, coordinates, attrs)
+        dataset = build(variables, COMPARISON | DESCRIBED, coordinates, attrs)
         return dataset.assign_attrs(attributes_in_words(dataset))
 
     def _data(self) -> dict[str, str | int | float]:

@@ -22,13 +22,8 @@ class DifferenceLimits(NamedTuple):
     p: float = np.nan
 
 
-def difference_limits(
-    measure: PairedMeasure, interval: IntervalOptions, *, widened: bool = False
-) -> DifferenceLimits:
+def difference_limits(measure: PairedMeasure, interval: IntervalOptions) -> DifferenceLimits:
     """Return the limits of the difference of a measure, and its p-value.
-
-    Percentiles of few people are too narrow for a margin: `widened`, they are as much wider as
-    Student's quantile is than the normal one, and at least as wide as the jackknife's limits.
 
     The p-value is at most ``1 - confidence`` where the limits are beyond the tolerance, and nowhere
     else. It is at least that of a sign test of the independent discordant subjects; where this is
@@ -47,9 +42,6 @@ def difference_limits(
             return DifferenceLimits()
     else:
         low, high, p = percentile_limits(change, tolerance, interval)
-    if widened and not rule:
-        rule = "wider"
-        low, high = _as_student(low, high, change, interval)
     if rule:
         jackknifed = jackknife_limits(change, tolerance, interval)
         if not np.isnan(jackknifed).any():
@@ -108,18 +100,6 @@ def percentile_limits(
     level = min(_level(drawn, tolerance), _level(-drawn[::-1], tolerance))
     p = min(1.0, 2 * max(level, 1 / (1 + len(drawn))))
     return DifferenceLimits(float(low[0]), float(high[0]), p)
-
-
-def _as_student(
-    low: float, high: float, change: np.ndarray, options: IntervalOptions
-) -> tuple[float, float]:
-    """Return limits widened by Student's quantile over the normal one."""
-    people, level = len(change) - 1 - options.replicates, 0.5 + options.confidence / 2
-    if people < 2:
-        return low, high
-    factor = float(scipy.special.stdtrit(people - 1, level) / scipy.special.ndtri(level))
-    value = float(change[0])
-    return value - factor * (value - low), value + factor * (high - value)
 
 
 def _level(ordered: np.ndarray, value: float) -> float:

@@ -11,7 +11,7 @@ import numpy as np
 import xarray as xr
 
 from bioeval import BioevalError, DataError, Scores, __version__
-from bioeval.base import Argument, received, reporter, rows_reported_to
+from bioeval.base import received, reporter, rows_reported_to
 from bioeval.document import Message
 from bioeval.protocol import with_exclusions
 from bioeval.results import KindVerdict
@@ -55,10 +55,6 @@ def rank_systems(
     """
     if len(systems) < 2:
         raise DataError(f"a comparison needs two systems or more, and {len(systems)} is given")
-    if options.margins is not None:
-        raise DataError(
-            Argument("margin"), " is that of a comparison of two systems; give these two alone"
-        )
     measured = _Measured(systems, options, require_same)
     normal = functools.cache(lambda people: normal_draws(people, options.interval.seed))
     ranked = [_ranked(row, options.interval, normal) for row in measured.rows()]

@@ -37,7 +37,6 @@ class ComparisonOptions:
     interval: IntervalOptions
     gallery: str
     adjust: str
-    margins: float | dict[str, float] | None
     #: The convention of re-identification, in place of verification and identification.
     rules: Convention | None
     protocol: Any

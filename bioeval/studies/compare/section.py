@@ -17,7 +17,6 @@ from bioeval.document import (
     Facts,
     Label,
     Messages,
-    Number,
     Paragraph,
     Quantity,
     Rate,
@@ -123,8 +122,8 @@ class ComparedMeasure:
 
     @property
     def is_conclusive(self) -> bool:
-        """Whether a system is better, or the first one is not worse."""
-        return bool(self.values["better"] or self.values.get("not_worse", 0))
+        """Whether a system is better."""
+        return bool(self.values["better"])
 
     @property
     def is_weak(self) -> bool:
@@ -152,13 +151,6 @@ class ComparedMeasure:
         parts = [self._on_the_difference()]
         if self._is_same and not values["supported"]:
             parts.append(self._too_few_attempts())
-        if "margin" not in values or math.isnan(values["margin"]) or not values["supported"]:
-            return parts
-        if values["equivalent"] or values["better"] <= 0:  # the better system is not worse
-            is_shown = values["equivalent"] or values["not_worse"]
-            if is_shown and not (values["better"] or self._is_same):
-                return [self._within_margin()]
-            parts.append(self._within_margin())
         return parts
 
     def _on_the_difference(self) -> Text:
@@ -191,18 +183,6 @@ class ComparedMeasure:
         if self.scalar.name == "far_at_frr":
             return say("too few genuine attempts for this {frr}", task=self._task)
         return say("too few impostor attempts for this {far}", task=self._task)
-
-    def _within_margin(self) -> Text:
-        """Return by how much the first system may be worse."""
-        margin: Text = Number(self.values["margin"], digits=6, variable="margin")
-        if self.scalar.kind == "rate":
-            margin = say("{points} pp", points=Number(100 * self.values["margin"], digits=6))
-        if self.values["equivalent"]:
-            return say("equivalent within {margin}", margin=margin)
-        template = "{system:name} may be worse by more than {margin}"
-        if self.values["not_worse"]:
-            template = "{system:name} is not worse by more than {margin}"
-        return say(template, system=self._attrs["system_a"], margin=margin)
 
     @property
     def conclusion(self) -> Text:
@@ -375,16 +355,10 @@ def notes(ds: xr.Dataset) -> Iterator[Text]:
         replicates=int(attrs["replicates"]),
         jackknifed=jackknifed,
     )
-    from_margin: Text = ""
-    if "margin" in ds:
-        from_margin = say(
-            " Not worse and equivalent: from {level:rate} intervals.", level=2 * level - 1
-        )
     yield say(
-        "{populations} Conclusions: {better}.{from_margin}",
+        "{populations} Conclusions: {better}.",
         populations=_populations(ds),
         better=_BETTER[str(attrs["adjust"])],
-        from_margin=from_margin,
     )
 
 

@@ -17,8 +17,6 @@ bioeval report old.npz new.npz --out both.html --name old --name new
 bioeval report results/results.nc --out report.html
 # Answer with the threshold to install, and give all figures there
 bioeval report scores.npz --threshold-study far=1% --zoo --check --out c.html
-# Show that a new system is no worse than the old one
-bioeval report new.npz old.npz --out both.html --margin frr_at_far=0.01
 # Write a page about re-identification
 bioeval report reid.npz --protocol market1501 --out reid.html
 # Explain a row on the page

@@ -519,7 +519,7 @@ def _verdicts(parts: list[PageItem], state: LiveState, ask: bool) -> Iterator[Te
         system=name,
         value=value,
     )
-    if is_smallest and "margin" not in one:  # which is of a system that was named beforehand
+    if is_smallest:
         yield say(
             "The best of {count} systems on the data that chose it leads partly by chance: "
             "confirm its lead on other people.",

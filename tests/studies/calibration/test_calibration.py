@@ -80,44 +80,24 @@ def test_primary_cost_is_that_of_its_parts(data):
     drawn = strategies.matrices(kinds=("llr",), dtypes=("float64",), masks=("none", "labelled"))
     case = data.draw(drawn)
     scores = be.Scores(**case.scores())
-    of_probe = np.array(data.draw(st.lists(
-        st.sampled_from("ab"), min_size=scores.shape[0], max_size=scores.shape[0]
-    )))  # fmt: skip
     rows = naive.read(**case.naive()).rows
-    parts = [
-        tuple(
-            [-float(c.distance) for i, row in enumerate(rows) for c in row
-             if c.mate is mate and (value is None or of_probe[i] == value)]
-            for mate in (True, False)
-        )
-        for value in (None, "a", "b")
-    ]  # fmt: skip
-    scores = scores._with(_probe_meta={"language": np.array(of_probe)})
-    for equalise, some in ((None, parts[:1]), ("language", parts[1:])):
-        result = be.calibration(scores, PRIORS, costs=COSTS, equalise=equalise)
-        if not (any(g for g, _ in some) and any(i for _, i in some)):
-            assert np.isnan(result.c_primary) and np.isnan(result.min_c_primary)
-            continue
-        expected = np.mean([twin.primary(some, prior, COSTS) for prior in PRIORS], axis=0)
-        np.testing.assert_allclose([result.c_primary, result.min_c_primary], expected, rtol=1e-11)
+    attempts = tuple(
+        [-float(c.distance) for row in rows for c in row if c.mate is mate]
+        for mate in (True, False)
+    )
+    result = be.calibration(scores, PRIORS, costs=COSTS)
+    if not all(attempts):
+        assert np.isnan(result.c_primary) and np.isnan(result.min_c_primary)
+        return
+    expected = np.mean([twin.primary(*attempts, prior, COSTS) for prior in PRIORS], axis=0)
+    np.testing.assert_allclose([result.c_primary, result.min_c_primary], expected, rtol=1e-11)
 
 
 def test_primary_cost_by_hand():
-    """Prior 0.5, so accepted from 0 on: FRR 1/4, FAR 1/4; by language (0 + 1)/2, (1/3 + 0)/2."""
-    scores = be.Scores(
-        [[3, 1], [1, -1], [2, -2], [-1, -3]], [7, 7, 7, 7], [7, 8], kind="llr",
-        probe_meta={"language": ["x", "x", "x", "y"]},
-    )  # fmt: skip
+    """Prior 0.5, so accepted from 0 on: FRR 1/4, FAR 1/4."""
+    scores = be.Scores([[3, 1], [1, -1], [2, -2], [-1, -3]], [7, 7, 7, 7], [7, 8], kind="llr")
     plain = be.calibration(scores, [0.5])
     assert plain.c_primary == 1 / 2 == plain.min_c_primary
-    even = be.calibration(scores, [0.5], equalise="language")
-    assert even.c_primary == pytest.approx(1 / 2 + 1 / 6)
-    assert even.min_c_primary == pytest.approx(1 / 3)  # from -1 on: no miss, (2/3 + 0)/2
-    with pytest.raises(be.DataError, match="'speaker'"):
-        be.calibration(scores, [0.5], equalise="speaker")
-    pairs = be.Scores.from_pairs([1.0, -1.0], [True, False], kind="llr")
-    with pytest.raises(be.DataError, match="list of pairs has no metadata"):
-        be.calibration(pairs, [0.5], equalise="language")
 
 
 @given(strategies.matrices(dtypes=("float64",), masks=("none", "alone")))

@@ -324,7 +324,6 @@ def test_that_a_bad_system_is_an_error_or_left_out():
         ({"measures": ["erd"]}, "a measure of measures is 'erd'"),
         ({"measures": []}, "measures is empty"),
         ({"measures": ["mean_ap"]}, "a measure of measures is 'mean_ap'"),
-        ({"margin": 0.01}, "margin is that of a comparison of two systems"),
         ({"invalid": "skip"}, "invalid is 'skip'"),
     ],
 )

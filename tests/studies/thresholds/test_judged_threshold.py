@@ -207,24 +207,12 @@ def test_calibration_is_learnt_on_one_set_and_applied_to_the_other(files, tmp_pa
     made = be.Calibrator("logistic").fit(lists(1)).transform(lists(2))
     assert found["cllr"] == pytest.approx(be.calibration(made).cllr.item())
     np.testing.assert_allclose(be.load(saved).values, made.values)
-    several = ["calibration", "--kind", "similarity", "--json", "--trials", f"{dev[1]}:{test[1]}"]
-    systems = ["--system", f"A={dev[0]}:{test[0]}", "--system", f"B={dev[0]}:{test[0]}"]
-    assert main([*several, *systems]) == 0
-    results = json.loads(capsys.readouterr().out)["results"]
-    assert results["B, calibrated"]["cllr"] == results["A, calibrated"]["cllr"] == found["cllr"]
     for wrong, hint in (
-        ([*several, *systems[:2], *systems[:2]], "two systems are called"),
-        ([*several, "--system", f"A={dev[0]}"], "NAME=DEV:EVAL"),
         ([*given, "--apply", *test, "--train", *test], "--train or --apply"),
         (["calibration"], "DATA"),
     ):
         assert main(wrong) == 2
         assert hint in capsys.readouterr().err
-    assert main([*several, *systems, "--save", saved, "--force"]) == 0
-    capsys.readouterr()
-    for system in "AB":
-        again = be.load(tmp_path / f"eval-llr-{system}.txt")
-        assert again.values.tolist() == be.load(saved).values.tolist()
     assert main([*given, "--apply", *dev]) == 0
     codes = [x["code"] for x in json.loads(capsys.readouterr().out)["messages"]]
     assert "calibrated-on-same-scores" in codes
@@ -242,7 +230,6 @@ def test_people_of_both_sets_are_named_wherever_one_set_judges_the_other(tmp_pat
         (["epc", "--dev", paths[0], "--test", paths[1]], "test"),
         (["calibration", paths[0], "--apply", paths[1]], "evaluation"),
         (["calibration", paths[1], "--train", paths[0], "--calibrate", "pav"], "evaluation"),
-        (["calibration", "--system", f"A={paths[0]}:{paths[1]}"], "evaluation"),
     ):
         assert main([*command, "--json"]) == 0, capsys.readouterr().err
         messages = json.loads(capsys.readouterr().out)["messages"]
