@@ -34,7 +34,6 @@ from .scores.simulation.scores_of_people import (
 )
 from .scores.top_k import TopKScores as TopKScores
 from .studies.assurance.assured import check_claim as check_claim
-from .studies.attacks.morphing import morphing as morphing
 from .studies.attacks.pad import pad as pad
 from .studies.attacks.vulnerability import vulnerability as vulnerability
 from .studies.calibration.calibration import calibration as calibration
@@ -43,7 +42,7 @@ from .studies.check.check_data import check_data as check_data
 from .studies.compare.compare import compare as compare
 from .studies.compare.leaderboard import leaderboard as leaderboard
 from .studies.conventions.conventions import conventions as conventions
-from .studies.epc.epc import epc as epc, epsc as epsc
+from .studies.epc.epc import epc as epc
 from .studies.explain.explain import explain as explain, step_by_step as step_by_step
 from .studies.folds.cross_evaluate import cross_evaluate as cross_evaluate
 from .studies.folds.repeat import repeat as repeat

@@ -171,9 +171,7 @@ def pools(given: dict[str, Any]) -> dict[str, list[Any]]:
         "pad.values": [[0.9, 0.4, 0.6, 0.1]], "pad.attack": [["", "", "mask", "print"]],
         "pad.kind": ["similarity"], "pad.threshold": [0.5, "d_eer", ("apcer", 0.1)],
         "pad.interval": ["subject-bootstrap"], "pad.subjects": [["a", "b", "a", "b"]],
-        "pad.instrument": [[0, 0, 1, 2]], "morphing.scores": [morphs()],
-        "morphing.contributors": [[(1, 2)]], "morphing.threshold": [2.0],
-        "morphing.interval": ["subject-bootstrap"], "morphing.bona_fide": [square],
+        "pad.instrument": [[0, 0, 1, 2]],
     }  # fmt: skip
     found |= plotted(square, pairs, split, tracked)
     found["mrep"] = found["mfr"] = [[0.1, 0.2]]
@@ -197,20 +195,16 @@ def plotted(square: Any, pairs: Any, split: Any, tracked: Any) -> dict[str, list
         task="closed_set"),
         "threshold_study": be.study_threshold(square, folds=2, repeats=2, replicates=100),
         "bayes_error": about, "empirical_cross_entropy": about, "reliability": about,
-        "tippett": about, "attack_potential": be.morphing(morphs(), [(1, 2)], threshold=2.0),
+        "tippett": about,
     }  # fmt: skip
-    attacked = be.simulate(8, 3, attacks="print=0.6")
-    made |= {"epsc": be.epsc(attacked, attacked, omegas=[0.5])}
     detected = be.pad([0.9, 0.4, 0.6, 0.1], ["", "", "mask", "print"])
     made |= {"pad_det": detected, "apcer": detected}
-    attacked = be.vulnerability(be.simulate(6, 2, attacks="print=0.6"))
+    species = {"attack": np.tile(["", "", "print"], 4)}
+    attacked = be.vulnerability(
+        be.Scores(np.asarray(square.values), square.probe_labels, probe_meta=species)
+    )
     made |= dict.fromkeys(("attack_det", "iapar", "attack_scores"), attacked)
     return {f"{name}.data": [found] for name, found in made.items()}
-
-
-def morphs() -> be.Scores:
-    """Return probes of two people against a morph of both."""
-    return be.Scores([[1.0], [3.0]], [1, 2], [-1])
 
 
 def repeats() -> Any:

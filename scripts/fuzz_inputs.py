@@ -530,8 +530,6 @@ WORKING = {
     "gom": ["s.npz", "--protocol", "viper"],
     "zoo": ["s.npz", "--permutations", "9"],
     "groups": ["s.npz", "--by", "g", "--meta", "g=labels"],
-    "epc": ["--dev", "s.npz", "--test", "s.npz"],
-    "epsc": ["--dev", "a.npz", "--test", "a.npz"],
     "error-discard": ["s.npz", "--quality", "q", "--meta", "q=camera", "--threshold", "eer"],
     "calibration": ["s.npz", "--calibrate", "logistic"],
     "normalise": ["v.txt", "v1.txt", "--kind", "similarity", "--cohort", "v2.txt"],
@@ -541,22 +539,12 @@ WORKING = {
     "plan": ["s.npz", "--workers", "4"],
     "vulnerability": ["a.npz"],
     "pad": ["pad.csv"],
-    "morphing": ["m.npz", "--threshold", "2"],
     "tracking": ["gt.txt", "r.txt"],
     "protocols": ["card.toml"],
     "info": [],
     "convert": ["s.npz", "out.csv"],
     "simulate": ["--out", "out.npz", "--subjects", "5"],
 }
-
-
-def _morphs() -> bytes:
-    """Return probes of two people against a morph of both."""
-    file = io.BytesIO()
-    about = {"probe_labels": [1, 2], "gallery_labels": [-1], "kind": "distance"}
-    about |= {"gallery_contributor_1": [1], "gallery_contributor_2": [2]}
-    np.savez(file, scores=np.array([[1.0], [3.0]]), **about)
-    return file.getvalue()
 
 
 def _attacked() -> bytes:
@@ -573,7 +561,7 @@ def working_commands(valid: list[Input]) -> dict[str, Input]:
     known = {name: raw for one in reversed(valid) for name, raw in one.files.items()}
     names = ("x.npy", "x.labels.csv", "card.toml", "gt.txt", "r.txt", "l.csv")
     files = {name: known[name] for name in names}
-    files |= {"s.npz": valid[0].files["s.npz"], "t.txt": b"1\n2\n", "m.npz": _morphs()}
+    files |= {"s.npz": valid[0].files["s.npz"], "t.txt": b"1\n2\n"}
     files["a.npz"] = _attacked()
     files["v.txt"] = b"a1 a2 0.9\na1 b1 0.4\nb1 a2 0.6\n"
     files["v1.txt"] = b"1 a1 a2\n0 a1 b1\n0 b1 a2\n"

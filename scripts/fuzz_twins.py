@@ -195,7 +195,9 @@ def in_a_mapping(rng: random.Random) -> None:
     """Give systems, metadata or results in a mapping that is no dict."""
     people = People.drawn(rng)
     make = rng.choice((MappingProxyType, UserDict, ChainMap, Plain))
-    attacked = be.simulate(6, 2, attacks="print=0.6", random_state=1)
+    made = be.simulate(6, 3, random_state=1)
+    species = {"attack": np.tile(["", "", "print"], 6)}
+    attacked = be.Scores(np.asarray(made.values), made.probe_labels, probe_meta=species)
     plain = people.scores("square")
     results = {"one": be.verification(plain), "two": be.closed_set(plain)}
     folds = be.partition.SubjectKFold(2)

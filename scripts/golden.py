@@ -2498,8 +2498,6 @@ def cases_of_commands() -> None:
     groups columns.npz --by sex
     groups columns.npz --by sex --threshold far=0.02 --interval subject-bootstrap {few}
     groups columns.npz --by sex --templates multi --fusion mean --alpha 0.2 --threshold 2.0
-    epc alpha.npz beta.npz
-    epc alpha.npz beta.npz --alphas 0.1,0.5,0.9 --templates multi
     error-discard columns.npz --quality quality --threshold eer
     error-discard visits.npz --quality quality --threshold 2.0 --fractions 0,0.1,0.5
     tracking gt.txt result.txt --frames 40
@@ -2535,7 +2533,7 @@ def cases_of_commands() -> None:
     case("cli/help", lambda: [run_main(["--help"])[0], Text(run_main(["--help"])[1])])
     for word in (
         "run check explain threshold compare report calibration fuse gom zoo gallery-size workload "
-        "sample-size plan groups epc error-discard tracking protocols "
+        "sample-size plan groups error-discard tracking protocols "
         "convert simulate"
     ).split():
         case(

@@ -85,13 +85,10 @@ CASES = {
     "sample-size": Case("sample-size --frr 0.1 --icc 0.2 --width 0.1", 1, 1, "none: no data"),
     "plan": Case("plan s.npz --workers 4", 2000, 1, "a sample"),
     "groups": Case("groups s.npz --by g --meta g=group", 2400),
-    "epc": Case("epc --dev s.npz --test other.npz", 1200),
     "error-discard": Case("error-discard s.npz --quality q --meta q=quality --threshold eer", 2400),
     "conventions": Case("conventions s.npz", 1000),
     "vulnerability": Case("vulnerability a.npz", 1200),
-    "epsc": Case("epsc --dev a.npz --test a.npz", 1200),
     "pad": Case("pad pad.csv", 100_000, 2, "presentations"),
-    "morphing": Case("morphing m.npz --threshold 4 --kind distance", 2000),
     "tracking": Case("tracking gt.txt tracks.txt", 1000, 2, "frames"),
     "explain-message": Case("explain-message rejects-all", 1, 1, "none: no data"),
     "protocols": Case("protocols", 1, 1, "none: no data"),
@@ -157,19 +154,15 @@ def write_data(folder: Path, name: str, size: int) -> None:
         values = np.asarray(made.values, dtype=np.float32)[probe][:, ~probe]
         np.savez(folder / "q.npz", scores=values, **about)
     if "a.npz" in args.split():
-        attacked = be.simulate(subjects, TEMPLATES, attacks={"mask": 0.5}, random_state=1)
+        made = be.simulate(subjects, TEMPLATES, random_state=1)
+        species = {"attack": np.where(np.arange(size) % TEMPLATES, "", "mask")}
+        attacked = be.Scores(made.values, made.probe_labels, probe_meta=species)
         be.save(attacked, folder / "a.npz")
     if "pad.csv" in args:
         species = rng.choice(["", "print", "mask"], size)
         scores = rng.normal(size=size) + (species == "")
         lines = (f"{s:.6f},{x}\n" for s, x in zip(scores, species, strict=True))
         (folder / "pad.csv").write_text("score,attack\n" + "".join(lines))
-    if "m.npz" in args:
-        morphs = np.arange(size // TEMPLATES)
-        about = {"probe_labels": np.arange(size) // TEMPLATES, "gallery_labels": -1 - morphs}
-        about |= {"gallery_contributor_1": morphs}
-        about |= {"gallery_contributor_2": np.roll(morphs, 1)}
-        np.savez(folder / "m.npz", scores=rng.normal(5, 1, (size, len(morphs))), **about)
 
 
 @contextlib.contextmanager

@@ -158,32 +158,3 @@ def min_a_dcf(found: dict[str, Any], kind: str, a_dcf: tuple[float, ...]) -> Any
     ]
     # Where a score has the threshold that would reject all, that point is NaN and accepts none.
     return min(costs) / min(tar, non + spf)
-
-
-def epsc(
-    dev: dict[str, Any], test: dict[str, Any], kind: str, omega: float, beta: float, criterion: str
-) -> dict[str, Any]:
-    """Return the threshold of a weight of attacks, and the rates of the test set at it."""
-    w, b = Fraction(str(omega)), Fraction(str(beta))
-    attacks = [x for one in dev["species"].values() for x in one["ia"]]
-    classes = dev["genuine"], dev["impostor"], attacks
-    if not all(classes):
-        return dict.fromkeys(("threshold", "far", "frr", "iapar_pooled", "far_w", "wer"), NAN)
-    scores = [x for one in classes for x in one]
-    every = sorted({naive.number(x) for x in scores}, reverse=kind == "similarity")
-
-    def badness(t: Any) -> Fraction:
-        frr, far, iapar = (Fraction(taken(one, t, kind), len(one)) for one in classes)
-        frr, far_w = 1 - frr, (1 - w) * far + w * iapar
-        both = b * far_w, (1 - b) * frr
-        return abs(both[0] - both[1]) if criterion == "eer" else sum(both, Fraction(0))
-
-    best = min([naive.reject_all(scores, kind), *every], key=badness)  # the strictest
-    found = rates(test, best, kind)
-    far, iapar, frr = (found[x] for x in ("far", "iapar_pooled", "frr"))
-    far_w = (1 - w) * far + w * iapar if far == far and iapar == iapar else NAN
-    defined = far_w == far_w and frr == frr
-    wer = b * far_w + (1 - b) * frr if defined else NAN
-    return {"threshold": best, "far_w": far_w, "wer": wer} | {
-        x: found[x] for x in ("far", "frr", "iapar_pooled")
-    }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+from attacked import simulated_attacks
 
 import bioeval as be
 from bioeval.results.failures import with_failures
@@ -33,7 +34,7 @@ def lists() -> be.TopKScores:
 
 
 def attacked() -> be.Scores:
-    return be.simulate(6, 2, attacks="print=0.6", random_state=0)
+    return simulated_attacks(6, 2, {"print": 0.6})
 
 
 def cut() -> object:
@@ -79,7 +80,6 @@ SHOWN = {
     "calibration": (lambda: be.calibration(square()), "Cllr"),
     "conventions": (lambda: be.conventions(street()), "Readings"),
     "epc": (lambda: be.epc(square(), square(random_state=2)), "HTER"),
-    "epsc": (lambda: be.epsc(attacked(), attacked(), omegas=[0.5]), "spoofability"),
     "error_discard": (
         lambda: be.error_discard(square(), "quality", threshold=4.0), "Error against discard",
     ),
@@ -87,10 +87,6 @@ SHOWN = {
     "worst_pairs": (lambda: be.worst_pairs(square(), 2), "Nearest impostor pairs"),
     "pad": (lambda: be.pad([0.9, 0.4, 0.6, 0.1], ["", "", "mask", "print"]), "attack detection"),
     "vulnerability": (lambda: be.vulnerability(attacked()), "Vulnerability"),
-    "morphing": (
-        lambda: be.morphing(be.Scores([[1.0], [3.0]], [1, 2], [-1]), [(1, 2)], threshold=2.0),
-        "Morphing attacks",
-    ),
     "sample_size": (lambda: be.sample_size(frr=0.05, icc=0.1), "design effect"),
     "workload": (
         lambda: be.workload({"far": 1e-3, "frr": 0.02}, people_per_day=9, impostor_share=0.1),

@@ -6,6 +6,7 @@ import functools
 from typing import Any
 
 import numpy as np
+from attacked import simulated_attacks
 
 import bioeval as be
 
@@ -32,14 +33,12 @@ def with_meta(of: be.Scores, **meta: Any) -> be.Scores:
 
 def spoofed(i: int) -> be.Scores:
     """Return scores with attacks of two species."""
-    return be.simulate(
-        40, 4, within=0.7 + 0.05 * i, random_state=i,
-        attacks="printed photograph=0.6,silicone mask with eye holes=0.9",
-    )  # fmt: skip
+    strengths = {"printed photograph": 0.6, "silicone mask with eye holes": 0.9}
+    return simulated_attacks(40, 4, strengths, within=0.7 + 0.05 * i, random_state=i)
 
 
 def attacked() -> be.Scores:
-    return be.simulate(8, 3, attacks="print=0.6,mask=0.9", random_state=3)
+    return simulated_attacks(8, 3, {"print": 0.6, "mask": 0.9}, random_state=3)
 
 
 def square() -> be.Scores:

@@ -38,7 +38,6 @@ ISO_NAMES = {
     "BPCER": "bona fide presentation classification error rate",
     "APNRR": "attack presentation non-response rate",
     "BPNRR": "bona fide presentation non-response rate",
-    "MAP": "morphing attack potential",
 }
 
 #: What a value is: a proportion in per cent, a threshold in the units of the scores ...

@@ -104,8 +104,6 @@ bioeval convert scores-dev.txt scores.npz --kind similarity --as matrix
 
 # Simulate a population, all against all
 bioeval simulate --subjects 100 --templates 5 --out scores.npz
-# Simulate presentation attacks of two species
-bioeval simulate --attacks print=0.6,mask=0.9 --out attacked.npz
 # Simulate scores of a given d'
 bioeval simulate --model gaussian-scores --d-prime 3 --out gauss.npz
 # Simulate probes against a gallery in which one subject in five is not enrolled

@@ -54,12 +54,6 @@ from bioeval.cli.outputs import take_scores
 @option("--goat-sd", "SD over subjects of genuine gaussian-scores.  [0]", float)
 @option("--wolf-sd", "SD over probe subjects of impostor scores.  [0]", float)
 @option("--lamb-sd", "SD over claimed subjects of impostor scores.  [0]", float)
-@option(
-    "--attacks SPECIES=S,...",
-    "Attack presentations of each species, by strength from 0 (like an impostor) to 1 (like "
-    "the target).",
-)
-@option("--presentations", "Attack presentations of each species per subject.  [5]", int)
 @shared_options(seed="Random seed; the same seed gives the same scores.")
 @option("--json", "Describe the written file as JSON.", bool, name="as_json")
 def command(out: str, force: bool, as_json: bool, within: Any, **options: Any) -> None:

@@ -25,7 +25,6 @@ Decide
     assured                  Draw what an assured threshold costs
     ranking                  Draw the systems of a ranking, from the best to the worst
     epc                      Draw the expected performance curve
-    epsc                     Draw expected performance and spoofability
     reliability              Draw the reliability of log-likelihood ratios
     tippett                  Draw the Tippett plot
     empirical_cross_entropy  Draw the empirical cross-entropy over priors
@@ -50,7 +49,6 @@ Attacks
     attack_scores     Draw how genuine, zero-effort impostor and attack scores are distributed
     pad_det           Draw the DET of presentation attack detection
     apcer             Draw APCER of each attack instrument species, and BPCER
-    attack_potential  Draw the morphing attack potential as a heat map of attempts and systems
 
 Re-identification and tracking
     ranked_lists      Draw the ranked lists of a few queries, with what each threshold retrieves

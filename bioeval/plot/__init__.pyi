@@ -8,13 +8,11 @@ from bioeval.plot.of_scores import (
 from bioeval.studies.attacks.plots import (
     ApcerDisplay as ApcerDisplay,
     AttackDetDisplay as AttackDetDisplay,
-    AttackPotentialDisplay as AttackPotentialDisplay,
     AttackScoresDisplay as AttackScoresDisplay,
     IaparDisplay as IaparDisplay,
     PadDetDisplay as PadDetDisplay,
     apcer as apcer,
     attack_det as attack_det,
-    attack_potential as attack_potential,
     attack_scores as attack_scores,
     iapar as iapar,
     pad_det as pad_det,
@@ -35,9 +33,7 @@ from bioeval.studies.compare.ranking_plot import (
 )
 from bioeval.studies.epc.plots import (
     EpcDisplay as EpcDisplay,
-    EpscDisplay as EpscDisplay,
     epc as epc,
-    epsc as epsc,
 )
 from bioeval.studies.explain.plots import RowWalkDisplay as RowWalkDisplay, row_walk as row_walk
 from bioeval.studies.folds.plots import (

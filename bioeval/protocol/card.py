@@ -272,21 +272,6 @@ class Claims(Section):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Attacks(Section):
-    """The ``[attacks]`` section."""
-
-    doc = (
-        "Attack presentations, judged at the thresholds of the folds. Bona fide templates are "
-        "divided, and thresholds chosen on them; an attack goes with its target, of a list of "
-        "pairs with its fold."
-    )
-
-    species: str = card_field(
-        "the metadata column of the attack instrument species; empty or bona fide elsewhere"
-    )
-
-
-@dataclass(frozen=True, kw_only=True)
 class Decision(Section):
     """The ``[decision]`` section."""
 
@@ -457,7 +442,6 @@ SECTIONS: Mapping[str, type[Section]] = MappingProxyType(
         "galleries": Galleries,
         "partition": Partition,
         "claims": Claims,
-        "attacks": Attacks,
         "decision": Decision,
         "uncertainty": Uncertainty,
         "curve": Curve,
@@ -491,8 +475,8 @@ class Protocol:
         The same, of cards with several galleries.
     partition, decision, uncertainty
         The same, of cards with folds.
-    claims, attacks
-        The same, of cards whose claims are drawn, and of those with attack presentations.
+    claims
+        The same, of cards whose claims are drawn.
     curve, report
         The thresholds of the curves, and what tables show.
     exclude
@@ -532,7 +516,6 @@ class Protocol:
     galleries: Galleries | None = None
     partition: Partition | None = None
     claims: Claims | None = None
-    attacks: Attacks | None = None
     decision: Decision | None = None
     uncertainty: Uncertainty | None = None
     curve: Curve = Curve()

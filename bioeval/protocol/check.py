@@ -20,7 +20,6 @@ from bioeval.protocol.card import (
     unused_by,
 )
 from bioeval.protocol.fields import (
-    PAIRS,
     SEARCHABLE,
     Field,
     Place,
@@ -45,7 +44,6 @@ _FIELDS: Mapping[str, Mapping[str, Field]] = {
 #: The sections that a section needs.
 _NEEDS = {
     "claims": ("verification",),
-    "attacks": ("verification", "partition"),
     "decision": ("partition",),
     "uncertainty": ("partition",),
 }
@@ -180,22 +178,8 @@ def _check_tables(data: Mapping[str, Any], problems: Problems) -> dict[str, Valu
     if "partition" in values:
         _check_in_folds(values, layout, problems)
     _check_pairs(values, problems)
-    _check_attempts(values, layout, problems)
     _check_retrieval(values, problems)
     return values
-
-
-def _check_attempts(values: Mapping[str, Values], layout: str | None, problems: Problems) -> None:
-    """Find sections about the attempts that do not go with one another."""
-    if "attacks" in values and "claims" in values:
-        problems.add(("attacks",), "[attacks] does not go with [claims]")
-    by = values.get("partition", {}).get("by", "given-folds")
-    if "attacks" in values and layout == PAIRS and by != "given-folds":
-        problems.add(
-            ("attacks",),
-            '[attacks] of pairs needs [partition] by = "given-folds": each attack is '
-            "tested in its own fold",
-        )
 
 
 def _check_pairs(values: Mapping[str, Values], problems: Problems) -> None:

@@ -1,4 +1,4 @@
-"""Bona fide presentations alone: a study leaves attack presentations out unless it asks for them.
+"""Bona fide presentations alone: only studies of attacks take attack presentations.
 
 The metadata column ``attack`` has their species; it is empty for bona fide presentations.
 """
@@ -103,18 +103,14 @@ def without_attacks(scores: Scores, name: str = ATTACK) -> Scores:
     if not are_pairs(scores) and scores.probe_ids is not scores.gallery_ids:
         left_out += int(columns.sum())
     remark = Message("attacks-left-out", presentations=left_out, column=name)
-    return view._with(
-        _attacks_left_out=left_out, _attacked=scores, _remarks=(*scores._remarks, remark)
-    )
+    return view._with(_attacks_left_out=left_out, _remarks=(*scores._remarks, remark))
 
 
 def leaves_out_attacks(function: Callable[P, R]) -> Callable[P, R]:
-    """Let a function leave attacks out, unless its argument `attack` names their column."""
+    """Let a function leave attack presentations out."""
 
     @functools.wraps(function)
     def called(*args: P.args, **options: P.kwargs) -> R:
-        if options.get("attack") is not None:
-            return function(*args, **options)
         plain_args = map(_plain, args)
         plain_options = {name: _plain(x) for name, x in options.items()}
         return function(*plain_args, **plain_options)

@@ -140,13 +140,12 @@ class LabelledMatrix:
     _tries = 1
     #: What was found when a file was read or the scores were made, for every result.
     _remarks: tuple[Message, ...] = ()
-    #: Attack presentations that were left out, and the scores with them.
+    #: Attack presentations that were left out.
     _attacks_left_out = 0
     #: float64 (rows, features): embeddings, of length 1, of the templates of the rows of a cohort.
     _row_embeddings: np.ndarray | None = None
     #: Columns of a table of templates that are no metadata, and why.
     _columns_left_out: Mapping[str, str] = {}
-    _attacked: Any = None
     #: How a file was read, for the description of the data: phrases.
     _reading: tuple[str, ...] = ()
     #: Identities that mark distractors and junk: as given, or as the names of images say.

@@ -261,15 +261,6 @@ class PointFinder:
             )
         return points
 
-    def attempts(self) -> Attempts:
-        """Return the attempts with the scores of all wanted bins, once no second pass is missing.
-
-        Bins that are not wanted may be joined.
-        """
-        if self._attempts.defined:
-            return self._list_group(self._kept_in(self._open()))
-        return self._attempts
-
     def want_rows(self, thresholds: np.ndarray) -> None:
         """Want the false accepts at more thresholds; second passes may be missing again."""
         self._wanted, self._with_rows = replace(self._wanted, rows=thresholds), True
@@ -298,8 +289,6 @@ class PointFinder:
         near[attempts.bin_of([x for x in at_frr if x is not None and not math.isnan(x)])] = True
         if self._wanted.rows is not None:
             near[attempts.bin_of(self._wanted.rows)] = True
-        if self._wanted.bins is not None:
-            near |= self._wanted.bins(attempts)
         self._near, self._optimal = near, np.zeros(len(near), dtype=bool)
         if self._wanted.every_score:
             self._optimal = optimal_bins(attempts, self._wanted.optima, self._wanted.costs)

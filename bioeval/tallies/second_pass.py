@@ -109,8 +109,8 @@ class PointsWanted:
     The latter are AUC, d', the hull's EER, `optima`, and the least of each row of `costs`. The area
     under the ROC is wanted up to each of `max_fars`. Of a
     tally that is to be merged, up to `keep` scores around the points are wanted as well; and the
-    false accepts at the thresholds `rows`, if given. `bins` names further bins of attempts, as
-    flags, whose scores are wanted; `expected` yields cells of a pilot in which more points may lie.
+    false accepts at the thresholds `rows`, if given; `expected` yields cells of a pilot in which
+    more points may lie.
     """
 
     targets: np.ndarray
@@ -118,7 +118,6 @@ class PointsWanted:
     every_score: bool
     keep: int = 0
     rows: np.ndarray | None = None
-    bins: Callable[[Any], np.ndarray] | None = None
     expected: Callable[[Any], Iterator[np.ndarray]] | None = None
     frr_targets: np.ndarray = field(default_factory=lambda: np.empty(0))
     max_fars: np.ndarray = field(default_factory=lambda: np.empty(0))

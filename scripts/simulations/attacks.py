@@ -1,4 +1,4 @@
-"""Attack detection, vulnerability and morphing: limits of rates by species, people, instruments.
+"""Attack detection and vulnerability: limits of rates by species, people, instruments.
 
 An instrument, a person and a morph add an effect of the population's people to every distance;
 ``cell.people`` is the number of instruments of a species, or of people.
@@ -133,39 +133,6 @@ def vulnerability(cell: Cell, rng: np.random.Generator) -> dict[str, Interval]:
     }
 
 
-def morphs(population: str, rng: np.random.Generator, people: np.ndarray) -> np.ndarray:
-    """Draw two attempts of each of the two people of each morph: (morphs, 2, 2)."""
-    made = effects(population, rng, len(people))[:, None, None]
-    return made + people[..., None] + NOISE * rng.normal(size=(len(people), 2, 2))
-
-
-@functools.cache
-def morph_threshold(population: str) -> float:
-    """Return the threshold at which MMPMR is 30 %."""
-    rng = np.random.default_rng([10, ord(population)])
-    people = effects(population, rng, 1_000_000).reshape(-1, 2)
-    return float(np.quantile(morphs(population, rng, people).min(axis=2).max(axis=1), 0.3))
-
-
-def morphing(cell: Cell, rng: np.random.Generator) -> dict[str, Interval]:
-    """Return limits of MMPMR; each person is in two morphs."""
-    people, at = cell.people, morph_threshold(cell.population)
-    pairs = np.stack([np.arange(people), (np.arange(people) + 1) % people], axis=1)
-    each = morphs(cell.population, rng, effects(cell.population, rng, people)[pairs])
-    values = np.full((2 * people, people), 2 * APART)
-    for side in range(2):
-        for attempt in range(2):
-            values[2 * pairs[:, side] + attempt, np.arange(people)] = each[:, side, attempt]
-    who = np.repeat([f"p{i}" for i in range(people)], 2)
-    contributors = [(f"p{a}", f"p{b}") for a, b in pairs]
-    result = be.morphing(
-        be.Scores(values, who, [f"m{i}" for i in range(people)]), contributors, threshold=at,
-        thresholds=[at], interval="subject-bootstrap", replicates=500,
-        random_state=int(rng.integers(1 << 30)),
-    )  # fmt: skip
-    return {"MMPMR": limits(result, "mmpmr_at_threshold", 0.3)}
-
-
 CLAIMS = (
     Claim(
         "attack detection",
@@ -182,14 +149,6 @@ CLAIMS = (
         "be.vulnerability(interval='subject-bootstrap')",
         vulnerability,
         cells(people=(20, 50), templates=(2,)),
-        dict.fromkeys("EN", 0.9),
-    ),
-    Claim(
-        "morphing",
-        "95 % intervals of MMPMR hold in at least 90 %",
-        "be.morphing(interval='subject-bootstrap')",
-        morphing,
-        cells(people=(20, 50, 200), templates=(2,)),
         dict.fromkeys("EN", 0.9),
     ),
 )

@@ -903,14 +903,13 @@ def unmated(tmp_path):
         ("run", "--protocol", "course-kfold-probe-vs-gallery"),
         ("report", "--out", "x.html"), ("threshold",), ("calibration",), ("compare", "x.npz"),
         ("gom",), ("gallery-size", "--out", "results"),
-        ("fuse", "x.npz", "--name", "x", "--name", "y"), ("epc",),
+        ("fuse", "x.npz", "--name", "x", "--name", "y"),
     ],
 )  # fmt: skip
 @pytest.mark.cases(4)
 def test_nothing_evaluated_is_no_success(unmated, tmp_path, capsys, command):
     name, *options = command
-    given = ["--dev", unmated, "--test", unmated] if name == "epc" else [unmated, *options]
-    assert run(name, *given) == 1
+    assert run(name, unmated, *options) == 1
     shown = capsys.readouterr()
     assert not shown.out and shown.err.count("\n") == 1
     assert shown.err.startswith("bioeval: error: nothing could be evaluated of x: ")

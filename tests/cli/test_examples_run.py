@@ -13,6 +13,7 @@ import click
 import numpy as np
 import pytest
 import scipy.io
+from attacked import simulated_attacks
 from click.testing import CliRunner
 from optional import optional_import
 
@@ -24,8 +25,8 @@ from bioeval.cli.lazy_group import root
 # Examples that draw, write pages, start processes, resample or measure this machine.
 SLOW = re.compile(
     "--plot|--report|--workers|--interval|--step-by-step|--train|course-kfold|--worst|"
-    "results|-of study|--out (study|d)|bioeval (report|plan|gom|conventions|gallery-|epsc|groups)|"
-    "simulate --attacks|--measure eer"
+    "results|-of study|--out (study|d)|bioeval (report|plan|gom|conventions|gallery-|groups)|"
+    "--measure eer"
 )
 
 # Options that make an example small, by the command or the options that it has.
@@ -93,12 +94,8 @@ def matrices() -> dict[str, be.Scores]:
     made["attacks.npz"] = be.Scores(few, who[:6], who, probe_meta=attack)
     names = ("attacked", "dev", "test", "a-dev", "a-test", "b-dev", "b-test")
     for i, name in enumerate(names):
-        made[f"{name}.npz"] = be.simulate(6, 3, attacks="print=0.6,mask=0.9", random_state=i)
+        made[f"{name}.npz"] = simulated_attacks(6, 3, {"print": 0.6, "mask": 0.9}, random_state=i)
     who = np.repeat(np.arange(6), 2)
-    parents = {"contributor_1": np.arange(4), "contributor_2": np.arange(4) + 2}
-    for i, name in enumerate(("morphs", "a", "b")):
-        values = np.random.default_rng(i).uniform(0, 1, (12, 4))
-        made[f"{name}.npz"] = be.Scores(values, who, list("wxyz"), gallery_meta=parents)
     return made
 
 

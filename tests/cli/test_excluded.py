@@ -53,7 +53,6 @@ COMMANDS = {
     "calibration": "a.npz",
     "calibration, logistic": "a.npz --calibrate logistic",
     "fuse": "a.npz b.npz",
-    "epc": "--dev a.npz --test b.npz",
     "error-discard": "a.npz --quality quality --meta quality=quality --threshold eer",
     "gallery-size": "a.npz",
     "groups": "a.npz --by group --meta group=group",

@@ -111,33 +111,22 @@ class Population:
         Scores
             Distances of each template to all, or of each probe to the gallery.
         """
-        return self.compared(*self.probes, metric)
-
-    @property
-    def probes(self) -> tuple[np.ndarray, np.ndarray, dict[str, np.ndarray]]:
-        """Embeddings, labels and metadata of the probes: all, or those that are not enrolled."""
-        rows = slice(None) if self.layout == "all-against-all" else ~self.enrolled
-        meta = {name: column[rows] for name, column in self.meta.items()}
-        return self.embeddings[rows], self.labels[rows], meta
-
-    def compared(
-        self, embeddings: np.ndarray, labels: np.ndarray, meta: dict[str, np.ndarray], metric: Any
-    ) -> Scores:
-        """Compare embeddings with each other or, in the other layout, with the gallery."""
+        rows: Any = slice(None)
         gallery = {}
         if self.layout != "all-against-all":
             enrolled = self.enrolled
+            rows = ~enrolled
             gallery = {
                 "gallery": self.embeddings[enrolled],
                 "gallery_labels": self.labels[enrolled],
                 "gallery_meta": {k: column[enrolled] for k, column in self.meta.items()},
             }
         return Scores.from_embeddings(
-            embeddings,
-            labels,
+            self.embeddings[rows],
+            self.labels[rows],
             metric=metric,
             kind="distance",
-            probe_meta=meta,
+            probe_meta={name: column[rows] for name, column in self.meta.items()},
             name="simulated",
             **gallery,
         )

@@ -1,21 +1,17 @@
-"""Simulated scores and embeddings of people with known true error rates, and attacks on them."""
+"""Simulated scores and embeddings of people with known true error rates."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
 import numpy as np
 
-from bioeval.base.arguments import number_in, require_integer, require_number
+from bioeval.base.arguments import require_number
 from bioeval.base.errors import Argument, DataError, received, require_choice
 from bioeval.base.kinds import PlainKind
 from bioeval.base.memory import require_memory
-from bioeval.base.random import RandomState, Stream, seed_sequence
-from bioeval.scores.bona_fide import species_of
+from bioeval.base.random import RandomState, Stream
 from bioeval.scores.embeddings import Metric
-from bioeval.scores.labels import ATTACK
 from bioeval.scores.matrix import Scores
 from bioeval.scores.simulation.closed_forms import GaussianScores
 from bioeval.scores.simulation.population import (
@@ -30,121 +26,6 @@ from bioeval.scores.simulation.population import (
     draw_design,
     draw_embeddings,
 )
-
-#: Presentations of each species against each enrolled subject.
-PRESENTATIONS = 5
-
-# Keys of the streams, after those of the population.
-_ATTACKERS, _NOISE, _ATTACK_SCORES = 11, 12, 13
-
-
-def parse_attacks(attacks: Any) -> dict[str, float]:
-    """Return the strength of each species, from a mapping or ``"print=0.6,mask=0.9"``."""
-    expected = "expected species with their strength from 0 to 1, such as print=0.6,mask=0.9"
-    if isinstance(attacks, str):
-        parts = [part.partition("=") for part in attacks.split(",")]
-        try:
-            attacks = {name.strip(): number_in(value) for name, _, value in parts}
-        except ValueError:
-            attacks = None
-        if attacks is None or len(attacks) < len(parts):
-            raise DataError(
-                Argument("attacks"), f" names a species twice, or no number; {expected}"
-            )
-    if not isinstance(attacks, Mapping) or not attacks:
-        raise DataError(Argument("attacks"), f" is {received(attacks)}; {expected}")
-    if (species_of(np.array([*attacks], dtype=object), "attacks") == "").any():
-        raise DataError(Argument("attacks"), f" has a species without a name; {expected}")
-    strengths = {}
-    for name, strength in attacks.items():
-        strengths[str(name)] = require_number("attacks", strength, low=0.0, high=1.0)
-    return strengths
-
-
-@dataclass(frozen=True)
-class AttackRows:
-    """Attack presentations: species, strength, target and attacker of each, by person."""
-
-    species: np.ndarray
-    strength: np.ndarray
-    target: np.ndarray
-    attacker: np.ndarray
-    seed: np.random.SeedSequence
-
-    @classmethod
-    def draw(
-        cls, attacks: dict[str, float], presentations: Any, enrolled: int, seed: Any
-    ) -> AttackRows:
-        """Present each species `presentations` times against each enrolled subject, by others."""
-        each = require_integer("presentations", presentations, low=1)
-        if enrolled < 2:
-            raise DataError(
-                Argument("attacks"), " needs two enrolled subjects, an attacker and a target"
-            )
-        number = enrolled * each
-        target = np.tile(np.repeat(np.arange(enrolled), each), len(attacks))
-        attacker = Stream(seed, _ATTACKERS).integers(0, enrolled - 2, len(target))
-        attacker += attacker >= target
-        names, strengths = np.array([*attacks]), np.array([*attacks.values()])
-        return cls(np.repeat(names, number), np.repeat(strengths, number), target, attacker, seed)
-
-    def meta(self, bona_fide: Mapping[str, np.ndarray], rows: int) -> dict[str, np.ndarray]:
-        """Return metadata of bona fide rows and of attacks in the last session."""
-        columns = {}
-        for name, column in bona_fide.items():
-            last = np.full(len(self.target), column.max(initial=1))
-            columns[name] = np.concatenate([column, last])
-        columns[ATTACK] = np.concatenate([np.full(rows, ""), self.species])
-        return columns
-
-    def of_embeddings(self, population: Population, within: Any, metric: Any) -> Scores:
-        """Return scores of a population and of attacks on the way from attacker to target."""
-        centres, s = population.centres, self.strength[:, None]
-        spread = np.broadcast_to(np.asarray(within, dtype=np.float64), (len(centres),))
-        noise = Stream(self.seed, _NOISE).normals(len(self.target), centres.shape[1])
-        sd = (1 - s) * spread[self.attacker, None] + s * spread[self.target, None]
-        made = (1 - s) * centres[self.attacker] + s * centres[self.target] + sd * noise
-        made = made.astype(np.float32)
-        embeddings, labels, meta = population.probes
-        return population.compared(
-            np.concatenate([embeddings, made]),
-            np.concatenate([labels, self.target + 1]),
-            self.meta(meta, len(labels)),
-            metric,
-        )
-
-    def of_scores(self, scores: Scores, truth: GaussianScores) -> Scores:
-        """Return scores with attacks; their means and deviations lie between the two classes."""
-        m, n = scores.shape
-        square = scores.probe_ids is scores.gallery_ids
-        number = len(self.target)
-        labels = np.concatenate([scores.probe_labels, self.target + 1])
-        columns = scores.gallery_labels if not square else labels
-        values = np.empty((m + number, len(columns)), dtype=np.float32)
-        values[:m, :n] = scores.values
-        stream = Stream(self.seed, _ATTACK_SCORES)
-        drawn = stream.normals(number, len(columns))
-        s = self.strength[:, None]
-        on_target = drawn * (1 + s * (truth.genuine_sd - 1)) - s * truth.shift
-        distances = np.where(labels[m:, None] == columns, on_target, drawn)
-        if truth.kind == "distance":
-            values[m:] = distances
-        else:
-            values[m:] = -distances
-        if square:
-            values[:m, n:] = values[m:, :m].T
-        else:
-            values[:m, n:] = 0
-        return Scores(
-            values,
-            labels,
-            None if square else columns,
-            kind=truth.kind,
-            probe_meta=self.meta(scores.probe_meta, m),
-            gallery_meta=None if square else scores.gallery_meta,
-            name="simulated",
-        )
-
 
 Model = Literal["gaussian-embeddings", "gaussian-scores"]
 MODELS: tuple[Model, ...] = get_args(Model)
@@ -172,8 +53,6 @@ def simulate(
     goat_sd: float | None = None,
     wolf_sd: float | None = None,
     lamb_sd: float | None = None,
-    attacks: Mapping[str, float] | str | None = None,
-    presentations: int | None = None,
     random_state: RandomState = 0,
 ) -> Scores:
     """Simulate the scores of a population whose true rates are known.
@@ -231,15 +110,6 @@ def simulate(
         Standard deviations of normal offsets of each person, 0 unless given: all genuine scores of
         a goat are farther, all scores of a wolf's probes against others nearer, and all scores of
         others' probes against a lamb nearer. The closed forms are without them.
-    attacks : mapping of str to float, or str, optional
-        Attack instrument species with their strength, ``{"print": 0.6}`` or ``"print=0.6"``: the
-        proportion of the way from another subject, the attacker, to the target at which a
-        presentation lies; 0 is an impostor, 1 the target. Adds rows after all others, labelled by
-        the target, with their species in the metadata column ``attack``, for
-        :func:`bioeval.vulnerability`. Of gaussian-scores, the way from the impostor to the genuine
-        distribution: ``iapar(t) = Phi((t + s Delta) / (1 + s (genuine_sd - 1)))`` of strength s.
-    presentations : int
-        Presentations of each species against each enrolled subject; 5 unless given.
     random_state : int, None, numpy SeedSequence, Generator or RandomState
         The same integer gives the same embeddings, or scores of gaussian-scores, bit for bit on
         every platform. (Distances of embeddings are computed from them by the metric, and may
@@ -308,14 +178,6 @@ def simulate(
                 Argument(name),
                 f" is {received(value)}, an option of model {other!r}, not of {model!r}",
             )
-    rows = None
-    if attacks is None and presentations is not None:
-        raise DataError(Argument("presentations"), " is given without ", Argument("attacks"))
-    random_state = seed_sequence(random_state)
-    if attacks is not None:
-        each = PRESENTATIONS if presentations is None else presentations
-        enrolled = require_integer("subjects", subjects, low=1)
-        rows = AttackRows.draw(parse_attacks(attacks), each, enrolled, random_state)
     options_given = {name: value for name, value in options.items() if value is not None}
     if model == "gaussian-scores":
         design = draw_design(
@@ -326,10 +188,7 @@ def simulate(
             sd = require_number(name, options_given.pop(name, 0.0), low=0.0)
             offsets[name] = sd * Stream(design.seed, key).normals(design.people)
         truth = GaussianScores(**options_given, kind=kind)
-        scores = _gaussian_scores(design, truth, offsets)
-        if rows is None:
-            return scores
-        return rows.of_scores(scores, truth)
+        return _gaussian_scores(design, truth, offsets)
     if kind != "distance":
         raise DataError(
             Argument("kind"),
@@ -348,10 +207,7 @@ def simulate(
         random_state=random_state,
         **options_given,
     )
-    chosen = "l2" if metric is None else metric
-    if rows is None:
-        return population.scores(chosen)
-    return rows.of_embeddings(population, 0.6 if within is None else within, chosen)
+    return population.scores("l2" if metric is None else metric)
 
 
 def simulate_embeddings(

@@ -1,4 +1,4 @@
-"""Presentation attacks: vulnerability, detection and morphing."""
+"""Presentation attacks: vulnerability and detection."""
 
 from bioeval.base.manifest import Plot, StudyManifest, Subcommand, View, along
 
@@ -9,14 +9,12 @@ _OVER_SPECIES = {
 }
 
 STUDY = StudyManifest(
-    scalars="scalars.ATTACK_RATES",
-    calls={"morphing": ("morphing",), "pad": ("pad",), "vulnerability": ("vulnerability",)},
+    calls={"pad": ("pad",), "vulnerability": ("vulnerability",)},
     commands=(
         Subcommand(
             "vulnerability", "Evaluate how often presentation attacks are accepted.", "Attacks", 1
         ),
         Subcommand("pad", "Evaluate presentation attack detection: APCER, BPCER.", "Attacks", 3),
-        Subcommand("morphing", "Evaluate morphing attacks: MMPMR, attack potential.", "Attacks", 4),
     ),
     examples="""
 # Evaluate rows that are marked as attacks
@@ -40,13 +38,6 @@ bioeval pad pad.csv --potential print=1,mask=3 --most 1
 bioeval pad pad.csv --threshold 0.5 --json
 # Write results and plots
 bioeval pad test.csv --dev dev.csv --threshold apcer=0.05 --out pad --plots
-
-# Evaluate morphs at a threshold
-bioeval morphing morphs.npz --threshold 0.4
-# Choose the threshold on bona fide scores
-bioeval morphing morphs.npz --bona-fide scores.npz --threshold far=0.001
-# Evaluate two systems; write results and plots
-bioeval morphing a.npz b.npz --threshold 0.4 --out morphing --plots
 """,
     plots=(
         Plot(
@@ -93,21 +84,11 @@ bioeval morphing a.npz b.npz --threshold 0.4 --out morphing --plots
             {"apcer": {}},
             one_system=True,
         ),
-        Plot(
-            "attack_potential",
-            "AttackPotentialDisplay",
-            "plots",
-            "be.morphing",
-            ({"map": ("attempts", "systems")},),
-            {"attack-potential": {}},
-            one_system=True,
-        ),
     ),
-    nodes={"iapar_pooled": "vulnerability", "apcer_pooled": "pad", "mmpmr": "morphing"},
+    nodes={"iapar_pooled": "vulnerability", "apcer_pooled": "pad"},
     views=(
         View(("presentation-attacks",), "pad_section"),
         View(("vulnerability",), "vulnerability_section"),
-        View(("morphing",), "morphing_section"),
     ),
     messages="messages.MESSAGES",
 )

@@ -1,4 +1,4 @@
-"""``bioeval vulnerability``, ``pad`` and ``morphing``: presentation and morphing attacks."""
+"""``bioeval vulnerability`` and ``bioeval pad``: presentation attacks and their detection."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from typing import Any
 import click
 
 from bioeval import DataError
-from bioeval.base import counted
 from bioeval.cli import (
     Command,
     StudyCommand,
@@ -182,67 +181,3 @@ def pad_command(
             for row, rate in zip(curve, rates, strict=True):
                 row[f"apcer {name}"] = rate
         run.finish(dataset, csv={"curve.csv": curve}, files=list(filter(None, (data, dev))))
-
-
-@click.command("morphing", cls=Command)
-@click.argument("files", nargs=-1, required=True, metavar="DATA...")
-@option(
-    "--bona-fide FILE",
-    "Genuine and impostor attempts of a system; once per system.",
-    multiple=True,
-    name="bona_fide",
-)
-@option(
-    "--threshold",
-    "Threshold of the attack potential: a number, or far=X on --bona-fide.",
-    Value.THRESHOLD,
-)
-@shared_options(far=True)
-@option(
-    "--interval",
-    "Add confidence intervals over subjects.  [none]",
-    ["subject-bootstrap", "subject-bootstrap-logit"],
-)
-@output_options(
-    "results.nc, summary.json, table.txt, curve.csv and a CSV file of each table",
-    "draw the plots",
-)
-@shared_options(interval=True, names=True, reading=True)
-def morphing_command(files: tuple[str, ...], bona_fide: tuple[str, ...], **options: Any) -> None:
-    """Evaluate how many morphs are accepted for all of their contributors.
-
-    Each DATA is the matrix of one system, of probes against morphed images. The gallery's metadata
-    columns contributor_1, contributor_2 ... name the subjects of a morph; source_1, source_2 ...
-    name the probes from which it was made, which are left out. The table states the number of
-    attempts per contributor, since MMPMR grows with it.
-    """
-    if bona_fide and len(bona_fide) != len(files):
-        raise click.UsageError(
-            f"--bona-fide is given {counted(len(bona_fide), 'times')} for "
-            f"{counted(len(files), 'systems')}; expected once for each"
-        )
-    with StudyCommand(files[0], options) as run:
-        names = run.names(files)
-        if len(set(names)) < len(names):
-            raise click.UsageError("two systems have one name; name each with --name")
-        from bioeval.studies.attacks.morphing import morphing
-
-        systems = dict(zip(names, map(run.read, files, names), strict=True))
-        run.reading = run.reading | {"meta": {}}
-        bona_fide_by_name = dict(
-            zip(names, map(run.read, bona_fide, names), strict=bool(bona_fide))
-        )
-        scores: Any = systems
-        genuine: Any = bona_fide_by_name or None
-        over = ["system"]
-        if len(names) == 1:
-            scores = systems[names[0]]
-            genuine = bona_fide_by_name.get(names[0])
-            over = []
-        run.name = ", ".join(names)
-        dataset = run.count(morphing, scores, bona_fide=genuine, **run.options)
-        run.finish(
-            dataset,
-            csv={"curve.csv": rows_over(dataset, *over, "threshold")},
-            files=[*files, *bona_fide],
-        )

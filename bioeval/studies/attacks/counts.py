@@ -7,7 +7,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 import numpy as np
 
@@ -212,13 +212,6 @@ def _within(species: Sequence[str], potential: Any) -> np.ndarray:
     if not within.any():
         raise DataError(name, f": no species has a level of at most {most!r}")
     return within
-
-
-class GenuineAttempts(NamedTuple):
-    """The distances of genuine attempts, and the subject of each as text."""
-
-    distances: np.ndarray
-    subjects: list[str]
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Intervals of attack detection and of morphing, by resampling people and instruments."""
+"""Intervals of attack detection, by resampling people and instruments."""
 
 from __future__ import annotations
 
@@ -14,14 +14,12 @@ from bioeval.base import Argument
 from bioeval.stats import (
     ErrorColumns,
     IntervalOptions,
-    by_subject,
     drawn_variance,
     korn_graubard,
     largest_limits,
     open_limits,
-    ratio,
 )
-from bioeval.studies.attacks.counts import GenuineAttempts, Presentations
+from bioeval.studies.attacks.counts import Presentations
 from bioeval.studies.attacks.scores import BONA_FIDE
 
 #: What the limits of the largest rate of several species are by, as attributes of results.
@@ -249,60 +247,3 @@ def _drawn(units: int, options: IntervalOptions, key: int) -> np.ndarray:
     seed = options.seed
     sequence = np.random.SeedSequence(seed.entropy, spawn_key=(*seed.spawn_key, key))
     return replace(options, seed=sequence).weights(units).astype(np.float64)
-
-
-def relative_morph_limits(
-    values: np.ndarray,
-    people: list[list[str]],
-    genuine: GenuineAttempts,
-    at: np.ndarray,
-    frr: np.ndarray,
-    options: IntervalOptions,
-) -> tuple[np.ndarray, np.ndarray]:
-    """Return the limits of means over morphs plus FRR, by a bootstrap of all people.
-
-    A person has one weight, as contributor and as subject of `genuine` attempts. `frr` is the rate
-    at the distances `at` as it was counted.
-    """
-    who = genuine.subjects
-    place = _places({*who}.union(*people))
-    drawn = options.weights(len(place)).astype(np.float64)
-    weights = _morph_weights(people, place, drawn)
-    reached, order = np.unique(at, return_inverse=True)  # NaN last, which rejects all
-    subject = np.array([place[x] for x in who], dtype=np.int64)
-    counts = by_subject(genuine.distances, subject, reached[~np.isnan(reached)], len(place))
-    accepted = np.cumsum(counts @ drawn, axis=0)
-    whole = accepted[-1]
-    none = np.zeros((int(np.isnan(reached).sum()), drawn.shape[1]))
-    rejected = ratio(whole - np.concatenate([accepted[:-1], none])[order.reshape(-1)], whole[None])
-    rejected[:, 0] = frr
-    # The mean of both is a proportion; their sum has no logit.
-    half = (ratio(values @ weights, weights.sum(axis=0)[None]) + rejected) / 2
-    few = min(options.trials_of(len(place)) // 2, options.trials_of(len(set(who))))
-    low, high = replace(options, method="subject-bootstrap").limits(half, few)
-    return 2 * low, 2 * high
-
-
-def _places(people: set[str]) -> dict[str, int]:
-    """Return the place of each person among all, in the order of their names."""
-    return {who: i for i, who in enumerate(sorted(people))}
-
-
-def _morph_weights(people: list[list[str]], place: dict[str, int], drawn: np.ndarray) -> np.ndarray:
-    """Return the product of the weights of each morph's contributors, in each replicate."""
-    weights = []
-    for contributors in people:
-        rows = [place[who] for who in contributors]
-        weights.append(drawn[rows].prod(axis=0))
-    return np.stack(weights)
-
-
-def morph_limits(
-    values: np.ndarray, people: list[list[str]], options: IntervalOptions
-) -> tuple[np.ndarray, np.ndarray]:
-    """Return the limits of means over morphs, weighed by the product of contributors' weights."""
-    place = _places(set().union(*people))
-    drawn = options.weights(len(place)).astype(np.float64)
-    weights = _morph_weights(people, place, drawn)
-    rates = ratio(values @ weights, weights.sum(axis=0)[None])
-    return options.limits(rates, options.trials_of(len(place)) // 2)

@@ -1,4 +1,4 @@
-"""The messages of attacks, of their detection and of morphs."""
+"""The messages of attacks and of their detection."""
 
 from bioeval.document import MessageType
 
@@ -43,14 +43,5 @@ MESSAGES = (
         "detection-rejects-all",
         "the threshold rejects all presentations and is infinite, because some scores are; "
         "choose another rule, or give a threshold",
-    ),
-    MessageType(
-        "contributors-differ-in-attempts",
-        "contributors have {least:count} to {most:count attempts}: MMPMR grows with their number; "
-        "of each contributor the first {least:count attempts} count for MAP",
-    ),
-    MessageType(
-        "few-contributors",
-        "there are {contributors:count contributors} in all: results depend on few people",
     ),
 )

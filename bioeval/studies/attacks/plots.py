@@ -1,4 +1,4 @@
-"""Plots of attacks: vulnerability, their detection, and the potential of morphs."""
+"""Plots of attacks: vulnerability, and their detection."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from typing import Any, ClassVar, Self
 import numpy as np
 import xarray as xr
 from matplotlib.axes import Axes
-from matplotlib.image import AxesImage
 
 from bioeval.base import counted
 from bioeval.document import Term, say
@@ -20,7 +19,6 @@ from bioeval.views.plots import (
     CurvesDisplay,
     CurveSpec,
     DetDisplay,
-    OneResultDisplay,
     ScoreDistributionsDisplay,
     Style,
     System,
@@ -112,7 +110,10 @@ def attack_det(data: Any, ax: Axes | None = None, **style: Any) -> AttackDetDisp
     Examples
     --------
     >>> import bioeval as be
-    >>> scores = be.simulate(40, 4, attacks="print=0.6,mask=0.9")
+    >>> d = [[1, 2, 6], [5, 7, 2], [2, 3, 9], [9, 9, 3], [5, 8, 9], [9, 9, 2]]
+    >>> species = {"attack": ["", "", "print", "print", "mask", "mask"]}
+    >>> people = ["ann", "bob"] * 3, ["ann", "ann", "bob"]
+    >>> scores = be.Scores(d, *people, probe_meta=species)
     >>> display = be.plot.attack_det(be.vulnerability(scores))
     >>> list(display.curves)
     ['zero-effort impostors', 'mask', 'print']
@@ -221,7 +222,10 @@ def iapar(data: Any, ax: Axes | None = None, **style: Any) -> IaparDisplay:
     Examples
     --------
     >>> import bioeval as be
-    >>> scores = be.simulate(40, 4, attacks="print=0.6,mask=0.9")
+    >>> d = [[1, 2, 6], [5, 7, 2], [2, 3, 9], [9, 9, 3], [5, 8, 9], [9, 9, 2]]
+    >>> species = {"attack": ["", "", "print", "print", "mask", "mask"]}
+    >>> people = ["ann", "bob"] * 3, ["ann", "ann", "bob"]
+    >>> scores = be.Scores(d, *people, probe_meta=species)
     >>> list(be.plot.iapar(be.vulnerability(scores)).curves)
     ['FAR', 'FRR', 'mask', 'print']
     """
@@ -301,10 +305,13 @@ def attack_scores(
     Examples
     --------
     >>> import bioeval as be
-    >>> scores = be.simulate(40, 4, attacks="print=0.6,mask=0.9")
+    >>> d = [[1, 2, 6], [5, 7, 2], [2, 3, 9], [9, 9, 3], [5, 8, 9], [9, 9, 2]]
+    >>> species = {"attack": ["", "", "print", "print", "mask", "mask"]}
+    >>> people = ["ann", "bob"] * 3, ["ann", "ann", "bob"]
+    >>> scores = be.Scores(d, *people, probe_meta=species)
     >>> display = be.plot.attack_scores(be.vulnerability(scores))
     >>> int(display.impostor[""].counts.sum())
-    6240
+    2
     """
     return AttackScoresDisplay.from_results(data).plot(ax, log=log, **style)
 
@@ -421,77 +428,3 @@ def apcer(data: Any, ax: Axes | None = None, **style: Any) -> ApcerDisplay:
     ['BPCER', 'mask', 'print']
     """
     return ApcerDisplay.from_results(data).plot(ax, **style)
-
-
-# Most cells that hold a number.
-_NUMBERED = 1600
-
-
-class AttackPotentialDisplay(OneResultDisplay):
-    """Morphing attack potential as a heat map.
-
-    Attributes
-    ----------
-    potential : ndarray, shape (attempts, systems)
-    image_ : AxesImage
-    """
-
-    image_: AxesImage
-    _plot = "attack_potential"
-
-    def __init__(self, dataset: xr.Dataset):
-        super().__init__(dataset)
-        self.potential = dataset["map"].values
-
-    def plot(self, ax: Axes | None = None, *, name: str | None = None, **style: Any) -> Self:
-        """Draw the heat map. See :func:`attack_potential`."""
-        rows, columns = self.potential.shape
-        size = 2.4 + 0.9 * max(columns, 3), 2.0 + 0.45 * max(rows, 3)
-        ax = self._axes(ax, size, style)
-        ax.grid(False)
-        properties = {"cmap": "cividis", "vmin": 0.0, "vmax": 1.0, "aspect": "auto", **style}
-        self.image_ = ax.imshow(self.potential, **properties)
-        if rows * columns <= _NUMBERED:
-            grounds = self.image_.to_rgba(self.potential)
-            self._rates_in_cells(ax, self.potential, grounds, np.zeros((rows, columns), bool))
-        for axis, dim in ((ax.xaxis, "systems"), (ax.yaxis, "attempts")):
-            labels = self._dataset[dim].values
-            places = np.arange(0, len(labels), -(-len(labels) // 20))
-            axis.set_ticks(places, list(map(str, labels[places])))
-        over = f"proportion of {counted(int(self._dataset['morphs']), 'morphs')}"
-        self._titled("Morphing attack potential", name, [over])
-        self._labelled("Systems that accept, at least", "Attempts of every contributor, at least")
-        return self
-
-
-def attack_potential(data: Any, ax: Axes | None = None, **style: Any) -> AttackPotentialDisplay:
-    """Draw the morphing attack potential as a heat map of attempts and systems.
-
-    Parameters
-    ----------
-    data : Dataset
-        A result of :func:`bioeval.morphing` with a threshold.
-    ax : matplotlib Axes, optional
-        Where to draw; the axes of a new figure unless given.
-    **style
-        Properties of the image; ``name`` names the systems in the title.
-
-    Returns
-    -------
-    AttackPotentialDisplay
-        With ``potential``, ``ax_``, ``figure_`` and ``image_``.
-
-    Notes
-    -----
-    The cell of `a` attempts and `s` systems is the proportion of morphs for which at least `s`
-    systems each accept at least `a` attempts of every contributor (ISO/IEC 20059).
-
-    Examples
-    --------
-    >>> import bioeval as be
-    >>> scores = be.Scores([[1], [2], [4], [2]], ["ann", "ann", "bob", "bob"], ["m1"])
-    >>> be.plot.attack_potential(be.morphing(scores, [("ann", "bob")], threshold=3)).potential
-    array([[1.],
-           [0.]])
-    """
-    return AttackPotentialDisplay.from_results(data).plot(ax, **style)

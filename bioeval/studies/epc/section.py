@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -32,15 +32,8 @@ from bioeval.document import (
 # Points that are shown of a longer curve.
 _SHOWN = 11
 
-#: The attempts of each count and of each rate.
-_ATTEMPTS = {
-    "fa": "impostor_attempts",
-    "fr": "genuine_attempts",
-    "ia": "attack_attempts",
-    "far": "impostor_attempts",
-    "frr": "genuine_attempts",
-    "iapar_pooled": "attack_attempts",
-}
+#: The attempts of each rate.
+_ATTEMPTS = {"far": "impostor_attempts", "frr": "genuine_attempts"}
 
 _COLUMNS = (
     Column("alpha", "alpha"),
@@ -56,21 +49,22 @@ _COLUMNS = (
 
 def section(results: ResultsBySystem) -> Section:
     """Return the errors of a system at some weights, or HTER of several side by side."""
-    curve = curves(results, _COLUMNS)
-    blocks: list[Block] = [
-        facts(results),
-        minimised(say("alpha {far} + (1 - alpha) {frr}"), results),
-        curve,
-    ]
+    sets = "the development set of each system" if len(results) > 1 else "the development set"
+    minimised = say(
+        "Thresholds minimise alpha {far} + (1 - alpha) {frr} on {sets}; errors are of the test "
+        "set.",
+        sets=sets,
+    )
+    blocks: list[Block] = [_facts(results), Paragraph(minimised, "note"), _curves(results)]
     if len(results) > 1:
-        blocks.append(compared(results, "alpha", "hter", say("HTER on the test set")))
+        blocks.append(_compared(results, "hter", say("HTER on the test set")))
         for rate in ("far", "frr"):
-            blocks.append(compared(results, "alpha", rate, say(f"{{{rate}}} on the test set")))
+            blocks.append(_compared(results, rate, say(f"{{{rate}}} on the test set")))
     blocks.append(result_messages(results))
     return Section("expected-performance", "Expected performance", blocks, task="verification")
 
 
-def facts(results: ResultsBySystem) -> Block:
+def _facts(results: ResultsBySystem) -> Block:
     """Return the facts about the data, of a single system with the attempts of both sets."""
     if len(results) > 1:
         return data_facts(results)
@@ -83,52 +77,34 @@ def facts(results: ResultsBySystem) -> Block:
 
 def _numbers(ds: xr.Dataset, prefix: str) -> Text:
     """Return the numbers of attempts of a set in words."""
-    genuine = int(ds[f"{prefix}genuine_attempts"])
-    impostor = int(ds[f"{prefix}impostor_attempts"])
-    if "attack_attempts" not in ds:
-        return say(
-            "{genuine} genuine and {impostor:count impostor attempts}",
-            genuine=genuine,
-            impostor=impostor,
-        )
     return say(
-        "{genuine} genuine, {impostor} impostor and {attacks:count attack attempts}",
-        genuine=genuine,
-        impostor=impostor,
-        attacks=int(ds[f"{prefix}attack_attempts"]),
+        "{genuine} genuine and {impostor:count impostor attempts}",
+        genuine=int(ds[f"{prefix}genuine_attempts"]),
+        impostor=int(ds[f"{prefix}impostor_attempts"]),
     )
 
 
-def minimised(cost: Text, results: ResultsBySystem) -> Paragraph:
-    """Return what the thresholds minimise, and on which data."""
-    sets = "the development set of each system" if len(results) > 1 else "the development set"
-    template = "Thresholds minimise {cost} on {sets}; errors are of the test set."
-    return Paragraph(say(template, cost=cost, sets=sets), "note")
-
-
-def curves(results: ResultsBySystem, columns: Sequence[Column]) -> Table:
+def _curves(results: ResultsBySystem) -> Table:
     """Return the rows of all weights, of which readers see some of a single system."""
-    weight = columns[0].name
     rows: list[list[Text | None]] = []
     for system, ds in results.items():
-        for i in range(ds.sizes[weight]):
-            row: list[Text | None] = [_cell(ds, column.name, i, weight) for column in columns]
+        for i in range(ds.sizes["alpha"]):
+            row: list[Text | None] = [_cell(ds, column.name, i) for column in _COLUMNS]
             rows.append([Label(system), *row] if len(results) > 1 else row)
     if len(results) > 1:
-        columns = [Column("system", only="data"), *columns]
-        return Table("curve", columns, rows, shown=0)
-    return Table("curve", columns, rows, shown=_places(len(rows)))
+        return Table("curve", [Column("system", only="data"), *_COLUMNS], rows, shown=0)
+    return Table("curve", _COLUMNS, rows, shown=_places(len(rows)))
 
 
-def compared(results: ResultsBySystem, weight: str, rate: str, title: Text) -> Table:
+def _compared(results: ResultsBySystem, rate: str, title: Text) -> Table:
     """Return one rate of several systems side by side, at some weights."""
     first = next(iter(results.values()))
-    columns = [Column(weight, weight, only="readers")]
+    columns = [Column("alpha", "alpha", only="readers")]
     columns += [Column(system, Label(system), only="readers") for system in results]
     rows = []
-    for i in _places(first.sizes[weight]):
-        cells = [_cell(ds, rate, i, weight) for ds in results.values()]
-        rows.append([_cell(first, weight, i, weight), *cells])
+    for i in _places(first.sizes["alpha"]):
+        cells = [_cell(ds, rate, i) for ds in results.values()]
+        rows.append([_cell(first, "alpha", i), *cells])
     return Table(f"compared_{rate}", columns, rows, title=title)
 
 
@@ -139,15 +115,15 @@ def _places(number: int) -> list[int]:
     return shown
 
 
-def _cell(ds: xr.Dataset, name: str, i: int, weight: str) -> Quantity:
+def _cell(ds: xr.Dataset, name: str, i: int) -> Quantity:
     """Return a value of a variable at a weight."""
     value = ds[name].values[i].item()
-    about: Mapping[str, Any] = {"variable": name, "at": {weight: float(ds[weight][i])}}
-    if name == weight:
+    about: Mapping[str, Any] = {"variable": name, "at": {"alpha": float(ds["alpha"][i])}}
+    if name == "alpha":
         return Number(value, digits=6, variable=name)
     if name == "threshold":
         return Score(value, **about)
-    if name in ("fa", "fr", "ia"):
+    if name in ("fa", "fr"):
         return Count(value, **about)
     if name in _ATTEMPTS:
         return Rate(value, attempts=int(ds[_ATTEMPTS[name]]), **about)

@@ -40,6 +40,6 @@ STUDY = StudyManifest(
     runners={"partition": "tasks"},
     views=(View((), "section", dim="fold", whole=True),),
     messages="messages.MESSAGES",
-    needs=("assurance", "attacks", "calibration"),
+    needs=("assurance", "calibration"),
     heading="Decide",
 )

@@ -46,14 +46,10 @@ from bioeval.studies.calibration.calibrator import transforms_scores
 from bioeval.studies.folds.folds import (
     TrainedSystem,
     TransformedScores,
-    add_attacks,
     assured_folds,
-    attacked_scores,
     attempts_by_subject,
     evaluate_by_parts,
     evaluate_fitted,
-    require_attack_folds,
-    require_attacks,
     unit_of_parts,
     verify,
 )
@@ -111,7 +107,6 @@ def cross_evaluate(
     metric: Metric = "cosine",
     kind: Kind | None = None,
     claims: partition.ClaimSampler | None = None,
-    attack: str | None = None,
     assure: float | None = None,
     assurance: AssuranceRule = "estimated",
     far_targets: Sequence[float] | None = None,
@@ -171,11 +166,6 @@ def cross_evaluate(
         As for :meth:`bioeval.Scores.from_embeddings`: a callable needs its kind.
     claims : ClaimSampler, optional
         Of verification: claims drawn anew for each part, in place of all.
-    attack : str, optional
-        Of verification of a matrix: the metadata column of the attack instrument species, as for
-        :func:`bioeval.vulnerability`. Bona fide templates are divided, and thresholds chosen on
-        them; an attack is tested in the folds that test its target, against the target's templates
-        there. None: attack presentations are left out.
     assure : float, optional
         A confidence, such as 0.95, of verification with a FAR target: find on each training part a
         stricter threshold as well, whose FAR is at most the target in people like these with this
@@ -226,9 +216,7 @@ def cross_evaluate(
         drawn claims those by probes who are not enrolled, ``far_unenrolled``, ``fa_unenrolled``
         and ``unenrolled_attempts``, which are not in ``far``; of an experiment by sample
         ``frr_seen frr_unseen far_seen far_unseen``, by whether the probe's subject is in the
-        training part, too (the attribute ``seen`` says what is fitted there), with their counts;
-        with `attack` ``iapar_max iapar_pooled riapar`` and
-        ``ia attack_attempts`` of the test part, and over ``species`` ``iapar_of_species``.
+        training part, too (the attribute ``seen`` says what is fitted there), with their counts.
         Over ``statistic``, for each rate ``<rate>_summary``, of the folds of all repeats:
         ``"mean"``, ``"sd"``, ``"se"``, ``"pooled"`` (counts summed), ``"low"`` and ``"high"`` (the
         interval), and ``"folds"``, the number of folds in which it is defined; of the training
@@ -296,12 +284,6 @@ def cross_evaluate(
         assurance=Assurance.parse(assure, assurance, rule),
     )
     confidence = IntervalOptions.check_confidence(confidence)
-    if attack is not None:
-        require_attacks(options)
-        if estimator is not None:
-            raise ProtocolError(Argument("attack"), " is for scores, not with estimator=")
-        attacks, splitter = attacked_scores(_as_scores(data, y, meta), attack, splitter)
-        data, options = attacks.bona_fide, replace(options, attacks=attacks)
     resampling = None
     if interval in get_args(Bootstrap):
         resampling = IntervalOptions.parse(interval, confidence, replicates, random_state)
@@ -356,9 +338,6 @@ def evaluate_tasks(
         check_task(scores, options)
         _check_choice(splitter, options)
     plan, sides = plan_of_scores(scores, splitter)
-    for options in tasks:
-        if options.attacks is not None and not isinstance(sides, SplitSides):
-            require_attack_folds(options.attacks, splitter)
     reader = BlockReader(scores)
     tasks = [x if x.task == "verification" else x.with_role(splitter, scores) for x in tasks]
     if plan.by_parts or any(options.claims is not None for options in tasks):
@@ -376,8 +355,6 @@ def evaluate_tasks(
         resampled: list[PooledRates | LeftOutRates] = []
         if options.assurance is not None:
             _assure(sides, plan, folds, options)
-        if options.attacks is not None:
-            add_attacks(folds, plan, sides, options)
         if resampling is not None:
             resampled = _by_subject(scores, sides, plan, folds, options, resampling)
         made = fold_dataset(
@@ -683,7 +660,7 @@ def evaluate_folds(
     """Evaluate all tasks of a card in its folds, by node, such as ``folds/verification/single``."""
     from bioeval.evaluation import compared
 
-    attacked, scores = scores._attacked, compared(scores, card)
+    scores = compared(scores, card)
     uncertainty = card.section("uncertainty")
     decision = card.section("decision")
     rule = Rule("none")
@@ -707,11 +684,6 @@ def evaluate_folds(
     if (drawn := card.claims) is not None:
         claims = partition.ClaimSampler(drawn.per_probe, drawn.genuine, drawn.seed)
     nodes: dict[str, FoldOptions] = {}
-    attacks = None
-    if card.attacks is not None:
-        all_scores = compared(attacked, card) if attacked is not None else scores
-        attacks, _ = attacked_scores(all_scores, card.attacks.species, None)
-        scores = attacks.bona_fide
     if card.verification is not None:
         for templates in card.verification.templates:
             nodes[f"folds/verification/{templates}"] = make(
@@ -720,13 +692,10 @@ def evaluate_folds(
                 fusion=card.verification.fusion,
                 claims=claims,
                 assurance=assurance,
-                attacks=attacks,
                 frr_targets=check_targets(frr_targets, "frr_targets"),
                 # At one half the least cost is the smallest HTER, which tables leave out.
                 priors=np.array([x for x in card.report.priors if x != _EVEN]),
             )
-            if attacks is not None:
-                require_attacks(nodes[f"folds/verification/{templates}"])
     for name, task in card.tasks.items():
         if name != "verification":
             used = ("rank_unit", "fusion", "ties", "impostors")

@@ -1,4 +1,4 @@
-"""Folds over a matrix, over pairs or part by part; attacks, assured thresholds, estimators."""
+"""Folds over a matrix, over pairs or part by part; assured thresholds, estimators."""
 
 from __future__ import annotations
 
@@ -11,24 +11,20 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from bioeval import BioevalWarning, DataError, PairScores, ProtocolError, Scores, partition
-from bioeval.base import Argument, counted, hooks, report, reporter, rows_reported_to, stage
+from bioeval import BioevalWarning, DataError, PairScores, Scores, partition
+from bioeval.base import hooks, report, reporter, rows_reported_to, stage
 from bioeval.document import Message
 from bioeval.partition.base import LabelCodes
-from bioeval.results import rate
 from bioeval.scores import (
     BlockReader,
     Provenance,
     are_pairs,
     as_embeddings,
-    codes_of,
     kind_of_metric,
     knows_people,
     require_scores,
 )
 from bioeval.studies.assurance.assured import Assured, assured_threshold
-from bioeval.studies.attacks.counts import attack_attempts
-from bioeval.studies.attacks.scores import AttackedScores, parted
 from bioeval.studies.calibration.calibration import LOG_ODDS
 from bioeval.studies.calibration.counts import LOG2, count_for_calibration
 from bioeval.studies.folds.options import Assurance, FoldOptions
@@ -58,119 +54,6 @@ from bioeval.tallies import (
     VerificationCounter,
     count_together,
 )
-
-
-def attacked_scores(scores: Scores, column: str, splitter: Any) -> tuple[AttackedScores, Any]:
-    """Return bona fide presentations and attacks, and what divides the former.
-
-    Of a list of pairs whose given folds are those of all pairs, the folds of the bona fide ones.
-    """
-    parts = parted(scores, None, column)
-    bona_fide: Any = parts.bona_fide  # of a list of pairs they are PairScores
-    attacks: Any = parts.attacks
-    if are_pairs(scores) and isinstance(splitter, partition.PredefinedPairFolds):
-        folds = LabelCodes(splitter.fold_of_pair, "fold_of_pair").labels
-        if len(folds) == scores.shape[0]:
-            attacks = attacks._with(pair_folds=folds[parts.attack_rows])
-            folds = folds[parts.bona_fide_rows]
-        bona_fide = bona_fide._with(pair_folds=folds)
-        parts = replace(parts, bona_fide=bona_fide, attacks=attacks)
-        splitter = partition.PredefinedPairFolds(
-            folds, folds=splitter.folds, disjoint_subjects=splitter.disjoint_subjects
-        )
-    return parts, splitter
-
-
-def require_attack_folds(parts: AttackedScores, splitter: Any) -> None:
-    """Raise unless the folds of a list of pairs are given, for its attacks as well."""
-    if not isinstance(splitter, partition.PredefinedPairFolds):
-        raise ProtocolError(
-            Argument("attack"),
-            " in folds of a list of pairs needs the fold of each attack; give PredefinedPairFolds "
-            '(in a card [partition] by = "given-folds"), or a matrix with a target for each '
-            "attack",
-        )
-    attacks: Any = parts.attacks
-    bona_fide: Any = parts.bona_fide
-    folds = attacks.pair_folds
-    if folds is None:
-        raise DataError(
-            f"the folds are given for {counted(len(parts.bona_fide_rows), 'bona fide pairs')} "
-            f"alone, without the {counted(len(parts.attack_rows), 'attacks')}; give the fold of "
-            "every pair"
-        )
-    if unknown := {*folds.tolist()} - {*bona_fide.pair_folds.tolist(), -1}:
-        raise DataError(
-            f"attacks are in the fold {min(unknown, key=str)!r}, but no bona fide pair is; "
-            "expected a fold that is tested"
-        )
-
-
-def require_attacks(options: FoldOptions) -> None:
-    """Raise :class:`ProtocolError` for options that attacks in folds do not have."""
-    if options.task != "verification":
-        raise ProtocolError(
-            Argument("attack"), f" is for verification; the task is {options.task_name}"
-        )
-    if options.claims is not None:
-        raise ProtocolError(Argument("attack"), " does not go with drawn claims")
-    if options.resamples:
-        raise ProtocolError(
-            Argument("interval", options.interval),
-            " has no limits of attack rates in folds; expected ",
-            Argument("interval", "nadeau-bengio"),
-            " or 'quantile'",
-        )
-
-
-def add_attacks(
-    folds: Mapping[Place, Fold],
-    plan: SplitPlan,
-    sides: SplitSides | PairSides,
-    options: FoldOptions,
-) -> None:
-    """Add the attacks on enrolled people of each test part, against its gallery alone."""
-    parts = options.attacks
-    assert parts is not None
-    names = np.unique(parts.species)
-    how = {"templates": options.templates, "fusion": options.fusion}
-    for place, fold in folds.items():
-        rows, columns = _tested_attacks(parts, plan.split(place), sides)
-        ia = np.zeros(len(names), dtype=np.int64)
-        number = np.zeros(len(names), dtype=np.int64)
-        if len(rows):
-            view = parts.attacks.select(probes=rows, gallery=columns)
-            here = replace(parts, attacks=view, species=parts.species[rows])
-            attempts = attack_attempts(here, None, how)
-            species = np.searchsorted(names, attempts.names)
-            number[species] = attempts.number
-            if fold.defined:
-                ia[species] = attempts.at_most(np.array([fold.threshold]))[0]
-        fold.counts |= {"ia": int(ia.sum()), "attack_attempts": int(number.sum())}
-        of_species = np.full(len(names), np.nan)
-        largest = np.nan
-        if fold.defined and number.any():
-            np.divide(ia, number, out=of_species, where=number > 0)
-            largest = float(np.fmax.reduce(of_species, initial=-np.inf))
-        frr = rate(np.array(fold.counts["fr"]), fold.counts["genuine_attempts"])
-        points = {"iapar_max": largest, "riapar": largest + float(frr)}
-        fold.points |= {**points, "iapar_of_species": of_species}
-
-
-def _tested_attacks(
-    parts: AttackedScores, split: Split, sides: SplitSides | PairSides
-) -> tuple[np.ndarray, np.ndarray | None]:
-    """Return the attacks of a test part, and its gallery; pairs have none."""
-    if isinstance(sides, PairSides):
-        bona_fide: Any = parts.bona_fide
-        attacks: Any = parts.attacks
-        tested = {*bona_fide.pair_folds[split.test].tolist()}
-        within = [fold in tested for fold in attacks.pair_folds.tolist()]
-        return np.flatnonzero(within), None
-    _, columns = sides.places(split.tested)
-    target, enrolled = codes_of(parts.attacks).probe, codes_of(parts.attacks).gallery
-    return np.flatnonzero(np.isin(target, enrolled[columns])), columns
-
 
 Folds = dict[Place, Fold]
 

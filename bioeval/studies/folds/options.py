@@ -19,7 +19,6 @@ from bioeval.base import (
 from bioeval.protocol import OpenSet
 from bioeval.scores import codes_of
 from bioeval.studies.assurance.assured import check_assurance
-from bioeval.studies.attacks.scores import AttackedScores
 from bioeval.tallies import Claim, PlainTies, Rule, role_of
 
 #: Tasks of which a threshold is chosen.
@@ -62,7 +61,6 @@ class FoldOptions:
     and `frr_targets` are those of the operating points of each test part by itself, `priors` those
     of its least costs; there are none where `far_targets` is None. With
     `on_all` a threshold is chosen on all data besides, with `assurance` one whose FAR is assured.
-    `attacks` are judged at the thresholds of the folds.
     """
 
     task: str
@@ -81,7 +79,6 @@ class FoldOptions:
     claims: partition.ClaimSampler | None = None
     on_all: bool = False
     assurance: Assurance | None = None
-    attacks: AttackedScores | None = None
 
     def __post_init__(self) -> None:
         """Raise for options that do not go together."""

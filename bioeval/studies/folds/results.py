@@ -37,8 +37,6 @@ FOLD_COUNTS = {
     **names_of("verification", "ga", "fr", "fa", "gr", "genuine_attempts", "impostor_attempts"),
     **names_of("closed_set", "cms_count", "skipped"),
     **names_of("verification", "fa_unenrolled", "unenrolled_attempts"),
-    "ia": Name("attack attempts accepted", "attempts"),
-    "attack_attempts": Name("attack attempts", "attempts"),
 }
 
 _OF_FOLDS: dict[str, Name] = {
@@ -295,8 +293,6 @@ def fold_dataset(
         coordinates["frr_target"] = options.frr_targets
     if len(options.priors):
         coordinates["cost"] = options.priors
-    if options.attacks is not None:
-        coordinates["species"] = np.unique(options.attacks.species)
     if {"frr_at_far", "dir_at_far"} & points.keys():
         assert options.far_targets is not None
         coordinates["far_target"] = options.far_targets
@@ -452,7 +448,7 @@ class IntervalOverFolds:
 def dims_of_point(name: str) -> tuple[str, ...]:
     """Return the dimensions of a scalar within a fold."""
     dims = {"dir": ("rank",), "cms": ("rank",), "frr_at_far": ("far_target",)}
-    dims |= {"iapar_of_species": ("species",), "far_at_frr": ("frr_target",)}
+    dims |= {"far_at_frr": ("frr_target",)}
     dims["min_dcf"] = ("cost",)
     return {**dims, "dir_at_far": ("far_target", "rank")}.get(name.removeprefix("train_"), ())
 

@@ -221,9 +221,6 @@ def _attempts(ds: xr.Dataset) -> Iterator[Text]:
     ):
         if name in ds:
             yield say(words, number=int(ds[name].values.sum()))
-    if "attack_attempts" in ds:
-        number, species = int(ds["attack_attempts"].values.sum()), ds.sizes["species"]
-        yield say("{number} attacks of {species} species", number=number, species=species)
 
 
 def _divisions(ds: xr.Dataset) -> Text:

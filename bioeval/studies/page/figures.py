@@ -665,7 +665,7 @@ def _gom(parts: list[LivePart], drawing: Drawing) -> PageFigure:
 _LIVE = ("roc", "det", "error_rates", "cmc", "dir_far", "dir_surface", "gom", "attack_scores")
 
 # Words of the names of plots that are abbreviations.
-_SHORT = ("apcer", "det", "epc", "epsc", "far", "hota", "iapar", "pad")
+_SHORT = ("apcer", "det", "epc", "far", "hota", "iapar", "pad")
 
 #: Pictures of one system each, at most.
 MOST = 12

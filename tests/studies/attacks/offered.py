@@ -3,14 +3,13 @@
 from typing import Any
 
 import numpy as np
-from systems import NAMES, attacked, spoofed
+from systems import attacked, spoofed
 
 import bioeval as be
 from bioeval.studies.attacks.vulnerability import VULNERABILITY
 
 OTHER_CALLS = {
     "pad": "takes scores of presentations",
-    "morphing": "takes several systems",
     "vulnerability": "takes scores with attacks",
 }
 
@@ -23,20 +22,11 @@ def detected(i: int) -> Any:
     return be.pad(rng.normal(middle, 1 + 0.1 * i), attack, threshold="d_eer")
 
 
-def morphed() -> Any:
-    several = {
-        name: be.Scores(np.random.default_rng(i).random((8, 3)), np.repeat([1, 2], 4), [7, 8, 9])
-        for i, name in enumerate(NAMES[:3])
-    }
-    return be.morphing(several, [(1, 2)] * 3, threshold=0.6)
-
-
 PLOTS = {
     **dict.fromkeys(
         ("attack_det", "iapar", "attack_scores"), lambda i: be.vulnerability(spoofed(i))
     ),
     **dict.fromkeys(("pad_det", "apcer"), detected),
-    "attack_potential": lambda i: morphed(),
 }
 VARIABLES = {
     "vulnerability": (lambda: be.vulnerability(attacked(), threshold="eer"), VULNERABILITY)

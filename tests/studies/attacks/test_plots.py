@@ -5,6 +5,7 @@ from __future__ import annotations
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
+from attacked import simulated_attacks
 from matplotlib.colors import to_rgb
 
 import bioeval as be
@@ -19,7 +20,7 @@ def nothing_left_behind():
 
 @pytest.fixture(scope="module", params=["distance", "similarity"])
 def scores(request):
-    made = be.simulate(20, 3, attacks="print=0.5,mask=0.9", random_state=1)
+    made = simulated_attacks(20, 3, {"print": 0.5, "mask": 0.9}, random_state=1)
     if request.param == "distance":
         return made
     return be.Scores(

@@ -52,18 +52,6 @@ def test_groups(files, tmp_path, capsys):
 
 
 @pytest.mark.slow
-def test_epc(files, tmp_path, capsys):
-    scores, file, other = files
-    out = tmp_path / "o"
-    given = ["epc", "--dev", file, "--test", other, "--alphas", "0.1,0.5"]
-    assert main([*given, "--out", str(out), "--plots"]) == 0
-    ds = be.epc(scores, be.load(other), alphas=[0.1, 0.5])
-    assert f"{100 * ds.hter[0].item():.2f}" in capsys.readouterr().out
-    assert {x.name for x in out.iterdir()} == {
-        "curve.csv", "epc.png", "results.nc", "summary.json", "table.txt",
-    }  # fmt: skip
-    curve = json.loads((out / "summary.json").read_text())["curve"]
-    assert [x["hter"] for x in curve] == ds.hter.values.tolist()
 
 
 @pytest.mark.slow
@@ -108,7 +96,6 @@ def test_calibration_of_fused_templates(files, capsys):
         (["error-discard", "{}", "--quality", "sex", "--threshold", "1"], "--quality is 'm'"),
         (["error-discard", "{}", "--quality", "sharp", "--threshold", "1", "--fractions", "2"],
          "--fractions is (2.0,)"),
-        (["epc", "--dev", "{}", "--test", "{}", "--alphas", "1,0"], "--alphas is (1.0, 0.0)"),
     ],
 )  # fmt: skip
 @pytest.mark.cases(1)

@@ -227,7 +227,6 @@ def test_people_of_both_sets_are_named_wherever_one_set_judges_the_other(tmp_pat
     paths = [str(tmp_path / f"{name}.npz") for name in ("dev", "test")]
     for command, set_name in (
         (["threshold", paths[0], "--target", "eer", "--on", paths[1]], "evaluation"),
-        (["epc", "--dev", paths[0], "--test", paths[1]], "test"),
         (["calibration", paths[0], "--apply", paths[1]], "evaluation"),
         (["calibration", paths[1], "--train", paths[0], "--calibrate", "pav"], "evaluation"),
     ):
@@ -248,18 +247,6 @@ def test_a_cost_above_1_is_said_of_a_calibration():
     assert {x["prior"]: x["answer"] for x in above} == {
         0.5: "rejects", 0.01: "rejects", 0.9: "accepts"
     }  # fmt: skip
-
-
-def test_expected_performance_of_lists(files, capsys):
-    dev, test = files
-    given = ["epc", "--dev", *dev, "--test", *test, "--kind", "similarity", "--alphas", "0.5"]
-    assert main([*given, "--json"]) == 0
-    row = json.loads(capsys.readouterr().out)["curve"][0]
-    ds = be.judge_threshold(lists(1), lists(2), "hter", interval="wilson")
-    assert (row["far"], row["frr"]) == (ds.far.item(), ds.frr.item())
-    assert main([*given, "--dev", *dev, "--test", *test, "--name", "A", "--name", "B"]) == 0
-    printed = capsys.readouterr().out
-    assert "FAR on the test set" in printed and "FRR on the test set" in printed
 
 
 def test_min_dcf_is_an_option_of_run(files, capsys):
