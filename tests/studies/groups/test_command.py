@@ -52,9 +52,6 @@ def test_groups(files, tmp_path, capsys):
 
 
 @pytest.mark.slow
-
-
-@pytest.mark.slow
 def test_error_discard(files, tmp_path, capsys):
     scores, file, _ = files
     out = tmp_path / "o"
