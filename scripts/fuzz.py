@@ -4,11 +4,11 @@
     scripts/fuzz --calls 3000 [--seed 1]: odd arguments of public calls (fuzz_calls.py)
 
 The rule for each input: an exit code of ours (0, 1 or 2); on standard error nothing but lines of
-ours, and with an exit code other than 0 an error; no traceback, no warning of a library; at most
-10 s of the processor, and 1 GiB above what the process has before. Where line ends are changed or
-a chunk is removed, the output is that of the input before, or an error. Inputs run in workers that
-are used again; the last ones run as processes of their own. What breaks the rule is kept as files,
-with the command that repeats it.
+ours, and with an exit code other than 0 an error; no traceback, no warning of a library; at most 10
+s of the processor, and 1 GiB above what the process has before. Where line ends are changed, the
+output is that of the input before, or an error. Inputs run in workers that are used again; the last
+ones run as processes of their own. What breaks the rule is kept as files, with the command that
+repeats it.
 """
 
 from __future__ import annotations

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gzip
 import io
-import json
 import random
 import re
 import zipfile
@@ -17,9 +16,7 @@ import click
 import h5py
 import numpy as np
 import pyarrow
-import pyarrow.feather
 import pyarrow.parquet
-import safetensors.numpy
 import scipy.io
 
 import bioeval as be
@@ -253,23 +250,14 @@ def _lists(d: np.ndarray, who: np.ndarray, folder: Path) -> list[Input]:
     ]
     table = {name: [row[name] for row in rows] for name in rows[0]}
     pyarrow.parquet.write_table(pyarrow.table(table), folder / "p.parquet")
-    safetensors.numpy.save_file({"scores": d, "labels": who}, folder / "s.safetensors")
     be.save(be.Scores(d.astype(np.float32), who), folder / "s.h5")
     be.save(be.Scores(d.astype(np.float32), who), folder / "s.mtx")
-    pyarrow.feather.write_feather(pyarrow.table(table), str(folder / "p.feather"))
     square = be.Scores(d, [f"s{i}" for i in who])
-    wide = ("w.wide.csv", "w.wide.parquet", "w.safetensors", "w.mat")
+    wide = ("w.wide.csv", "w.wide.parquet")
     for name in wide:
         be.save(square, folder / name)
-    be.save(square, folder / "s.zarr")
-    inside = (path for path in (folder / "s.zarr").rglob("*") if path.is_file())
-    store = {path.relative_to(folder).as_posix(): path.read_bytes() for path in inside}
-    with scipy.io.netcdf_file(folder / "s.nc", "w") as file:
-        file.createDimension("n", n)
-        for name, values, dims in (("scores", d, "nn"), ("labels", who.astype("i4"), "n")):
-            file.createVariable(name, values.dtype, tuple(dims))[:] = values
     zstd = pyarrow.compress(bob, codec="zstd", asbytes=True)
-    made = ("p.parquet", "s.safetensors", "s.h5", "s.mtx", "s.mask", "p.feather", "s.nc", *wide)
+    made = ("p.parquet", "s.h5", "s.mtx", "s.mask", *wide)
     written = {name: (folder / name).read_bytes() for name in made}
     matrix = ["convert", "s.txt", "out.npz", "--as", "matrix", *kind]
     return [
@@ -299,17 +287,11 @@ def _lists(d: np.ndarray, who: np.ndarray, folder: Path) -> list[Input]:
             },
             ["run", "s.txt", "t.csv", *kind],
         ),
-        Input("json lines", {"s.jsonl": _text(*map(json.dumps, rows))}, ["run", "s.jsonl"]),
         Input("parquet", {"p.parquet": written["p.parquet"]}, ["run", "p.parquet"]),
-        Input("safetensors", {"s.safetensors": written["s.safetensors"]}, ["run", "s.safetensors"]),
         Input("hdf5", {"s.h5": written["s.h5"]}, ["run", "s.h5"]),
-        Input("feather", {"p.feather": written["p.feather"]}, ["run", "p.feather"]),
-        Input("netcdf 3", {"s.nc": written["s.nc"]}, ["run", "s.nc"]),
-        Input("zarr", store, ["run", "s.zarr"]),
         Input("text zstd", {"s.zst": zstd}, ["run", "s.zst", *kind]),
         *(Input(f"wide {name[7:]}", {name: written[name]}, ["run", name, *kind])
-          for name in wide[:2]),
-        *(Input(f"saved {name[2:]}", {name: written[name]}, ["run", name]) for name in wide[2:]),
+          for name in wide),
         Input(
             "npy templates",
             {
@@ -339,9 +321,6 @@ def damaged(rng: random.Random, valid: Input) -> Input:
     files = dict(valid.files)
     if rng.random() < 0.15:
         return with_other_line_ends(rng, valid)
-    if len(chunks := [name for name in files if _CHUNK.search(name)]) and rng.random() < 0.3:
-        del files[rng.choice(chunks)]
-        return Input(valid.reader, files, valid.args, valid)
     name = rng.choice(list(files))
     raw = files[name]
     for _ in range(rng.choice((1, 1, 2, 3))):
@@ -356,8 +335,7 @@ def damaged(rng: random.Random, valid: Input) -> Input:
     return Input(valid.reader, {**files, name: raw}, valid.args)
 
 
-_CHUNK = re.compile(r"\.zarr/\w+/c?[/\d.]*$")
-_TEXTS = (".txt", ".csv", ".jsonl", ".toml", ".ini", ".xml")
+_TEXTS = (".txt", ".csv", ".toml", ".ini", ".xml")
 
 
 def with_other_line_ends(rng: random.Random, valid: Input) -> Input:

@@ -2025,12 +2025,8 @@ def cases_of_files() -> None:
             ".npz",
             ".csv",
             ".h5",
-            ".mat",
             ".parquet",
-            ".zarr",
             ".mtx",
-            ".jsonl",
-            ".safetensors",
         ):
             if ending != ".npz" and name not in ("watch", "pairs_named"):
                 continue
@@ -2562,15 +2558,10 @@ def cases_of_commands() -> None:
         "npy",
         "csv",
         "wide.csv",
-        "mat",
         "h5",
         "parquet",
         "mtx",
-        "jsonl",
-        "safetensors",
-        "zarr",
         "tsv",
-        "feather",
     ):
         for name in ("watch", "columns"):
             chain(

@@ -1,16 +1,11 @@
 """Matrices larger than the memory they are evaluated in, printed as tables of docs/large-data.md.
 
     scripts/large_data [--size 12000] [--limit "256 MiB"] [--only hdf5]
-    scripts/large_data --tables 1000000x128
 
 Each container is evaluated by a process of its own, after a small matrix has compiled what is
 compiled; peak memory is the largest resident size beyond that, from /proc (Linux). The ratio is the
 time of a sweep that reads and counts, to that of the slower of reading alone and counting alone.
 Embeddings are measured by `scripts/bench --only embeddings --only memory --large`.
-
-Tables have embeddings in a column of fixed-size lists of float32, and are compared with the same
-embeddings in a `.npy` file with its labels in CSV: the time of all processors and the peak memory,
-of reading and of closed-set identification of 100 of the templates among all.
 """
 
 from __future__ import annotations
@@ -35,7 +30,7 @@ from bioeval.scores.blocks import BlockReader
 from bioeval.tallies.passes import count_together
 from bioeval.tallies.verification_counter import VerificationCounter
 
-KINDS = ("memmap", "hdf5", "zarr", "dask", "parquet", "parquet-whole")  # whole: in one group
+KINDS = ("memmap", "hdf5", "zarr", "dask")
 CHUNK, TEMPLATES, ROUNDS = (200, 500), 5, 3
 
 
@@ -51,23 +46,6 @@ def write(kind: str, folder: Path, size: int) -> None:
     x = people + 0.9 * rng.normal(size=(size, 64))
     x = (x / np.linalg.norm(x, axis=1)[:, None]).astype(np.float32)
     blocks = (np.round(1 - x[a : a + CHUNK[0]] @ x.T, 4) for a in range(0, size, CHUNK[0]))
-    if kind.startswith("parquet"):
-        if kind == "parquet-whole":
-            blocks = iter([np.vstack(list(blocks))])
-        import pyarrow as pa
-        from pyarrow import parquet
-
-        names = ["label", *(f"t{i}" for i in range(size))]
-        schema = pa.schema([("label", pa.int64()), *((n, pa.float32()) for n in names[1:])])
-        with parquet.ParquetWriter(folder / "x.parquet", schema, use_dictionary=False) as out:
-            for i, block in enumerate(blocks):
-                first = i * CHUNK[0]
-                who = pa.array(labels_of(size)[first : first + len(block)])
-                columns = [who, *map(pa.array, np.ascontiguousarray(block.T))]
-                out.write_table(
-                    pa.Table.from_arrays(columns, schema=schema), row_group_size=len(block)
-                )
-        return
     out = create(kind, folder, size)
     for i, block in enumerate(blocks):
         out[i * CHUNK[0] : i * CHUNK[0] + len(block)] = block
@@ -92,12 +70,8 @@ def create(kind: str, folder: Path, size: int) -> Any:
 
 def opened(kind: str, folder: Path, size: int) -> be.Scores:
     """Return the matrix, left in its container."""
-    if kind.startswith("parquet"):
-        from bioeval.scores.formats.tables import ParquetRows
-        from bioeval.scores.stored import StoredRows
-
-        values: Any = StoredRows(ParquetRows(folder / "x.parquet"))
-    elif kind == "memmap":
+    values: Any
+    if kind == "memmap":
         values = np.load(folder / "x.npy", mmap_mode="r")
     elif kind == "hdf5":
         import h5py
@@ -166,68 +140,6 @@ def ratio(kind: str, folder: Path, size: int, limit: str) -> dict[str, float]:
     return times | {"speed": statistics.median(slower)}
 
 
-FORMS = ("npy", "parquet", "arrow")
-
-
-def write_vectors(folder: Path, n: int, dim: int) -> None:
-    """Write the same embeddings with their labels in each of the forms."""
-    import pyarrow as pa
-    from pyarrow import feather, parquet
-
-    x = np.random.default_rng(0).normal(size=(n, dim)).astype(np.float32)
-    np.save(folder / "x.npy", x)
-    labels = labels_of(n)
-    np.savetxt(folder / "x.labels.csv", labels, fmt="%d", header="label", comments="")
-    vectors = pa.FixedSizeListArray.from_arrays(pa.array(x.reshape(-1)), dim)
-    table = pa.table({"label": pa.array(labels), "embedding": vectors})
-    parquet.write_table(table, folder / "x.parquet")
-    feather.write_feather(table, str(folder / "x.arrow"), compression="uncompressed")
-
-
-def from_file(form: str, folder: Path, size: int, searches: str) -> dict[str, float]:
-    """Read embeddings, search some of them, and return the times and the peaks of memory."""
-    with tempfile.TemporaryDirectory() as small:
-        write_vectors(Path(small), 600, 16)
-        be.closed_set(be.load(Path(small) / f"x.{form}", metric="cosine").select(probes=range(10)))
-    gc.collect()
-    result = {}
-    Path("/proc/self/clear_refs").write_text("5")  # the peak begins anew
-    before, began = status("VmRSS"), time.process_time()
-    scores = be.load(folder / f"x.{form}", metric="cosine")
-    assert scores.shape == (size, size)
-    result["read"] = time.process_time() - began
-    result["peak_of_reading"] = status("VmHWM") - before
-    be.closed_set(scores.select(probes=range(int(searches))))
-    result["all"] = time.process_time() - began
-    result["peak"] = status("VmHWM") - before
-    return result
-
-
-def print_tables(size: str, searches: int = 100) -> None:
-    """Print times and peaks of each form, those of `.npy` as 1."""
-    n, dim = map(int, size.split("x"))
-    held = 4 * n * dim
-    print(f"{n:,} x {dim} float32, {held / 2**20:,.0f} MiB; {searches} searches, {ROUNDS} rounds\n")
-    print("| form | reading, time | reading, peak | reading and searching, time | peak |")
-    print("|---|---|---|---|---|")
-    with tempfile.TemporaryDirectory() as folder:
-        write_vectors(Path(folder), n, dim)
-        rounds: list[dict[str, dict[str, float]]] = []
-        for _ in range(ROUNDS):
-            made = {x: in_a_process("from_file", x, folder, n, searches) for x in FORMS}
-            rounds.append(made)
-    for form in FORMS:
-        cells = []
-        for name in ("read", "peak_of_reading", "all", "peak"):
-            ratios = [x[form][name] / x["npy"][name] for x in rounds]
-            text = f"{statistics.median(ratios):.2g}"
-            if name.startswith("peak"):
-                size_of = statistics.median(x[form][name] for x in rounds) / held
-                text += f" ({size_of:.2g} of the embeddings)"
-            cells.append(text)
-        print(f"| {form} | {' | '.join(cells)} |", flush=True)
-
-
 def in_a_process(*arguments: Any) -> dict[str, float]:
     """Run one measurement in a process of its own."""
     done = subprocess.run(
@@ -243,7 +155,7 @@ def main() -> None:
     """Print the tables."""
     if sys.argv[1:2] == ["--one"]:
         what, kind, folder, size, *rest = sys.argv[2:]
-        calls = {"peak": peak, "ratio": ratio, "from_file": from_file}
+        calls = {"peak": peak, "ratio": ratio}
         call: Any = calls[what]
         print(json.dumps(call(kind, Path(folder), int(size), *rest)))
         return
@@ -252,11 +164,7 @@ def main() -> None:
     parser.add_argument("--limit", default="256 MiB")
     parser.add_argument("--only", choices=KINDS, action="append")
     parser.add_argument("--task", default="evaluate")
-    parser.add_argument("--tables", metavar="TEMPLATESxNUMBERS")
     options = parser.parse_args()
-    if options.tables:
-        print_tables(options.tables)
-        return
     size, limit = options.size, options.limit
     print(f"{size:,} x {size:,} float32, {4 * size * size / 2**20:,.0f} MiB; limit {limit}\n")
     print("| container | peak | read, s | count, s | both, s | speed of the slower |")

@@ -52,7 +52,6 @@ HEADINGS: dict[str, Sequence[str]] = {
     "Scores": (
         *("--scores", "--kind", "--nan", "--embeddings", "--gallery-embeddings", "--metric"),
         *("--average", "--mask", "--indices", "--first-index", "--format", "--as"),
-        "--missing-chunks",
     ),
     "Labels and metadata": (
         *("--labels", "--probe-labels", "--gallery-labels", "--meta", "--exclude"),

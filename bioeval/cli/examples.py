@@ -62,7 +62,7 @@ bioeval run scores.npz --worst 20 --out results
 # Show the worst pairs with their pictures
 bioeval run scores.npz --worst 20 --images file --report report.html
 # Limit the memory
-bioeval run scores.zarr --memory 2GiB
+bioeval run scores.npz --memory 2GiB
 # Count on two processes, and keep what has been counted
 bioeval run scores.npz --workers 2 --checkpoint counted
 
@@ -94,7 +94,7 @@ bioeval convert --list
 # List what another format would lose
 bioeval convert scores.npz scores.mtx --dry-run
 # Convert embeddings
-bioeval convert features.mat features.safetensors --keep-embeddings
+bioeval convert features.mat features.h5 --keep-embeddings
 # Write the pairs of a list
 bioeval convert faces.npz pairs.csv --embeddings dlib128 --labels subject --pairs view2
 # Convert similarities whose labels are in a table

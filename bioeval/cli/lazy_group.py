@@ -91,7 +91,7 @@ for _study in manifests().values():
 COMMAND_LINE = "bioeval.command_line"
 
 #: Endings of files that ``bioeval run`` reads.
-DATA = (".npz", ".npy", ".csv", ".mat", ".h5", ".zarr", ".parquet")
+DATA = (".npz", ".npy", ".csv", ".mat", ".h5", ".parquet")
 
 
 class BrokenOutputError(Exception):

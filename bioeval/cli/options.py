@@ -105,12 +105,6 @@ _READING = option_group(
         ["raise", "skip"],
     ),
     option(
-        "--missing-chunks",
-        "How to treat chunks that an HDF5 or zarr file lacks: fill reads them as the fill value "
-        "of the array.  [raise]",
-        ["raise", "fill"],
-    ),
-    option(
         "--trials TXT",
         "Trials for a text file of scores: both names, and whether the pair is genuine.",
     ),
@@ -403,7 +397,6 @@ def _first_method() -> str:
 
 _WORDS = (
     *("kind", "nan", "metric", "names_of", "first_index", "missing_pairs", "exclude"),
-    "missing_chunks",
     *("trials", "impostor", "subject_from", "session_from", "as_", "format_", "memory_limit"),
     *("keep", "unordered"),
 )
@@ -417,7 +410,7 @@ def take_reading(data: str, options: dict[str, Any]) -> dict[str, Any]:
     """Remove the reading options from a command's; return arguments of :func:`bioeval.load`.
 
     A second file is the mask, labels, impostor scores, trials or pairs of the first, as it shows
-    itself, or the gallery's table of embeddings.
+    itself.
     """
     second = options.pop("second", None)
     if second is not None:
@@ -432,16 +425,13 @@ def take_reading(data: str, options: dict[str, Any]) -> dict[str, Any]:
     arguments = {name: options.pop(name) for name in _WORDS}
     arguments |= {f"{name}_key": options.pop(name) for name in _KEYS}
     # Only files of arrays have names of these.
-    suffixes = ("", ".npz", ".mat", ".h5", ".hdf5", ".nc", ".zarr", ".safetensors")
+    suffixes = ("", ".npz", ".mat", ".h5", ".hdf5")
     has_names = Path(data).suffix.lower() in suffixes
-    is_table = Path(data).suffix.lower() in (".parquet", ".feather", ".arrow", ".arrows")
     for name in _KEYS_OR_FILES:
         value = options.pop(name)
         if value is not None:
             is_file = value.lower().endswith((".csv", ".txt", ".xml", ".mask", ".npy"))
-            if is_table:  # whose options name columns
-                is_file = is_file or Path(value).exists()
-            if value is not second and (has_names or is_table) and not is_file:
+            if value is not second and has_names and not is_file:
                 name += "_key"
             arguments[name] = value
     own = options.pop("leave_out_query")

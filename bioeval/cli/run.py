@@ -91,9 +91,9 @@ def command(
     terms: str,
     **options: Any,
 ) -> None:
-    """Evaluate DATA: scores or embeddings in a file, a zarr store or a web address.
+    """Evaluate DATA: scores or embeddings in a file.
 
-    `bioeval convert --list` lists the formats: .npz, .npy, .csv, .mat, .h5, .zarr, .parquet and
+    `bioeval convert --list` lists the formats: .npz, .npy, .csv, .mat, .h5, .parquet and
     more. FRR is a proportion of the genuine attempts, FAR of the impostor attempts; the table gives
     the number of each. Further files that hold scores with their labels, and with --trials further
     lists of scores, are further systems, whose plots are also drawn together; else FILE is the

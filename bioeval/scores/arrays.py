@@ -68,12 +68,10 @@ def as_array(values: Any, input_name: Part) -> np.ndarray:
 
 
 def in_memory(values: Any, input_name: Part) -> np.ndarray:
-    """Return an array; one of a library is read whole, and raises where a chunk is missing."""
+    """Return an array; one of a library is read whole."""
     if type(values).__module__.partition(".")[0] not in LIBRARIES:
         return np.asarray(as_numpy(values, input_name))
-    from bioeval.scores.chunks import read_whole
-
-    return read_whole(values, input_name)
+    return np.asarray(values[...])
 
 
 def wrong_dtype(input_name: Part, array: np.ndarray) -> DataError:

@@ -48,7 +48,6 @@ from bioeval.base.errors import (
 from bioeval.base.kinds import METRICS, VALUED, Kind, MetricName
 from bioeval.scores.arrays import in_memory, is_stored, writable_alias, wrong_dtype
 from bioeval.scores.labels import Codes, missing_values
-from bioeval.scores.vector_tables import column_of_vectors
 
 #: Other names of these metrics, as SciPy and scikit-learn have them.
 _OtherName = Literal["euclidean", "manhattan", "cityblock", "chebyshev"]
@@ -99,8 +98,7 @@ def as_embeddings(values: Any, input_name: Part) -> np.ndarray:
             input_name,
             f" is a masked array ({hidden} masked); fill it (NaN marks a failed template)",
         )
-    column = column_of_vectors(values, str(input_name))
-    values = joined(values if column is None else column, input_name, 2)
+    values = joined(values, input_name, 2)
     array = require_array(
         input_name, in_memory(values, input_name) if is_stored(values) else values
     )

@@ -8,7 +8,6 @@ or sorted order; no result depends on which.
 from __future__ import annotations
 
 import hashlib
-import importlib
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from enum import Enum
 from functools import cached_property
@@ -18,7 +17,6 @@ import numpy as np
 
 from bioeval.base.arguments import require_array
 from bioeval.base.array_libraries import as_numpy, joined_labels
-from bioeval.base.distribution import how_to_install
 from bioeval.base.errors import (
     DataError,
     Part,
@@ -321,21 +319,15 @@ def template_names(meta: Mapping[str, Any], number: int) -> list[str]:
 
 
 def columns_of(table: Any) -> Mapping[str, Any] | None:
-    """Return the columns of a mapping or of a table (pandas, polars, Arrow); None for others."""
+    """Return the columns of a mapping or of a table (pandas, polars); None for others."""
     if isinstance(table, Mapping):
         return table
     names = getattr(table, "column_names", getattr(table, "columns", None))
     if names is None or not hasattr(table, "__getitem__") or not len(names):
-        if hasattr(table, "__arrow_c_stream__"):
-            return _arrow_columns(table)
         return None
     if not all(isinstance(name, str) for name in names):
         return None
     columns = {name: np.asarray(table[name]) for name in names}
-    if any(column.ndim != 1 for column in columns.values()) and hasattr(
-        table, "__arrow_c_stream__"
-    ):
-        return _arrow_columns(table)  # of a query, whose columns are queries
     index = getattr(table, "index", None)  # of pandas
     levels = [x for x in getattr(index, "names", ()) if isinstance(x, str) and x not in columns]
     return {x: np.asarray(index.get_level_values(x)) for x in levels} | columns  # type: ignore[union-attr]
@@ -382,23 +374,6 @@ def _levels(index: Any, input_name: Part) -> Labelled:
     del names[place]
     label = values.pop(place)
     return label, dict(zip(map(str, names), values, strict=True))
-
-
-def pyarrow_for(values: Any) -> Any:
-    """Return pyarrow, which reads a table or a column of Arrow."""
-    try:
-        return importlib.import_module("pyarrow")
-    except ImportError:
-        raise DataError(
-            f"{type(values).__name__} is a table of Arrow; pyarrow is not installed to read it: "
-            f"{how_to_install('formats')}"
-        ) from None
-
-
-def _arrow_columns(table: Any) -> Mapping[str, Any]:
-    """Return the columns of a table that offers only a stream of Arrow."""
-    read = pyarrow_for(table).table(table)
-    return {name: np.asarray(read[name]) for name in read.column_names}
 
 
 def digest_of_values(arrays: Iterable[np.ndarray]) -> str:

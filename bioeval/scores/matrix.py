@@ -14,7 +14,7 @@ import numpy as np
 
 from bioeval.base.arguments import require_array, require_list, require_text
 from bioeval.base.array_libraries import joined_labels
-from bioeval.base.errors import Argument, DataError, Part, counted
+from bioeval.base.errors import DataError, Part, counted
 from bioeval.base.kinds import Kind
 from bioeval.base.memory import require_bytes
 from bioeval.scores.arrays import Mask, as_index, named_sides
@@ -106,13 +106,10 @@ class Scores(LabelledMatrix):
     def from_embeddings(
         cls,
         probe: Any,
-        probe_labels: Any = None,
+        probe_labels: Any,
         gallery: Any = None,
         gallery_labels: Any = None,
         *,
-        labels: Any = None,
-        embeddings: str | None = None,
-        meta: Mapping[str, str] | Sequence[str] | None = None,
         metric: Metric = "cosine",
         metric_name: str | None = None,
         kind: Kind | None = None,
@@ -131,25 +128,12 @@ class Scores(LabelledMatrix):
 
         Parameters
         ----------
-        probe : array_like, shape (m, f), or table
-            One embedding a row: an array of any library, a list of batches, or a column of vectors.
-            Of a table (pandas, polars, Arrow, DuckDB, Hugging Face) a column has a list of numbers
-            in each row, and others the labels and metadata.
+        probe : array_like, shape (m, f)
+            One embedding a row: an array of any library, or a list of batches.
         probe_labels : sequence, shape (m,)
-            May be left out where `probe` is a table.
-        gallery : array_like, shape (n, f), or table, optional
-            If left out, all probes are compared with each other (all-against-all). A table has the
-            columns of that of the probes.
+        gallery : array_like, shape (n, f), optional
+            If left out, all probes are compared with each other (all-against-all).
         gallery_labels : sequence, shape (n,), optional
-        labels : str or sequence, shape (m,), optional
-            The column of a table with the subjects; by default the first called ``label``,
-            ``subject``, ``identity``, ``person``, ``pid``, ``id`` or ``subject_id``. Or the
-            subjects themselves, as `probe_labels`.
-        embeddings : str, optional
-            The column of a table with the embeddings; by default the only one of lists of numbers.
-        meta : sequence of str, or mapping of str to str, optional
-            The columns of a table that are metadata, under other names where they are a mapping
-            as ``{"camera": "cam_id"}``; by default all others that hold single values.
         metric : {"cosine", "l2", "l1", "linf", "bhattacharyya"} or callable
             Distances: ``cosine`` is ``1 - cos``; ``l2``, ``l1`` and ``linf`` may be called
             ``euclidean``, ``manhattan`` (or ``cityblock``) and ``chebyshev``; ``bhattacharyya`` is
@@ -188,13 +172,6 @@ class Scores(LabelledMatrix):
         array([[0.  , 0.1 , 1.41],
                [0.1 , 0.  , 1.35],
                [1.41, 1.35, 0.  ]])
-
-        The same embeddings as a column of a table:
-
-        >>> import pandas as pd
-        >>> frame = pd.DataFrame({"x": [*x], "who": ["ann", "ann", "bob"], "camera": [1, 2, 1]})
-        >>> be.Scores.from_embeddings(frame, labels="who", metric="l2").probe_meta["camera"]
-        array([1, 2, 1])
         """
         from bioeval.scores.embeddings import (
             EmbeddingSource,
@@ -204,19 +181,6 @@ class Scores(LabelledMatrix):
             own_metric,
         )
 
-        named = {"labels": labels, "embeddings": embeddings, "meta": meta}
-        probe, probe_labels, probe_meta = _side_of_table(
-            probe, probe_labels, probe_meta, "probe", named
-        )
-        if gallery is not None:
-            gallery, gallery_labels, gallery_meta = _side_of_table(
-                gallery, gallery_labels, gallery_meta, "gallery", named
-            )
-        if probe_labels is None:
-            raise DataError(
-                "probe_labels is missing; expected the subject of each embedding, or a table with "
-                "a column of them"
-            )
         left = as_embeddings(probe, "probe embeddings")
         probe_labels = joined_labels(probe_labels, "probe_labels")
         if (gallery is None) != (gallery_labels is None):
@@ -450,44 +414,6 @@ class Scores(LabelledMatrix):
         if (np.diff(columns) <= 0).any() and len(np.unique(columns)) != len(columns):
             self.select(gallery=columns)  # raises
         return rows, columns
-
-
-def _side_of_table(
-    values: Any, labels: Any, meta: Any, side: str, named: Mapping[str, Any]
-) -> tuple[Any, Any, Any]:
-    """Return the embeddings, labels and metadata of one side, from the columns of a table.
-
-    What is no table stays as it is; `named` are the options that name columns.
-    """
-    from bioeval.scores.vector_tables import as_vector_table, templates_of_table
-
-    stated = named["labels"]
-    if stated is not None and not isinstance(stated, str) and labels is None:
-        labels, named = stated, {**named, "labels": None}  # the labels themselves
-    given = [name for name, value in named.items() if value is not None]
-    sides = "probes" if side == "probe" else side
-    table = as_vector_table(values, f"the table of the {sides}", wanted=bool(given))
-    if table is None:
-        for name in given:
-            raise DataError(
-                Argument(name),
-                f" names a column, but the {side} embeddings are "
-                f"{type(values).__name__}, no table; leave it out",
-            )
-        return values, labels, meta
-    if labels is not None and named["labels"] is not None:
-        raise DataError(
-            Argument("labels"),
-            " and ",
-            Argument(f"{side}_labels"),
-            " are both given; expected one",
-        )
-    vectors, column, columns = templates_of_table(table, **named, with_labels=labels is None)
-    if labels is None:
-        labels = column
-    if meta is not None:
-        columns |= as_meta(meta, table.rows, f"{side}_meta")
-    return vectors, labels, columns
 
 
 def _averaged(

@@ -22,7 +22,6 @@ from typing import Any
 import numpy as np
 
 from bioeval.base.errors import BioevalError, DataError
-from bioeval.scores.chunks import require_chunks, settled
 
 
 class StoredRows:
@@ -31,17 +30,14 @@ class StoredRows:
     - `array` (array of a library): it has ``shape``, ``dtype``, ``chunks`` (or None), and is read
       by slices of rows
     - `input_name` (str): what is read, for messages; by default what the array says of itself
-    - `fill` (bool): read chunks that are not there as the fill value; else they are an error
     """
 
     ndim = 2
     rows_of = "container"
 
-    def __init__(self, array: Any, input_name: str = "", fill: bool = False):
+    def __init__(self, array: Any, input_name: str = ""):
         """Find the chunks of the container; nothing is read."""
-        self.array, self.input_name, self.fill = array, input_name or _described(array), fill
-        #: The array that raises where a chunk is missing.
-        self.source = array if fill else require_chunks(array, self.input_name)
+        self.array, self.input_name = array, input_name or _described(array)
         self.shape, self.dtype = tuple(array.shape), np.dtype(array.dtype)
         #: Whether rows are computed by a graph of tasks.
         self.is_graph = _library(array) == "dask"
@@ -68,13 +64,13 @@ class StoredRows:
         array = self.array
         if _library(array) == "h5py":
             array = _Dataset(array.file.filename, array.name)
-        return {"array": array, "input_name": self.input_name, "fill": self.fill}
+        return {"array": array, "input_name": self.input_name}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         array = state["array"]
         if isinstance(array, _Dataset):
             array = array.opened()
-        self.__init__(array, state["input_name"], state["fill"])  # type: ignore[misc]
+        self.__init__(array, state["input_name"])  # type: ignore[misc]
 
     def __getitem__(self, rows: Any) -> np.ndarray:
         """Return some rows, of a slice or indices; what follows a slice is read ahead."""
@@ -93,7 +89,7 @@ class StoredRows:
 
     def of_columns(self, low: int, high: int) -> StoredRows:
         """Return columns ``low:high``, reading only their chunks."""
-        return StoredRows(_Columns(self, low, high), self.input_name, self.fill)
+        return StoredRows(_Columns(self, low, high), self.input_name)
 
     def forget(self) -> None:
         """Drop the rows held in memory, and wait for the thread."""
@@ -173,8 +169,7 @@ class StoredRows:
     def _read(self, low: int, high: int) -> np.ndarray:
         """Read rows from the container; any error names the chunk."""
         try:
-            with settled():
-                rows = np.asarray(self.source[low:high])
+            rows = np.asarray(self.array[low:high])
             if file_version(self._store) != self._version:
                 raise DataError(f"{self.input_name}: was replaced while it was read; read it again")
             return rows
@@ -192,8 +187,7 @@ class StoredRows:
         for a, b in spans:
             for c, d in pairwise(_ends(self.array, 1)):
                 try:
-                    with settled():
-                        self.source[a:b, c:d]
+                    self.array[a:b, c:d]
                 except Exception:
                     return self._damaged(a, b, c, d, reason)
         return self._damaged(low, high, left, right, reason)
@@ -216,7 +210,7 @@ class _Columns:
     def __getitem__(self, key: Any) -> np.ndarray:
         rows, columns = key if isinstance(key, tuple) else (key, slice(None))
         first, last, _ = columns.indices(self.shape[1])
-        return np.asarray(self.rows.source[rows, self.low + first : self.low + last])
+        return np.asarray(self.rows.array[rows, self.low + first : self.low + last])
 
 
 class _Dataset:

@@ -152,7 +152,7 @@ def test_what_is_there_stays_unless_forced(here, capsys):
     [
         (
             ["a.npz", "b.dta"],
-            "suffix '.dta'; expected one of .npz, .npy, .mat, .h5, .zarr, .safetensors, .parquet, ",
+            "suffix '.dta'; expected one of .npz, .npy, .h5, .parquet, ",
         ),
         (["a.npz", "b.npx"], "Did you mean '.npz'"),
         (["a.npz", "nowhere/b.npz"], "there is no folder"),

@@ -15,7 +15,6 @@ import pytest
 import scipy.io
 from attacked import simulated_attacks
 from click.testing import CliRunner
-from optional import optional_import
 
 import bioeval as be
 from bioeval.base.studies import manifests
@@ -195,12 +194,6 @@ def test_example_runs(
     shutil.copytree(folder, place, copy_function=os.link)
     monkeypatch.chdir(place)
     _, *words = shlex.split(line)
-    for form in ("zarr", "safetensors"):
-        if f".{form}" in line:
-            optional_import(form)
-    for word in words:
-        if word.endswith(".zarr"):
-            be.save(square(3), word)
     if any(word.startswith("results") for word in words):
         run("run", "scores.npz", "--out", "results", "--no-auc")
     if "study" in words and "--out" not in words:

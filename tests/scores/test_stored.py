@@ -26,7 +26,6 @@ from bioeval.evaluation.blocks.executor import BlockExecutor, LocalWorkers
 from bioeval.scores import blocks, labelled_matrix
 from bioeval.scores.arrays import is_stored
 from bioeval.scores.blocks import BlockReader, is_mapped
-from bioeval.scores.formats import tables as parquet_rows
 from bioeval.scores.stored import StoredRows
 
 
@@ -255,47 +254,6 @@ def test_a_dataset_travels_to_another_process(tmp_path):
     assert (pickle.loads(pickle.dumps(rows))[10:20] == d[10:20]).all()
 
 
-def test_wide_parquet_is_left_in_its_file(tmp_path):
-    pa, parquet = optional_import("pyarrow"), optional_import("pyarrow.parquet")
-    d, labels = matrix()
-    names = ["label", *map(str, labels)]
-    table = pa.Table.from_arrays([pa.array(names[1:]), *map(pa.array, d.T)], names=names)
-    parquet.write_table(table, tmp_path / "x.parquet", row_group_size=70)
-    scores = be.load(tmp_path / "x.parquet", kind="distance")
-    assert scores._is_stored
-    assert scores._row_chunk == 70
-    found, expected = be.verification(scores), be.verification(be.Scores(d, labels))
-    assert found.eer == expected.eer
-    assert (found.far.values == expected.far.values).all()
-    missing = table.set_column(3, "x", pa.array([None, *d[1:, 2]], pa.float32()))
-    parquet.write_table(missing, tmp_path / "y.parquet")
-    with pytest.raises(be.DataError, match=r"y.parquet: row 0: x has no value"):
-        be.verification(be.load(tmp_path / "y.parquet", kind="distance"))
-
-
-@pytest.mark.parametrize("names", ["distinct", "repeated"])
-def test_a_large_group_of_parquet_is_read_in_pieces_under_a_limit(tmp_path, monkeypatch, names):
-    """As most programs write Parquet: few groups, each of which might be all the memory."""
-    pa, parquet = optional_import("pyarrow"), optional_import("pyarrow.parquet")
-    d, labels = matrix()
-    columns = [f"t{i}" for i in range(len(d))] if names == "distinct" else [*map(str, labels)]
-    table = pa.Table.from_arrays(
-        [pa.array([*map(str, labels)]), *map(pa.array, d.T)], names=["label", *columns]
-    )
-    parquet.write_table(table, tmp_path / "x.parquet", row_group_size=200)
-    monkeypatch.setattr(parquet_rows, "_WHOLE", 150 * d[0].nbytes)
-    monkeypatch.setattr(parquet_rows, "_PIECE", 30 * d[0].nbytes)
-    monkeypatch.setattr(parquet_rows, "_DECODED", 8 * 200 * 7)  # seven columns
-    scores = be.load(tmp_path / "x.parquet", kind="distance")
-    assert scores._base.row_ends.tolist() == [*range(0, 200, 30), 200, 300]
-    np.testing.assert_array_equal(scores.values, d)
-    rows = scores._base.array
-    for key in (slice(170, 230), slice(3, 4), (slice(190, 205), slice(5, 9))):
-        np.testing.assert_array_equal(rows[key], d[key])
-    ours = be.verification(be.Scores(scores._base, labels, memory_limit="200 MiB"))
-    assert ours.identical(be.verification(be.Scores(d, labels)))
-
-
 # ------------------------------------------------------------------------- limits
 
 
@@ -338,39 +296,16 @@ def test_the_smallest_limit_that_is_named_works(chunk, tmp_path):
 
 
 @pytest.mark.slow
-def test_a_limit_too_small_for_the_footer_of_parquet_says_so(tmp_path, monkeypatch):
-    pa, parquet = optional_import("pyarrow"), optional_import("pyarrow.parquet")
-    d, labels = matrix(300)
-    names = ["label", *(f"t{i}" for i in range(300))]
-    table = pa.table([pa.array(labels), *map(pa.array, d.T)], names=names)
-    parquet.write_table(table, tmp_path / "x.parquet", row_group_size=5)
-    scores = be.load(tmp_path / "x.parquet", kind="distance")
-    with pytest.raises(be.DataError, match="memory_limit is 90 MiB.*fewer groups need") as found:
-        be.evaluate(scores._within("90 MiB"))
-    least = re.search(r"at least ([\d.]+ .iB)", str(found.value))
-    assert least is not None
-    monkeypatch.setattr(parquet_rows, "_COLUMNS", 7)  # decoded together
-    assert np.array_equal(scores._within(least[1]).values, d)
-    assert be.verification(scores._within(least[1])).identical(be.verification(scores))
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("kind", ["memmap", "hdf5", "zarr", "dask", "parquet", "parquet-whole"])
+@pytest.mark.parametrize("kind", ["memmap", "hdf5", "zarr", "dask"])
 @pytest.mark.parametrize(("size", "limit"), [(5000, 170), (8000, 230)])
 def test_peak_memory_is_within_the_limit(kind, size, limit, tmp_path):
     if not Path("/proc/self/clear_refs").exists():
         pytest.skip("peak memory is measured by /proc")
     import large_data_study as study
 
-    library = {"dask": "dask", "parquet": "pyarrow", "parquet-whole": "pyarrow"}
-    optional_import(library.get(kind, "zarr"))
+    optional_import("dask" if kind == "dask" else "zarr")
     study.write("zarr" if kind == "dask" else kind, tmp_path, size)
-    # The footer of a Parquet file tells of each column in each group of rows.
-    limits = {
-        "parquet": {5000: 410, 8000: 780}[size],
-        "parquet-whole": {5000: 220, 8000: 240}[size],
-    }
-    limit = {"dask": 2 * limit, **limits}.get(kind, limit)
+    limit = 2 * limit if kind == "dask" else limit
     # Once more, since a first run may compile a kernel, which takes memory that no limit knows.
     runs = (
         study.in_a_process("peak", kind, tmp_path, size, f"{limit} MiB", "evaluate")

@@ -29,8 +29,8 @@ from bioeval.scores.matrix import Scores
 from bioeval.scores.stored import StoredRows
 from bioeval.tallies.parts import RowRangeCounts, merged_parts
 
-# Stores of zarr that are in the same place for others; their metadata, in version 3 and 2.
-_STORES, _METADATA = ("LocalStore", "FsspecStore"), ("zarr.json", ".zarray")
+# The metadata of a store of zarr, in version 3 and 2.
+_METADATA = ("zarr.json", ".zarray")
 
 
 class FileMissingOnWorker(Exception):  # noqa: N818 (no error: the rows are sent instead)
@@ -46,16 +46,16 @@ def place_in_file(values: Any) -> tuple[Any, ...] | None:
         where = _place_of_memmap(array)
     elif kind == "h5py" and hasattr(array, "file") and array.file.mode == "r":
         where = str(array.file.filename), array.name
-    elif kind == "zarr" and type(getattr(array, "store", None)).__name__ in _STORES:
+    elif kind == "zarr" and hasattr(getattr(array, "store", None), "root"):
         where = array.store, array.path
     try:
-        how = (values.input_name, values.fill) if stored else None
+        how = values.input_name if stored else None
         return where and (kind, how, _stamp(*where[:2]), *where)
     except FileMissingOnWorker:  # removed meanwhile
         return None
 
 
-def opened(kind: str, how: tuple[str, bool] | None, stamp: Any, *where: Any) -> Any:
+def opened(kind: str, how: str | None, stamp: Any, *where: Any) -> Any:
     """Return an array that :func:`place_in_file` has found.
 
     Raise :class:`FileMissingOnWorker` if the file is not there, or another one.
@@ -79,7 +79,7 @@ def opened(kind: str, how: tuple[str, bool] | None, stamp: Any, *where: Any) -> 
         raise FileMissingOnWorker(str(error)) from error
     if how is None:
         return array
-    return StoredRows(array, *how)
+    return StoredRows(array, how)
 
 
 def _place_of_memmap(values: np.ndarray) -> tuple[Any, ...] | None:
@@ -101,18 +101,14 @@ def _place_of_memmap(values: np.ndarray) -> tuple[Any, ...] | None:
 def _stamp(place: Any, inner: Any) -> Any:
     """Return the size and time of a file, to see whether it was replaced.
 
-    Of a zarr array they are those of its metadata; at an address, the metadata themselves.
+    Of a zarr array they are those of its metadata.
     """
     try:
         if isinstance(place, str):
             status = os.stat(place)
-        elif hasattr(place, "root"):
+        else:
             names = [os.path.join(place.root, inner, name) for name in _METADATA]
             status = os.stat(next(filter(os.path.isfile, names), names[0]))
-        else:
-            import zarr
-
-            return repr(zarr.open_array(place, path=inner, mode="r").metadata)
     except Exception as error:  # stores raise errors of any class
         raise FileMissingOnWorker(str(place)) from error
     return status.st_size, status.st_mtime_ns

@@ -14,7 +14,6 @@ from bioeval.base.errors import (
     Part,
 )
 from bioeval.base.kinds import Kind
-from bioeval.scores.chunks import MissingChunks
 from bioeval.scores.embeddings import Metric
 from bioeval.scores.formats import registry
 from bioeval.scores.formats.format import MissingPairs, ReadAs, ReadOptions
@@ -49,7 +48,6 @@ def load(
     pairs_key: str | None = None,
     pairs: str | os.PathLike[str] | None = None,
     missing_pairs: MissingPairs | None = None,
-    missing_chunks: MissingChunks | None = None,
     mask: str | os.PathLike[str] | None = None,
     trials: str | os.PathLike[str] | None = None,
     impostor: str | os.PathLike[str] | None = None,
@@ -73,23 +71,19 @@ def load(
     Parameters
     ----------
     path
-        Or an address, as ``https://...`` or ``s3://...``: ``docs/large-data.md``. ``.npz``: scores,
-        a list of pairs, or embeddings, with labels and metadata. ``.npy``: a matrix of scores,
-        memory-mapped, with its labels beside it in ``x.labels.csv``, or in ``x.probe.csv`` and
-        ``x.gallery.csv``. With `metric` or `gallery_embeddings`: embeddings, one per row. Text,
-        also compressed: a list of pairs with a score on each line; see ``docs/formats.md``.
+        ``.npz``: scores, a list of pairs, or embeddings, with labels and metadata. ``.npy``: a
+        matrix of scores, memory-mapped, with its labels beside it in ``x.labels.csv``, or in
+        ``x.probe.csv`` and ``x.gallery.csv``. With `metric` or `gallery_embeddings`: embeddings,
+        one per row. Text, also compressed: a list of pairs with a score on each line; see
+        ``docs/formats.md``.
         ``.mat``: MATLAB 5 to 7.3, with the arrays of a .npz file, or ``query_f``, ``query_label``,
         ``query_cam``, ``gallery_f``, ``gallery_label`` and ``gallery_cam``. Text with
-        `probe_labels` and `gallery_labels`: top-K lists, one query per line. HDF5, zarr and
-        safetensors stores, Parquet, Arrow, JSON lines and BEE matrices: ``docs/formats.md``. A
-        table of pandas, polars or Arrow: a list of pairs by the names of its columns, a matrix, or
-        embeddings in a column of vectors, as in Parquet and Arrow files.
+        `probe_labels` and `gallery_labels`: top-K lists, one query per line. HDF5, Parquet and BEE
+        matrices: ``docs/formats.md``.
     scores_key, genuine_key, embeddings_key, gallery_embeddings_key, mask_key
-        Names of arrays in a .npz file of another layout (columns, in a CSV list of pairs or in a
-        table with a column of vectors).
+        Names of arrays in a .npz file of another layout (columns, in a CSV list of pairs).
     gallery_embeddings
-        A .npy file, or a table, with the gallery's embeddings, where `path` is one with the
-        probes'.
+        A .npy file with the gallery's embeddings, where `path` is one with the probes'.
     indices_key
         Name of an integer array (queries, K) of gallery entries, nearest first: top-K lists, whose
         distances, if any, `scores_key` names. Without it, ``indices`` and ``distances``.
@@ -123,9 +117,6 @@ def load(
     missing_pairs : {"raise", "skip"}, optional
         What to do with pairs of that list of which an image is not in the file: an error, or
         leave them out and report their number.
-    missing_chunks : {"raise", "fill"}, optional
-        What to do with chunks that an HDF5 or zarr file lacks, which were lost or never written,
-        or all of whose values are the fill value: an error, or read them as the fill value.
     mask
         The mask of a BEE matrix (``.mtx``): which cells are genuine, impostor, or ignored.
     trials
@@ -173,9 +164,9 @@ def load(
         Bytes, or text such as ``"2 GiB"``, that an evaluation of the scores may take; see
         :class:`Scores`.
     keep_embeddings : bool, optional
-        The file must hold embeddings, and :func:`save` to an array format (.npz, .mat, .h5, .zarr,
-        .safetensors) then writes these and not their distances, which are computed as they are
-        read. Averaged embeddings are written as the templates that they became.
+        The file must hold embeddings, and :func:`save` to an array format (.npz, .h5) then writes
+        these and not their distances, which are computed as they are read. Averaged embeddings
+        are written as the templates that they became.
 
     Returns
     -------

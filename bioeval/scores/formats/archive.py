@@ -113,14 +113,6 @@ class Arrays:
         return str(word)
 
 
-def holds_pickle(path: Path) -> bool:
-    """Whether a zip file is one of ``torch.save``, whose tensors a pickle describes."""
-    if path.suffix.lower() == ".npz":
-        return False
-    with guarded(path, expected="a zip file"), zipfile.ZipFile(path) as archive:
-        return any(name.endswith("/data.pkl") for name in archive.namelist())
-
-
 class Archive(Arrays):
     """A .npz file whose headers are read at once, and its arrays one by one."""
 

@@ -1,47 +1,32 @@
-"""Opening files, with errors that name the faulty file; replacing a file as a whole.
-
-Files may be at an address: ``https://...``, or a store known to fsspec, such as ``s3://...``. A
-zarr store is read where it is, block by block. Other files are copied into the folder of temporary
-files first, and removed when the process ends.
-"""
+"""Opening files, with errors that name the faulty file; replacing a file as a whole."""
 
 from __future__ import annotations
 
-import atexit
 import errno
 import importlib
 import io
 import os
-import re
 import secrets
 import shutil
-import tempfile
 import time
-import urllib.error
-import urllib.request
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, ExitStack, closing, contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from gzip import GzipFile
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import IO, Any
-from urllib.parse import urlsplit
 
 import numpy as np
 
 from bioeval.base.arguments import require_path
 from bioeval.base.distribution import how_to_install
 from bioeval.base.errors import BioevalError, DataError, nearest_name
-from bioeval.base.progress import stage
 
 #: What HDF5 files are called in messages.
-HDF5 = "an HDF5 file (also netCDF 4)"
-NETCDF = "a netCDF 3 file"
+HDF5 = "an HDF5 file"
 
 #: What the first bytes of a file that bioeval does not read say it is.
 FOREIGN_MAGIC: tuple[tuple[bytes, str], ...] = (
     (b"\x89HDF\r\n\x1a\n", HDF5),
-    (b"CDF\x01", NETCDF),
-    (b"CDF\x02", NETCDF),
     (b"\x1f\x8b", "a gzip file"),
     (b"BZh", "a bzip2 file"),
     (b"\xfd7zXZ\x00", "an xz file"),
@@ -55,9 +40,6 @@ FOREIGN_MAGIC: tuple[tuple[bytes, str], ...] = (
     (b"\x89PNG", "a PNG image"),
     (b"\xff\xd8\xff", "a JPEG image"),
 )
-
-#: What `content` calls a tar archive.
-TAR = "a tar archive"
 
 #: Compressed texts: what `content` calls the file, and the module of its decompressor.
 COMPRESSED = {
@@ -85,9 +67,6 @@ _IN_USE = (5, 32, 33, 1224)
 # Seconds for which a program, such as a virus scanner, may have a new file open there.
 _PATIENCE = 0.5
 
-# In a temporary folder that could not be removed, since its files were mapped to the end.
-_LEFT = "left-behind"
-
 
 class FileInUseError(DataError):
     """A file that cannot be replaced: the command reads it, or on Windows a program has it open."""
@@ -108,8 +87,6 @@ def existing_file(path: str | os.PathLike[str], input_name: str = "a file") -> P
     """Return `path` if it is a file that is not empty; else raise an error that describes it."""
     path = require_path("path", path)
     if path.is_dir():
-        if input_name == "a file" and (is_zarr(path) or shipments(path)):
-            return path
         raise DataError(f"{path}: is a folder; expected {input_name}")
     if not path.exists():
         folder = path.parent
@@ -126,21 +103,6 @@ def existing_file(path: str | os.PathLike[str], input_name: str = "a file") -> P
     return path
 
 
-def is_zarr(path: Path) -> bool:
-    """Whether a folder is a zarr store."""
-    return any(map(Path.is_file, map(path.joinpath, ("zarr.json", ".zgroup", ".zarray"))))
-
-
-def shipments(path: Path) -> list[Path]:
-    """Return the folders with ``sims`` and ``sets`` of BSSR1 above or below a folder, or it."""
-    above = [folder.parent for folder in (path, *path.absolute().parents) if folder.name == "sims"]
-    return [*filter(_has_both, [*above, path])] or [*filter(_has_both, sorted(path.glob("*/")))]
-
-
-def _has_both(folder: Path) -> bool:
-    return os.path.isdir(folder / "sims") and os.path.isdir(folder / "sets")
-
-
 def no_folder(folder: Path, advice: str = "; make it first") -> str:
     """Return why `folder` is not a folder: it does not exist, or a file has its name."""
     for place in (folder, *folder.parents):
@@ -152,8 +114,6 @@ def no_folder(folder: Path, advice: str = "; make it first") -> str:
 def content(path: Path) -> str:
     """Return ``"npy"``, ``"zip"``, ``"mat"``, ``"text"``, or words for any other content."""
     if path.is_dir():
-        if is_zarr(path):
-            return "a zarr store"
         return "a folder"
     try:
         with open(path, "rb") as file:
@@ -169,8 +129,6 @@ def content(path: Path) -> str:
     for magic, name in FOREIGN_MAGIC:
         if head.startswith(magic):
             return name
-    if head[257:262] == b"ustar":
-        return TAR
     if head[:1] == b"\x80" and head[1:2] in (b"\x02", b"\x03", b"\x04", b"\x05"):
         return "a Python pickle (never unpickled)"
     if head.startswith((b"\xff\xfe", b"\xfe\xff")):
@@ -492,104 +450,3 @@ def _take_lock(number: int, wait: bool) -> None:
             if not wait:
                 raise BlockingIOError(error.errno, error.strerror) from error
         time.sleep(0.02)  # its own waiting ends after ten seconds
-
-
-_ADDRESS = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]+(::|://)")
-
-
-def is_address(path: Any) -> bool:
-    """Whether a path is the address of a file, with a protocol.
-
-    Examples
-    --------
-    >>> is_address("s3://bucket/scores.zarr"), is_address("folder/scores.zarr")
-    (True, False)
-    """
-    return isinstance(path, str) and _ADDRESS.match(path) is not None
-
-
-def without_secrets(address: str) -> str:
-    """Return an address without user, password and query, for display.
-
-    Examples
-    --------
-    >>> without_secrets("https://ann:secret@host/x.npz?token=1")
-    'https://host/x.npz'
-    """
-    scheme, _, rest = address.partition("://")
-    host, slash, path = rest.partition("/")
-    return f"{scheme}://{host.rpartition('@')[2]}{slash}{path.partition('?')[0]}"
-
-
-def is_store(address: str) -> bool:
-    """Whether an address is that of a zarr store (a folder)."""
-    return without_secrets(address).rstrip("/").endswith(".zarr")
-
-
-def copied(address: str) -> Path:
-    """Return a copy of the file at an address, under its own name, in a temporary folder."""
-    shown = without_secrets(address)
-    name = PurePosixPath(shown).name
-    if not name:
-        raise DataError(f"{shown}: names no file")
-    for mark in Path(tempfile.gettempdir()).glob(f"bioeval-*/{_LEFT}"):
-        _remove(mark.parent)
-    folder = Path(tempfile.mkdtemp(prefix="bioeval-"))
-    atexit.register(_remove, folder)
-    try:
-        with stage(f"copying {shown}"), _opened(address) as source:
-            size = _size(source)
-            if size is not None and size > shutil.disk_usage(folder).free:
-                raise DataError(
-                    f"{shown}: has {size / 2**30:,.1f} GiB, more than there is room for in "
-                    f"{folder.parent}; name a folder with room in TMPDIR"
-                )
-            with open(folder / name, "wb") as out:
-                shutil.copyfileobj(source, out, 1 << 20)
-                got = out.tell()
-        if size is not None and got != size:
-            raise DataError(f"{shown}: ended after {got:,} of {size:,} bytes; try again")
-    except (DataError, KeyboardInterrupt):
-        shutil.rmtree(folder, ignore_errors=True)
-        raise
-    except Exception as error:  # stores raise errors of any class
-        shutil.rmtree(folder, ignore_errors=True)
-        reason = " ".join(str(error).split())[:200] or type(error).__name__
-        if isinstance(error, urllib.error.HTTPError):
-            error.close()
-        raise DataError(f"{shown}: cannot be read ({reason.replace(address, shown)})") from error
-    return folder / name
-
-
-def _remove(folder: Path) -> None:
-    """Remove a temporary folder; one with mapped files, on Windows, is marked for a later run."""
-    discard(folder)
-    if folder.exists():
-        with suppress(OSError):
-            (folder / _LEFT).touch()
-
-
-def _opened(address: str) -> AbstractContextManager[Any]:
-    scheme = urlsplit(address).scheme.lower()
-    if scheme in ("http", "https"):
-        return closing(urllib.request.urlopen(address, timeout=60))
-    return library(address).open(address, "rb")
-
-
-def library(address: str) -> Any:
-    """Import fsspec."""
-    return optional("fsspec", Path(without_secrets(address)), "an address", "remote")
-
-
-def _size(source: Any) -> int | None:
-    """Return the bytes that a server says it will send, None where it does not say."""
-    headers = getattr(source, "headers", None)
-    if headers is not None:
-        length = headers.get("Content-Length")
-        if length and length.isdecimal():
-            return int(length)
-        return None
-    size = getattr(source, "size", None)
-    if isinstance(size, int):
-        return size
-    return None

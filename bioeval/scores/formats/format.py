@@ -27,7 +27,6 @@ from bioeval.base.errors import (
 )
 from bioeval.base.kinds import KINDS, METRICS, Kind, larger_is_closer
 from bioeval.base.memory import require_bytes
-from bioeval.scores.chunks import MISSING_CHUNKS, MissingChunks
 from bioeval.scores.embeddings import Metric
 from bioeval.scores.formats.files import COMPRESSED, check_target
 from bioeval.scores.image_names import NAMES_OF
@@ -75,7 +74,6 @@ class ReadOptions:
     pairs_key: str | None = None
     pairs: Path | None = None
     missing_pairs: MissingPairs | None = None
-    missing_chunks: MissingChunks | None = None
     mask: Path | None = None
     trials: Path | None = None
     impostor: Path | None = None
@@ -276,11 +274,8 @@ FLAGS = {
 EVERY_FORMAT = ("exclude", "format_", "memory_limit", "keep_embeddings")
 
 #: The options of files with named arrays.
-_NOT_OF_ARRAYS = ("mask", "trials", "impostor", *_PATTERNS, "as_", "missing_chunks", *EVERY_FORMAT)
+_NOT_OF_ARRAYS = ("mask", "trials", "impostor", *_PATTERNS, "as_", *EVERY_FORMAT)
 ARRAYS = tuple(name for name in FLAGS if name not in _NOT_OF_ARRAYS)
-
-#: The options of stores whose arrays are in chunks.
-CHUNKED = (*ARRAYS, "missing_chunks")
 
 _CHOICES = {
     "kind": KINDS,
@@ -288,7 +283,6 @@ _CHOICES = {
     "metric": METRICS,
     "names_of": NAMES_OF,
     "missing_pairs": MISSING,
-    "missing_chunks": MISSING_CHUNKS,
     "as_": READ_AS,
 }
 

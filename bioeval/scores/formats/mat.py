@@ -16,7 +16,7 @@ import struct
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -24,14 +24,12 @@ import numpy as np
 
 from bioeval.base.errors import (
     DataError,
-    Part,
 )
-from bioeval.scores.chunks import read_whole
 from bioeval.scores.formats.archive import MOST_DEFLATED, Arrays, Header, require_text
-from bioeval.scores.formats.files import HDF5, guarded, replacing
-from bioeval.scores.formats.format import CHUNKED, FileFacts, Format, ReadOptions
+from bioeval.scores.formats.files import HDF5, guarded
+from bioeval.scores.formats.format import ARRAYS, FileFacts, Format, ReadOptions
 from bioeval.scores.formats.named_arrays import reid_layout
-from bioeval.scores.formats.npz import read_arrays, write_arrays
+from bioeval.scores.formats.npz import read_arrays
 from bioeval.scores.matrix import Scores
 
 #: Classes of a MATLAB array, by number.
@@ -281,14 +279,11 @@ def _characters(stored: int, data: bytes, variable: Variable, order: str) -> np.
 # Bytes up to which an array may be larger than what is stored, as one of fill values alone is.
 _SMALL = 1 << 20
 
-# Bytes that an array of MATLAB 5 stays below.
-_MOST_BYTES = 1 << 31
-
 
 class MatArchive(Arrays):
     """A MATLAB file whose arrays are described at once, and read one by one."""
 
-    def __init__(self, path: Path, fill: bool = False):
+    def __init__(self, path: Path):
         """Read the headers, by the version that the first bytes show."""
         self.path = path
         self.headers: dict[str, Header] = {}
@@ -296,7 +291,7 @@ class MatArchive(Arrays):
         with open(path, "rb") as file:
             head = file.read(128)
         is_hdf5 = head.startswith((b"MATLAB 7.3", b"\x89HDF"))
-        self._file: _Mat5 | Mat73 = Mat73(path, fill=fill) if is_hdf5 else _Mat5(path)
+        self._file: _Mat5 | Mat73 = Mat73(path) if is_hdf5 else _Mat5(path)
         self.elsewhere = getattr(self._file, "elsewhere", frozenset())
         for name, header in self._file.headers.items():
             shape = header.shape
@@ -365,12 +360,11 @@ def _header(variable: Variable) -> Header:
 class Mat73:
     """A MATLAB 7.3 file (HDF5), or plain HDF5 with its dimensions unchanged.
 
-    Of plain HDF5, the arrays of `groups` are known by their places, as ``run7/scores``. Chunks that
-    are missing are read as the fill value with `fill`, else they are an error.
+    Of plain HDF5, the arrays of `groups` are known by their places, as ``run7/scores``.
     """
 
-    def __init__(self, path: Path, groups: bool = False, fill: bool = False):
-        self.path, self._fill = path, fill
+    def __init__(self, path: Path, groups: bool = False):
+        self.path = path
         self.headers: dict[str, Header] = {}
         self._refused: dict[str, str] = {}
         self.elsewhere: set[str] = set()
@@ -456,7 +450,7 @@ class Mat73:
         if 0 in header.shape:
             return np.empty(header.shape, header.dtype)
         with self._open() as file:
-            array = read_whole(file[key], f"{self.path}: the array {key!r}", self._fill)
+            array = np.asarray(file[key][...])
             kind = _class_of(file[key])
             require_text(array)
         if kind:
@@ -524,8 +518,8 @@ def _recognise(file: FileFacts) -> bool:
 
 def _read(path: Path, options: ReadOptions) -> Scores:
     """Read the arrays of a file, each transposed to have a template a row."""
-    archive = MatArchive(path, options.missing_chunks == "fill")
-    options = reid_layout(archive, replace(options, missing_chunks=None))
+    archive = MatArchive(path)
+    options = reid_layout(archive, options)
     wide = [options.embeddings_key or "embeddings"]
     wide.append(options.gallery_embeddings_key or "gallery_embeddings")
     wide.append(options.indices_key or "indices")
@@ -568,64 +562,6 @@ def _shapes(archive: MatArchive, *keys: str | None) -> list[tuple[int, ...]]:
     return [archive.headers[key].shape for key in keys if key in archive.headers]
 
 
-class _MatWriter:
-    """Collects the arrays of scores for a MATLAB file."""
-
-    def __init__(self, path: Path):
-        self._path = path
-        self.arrays: dict[str, np.ndarray] = {}
-
-    def add(self, key: str, array: Any) -> None:
-        """Add a whole array; text as rows of characters."""
-        array = np.asarray(array)
-        if array.dtype.kind not in "biufU" or array.dtype.itemsize > 8 and array.dtype.kind == "f":
-            raise DataError(f"{self._path}: {key!r} is {array.dtype}; MATLAB has no such type")
-        if array.nbytes >= _MOST_BYTES:
-            raise DataError(
-                f"{self._path}: {key!r} takes {array.nbytes:,} bytes, and a MATLAB 5 file holds "
-                f"less than {_MOST_BYTES:,} an array; save it as .h5"
-            )
-        if array.dtype.kind == "U":
-            self._check_text(key, array)
-        if array.dtype == np.float16:
-            array = array.astype(np.float32)
-        if array.ndim == 1 and array.dtype.kind != "U":
-            array = array[:, None]
-        self.arrays[key] = array
-
-    def _check_text(self, key: str, array: np.ndarray) -> None:
-        """Raise where rows of characters would not be read back as the same text."""
-        if array.ndim > 1:
-            raise DataError(
-                f"{self._path}: {key!r} is text in {array.ndim} dimensions; MATLAB does not "
-                "have it; save it as .h5"
-            )
-        if (array != np.char.rstrip(array, " \0")).any():
-            raise DataError(
-                f"{self._path}: {key!r} has text with a blank at its end; MATLAB's rows of "
-                "characters would lose it"
-            )
-
-    def add_rows(self, key: str, shape: tuple[int, ...], dtype: np.dtype, read: Any) -> None:
-        """Add an array whose rows are read at once."""
-        self.add(key, np.asarray(read(0, shape[0]), dtype=dtype))
-
-
-def _write(scores: Scores, path: Path) -> None:
-    """Write a MATLAB 5 file."""
-    from scipy.io import savemat
-
-    out = _MatWriter(path)
-    write_arrays(scores, out, path)
-    with replacing(path) as part, open(part, "wb") as file:
-        savemat(file, out.arrays)
-
-
-def _losses(scores: Scores) -> list[Part]:
-    """Say what MATLAB files cannot hold."""
-    return ["float16 scores become float32"] if scores.dtype == np.float16 else []
-
-
 FORMAT = Format(
     name="`.mat`",
     suffixes=(".mat",),
@@ -633,13 +569,7 @@ FORMAT = Format(
     looks="a MATLAB file",
     expected="a MATLAB file",
     recognised_by="its first bytes (MATLAB 5 to 7.3)",
-    cannot_hold=(
-        "lists of pairs with subjects that are text; arrays of 2 GiB; float16 becomes float32"
-    ),
     recognise=_recognise,
     read=_read,
-    options=CHUNKED,
-    written="everything in one file, of MATLAB 5",
-    write=_write,
-    losses=_losses,
+    options=ARRAYS,
 )

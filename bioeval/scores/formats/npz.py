@@ -19,7 +19,7 @@ from bioeval.base.errors import DataError
 from bioeval.base.kinds import KINDS, METRICS, VALUED, Kind
 from bioeval.scores.columns import CodedSides
 from bioeval.scores.embeddings import EmbeddingSource, as_embeddings
-from bioeval.scores.formats.archive import Archive, ArchiveWriter, Arrays, holds_pickle
+from bioeval.scores.formats.archive import Archive, ArchiveWriter, Arrays
 from bioeval.scores.formats.files import replacing
 from bioeval.scores.formats.format import (
     ARRAYS,
@@ -656,7 +656,7 @@ FORMAT = Format(
     looks="a zip file",
     expected="a .npz file",
     recognised_by="the first bytes of a zip file",
-    recognise=lambda file: file.content == "zip" and not holds_pickle(file.path),
+    recognise=lambda file: file.content == "zip",
     read=_read,
     options=ARRAYS,
     written="everything in one file",

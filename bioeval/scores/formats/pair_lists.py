@@ -1,11 +1,9 @@
-"""Lists of pairs as text, with a score on each line, read and written; their writers for tables."""
+"""Lists of pairs as text, with a score on each line, read and written."""
 
 from __future__ import annotations
 
 import csv
-import json
 from collections.abc import Iterator, Sequence
-from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +15,7 @@ from bioeval.base.errors import (
     Words,
 )
 from bioeval.scores.arrays import Mask
-from bioeval.scores.formats.files import existing_file, optional, replacing, text_to_write
+from bioeval.scores.formats.files import existing_file, replacing, text_to_write
 from bioeval.scores.formats.format import (
     FileFacts,
     Format,
@@ -50,7 +48,6 @@ from bioeval.scores.formats.trials import (
 from bioeval.scores.formats.wide_tables import (
     WIDE_TEXT,
     is_wide,
-    table_writer,
     wide_columns,
     wide_losses,
     wide_scores,
@@ -64,7 +61,7 @@ _BLOCK_CELLS = 1 << 20
 _LINES = 1 << 17
 
 
-def _blocks(scores: Scores) -> Iterator[dict[str, list[Any]]]:
+def blocks_of_lines(scores: Scores) -> Iterator[dict[str, list[Any]]]:
     """Yield blocks of lines, as columns: the attempts of single-template verification.
 
     Of a matrix, each cell that is an attempt is a line, row by row; the enrolled subject is a, the
@@ -121,32 +118,10 @@ def write_text(scores: Scores, path: Path) -> None:
         with text_to_write(part, path) as file:
             mark = "," if ".csv" in path.suffixes[-2:] else "\t"
             writer = csv.writer(file, delimiter=mark, lineterminator="\n")
-            for number, block in enumerate(_blocks(scores)):
+            for number, block in enumerate(blocks_of_lines(scores)):
                 if not number:
                     writer.writerow(block)
                 writer.writerows(zip(*map(as_cells, block.values()), strict=True))
-
-
-def write_json(scores: Scores, path: Path) -> None:
-    """Write a JSON object a line."""
-    scores._require_matrix()
-    with replacing(path) as part, text_to_write(part, path) as file:
-        for block in _blocks(scores):
-            for line in zip(*block.values(), strict=True):
-                file.write(json.dumps(dict(zip(block, line, strict=True)), ensure_ascii=False))
-                file.write("\n")
-
-
-def write_arrow(scores: Scores, path: Path) -> None:
-    """Write a table of Parquet or, with another suffix, of Arrow (Feather)."""
-    scores._require_matrix()
-    arrow = optional("pyarrow", path, "a Parquet or Arrow file")
-    with replacing(path) as part:
-        blocks = map(arrow.table, _blocks(scores))
-        first = next(blocks)
-        with table_writer(part, path.suffix, first.schema) as writer:
-            for table in chain([first], blocks):
-                writer.write_table(table)
 
 
 def _check(scores: Scores, path: Path) -> None:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import functools
 import importlib
-import os
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from itertools import chain
@@ -25,11 +24,8 @@ from bioeval.base.studies import manifests
 from bioeval.scores.formats.files import (
     COMPRESSED,
     content,
-    copied,
     existing_file,
     guarded,
-    is_address,
-    is_store,
 )
 from bioeval.scores.formats.format import FileFacts, Format, ReadOptions
 from bioeval.scores.matrix import Scores
@@ -38,10 +34,7 @@ from bioeval.scores.stored import file_version
 #: The modules of formats, loaded where a file is none of the first two. Where several formats
 #: recognise a file, the first one reads it; those of studies come before the lists of pairs, which
 #: recognise nearly every table.
-_NAMES = (
-    *("npz", "npy", "mat", "stores", "bssr1", "tables", "bee", "wide_tables"),
-    "vector_indexes",
-)
+_NAMES = (*("npz", "npy", "mat", "hdf5", "parquet", "bee", "wide_tables"),)
 _HOME = "bioeval.scores.formats.{}".format
 
 
@@ -53,29 +46,12 @@ def formats() -> tuple[Format, ...]:
         homes += study.formats
     own_formats: list[Format] = []
     for home in homes:
-        own_formats += formats_of(importlib.import_module(home))
-    last = formats_of(importlib.import_module(_HOME("pair_lists")))
-    return (*own_formats, *last)
-
-
-def formats_of(module: Any) -> Sequence[Any]:
-    """Return the formats of a module: its ``FORMATS``, or its one ``FORMAT``."""
-    return getattr(module, "FORMATS", None) or [module.FORMAT]
+        own_formats.append(importlib.import_module(home).FORMAT)
+    return (*own_formats, importlib.import_module(_HOME("pair_lists")).FORMAT)
 
 
 def read(path: Any, options: ReadOptions) -> Scores:
-    """Read a file by the format that its content shows, or a table; every error names the file."""
-    if not isinstance(path, str | os.PathLike):
-        from bioeval.scores.formats.tables import read_table_object
-
-        return read_table_object(path, options)
-    if is_address(path):
-        path = os.fspath(path)
-        if is_store(path):
-            from bioeval.scores.formats.stores import read_remote
-
-            return read_remote(path, options)
-        path = copied(path)
+    """Read a file by the format that its content shows; every error names the file."""
     place = existing_file(path)
     if options.format_ is not None:
         by_word = {form.word: form for form in formats()}
@@ -177,7 +153,7 @@ def _recognised_by(forms: Iterable[Format], file: FileFacts) -> Format | None:
 
 
 #: Suffixes of files whose arrays have names: they hold scores with their labels.
-NAMED_ARRAYS = (".npz", ".mat", ".h5", ".hdf5", ".zarr")
+NAMED_ARRAYS = (".npz", ".mat", ".h5", ".hdf5")
 
 
 def holds_labels(file: str) -> bool:
@@ -188,7 +164,7 @@ def holds_labels(file: str) -> bool:
 def role_of_second_file(path: Path, second: Path) -> str:
     """Return the option of a second file.
 
-    It is a mask, labels, pairs, impostor scores, trials, or the gallery beside a table of probes.
+    It is a mask, labels, pairs, impostor scores, or trials.
     """
     from bioeval.scores.formats.bee import is_bee
     from bioeval.scores.formats.text_table import shape_of
@@ -204,8 +180,6 @@ def role_of_second_file(path: Path, second: Path) -> str:
         return "labels"
     if content(path) == content(second) == "npy":
         return "impostor"
-    if path.suffix == second.suffix and path.suffix in (".parquet", ".feather", ".arrow"):
-        return "gallery_embeddings"
     if not FileFacts(path, content(path), ReadOptions()).is_text:
         return "trials"
     if shape_of(path).columns == shape_of(second).columns == 1:

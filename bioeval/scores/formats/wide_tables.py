@@ -1,7 +1,7 @@
 """Matrices as tables: a column of labels, and a column for each gallery template.
 
-``x.wide.csv``, ``x.wide.tsv``, ``x.wide.parquet`` and ``x.wide.feather`` are written. A text of
-numbers alone is read where the labels of its rows and columns are in other files.
+``x.wide.csv``, ``x.wide.tsv`` and ``x.wide.parquet`` are written. A text of numbers alone is read
+where the labels of its rows and columns are in other files.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from bioeval.base.errors import (
     Part,
     Words,
 )
-from bioeval.scores.formats.files import optional, replacing, text_to_write
+from bioeval.scores.formats.files import replacing, text_to_write
 from bioeval.scores.formats.format import (
     FileFacts,
     Format,
@@ -47,9 +47,8 @@ from bioeval.scores.matrix import Scores
 
 _ROW_NAMES = ("label", "probe")
 
-#: How the names of such files end, where they are written: text, and tables of Arrow.
+#: How the names of such texts end, where they are written.
 WIDE_TEXT = (".wide.csv", ".wide.tsv", ".wide.csv.gz", ".wide.tsv.gz")
-WIDE_ARROW = (".wide.parquet", ".wide.feather", ".wide.arrow", ".wide.arrows")
 
 _ROWS = 1 << 10
 
@@ -268,7 +267,7 @@ FORMAT = Format(
 # ------------------------------------------------------------------------- writing
 
 
-def _columns(scores: Scores, path: Path, most: int) -> tuple[list[str], np.ndarray]:
+def names_and_labels(scores: Scores, path: Path, most: int) -> tuple[list[str], np.ndarray]:
     """Return the names of the columns and the labels of the rows; raise where they do not fit."""
     if scores.layout in ("pairs", "top-k"):
         raise DataError(f"{path}: is a matrix, and these scores are {scores.layout}")
@@ -295,7 +294,8 @@ def _columns(scores: Scores, path: Path, most: int) -> tuple[list[str], np.ndarr
     return names, rows
 
 
-def _blocks(scores: Scores) -> Iterator[tuple[slice, np.ndarray]]:
+def blocks_of_rows(scores: Scores) -> Iterator[tuple[slice, np.ndarray]]:
+    """Yield rows of a matrix, each block with its place."""
     for low in range(0, scores.shape[0], _ROWS):
         high = min(low + _ROWS, scores.shape[0])
         yield slice(low, high), np.asarray(scores._read_rows(low, high))
@@ -303,38 +303,14 @@ def _blocks(scores: Scores) -> Iterator[tuple[slice, np.ndarray]]:
 
 def write_wide_text(scores: Scores, path: Path) -> None:
     """Write a table as text, separated by commas or tabs."""
-    names, rows = _columns(scores, path, MOST_COLUMNS)
+    names, rows = names_and_labels(scores, path, MOST_COLUMNS)
     with replacing(path) as part, text_to_write(part, path) as file:
         mark = "," if ".csv" in path.suffixes[-2:] else "\t"
         writer = csv.writer(file, delimiter=mark, lineterminator="\n")
         writer.writerow(map(as_cell, names))
-        for some, block in _blocks(scores):
+        for some, block in blocks_of_rows(scores):
             for label, values in zip(rows[some], block.astype(float).tolist(), strict=True):
                 writer.writerow([as_cell(label), *values])
-
-
-def table_writer(path: Path, suffix: str, schema: Any) -> Any:
-    """Return a writer of Parquet with checksums, or of Arrow by another suffix."""
-    input_name = "a Parquet or Arrow file"
-    if suffix == ".parquet":
-        parquet = optional("pyarrow.parquet", path, input_name)
-        return parquet.ParquetWriter(str(path), schema, write_page_checksum=True)
-    ipc = optional("pyarrow", path, input_name).ipc
-    return (ipc.new_stream if suffix == ".arrows" else ipc.new_file)(str(path), schema)
-
-
-def write_wide_arrow(scores: Scores, path: Path) -> None:
-    """Write a table of Parquet or, with another suffix, of Arrow (Feather)."""
-    names, rows = _columns(scores, path, 1 << 16)
-    arrow = optional("pyarrow", path, "a Parquet or Arrow file")
-    dtype = np.float32 if scores.dtype == np.float32 else np.float64
-    kinds = [arrow.string(), *[arrow.from_numpy_dtype(dtype)] * (len(names) - 1)]
-    schema = arrow.schema([*map(arrow.field, names, kinds)])
-    with replacing(path) as part, table_writer(part, path.suffix, schema) as writer:
-        for some, block in _blocks(scores):
-            columns = [rows[some].tolist(), *np.ascontiguousarray(block.T, dtype=dtype)]
-            arrays = [*map(arrow.array, columns, kinds)]
-            writer.write_table(arrow.Table.from_arrays(arrays, schema=schema))
 
 
 def wide_losses(scores: Scores, kept: tuple[str, ...]) -> list[Part]:

@@ -62,12 +62,9 @@ def test_matrices_and_labels(write, tmp_path):
     assert found.probe_meta["day"].tolist() == ["1", "2", "3"]
 
 
-def test_records_tracks_and_cards(write):
+def test_tracks_and_cards(write):
     from bioeval.studies.tracking.inputs import NEEDED, read_rows
 
-    records = [f'{{"score": {i}, "genuine": {i % 2}}}' for i in range(4)]
-    found = be.load(write("x.jsonl", records), kind="similarity")
-    assert found.values.tolist() == [0, 1, 2, 3]
     boxes = write("gt.txt", [f"{t},1,{t},20,30,40,1,1,1" for t in range(1, 9)])
     assert len(read_rows(boxes, NEEDED)) == 8
     assert (
@@ -80,7 +77,6 @@ def test_records_tracks_and_cards(write):
     [
         ("x.csv", [*PAIRS[:3], "1 x", *PAIRS[3:]], {"kind": "similarity"}),
         ("x.txt", [*PAIRS[:3], "1 \xff", *PAIRS[3:]], {"kind": "similarity"}),
-        ("x.jsonl", ['{"score": 1, "genuine": 1}'] * 3 + ["{", "{}"], {"kind": "similarity"}),
     ],
 )
 def test_errors_name_the_line(write, name, lines, options):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gzip
-import json
 
 import numpy as np
 import pytest
@@ -17,8 +16,6 @@ from bioeval.scores.formats import losses
 VALUES = [0.5, -1e3, 2.0]
 SAME = [True, False, False]
 LIST = "genuine,similarity\n1,0.5\n0,-1e3\n0,2\n"
-LINES = [{"genuine": int(x), "similarity": v} for x, v in zip(SAME, VALUES, strict=True)]
-JSON = "".join(json.dumps(line) + "\n" for line in LINES)
 WHO = ["ann", "ann", "bob", "bob", "eve"]
 MATRIX = np.arange(20.0).reshape(5, 4) + 0.5
 
@@ -102,13 +99,7 @@ def test_gzip_by_its_bytes(tmp_path, name):
     holds(be.load(put(tmp_path, name, gzip.compress(LIST.encode()))))
 
 
-@pytest.mark.parametrize("name", ["x.jsonl.gz", "x.gz", "x.jsonl", "x.txt", "x.csv", "x.json", "x"])
-def test_lines_of_json_by_their_first_line(tmp_path, name):
-    data = JSON.encode()
-    holds(be.load(put(tmp_path, name, gzip.compress(data) if "z" in name else data)))
-
-
-@pytest.mark.parametrize("name", ["x.jsonl", "x.npz", "x.mtx", "x.dat", "x.scores", "x"])
+@pytest.mark.parametrize("name", ["x.npz", "x.mtx", "x.dat", "x.scores", "x"])
 def test_names_of_columns_decide_whatever_the_suffix(tmp_path, name):
     holds(be.load(put(tmp_path, name, LIST)))
 
@@ -116,11 +107,9 @@ def test_names_of_columns_decide_whatever_the_suffix(tmp_path, name):
 def test_a_text_of_no_format_keeps_the_error_of_its_suffix(tmp_path):
     with pytest.raises(DataError, match="x.npz: is named .npz but holds text"):
         be.load(put(tmp_path, "x.npz", "once upon a time\n"))
-    with pytest.raises(DataError, match="x.jsonl: line 1: expected one JSON object a line"):
-        be.load(put(tmp_path, "x.jsonl", "[1, 2]\n"))
 
 
-@pytest.mark.parametrize("name", ["x.csv.gz", "x.tsv.gz", "x.txt.gz", "x.jsonl.gz"])
+@pytest.mark.parametrize("name", ["x.csv.gz", "x.tsv.gz", "x.txt.gz"])
 def test_compressed_text_is_written(tmp_path, name, capsys):
     scores = be.Scores.from_pairs(VALUES, SAME, kind="similarity")
     be.save(scores, tmp_path / name)
@@ -140,29 +129,6 @@ def test_a_compressed_table_is_written(tmp_path):
     be.save(scores, tmp_path / "x.wide.csv.gz")
     back = be.load(tmp_path / "x.wide.csv.gz", kind="distance")
     np.testing.assert_array_equal(back.values, scores.values)
-
-
-# ------------------------------------------------------------------------- Arrow streams
-
-
-@pytest.mark.parametrize("name", ["x.arrows", "x.arrow", "x"])
-def test_a_stream_of_arrow(tmp_path, name):
-    arrow = optional_import("pyarrow")
-    table = arrow.table({"genuine": [1, 0, 0], "similarity": VALUES})
-    with arrow.ipc.new_stream(tmp_path / name, table.schema) as out:
-        out.write_table(table, max_chunksize=2)
-    holds(be.load(tmp_path / name))
-    raw = (tmp_path / name).read_bytes()
-    with pytest.raises(DataError, match=f"{name}: is truncated or damaged"):
-        be.load(put(tmp_path, name, raw[: len(raw) // 2]))
-
-
-def test_a_stream_is_written(tmp_path):
-    optional_import("pyarrow")
-    be.save(be.Scores.from_pairs(VALUES, SAME, kind="similarity"), tmp_path / "x.arrows")
-    holds(be.load(tmp_path / "x.arrows"))
-    be.save(be.Scores([[1.0, 2.0], [2.5, 1.0]], ["ann", "bob"]), tmp_path / "x.wide.arrows")
-    assert be.load(tmp_path / "x.wide.arrows", kind="distance").shape == (2, 2)
 
 
 # ------------------------------------------------------------------------- two vectors
@@ -243,54 +209,6 @@ def test_arrays_in_groups(tmp_path, capsys):
         be.load(tmp_path / "x.h5", scores_key="else")
     with pytest.raises(DataError, match='say, for instance, scores_key="run7/sim"'):
         be.load(tmp_path / "x.h5")
-
-
-@pytest.mark.parametrize("engine", ["h5netcdf", "scipy", "zarr"])
-@pytest.mark.parametrize("dims", [("gallery", "probe"), ("enrolled", "query"), ("x", "y")])
-@pytest.mark.cases(2)
-def test_named_dimensions_that_are_transposed(tmp_path, engine, dims, capsys):
-    xarray, _ = optional_import("xarray"), optional_import(engine)
-    name = "x.zarr" if engine == "zarr" else "x.nc"
-    them = WHO[:4]
-    data = xarray.Dataset(
-        {
-            "scores": (dims, np.ascontiguousarray(MATRIX.T)),
-            "probe_labels": (dims[1:], np.array([1, 1, 2, 2, 3])),
-            "gallery_labels": (dims[:1], np.array([1, 1, 2, 2])),
-        },
-        attrs={"kind": "similarity"},
-    )
-    if engine == "zarr":
-        data.to_zarr(tmp_path / name, zarr_format=3, consolidated=False)
-    else:
-        data.to_netcdf(tmp_path / name, engine=engine)
-    found = be.load(tmp_path / name)
-    np.testing.assert_array_equal(found.values, MATRIX)
-    assert found.shape == (5, len(them))
-    said = f"'scores' is transposed: its dimensions are {dims[0]} x {dims[1]}"
-    assert found._reading == (said,)
-    assert said in read_line(capsys, tmp_path / name)
-    same = data.transpose(dims[1], dims[0])
-    if engine != "zarr":
-        same.to_netcdf(tmp_path / "y.nc", engine=engine)
-        assert be.load(tmp_path / "y.nc")._reading == ()
-        np.testing.assert_array_equal(be.load(tmp_path / "y.nc").values, MATRIX)
-
-
-def test_a_square_matrix_of_named_dimensions(tmp_path):
-    xarray = optional_import("xarray")
-    data = xarray.Dataset(
-        {"similarity": (("gallery", "probe"), MATRIX[:4])},
-        coords={"probe": [1, 1, 2, 2], "gallery": [1, 2, 2, 3]},
-    )
-    data.to_netcdf(tmp_path / "x.nc", engine="scipy")
-    with pytest.raises(
-        DataError, match='probe_labels_key="probe" and gallery_labels_key="gallery"'
-    ):
-        be.load(tmp_path / "x.nc", scores_key="similarity")
-    keys = {"probe_labels_key": "probe", "gallery_labels_key": "gallery"}
-    found = be.load(tmp_path / "x.nc", scores_key="similarity", kind="similarity", **keys)
-    np.testing.assert_array_equal(found.values, MATRIX[:4].T)
 
 
 # ------------------------------------------------------------------------- LFW's order
@@ -420,7 +338,7 @@ def test_damaged_sigsets(tmp_path, bee, text, message):
 WIDE = "label,session,a,b,place,c\na,1st,0,1,x,2\nb,2nd,1,0,y,2.5\nc,2nd,2,2.5,x,0\n"
 
 
-@pytest.mark.parametrize("name", ["x.csv", "x.parquet", "x.feather"])
+@pytest.mark.parametrize("name", ["x.csv", "x.parquet"])
 def test_text_beside_the_numbers_of_a_table(tmp_path, name):
     place = put(tmp_path, "x.csv", WIDE)
     if name != "x.csv":

@@ -22,11 +22,11 @@ LINES = [
 AGAIN, OTHER = ("0", "id1/a", "id2/c", "2.0"), ("0", "id1/a", "id2/c", "2.5")
 ITSELF, TURNED = ("1", "id2/c", "id2/c", "0.0"), ("1", "id1/b", "id1/a", "0.5")
 WRONG = ("1", "id1/a", "id2/c", "2.0")
-FORMS = ["txt", "csv", "jsonl", "parquet", "feather", "table", "npz"]
+FORMS = ["txt", "csv", "parquet", "npz"]
 
 
 def given(folder, form, lines):
-    """Return what `be.load` reads: a file of this form, or a table in memory."""
+    """Return a file of this form."""
     genuine, a, b, scores = zip(*lines, strict=True)
     columns = {"distance": [float(x) for x in scores], "genuine": [int(x) for x in genuine],
                "template_a": [*a], "template_b": [*b]}  # fmt: skip
@@ -37,24 +37,12 @@ def given(folder, form, lines):
         rows = zip(*columns.values(), strict=True)
         text = [",".join(map(str, row)) for row in [tuple(columns), *rows]]
         path.write_text("\n".join(text) + "\n")
-    elif form == "jsonl":
-        rows = zip(*columns.values(), strict=True)
-        path.write_text("".join(json.dumps(dict(zip(columns, row, strict=True))) + "\n"
-                                for row in rows))  # fmt: skip
     elif form == "npz":
         templates = np.column_stack([a, b])
         np.savez(path, scores=columns["distance"], genuine=columns["genuine"], templates=templates)
-    elif form == "table":
-        return optional_import("pandas").DataFrame(columns)
     else:
-        arrow = optional_import("pyarrow")
-        table = arrow.table(columns)
-        if form == "parquet":
-            optional_import("pyarrow.parquet").write_table(table, path)
-        else:
-            optional_import("pyarrow.feather").write_feather(
-                table, path, compression="uncompressed"
-            )
+        table = optional_import("pyarrow").table(columns)
+        optional_import("pyarrow.parquet").write_table(table, path)
     return path
 
 
@@ -73,7 +61,7 @@ def test_every_form_of_a_list(tmp_path, form):
     )
     assert len(read(tmp_path, form, [AGAIN, ITSELF], keep=["self", "repeated"]).values) == 5
     assert read(tmp_path, form, [TURNED], unordered=True).values.tolist() == [0.5, 2.0, 3.0]
-    where = {"txt": "lines 2 and 4", "csv": "lines 3 and 5", "jsonl": "lines 2 and 4",
+    where = {"txt": "lines 2 and 4", "csv": "lines 3 and 5",
              "npz": "pairs 1 and 3"}.get(form, "rows 1 and 3")  # fmt: skip
     with pytest.raises(be.DataError, match=f"'id1/a' and 'id2/c' .{where}: 2.0 and 2.5"):
         read(tmp_path, form, [OTHER])
@@ -83,7 +71,7 @@ def test_every_form_of_a_list(tmp_path, form):
 
 @pytest.mark.parametrize("form", [form for form in FORMS if form != "npz"])
 def test_classes_against_the_subjects_of_the_line(tmp_path, form):
-    where = {"txt": "lines 4 and 5", "csv": "lines 5 and 6", "jsonl": "lines 4 and 5"}
+    where = {"txt": "lines 4 and 5", "csv": "lines 5 and 6"}
     lines = [("1", "id1/a", "id3/d", "1"), ("0", "id1/a", "id1/e", "1")]
     assert len(read(tmp_path, form, lines).values) == 5
     match = f"2 pairs contradict their subjects.*.{where.get(form, 'rows 3 and 4')}"
@@ -253,7 +241,7 @@ def test_an_infinite_score_of_a_text_is_said(tmp_path):
     assert found._remarks == (Message("infinitely-near-scores", scores=1, first="line 3"),)
 
 
-@pytest.mark.parametrize("name", ["y.npz", "y.csv", "y.jsonl", "y.parquet", "y.mat", "y.h5"])
+@pytest.mark.parametrize("name", ["y.npz", "y.csv", "y.parquet", "y.h5"])
 def test_names_are_kept_in_files(tmp_path, name):
     if name in ("y.parquet", "y.h5"):
         optional_import("pyarrow" if name == "y.parquet" else "h5py")

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import bioeval as be
-from bioeval.scores.formats import files, label_files, npy, stores
+from bioeval.scores.formats import files, hdf5, label_files, npy
 
 
 @pytest.fixture(autouse=True)
@@ -71,7 +71,7 @@ def test_no_step_shows_a_matrix_with_the_labels_of_another(replace_steps):
     assert writer_of("x.npy") == 2
 
 
-@pytest.mark.parametrize("name", ["x.npy", "x.mtx", "x.zarr"])
+@pytest.mark.parametrize("name", ["x.npy", "x.mtx"])
 @pytest.mark.parametrize("error", [KeyboardInterrupt, OSError], ids=["ctrl-c", "error"])
 @pytest.mark.cases(6)
 def test_what_fails_at_any_step_leaves_all_as_it_was(name, error, replace_steps):
@@ -95,7 +95,7 @@ def test_what_fails_at_any_step_leaves_all_as_it_was(name, error, replace_steps)
 
 
 def files_of(name: str) -> tuple[str, ...]:
-    return {"x.npy": ("npy", "json", "labels.csv"), "x.mtx": ("mtx", "mask")}.get(name, ("zarr",))
+    return {"x.npy": ("npy", "json", "labels.csv"), "x.mtx": ("mtx", "mask")}[name]
 
 
 def test_a_file_that_was_not_there_goes_again(replace_steps):
@@ -116,8 +116,8 @@ def test_a_file_that_was_not_there_goes_again(replace_steps):
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="the system has no such locks")
-@pytest.mark.parametrize("name", ["x.npy", "x.zarr"])
-def test_writers_take_turns(name, replace_steps):
+def test_writers_take_turns(replace_steps):
+    name = "x.npy"
     be.save(of_writer(1), name)
     other = threading.Thread(target=be.save, args=(of_writer(3), name))
 
@@ -130,8 +130,7 @@ def test_writers_take_turns(name, replace_steps):
     be.save(of_writer(2), name)
     other.join()
     assert writer_of(name) == 3
-    names = {name, "x.json", "x.labels.csv"} if name == "x.npy" else {name}
-    assert set(os.listdir()) == names
+    assert set(os.listdir()) == {name, "x.json", "x.labels.csv"}
 
 
 def test_a_reader_notices_another_writer():
@@ -149,15 +148,7 @@ def test_a_reader_notices_another_writer():
     assert writer_of("x.npy") == 2
 
 
-def test_rows_of_a_store_are_never_those_of_another(folder):
-    be.save(of_writer(1), "x.zarr")
-    found = be.load("x.zarr")
-    be.save(of_writer(2), "x.zarr")
-    with pytest.raises(be.DataError, match="'scores': was replaced while it was read"):
-        found._read_rows(0, 4)
-
-
-@pytest.mark.parametrize("name", ["x.npz", "x.npy", "x.zarr", "x.h5", "x.csv"])
+@pytest.mark.parametrize("name", ["x.npz", "x.npy", "x.h5", "x.csv"])
 def test_a_link_stays_a_link(name):
     Path("place").mkdir()
     Path(name).symlink_to(Path("place") / name)
@@ -168,7 +159,7 @@ def test_a_link_stays_a_link(name):
     assert not [x for x in (*os.listdir(), *os.listdir("place")) if x.startswith(".")]
 
 
-@pytest.mark.parametrize("name", ["x.npz", "x.npy", "x.zarr", "x.h5", "x.html"])
+@pytest.mark.parametrize("name", ["x.npz", "x.npy", "x.h5", "x.html"])
 def test_a_loop_of_links_is_an_error_of_ours(name):
     Path(name).symlink_to("other")
     Path("other").symlink_to(name)
@@ -182,7 +173,7 @@ def test_a_loop_of_links_is_an_error_of_ours(name):
 
 def test_a_file_for_hdf5_keeps_what_the_disk_does_not_take(folder):
     """It is read back, by which HDF5 closes the file in peace; the first error is kept."""
-    file = stores._Hdf5File(folder / "x")
+    file = hdf5._Hdf5File(folder / "x")
     file.write(b"abcdef")
     os.close(file.fileno())
     os.open(folder / "x", os.O_RDONLY)  # takes the number, and is not open for writing

@@ -12,23 +12,14 @@ from optional import optional_import
 import bioeval as be
 from bioeval.scores.formats import losses
 
-STORES = [".npz", ".npy", ".mat", ".h5", ".zarr", ".safetensors"]
+STORES = [".npz", ".npy", ".h5"]
 TABLES = [
     ".wide.csv",
     ".wide.tsv",
     ".wide.parquet",
-    ".wide.feather",
-    ".wide.arrows",
     ".wide.csv.gz",
 ]
-LISTS = [".csv", ".tsv", ".jsonl", ".parquet", ".feather", ".arrows"]
-LISTS += [".csv.gz", ".tsv.gz", ".jsonl.gz"]
-NEEDS = {
-    **dict.fromkeys([".parquet", ".feather", ".wide.parquet", ".wide.feather"], "pyarrow"),
-    **dict.fromkeys([".arrows", ".wide.arrows"], "pyarrow"),
-    ".zarr": "zarr",
-    ".safetensors": "safetensors",
-}
+LISTS = [".csv", ".tsv", ".parquet", ".csv.gz", ".tsv.gz"]
 NUMBERS = st.floats(-1e6, 1e6, width=32)
 LABELS = st.lists(st.sampled_from(["ann", "bob", "é x", "007", "1"]), min_size=2, max_size=5)
 
@@ -36,8 +27,8 @@ LABELS = st.lists(st.sampled_from(["ann", "bob", "é x", "007", "1"]), min_size=
 @pytest.fixture(scope="module")
 def place(tmp_path_factory):
     def new(suffix):
-        if suffix in NEEDS:
-            optional_import(NEEDS[suffix])
+        if suffix.endswith(".parquet"):
+            optional_import("pyarrow")
         path = tmp_path_factory.getbasetemp() / "round" / f"x{suffix}"
         shutil.rmtree(path.parent, ignore_errors=True)
         path.parent.mkdir()
@@ -127,8 +118,7 @@ def test_lists_of_pairs(place, suffix):
         path = place(suffix)
         values, same = (list(column) for column in zip(*pairs, strict=True))
         who = [["ann", "ann" if x else f"é {i}"] for i, x in enumerate(same)]
-        # MATLAB's characters have no second dimension of words.
-        subjects = who if named and suffix != ".mat" else None
+        subjects = who if named else None
         scores = be.Scores.from_pairs(values, same, kind=kind, subjects=subjects)
         be.save(scores, path)
         found = be.load(path)
@@ -198,8 +188,8 @@ def facts(scores):
 @pytest.mark.parametrize(
     "suffix",
     [
-        *(".npz", ".h5", ".zarr", ".safetensors"),
-        *(pytest.param(x, marks=pytest.mark.slow) for x in (".npy", ".mat", *TABLES, *LISTS)),
+        *(".npz", ".h5"),
+        *(pytest.param(x, marks=pytest.mark.slow) for x in (".npy", *TABLES, *LISTS)),
     ],
 )
 @pytest.mark.cases(77)
@@ -228,13 +218,6 @@ SQUARE = be.Scores(np.arange(9.0).reshape(3, 3), list("aab"))
         (be.Scores(np.ones((2, 1)), list("ab"), ["c"]), "x.wide.csv", "expected 2 to 999"),
         (be.Scores(np.eye(2), list("ab"), mask=np.eye(2, dtype="u1")), "x.wide.csv", "no mask"),
         (be.Scores.from_pairs([1.0], [1]), "x.wide.csv", "is a matrix, and these scores are pairs"),
-        (be.Scores(np.eye(2), ["a ", "b"]), "x.mat", "text with a blank at its end"),
-        (be.Scores.from_pairs([1.0], [1], subjects=[["a", "a"]]), "x.mat", "2 dimensions"),
-        (
-            be.Scores(np.eye(2, dtype=np.longdouble), list("ab")),
-            "x.mat",
-            "MATLAB has no such type",
-        ),
     ],
 )
 def test_what_a_file_cannot_hold_is_refused(tmp_path, scores, name, message):
@@ -252,7 +235,6 @@ def test_what_a_table_loses_is_said():
         'a table does not record the kind of scores: read it with kind="distance"',
         'what a failed comparison means is not said: read it with nan="reject"',
     ]
-    assert losses(be.Scores(np.eye(2, dtype="f2"), [1, 2]), "x.mat")
 
 
 def test_a_format_that_loses_who_is_no_person_says_so(tmp_path):
@@ -260,7 +242,7 @@ def test_a_format_that_loses_who_is_no_person_says_so(tmp_path):
     said = "which labels are of distractors or junk is not said (0, 5, -1)"
     for name in ("x.csv", "x.wide.csv", "x.mtx"):
         assert said in losses(scores, name)
-    assert not any("junk" in loss for name in ("x.npz", "x.npy", "x.mat") for loss in
+    assert not any("junk" in loss for name in ("x.npz", "x.npy") for loss in
                    losses(scores, name))  # fmt: skip
     np.savez(tmp_path / "x.npz", scores=np.eye(2), labels=[0, 1], distractor_ids=[0.5])
     with pytest.raises(be.DataError, match=r"x\.npz: distractor_ids is 0\.5; expected an integer"):

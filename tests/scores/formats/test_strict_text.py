@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from optional import optional_import
 
 import bioeval as be
 from bioeval.base.json_text import parse_json
@@ -29,26 +28,6 @@ def test_json_is_read_strictly(raw, said):
     with pytest.raises(be.CheckpointError, match=said):
         parse_json(raw, "x", be.CheckpointError)
     assert parse_json(b'\xef\xbb\xbf {"a": [1, 2.5, null]}\n', "x") == {"a": [1, 2.5, None]}
-
-
-LINE = '{"score": 0.5, "genuine": 1}'
-
-
-@pytest.mark.parametrize(
-    ("line", "said"),
-    [
-        ('{"score": true, "genuine": 1}', "row 2: score is True; expected a number"),
-        ('{"score": 1e400, "genuine": 1}', "line 3: 1e400 is beyond the range of float64"),
-        ('{"score": "1e400", "genuine": 1}', "row 2: score is '1e400'; expected a number within"),
-        (f'{{"score": 1{"0" * 400}, "genuine": 1}}', "row 2: score is 10000.*expected a number"),
-        ('{"score": 1, "score": 2, "genuine": 1}', "line 3: the key 'score' is there twice"),
-        ('{"score": ' + "[" * DEEP, "line 3: brackets are nested too deeply"),
-    ],
-)
-def test_lines_of_json(tmp_path, line, said):
-    (tmp_path / "x.jsonl").write_text("\n".join([LINE, LINE, line, LINE]))
-    with pytest.raises(be.DataError, match=said):
-        be.load(tmp_path / "x.jsonl", kind="similarity")
 
 
 @pytest.mark.parametrize("mark", [" ", ",", "\t"])
@@ -82,11 +61,3 @@ def test_the_settings_of_a_matrix(tmp_path):
             be.load(tmp_path / "x.npy")
     place.write_text("[" * DEEP)  # of another program
     assert be.load(tmp_path / "x.npy").kind == "distance"
-
-
-def test_text_in_safetensors(tmp_path):
-    numpy = optional_import("safetensors.numpy")
-    words = {"bioeval_text": "[" * DEEP}
-    numpy.save_file({"scores": np.eye(2)}, tmp_path / "x.safetensors", metadata=words)
-    with pytest.raises(be.DataError, match="bioeval_text: brackets are nested too deeply"):
-        be.load(tmp_path / "x.safetensors")

@@ -73,7 +73,7 @@ def test_groups_of_a_list_with_named_columns(tmp_path, table, head, form):
     require_expected(be.by_group(scores, "gender", threshold=THRESHOLD))
 
 
-@pytest.mark.parametrize("suffix", [".npz", ".csv", ".txt", ".parquet", ".jsonl"])
+@pytest.mark.parametrize("suffix", [".npz", ".csv", ".txt", ".parquet"])
 def test_groups_of_a_list_of_voxceleb_and_of_what_is_saved(tmp_path, table, suffix):
     rows = [f"{int(a[:2] == b[:2])} {a} {b} {x}\n" for a, b, x in TRIALS]
     (tmp_path / "x.txt").write_text("".join(rows))

@@ -1,0 +1,219 @@
+"""Lists of pairs and matrices as tables of Parquet."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from bioeval.base.errors import DataError
+from bioeval.base.progress import report
+from bioeval.scores.columns import GrowingColumn
+from bioeval.scores.formats.files import guarded, optional, replacing
+from bioeval.scores.formats.format import Format, ReadOptions, Written
+from bioeval.scores.formats.listed_pairs import how_read, pairs_of_columns
+from bioeval.scores.formats.pair_layouts import PairLayout, unknown_layout, with_header
+from bioeval.scores.formats.pair_lists import FORMAT as TEXT, blocks_of_lines, pair_losses
+from bioeval.scores.formats.text_table import MOST_NAMES, Columns, Shape, TextColumn
+from bioeval.scores.formats.wide_tables import (
+    blocks_of_rows,
+    is_wide,
+    names_and_labels,
+    wide_columns,
+    wide_losses,
+    wide_scores,
+)
+from bioeval.scores.matrix import Scores
+
+# Rows of a list that are read together.
+_ROWS = 1 << 17
+
+# The most columns of a matrix that is written.
+_MOST_COLUMNS = 1 << 16
+
+
+def _arrow(path: Path) -> Any:
+    """Import pyarrow, with its module of Parquet."""
+    optional("pyarrow.parquet", path, "a Parquet file")
+    return optional("pyarrow", path, "a Parquet file")
+
+
+def _read(path: Path, options: ReadOptions) -> Scores:
+    """Read a matrix, or a list of pairs, as the names and types of the columns show."""
+    arrow = _arrow(path)
+    opened = arrow.parquet.ParquetFile(path, page_checksum_verification=True)
+    with guarded(path, expected="a Parquet file"), opened as file:
+        schema = file.schema_arrow
+        if is_wide(schema.names, options):
+            types = arrow.types
+            is_text = [types.is_string(x) or types.is_large_string(x) for x in schema.types]
+            numbers, words = wide_columns(schema.names, is_text)
+            if numbers:
+                return _matrix(path, file.read(), numbers, words, options)
+        return _list(path, file, schema.names, options)
+
+
+def _matrix(
+    path: Path, table: Any, numbers: list[int], words: list[int], options: ReadOptions
+) -> Scores:
+    """Return the matrix in the columns `numbers`, with the metadata in `words`."""
+    names = table.column_names
+    if not table.num_rows:
+        raise DataError(f"{path}: has no rows")
+    columns = {i: _floats(path, names[i], table.column(i)) for i in numbers}
+    narrow = all(column.dtype == np.float32 for column in columns.values())
+    values = np.empty((table.num_rows, len(numbers)), np.float32 if narrow else np.float64)
+    for place, column in enumerate(columns.values()):
+        values[:, place] = column
+    meta = {names[i]: _words(path, names[i], table.column(i)).astype(str) for i in words}
+    labels = _words(path, names[0], table.column(0))
+    return wide_scores(
+        path, labels, [names[0], *(names[i] for i in numbers)], values, options, meta
+    )
+
+
+def _list(path: Path, file: Any, names: list[str], options: ReadOptions) -> Scores:
+    """Return the scores of a list of pairs."""
+    shape = Shape(path, ",", [names])
+    layout = with_header(shape, options)
+    if layout is None or layout.score is None:
+        raise unknown_layout(shape)
+    how = how_read(path, layout, options)
+    named = options.as_ or options.trials or options.labels or options.subject_from
+    columns = _columns(path, file, layout, None if named else MOST_NAMES)
+    return pairs_of_columns(columns, layout, options, how)
+
+
+def _columns(path: Path, file: Any, layout: PairLayout, most: int | None) -> Columns:
+    """Read the columns of a layout, in pieces."""
+    score, templates = layout.score or 0, layout.templates or ()
+    wanted = {*(layout.subjects or ()), *templates, layout.genuine, layout.fold, layout.species}
+    text = {}
+    for i in sorted(layout.called(wanted)):
+        text[i] = TextColumn(most=most if i in templates else None)
+    numbers: GrowingColumn | None = None
+    done, rows = 0, file.metadata.num_rows
+    for batch in file.iter_batches(_ROWS, columns=[layout.names[i] for i in (score, *text)]):
+        values = _floats(path, layout.names[score], batch.column(layout.names[score]), done)
+        if numbers is None:
+            numbers = GrowingColumn(values.dtype)
+        numbers.append(values)
+        for i, column in text.items():
+            _append(path, layout.names[i], column, batch.column(layout.names[i]), done)
+        done += batch.num_rows
+        report(done, rows)
+    if numbers is None:
+        raise DataError(f"{path}: has no rows")
+    return Columns(path, text, {score: numbers.array()}, None)
+
+
+def _append(path: Path, name: str, column: TextColumn, cells: Any, before: int) -> None:
+    """Append cells as their distinct values and their codes."""
+    from pyarrow import types
+
+    if types.is_floating(cells.type):
+        column.append(_words(path, name, cells, before))
+        return
+    _require_values(path, name, cells, before)
+    if types.is_dictionary(cells.type):  # which may hold values of no row
+        cells = cells.dictionary_decode()
+    coded = cells.dictionary_encode()
+    codes = coded.indices.to_numpy(zero_copy_only=False)
+    column.append_codes(codes, coded.dictionary.to_pylist())
+
+
+def _require_values(path: Path, name: str, column: Any, before: int) -> None:
+    """Raise unless a column has one value in each row; `before` rows were read before."""
+    from pyarrow import types
+
+    if types.is_nested(column.type):
+        raise DataError(f"{path}: {name} is of type {column.type}; expected one value per row")
+    if column.null_count:
+        row = before + column.is_null().index(True).as_py()
+        raise DataError(f"{path}: row {row}: {name} has no value; expected one in each row")
+
+
+def _floats(path: Path, name: str, column: Any, before: int = 0) -> np.ndarray:
+    """Return a column of numbers as floats; float32 is kept, and float16 becomes float32."""
+    from pyarrow import types
+
+    kind = column.type
+    if not (types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind)):
+        raise DataError(f"{path}: column {name!r} is {kind}; expected numbers")
+    _require_values(path, name, column, before)
+    narrow = types.is_float32(kind) or types.is_float16(kind)
+    return np.asarray(column).astype(np.float32 if narrow else np.float64)
+
+
+def _words(path: Path, name: str, column: Any, before: int = 0) -> np.ndarray:
+    """Return a column as text, with whole numbers, such as 1 for genuine, without a point."""
+    _require_values(path, name, column, before)
+    return np.array([*map(str, np.asarray(column).tolist())], dtype=object)
+
+
+def _write(scores: Scores, path: Path) -> None:
+    """Write a list of pairs."""
+    scores._require_matrix()
+    arrow = _arrow(path)
+    blocks = map(arrow.table, blocks_of_lines(scores))
+    first = next(blocks)
+    _write_tables(arrow, path, first.schema, chain([first], blocks))
+
+
+def _write_wide(scores: Scores, path: Path) -> None:
+    """Write a matrix: a column of labels, and a column for each gallery template."""
+    names, labels = names_and_labels(scores, path, _MOST_COLUMNS)
+    arrow = _arrow(path)
+    dtype = np.float32 if scores.dtype == np.float32 else np.float64
+    kinds = [arrow.string(), *[arrow.from_numpy_dtype(dtype)] * (len(names) - 1)]
+    schema = arrow.schema([*map(arrow.field, names, kinds)])
+
+    def tables() -> Iterator[Any]:
+        for rows, block in blocks_of_rows(scores):
+            columns: Sequence[Any] = [
+                labels[rows].tolist(),
+                *np.ascontiguousarray(block.T, dtype=dtype),
+            ]
+            yield arrow.Table.from_arrays([*map(arrow.array, columns, kinds)], schema=schema)
+
+    _write_tables(arrow, path, schema, tables())
+
+
+def _write_tables(arrow: Any, path: Path, schema: Any, tables: Iterator[Any]) -> None:
+    """Write tables of one schema, with checksums."""
+    with (
+        replacing(path) as part,
+        arrow.parquet.ParquetWriter(str(part), schema, write_page_checksum=True) as writer,
+    ):
+        for table in tables:
+            writer.write_table(table)
+
+
+FORMAT = Format(
+    name="`.parquet`",
+    suffixes=(".parquet",),
+    holds="a list of pairs, or a matrix, as a table of Parquet",
+    looks="a Parquet file",
+    expected="a Parquet file",
+    recognised_by="its first bytes",
+    cannot_hold=(
+        "metadata, the policy for failed comparisons; a matrix becomes its single comparisons; a "
+        "`.wide.parquet` file: lists, masks, metadata, the kind"
+    ),
+    recognise=lambda file: file.content == "a Parquet file",
+    read=_read,
+    options=TEXT.options,
+    written="a list of pairs; a matrix as .wide.parquet",
+    otherwise=(
+        Written(
+            (".wide.parquet",),
+            _write_wide,
+            lambda scores: wide_losses(scores, ("float32", "float64")),
+        ),
+    ),
+    write=_write,
+    losses=pair_losses,
+)
