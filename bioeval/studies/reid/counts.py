@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
@@ -27,6 +27,8 @@ class ReidTally:
     cmc: str
     #: bool (m,): whether the query's identity is in the gallery, the query itself not counted.
     enrolled: np.ndarray
+    left_out: np.ndarray  # bool (m,): whether the query is junk or a distractor
+    subject_of_query: np.ndarray  # int64 (m,): a number for the subject of each query
     removed_entries: np.ndarray  # int64 (m,): gallery entries removed from the query's list
     matches: MatchLists  # on the list for average precision and INP
     cmc_matches: MatchLists | None = None  # on the list for the CMC, if that is another one
@@ -38,39 +40,12 @@ class ReidTally:
     thresholds: np.ndarray | None = None  # float64 (t,): increasing distances
     #: int64 (m, t): entries of the list of `matches` within each threshold.
     retrieved: np.ndarray | None = None
-    #: bool (m,): whether the query is junk or a distractor; without the array, none is.
-    left_out: np.ndarray = field(default_factory=lambda: np.zeros(0, dtype=bool))
     labels: np.ndarray | None = None  # int or str (m,): the identity of each query
-    #: int64 (m,): a number for the subject of each query
-    subject_of_query: np.ndarray | None = None
-
-    def __post_init__(self) -> None:
-        if not len(self.left_out):
-            self.left_out = np.zeros(len(self.enrolled), dtype=bool)
 
     @property
     def absent(self) -> np.ndarray:
         """Which queries are of an identity that the gallery lacks, but for those left out."""
         return ~self.enrolled & ~self.left_out
-
-    def subjects_of(self, counted: np.ndarray) -> int | None:
-        """Return the number of subjects of some of the queries, of nobody that is left out.
-
-        None where neither the subjects are known nor the queries are all, or all that are enrolled.
-        """
-        labels = self.subject_of_query
-        if labels is None:
-            labels = self.labels
-        if labels is not None:
-            return len(np.unique(labels[counted]))
-        about = self.about
-        if not about.people or self.left_out.any():
-            return None
-        if counted.all():
-            return len(about.probe_subjects)
-        if about.layout != "all-against-all" and np.array_equal(counted, self.enrolled):
-            return len(about.enrolled_subjects)
-        return None
 
 
 def query_labels(scores: Scores | TopKScores) -> np.ndarray:
@@ -91,8 +66,8 @@ class GomTally:
     form: ClassVar[str] = "gom"
 
     about: Provenance
-    #: The rules of counting. Of the variant ``"reference"``,
-    #: removed entries are counted at distance 1.
+    #: The rules of counting. Of the variant ``"reference"``, removed entries are counted at
+    #: distance 1.
     convention: str
     removed: str
     junk: str
@@ -103,14 +78,9 @@ class GomTally:
     thresholds: np.ndarray  # float64 (t,): increasing, on the normalised scale
     retrieved: np.ndarray  # int64 (m, t): gallery entries within each threshold
     enrolled: np.ndarray  # bool (m,)
+    left_out: np.ndarray  # bool (m,): whether the query is junk or a distractor
     removed_entries: np.ndarray  # int64 (m,)
     matches: MatchLists  # with normalised distances
-    #: bool (m,): whether the query is junk or a distractor; without the array, none is.
-    left_out: np.ndarray = field(default_factory=lambda: np.zeros(0, dtype=bool))
-
-    def __post_init__(self) -> None:
-        if not len(self.left_out):
-            self.left_out = np.zeros(len(self.enrolled), dtype=bool)
 
     @property
     def absent(self) -> np.ndarray:

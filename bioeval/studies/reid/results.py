@@ -60,7 +60,6 @@ REID: dict[str, Name] = {
         "queries that the CMC is over, where its list is not that of average precision", "queries"
     ),
     "subjects": Name("identities of the queries that the means are over", "subjects"),
-    "identities": Name("identities that the means by identity are over", "subjects"),
     "skipped": Name("queries without a match, left out of the means", "queries"),
     "unmatched": Name("queries that have no match left", "queries"),
     "not_in_gallery": Name("of these, queries whose identity is not in the gallery", "queries"),
@@ -137,8 +136,8 @@ def reid_dataset(tally: ReidTally, options: ReidOptions) -> xr.Dataset:
     }
     if tally.cmc_matches is not None:
         variables["cmc_queries"] = int(measures.cmc.counted.sum())
-    if tally.about.people and (subjects := tally.subjects_of(in_means)) is not None:
-        variables["subjects"] = subjects
+    if tally.about.people:
+        variables["subjects"] = len(np.unique(tally.subject_of_query[in_means]))
     coordinates = {"rank": np.arange(1, options.max_rank + 1), "recall_level": RECALL_LEVELS}
     if (sets := _sets(tally)) is not None and tally.thresholds is not None:
         variables["micro_f1"] = ("threshold",), _in_order(sets.micro_f1(), tally)

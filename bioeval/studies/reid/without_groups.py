@@ -144,6 +144,7 @@ class RetrievalWithoutGroups(RowPass):
                 cmc=convention.cmc,
                 enrolled=lists.enrolled[rows][kept],
                 left_out=lists.left_out[rows][kept],
+                subject_of_query=lists.query_identity[rows][kept],
                 removed_entries=np.zeros(int(kept.sum()), dtype=np.int64),
                 matches=by_rule[convention.ap_removed],
                 **extra,
