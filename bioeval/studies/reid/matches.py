@@ -62,12 +62,7 @@ class MatchLists:
     def joined(cls, parts: Sequence[MatchLists]) -> MatchLists:
         """Concatenate the queries of all parts."""
         each = concatenated(parts, ("distance", "closer", "tied", "before"))
-        return cls(joined_starts(parts), **each)
-
-
-def joined_starts(parts: Iterable[Any]) -> np.ndarray:
-    """Return the `starts` of lists that are put one after the other."""
-    return np.cumsum(np.concatenate([[0], *(np.diff(part.starts) for part in parts)]))
+        return cls(np.cumsum(np.concatenate([[0], *(part.counts for part in parts)])), **each)
 
 
 def concatenated(parts: Iterable[Any], names: Iterable[str]) -> dict[str, Any]:
@@ -183,10 +178,7 @@ def _expected_match_sum(lists: MatchLists, name: str) -> np.ndarray:
 
     Each of the matches tied with each other is at each place of the tied with equal chance.
     """
-    scalar = MATCH_SUMS[name]
-    if not scalar.of_rank:
-        raise ValueError(f"{name} depends on the order of matches")
-    of_match: Any = scalar.of_match
+    of_match: Any = MATCH_SUMS[name].of_match
     first, last = _equal_runs(lists)
     heads = np.flatnonzero(lists.order == first)  # the first match of those tied with each other
     matches = (last - first + 1)[heads]
