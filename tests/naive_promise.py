@@ -65,21 +65,13 @@ def kl(u: float, q: float) -> float:
     return found
 
 
-def guaranteed(u: float, m: int, delta: float, upper: bool = True) -> float:
+def guaranteed(u: float, m: int, delta: float) -> float:
     allowed = math.log(1 / delta) / m
-    if upper:
-        if u >= 1:
-            return 1.0
-        if u <= 0:
-            return 1 - math.exp(-allowed)
-        return brentq(lambda q: kl(u, q) - allowed, u, 1 - 1e-15, xtol=1e-14)
-    if u <= 0:
-        return 0.0
     if u >= 1:
-        return math.exp(-allowed)
-    if kl(u, 1e-300) <= allowed:
-        return 0.0
-    return brentq(lambda q: kl(u, q) - allowed, 1e-300, u, xtol=1e-14)
+        return 1.0
+    if u <= 0:
+        return 1 - math.exp(-allowed)
+    return brentq(lambda q: kl(u, q) - allowed, u, 1 - 1e-15, xtol=1e-14)
 
 
 def estimated(

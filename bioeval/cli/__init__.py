@@ -12,8 +12,8 @@ _FOR_STUDIES: NamesByModule = {
     "bioeval.cli.arguments": ("Value", "joined_lists"),
     "bioeval.cli.command": ("Command", "naming", "option", "option_group"),
     "bioeval.cli.images": ("ImageOptions",),
+    "bioeval.cli.options": ("output_options", "shared_options"),
     "bioeval.cli.use": ("FUSION_IN_USE", "TRIES_AND_ENROLMENT"),
-    "bioeval.cli.options": ("output_options", "require_assure", "shared_options"),
     "bioeval.cli.outputs": ("MoreOutputs", "MoreResults", "rows_over"),
     "bioeval.cli.study_command": ("StudyCommand",),
 }

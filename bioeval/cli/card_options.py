@@ -11,7 +11,7 @@ from click.core import ParameterSource
 
 from bioeval.cli.arguments import Value, joined_lists
 from bioeval.cli.command import option
-from bioeval.cli.options import require_assure, shared_options
+from bioeval.cli.options import shared_options
 
 if TYPE_CHECKING:
     from bioeval.protocol.card import Partition, Protocol
@@ -82,12 +82,9 @@ def divided(
 
 def take_card_options(options: dict[str, Any]) -> dict[str, Any]:
     """Remove the options of the card from a command's, and return those that were given."""
-    require_assure(options)
     taken = {entry.name: options.pop(entry.name) for entry in CARD_OPTIONS if entry.name != "seed"}
     given_options = {name: value for name, value in taken.items() if value is not None}
-    assurance, seed = options.pop("assurance"), options["random_state"]  # also of intervals
-    if "assure" in given_options:
-        given_options["assure"] = {"assure": given_options["assure"], "assurance": assurance}
+    seed = options["random_state"]  # also of intervals
     if "claims" in given_options:
         given_options["claims"] = {**given_options["claims"], "seed": seed}
     source = click.get_current_context().get_parameter_source("random_state")
@@ -237,13 +234,13 @@ def _target(card: Protocol, target: str) -> Protocol:
     return with_decision(card, Rule.parse(target, "target"))
 
 
-def _assure(card: Protocol, assured: Mapping[str, Any]) -> Protocol:
+def _assure(card: Protocol, confidence: float) -> Protocol:
     if card.partition is None:
         raise click.UsageError(
             "--assure needs folds: --protocol course-kfold or --train 0.5; bioeval threshold "
             "assures one threshold on all data"
         )
-    return replace(card, decision=replace(card.section("decision"), **assured))
+    return replace(card, decision=replace(card.section("decision"), assure=confidence))
 
 
 def _entry(usage: str, help: str, type: Any, change: Change, **more: Any) -> CardOption:

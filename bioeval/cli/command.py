@@ -70,7 +70,7 @@ _OF_COMMAND = {
     "run": {
         "Folds and experiments": (
             *("--train", "--gallery-templates", "--unenrolled", "--repeats", "--target"),
-            *("--assure", "--guaranteed", "--by", "--claims"),
+            *("--assure", "--by", "--claims"),
         )
     }
 }

@@ -232,22 +232,11 @@ _INTERVAL = option_group(
 
 
 def _assure(option_name: str) -> Callable[[F], F]:
-    """Return the options of an assured threshold; `option_name` is in the help."""
-    return option_group(
-        option(
-            "--assure P",
-            f"{option_name} whose FAR is at most X with this confidence, such as 0.95.",
-            Value.CONFIDENCE,
-        ),
-        click.option(
-            "--guaranteed",
-            "assurance",
-            is_flag=True,
-            default=False,
-            # A flag with a value of its own has another default in each version of click.
-            callback=lambda _, __, value: "guaranteed" if value else "estimated",
-            help="With --assure: hold for any population; needs more subjects.",
-        ),
+    """Return the option of an assured threshold; `option_name` is in the help."""
+    return option(
+        "--assure P",
+        f"{option_name} whose FAR is at most X with this confidence, such as 0.95.",
+        Value.CONFIDENCE,
     )
 
 
@@ -364,13 +353,6 @@ def output_options(
 
 
 # ------------------------------------------------------------------------- taking options
-
-
-def require_assure(options: dict[str, Any]) -> None:
-    """Raise unless the options of a promise come with its confidence."""
-    for name, word in (("assurance", "--guaranteed"), ("new_gallery", "--new-gallery")):
-        if options["assure"] is None and options.get(name) in ("guaranteed", True):
-            raise click.UsageError(f"{word} needs --assure P, such as --assure 0.95")
 
 
 def require_method(interval: str | None, *, seed_of_draws: bool = False) -> None:

@@ -18,7 +18,6 @@ from bioeval.cli.command import naming, progress_shown
 from bioeval.cli.console import note
 from bioeval.cli.options import (
     read_scores,
-    require_assure,
     require_method,
     system_name,
     take_reading,
@@ -119,8 +118,6 @@ class StudyCommand:
         self.data, self._second, self._named = data, options.get("second"), "name" in options
         if "interval" in options:
             require_method(options["interval"])
-        if "assure" in options:
-            require_assure(options)
         self.output = Output.take(options)
         self.use = take_use(options)
         #: The scores as they were read, by the names of their systems.

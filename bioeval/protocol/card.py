@@ -323,15 +323,6 @@ class Decision(Section):
         lt=1,
         default=None,
     )
-    assurance: str = card_field(
-        "how its limit is found",
-        choices={
-            "estimated": "by resampling people; how often such promises were broken was measured "
-            "in simulations",
-            "guaranteed": "for any population; needs more people",
-        },
-        default="estimated",
-    )
 
     def as_rule(self) -> Any:
         """Return the rule as :func:`bioeval.cross_evaluate` takes it, with its numbers."""

@@ -34,18 +34,14 @@ def promises(cell: Cell, rng: np.random.Generator) -> dict[str, Interval | Verdi
     """
     scores = drawn(cell, rng).scores(rng, cell.layout)
     outcomes: dict[str, Interval | Verdict] = {}
-    for rule in ("estimated", "guaranteed"):
-        for target in TARGETS:
-            assured = assured_threshold(
-                scores, target, CONFIDENCE, rule, templates="single", fusion="min",
-                new_gallery=False,
-            )  # fmt: skip
-            given = not assured.reason
-            far = far_at(cell.population, assured.threshold) if given else np.nan
-            outcomes[f"{rule}, FAR {100 * target:g} %"] = Verdict(given and far <= target, given)
-            outcomes[f"part of the target used, {rule}, {100 * target:g} %"] = Interval(
-                0.0 if given else np.nan, far / target, 0.0
-            )
+    for target in TARGETS:
+        assured = assured_threshold(scores, target, CONFIDENCE, templates="single", fusion="min")
+        given = not assured.reason
+        far = far_at(cell.population, assured.threshold) if given else np.nan
+        outcomes[f"FAR {100 * target:g} %"] = Verdict(given and far <= target, given)
+        outcomes[f"part of the target used, {100 * target:g} %"] = Interval(
+            0.0 if given else np.nan, far / target, 0.0
+        )
     return outcomes
 
 
@@ -65,25 +61,6 @@ def verdicts(cell: Cell, rng: np.random.Generator) -> dict[str, Verdict]:
             outcomes[f"wrong not shown, {name}"] = Verdict(bool(result[f"{rate}_high"] > true))
             outcomes[f"right not refuted, {name}"] = Verdict(bool(result[f"{rate}_low"] <= true))
     return outcomes
-
-
-def looks(cell: Cell, rng: np.random.Generator) -> dict[str, Verdict]:
-    """Say whether a claim that does not hold is never shown in nine looks as people come."""
-    people, scores = cell.people, drawn(cell, rng).scores(rng, cell.layout)
-    at = threshold_of(cell.population, far=0.05)
-    claim = far_at(cell.population, at) * (1 - 1e-6)
-    sizes = np.linspace(people / 9, people, 9).astype(int)
-    shown = {1: False, 9: False}
-    for planned in shown:
-        for size in sizes:
-            some = np.arange(size * cell.templates)
-            part = scores.select(probes=some, gallery=some)
-            result = be.check_claim(part, at, far=claim, looks=planned)
-            shown[planned] |= result.verdict.item() == "shown"
-    return {
-        "nine looks, not planned": Verdict(not shown[1]),
-        "nine looks, looks=9": Verdict(not shown[9]),
-    }
 
 
 def rule_of_30(cell: Cell, rng: np.random.Generator) -> dict[str, Verdict]:
@@ -122,13 +99,6 @@ CLAIMS = (
         _SIZES,
         KEPT,
         from_people=40,
-    ),
-    Claim(
-        "looking again",
-        "not shown in any of nine looks at a growing collection, where the claim does not hold",
-        "check_claim(looks=9)",
-        looks,
-        cells(people=(180,), templates=(2,)),
     ),
     Claim(
         "rule of 30",

@@ -32,7 +32,7 @@ OF_THE_COMMAND = {
     "pad": {"most"},
     "protocols": {"check", "toml"},
     "report": {  # of several calls
-        *("assurance", "assure", "check", "folds", "margin", "names", "probes"),
+        *("assure", "check", "folds", "margin", "names", "probes"),
         *("threshold_study", "workload", "zoo"),
     },
     # Failure rates, a column of the metadata, and priors of a card.

@@ -39,14 +39,6 @@ def test_options_left_out_have_their_declared_values(name, tmp_path):
             assert not value, param.name
 
 
-@pytest.mark.parametrize("name", ["run", "threshold"])
-def test_a_promise_is_estimated_unless_it_is_guaranteed(name):
-    command = command_of(name)
-    for line, expected in (([], "estimated"), (["--guaranteed"], "guaranteed")):
-        with command.make_context(name, ["x.npz", *line]) as context:
-            assert context.params["assurance"] == expected
-
-
 def test_no_option_has_a_value_for_a_flag():
     """Versions of click differ in what is left of the default where a flag has its own value."""
     for name in COMMANDS:

@@ -104,24 +104,18 @@ def test_further_templates_are_no_people():
         assert few[name] == many[name]
 
 
-def test_a_promise_names_the_people_of_the_rule_asked_for():
+def test_a_promise_names_the_people_that_it_needs():
     from bioeval.studies.assurance.assured import Assured, assured_threshold
 
     scores = be.simulate(16, 2, random_state=1)
 
-    def promised(far: float, assurance: str = "estimated") -> Assured:
-        return assured_threshold(
-            scores, far, 0.9, assurance, templates="single", fusion="min",
-            new_gallery=False,
-        )  # fmt: skip
+    def promised(far: float) -> Assured:
+        return assured_threshold(scores, far, 0.9, templates="single", fusion="min")
 
     kept, refused = promised(0.3), promised(0.02)
     least = people_by_hand(math.ceil(math.log(0.1) / math.log(0.7)))  # pairs without an error
-    assert not kept.reason and least <= kept.enough.estimated <= 16
-    assert refused.reason and refused.enough.estimated > 16
-    asked = promised(0.3, "guaranteed")
-    assert not asked.reason and asked.enough.estimated <= asked.enough.guaranteed
-    assert asked.needed == 2 * math.ceil(math.log(0.1) / math.log(0.7))
+    assert not kept.reason and least <= kept.enough.people <= 16
+    assert refused.reason and refused.enough.people > 16
 
 
 def _sparse_list(seed, people=40, kind="similarity"):

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 import numpy as np
@@ -15,8 +14,6 @@ from bioeval.base import (
     Argument,
     Name,
     reported_to,
-    require_choice,
-    require_integer,
     require_number,
     stage,
 )
@@ -30,15 +27,8 @@ from bioeval.scores import (
     require_scores,
 )
 from bioeval.stats import IntervalOptions, clopper_pearson
-from bioeval.studies.assurance.looks import Previous, current_look, digests_of_people
 from bioeval.studies.assurance.pairs_of_people import PairShares
-from bioeval.studies.assurance.promise import (
-    ASSURANCES,
-    AssuranceRule,
-    PeopleMeans,
-    guaranteed_limits,
-    shares_for_guarantee,
-)
+from bioeval.studies.assurance.promise import PeopleMeans, guaranteed_limit, shares_without_error
 from bioeval.tallies import (
     is_symmetric,
     require_values,
@@ -47,7 +37,7 @@ from bioeval.tallies import (
 )
 from bioeval.views import sentence_about
 
-# Points at which the estimated limit is computed, at most; the strictest has a tenth of the target.
+# Points at which the limit is computed, at most; the strictest has a tenth of the target.
 POINTS, STRICTEST = 64, 0.1
 
 # Difference between the mean over pairs of people and the proportion of attempts that is remarked.
@@ -63,39 +53,16 @@ ASSURED: dict[str, Name] = {
     "assured_far_attempts": Name("FAR there, of all attempts", iso="FMR"),
     "assured_frr": Name("FRR there", iso="FNMR"),
     "frr_price": Name("FRR there less that of the threshold these data alone would allow"),
-    "people_needed": Name(
-        "smallest number of people with which the guaranteed rule can promise the target; it "
-        "suffices if none of their impostor attempts is accepted",
-        "subjects",
-    ),
     "people_estimated": Name(
-        "about how many people the estimated rule needs to promise the target by a strict "
-        "threshold, that of people_far; a looser one needs more",
-        "subjects",
-    ),
-    "people_guaranteed": Name(
-        "how many people the guaranteed rule needs to promise the target by the same strict "
-        "threshold",
+        "about how many people are needed to promise the target by a strict threshold, that of "
+        "people_far; a looser one needs more",
         "subjects",
     ),
     "people_far": Name(
-        "FAR of the strict threshold for which people_estimated and people_guaranteed are given",
-        iso="FMR",
+        "FAR of the strict threshold for which people_estimated is given", iso="FMR"
     ),
     "people_frr": Name("FRR of that threshold on these data", iso="FNMR"),
     "assured_people": Name("people on whom the assured threshold rests", "subjects"),
-    "assurance": Name("rule of a promise: estimated or guaranteed", ""),
-    "promised_threshold": Name(
-        "threshold of each rule of a promise whose FAR is assured to be at most the target", "score"
-    ),
-    "promised_far": Name("FAR at this threshold, the same kind of mean as assured_far", iso="FMR"),
-    "promised_far_high": Name("one-sided upper limit of it, at most the target", iso="FMR"),
-    "promised_frr": Name("FRR there", iso="FNMR"),
-    "promised_people": Name(
-        "about how many people each rule needs: people_estimated, and people_guaranteed or, where "
-        "that is unknown, people_needed",
-        "subjects",
-    ),
     "point_threshold": Name("threshold at which the limit was computed", "score"),
     "point_far": Name("FAR at this threshold, the same kind of mean as assured_far", iso="FMR"),
     "point_far_high": Name("one-sided upper limit of it", iso="FMR"),
@@ -108,19 +75,8 @@ CLAIM = {
     "verdict": Name("shown, refuted or open", ""),
     "people": Name("number of people", "subjects"),
     "people_to_settle": Name(
-        "number of people for which the guaranteed limits would decide the claim at this rate",
-        "subjects",
+        "about how many people would decide the claim at this rate", "subjects"
     ),
-    "people_to_settle_estimated": Name("about the same of the estimated limits", "subjects"),
-    "assurance": ASSURED["assurance"],
-    "limit_low": Name("one-sided lower limit of the rate by each rule"),
-    "limit_high": Name("one-sided upper limit of the rate by each rule"),
-    "verdict_of_rule": Name("shown, refuted or open by each rule", ""),
-    "people_of_rule": Name(
-        "about how many people each rule needs to decide the claim at this rate", "subjects"
-    ),
-    "look": Name("which look at the claim this is, of the number planned", "looks"),
-    "person_digest": Name("digest of the name of each person of the data", ""),
 }
 
 for _rate, _iso in (("far", "FMR"), ("frr", "FNMR")):
@@ -132,16 +88,14 @@ for _rate, _iso in (("far", "FMR"), ("frr", "FNMR")):
 
 @dataclass(frozen=True)
 class EnoughPeople:
-    """How many people each rule needs to promise the target by one strict threshold.
+    """About how many people are needed to promise the target by a strict threshold, and its rates.
 
-    NaN where that is not known. The rules are compared at the same threshold, so that the weaker
-    promise never needs more people than the stronger one.
+    NaN where that is not known.
     """
 
     far: float = math.nan
     frr: float = math.nan
-    estimated: float = math.nan
-    guaranteed: float = math.nan
+    people: float = math.nan
 
 
 @dataclass
@@ -153,18 +107,14 @@ class Assured:
     high: float = math.nan
     attempts: float = math.nan
     frr: float = math.nan
-    needed: int = 0
     people: int = 0
     enough: EnoughPeople = EnoughPeople()
     refusal: Message | None = None
     rule: str = ""
-    assurance: AssuranceRule = "estimated"
     valid_for: str = "people like these"
     over: str = PairShares.over
     event: str = PairShares.event
     remarks: list[Message] = field(default_factory=list)
-    resamples_gallery: bool = False  # whose people are others than those of the probes
-    other: Assured | None = None  # by the other rule
     points: np.ndarray = field(default_factory=lambda: np.empty((4, 0)))
 
     @property
@@ -186,14 +136,11 @@ class Assured:
             "assured_far_attempts": self.attempts,
             "assured_frr": self.frr,
             "frr_price": self.frr - frr,
-            "people_needed": self.needed,
-            "people_estimated": self.enough.estimated,
-            "people_guaranteed": self.enough.guaranteed,
+            "people_estimated": self.enough.people,
             "people_far": self.enough.far,
             "people_frr": self.enough.frr,
             "assured_people": self.people,
         }
-        values |= self._of_each_rule(kind)
         points = to_user(self.points[0], kind), *self.points[1:]
         names = ("threshold", "far", "far_high", "frr")
         curves = {f"point_{name}": (("point",), x) for name, x in zip(names, points, strict=True)}
@@ -203,23 +150,6 @@ class Assured:
             "assured_over": self.over,
         }
         return values | curves, attrs
-
-    def _of_each_rule(self, kind: str) -> dict[str, Any]:
-        """Return the threshold, its rates and the people of each rule of a promise."""
-        assert self.other is not None
-        by_rule = {self.assurance: self, self.other.assurance: self.other}
-        promises = [by_rule[rule] for rule in ASSURANCES]
-        guaranteed = self.enough.guaranteed
-        if math.isnan(guaranteed):
-            guaranteed = self.needed or math.nan
-        columns = {
-            "threshold": to_user(np.array([x.threshold for x in promises]), kind),
-            "far": np.array([x.far for x in promises]),
-            "far_high": np.array([x.high for x in promises]),
-            "frr": np.array([x.frr for x in promises]),
-            "people": np.array([self.enough.estimated, guaranteed]),
-        }
-        return {f"promised_{name}": (("assurance",), x) for name, x in columns.items()}
 
 
 class Shares(Protocol):
@@ -253,7 +183,6 @@ def assured_threshold(
     scores: Scores,
     target: float,
     confidence: float,
-    assurance: str,
     *,
     shares: Shares | None = None,
     **attempts: Any,
@@ -261,36 +190,29 @@ def assured_threshold(
     """Return the loosest threshold that keeps a FAR target with a confidence.
 
     Of verification, whose `attempts` are options of :class:`PairShares`, or of other `shares`.
+    Where the estimated limits promise nothing, those that hold for any population may.
     """
     if shares is None:
         shares = PairShares(scores, target, **attempts)
-    enough = people_to_promise(shares, target, confidence)
-    kept = {rule: _loosest_kept(shares, target, confidence, rule) for rule in ASSURANCES}
-    guaranteed = kept["guaranteed"]
-    is_given = guaranteed.refusal is None and guaranteed.frr < 1  # and accepts something
-    if is_given and kept["estimated"].refusal is not None:
-        kept["estimated"] = guaranteed  # which holds for any population, so for these people too
-    if is_given and not enough.guaranteed <= guaranteed.people:
-        # It is promised by a stricter threshold, one without a false accept, for which the people
-        # there are enough.
-        enough = people_to_promise(shares, target, confidence, accepted=False)
-    assured, assured.other = (
-        replace(kept[rule], enough=enough, assurance=rule)
-        for rule in sorted(ASSURANCES, key=lambda rule: rule != assurance)
-    )
-    assured.resamples_gallery = len(shares.sides) > 1
+    assured = _loosest_kept(shares, target, confidence, "exact" if shares.exact else "estimated")
+    if assured.refusal is not None and not shares.exact:
+        of_any = _loosest_kept(shares, target, confidence, "guaranteed")
+        if of_any.refusal is None and of_any.frr < 1:  # and it accepts something
+            assured = of_any
+    by_errors = assured.rule != "guaranteed"
+    assured.enough = people_to_promise(shares, target, confidence, accepted=by_errors)
     if assured.refusal is None:
         assured.remarks = _remarks(scores, assured)
     return assured
 
 
-def _loosest_kept(shares: Shares, target: float, confidence: float, assurance: str) -> Assured:
-    """Return the last threshold before the first whose upper limit is above the target."""
-    independent = shares_for_guarantee(target, confidence)
-    assured = Assured(needed=independent if shares.fixed_gallery else 2 * independent)
-    assured.over, assured.event = shares.over, shares.event
+def _loosest_kept(shares: Shares, target: float, confidence: float, rule: str) -> Assured:
+    """Return the last threshold before the first whose upper limit is above the target.
+
+    The `rule` of the limit is exact (every person is in one comparison), estimated or guaranteed.
+    """
+    assured = Assured(over=shares.over, event=shares.event, rule=rule)
     assured.people = sum(map(len, shares.sides))
-    assured.rule = "guaranteed" if assurance == "guaranteed" else "estimated"
     if shares.fixed_gallery:
         assured.valid_for = "people like these against this gallery"
     if not shares.impostors:
@@ -299,18 +221,17 @@ def _loosest_kept(shares: Shares, target: float, confidence: float, assurance: s
     if assured.refusal is not None:
         return assured
     last = int(np.searchsorted(shares.mean, target, side="right")) - 1
-    if shares.exact:
-        assured.rule = "exact"  # every person is in one comparison
-        layers = np.arange(-1, last + 1)
-        errors = np.append(0, np.round(shares.mean * shares.pairs))[layers + 1]
-        high = clopper_pearson(errors, shares.pairs, confidence, "upper")[1]
-    elif assurance == "guaranteed":
-        layers = np.arange(-1, last + 1)
-        rates = np.append(0.0, shares.mean)[layers + 1]
-        high = guaranteed_limits(rates, shares.independent, confidence)[1]
-    else:
+    if rule == "estimated":
         layers = _layers_near(shares.mean, target, last)
-        high = shares.means(layers).upper(confidence, assurance)
+        high = shares.means(layers).upper(confidence)
+    else:
+        layers = np.arange(-1, last + 1)
+        means = np.append(0.0, shares.mean)[layers + 1]
+        if rule == "exact":
+            errors = np.round(means * shares.pairs)
+            high = clopper_pearson(errors, shares.pairs, confidence, "upper")[1]
+        else:
+            high = guaranteed_limit(means, shares.independent, confidence)
     # The limit at a threshold is at least that of all stricter ones, whose FAR is not larger. Few
     # errors there may give a wider limit, and a promise ends at the first limit above the target.
     high = np.maximum.accumulate(high)
@@ -331,10 +252,10 @@ def _loosest_kept(shares: Shares, target: float, confidence: float, assurance: s
 def people_to_promise(
     shares: Shares, target: float, confidence: float, *, accepted: bool = True
 ) -> EnoughPeople:
-    """Return how many people each rule needs at the strictest threshold of the estimated rule.
+    """Return how many people are needed at the strictest threshold that is tried.
 
-    Or at one without a false accept, unless some are to be `accepted`. Those of the estimated rule
-    are no fewer than form the pairs that show the target without a false accept.
+    Or at one without a false accept, unless some are to be `accepted`. They are no fewer than form
+    the pairs that show the target without a false accept.
     """
     if shares.exact or shares.refusal is not None or not shares.impostors:
         return EnoughPeople()
@@ -343,13 +264,9 @@ def people_to_promise(
     means = shares.means(first)
     if means.mean[0] >= target:
         return EnoughPeople()
-    least = ComparedPeople.least_with(shares_for_guarantee(target, confidence))
-    estimated = float(max(means.people_to_settle(target, confidence), least))
-    guaranteed = means.people_for_guarantee(target, confidence)
-    if estimated > guaranteed:  # then the guaranteed rule is the one to ask
-        estimated = math.nan
-    frr = shares.frr(shares.loosest(int(first[0])))
-    return EnoughPeople(float(means.mean[0]), frr, estimated, guaranteed)
+    least = ComparedPeople.least_with(shares_without_error(target, confidence))
+    people = float(max(means.people_to_settle(target, confidence), least))
+    return EnoughPeople(float(means.mean[0]), shares.frr(shares.loosest(int(first[0]))), people)
 
 
 def _points(shares: Shares, layers: np.ndarray, high: np.ndarray) -> np.ndarray:
@@ -407,9 +324,8 @@ def _remarks(scores: Scores, assured: Assured) -> list[Message]:
     return remarks
 
 
-def check_assurance(assure: Any, assurance: str, rule: Any) -> float:
+def check_assurance(assure: Any, rule: Any) -> float:
     """Return the confidence of an assured threshold, or raise :class:`DataError`."""
-    require_choice("assurance", assurance, ASSURANCES)
     confidence = IntervalOptions.check_confidence(assure, "assure")
     if rule.name != "far" or not 0 < rule.values[0] < 1:
         raise DataError(
@@ -443,10 +359,6 @@ def check_claim(
     far: float | None = None,
     frr: float | None = None,
     confidence: float = 0.95,
-    assurance: AssuranceRule = "estimated",
-    new_gallery: bool = False,
-    looks: int = 1,
-    previous: Previous | Sequence[Previous] | None = None,
     progress: Progress | None = None,
 ) -> xr.Dataset:
     """Say whether data show, refute or leave open that a rate is at most a number.
@@ -464,18 +376,7 @@ def check_claim(
         The claim: one of the two, above 0 and below 1.
     confidence : float
         Of each one-sided limit.
-    assurance : {"estimated", "guaranteed"}
-        Whether the limits are those of :func:`study_threshold` that were measured in simulations,
-        or those that hold for any population.
-    new_gallery
         As for :func:`study_threshold`.
-    looks : int
-        How often the claim will be looked at, at most, as data grow: planned before the first
-        look. Each limit then has the confidence ``1 - (1 - confidence) / looks``, so that all
-        looks together are wrong with at most the error of one.
-    previous : xarray.Dataset, path, or sequence of these, optional
-        Earlier results of this call about the same claim, or the files or folders they were
-        written to. Those about people of these data count as looks.
     progress : callable, optional
         Called as ``progress(rows_done, rows)``.
 
@@ -485,25 +386,20 @@ def check_claim(
         ``verdict``: ``"shown"`` (the upper limit is at most the claim), ``"refuted"`` (the lower
         limit is above it) or ``"open"``; ``far far_low far_high`` or ``frr frr_low frr_high``,
         means over pairs of people or over people; ``threshold claim people``, and
-        ``people_to_settle``: with how many people the guaranteed limits would settle the claim at
-        the observed rate, NaN where the rate equals the claim; ``people_to_settle_estimated``:
-        about how many the estimated limits need. Over ``assurance``, the same of both rules:
-        ``limit_low limit_high verdict_of_rule people_of_rule``. ``person_digest`` over ``person``
-        tells later looks whose data these were, without names.
+        ``people_to_settle``: about how many people would settle the claim at the observed rate,
+        NaN where no number does.
 
     Raises
     ------
     DataError
-        If the claim is none, both or not between 0 and 1, an earlier result is about another
-        claim, or more looks are made than planned.
+        If the claim is none, both or not between 0 and 1.
     ProtocolError
         If the people of the scores are not known.
 
     Notes
     -----
-    Hoeffding, W. (1963). Probability inequalities for sums of bounded random variables. *Journal
-    of the American Statistical Association* 58, 13-30. The error is shared by the looks equally
-    (Bonferroni); an earlier look at other people is a test of its own. See ``docs/uncertainty.md``.
+    The limits are those of :func:`study_threshold`: see ``docs/uncertainty.md``. A second look at
+    the claim with more data of the same people is not allowed for.
 
     Examples
     --------
@@ -520,71 +416,43 @@ def check_claim(
     ((name, claim),) = claims.items()
     claim = _proportion(name, claim)
     confidence = IntervalOptions.check_confidence(confidence)
-    require_choice("assurance", assurance, ASSURANCES)
     require_scores(scores)
     require_values(scores, "a claim")
     require_named_people(scores, "a claim")
     at = require_number("threshold", threshold)
     distance = float(to_internal(np.array([at]), scores.kind)[0])
-    looks = require_integer("looks", looks, low=1)
-    digests = digests_of_people(scores)
-    same = {"rate": name, "claim": claim, "threshold": at, "confidence": confidence}
-    look = current_look(same, digests, looks, previous)
-    look_confidence = look.confidence(confidence)
     with reported_to(progress):
-        shares = PairShares(
-            scores, at=distance, templates="single", fusion="min", new_gallery=new_gallery
-        )
+        shares = PairShares(scores, at=distance, templates="single", fusion="min")
     if name == "frr":
         means = _means_of_frr(shares, distance, is_symmetric(scores))
     elif shares.refusal is not None:
         raise ProtocolError(f"FAR cannot be assured: {sentence_about(shares.refusal)}")
     else:
         means = shares.means(np.array([0]))
-    rate, exact = float(means.mean[0]), name == "far" and shares.exact
-    limits = [_claim_limits(means, look_confidence, rule, exact) for rule in ASSURANCES]
-    verdicts = [_verdict(claim, *ends) for ends in limits]
-    settle = {
-        "estimated": float(means.people_to_settle(claim, look_confidence)),
-        "guaranteed": float(means.people_for_guarantee(claim, look_confidence)),
-    }
-    asked = ASSURANCES.index(assurance)
-    people = sum(means.sides)
+    low, high = _claim_limits(means, confidence, name == "far" and shares.exact)
     variables = {
-        "verdict": verdicts[asked],
-        name: rate,
-        f"{name}_low": limits[asked][0],
-        f"{name}_high": limits[asked][1],
+        "verdict": _verdict(claim, low, high),
+        name: float(means.mean[0]),
+        f"{name}_low": low,
+        f"{name}_high": high,
         "threshold": at,
         "claim": claim,
-        "people": people,
-        "people_to_settle": settle["guaranteed"],
-        "people_to_settle_estimated": settle["estimated"],
-        "limit_low": (("assurance",), np.array([low for low, _ in limits])),
-        "limit_high": (("assurance",), np.array([high for _, high in limits])),
-        "verdict_of_rule": (("assurance",), np.array(verdicts, dtype=object)),
-        "people_of_rule": (("assurance",), np.array([settle[rule] for rule in ASSURANCES])),
-        "look": look.number,
-        "person_digest": (("person",), digests),
+        "people": sum(means.sides),
+        "people_to_settle": float(means.people_to_settle(claim, confidence)),
     }
     attrs = about_attrs(shares.about, "claim", "claim", [])
-    attrs |= {"confidence": confidence, "assurance": assurance, "rate": name}
-    attrs |= {"looks": look.most, "confidence_of_a_look": look_confidence}
-    attrs["looks_at_other_people"] = look.elsewhere
-    rules = {"assurance": np.array(ASSURANCES, dtype=object)}
-    return build(variables, CLAIM, rules, attrs)
+    attrs |= {"confidence": confidence, "rate": name}
+    return build(variables, CLAIM, {}, attrs)
 
 
-def _claim_limits(
-    means: PeopleMeans, confidence: float, rule: AssuranceRule, exact: bool
-) -> tuple[float, float]:
-    """Return the one-sided limits of a rate by a rule of a promise."""
+def _claim_limits(means: PeopleMeans, confidence: float, exact: bool) -> tuple[float, float]:
+    """Return the one-sided limits of a rate."""
     if exact:
         errors = means.mean * means.number
         low = clopper_pearson(errors, means.number, confidence, "lower")[0]
         high = clopper_pearson(errors, means.number, confidence, "upper")[1]
     else:
-        low, high = means.lower(confidence, rule), means.upper(confidence, rule)
+        low, high = means.lower(confidence), means.upper(confidence)
     return float(low[0]), float(high[0])
 
 

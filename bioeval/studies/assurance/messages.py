@@ -37,10 +37,6 @@ MESSAGES = (
         "{far} is {far_of_attempts:rate}, because people have unequal numbers of templates",
     ),
     MessageType(
-        "new-gallery-not-used",
-        "{arg.new_gallery} has no effect: {why}",
-    ),
-    MessageType(
         "assurance-of-derived-scores",
         "the scores were derived from others ({origin:name}); the assurance holds only if nothing "
         "was fitted to these same people",

@@ -99,7 +99,7 @@ class PairShares(AttainableThresholds):
         at: float | None = None,
         templates: str,
         fusion: str,
-        new_gallery: bool,
+        new_gallery: bool = False,
     ):
         """Count the impostors of each pair of people up to a mean `rate`, or up to a distance."""
         reader = BlockReader(scores)

@@ -1,25 +1,20 @@
 """Limits of a mean over people, or over pairs of people, that keep their level.
 
 One-sided: with probability `confidence` over data sets the upper limit is not below the rate of the
-population. The guaranteed limit holds for any population; the estimated one is closer, and its
-level was measured (``docs/uncertainty.md``).
+population; how often that holds was measured (``docs/uncertainty.md``).
 """
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Literal, get_args
 
 import numpy as np
 import scipy
 
 from bioeval.stats import effective_trials, exact_lower, exact_upper
 
-AssuranceRule = Literal["estimated", "guaranteed"]
-ASSURANCES: tuple[AssuranceRule, ...] = get_args(AssuranceRule)
-
-#: People that the estimated upper limit counts twice: with none, claims that do not hold were
+#: People that the upper limit counts twice: with none, claims that do not hold were
 #: shown in up to 15 % of simulated data sets of 40 people, with two in up to 7 %
 #: (``docs/uncertainty.md``).
 DOUBLED = 2
@@ -70,22 +65,18 @@ class PeopleMeans:
         doubled = (total + more) / (whole + numbers[twice].sum(axis=1))
         return cls(total / whole, without, doubled, number, independent, sides, of_pairs, fewest)
 
-    def lower(self, confidence: float, assurance: str) -> np.ndarray:
+    def lower(self, confidence: float) -> np.ndarray:
         """Return the one-sided lower limits."""
-        if assurance == "guaranteed":
-            return guaranteed_limits(self.mean, self.independent, confidence)[0]
         u, trials = self.mean, _effective(self, confidence)
         low = exact_lower(trials * u, trials * (1 - u), 1 - confidence)
         return np.where(u >= 1, 1 - self._without_error(confidence), low)
 
-    def upper(self, confidence: float, assurance: str) -> np.ndarray:
+    def upper(self, confidence: float) -> np.ndarray:
         """Return the one-sided upper limits.
 
-        The estimated ones are those of Clopper and Pearson at effective trials (Korn and Graubard,
-        1998), for the mean in which two people are counted twice.
+        They are those of Clopper and Pearson at effective trials (Korn and Graubard, 1998), for the
+        mean in which two people are counted twice.
         """
-        if assurance == "guaranteed":
-            return guaranteed_limits(self.mean, self.independent, confidence)[1]
         u, q, trials = self.mean, self.doubled, _effective(self, confidence)
         high = exact_upper(trials * q, trials * (1 - q), confidence)
         return np.where(u <= 0, self._without_error(confidence), high)
@@ -95,7 +86,7 @@ class PeopleMeans:
         return 1 - (1 - confidence) ** (1 / self.independent) if self.independent else 1.0
 
     def people_to_settle(self, claim: float, confidence: float) -> float:
-        """Return about how many people bring the estimated limit of the first mean to a claim.
+        """Return about how many people bring the limit of the first mean to a claim.
 
         NaN where no number does. With `a` times the people the effective trials are `a` times as
         many (`a * a` times, where they are the pairs of people), and counting two people twice
@@ -124,58 +115,36 @@ class PeopleMeans:
         else:
             return math.nan
         if below:
-            settled = self.upper(confidence, "estimated")[0] <= claim
+            settled = self.upper(confidence)[0] <= claim
         else:
-            settled = self.lower(confidence, "estimated")[0] > claim
+            settled = self.lower(confidence)[0] > claim
         if settled:
             return min(needed, people)
         return max(needed, people + 1)
 
-    def people_for_guarantee(self, claim: float, confidence: float) -> float:
-        """Return how many people bring the guaranteed limit of the first mean to a claim.
 
-        NaN where no number does.
-        """
-        apart = float(divergence(np.array(float(self.mean[0])), np.array(claim)))
-        if not apart > 0:
-            return math.nan
-        shares = -math.log1p(-confidence) / apart
-        return float(np.ceil(sum(self.sides) * np.ceil(shares) / max(self.independent, 1)))
+def guaranteed_limit(mean: np.ndarray, independent: int, confidence: float) -> np.ndarray:
+    """Return the upper limit of Hoeffding (1963) for the mean of independent shares of 0 to 1.
 
-
-def divergence(u: np.ndarray, q: np.ndarray) -> np.ndarray:
-    """Return ``kl(u, q) = u ln(u / q) + (1 - u) ln((1 - u) / (1 - q))``, in nats."""
-    return scipy.special.rel_entr(u, q) + scipy.special.rel_entr(1 - u, 1 - q)
-
-
-def guaranteed_limits(
-    mean: np.ndarray, independent: int, confidence: float
-) -> tuple[np.ndarray, np.ndarray]:
-    """Return the limits of Hoeffding (1963) for the mean of independent shares of 0 to 1.
-
-    They are the smallest and the largest ``q`` with ``independent * kl(mean, q) <= ln(1 / (1 -
-    confidence))``.
+    It is the largest ``q`` with ``independent * kl(mean, q) <= ln(1 / (1 - confidence))``, where
+    ``kl(u, q) = u ln(u / q) + (1 - u) ln((1 - u) / (1 - q))``.
     """
-    mean = np.asarray(mean, dtype=np.float64)
-    low = _last_within(mean, 0.0, independent, confidence)
-    high = _last_within(mean, 1.0, independent, confidence)
-    return low, high
-
-
-def _last_within(mean: np.ndarray, end: float, independent: int, confidence: float) -> np.ndarray:
-    """Return the rate nearest to an end that data with this mean do not exclude."""
-    inside, outside = mean.copy(), np.full(mean.shape, end)
+    inside, outside = np.asarray(mean, dtype=np.float64), np.ones(len(mean))
     allowed = -math.log1p(-confidence) / independent if independent else math.inf
-    reached = divergence(mean, outside) <= allowed
+
+    def apart(q: np.ndarray) -> np.ndarray:
+        return scipy.special.rel_entr(mean, q) + scipy.special.rel_entr(1 - mean, 1 - q)
+
+    reached = apart(outside) <= allowed
     for _ in range(100):
         middle = (inside + outside) / 2
-        within = divergence(mean, middle) <= allowed
+        within = apart(middle) <= allowed
         inside, outside = np.where(within, middle, inside), np.where(within, outside, middle)
     # The outer end of the last step, so that rounding promises less.
-    return np.where(reached, end, outside)
+    return np.where(reached, 1.0, outside)
 
 
-def shares_for_guarantee(rate: float, confidence: float) -> int:
+def shares_without_error(rate: float, confidence: float) -> int:
     """Return how many independent shares, all 0, show that a rate is at most this."""
     return math.ceil(math.log1p(-confidence) / math.log1p(-rate) - 1e-9)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 import xarray as xr
 
@@ -17,7 +16,6 @@ from bioeval.document import (
     ResultsBySystem,
     Score,
     Section,
-    Strong,
     Table,
     Text,
     data_facts,
@@ -55,7 +53,6 @@ def section(results: ResultsBySystem) -> Section:
             Paragraph(verdict, "answer"),
             data_facts(results),
             Section("limits", "", (*_limits(ds), Paragraph(_validity(ds), "note"))),
-            _by_rule(ds),
             _rates(ds),
             result_messages(results),
         ),
@@ -64,36 +61,23 @@ def section(results: ResultsBySystem) -> Section:
 
 
 def _limits(ds: xr.Dataset) -> Iterator[Block]:
-    """Yield the rate with its limits, the looks, and how many people would settle the claim."""
-    attrs, rate, people = ds.attrs, ds.attrs["rate"], int(ds["people"])
+    """Yield the rate with its limits, and how many people would settle the claim."""
+    rate, people = ds.attrs["rate"], int(ds["people"])
     yield Paragraph(
         say(
             "{rate:term} on these data: {mean:rate}, the mean over {over}. With {confidence:rate} "
-            "confidence each, it is at least {low:rate} and at most {high:rate} in the population "
-            "({assurance} limits); the claim is at most {claim:rate}.",
+            "confidence each, it is at least {low:rate} and at most {high:rate} in the population; "
+            "the claim is at most {claim:rate}.",
             rate=rate,
             mean=ds[rate].item(),
             over=_OVER[rate],
             low=ds[f"{rate}_low"].item(),
             high=ds[f"{rate}_high"].item(),
-            confidence=float(attrs["confidence_of_a_look"]),
-            assurance=str(attrs["assurance"]),
+            confidence=float(ds.attrs["confidence"]),
             claim=ds["claim"].item(),
         )
     )
-    if attrs["looks"] > 1:
-        yield Paragraph(
-            say(
-                "Look {look} of at most {looks}: all looks together are wrong with a probability "
-                "of at most {error:rate}.",
-                look=int(ds["look"]),
-                looks=int(attrs["looks"]),
-                error=1 - float(attrs["confidence"]),
-            )
-        )
     settle = ds["people_to_settle"].item()
-    if attrs["assurance"] == "estimated":
-        settle = ds["people_to_settle_estimated"].item()
     there = Count(people, noun="people")
     if ds["verdict"] != "open":
         yield Paragraph(say("The data have {there}.", there=there))
@@ -103,33 +87,6 @@ def _limits(ds: xr.Dataset) -> Iterator[Block]:
     else:
         text = "The data have {there}; the rate is too near the claim to be settled by more people."
         yield Paragraph(say(text, there=there))
-
-
-def _by_rule(ds: xr.Dataset) -> Table:
-    """Return the verdict of each rule, its limits, and the people that it needs."""
-    rows = []
-    for i, rule in enumerate(ds["assurance"].values.tolist()):
-        at = {"assurance": rule}
-        low, high = (
-            Rate(float(ds[name][i]), variable=name, at=at) for name in ("limit_low", "limit_high")
-        )
-        settle = float(ds["people_of_rule"][i])
-        people: Text = "no number"
-        if settle <= _MOST_TO_SETTLE:
-            people = Count(settle, variable="people_of_rule", at=at)
-        label: Text = Strong(rule) if rule == ds.attrs["assurance"] else rule
-        rows.append((label, Label(ds["verdict_of_rule"].values[i]), low, high, people))
-    return Table(
-        "by_rule",
-        (
-            Column("rule", "limits"),
-            Column("verdict", "verdict"),
-            Column("low", "lower limit"),
-            Column("high", "upper limit"),
-            Column("people", "people to settle it, about"),
-        ),
-        rows,
-    )
 
 
 def _rates(ds: xr.Dataset) -> Table:
@@ -149,24 +106,13 @@ def _rates(ds: xr.Dataset) -> Table:
 
 def _validity(ds: xr.Dataset) -> Text:
     """Return what the verdict rests on."""
-    sentences: dict[str, Any] = {"absent": "", "looks": "", "others": ""}
-    if ds["verdict"] == "shown" and ds.attrs["assurance"] == "estimated":
-        sentences["absent"] = say(" {absent}", absent=may_be_absent(int(ds["people"])))
-    if ds.attrs["looks"] == 1:
-        sentences["looks"] = (
-            " For another look at the claim with more data, the number of looks must be planned "
-            "before the first one."
-        )
-    if other := int(ds.attrs["looks_at_other_people"]):
-        sentences["others"] = say(
-            " {other:count earlier results} about other people are tests of their own: report all "
-            "of them.",
-            other=other,
-        )
+    absent: Text = ""
+    if ds["verdict"] == "shown":
+        absent = say(" {absent}", absent=may_be_absent(int(ds["people"])))
     return say(
-        "Valid only if the threshold and the claim were fixed before these data were "
-        "seen.{absent}{looks}{others}",
-        **sentences,
+        "Valid only if the threshold and the claim were fixed before these data were seen, and for "
+        "one look at the claim.{absent}",
+        absent=absent,
     )
 
 

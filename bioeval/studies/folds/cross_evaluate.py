@@ -41,7 +41,6 @@ from bioeval.scores import (
 )
 from bioeval.stats import IntervalOptions
 from bioeval.studies.assurance.assured import require_named_people
-from bioeval.studies.assurance.promise import AssuranceRule
 from bioeval.studies.calibration.calibrator import transforms_scores
 from bioeval.studies.folds.folds import (
     TrainedSystem,
@@ -108,7 +107,6 @@ def cross_evaluate(
     kind: Kind | None = None,
     claims: partition.ClaimSampler | None = None,
     assure: float | None = None,
-    assurance: AssuranceRule = "estimated",
     far_targets: Sequence[float] | None = None,
     frr_targets: Sequence[float] = (),
     priors: Sequence[float] = (),
@@ -169,9 +167,7 @@ def cross_evaluate(
     assure : float, optional
         A confidence, such as 0.95, of verification with a FAR target: find on each training part a
         stricter threshold as well, whose FAR is at most the target in people like these with this
-        confidence, and judge it on the test part.
-    assurance : {"estimated", "guaranteed"}
-        As for :func:`study_threshold`. Where the people of the two sides differ, the assurance is
+        confidence, and judge it on the test part. Where the people of the two sides differ, it is
         for other galleries, too, since the test part has another.
     far_targets : sequence of float, optional
         Also find the operating points of each test part by itself, at the scores of that part:
@@ -281,7 +277,7 @@ def cross_evaluate(
         frr_targets=at_frr,
         priors=at_priors,
         claims=claims,
-        assurance=Assurance.parse(assure, assurance, rule),
+        assurance=Assurance.parse(assure, rule),
     )
     confidence = IntervalOptions.check_confidence(confidence)
     resampling = None
@@ -666,7 +662,7 @@ def evaluate_folds(
     rule = Rule("none")
     if decision.rule != "none":
         rule = Rule.parse(decision.as_rule())
-    assurance = Assurance.parse(decision.assure, decision.assurance, rule)
+    assurance = Assurance.parse(decision.assure, rule)
     if assurance is not None and card.verification is None:
         raise ProtocolError(
             Argument("assure"),

@@ -606,7 +606,6 @@ def assured_folds(
                 train,
                 assurance.target,
                 assurance.confidence,
-                assurance.rule,
                 templates=templates,
                 fusion=fusion,
                 new_gallery=True,

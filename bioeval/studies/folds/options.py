@@ -33,24 +33,23 @@ INTERVALS: tuple[FoldInterval, ...] = get_args(FoldInterval)
 
 @dataclass(frozen=True)
 class Assurance:
-    """A FAR to be kept, with what confidence, and the rule by which its limit is found."""
+    """A FAR to be kept, and with what confidence."""
 
     target: float
     confidence: float
-    rule: str
 
     @classmethod
-    def parse(cls, assure: float | None, assurance: str, rule: Rule) -> Assurance | None:
+    def parse(cls, assure: float | None, rule: Rule) -> Assurance | None:
         """Return the assurance that the options ask for; None without `assure`."""
         if assure is None:
             return None
-        confidence = check_assurance(assure, assurance, rule)
-        return cls(rule.values[0], confidence, assurance)
+        confidence = check_assurance(assure, rule)
+        return cls(rule.values[0], confidence)
 
     @property
     def attrs(self) -> dict[str, Any]:
         """The attributes of a result."""
-        return {"assure": self.confidence, "assurance": self.rule}
+        return {"assure": self.confidence}
 
 
 @dataclass(frozen=True)

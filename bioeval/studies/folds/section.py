@@ -255,10 +255,8 @@ def _assured(ds: xr.Dataset) -> Text:
             unit=unit,
         )
     return say(
-        "assured threshold, {confidence:rate} confidence, {assurance}, from the same "
-        "part{span}{left_out}",
+        "assured threshold, {confidence:rate} confidence, from the same part{span}{left_out}",
         confidence=float(ds.attrs["assure"]),
-        assurance=str(ds.attrs["assurance"]),
         span=_span_of_scores(ds["assured_threshold"].values),
         left_out=left_out,
     )

@@ -36,7 +36,6 @@ from bioeval.scores import (
 from bioeval.stats import IntervalOptions
 from bioeval.studies.assurance.assured import ASSURED, people_to_promise
 from bioeval.studies.assurance.pairs_of_people import PairShares
-from bioeval.studies.assurance.promise import shares_for_guarantee
 from bioeval.tallies import (
     Rule,
     gather,
@@ -270,9 +269,7 @@ SAMPLE_SIZE = {
     "trials_rule_of_30": Name("pairs of people with 30 false accepts expected at the FAR", "pairs"),
     "subjects_rule_of_3": Name(_PEOPLE.format(rule=3), "subjects"),
     "subjects_rule_of_30": Name(_PEOPLE.format(rule=30), "subjects"),
-    "people_needed": ASSURED["people_needed"],
     "people_estimated": ASSURED["people_estimated"],
-    "people_guaranteed": ASSURED["people_guaranteed"],
     "subjects_rule_of_3_frr": Name(_GENUINE_PEOPLE.format(rule=3), "subjects"),
     "subjects_rule_of_30_frr": Name(_GENUINE_PEOPLE.format(rule=30), "subjects"),
     "pilot_subjects": Name("subjects of the pilot with a genuine attempt", "subjects"),
@@ -351,11 +348,10 @@ def sample_size(
         ``attempts_of_subject``: ``subjects all_attempts subject_sd design_effect``. Scalars:
         ``value icc template_icc``; people that the FAR needs: ``subjects_rule_of_3
         subjects_rule_of_30``, all compared with each other, with ``trials_rule_of_3
-        trials_rule_of_30`` pairs of people (a pair counts once, however many templates it has), and
-        ``people_needed`` for a guaranteed promise of the FAR (:func:`study_threshold`); people
-        that the FRR needs: ``subjects_rule_of_3_frr subjects_rule_of_30_frr``. Of a pilot,
-        ``pilot_subjects``, and ``people_estimated`` and ``people_guaranteed``, about how many an
-        estimated and a guaranteed promise need at the FAR of a strict threshold.
+        trials_rule_of_30`` pairs of people (a pair counts once, however many templates it has);
+        people that the FRR needs: ``subjects_rule_of_3_frr subjects_rule_of_30_frr``. Of a pilot,
+        ``pilot_subjects``, and ``people_estimated``, about how many a promise of the FAR
+        (:func:`study_threshold`) needs by a strict threshold.
 
     Raises
     ------
@@ -379,8 +375,8 @@ def sample_size(
     >>> plan = be.sample_size(far=1e-3, frr=0.02, icc=0.2, frr_width=0.01)
     >>> plan.templates.values, plan.subjects.values
     (array([ 2,  3,  5, 10]), array([3514, 1741, 1082,  854]))
-    >>> int(plan.subjects_rule_of_3), int(plan.subjects_rule_of_30), int(plan.people_needed)
-    (78, 246, 5990)
+    >>> int(plan.subjects_rule_of_3), int(plan.subjects_rule_of_30)
+    (78, 246)
     """
     far = require_number("far", far, low=LEAST_FAR, high=0.5)
     width = require_number("frr_width", frr_width, above=0.0, high=1.0)
@@ -449,10 +445,8 @@ def sample_size(
     variables |= _rules(far, basis.value if measure == "frr" else 0.0, confidence)
     if pilot is not None:
         variables["pilot_subjects"] = np.int64(basis.subjects)
-        shares = PairShares(pilot, far, templates="single", fusion="min", new_gallery=False)
-        enough = people_to_promise(shares, far, confidence)
-        variables["people_estimated"] = enough.estimated
-        variables["people_guaranteed"] = enough.guaranteed
+        shares = PairShares(pilot, far, templates="single", fusion="min")
+        variables["people_estimated"] = people_to_promise(shares, far, confidence).people
     messages += basis.messages
     if pilot is not None and measure == "frr" and not of_attempts:
         each = round(pilot.shape[1] / len(np.unique(codes_of(pilot).gallery)))
@@ -513,8 +507,8 @@ def _subjects(
 
 
 def _rules(far: float, frr: float, confidence: float) -> Variables:
-    """Return the pairs of people and the people that rates need, by rules and for a promise."""
-    variables = {"people_needed": 2 * shares_for_guarantee(far, confidence)}
+    """Return the pairs of people and the people that rates need, by rules."""
+    variables: Variables = {}
     for rule, trials in _trials(far, confidence).items():
         variables |= {
             f"trials_rule_of_{rule}": trials,

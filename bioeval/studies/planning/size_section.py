@@ -156,15 +156,10 @@ def _people(ds: xr.Dataset) -> Table:
                 Count(int(ds[pairs]), variable=pairs),
             )
         )
-    promises = {
-        "people_estimated": "to promise the target at {sure:rate}, estimated: about",
-        "people_guaranteed": "to promise the target at {sure:rate}, guaranteed: about",
-        "people_needed": "to promise the target at {sure:rate} without a {false accept}, "
-        "guaranteed",
-    }
-    for name, aim in promises.items():
-        if name in ds and not math.isnan(float(ds[name])):
-            rows.append((say(aim, sure=sure), Count(float(ds[name]), variable=name), None))
+    needed = float(ds.get("people_estimated", math.nan))
+    if not math.isnan(needed):
+        aim = say("to promise the target at {sure:rate}, about", sure=sure)
+        rows.append((aim, Count(needed, variable="people_estimated"), None))
     return Table(
         "people",
         (Column("aim"), Column("people", "people"), Column("pairs", "pairs of people", priority=1)),

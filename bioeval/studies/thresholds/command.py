@@ -29,11 +29,8 @@ _NOT_WITH_ON = {
     "folds": "--folds",
     "repeats": "--repeats",
     "assure": "--assure",
-    "new_gallery": "--new-gallery",
     "threshold": "--at",
     "claim": "--claim",
-    "looks": "--looks",
-    "previous": "--previous",
 }
 
 
@@ -107,7 +104,6 @@ class RatesOnNewPeople(MoreResults):
 )
 @option("--repeats N", "Number of random divisions into folds.  [20]", click.IntRange(1))
 @shared_options(assure="Choose a threshold")
-@option("--new-gallery", "With --assure: hold for other galleries too.", bool)
 @option(
     "--at T",
     "A threshold that was fixed beforehand: FAR and FRR there, with intervals; or see --claim.",
@@ -115,16 +111,6 @@ class RatesOnNewPeople(MoreResults):
     name="threshold",
 )
 @option("--claim RATE", "Test whether the data show far=X or frr=X at the threshold --at.")
-@option(
-    "--looks K",
-    "With --claim: how often it will be looked at as data grow, at most; planned before.  [1]",
-    click.IntRange(1),
-)
-@option(
-    "--previous RESULT",
-    "With --claim: folder or results.nc of an earlier look; may be repeated.",
-    multiple=True,
-)
 @shared_options(use=True)
 @option(
     "--rank-unit",
@@ -165,10 +151,8 @@ def command(data: str, **options: Any) -> None:
     if options["threshold"] is not None:
         _rates_at(data, options)
         return
-    for name in ("threshold", "claim", "looks", "previous"):
-        if options.pop(name):
-            raise click.UsageError(f"--{name} is for a claim: give --at T and --claim far=X too")
-    del options["target"]
+    for name in ("threshold", "claim", "target"):
+        del options[name]
     files_read = [data, options.get("second")]
     with StudyCommand(data, options) as run:
         from bioeval.studies.thresholds.threshold_study import study_threshold
@@ -220,7 +204,7 @@ def _judge(data: str, options: dict[str, Any]) -> None:
     for name, word in _NOT_WITH_ON.items():
         if options.pop(name):
             raise click.UsageError(f"{word} is not for a threshold that is judged --on other data")
-    for name in ("rank_unit", "assurance", "workers", "scheduler", "checkpoint"):
+    for name in ("rank_unit", "workers", "scheduler", "checkpoint"):
         options.pop(name)
     second = options.get("second")
     with StudyCommand(data, options) as run:
@@ -266,16 +250,9 @@ def _rates_at(data: str, options: dict[str, Any]) -> None:
     at = options.pop("threshold")
     if options.pop("task") != "verification":
         raise DataError("--at is of comparisons; leave out --task open_set")
-    for name in ("claim", "looks", "previous"):
-        if options.pop(name):
-            raise click.UsageError(f"--{name} is for a claim: give --claim far=X too")
-    for name in ("assure", "new_gallery"):
-        if options[name]:
-            raise click.UsageError(
-                f"--{name.replace('_', '-')} chooses a threshold: leave out --at"
-            )
-    names = ("folds", "repeats", "assure", "rank_unit", "assurance", "new_gallery")
-    for name in (*names, "target"):
+    if options["assure"]:
+        raise click.UsageError("--assure chooses a threshold: leave out --at")
+    for name in ("claim", "folds", "repeats", "assure", "rank_unit", "target"):
         options.pop(name)
     with StudyCommand(data, options) as run:
         from bioeval import verification

@@ -59,8 +59,7 @@ _RATES = (
 _ASSURED_BY = {
     "estimated": "This promise is estimated: docs/uncertainty.md gives the proportion of simulated "
     "data sets in which it failed. It does not cover very rare kinds of people.",
-    "guaranteed": "This promise is guaranteed for any population from which these people were "
-    "sampled.",
+    "guaranteed": "This promise holds for any population from which these people were sampled.",
     "exact": "This promise is exact, since every person is in only one comparison.",
 }
 
@@ -146,7 +145,6 @@ def _answer(study: xr.Dataset) -> Iterator[Block]:
     promised = "assured_threshold" in study
     if promised:
         yield from _promise(study)
-        yield _promises(study)
     prefix, rule = "Install", _rule(study)
     out_of_reach = _first(study, "target-not-shown")
     if promised:
@@ -208,16 +206,8 @@ def _promise(study: xr.Dataset) -> Iterator[Block]:
     refusal, kind = refusal_of(study), str(study.attrs["kind"])
     if refusal is not None:
         needs = _needs(study) if refusal.code == "too-few-people-to-promise" else ""
-        template = "No threshold can be promised: {why}.{needs}"
-        other: Text = ""
-        estimated = float(study["promised_threshold"].sel(assurance="estimated"))
-        if study.attrs["assurance"] == "guaranteed" and not math.isnan(estimated):
-            template = "No threshold can be guaranteed: {why}.{needs}{other}"
-            other = (
-                " The estimated promise, which needs fewer people, can be given: repeat the study "
-                "without the guarantee."
-            )
-        yield Paragraph(say(template, why=refusal, needs=needs, other=other), "answer")
+        text = say("No threshold can be promised: {why}.{needs}", why=refusal, needs=needs)
+        yield Paragraph(text, "answer")
         return
     attrs = study.attrs
     threshold, price = study["assured_threshold"].item(), study["frr_price"].item()
@@ -262,71 +252,6 @@ def _promise(study: xr.Dataset) -> Iterator[Block]:
     yield Paragraph(by, "note")
 
 
-def _promises(study: xr.Dataset) -> Table:
-    """Return the threshold of each rule of a promise, and the people that each needs."""
-    rows = []
-    for i, rule in enumerate(study["assurance"].values.tolist()):
-        at = {"assurance": rule}
-
-        def of(name: str, i: int = i) -> float:
-            return float(study[f"promised_{name}"][i])
-
-        def rate(name: str, at: dict = at) -> Text:  # noqa: B023
-            value = of(name)
-            if math.isnan(value):
-                return Label("")
-            return Rate(value, variable=f"promised_{name}", at=at)
-
-        threshold: Text = Label("none")
-        if not math.isnan(of("threshold")):
-            kind = str(study.attrs["kind"])
-            threshold = threshold_to_install(of("threshold"), kind, variable="promised_threshold")
-        label: Text = rule
-        if rule == study.attrs["assurance"]:
-            label = Strong(rule)
-        people = Count(of("people"), variable="promised_people", at=at)
-        cells = [label, threshold, rate("far"), rate("far_high"), rate("frr"), people]
-        rows.append(tuple(cells))
-    return Table(
-        "promises",
-        (
-            Column("rule", "promise"),
-            Column("threshold", "threshold"),
-            Column("far", say("{far} here"), priority=1),
-            Column("far_high", "upper limit"),
-            Column("frr", say("{frr} here")),
-            Column("people", "fewest people, about"),
-        ),
-        rows,
-        notes=tuple(_of_promises(study)),
-    )
-
-
-def _of_promises(study: xr.Dataset) -> Iterator[Text]:
-    """Yield what the numbers of the promises are."""
-    yield say(
-        "{far} here and its upper limit: the mean over {over}.",
-        over=str(study.attrs["assured_over"]),
-    )
-    fewest: Text = ""
-    if math.isfinite(scalars(study).get("people_frr", math.nan)):
-        fewest = say(
-            " Fewest people: those with whom a strict threshold could be promised, which has a "
-            "{far} of {rate:rate} and an {frr} of {frr_there:rate} on these data. The promise of a "
-            "looser threshold needs more people.",
-            rate=study["people_far"].item(),
-            frr_there=study["people_frr"].item(),
-        )
-    elif study["people_needed"].item():
-        fewest = say(" Fewest people: those who suffice without a {false accept}.")
-    yield say(
-        "The data have {there:count people}{who}.{fewest}",
-        there=int(study["assured_people"]),
-        who=" who are not enrolled" if "unenrolled_people" in study else "",
-        fewest=fewest,
-    )
-
-
 def _searches(study: xr.Dataset) -> str:
     """Return of which searches a FAR is, of a study of searches."""
     return " of searches by people who are not enrolled" if "unenrolled_people" in study else ""
@@ -353,40 +278,16 @@ def _assured_here(study: xr.Dataset) -> Text:
 
 
 def _needs(study: xr.Dataset) -> Text:
-    """Return how many people each rule would need to promise the target."""
-    needed, there = int(study["people_needed"]), int(study["assured_people"])
-    guaranteed, estimated = (study[f"people_{x}"].item() for x in ("guaranteed", "estimated"))
-    needs: list[Text] = []
-    if needed > there:
-        needs.append(
-            say(
-                "needs {needed:count people} or more, even without a {false accept}",
-                needed=needed,
-            )
+    """Return how many people would be needed to promise the target."""
+    needed: Text = ""
+    if not math.isnan(study["people_estimated"].item()):
+        needed = say(
+            " About {people:count people} are needed, at a {far} of {rate:rate}.",
+            people=study["people_estimated"].item(),
+            rate=study["people_far"].item(),
         )
-    if not math.isnan(guaranteed):
-        others: Text = ""
-        if not math.isnan(estimated):
-            others = say(
-                ", where the estimated rule needs about {estimated:count}", estimated=estimated
-            )
-        needs.append(
-            say(
-                "needs about {guaranteed:count people} at a {far} of {rate:rate}{others}",
-                guaranteed=guaranteed,
-                rate=study["people_far"].item(),
-                others=others,
-            )
-        )
-    by_rule: Text = ""
-    if len(needs) == 2:
-        text = " The guaranteed rule {needed}, and it {about}."
-        by_rule = say(text, needed=needs[0], about=needs[1])
-    elif needs:
-        by_rule = say(" The guaranteed rule {needed}.", needed=needs[0])
     return say(
-        "{by_rule} More people help; more templates of the same people hardly do.",
-        by_rule=by_rule,
+        "{needed} More people help; more templates of the same people hardly do.", needed=needed
     )
 
 
@@ -541,7 +442,7 @@ def people_needed(study: xr.Dataset) -> Iterator[Table]:
 
 def _numbers_of_people(study: xr.Dataset) -> Iterator[dict[str, Text | None]]:
     """Yield the people of these data, and those that each rule needs."""
-    v, attrs = scalars(study), study.attrs
+    v = scalars(study)
 
     def counts(**names: str) -> dict[str, Text | None]:
         return {key: Count(v[name], variable=name) for key, name in names.items() if name in v}
@@ -561,28 +462,10 @@ def _numbers_of_people(study: xr.Dataset) -> Iterator[dict[str, Text | None]]:
                 missing=f"more_for_{rule}",
             ),
         }
-    for kind, name, purpose in (
-        (
-            "estimated",
-            "people_estimated",
-            "to promise the target at {assure:rate}, estimated, about",
-        ),
-        (
-            "guaranteed",
-            "people_guaranteed",
-            "to promise the target at {assure:rate}, guaranteed, about",
-        ),
-        (
-            "guaranteed",
-            "people_needed",
-            "to promise the target at {assure:rate} without a {false accept}, guaranteed",
-        ),
-    ):
-        if np.isfinite(v.get(name, math.nan)):
-            text: Text = say(purpose, assure=float(attrs["assure"]))
-            if kind == attrs["assurance"]:  # that of the target given stands out
-                text = Strong(text)
-            yield {"purpose": text, **counts(people=name)}
+    if np.isfinite(v.get("people_estimated", math.nan)):
+        assure = float(study.attrs["assure"])
+        purpose = say("to promise the target at {assure:rate}, about", assure=assure)
+        yield {"purpose": Strong(purpose), **counts(people="people_estimated")}
 
 
 def _of_people(study: xr.Dataset, *, people: bool, pairs: bool) -> Text:
@@ -605,13 +488,12 @@ def _of_people(study: xr.Dataset, *, people: bool, pairs: bool) -> Text:
             "many templates the two people have. The numbers are lower bounds: pairs that share a "
             "person are not independent if some people are closer to all others{rare}."
         )
-    if "people_needed" in v:
+    if "people_estimated" in v:
         statement += " A promise needs people: more templates of the same people hardly help."
-    if np.isfinite(v.get("people_guaranteed", math.nan)):
+    if np.isfinite(v.get("people_estimated", math.nan)):
         statement += (
-            " The numbers for an estimated and for a guaranteed promise are both for a strict "
-            "threshold, with a {far} of {strict:rate} on these data; the promise of a looser "
-            "threshold needs more people."
+            " The number for a promise is for a strict threshold, with a {far} of {strict:rate} on "
+            "these data; the promise of a looser threshold needs more people."
         )
     return say(statement, rare=rare, strict=v.get("people_far", math.nan))
 

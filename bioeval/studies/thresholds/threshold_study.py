@@ -43,7 +43,6 @@ from bioeval.studies.assurance.assured import (
     check_assurance,
     require_named_people,
 )
-from bioeval.studies.assurance.promise import ASSURANCES, AssuranceRule
 from bioeval.studies.folds.cross_evaluate import check_task
 from bioeval.studies.folds.folds import assured_folds
 from bioeval.studies.folds.options import Assurance, FoldOptions, ThresholdTask
@@ -147,8 +146,6 @@ def study_threshold(
     confidence: float = 0.95,
     replicates: int = IntervalOptions.REPLICATES,
     assure: float | None = None,
-    assurance: AssuranceRule = "estimated",
-    new_gallery: bool = False,
     progress: Progress | None = None,
     client: Client | None = None,
     checkpoint: str | os.PathLike[str] | None = None,
@@ -182,12 +179,6 @@ def study_threshold(
     assure : float, optional
         A confidence, such as 0.95: find a stricter threshold as well, whose FAR is at most the
         target in people like these with this confidence. The target is a FAR, above 0 and below 1.
-    assurance : {"estimated", "guaranteed"}
-        ``"estimated"`` is the less strict; how often it is broken was measured in simulations.
-        ``"guaranteed"`` holds for any population, and needs more people.
-    new_gallery : bool
-        Of a gallery of other people than the probes: whether the assurance is to hold for other
-        galleries too, of people like its own.
     progress, client, checkpoint
         As for :func:`tally`.
 
@@ -218,11 +209,8 @@ def study_threshold(
         ``assured_far_high``, its upper limit, and ``assured_far_attempts``, of all attempts;
         ``assured_frr``, and ``frr_price``, by how much it is larger than ``optimistic_frr``;
         ``assured_people``, the number of people whom the promise rests on;
-        ``people_needed``, with which the guaranteed rule could promise the target at all, if no
-        impostor attempt were accepted, and ``people_estimated`` and ``people_guaranteed``, about
-        how many each rule needs by a strict threshold, of rates ``people_far people_frr``. Over
-        ``assurance``, of both rules: ``promised_threshold promised_far promised_far_high
-        promised_frr promised_people``. Of verification also ``new_assured_far_mean`` ...
+        and ``people_estimated``, about how many people are needed by a strict threshold, of rates
+        ``people_far people_frr``. Of verification also ``new_assured_far_mean`` ...
         ``new_assured_frr_folds``, as of ``far``: expected with new subjects at assured thresholds,
         over the first division.
 
@@ -269,7 +257,7 @@ def study_threshold(
     if searched:
         scores = searches_of_people(scores)
     if assure is not None:
-        assure = check_assurance(assure, assurance, rule)
+        assure = check_assurance(assure, rule)
         require_named_people(scores, "an assured threshold")
     require_values(scores, "a threshold")
     options = _fold_options(scores, task, rule, fusion, rank_unit)
@@ -310,32 +298,22 @@ def study_threshold(
             scores,
             rule.values[0],
             assure,
-            assurance,
             shares=shares,
             templates="single",
             fusion="min",
-            new_gallery=new_gallery,
         )
         values, words = assured.described(scores.kind, variables["optimistic_frr"])
         variables |= values
-        attrs |= words | {"assure": assure, "assurance": assurance}
+        attrs |= words | {"assure": assure}
         remarks += assured.messages
-        if new_gallery and not assured.resamples_gallery:
-            why = "some people of the gallery are also probes, so that both sides are resampled"
-            if searched:
-                why = "the promise of searches is for this gallery"
-            remarks.append(Message("new-gallery-not-used", why=why))
         promised = assured.refusal is None
         if isinstance(counts, ComparisonCounts) and promised:
-            how = Assurance.parse(assure, assurance, rule)
+            how = Assurance.parse(assure, rule)
             on_new, refused = _assured_on_new(
                 scores, counts, how, options, about, splitter, confidence
             )
             variables |= on_new
             remarks += refused
-    elif new_gallery:
-        why = "it is about the people for whom a promise holds, and none is asked for"
-        remarks.append(Message("new-gallery-not-used", why=why))
     attrs |= {name: crossed.attrs[name] for name in _OF_FOLDS if name in crossed.attrs}
     attrs["chosen_on"] = "given" if rule.name == "fixed" else _ON_ALL
     messages = messages_of(crossed.attrs)
@@ -357,8 +335,6 @@ def study_threshold(
     messages += _reach(counts, rule, promised)
     attrs = about_attrs(about, "threshold-study", f"threshold study, {studied}", messages) | attrs
     coordinates = {name: crossed[name].values for name in ("repeat", "fold")}
-    if assure is not None:
-        coordinates["assurance"] = np.array(ASSURANCES, dtype=object)
     return build(variables, STUDY, coordinates, attrs)
 
 

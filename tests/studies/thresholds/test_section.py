@@ -6,11 +6,8 @@ import numpy as np
 import pytest
 
 import bioeval as be
-from bioeval.document import Message, sentence_of
-from bioeval.studies.thresholds.messages import MESSAGES
 from bioeval.studies.thresholds.section import section
 from bioeval.views.writers.data import answer_of, as_data
-from bioeval.views.writers.lines import Lines
 from tests.rendered import require_names_kept
 
 QUICK = {"folds": 3, "repeats": 1, "replicates": 100}
@@ -63,11 +60,3 @@ def test_data_have_exact_numbers():
     np.testing.assert_array_equal(
         [row["fold_threshold"] for row in tables["folds"]], study.fold_threshold.values.ravel()
     )
-
-
-@pytest.mark.parametrize("entry", MESSAGES, ids=lambda entry: entry.code)
-def test_examples_of_messages_have_sentences(entry):
-    message = Message(entry.code, **entry.example)
-    for vocabulary in ("lecture", "iso"):
-        text = Lines(vocabulary).write(sentence_of(message))
-        assert "{" not in text and ("FAR" not in text or vocabulary == "lecture")
