@@ -5,9 +5,7 @@ from .base.errors import (
     BioevalError as BioevalError,
     BioevalWarning as BioevalWarning,
     CardError as CardError,
-    CheckpointError as CheckpointError,
     DataError as DataError,
-    EngineError as EngineError,
     ProtocolError as ProtocolError,
 )
 from .base.version import __version__ as __version__

@@ -131,7 +131,6 @@ def run_here(found: Input) -> Outcome:
             except (Exception, SystemExit):
                 err.write(traceback.format_exc())
         peak = _memory("VmHWM") - before
-        # A checkpoint may stay after an error, but nothing that a full disk cut short.
         if code and found.room is not None and (left := _names(name) - there):
             err.write(f"left behind: {', '.join(sorted(left))}\n")
     seconds = time.process_time() - start

@@ -1,9 +1,9 @@
 """Pairs of calls that give the same: a part of scripts/fuzz --calls.
 
-Concurrent calls and serial ones; systems in a mapping and in a dict; functions whose `repr` lies,
-with a checkpoint and without; arrays and results that are changed after an evaluation, before and
-after; systems and subjects whose names are terms of the field, and those of other names. A call may
-be refused, by an error derived from BioevalError; it must not give something else.
+Concurrent calls and serial ones; systems in a mapping and in a dict; functions whose `repr` lies;
+arrays and results that are changed after an evaluation, before and after; systems and subjects
+whose names are terms of the field, and those of other names. A call may be refused, by an error
+derived from BioevalError; it must not give something else.
 """
 
 from __future__ import annotations
@@ -11,13 +11,11 @@ from __future__ import annotations
 import contextlib
 import random
 import string
-import tempfile
 import warnings
 from collections import ChainMap, UserDict
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
@@ -239,24 +237,6 @@ class Head:
         return self.says
 
 
-def with_a_checkpoint(rng: random.Random) -> None:
-    """Let two distances with one `repr` use one checkpoint: neither gets counts of the other."""
-    people = People.drawn(rng)
-    says = rng.choice(("Head()", "", "x" * 100_000, "<function at 0x7f>"))
-    options: dict[str, Any] = (
-        {"extra_thresholds": np.array([0.5, 1.0])} if rng.random() < 0.3 else {}
-    )
-    with tempfile.TemporaryDirectory() as folder:
-        for weight in (0.3, 2.0, 2.0):
-            scores = be.Scores.from_embeddings(
-                people.vectors, people.who, metric=Head(weight, says), kind="distance"
-            )
-            expected = be.evaluate(scores, **options)
-            with contextlib.suppress(be.BioevalError):  # the checkpoint is another's
-                result = be.evaluate(scores, checkpoint=Path(folder) / "kept", **options)
-                require_same_numbers(result, expected, f"a checkpoint of distances {says[:20]!r}")
-
-
 def with_a_function_that_changes(rng: random.Random) -> None:
     """Let a distance change its arguments."""
     people = People.drawn(rng)
@@ -359,6 +339,6 @@ def with_names(rng: random.Random) -> None:
 
 
 CASES: tuple[Callable[[random.Random], None], ...] = (
-    in_threads, in_a_mapping, with_a_checkpoint, with_a_function_that_changes,
+    in_threads, in_a_mapping, with_a_function_that_changes,
     after_a_change, after_an_attribute, with_names,
 )  # fmt: skip

@@ -30,13 +30,6 @@ _NAMES: NamesByModule = {
         "require_choice",
         "short_name",
     ),
-    "bioeval.base.executors": (
-        "Client",
-        "Pass",
-        "computed_by",
-        "computed_here",
-        "executor",
-    ),
     "bioeval.base.kinds": (
         "Kind",
         "larger_is_closer",

@@ -286,16 +286,8 @@ class CardError(BioevalError, ValueError):
     """A protocol card that is missing or not valid."""
 
 
-class EngineError(BioevalError, RuntimeError):
-    """A cluster that is lost, or work that it cannot do."""
-
-
 class NoResultError(BioevalError, ValueError):
     """An evaluation of a command in which no rate is defined."""
-
-
-class CheckpointError(BioevalError, ValueError):
-    """A checkpoint that is damaged, or of another evaluation."""
 
 
 class MissingDependencyError(BioevalError, ImportError):

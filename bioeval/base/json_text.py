@@ -6,11 +6,11 @@ import json
 from typing import Any
 
 from bioeval.base.arguments import overflows
-from bioeval.base.errors import BioevalError, DataError
+from bioeval.base.errors import DataError
 
 
-def parse_json(raw: bytes, where: str, error: type[BioevalError] = DataError) -> Any:
-    """Return the value of a JSON text in UTF-8; raise `error` with `where` before its message.
+def parse_json(raw: bytes, where: str) -> Any:
+    """Return the value of a JSON text in UTF-8; an error has `where` before its message.
 
     Examples
     --------
@@ -20,11 +20,11 @@ def parse_json(raw: bytes, where: str, error: type[BioevalError] = DataError) ->
     try:
         return _STRICT.decode(raw.decode("utf-8-sig").strip())
     except RecursionError:
-        raise error(f"{where}: brackets are nested too deeply; write the file again") from None
+        raise DataError(f"{where}: brackets are nested too deeply; write the file again") from None
     except _RefusedError as refused:
-        raise error(f"{where}: {refused}") from None
+        raise DataError(f"{where}: {refused}") from None
     except ValueError as wrong:
-        raise error(f"{where}: is not valid JSON ({wrong}); write the file again") from None
+        raise DataError(f"{where}: is not valid JSON ({wrong}); write the file again") from None
 
 
 class _RefusedError(Exception):

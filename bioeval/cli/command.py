@@ -61,7 +61,7 @@ HEADINGS: dict[str, Sequence[str]] = {
         *("--genuine", "--pairs", "--trials", "--impostor", "--missing-pairs", "--keep"),
         "--unordered",
     ),
-    "Size and speed": ("--workers", "--scheduler", "--checkpoint", "--memory", "--no-auc"),
+    "Size and speed": ("--memory", "--no-auc"),
     "Help": ("--help",),
 }
 
@@ -137,8 +137,6 @@ class Command(click.Command):
         for param in self.params:
             if isinstance(param, click.Option):
                 options[param.name] = _long(param)
-        if "workers" in options:  # or a cluster that is there
-            options["client"] = "--workers and --scheduler"
 
         def named(name: str, value: str | None) -> str:
             """Write an argument, and its value if any."""

@@ -63,8 +63,6 @@ bioeval run scores.npz --worst 20 --out results
 bioeval run scores.npz --worst 20 --images file --report report.html
 # Limit the memory
 bioeval run scores.npz --memory 2GiB
-# Count on two processes, and keep what has been counted
-bioeval run scores.npz --workers 2 --checkpoint counted
 
 # List the data that come with bioeval
 bioeval example

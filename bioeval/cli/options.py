@@ -20,7 +20,6 @@ from bioeval.base.kinds import KINDS
 from bioeval.base.studies import hooks
 from bioeval.base.variables import INTERVALS
 from bioeval.cli.arguments import ThresholdsOption, Value
-from bioeval.cli.cluster_options import cluster_options
 from bioeval.cli.command import F, option, option_group
 from bioeval.cli.use import USE
 
@@ -264,8 +263,6 @@ def shared_options(
     names: bool = False,
     terms: bool = False,
     reading: bool = False,
-    workers: bool = False,
-    checkpoint: bool = False,
 ) -> Callable[[F], F]:
     """Return the options that several commands share: the given ones, in this order.
 
@@ -293,7 +290,6 @@ def shared_options(
         (names, _NAMES),
         (terms, _TERMS),
         (reading, _READING),
-        (workers, cluster_options(checkpoint)),
     )
 
 

@@ -320,7 +320,6 @@ class MoreResults:
     with_images = ""  # its option that shows images, as a usage error names it
     has_images = False  # whether this option is given
     stages: Stages
-    place: Mapping[str, Any]  # the cluster, as arguments of the library
     as_read: Mapping[str, Scores]  # the scores that claims were made of, by system
 
     def __init__(self, options: dict[str, Any]) -> None:

@@ -164,7 +164,6 @@ def _run(args: Sequence[str] | None, command: click.Command | None) -> int:
     from bioeval.base.errors import (
         BioevalError,
         CardError,
-        EngineError,
         MissingDependencyError,
         NoResultError,
     )
@@ -197,7 +196,7 @@ def _run(args: Sequence[str] | None, command: click.Command | None) -> int:
     except click.ClickException as error:
         return _say(error.format_message(), WRONG)
     except BioevalError as error:
-        failed = isinstance(error, EngineError | MissingDependencyError | NoResultError)
+        failed = isinstance(error, MissingDependencyError | NoResultError)
         lines = [str(error)]
         if isinstance(error, CardError):
             lines = lines[0].splitlines()

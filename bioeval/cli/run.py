@@ -11,7 +11,6 @@ import click
 from bioeval.base.studies import hooks
 from bioeval.base.variables import INTERVALS
 from bioeval.cli.card_options import CARD_OPTIONS, divided, resolve, take_card_options
-from bioeval.cli.cluster_options import executor_from_options
 from bioeval.cli.command import Command, naming, option, option_group, progress_shown
 from bioeval.cli.options import (
     output_options,
@@ -52,8 +51,6 @@ if TYPE_CHECKING:
     band=True,
     name=True,
     reading=True,
-    workers=True,
-    checkpoint=True,
 )
 @option_group(*(entry.option for entry in CARD_OPTIONS))
 @TRIES_AND_ENROLMENT
@@ -106,10 +103,8 @@ def command(
     twice = next((file for file in systems if systems.count(file) > 1), None)
     if twice is not None:
         raise click.UsageError(f"{twice} is given twice; each system is a file of its own")
-    if len(systems) > 1:
-        for option_name, value in (("--name", name), ("--checkpoint", options["checkpoint"])):
-            if value is not None:
-                raise click.UsageError(f"{option_name} is for one system; there are {len(systems)}")
+    if len(systems) > 1 and name is not None:
+        raise click.UsageError(f"--name is for one system; there are {len(systems)}")
     failures = {name: options.pop(name) or 0.0 for name in ("fta", "fte")}
     given_options = take_card_options(options)
     use = take_use(options)
@@ -124,8 +119,8 @@ def command(
         raise click.UsageError(
             "--report moves a threshold at which scores are accepted; leave out --accept"
         )
-    # On a page all tasks share their thresholds; a checkpoint is the same with or without it.
-    if output.page is not None and options["checkpoint"] is None:
+    # On a page all tasks share their thresholds.
+    if output.page is not None:
         options["extra_thresholds"] = ()
     evaluations = []
     with progress_shown() as stages:
@@ -214,8 +209,7 @@ def _evaluated(
     from bioeval.evaluation.all_tasks import evaluate
 
     stages("counting")
-    with executor_from_options(options, stages, scores) as place:
-        tree = evaluate(scores, card, **options, **place, progress=stages.counting)
+    tree = evaluate(scores, card, **options, progress=stages.counting)
     stages("checking the scores")
     tree = checked(tree, scores, card, stages, options["thresholds"] is not None)
     if any(failures.values()):

@@ -13,7 +13,6 @@ from bioeval.base.errors import NoResultError
 from bioeval.base.progress import rows_reported_to
 from bioeval.base.studies import hooks
 from bioeval.base.version import __version__
-from bioeval.cli.cluster_options import executor_from_options
 from bioeval.cli.command import naming, progress_shown
 from bioeval.cli.console import note
 from bioeval.cli.options import (
@@ -114,7 +113,7 @@ class StudyCommand:
     """
 
     def __init__(self, data: str, options: dict[str, Any], *, reads: bool = True):
-        """Take the options of output, reading and the cluster, checked."""
+        """Take the options of output and reading, checked."""
         self.data, self._second, self._named = data, options.get("second"), "name" in options
         if "interval" in options:
             require_method(options["interval"])
@@ -128,11 +127,8 @@ class StudyCommand:
             self.reading = take_reading(data, options)
         self._name, self._terms = options.pop("name", None), options.pop("terms", "lecture")
         self.name = Path(data).stem  # until scores are read
-        where = ("workers", "scheduler", "checkpoint")
-        self._where = {name: options.pop(name) for name in where if name in options}
-        self._place: dict[str, Any] | None = None
         self.options = {name: value for name, value in options.items() if value is not None}
-        self._inside, self._counting = contextlib.ExitStack(), contextlib.ExitStack()
+        self._inside = contextlib.ExitStack()
         # What is printed at the end, and the files that were written.
         self._table: Any = None
         self._document: dict[str, Any] = {}
@@ -140,7 +136,6 @@ class StudyCommand:
 
     def __enter__(self) -> Self:
         self.stages = self._inside.enter_context(progress_shown())
-        self._inside.enter_context(self._counting)
         return self
 
     def __exit__(self, *exception: Any) -> None:
@@ -200,20 +195,10 @@ class StudyCommand:
         self.as_read[self.name] = scores
         return scores_in_use(scores, self.use)
 
-    def place(self, *scores: Scores) -> dict[str, Any]:
-        """Return cluster and checkpoint as arguments; too few `scores` start no cluster."""
-        if self._place is None:
-            self._place = {}
-            if self._where:
-                cluster = executor_from_options(self._where, self.stages, *scores)
-                self._place = self._counting.enter_context(cluster)
-        return self._place
-
     def count(self, function: Callable[..., T], *value: Any, **options: Any) -> T:
-        """Return the result of a function of the library, with progress, on the chosen cluster."""
+        """Return the result of a function of the library, with progress."""
         self.stages("counting")
-        options |= {**self.place(), "progress": self.stages.counting}
-        return function(*value, **options)
+        return function(*value, **options, progress=self.stages.counting)
 
     def file_to_write(self, out: str) -> Path:
         """Return the path of a file to write, checked before anything is computed."""
@@ -327,7 +312,6 @@ class StudyCommand:
         self, document: dict[str, Any], results: Any, table: Any, shown: Any = None, **how: Any
     ) -> None:
         """Write results where files are wanted; keep for printing the table or what is `shown`."""
-        self._counting.close()
         self._files = self.output.save(document, results, table, self.stages, **how)
         self._document = document
         self._table = table
@@ -359,7 +343,6 @@ class StudyCommand:
         it shows others, and names the `files`, unless it is the data that were read; `of_page` are
         its other options, such as images.
         """
-        self._counting.close()
         import xarray as xr
 
         drawn: Any

@@ -5,7 +5,6 @@ from bioeval.base.lazy import NamesByModule, lazy_names
 #: What studies use of this package, by module.
 _NAMES: NamesByModule = {
     "bioeval.evaluation.all_tasks": ("check_systems",),
-    "bioeval.evaluation.blocks.calls": ("distributable",),
     "bioeval.evaluation.plan": ("EvaluationOptions", "Plan", "compared", "resolve_card"),
     "bioeval.evaluation.task_counts": ("TaskCounts",),
     "bioeval.evaluation.threshold_choice": ("attempts_within", "chosen_threshold"),

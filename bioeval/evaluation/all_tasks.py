@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -11,12 +10,10 @@ import numpy as np
 import xarray as xr
 
 from bioeval.base.errors import Argument, DataError, ProtocolError
-from bioeval.base.executors import Client
 from bioeval.base.progress import rows_reported_to
 from bioeval.base.random import RandomState
 from bioeval.base.variables import IntervalMethod
 from bioeval.evaluation.acceptance import Accept, accepted_by, check_accept
-from bioeval.evaluation.blocks.calls import distributable
 from bioeval.evaluation.fixed_target import Target, rates_added_to_tasks
 from bioeval.evaluation.gallery_means import mean_over_galleries
 from bioeval.evaluation.plan import (
@@ -37,7 +34,6 @@ from bioeval.stats.options import BANDS, Band, IntervalOptions
 
 
 @leaves_out_attacks
-@distributable
 def evaluate(
     scores: Scores | Mapping[str, Scores],
     protocol: str | Protocol = "auto",
@@ -58,8 +54,6 @@ def evaluate(
     band: Band = BANDS[0],
     per_query: bool = False,
     progress: Progress | None = None,
-    client: Client | None = None,
-    checkpoint: str | os.PathLike[str] | None = None,
 ) -> xr.DataTree:
     """Evaluate every task of a protocol, in one pass over the scores.
 
@@ -93,8 +87,6 @@ def evaluate(
         As for :func:`verification`; all tasks and systems share the same resamples.
     per_query : bool
         As for :func:`reid`: also the values of each query, of a card with re-identification.
-    client, checkpoint
-        As for :func:`tally`.
 
     Returns
     -------

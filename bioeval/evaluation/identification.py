@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from typing import Any
 
@@ -11,13 +10,11 @@ import xarray as xr
 
 from bioeval.base.arguments import require_flag
 from bioeval.base.errors import Argument, DataError, ProtocolError, received
-from bioeval.base.executors import Client
 from bioeval.base.progress import rows_reported_to
 from bioeval.base.random import RandomState
 from bioeval.base.scalars import Name
 from bioeval.base.variables import OPEN_SET, IntervalMethod
 from bioeval.evaluation.acceptance import Accept, accepted_by, check_accept, stricter
-from bioeval.evaluation.blocks.calls import distributable
 from bioeval.evaluation.task_counts import TaskCounts
 from bioeval.evaluation.task_plan import TaskPlanner, runner_of
 from bioeval.evaluation.threshold_choice import AttemptsWithin, attempts_within
@@ -75,7 +72,6 @@ def ranks_dataset(tally: IdentificationTally, ties: str) -> xr.Dataset:
 
 
 @leaves_out_attacks
-@distributable
 def open_set(
     scores: Scores,
     *,
@@ -95,8 +91,6 @@ def open_set(
     random_state: RandomState = 0,
     band: Band = BANDS[0],
     progress: Progress | None = None,
-    client: Client | None = None,
-    checkpoint: str | os.PathLike[str] | None = None,
 ) -> xr.Dataset:
     """Evaluate open-set identification: is the probe's subject enrolled, and which one is it?
 
@@ -141,8 +135,6 @@ def open_set(
         fixed. The attribute ``interval_for`` says which.
     progress : callable, optional
         Called as ``progress(rows_done, rows)``.
-    client, checkpoint
-        As for :func:`tally`.
 
     Returns
     -------
@@ -224,7 +216,6 @@ def open_set(
 
 
 @leaves_out_attacks
-@distributable
 def closed_set(
     scores: Scores,
     *,
@@ -240,8 +231,6 @@ def closed_set(
     random_state: RandomState = 0,
     band: Band = BANDS[0],
     progress: Progress | None = None,
-    client: Client | None = None,
-    checkpoint: str | os.PathLike[str] | None = None,
 ) -> xr.Dataset:
     """Evaluate closed-set identification: at which rank is the subject of each probe?
 
@@ -259,8 +248,6 @@ def closed_set(
         As for :func:`open_set`.
     progress : callable, optional
         Called as ``progress(rows_done, rows)``.
-    client, checkpoint
-        As for :func:`tally`.
 
     Returns
     -------

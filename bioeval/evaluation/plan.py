@@ -11,7 +11,6 @@ import numpy as np
 
 from bioeval.base.arguments import require_flag
 from bioeval.base.errors import Argument, DataError, ProtocolError
-from bioeval.base.executors import refuse_executor
 from bioeval.base.messages import Message
 from bioeval.base.progress import stage
 from bioeval.base.registry import scalar_registry
@@ -209,8 +208,6 @@ class Plan:
     ) -> tuple[Plan, dict[str, TaskCounts]]:
         """Return the plan of a card, and the counts of all tasks with their operating points."""
         limits = options.interval
-        if limits is not None and limits.needs_all_pairs and card.verification:
-            refuse_executor()  # before anything is counted
         if card.verification is not None:  # its operating points take a second pass
             scores = scores._held()
         plan = cls(scores, card, options, automatic=automatic)

@@ -63,7 +63,7 @@ def chosen_threshold(
     with threads_for(scores):
         points = PointFinder.points_of(
             tally,
-            [counter],
+            counter,
             wanted,
             symmetric=False,
             second_pass=second_passes.get(counter),

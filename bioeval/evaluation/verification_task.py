@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
@@ -10,13 +9,11 @@ from typing import Any
 import xarray as xr
 
 from bioeval.base.arguments import require_flag
-from bioeval.base.executors import Client, refuse_executor
 from bioeval.base.progress import rows_reported_to
 from bioeval.base.random import RandomState
 from bioeval.base.registry import scalar_registry
 from bioeval.base.variables import IntervalMethod
 from bioeval.evaluation.acceptance import Accept, accepted_by, check_accept, stricter
-from bioeval.evaluation.blocks.calls import distributable
 from bioeval.evaluation.fixed_target import Target, rates_added
 from bioeval.results.verification import verification_dataset
 from bioeval.scores.arrays import FusionRule
@@ -35,7 +32,6 @@ from bioeval.views.messages import warn_of_kinds
 
 
 @leaves_out_attacks
-@distributable
 def verification(
     scores: Scores,
     *,
@@ -57,8 +53,6 @@ def verification(
     random_state: RandomState = 0,
     band: Band = BANDS[0],
     progress: Progress | None = None,
-    client: Client | None = None,
-    checkpoint: str | os.PathLike[str] | None = None,
 ) -> xr.Dataset:
     """Evaluate verification: is the probe of the subject that it claims?
 
@@ -117,8 +111,8 @@ def verification(
         Whether the limits of curves hold at each threshold by itself, or at all together; then
         ``gar_in_band frr_in_band far_in_band grr_in_band`` are 1 at thresholds with at least five
         errors and five other attempts, and limits elsewhere are pointwise. Needs a bootstrap.
-    progress, client, checkpoint
-        As for :func:`tally`.
+    progress : callable, optional
+        Called as ``progress(rows_done, rows)``.
 
     Returns
     -------
@@ -211,8 +205,6 @@ def verification(
         )
         return rates_added(dataset, at, "verification", threshold)
 
-    if limits is not None and limits.needs_all_pairs:
-        refuse_executor()  # before anything is counted
     reader = BlockReader(scores)
     reader.scores = scores._held()  # operating points take a second pass
     scores = reader.scores
@@ -241,7 +233,7 @@ def verification(
     with threads_for(scores):
         result.points = PointFinder.points_of(
             result,
-            [counter],
+            counter,
             wanted,
             symmetric=symmetric,
             second_pass=second_passes.get(counter),

@@ -17,10 +17,9 @@ import mmap
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
-from copy import copy
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numba
 import numpy as np
@@ -31,7 +30,6 @@ from bioeval.base.errors import (
     Part,
     ProtocolError,
 )
-from bioeval.base.executors import refuse_executor
 from bioeval.base.kinds import larger_is_closer
 from bioeval.base.memory import in_words, memory_limited
 from bioeval.base.messages import Message
@@ -531,10 +529,8 @@ class BlockReader:
         """Yield the blocks in order; the rows done are `reported` to `progress` of the public call.
 
         Scores that are read `in_place` come in larger blocks, if no more than a part of each is
-        kept. Raise :class:`EngineError` if another executor than this process is to compute what is
-        counted here.
+        kept.
         """
-        refuse_executor()
         tell = reporter() if reported else report
         m = self.scores.shape[0]
         step = self.rows_per_block()
@@ -552,13 +548,6 @@ class BlockReader:
         for first in range(low, high, step):
             yield self.block(first, min(first + step, high))
             give_back(self.scores)
-
-    def for_rows(self, low: int, high: int) -> Self:
-        """Return a reader of rows ``low:high`` that has not yet read any."""
-        reader = copy(self)
-        if not self.scores._streams:
-            reader.__dict__["watch"] = self.watch.of_rows(low, high)
-        return reader
 
     def block(self, low: int, high: int) -> Block:
         """Return rows ``low:high`` ready to be counted."""

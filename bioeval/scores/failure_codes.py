@@ -8,9 +8,8 @@ column.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from copy import copy
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple, Self
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -152,14 +151,6 @@ class FailureCodeWatch:
         self_column = self.itself[chosen]
         sample[self_column >= 0, self_column[self_column >= 0]] = np.nan
         self.sample[first:last] = sample
-
-    def of_rows(self, low: int, high: int) -> Self:
-        """Return a watch of rows ``low:high`` alone, before it has seen any."""
-        watch = copy(self)
-        watch.sampled = self.sampled[(self.sampled >= low) & (self.sampled < high)]
-        watch.sample = np.full((len(watch.sampled), self.sample.shape[1]), np.nan)
-        watch.value, watch.count = np.full_like(self.value, np.nan), np.zeros_like(self.count)
-        return watch
 
     def found(self) -> FailureCodes:
         """Return the constant rows and columns, and the value far from all others."""

@@ -26,7 +26,6 @@ from bioeval.base.errors import (
     require_choice,
     short_name,
 )
-from bioeval.base.executors import executor
 from bioeval.base.kinds import KINDS, Kind, larger_is_closer
 from bioeval.base.memory import require_bytes
 from bioeval.base.messages import Message
@@ -682,10 +681,10 @@ class LabelledMatrix:
         """Return a view of the values of a container in memory, for more than one pass.
 
         The same scores where a limit is stated, the values would take more than a matrix of
-        embeddings may, some rows are selected, an executor counts, or there is a mask without
+        embeddings may, some rows are selected, or there is a mask without
         labels: the last digits of its d' depend on the blocks of rows.
         """
-        if not self._is_stored or self._limited or self._selects_rows or executor() is not None:
+        if not self._is_stored or self._limited or self._selects_rows:
             return self
         base = self._base
         size = math.prod(base.shape) * base.dtype.itemsize

@@ -140,10 +140,7 @@ class Scores(LabelledMatrix):
             ``-ln sum sqrt(p q)`` of the normalised non-negative features. A callable takes two
             blocks of rows, ``(b, f)`` and ``(c, f)``, and returns their scores, ``(b, c)``.
         metric_name : str, optional
-            Name of a callable metric. A checkpoint takes metrics of one name for the same, in any
-            process; a callable without a name is recognised by its scores of 64 pairs of
-            templates, to the last bit. So give each state of a model a name of its own, such as
-            the digest of its weights.
+            Name of a callable metric, for results.
         kind : {"distance", "similarity", "llr"}, optional
             Kind of the scores that a callable returns, and needed with it: whether smaller or
             larger ones are closer. The named metrics give distances.

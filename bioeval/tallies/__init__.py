@@ -68,10 +68,6 @@ _NAMES: NamesByModule = {
         "per_cent",
         "trivial_cost",
     ),
-    "bioeval.tallies.row_passes": (
-        "RowPass",
-        "counts_of",
-    ),
     "bioeval.tallies.second_pass": (
         "PointsWanted",
         "SecondPass",

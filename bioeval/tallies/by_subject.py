@@ -15,7 +15,6 @@ from bioeval.base.errors import (
     ProtocolError,
     Words,
 )
-from bioeval.base.executors import executor
 from bioeval.base.progress import report
 from bioeval.kernels import count as kernel
 from bioeval.scores.blocks import Block, BlockReader, Gallery
@@ -26,7 +25,6 @@ from bioeval.tallies.counters import gather, gather_claims, guide_to, impostor_s
 from bioeval.tallies.counts import VerificationTally
 from bioeval.tallies.parts import ConcatenatedRows
 from bioeval.tallies.points import EqualError
-from bioeval.tallies.row_passes import counts_of
 from bioeval.tallies.verification_counter import VerificationCounter
 
 # Cells of tables that are listed at once.
@@ -264,7 +262,7 @@ class SubjectAttempts:
             if self._pairs is not None:
                 scores = self._impostors(())
             else:
-                scores = counts_of("scores", self.reader, self._impostors)
+                scores = self._impostors(self.reader)
             edges, counts = np.unique(scores.array(), return_counts=True)
             every = np.union1d(genuine, edges)
             if len(every) <= self.EXACT:
@@ -331,7 +329,7 @@ class SubjectAttempts:
             probe_person, claimed_person = self._pairs
             people = self._person.astype(np.int32)
             return row.astype(np.float64), people[probe_person], people[claimed_person]
-        attempts = counts_of("attempts", self.reader, self._list)
+        attempts = self._list(self.reader)
         names = ("values", "probe_person", "claimed_person")
         values, probe_person, claimed_person = (attempts[name].array() for name in names)
         return values, probe_person, claimed_person
@@ -389,12 +387,7 @@ class SubjectAttempts:
         if changes > len(np.unique(codes)):  # make the probes of each subject adjacent
             scores = scores.select(probes=np.argsort(codes, kind="stable"))
             reader = BlockReader(scores)
-        if executor() is None or not isinstance(sink, MergingSink):
-            attempts = self.pair_counter(reader, thresholds, sink).into(sink, reader)
-        else:
-            counter = self.pair_counter(reader, thresholds, sink.fresh())
-            attempts = counts_of("pairs", reader, counter)
-            sink.include_counts(attempts["sink"])
+        attempts = self.pair_counter(reader, thresholds, sink).into(sink, reader)
         return attempts["genuine"].array(), attempts["people"].array()
 
     def pair_counter(self, reader: BlockReader, thresholds: np.ndarray, sink: Sink) -> _PairCounter:
@@ -408,7 +401,7 @@ class SubjectAttempts:
     def _of_claims(self, thresholds: np.ndarray, sink: Sink) -> tuple[np.ndarray, np.ndarray]:
         assert self.counter.claims is not None
         probes, groups = self.counter.claims
-        attempts = counts_of("claims", self.reader, self._gather_claims)
+        attempts = self._gather_claims(self.reader)
         values, claim = attempts["values"].array(), attempts["claims"].array()
         probe_person = self._person[self.scores._codes.probe[probes[claim]]]
         claimed_person = self._person[self.reader.gallery.subjects[groups[claim]]]
@@ -565,8 +558,7 @@ def count_parts(scores: Scores, parts: Sequence[PartBySubject]) -> None:
         scores = scores._with(nan="exclude")
     reader = BlockReader(scores)
     counter = _PartsCounter(tuple(_PartCounter.of(part, reader) for part in parts))
-    depends_on = [x for part in parts for x in (part.rows, part.columns, part.thresholds)]
-    counts = counts_of("parts", reader, counter, depends_on)
+    counts = counter(reader)
     for i, part in enumerate(parts):
         counted = counts[str(i)]
         part.sink.include_counts(counted["sink"])

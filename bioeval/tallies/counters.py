@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numba
@@ -16,7 +16,6 @@ from bioeval.scores.blocks import Block, BlockReader
 from bioeval.tallies.cells import CellGrid
 from bioeval.tallies.counts import CellCounts, ThresholdCounts
 from bioeval.tallies.parts import Extent, merged
-from bioeval.tallies.row_passes import counts_of
 from bioeval.tallies.threshold_search import distinct
 from bioeval.tallies.thresholds import grid_over
 
@@ -53,7 +52,7 @@ def grid_over_attempts(
     reader: BlockReader, attempts: AttemptsOf, number: int | None, count: int | None = None
 ) -> np.ndarray:
     """Return a given number of thresholds over the attempts of all blocks, or about `count`."""
-    extent = extent_of_counts(counts_of("extent", reader, partial(_counts, attempts)))
+    extent = extent_of_counts(_counts(attempts, reader))
     return grid_over(*extent, number=number, count=count)
 
 

@@ -9,26 +9,21 @@ A counter is filled in one of three ways, with the same counts: by blocks, in th
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Generic, Self, TypeVar
+from typing import Any, ClassVar, Generic, TypeVar
 
 import numpy as np
 
 from bioeval.kernels.argument_groups import RankFacts
 from bioeval.scores.blocks import Block, BlockReader
 from bioeval.tallies.counters import CellCounter, ThresholdCounter
-from bioeval.tallies.parts import Counts
 
 Result = TypeVar("Result", covariant=True)
 
 
 class Counter(ABC, Generic[Result]):
-    """Counts the scores of its `reader`, of some rows or of all.
-
-    A :meth:`fresh` counter counts other rows, in another thread, process or run. What it has
-    counted, its :meth:`counts`, is merged into this one, in the order of the rows.
-    """
+    """Counts the scores of its `reader`."""
 
     reader: BlockReader
 
@@ -41,18 +36,9 @@ class Counter(ABC, Generic[Result]):
         return False
 
     @property
-    def depends_on(self) -> Sequence[np.ndarray]:
-        """Arrays besides the scores that the counts depend on, such as claims that were drawn."""
-        return ()
-
-    @property
     def fuses(self) -> bool:
         """Whether the templates of a subject are fused to one score."""
         return False
-
-    @abstractmethod
-    def fresh(self) -> Self:
-        """Return the same counter before it has counted anything."""
 
     @abstractmethod
     def add(self, block: Block) -> None:
@@ -61,14 +47,6 @@ class Counter(ABC, Generic[Result]):
     def add_pairs(self) -> None:
         """Count the listed pairs of scores that have no rows."""
         raise TypeError(f"a {type(self).__name__} counts rows, and listed pairs have none")
-
-    @abstractmethod
-    def counts(self, low: int, high: int) -> dict[str, Counts]:
-        """Return what was counted of rows ``low:high``; see :mod:`bioeval.tallies.parts`."""
-
-    @abstractmethod
-    def merge(self, other: dict[str, Counts], low: int, high: int) -> None:
-        """Add the :meth:`counts` of rows ``low:high``, which follow those that are counted here."""
 
     @abstractmethod
     def result(self) -> Result:

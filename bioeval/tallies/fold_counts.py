@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterable, Iterator, Sequence
-from copy import copy
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, NamedTuple, Self
@@ -18,7 +17,6 @@ from typing import Any, NamedTuple, Self
 import numba
 import numpy as np
 
-from bioeval.base.executors import executor
 from bioeval.base.progress import report_rows
 from bioeval.kernels import folds as kernel
 from bioeval.kernels.folds import FoldRows
@@ -28,7 +26,6 @@ from bioeval.scores.matrix import Scores
 from bioeval.tallies.cells import CellGrid
 from bioeval.tallies.counters import gather
 from bioeval.tallies.parts import ConcatenatedRows, Extent
-from bioeval.tallies.row_passes import RowPass
 
 # Scores in one call of the kernels, where they are read from memory as they are.
 VALUES_IN_MEMORY = 1 << 24
@@ -68,7 +65,7 @@ class FoldRowReader:
         if self.kept:
             row_blocks: Iterable[tuple[slice, FoldRows]] = self.kept
         elif self.from_memory:
-            row_blocks = self._from_memory(0, self.scores.shape[0])
+            row_blocks = self._from_memory()
         else:
             row_blocks = map(self._placed, self.reader)
         kept = []
@@ -79,25 +76,14 @@ class FoldRowReader:
             report_rows(rows.stop, self.scores.shape[0])
         self.kept = kept
 
-    def for_rows(self, low: int, high: int) -> Self:
-        """Return a reader of rows ``low:high`` that has not yet read any."""
-        rows = copy(self)
-        rows.reader, rows.kept = self.reader.for_rows(low, high), []
-        return rows
-
-    def read_some(self, low: int, high: int) -> Iterator[tuple[slice, FoldRows]]:
-        """Yield rows ``low:high`` in blocks; `low` is the start of a block."""
-        if self.from_memory:
-            return self._from_memory(low, high)
-        return map(self._placed, self.reader.blocks_of(low, high))
-
     def _placed(self, block: Block) -> tuple[slice, FoldRows]:
         return slice(block.low, block.low + len(block.values)), self.of_block(block)
 
-    def _from_memory(self, first: int, last: int) -> Iterator[tuple[slice, FoldRows]]:
-        step = max(1, VALUES_IN_MEMORY // self.scores.shape[1])
-        for low in range(first, last, step):
-            rows = slice(low, min(low + step, last))
+    def _from_memory(self) -> Iterator[tuple[slice, FoldRows]]:
+        m, n = self.scores.shape
+        step = max(1, VALUES_IN_MEMORY // n)
+        for low in range(0, m, step):
+            rows = slice(low, min(low + step, m))
             if low >= self.looked_at:  # for failure codes, once
                 self.reader.look(low, self.scores._base[rows])
                 self.looked_at = rows.stop
@@ -369,34 +355,6 @@ class CollectedScores:
         for parts, coded in zip(self.joined, self._coded(), strict=True):
             yield _joined([*parts, coded]) if parts else coded
 
-    def tree(self) -> dict[str, Any]:
-        """Return the scores as counts of some rows, joined where that makes them fewer."""
-        kept, joined = self.kept, self.joined
-        if (fewer := self._fewer()) is not None:
-            kept = []
-            joined = [[*parts, one] for parts, one in zip(joined, fewer, strict=True)]
-        trees = {str(i): as_tree(parts) for i, parts in enumerate(joined)}
-        return {"kept": as_tree(kept), "joined": trees}
-
-    def include_tree(self, tree: dict[str, Any]) -> None:
-        """Take in the scores of all rows."""
-        self.kept += map(PlacedScores._make, of_tree(tree["kept"]))
-        for i, parts in enumerate(self.joined):
-            parts += map(Weighted._make, of_tree(tree["joined"][str(i)]))
-
-    def _fewer(self) -> list[Weighted] | None:
-        """Return the joined scores of each partition if they take fewer bytes; else None."""
-        values = np.concatenate([np.empty(0, self.dtype), *(x.values for x in self.kept)])
-        bytes_kept = sum(x.nbytes for x in itertools.chain(*self.kept))
-        of_each = np.dtype(np.float64).itemsize + 2 * np.dtype(np.int64).itemsize
-        most = bytes_kept // (of_each * len(self.partitions))
-        if len(values) <= FEW or len(np.unique(values)) > most:
-            return None
-        joined = [_joined([coded]) for coded in self._coded()]
-        if of_each * sum(len(x.values) for x in joined) < bytes_kept:
-            return joined
-        return None
-
     def _coded(self) -> Iterator[Weighted]:
         """Yield the scores as they were found for each partition, in increasing order."""
         values, row, position = joined_scores(self.kept, self.dtype)
@@ -407,37 +365,16 @@ class CollectedScores:
             yield Weighted(values, one.pairs_of(row, position), weights)
 
 
-class FoldPass(RowPass):
-    """A pass over the rows for some partitions, in blocks that may be read in any order."""
-
-    name = "folds"
-
-    #: Whether what a reader sees of failure codes is taken in.
-    watches = False
+class FoldPass:
+    """A pass over the rows for some partitions."""
 
     def __init__(self, rows: FoldRowReader, partitions: Sequence[DivisionIntoFolds]):
         self.rows, self.reader, self.scores = rows, rows.reader, rows.scores
         self.partitions = [partition.bare() for partition in partitions]
-        #: The folds of all templates.
-        self.depends_on = [side for x in self.partitions for side in (x.probe, x.gallery)]
-
-    def part(self, low: int, high: int) -> dict[str, Any]:
-        """Return the counts of rows ``low:high``; see :mod:`bioeval.tallies.parts`."""
-        rows = self.rows.for_rows(low, high)
-        counts = self.over(rows.read_some(low, high))
-        counts["watch"] = {}
-        if self.watches:
-            counts["watch"] = self.watched(rows.reader, low, high)
-        return counts
 
     def whole(self) -> dict[str, Any]:
-        """Return the counts of all rows, made by the chosen executor."""
-        chosen = executor()
-        if chosen is None:
-            return self.over(self.rows.read())
-        counts = chosen.count(self)
-        self.include_watched(counts["watch"])
-        return counts
+        """Return the counts of all rows."""
+        return self.over(self.rows.read())
 
     def over(self, row_blocks: RowBlocks) -> dict[str, Any]:
         """Return the counts of some rows."""
@@ -458,7 +395,6 @@ class CountPass(FoldPass):
         """Take the rows and the partitions; `genuine` scores are gathered if wanted."""
         super().__init__(rows, partitions)
         self.grid, self.genuine = grid, genuine
-        self.watches = genuine  # the first of all passes
 
     def over(self, row_blocks: RowBlocks) -> dict[str, Any]:
         """Return the counts of some rows: by partition, in all, and of failed comparisons."""
@@ -517,22 +453,10 @@ class CollectPass(FoldPass):
 
     def collected(self) -> Iterator[Weighted]:
         """Yield the scores of all rows for each partition."""
-        if executor() is None:
-            return self._collect(self.rows.read()).each()
         scores = CollectedScores(self.partitions, self.dtype)
-        scores.include_tree(self.whole())
-        return scores.each()
-
-    def over(self, row_blocks: RowBlocks) -> dict[str, Any]:
-        """Return the scores of some rows."""
-        return self._collect(row_blocks).tree()
-
-    def _collect(self, row_blocks: RowBlocks) -> CollectedScores:
-        """Collect the scores of some rows."""
-        scores = CollectedScores(self.partitions, self.dtype)
-        for rows, block in row_blocks:
+        for rows, block in self.rows.read():
             scores.add(self._inside(rows, block))
-        return scores
+        return scores.each()
 
     def _inside(self, rows: slice, block: FoldRows) -> PlacedScores:
         """Return the impostor scores of some rows in windows, with rows and positions."""

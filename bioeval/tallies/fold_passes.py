@@ -15,7 +15,6 @@ from typing import Any
 
 import numpy as np
 
-from bioeval.base.executors import executor
 from bioeval.base.progress import report_rows, rows_reported_to
 from bioeval.scores.blocks import BlockReader
 from bioeval.scores.matrix import Scores
@@ -154,7 +153,7 @@ class FoldPasses:
             self.tiles, self.grid = None, self.wide or self.grid
             self.wide, self.edges = None, np.append(self.grid.edges[:-1], np.inf)
         from_memory = self.rows.from_memory
-        late = from_memory and executor() is None  # or the rows of a failed attempt show twice
+        late = from_memory  # or the rows of a failed attempt show twice
         fold_pass = CountPass(self.rows, self.partitions, self.grid)
         with rows_reported_to(None) if late else contextlib.nullcontext():
             counts = fold_pass.whole()

@@ -14,7 +14,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from bioeval.base.executors import executor
 from bioeval.kernels import folds as kernel
 from bioeval.kernels.folds import FoldRows, FoldTables, KeptCells, PlacedCells
 from bioeval.scores.blocks import BlockReader, is_small
@@ -31,7 +30,6 @@ from bioeval.tallies.fold_counts import (
     as_tree,
 )
 from bioeval.tallies.parts import ConcatenatedRows, Extent
-from bioeval.tallies.row_passes import RowPass
 from bioeval.tallies.tiled_scores import FusedTiles, TiledScores, Visit
 
 # Scores that are counted together: the counts of a partition are brought to the cache for them.
@@ -191,33 +189,17 @@ def _subjects(side: TemplateTiles, tile: int) -> np.ndarray:
     return first.astype(np.int32)
 
 
-class TilePassOfFolds(RowPass):
-    """A pass over the tiles for some partitions; its rows stand for bands of tiles."""
-
-    name, reads_rows = "folds by tiles", False
+class TilePassOfFolds:
+    """A pass over the tiles for some partitions."""
 
     def __init__(self, tiles: FoldTiles, partitions: Sequence[DivisionIntoFolds]):
         self.tiles, self.tiled = tiles, tiles.tiled
         self.reader, self.scores = tiles.reader, tiles.scores
         self.partitions = [partition.bare() for partition in partitions]
-        #: The folds of all templates.
-        self.depends_on = [side for x in self.partitions for side in (x.probe, x.gallery)]
-
-    @property
-    def step(self) -> int:
-        """Number of rows counted together."""
-        return self.tiled.step
-
-    def part(self, low: int, high: int) -> dict[str, Any]:
-        """Return the counts of the bands that rows ``low:high`` stand for."""
-        return self.over(self.tiled.places(self.tiled.bands(low, high)))
 
     def whole(self) -> dict[str, Any]:
-        """Return the counts of all tiles, made by the chosen executor."""
-        chosen = executor()
-        if chosen is None:
-            return self.part(0, self.scores.shape[0])
-        return chosen.count(self)
+        """Return the counts of all tiles."""
+        return self.over(self.tiled.places(range(len(self.tiled.rows))))
 
     def over(self, places: Sequence[tuple[int, int]]) -> dict[str, Any]:
         """Return the counts of some tiles."""
@@ -290,7 +272,7 @@ class TileCountPass(TilePassOfFolds):
 
             return visit
 
-        self.tiled.visit(places, take, progress=not sample and executor() is None, again=sample)
+        self.tiled.visit(places, take, progress=not sample, again=sample)
         counts = np.zeros(self.size, dtype=np.int64)
         for thread in threads:
             counts += thread.result()
@@ -427,19 +409,7 @@ class TileCollectPass(TilePassOfFolds):
 
     def collected(self) -> Iterator[Weighted]:
         """Yield the scores of all tiles for each partition."""
-        if executor() is None:
-            places = self.tiled.places(range(len(self.tiled.rows)))
-            return self._collect(places).each()
-        scores = CollectedScores(self.partitions, self.tiles.dtype)
-        scores.include_tree(self.whole())
-        return scores.each()
-
-    def over(self, places: Sequence[tuple[int, int]]) -> dict[str, Any]:
-        """Return the scores of some tiles."""
-        return self._collect(places).tree()
-
-    def _collect(self, places: Sequence[tuple[int, int]]) -> CollectedScores:
-        """Collect the scores of some tiles."""
+        places = self.tiled.places(range(len(self.tiled.rows)))
         least = self.tiles.least
         places = [place for place in places if least.get(place, -np.inf) <= self.highest]
         threads: list[_CollectThread] = []
@@ -448,11 +418,11 @@ class TileCollectPass(TilePassOfFolds):
             threads.append(_CollectThread(self))
             return threads[-1].visit
 
-        self.tiled.visit(places, take, progress=executor() is None)
+        self.tiled.visit(places, take, progress=True)
         scores = CollectedScores(self.partitions, self.tiles.dtype)
         for thread in threads:
             scores.include(thread.scores)
-        return scores
+        return scores.each()
 
 
 class _CollectThread:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from copy import copy
-from typing import TYPE_CHECKING, Literal, Self
+from typing import TYPE_CHECKING, Literal
 
 from bioeval.base.arguments import require_integer
 from bioeval.base.errors import DataError, ProtocolError, subject
@@ -14,7 +13,7 @@ from bioeval.scores.blocks import Block, BlockReader, require_subjects, require_
 from bioeval.scores.matrix import are_pairs
 from bioeval.tallies.counting import KernelCounters, RankCounter
 from bioeval.tallies.counts import IdentificationTally
-from bioeval.tallies.parts import Counts, empty_facts, facts_of_rows, include_facts, joined_facts
+from bioeval.tallies.parts import empty_facts, facts_of_rows
 
 if TYPE_CHECKING:
     from bioeval.tallies.left_out import LeftOut
@@ -85,23 +84,6 @@ class IdentificationCounter(RankCounter[IdentificationTally]):
     def counts_selections(self) -> bool:
         """Whether a subject is as far as its nearest template."""
         return not self.fuses or self.fusion == "min"
-
-    def fresh(self) -> Self:
-        """Return the same counter before it has ranked anything."""
-        counter = copy(self)
-        counter.facts = counter.template_facts = empty_facts(self.scores.shape[0])
-        if self.template_facts is not self.facts:
-            counter.template_facts = empty_facts(self.scores.shape[0])
-        return counter
-
-    def counts(self, low: int, high: int) -> dict[str, Counts]:
-        """Return the facts of rows ``low:high``; see :mod:`bioeval.tallies.parts`."""
-        return {name: joined_facts(facts, low, high) for name, facts in self._facts().items()}
-
-    def merge(self, other: dict[str, Counts], low: int, high: int) -> None:
-        """Add the facts of rows ``low:high``."""
-        for name, facts in self._facts().items():
-            include_facts(facts, other[name], low, high)
 
     def join_kernel(self, kernel: KernelCounters) -> bool:
         """Join the counters of identification; not if fused other than by the minimum."""

@@ -12,7 +12,6 @@ from bioeval.scores.blocks import Block, BlockReader
 from bioeval.scores.matrix import Scores
 from bioeval.tallies.counts import IdentificationTally
 from bioeval.tallies.parts import ConcatenatedRows
-from bioeval.tallies.row_passes import counts_of
 
 # Pairs of a probe and a subject before its best mate, at most, which decide the number of ranks.
 MOST_PAIRS = 1 << 22
@@ -53,7 +52,7 @@ class LeftOut:
         if ranks is None:
             ranks = _ranks_within(tally, ties, largest, len(gallery.subjects))
         fusion = tally.fusion if unit == "subject" else None
-        counts = counts_of("people left out", reader, _Counter(fusion, ties, ranks))
+        counts = _Counter(fusion, ties, ranks)(reader)
         arrays = {name: joined.array() for name, joined in counts.items()}
         who, person = cls.subjects_of(reader.scores), reader.scores._codes.probe
         subject = np.append(np.searchsorted(who, gallery.subjects), -1).astype(np.int32)

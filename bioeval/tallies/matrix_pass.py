@@ -47,7 +47,6 @@ from bioeval.tallies.counts import CellCounts
 from bioeval.tallies.kinds import PILOT_GROUPS, UNUSED, KindOfTemplates, around, pilot_bits
 from bioeval.tallies.parts import merged
 from bioeval.tallies.points import moment_scale
-from bioeval.tallies.row_passes import RowPass
 from bioeval.tallies.second_pass import PointsWanted, SecondPass, scratch_of
 from bioeval.tallies.tile_pass import (
     FACTS,
@@ -331,10 +330,8 @@ def ordered_bits(keys: np.ndarray, ends: KeyRange) -> np.ndarray:
     return np.where(keys < 0, keys ^ ends.largest, keys)
 
 
-class MatrixPass(RowPass):
+class MatrixPass:
     """A pass that fills counters of verification and identification by whole rows."""
-
-    name = "counts"
 
     def __init__(
         self,
@@ -345,8 +342,7 @@ class MatrixPass(RowPass):
     ):
         """Place cells and windows by a sample and a pilot."""
         self.scores = scores = reader.scores
-        self.reader, self.counters = reader, counters
-        self.depends_on = [array for counter in counters for array in counter.depends_on]
+        self.reader, self.counters, self.kernel = reader, counters, kernel
         self.dtype = distance_dtype(scores.dtype)
         self.kinds = [KindOfTemplates.among(x, kernel) for x in ("single", "multi")]
         single, multi = self.kinds
@@ -476,52 +472,37 @@ class MatrixPass(RowPass):
         group, position = gallery.probe_group[rows], gallery.probe_position[rows]
         return Probes(group, position, found.mates.offsets), found
 
-    def part(self, low: int, high: int) -> dict[str, Any]:
-        """Count rows ``low:high``."""
-        reader, counters = self.reader.for_rows(low, high), [x.fresh() for x in self.counters]
-        kernel = KernelCounters.of(counters)
-        assert kernel is not None
-        rows = self.rows
-        complete, counts = True, self._count(low, low, None, kernel)[0]
+    def run(self) -> dict[Counter[Any], SecondPass]:
+        """Fill the counters; return the second passes."""
+        reader, rows, m = self.reader, self.rows, self.scores.shape[0]
+        complete, counts = True, self._count(0, 0, None)[0]
         step = rows.per_call()
-        for first in range(low, high, step):
-            last = min(first + step, high)
+        for first in range(0, m, step):
+            last = min(first + step, m)
             block = reader.block(first, last) if rows.by_blocks else None
             matrix = rows.matrix(np.arange(first, last), block)
-            some, left = self._count(first, last, matrix, kernel)
+            some, left = self._count(first, last, matrix)
             counts = merged(counts, some)
             complete &= not left
             for start, stop in left:
-                self._by_blocks(reader, counters, start, stop, block)
+                self._by_blocks(start, stop, block)
             if not (self.scores._computed or rows.by_blocks):
                 reader.watch.look(first, matrix.raw, rows.columns, 1.0)
             give_back(self.scores)
-            report_rows(last, self.scores.shape[0])
-        return {
-            "complete": complete,
-            "kinds": counts,
-            "counters": {str(i): x.counts(low, high) for i, x in enumerate(counters)},
-            "watch": self.watched(reader, low, high),
-        }
+            report_rows(last, m)
+        return include_kinds(self.kinds, counts, complete=complete)
 
-    def _by_blocks(
-        self,
-        reader: BlockReader,
-        counters: Sequence[Counter[Any]],
-        low: int,
-        high: int,
-        block: Block | None,
-    ) -> None:
+    def _by_blocks(self, low: int, high: int, block: Block | None) -> None:
         """Count rows that have scores without a cell."""
-        step = reader.rows_per_block()
+        step = self.reader.rows_per_block()
         for first in range(low, high, step):
             last = min(first + step, high)
-            some = reader.block(first, last) if block is None else block.rows(first, last)
-            for counter in counters:
+            some = self.reader.block(first, last) if block is None else block.rows(first, last)
+            for counter in self.counters:
                 counter.add(some)
 
     def _count(
-        self, low: int, high: int, matrix: Matrix | None, kernel: KernelCounters
+        self, low: int, high: int, matrix: Matrix | None
     ) -> tuple[dict[str, Any], list[tuple[int, int]]]:
         """Count rows ``low:high``; return the counts, and runs of rows that are not counted."""
         rows = np.arange(low, high)
@@ -577,10 +558,10 @@ class MatrixPass(RowPass):
             )  # fmt: skip
             its.pop("complete")
             of_kinds[str(k)] = its
-            for counter in kernel.attempts:
+            for counter in self.kernel.attempts:
                 if counter.templates == kind.templates:
                     counter.genuine.append(genuine[k])
-        self._include_facts(kernel, rows, found, counted)
+        self._include_facts(rows, found, counted)
         runs = [(low + a, low + b) for a, b in _joined(left)]
         return of_kinds, runs
 
@@ -593,9 +574,7 @@ class MatrixPass(RowPass):
         edges = kind.cells.grid.edges[[0, -3]].astype(self.dtype) + self.dtype.type(0)
         return list(ordered_bits(edges.view(ends.least.dtype), ends))
 
-    def _include_facts(
-        self, kernel: KernelCounters, rows: np.ndarray, found: RowFacts, counted: np.ndarray
-    ) -> None:
+    def _include_facts(self, rows: np.ndarray, found: RowFacts, counted: np.ndarray) -> None:
         """Write the facts of probes that are counted."""
         mates, n = found.mates, self.scores.shape[1]
         others = n - found.missing.astype(np.int64)
@@ -620,16 +599,9 @@ class MatrixPass(RowPass):
                 "others": len(self.rows.gallery.starts) - 1 - found.subjects_missing,
             },
         }
-        for counter in kernel.ranks:
+        for counter in self.kernel.ranks:
             for name, array in {**common, **units[counter.rank_unit]}.items():
                 getattr(counter.facts, name)[rows[counted]] = array[counted]
-
-    def include(self, counts: dict[str, Any]) -> dict[Counter[Any], SecondPass]:
-        """Merge the counts of all rows into the counters; return the second passes."""
-        for i, counter in enumerate(self.counters):
-            counter.merge(counts["counters"][str(i)], 0, self.scores.shape[0])
-        self.include_watched(counts["watch"])
-        return include_kinds(self.kinds, counts)
 
 
 def _joined(runs: Sequence[tuple[int, int]]) -> Iterator[tuple[int, int]]:

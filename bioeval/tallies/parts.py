@@ -10,7 +10,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -64,17 +63,6 @@ class Extent:
     def merge(self, other: Extent) -> Extent:
         """Return the extent of both."""
         return Extent(min(self.low, other.low), max(self.high, other.high))
-
-
-@dataclass(frozen=True, eq=False)
-class LeastOfAll:
-    """The least number of each place, over the parts of a pass."""
-
-    values: np.ndarray
-
-    def merge(self, other: LeastOfAll) -> LeastOfAll:
-        """Return the least of both."""
-        return LeastOfAll(np.minimum(self.values, other.values))
 
 
 @dataclass(frozen=True, eq=False)
@@ -134,36 +122,6 @@ def merged(first: Counts, second: Counts) -> Counts:
     raise DataError(f"a {type(first).__name__} and a {type(second).__name__} do not add up")
 
 
-@dataclass(frozen=True, eq=False)
-class RowRangeCounts:
-    """Counts of some rows, with the rows as increasing runs ``(low, high)``."""
-
-    rows: tuple[tuple[int, int], ...]
-    counts: Counts
-
-    def merge(self, other: RowRangeCounts) -> RowRangeCounts:
-        """Return the counts of both; rows must be distinct and consecutive."""
-        if other.rows[0] < self.rows[0]:
-            return other.merge(self)
-        if other.rows[0][0] < self.rows[-1][1]:
-            raise DataError(
-                f"rows {other.rows[0][0]} to {min(self.rows[-1][1], other.rows[-1][1])} are in "
-                "both counts, or between others, and would count twice"
-            )
-        (*before, (low, high)), ((start, stop), *after) = self.rows, other.rows
-        touching = ((low, stop),) if high == start else ((low, high), (start, stop))
-        return RowRangeCounts((*before, *touching, *after), merged(self.counts, other.counts))
-
-
-def merged_parts(parts: Sequence[RowRangeCounts]) -> RowRangeCounts:
-    """Return the counts of all parts, in the order of their rows, as a tree of pairs."""
-    ordered = sorted(parts, key=lambda part: part.rows)
-    while len(ordered) > 1:
-        pairs = [ordered[i : i + 2] for i in range(0, len(ordered), 2)]
-        ordered = [reduce(RowRangeCounts.merge, pair) for pair in pairs]
-    return ordered[0]
-
-
 def empty_facts(probes: int) -> RankFacts:
     """Return arrays of zeros for the facts of some probes."""
     floats = ("mate", "other")
@@ -175,14 +133,3 @@ def empty_facts(probes: int) -> RankFacts:
 def facts_of_rows(facts: RankFacts, rows: slice) -> RankFacts:
     """Return views of the facts of some rows."""
     return RankFacts(*(values[rows] for values in facts))
-
-
-def joined_facts(facts: RankFacts, low: int, high: int) -> dict[str, Counts]:
-    """Return the facts of rows ``low:high``, to be joined with those of the next rows."""
-    return {name: ConcatenatedRows.of(values[low:high]) for name, values in facts._asdict().items()}
-
-
-def include_facts(facts: RankFacts, counts: dict[str, Counts], low: int, high: int) -> None:
-    """Copy the facts of rows ``low:high`` into arrays of all rows."""
-    for name, values in facts._asdict().items():
-        values[low:high] = counts[name].array()

@@ -14,12 +14,9 @@ from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
-from bioeval.base.executors import executor, refuse_executor
 from bioeval.scores.blocks import BlockReader, is_small, threads_for
 from bioeval.scores.matrix import Scores, are_pairs
 from bioeval.tallies.counting import Counter, KernelCounters
-from bioeval.tallies.parts import Counts
-from bioeval.tallies.row_passes import RowPass
 from bioeval.tallies.second_pass import PointsWanted, SecondPass
 
 R = TypeVar("R")
@@ -46,20 +43,13 @@ def count_with_points(
     `wanted` are the operating points of verification that are looked for next.
     """
     kernel = kernel_counters(reader.scores, counters) if reader.of_rows else None
-    chosen = executor()
     with threads_for(reader.scores):
-        if chosen is not None and not (reader.of_rows and not are_pairs(reader.scores)):
-            refuse_executor()  # nothing to merge: there are no blocks of rows
-            chosen = None
         second_passes = None
         if kernel is not None:
             second_passes = count_by_tiles(reader, counters, kernel, wanted)
             if second_passes is None and not kernel.farthest:
                 second_passes = count_by_rows(reader, counters, kernel, wanted)
-        if second_passes is None and chosen is not None:
-            block_pass = CounterPass(reader, counters)
-            block_pass.include(chosen.count(block_pass))
-        elif second_passes is None:
+        if second_passes is None:
             count_by_blocks(reader, counters)
     reader.note_failure_codes()
     return Counted([counter.result() for counter in counters], second_passes or {})
@@ -113,9 +103,7 @@ def count_by_tiles(
     tile_pass = TilePass(tiled, counters, kernel, wanted)
     if not tile_pass.placed:
         return None
-    chosen, m = executor(), reader.scores.shape[0]
-    counts = tile_pass.part(0, m) if chosen is None else chosen.count(tile_pass)
-    second_passes = tile_pass.include(counts)
+    second_passes = tile_pass.run()
     if second_passes is not None:
         reader.second_reading = partial(TileReading, tiled)
     return second_passes
@@ -133,33 +121,4 @@ def count_by_rows(
     matrix_pass = MatrixPass(reader, counters, kernel, wanted)
     if not matrix_pass.placed:
         return None
-    chosen, m = executor(), reader.scores.shape[0]
-    counts = matrix_pass.part(0, m) if chosen is None else chosen.count(matrix_pass)
-    return matrix_pass.include(counts)
-
-
-class CounterPass(RowPass):
-    """A pass that fills some counters by the general kernels, in blocks of rows in any order."""
-
-    name = "counts"
-
-    def __init__(self, reader: BlockReader, counters: Sequence[Counter[Any]]):
-        self.scores, self.reader, self.counters = reader.scores, reader, counters
-        self.depends_on = [array for counter in counters for array in counter.depends_on]
-
-    def part(self, low: int, high: int) -> dict[str, Counts]:
-        """Count rows ``low:high``."""
-        reader, counters = self.reader.for_rows(low, high), [x.fresh() for x in self.counters]
-        for block in reader.blocks_of(low, high):
-            for counter in counters:
-                counter.add(block)
-        return {
-            "counters": {str(i): x.counts(low, high) for i, x in enumerate(counters)},
-            "watch": self.watched(reader, low, high),
-        }
-
-    def include(self, counts: dict[str, Counts]) -> None:
-        """Merge the counts of all rows into the counters."""
-        for i, counter in enumerate(self.counters):
-            counter.merge(counts["counters"][str(i)], 0, self.scores.shape[0])
-        self.include_watched(counts["watch"])
+    return matrix_pass.run()

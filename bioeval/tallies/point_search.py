@@ -8,7 +8,6 @@ where the kept scores hold it, which is checked; any other point has bounds.
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -17,12 +16,10 @@ from typing import Any, Self
 import numpy as np
 
 from bioeval.base.errors import DataError
-from bioeval.base.executors import computed_by, executor
 from bioeval.base.memory import at_most
 from bioeval.base.progress import rows_reported_to, stage
 from bioeval.base.scalars import Scalar
 from bioeval.kernels.argument_groups import PointTables
-from bioeval.scores.blocks import Block
 from bioeval.scores.matrix import are_pairs
 from bioeval.tallies.cells import rounded_down
 from bioeval.tallies.counters import ImpostorBlock, impostor_scores
@@ -37,49 +34,11 @@ from bioeval.tallies.points import (
     min_costs,
     moments_of,
 )
-from bioeval.tallies.row_passes import RowPass
 from bioeval.tallies.second_pass import PointsWanted, SecondPass, Windows
 from bioeval.tallies.threshold_search import Attempts, distinct, optimal_bins, runs
 from bioeval.tallies.verification_counter import VerificationCounter
 
 SecondPasses = Sequence[tuple[VerificationCounter, SecondPass]]
-
-
-def _add(second_passes: SecondPasses, block: Block) -> None:
-    for counter, second_pass in second_passes:
-        for impostors in counter.impostors(block):
-            second_pass.add(impostors)
-
-
-class SecondReading(RowPass):
-    """Second passes over impostor scores, in blocks of rows that are read in any order."""
-
-    name = "second passes"  # in the names of checkpoint files
-
-    def __init__(self, second_passes: SecondPasses):
-        self.second_passes, self.reader = second_passes, second_passes[0][0].reader
-        reader, self.scores = self.reader, self.reader.scores
-        starting = [pair for pair in second_passes if pair[1].starts_with_any]
-        for block in reader.blocks_of(0, reader.scores.shape[0]) if starting else ():
-            _add(starting, block)
-            starting = [pair for pair in starting if pair[1].starts_with_any]
-            if not starting:
-                break
-
-    def part(self, low: int, high: int) -> dict[str, Any]:
-        """Read rows ``low:high``."""
-        reader = self.reader.for_rows(low, high)
-        second_passes = [
-            (counter, second_pass.fresh()) for counter, second_pass in self.second_passes
-        ]
-        for block in reader.blocks_of(low, high):
-            _add(second_passes, block)
-        return {str(i): second_pass.counts() for i, (_, second_pass) in enumerate(second_passes)}
-
-    def include(self, counts: dict[str, Any]) -> None:
-        """Include the findings in all rows."""
-        for i, (_, second_pass) in enumerate(self.second_passes):
-            second_pass.include_counts(counts[str(i)])
 
 
 # Scores of a bin that are looked for; a bin with more is divided before, and so are all if together
@@ -149,32 +108,28 @@ class PointFinder:
     @rows_reported_to(None)
     def take(second_passes: SecondPasses) -> None:
         """Read all impostor scores of some counters of one reader again, in one pass."""
-        reader, chosen = second_passes[0][0].reader, executor()
+        reader = second_passes[0][0].reader
         of_tiles = KernelCounters.of(counter for counter, _ in second_passes) is not None
         if reader.second_reading is not None and of_tiles:
-            by_tiles = reader.second_reading(second_passes)
-            m = reader.scores.shape[0]
-            counts = by_tiles.part(0, m) if chosen is None else chosen.count(by_tiles)
-            by_tiles.include(counts)
+            reader.second_reading(second_passes).run()
             return
         if are_pairs(reader.scores):
             for counter, second_pass in second_passes:
                 for impostors in counter.impostors_again():
                     second_pass.add(impostors)
-        elif chosen is None or not reader.of_rows:
-            # Claims are a line of scores a block, whose sums depend on where blocks end.
-            by_row = all(counter.claims is None for counter, _ in second_passes)
-            for block in reader.blocks(in_place=by_row):
-                _add(second_passes, block)
-        else:
-            reading = SecondReading(second_passes)
-            reading.include(chosen.count(reading))
+            return
+        # Claims are a line of scores a block, whose sums depend on where blocks end.
+        by_row = all(counter.claims is None for counter, _ in second_passes)
+        for block in reader.blocks(in_place=by_row):
+            for counter, second_pass in second_passes:
+                for impostors in counter.impostors(block):
+                    second_pass.add(impostors)
 
     @staticmethod
     @stage("finding operating points")
     def points_of(
         tally: VerificationTally,
-        counters: Sequence[VerificationCounter],
+        counter: VerificationCounter,
         wanted: PointsWanted,
         *,
         symmetric: bool | None,
@@ -182,28 +137,13 @@ class PointFinder:
     ) -> VerificationPoints:
         """Return the exact operating points of a tally, by further passes over its impostor scores.
 
-        The counters are those that counted it, or that count the same attempts; most often there is
-        one. `second_pass` is what the pass that counted them has collected.
+        `counter` counted it; `second_pass` is what that pass has collected.
         """
-
-        def impostors_of(counter: VerificationCounter) -> Iterable[ImpostorBlock]:
-            by_tiles = counter.reader.second_reading
-            if by_tiles is None or KernelCounters.of([counter]) is None:
-                return counter.impostors_again()
-            return by_tiles([(counter, SecondPass(()))]).blocks()
-
-        def impostors() -> Iterator[ImpostorBlock]:
-            return itertools.chain.from_iterable(map(impostors_of, counters))
-
         finder = PointFinder.of(
-            tally, impostors, wanted, symmetric=symmetric, second_pass=second_pass
+            tally, counter.impostors_again, wanted, symmetric=symmetric, second_pass=second_pass
         )
         while (another := finder.next_second_pass()) is not None:
-            if len(counters) == 1:
-                PointFinder.take([(counters[0], another)])
-                continue
-            for block in impostors():
-                another.add(block)
+            PointFinder.take([(counter, another)])
         return finder.points()
 
     def next_second_pass(self) -> SecondPass | None:
@@ -436,8 +376,7 @@ class FewScores(PointFinder):
 
     def attempts(self) -> Attempts:
         """Return the attempts with all impostor scores, in one bin."""
-        with computed_by(None):
-            return _listed(self.tally, list(self.impostors()))
+        return _listed(self.tally, list(self.impostors()))
 
     def want_rows(self, thresholds: np.ndarray) -> None:
         """Request the false accepts at more thresholds."""
@@ -445,24 +384,23 @@ class FewScores(PointFinder):
 
     def points(self) -> VerificationPoints:
         """Return the points."""
-        with computed_by(None):
-            blocks, wanted = list(self.impostors()), self.wanted
-            points = undefined_points(wanted, self.symmetric)
-            attempts = _listed(self.tally, blocks)
-            if attempts.defined:
-                with_rows = wants_rows(self.tally, wanted)
-                _add_points(points, attempts, wanted, with_rows)
-                _add_partial_areas(points, attempts, {0: 0})
-                if wanted.every_score:
-                    ends = self.tally.impostor.grid.finite_ends
-                    second_pass = SecondPass((), None, ends, moments=True)
-                    for block in blocks:
-                        second_pass.add(block)
-                    moments = second_pass.moments()
-                    assert moments is not None
-                    corners, pairs = attempts.corners(), attempts.pairs()
-                    _add_every_score(points, corners, wanted, with_rows, attempts, pairs, moments)
-            return points
+        blocks, wanted = list(self.impostors()), self.wanted
+        points = undefined_points(wanted, self.symmetric)
+        attempts = _listed(self.tally, blocks)
+        if attempts.defined:
+            with_rows = wants_rows(self.tally, wanted)
+            _add_points(points, attempts, wanted, with_rows)
+            _add_partial_areas(points, attempts, {0: 0})
+            if wanted.every_score:
+                ends = self.tally.impostor.grid.finite_ends
+                second_pass = SecondPass((), None, ends, moments=True)
+                for block in blocks:
+                    second_pass.add(block)
+                moments = second_pass.moments()
+                assert moments is not None
+                corners, pairs = attempts.corners(), attempts.pairs()
+                _add_every_score(points, corners, wanted, with_rows, attempts, pairs, moments)
+        return points
 
 
 def _listed(tally: VerificationTally, blocks: list[ImpostorBlock]) -> Attempts:

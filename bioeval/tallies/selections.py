@@ -15,7 +15,6 @@ from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
-from bioeval.base.executors import executor
 from bioeval.kernels import count as count_kernel, selections as kernel
 from bioeval.kernels.order import increasing_order
 from bioeval.scores.arrays import as_distances, writable_alias
@@ -78,7 +77,7 @@ class OrderedScores:
         """Whether partitions of scores can be counted together: all of a matrix in memory."""
         whole = isinstance(scores._base, np.ndarray) and not scores._limited and not scores._part_of
         left_out = scores._has_mask or bool(scores.exclude) or not scores._labelled
-        if not whole or left_out or scores.kind == "order" or executor():
+        if not whole or left_out or scores.kind == "order":
             return False
         values = scores._codes.values.tolist()
         return len(set(map(repr, values))) == len(values)  # subjects are counted by their names

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator
-from copy import copy
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -17,7 +16,6 @@ from bioeval.scores.provenance import Provenance
 from bioeval.tallies.counters import ImpostorBlock, ThresholdCounter, grid_over_attempts
 from bioeval.tallies.counting import Counter
 from bioeval.tallies.exact_sums import ExactSums
-from bioeval.tallies.parts import Counts, Extent, merged
 from bioeval.tallies.thresholds import check_thresholds, to_internal
 
 
@@ -112,29 +110,6 @@ class SingleTemplateCounter(Counter[SingleTemplateTally]):
         most_tied = len(reader.gallery.subjects) if ties == "expected" else 0
         self.rules = _rules(most_tied)
         self.steps = _steps(int(np.diff(reader.gallery.starts).max()))
-
-    def fresh(self) -> Self:
-        """Return the same counter before it has counted anything."""
-        counter = copy(self)
-        zeros: dict[str, Any] = dict.fromkeys(_NUMBERS, 0)
-        zeros |= {x: ExactSums.of_chances(*getattr(self.tally, x).shape) for x in _TABLES}
-        counter.tally = replace(self.tally, **zeros, first_unmated=-1)
-        return counter
-
-    def counts(self, low: int, high: int) -> dict[str, Counts]:
-        """Return the counts of rows ``low:high``; see :mod:`bioeval.tallies.parts`."""
-        first = self.tally.first_unmated
-        arrays = {x: getattr(self.tally, x) for x in (*_TABLES, *_NUMBERS)}
-        arrays["first_unmated"] = Extent()
-        if first >= 0:
-            arrays["first_unmated"] = Extent(first)
-        return arrays
-
-    def merge(self, other: dict[str, Counts], low: int, high: int) -> None:
-        """Add the counts of other rows."""
-        both = merged(self.counts(low, high), other)
-        first = both.pop("first_unmated").low
-        self.tally = replace(self.tally, **both, first_unmated=int(first) if first < np.inf else -1)
 
     def add(self, block: Block) -> None:
         """Add the rows of a block."""

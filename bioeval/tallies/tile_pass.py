@@ -12,7 +12,6 @@ from typing import Any
 
 import numpy as np
 
-from bioeval.base.executors import executor
 from bioeval.base.memory import at_most
 from bioeval.kernels.argument_groups import TaskFlags, VerificationTables
 from bioeval.kernels.tiles import TileKind, TileOutput, TileSide, count_tile
@@ -27,9 +26,7 @@ from bioeval.tallies.kinds import (
     around,
     pilot_bits,
 )
-from bioeval.tallies.parts import ConcatenatedRows, LeastOfAll
 from bioeval.tallies.points import moment_scale
-from bioeval.tallies.row_passes import RowPass
 from bioeval.tallies.second_pass import PointsWanted, SecondPass, scratch_of
 from bioeval.tallies.tiled_scores import FusedTiles, TiledScores, Visit
 
@@ -204,13 +201,9 @@ class TileThread:
         )
 
 
-class TilePass(RowPass):
-    """A pass that fills counters of verification and identification by tiles.
+class TilePass:
+    """A pass that fills counters of verification and identification by tiles."""
 
-    Its rows stand for bands of tiles: of one set, each band has as many.
-    """
-
-    name, reads_rows = "counts by tiles", False
     no_layers = np.zeros(1, dtype=np.int64)
 
     def __init__(
@@ -223,7 +216,6 @@ class TilePass(RowPass):
         """Find the mates, and place cells and windows by a pilot."""
         self.tiled, self.reader, self.scores = tiled, tiled.reader, tiled.scores
         self.dtype = tiled.source.dtype
-        self.depends_on = [array for counter in counters for array in counter.depends_on]
         self.kinds = [KindOfTemplates.among(x, kernel) for x in ("single", "multi")]
         self.by_template = [x for x in kernel.ranks if x.rank_unit == "template"]
         self.by_subject = [x for x in kernel.ranks if x.rank_unit == "subject"]
@@ -238,11 +230,6 @@ class TilePass(RowPass):
                 kind.wanted, kind.genuine = wanted, np.sort(genuine)
         #: Whether cells could be placed.
         self.placed = self._take_pilot()
-
-    @property
-    def step(self) -> int:
-        """Number of rows counted together."""
-        return self.tiled.step
 
     # -- the pilot
 
@@ -344,10 +331,10 @@ class TilePass(RowPass):
 
     # -- counting
 
-    def part(self, low: int, high: int) -> dict[str, Any]:
-        """Count the bands of tiles that rows ``low:high`` stand for."""
+    def run(self) -> dict[Counter[Any], SecondPass] | None:
+        """Fill the counters; return the second passes, or None if some score had no cell."""
         tiled = self.tiled
-        places = tiled.places(tiled.bands(low, high))
+        places = tiled.places(range(len(tiled.rows)))
         moments, scales = [], []
         for kind in self.kinds:
             wants = kind.second_pass is not None and kind.second_pass.with_moments
@@ -367,47 +354,32 @@ class TilePass(RowPass):
             threads.append(TileThread(self, counts, len(places)))
             return threads[-1].count
 
-        tiled.visit(places, take, progress=executor() is None)
-        if not threads:  # the last rows may stand for no band
-            take()
-        of_kinds, complete = [], True
+        tiled.visit(places, take, progress=True)
+        of_kinds, complete = {}, True
         for k, kind in enumerate(self.kinds):
             counts = [thread.kinds[k] for thread in threads]
             its = counts_of(kind, counts, moments[k], scales[k], twice=self._twice(kind))
             complete &= its.pop("complete")
-            of_kinds.append(its)
+            of_kinds[str(k)] = its
+        if not complete:
+            return None
+        genuine = tiled.genuine, tiled.genuine_of_subjects(self.flags.farthest)
+        for kind, scores in zip(self.kinds, genuine, strict=True):
+            for counter in kind.counters:
+                counter.genuine.append(scores)
+        second_passes = include_kinds(self.kinds, of_kinds, complete=True)
         facts = {name: np.zeros(tiled.shape[0], dtype=np.int64) for name in FACTS}
         other = np.full(tiled.shape[0], np.inf, dtype=self.dtype)
         for thread in threads:
             for name, values in thread.facts.items():
                 facts[name] += values
             other = np.minimum(other, thread.other.view(self.dtype))
-        return {
-            "complete": complete,
-            "kinds": {str(k): its for k, its in enumerate(of_kinds)},
-            "facts": facts,
-            "other": LeastOfAll(other),
-            "least": ConcatenatedRows.of(
-                np.minimum.reduce([thread.least.view(self.dtype) for thread in threads])
-            ),
-        }
-
-    def include(self, counts: dict[str, Any]) -> dict[Counter[Any], SecondPass] | None:
-        """Fill the counters with the counts of all tiles; None if some score had no cell."""
-        if not counts["complete"]:
-            return None
-        tiled = self.tiled
-        genuine = tiled.genuine, tiled.genuine_of_subjects(self.flags.farthest)
-        for kind, scores in zip(self.kinds, genuine, strict=True):
-            for counter in kind.counters:
-                counter.genuine.append(scores)
-        second_passes = include_kinds(self.kinds, counts)
-        self._include_facts(counts)
-        places = tiled.places(range(len(tiled.rows)))
-        tiled.least = dict(zip(places, counts["least"].array().tolist(), strict=True))
+        self._include_facts(facts, other)
+        least = np.minimum.reduce([thread.least.view(self.dtype) for thread in threads])
+        tiled.least = dict(zip(places, least.tolist(), strict=True))
         return second_passes
 
-    def _include_facts(self, counts: dict[str, Any]) -> None:
+    def _include_facts(self, counted: dict[str, np.ndarray], other: np.ndarray) -> None:
         """Write the facts of all probes."""
         tiled, mates, n = self.tiled, self.tiled.mates, self.tiled.shape[1]
         sizes = np.diff(self.reader.gallery.starts)
@@ -416,9 +388,9 @@ class TilePass(RowPass):
         mated = mates.number > 0
         common = {
             "mate": np.where(mated, mates.best.astype(np.float64), np.nan),
-            "other": np.where(others > 0, counts["other"].values.astype(np.float64), np.nan),
+            "other": np.where(others > 0, other.astype(np.float64), np.nan),
         }
-        facts = {name: values * mated for name, values in counts["facts"].items()}
+        facts = {name: values * mated for name, values in counted.items()}
         by_template = {
             **{name: facts[name] for name in FACTS[:3]},
             "mates_tied": mates.tied,
@@ -445,10 +417,7 @@ def counts_of(
     *,
     twice: bool = False,
 ) -> dict[str, Any]:
-    """Return what all threads have counted, and whether it is complete: every score has a cell.
-
-    What is incomplete merges with the counts of other bands all the same.
-    """
+    """Return what all threads have counted, and whether it is complete: every score has a cell."""
     cells, times = kind.cells, 1 + twice
     assert cells is not None
     by_narrow = np.zeros(cells.narrow.count, dtype=np.int64)
@@ -482,17 +451,17 @@ def counts_of(
 
 
 def include_kinds(
-    kinds: Sequence[KindOfTemplates], counts: dict[str, Any]
+    kinds: Sequence[KindOfTemplates], counts: dict[str, Any], *, complete: bool
 ) -> dict[Counter[Any], SecondPass]:
     """Fill the counters with the counts of all tiles; return the second passes that saw all."""
     second_passes: dict[Counter[Any], SecondPass] = {}
-    for kind, its in zip(kinds, counts["kinds"].values(), strict=True):
-        if kind.second_pass is not None and counts["complete"]:
+    for kind, its in zip(kinds, counts.values(), strict=True):
+        if kind.second_pass is not None and complete:
             kind.second_pass.include_counts(its["points"])
         for counter in kind.counters:
             counter.cells.include(its["cells"])
             if counter.threshold_counter is not None:
                 counter.threshold_counter.counts += its["between"]
-            if kind.second_pass is not None and counts["complete"]:
+            if kind.second_pass is not None and complete:
                 second_passes[counter] = kind.second_pass
     return second_passes

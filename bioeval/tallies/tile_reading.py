@@ -3,30 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from functools import partial
 from typing import Any
 
 import numba
 import numpy as np
 
-from bioeval.base.executors import executor
-from bioeval.scores.blocks import BlockReader, is_small
 from bioeval.tallies.counters import ImpostorBlock
 from bioeval.tallies.parts import merged
-from bioeval.tallies.row_passes import RowPass
 from bioeval.tallies.second_pass import RowMoments, SecondPass
 from bioeval.tallies.tile_pass import LINE
 from bioeval.tallies.tiled_scores import FusedTiles, TiledScores
 from bioeval.tallies.verification_counter import VerificationCounter
 
 
-class TileReading(RowPass):
+class TileReading:
     """Second passes over the impostor scores that were counted by tiles.
 
     - `tiled` (TiledScores): the tiles
     """
-
-    name, reads_rows = "second passes by tiles", False
 
     def __init__(
         self,
@@ -48,43 +42,10 @@ class TileReading(RowPass):
                 if not starting:
                     break
 
-    @classmethod
-    def offer(cls, reader: BlockReader, templates: str, fusion: str) -> bool:
-        """Let second passes over a reader's scores compute them by tiles; False if they cannot.
-
-        So they see the distances of a count by tiles, also of one that was kept in a file: those of
-        rows may differ from them in the last bit (:func:`same_in_any_tile`).
-        """
-        reader.second_reading = None
-        if is_small(reader.scores) or (templates == "multi" and fusion not in ("min", "max")):
-            return False
-        tiled = TiledScores.of(reader)
-        if tiled is None:
-            return False
-        reader.second_reading = partial(cls, tiled)
-        return True
-
-    def blocks(self) -> Iterator[ImpostorBlock]:
-        """Yield the impostor scores of all tiles for the only counter, in both directions."""
-        ((counter, _),) = self.second_passes
-        tiled, thread = self.tiled, _ReadingThread(self, ())
-        times = 1 + (tiled.symmetric and counter.templates == "single")
-        for i, j in tiled.places(range(len(tiled.rows))):
-            tile = tiled.tiles.compute(i, j, np.empty(tiled.tiles.size, tiled.source.dtype))
-            tiled.without_mates(i, j, tile)
-            for block in thread.impostors(counter, i, j, tile):
-                for _ in range(times):
-                    yield block
-
-    @property
-    def step(self) -> int:
-        """Number of rows counted together."""
-        return self.tiled.step
-
-    def part(self, low: int, high: int) -> dict[str, Any]:
-        """Read the bands of tiles that rows ``low:high`` stand for."""
+    def run(self) -> None:
+        """Read the tiles that may hold scores that are looked for."""
         tiled = self.tiled
-        places = [place for place in tiled.places(tiled.bands(low, high)) if self._may(place)]
+        places = [x for x in tiled.places(range(len(tiled.rows))) if self._may(x)]
         threads: list[_ReadingThread] = []
 
         def take() -> Any:
@@ -92,8 +53,7 @@ class TileReading(RowPass):
             threads.append(_ReadingThread(self, fresh))
             return threads[-1].visit
 
-        tiled.visit(places, take, progress=executor() is None)
-        counts = {}
+        tiled.visit(places, take, progress=True)
         for k, (counter, second_pass) in enumerate(self.second_passes):
             found = [thread.second_passes[k] for thread in threads] or [second_pass.fresh()]
             rows: dict[int, list[RowMoments]] = {}
@@ -109,13 +69,7 @@ class TileReading(RowPass):
             whole.rows = [moments for turn in sorted(rows) for moments in rows[turn]]
             if tiled.symmetric and counter.templates == "single":
                 whole.count_twice()
-            counts[str(k)] = whole.counts()
-        return counts
-
-    def include(self, counts: dict[str, Any]) -> None:
-        """Include the findings in all tiles."""
-        for k, (_, second_pass) in enumerate(self.second_passes):
-            second_pass.include_counts(counts[str(k)])
+            second_pass.include_counts(whole.counts())
 
     def _may(self, place: tuple[int, int]) -> bool:
         """Whether a tile may hold scores that are looked for."""

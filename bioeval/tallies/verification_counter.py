@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from copy import copy
 from dataclasses import dataclass
 from typing import Any, Literal, Self
@@ -27,7 +27,6 @@ from bioeval.tallies.counters import (
 )
 from bioeval.tallies.counting import AttemptCounter, KernelCounters
 from bioeval.tallies.counts import ListedPeople, VerificationTally
-from bioeval.tallies.parts import ConcatenatedRows, Counts
 from bioeval.tallies.thresholds import check_thresholds, grid_over, require_values, to_internal
 
 UnenrolledClaims = Literal["raise", "skip"]
@@ -135,11 +134,6 @@ class VerificationCounter(AttemptCounter[VerificationTally]):
         nearest = not self.fuses or self.fusion == "min"
         return nearest and self.claims is None
 
-    @property
-    def depends_on(self) -> Sequence[np.ndarray]:
-        """The claims, perhaps drawn, as probes and claimed groups; empty for all."""
-        return [*(self.claims or ()), *(self.unenrolled_probes or ())]
-
     def fresh(self) -> Self:
         """Return the same counter before it has counted anything."""
         counter = copy(self)
@@ -148,25 +142,6 @@ class VerificationCounter(AttemptCounter[VerificationTally]):
             counter.threshold_counter = copy(self.threshold_counter)
             counter.threshold_counter.counts = np.zeros_like(self.threshold_counter.counts)
         return counter
-
-    def counts(self, low: int, high: int) -> dict[str, Counts]:
-        """Return the counts of rows ``low:high``; see :mod:`bioeval.tallies.parts`."""
-        return {
-            "genuine": ConcatenatedRows(tuple(self.genuine)),
-            "unenrolled": ConcatenatedRows(tuple(self.unenrolled)),
-            "cells": self.cells.cells,
-            "between_thresholds": 0
-            if self.threshold_counter is None
-            else self.threshold_counter.counts,
-        }
-
-    def merge(self, other: dict[str, Counts], low: int, high: int) -> None:
-        """Add the counts of other rows."""
-        self.genuine += other["genuine"].arrays
-        self.unenrolled += other["unenrolled"].arrays
-        self.cells.include(other["cells"])
-        if self.threshold_counter is not None:
-            self.threshold_counter.counts += other["between_thresholds"]
 
     def join_kernel(self, kernel: KernelCounters) -> bool:
         """Join the counters of verification; not with claims, nor by other rules of fusion."""

@@ -35,7 +35,6 @@ PARTS: Mapping[str, str] = MappingProxyType(
         "files": "be.load and be.evaluate of each kind of file, against the same in memory",
         "lists": "long lists of pairs, against the bare parsers of text and Parquet",
         "start": "the first run in a new environment, the second dtype, and later runs",
-        "workers": "two workers against one process, 12,000 x 12,000 and 16,000 embeddings",
         "exact": "exact means over galleries of one template of each subject",
         "reid": "re-identification against loops that sort every row",
         "growth": "time against the number of cells",

@@ -1,4 +1,4 @@
-"""How long whole processes take: ``bioeval run`` where nothing is compiled, later, with workers."""
+"""How long whole processes take: ``bioeval run`` where nothing is compiled and later."""
 
 from __future__ import annotations
 
@@ -13,20 +13,16 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from benchmarks.matrices import Matrix, features
+from benchmarks.matrices import Matrix
 from benchmarks.options import Options
 from benchmarks.rows import Row, number
 from benchmarks.timing import most_threads, quartiles
 
 SIZE, TEMPLATES = 400, 10
-_ROUNDS, _WORKER_ROUNDS = 3, 2
+_ROUNDS = 3
 
 #: Templates of the experiment of the course, and of each of its subjects.
 EXPERIMENT = 165, 5
-
-#: Templates of a matrix and embeddings that workers count, and features of these.
-WORKERS = {"matrix": 12_000, "embeddings": 16_000}
-FEATURES = 128
 
 #: What every program loads that has results in xarray and compiled loops.
 IMPORTS = ("-c", "import numba, xarray")
@@ -78,33 +74,6 @@ def start_rows(options: Options, tell: Callable[[str], None]) -> Iterator[Row]:
         ("experiment", "imports", "course-experiment, 165 templates", drawn / imports, drawn),
     ):
         yield _row("start", section, f"start: {key}", name, ratios, float(np.median(amount)))
-
-
-def worker_rows(options: Options, tell: Callable[[str], None]) -> Iterator[Row]:
-    """Time ``bioeval run --workers 2`` and one process of one thread, by the wall clock."""
-    with TemporaryDirectory() as name:
-        folder = Path(name)
-        for key, size in WORKERS.items():
-            file = folder / f"{key}.npz"
-            if key == "matrix":
-                matrix = Matrix(size, TEMPLATES)
-                np.savez(file, scores=matrix.values, labels=matrix.labels)
-                del matrix
-            else:
-                x, labels = features(size // TEMPLATES, TEMPLATES, FEATURES)
-                np.savez(file, embeddings=x.astype(np.float32), labels=labels, metric="cosine")
-            times = []
-            run = ("-m", "bioeval", "run", file)
-            for place in range(_WORKER_ROUNDS + 1):  # the first compiles
-                tell(f"round {place} of {_WORKER_ROUNDS}: {key}")
-                times.append(
-                    [taken_by((*run, *more), folder, 1).wall for more in ((), ("--workers", "2"))]
-                )
-            file.unlink()
-            alone, workers = np.array(times[1:]).T
-            label = f"{size:,} {'x ' + format(size, ',') if key == 'matrix' else 'embeddings'}"
-            amount = float(np.median(workers))
-            yield _row("workers", "workers", f"workers: {key}", label, workers / alone, amount)
 
 
 def _row(part: str, section: str, key: str, name: str, ratios: Any, amount: float) -> Row:

@@ -25,7 +25,7 @@ from benchmarks.series import (
     read_pace,
 )
 from benchmarks.single_template import single_template_rows
-from benchmarks.start import start_rows, worker_rows
+from benchmarks.start import start_rows
 from benchmarks.timing import Contender, Times, interleaved, most_threads, quartiles, wall
 from benchmarks.workbench import Work, Workbench
 from bioeval.base.errors import DataError
@@ -157,7 +157,7 @@ def run(options: Options, tell: Tell = lambda _: None) -> Report:
     del bench  # and its matrices
     more = {"embeddings": embedding_rows, "partitions": partition_rows, "growth": growth_rows}
     more |= {"folds": fold_rows, "files": file_rows, "lists": list_rows, "start": start_rows}
-    more |= {"bootstrap": bootstrap_rows, "workers": worker_rows}
+    more["bootstrap"] = bootstrap_rows
     more |= {"exact": single_template_rows, "reid": reid_rows, "million": million_rows}
     for part, measure in {**more, "memory": memory_rows}.items():
         if part in options.parts:

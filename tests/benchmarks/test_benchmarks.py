@@ -44,7 +44,7 @@ TINY = {
 
 
 #: Parts, and sections, whose rows take processes of their own.
-PROCESSES = {"memory", "start", "workers", "imports"}
+PROCESSES = {"memory", "start", "imports"}
 
 
 @pytest.fixture(scope="module")
@@ -181,7 +181,7 @@ def test_aims_at_least(report):
 def test_every_aim_belongs_to_a_row(report):
     keys = {row.key for row in report.rows} | {f"memory: {key}" for key in memory.CASES}
     keys |= {f"start: {x}" for x in ("cold", "dtype", "warm", "experiment")}
-    keys |= {"workers: matrix", "workers: embeddings", "folds: eer, large"}
+    keys |= {"folds: eer, large"}
     keys |= {"folds: accuracy, large", "partition: summary"}
     keys |= {"partition: summaries"}
     sizes = [f"{n:,} x {d}" for n, d in Options(large=True).sizes_of_vectors]

@@ -23,7 +23,7 @@ from bioeval.cli.lazy_group import root
 
 # Examples that draw, write pages, start processes, resample or measure this machine.
 SLOW = re.compile(
-    "--plot|--report|--workers|--interval|--step-by-step|--train|course-kfold|--worst|"
+    "--plot|--report|--interval|--step-by-step|--train|course-kfold|--worst|"
     "results|-of study|--out (study|d)|bioeval (report|plan|gom|conventions|gallery-|groups)|"
     "--measure eer"
 )
@@ -248,7 +248,7 @@ def plain_examples() -> list[object]:
     return lines
 
 
-WRITES = re.compile("--(out|report|json|latex|markdown|plot|save|workers)|results|https")
+WRITES = re.compile("--(out|report|json|latex|markdown|plot|save)|results|https")
 
 
 @pytest.mark.slow

@@ -16,7 +16,7 @@ from bioeval.cli.lazy_group import COMMANDS, root
 #: Where a command prints and writes, and on what it runs: options that no call has.
 OF_EVERY_COMMAND = {
     *("as_json", "force", "images", "images_root", "latex", "markdown", "name", "no_auc", "out"),
-    *("plot_formats", "plot_style", "plots", "report", "scheduler", "terms", "workers", "worst"),
+    *("plot_formats", "plot_style", "plots", "report", "terms", "worst"),
 }
 
 #: What one command does besides its call.

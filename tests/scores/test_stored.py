@@ -20,9 +20,7 @@ from named_arguments import raises_about
 from optional import optional_import
 
 import bioeval as be
-from bioeval.base.executors import computed_by
 from bioeval.base.memory import at_most, in_words, memory_limited, require_bytes
-from bioeval.evaluation.blocks.executor import BlockExecutor, LocalWorkers
 from bioeval.scores import blocks, labelled_matrix
 from bioeval.scores.arrays import is_stored
 from bioeval.scores.blocks import BlockReader, is_mapped
@@ -228,8 +226,6 @@ def test_what_is_not_held_in_memory(monkeypatch):
     assert scores._held().fingerprint == scores.fingerprint
     assert scores._within("1 GiB")._held()._is_stored
     assert scores.select(probes=[1, 2])._held()._is_stored
-    with computed_by(BlockExecutor(LocalWorkers())):
-        assert scores._held()._is_stored
     monkeypatch.setattr(labelled_matrix, "MEMORY_LIMIT", d.nbytes - 1)
     assert scores._held()._is_stored
 

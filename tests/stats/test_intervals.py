@@ -39,7 +39,7 @@ def drawn_by(scores, interval, grid, **options):
     (tally,) = count_together(reader, [counter])
     tally.points = PointFinder.points_of(
         tally,
-        [counter],
+        counter,
         PointsWanted(
             np.array(TARGETS),
             check_costs(PointsWanted.COSTS),

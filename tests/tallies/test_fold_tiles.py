@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 from unittest import mock
@@ -339,59 +339,4 @@ def test_genuine_scores_have_their_folds():
 # ------------------------------------------------------------------------- parts of a pass
 
 
-class _Interrupted(Exception):
-    """Stands for whatever ends a run."""
-
-
-@pytest.mark.parametrize("templates", ["single", "multi"])
-@pytest.mark.parametrize("layout", ["square", "gallery"])
-@pytest.mark.parametrize("kept", [True, False])
-@pytest.mark.cases(4)
-def test_a_checkpoint_goes_on_at_bands_of_tiles(templates, layout, kept, tmp_path):
-    case = CASE if layout == "square" else GALLERY
-    scores, folder, splitter = case.scores(), tmp_path / "kept", SPLITTERS["repeats"]
-    counted: list[tuple[str, int, int]] = []
-    part = fold_tiles.TilePassOfFolds.part
-
-    def noted(self, low, high):
-        if len(counted) == 2 and not (tmp_path / "stopped").exists():
-            (tmp_path / "stopped").touch()
-            raise _Interrupted
-        counted.append((type(self).__name__, low, high))
-        return part(self, low, high)
-
-    options = {"templates": templates, "threshold": ("far", 0.02)}
-    with by_tiles(), nullcontext() if kept else mock.patch.object(fold_passes, "MOST_KEPT", -1):
-        expected = be.cross_evaluate(scores, splitter, **options)
-        with mock.patch.object(fold_tiles.TilePassOfFolds, "part", noted):
-            with pytest.raises(_Interrupted):
-                be.cross_evaluate(scores, splitter, checkpoint=folder, **options)
-            found = be.cross_evaluate(scores, splitter, checkpoint=folder, **options)
-            number = len(counted)
-            again = be.cross_evaluate(scores, splitter, checkpoint=folder, **options)
-    assert len(counted) == number > 2
-    for one in (found, again):
-        xr.testing.assert_identical(one, expected)
-
-
 distributed = optional_import("distributed")
-
-
-@pytest.fixture(scope="module")
-def client():
-    """Two workers in this process."""
-    with distributed.Client(
-        processes=False, n_workers=2, threads_per_worker=1, dashboard_address="127.0.0.1:0"
-    ) as result:
-        yield result
-
-
-@pytest.mark.parametrize("case", [CASE, GALLERY], ids=["square", "gallery"])
-@pytest.mark.parametrize("templates", ["single", "multi"])
-@pytest.mark.cases(2)
-def test_a_cluster_shares_bands_of_tiles(case, templates, client):
-    scores, options = case.scores(), {"templates": templates, "threshold": ("far", 0.02)}
-    with by_tiles():
-        expected = be.cross_evaluate(scores, SPLITTERS["repeats"], **options)
-        found = be.cross_evaluate(scores, SPLITTERS["repeats"], client=client, **options)
-    xr.testing.assert_identical(found, expected)

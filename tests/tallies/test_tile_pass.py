@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
 from unittest import mock
@@ -430,79 +430,6 @@ def test_failed_templates_are_refused_by_default(metric, most):
 
 # ------------------------------------------------------------------------- parts of a pass
 
-SHARED = {
-    "square": Case((3, 1, 4, 4, 2, 5, 1, 3, 3, 2, 6, 1), metric="cosine"),
-    "gallery": Case((3, 1, 4, 4, 2, 5) * 3, metric="cosine", layout="gallery"),
-    "selection": Case((3, 2, 5, 1, 4) * 3, metric="l1", layout="selection", exclude=("session",)),
-    # As many bands as leave the last rows without one.
-    "odd": Case((1,) * 33, metric="l2"),
-}
-
-
-class _Interrupted(Exception):
-    """Stands for whatever ends a run."""
-
-
-@pytest.mark.parametrize("name", SHARED)
-@pytest.mark.parametrize("kept", [True, False])
-@pytest.mark.cases(2)
-def test_a_checkpoint_goes_on_at_bands_of_tiles(name, kept, tmp_path):
-    scores, folder = SHARED[name].scores(), tmp_path / "kept"
-    counted = []
-    part = tile_pass.TilePass.part
-
-    def noted(self, low, high):
-        if len(counted) == 2 and not (tmp_path / "stopped").exists():
-            (tmp_path / "stopped").touch()
-            raise _Interrupted
-        counted.append((low, high))
-        return part(self, low, high)
-
-    with by_tiles(8), nullcontext() if kept else windows():
-        expected = be.evaluate(scores)
-        with mock.patch.object(tile_pass.TilePass, "part", noted):
-            with pytest.raises(_Interrupted):
-                be.evaluate(scores, checkpoint=folder)
-            found = be.evaluate(scores, checkpoint=folder)
-            number = len(counted)
-            again = be.evaluate(scores, checkpoint=folder)
-    assert len(set(counted)) == len(counted) == number > 2  # no band is counted twice
-    for one in (found, again):
-        assert_same_but_d_prime(one, expected)
-
-
-@pytest.mark.parametrize("n", range(17, 43))
-@pytest.mark.cases(2)
-def test_parts_that_hold_no_band_add_up_with_the_others(n, tmp_path):
-    """The last of several parts may have too few rows for a band of tiles."""
-    scores = Case((1,) * n, metric="l1").scores()
-    with by_tiles(8):
-        expected = be.evaluate(scores)
-        assert_same_but_d_prime(be.evaluate(scores, checkpoint=tmp_path / "kept"), expected)
-
-
-def test_a_score_without_a_cell_in_one_part_alone(tmp_path):
-    """The parts with all their scores in cells merge with it, and rows are counted instead."""
-    case = Case((2,) * 20, metric="bhattacharyya", dtype="float64")
-    scores, matrix = (case.scores(matrix=x, change=disjoint) for x in (False, True))
-    complete, part = [], tile_pass.TilePass.part
-
-    def noted(self, low, high):
-        found = part(self, low, high)
-        complete.append(found["complete"])
-        return found
-
-    with (
-        by_tiles(8, PILOT_TILES=1) as answers,
-        mock.patch.object(tiled_scores.ComputedTiles, "spread", lambda *_: [(0, 1), (1, 2)]),
-        mock.patch.object(tile_pass.TilePass, "part", noted),
-    ):
-        found = be.evaluate(scores, checkpoint=tmp_path / "kept"), be.evaluate(scores)
-        expected = be.evaluate(matrix)
-    assert not any(answers) and complete[:-1].count(False) == 1 < len(complete) - 2
-    for one in found:
-        assert_same_but_d_prime(one, expected)
-
 
 distributed = optional_import("distributed")
 
@@ -522,7 +449,7 @@ def test_second_passes_of_what_tiles_have_not_counted_read_rows():
             assert reader.second_reading is not None
         counter = VerificationCounter(reader, templates="multi", fusion="max")
         (tally,) = passes.count_together(reader, [counter])
-        found.append(PointFinder.points_of(tally, [counter], wanted, symmetric=False))
+        found.append(PointFinder.points_of(tally, counter, wanted, symmetric=False))
     streamed, whole = found
     assert streamed.frr_at_far.tolist() == whole.frr_at_far.tolist()
     assert streamed.auc == whole.auc

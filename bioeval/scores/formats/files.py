@@ -386,13 +386,10 @@ def discard(path: Path) -> None:
 
 
 @contextmanager
-def turn_at(path: Path, wait: bool = True) -> Iterator[None]:
-    """Wait until no other process changes the files of `path`; without locks, do not wait.
-
-    Raise :class:`BlockingIOError` if another process changes them, and we do not `wait`.
-    """
-    lock = lock_of(path)
-    file = _locked(lock, wait)
+def turn_at(path: Path) -> Iterator[None]:
+    """Wait until no other process changes the files of `path`; without locks, do not wait."""
+    lock = path.with_name(f".{path.name}.lock")
+    file = _locked(lock)
     try:
         yield
     finally:
@@ -405,12 +402,7 @@ def turn_at(path: Path, wait: bool = True) -> Iterator[None]:
             file.close()
 
 
-def lock_of(path: Path) -> Path:
-    """Return the file that is locked while the files of `path` change."""
-    return path.with_name(f".{path.name}.lock")
-
-
-def _locked(lock: Path, wait: bool) -> IO[bytes] | None:
+def _locked(lock: Path) -> IO[bytes] | None:
     """Return a file, made if need be, that is locked until it is closed; None without locks."""
     while True:
         try:
@@ -418,14 +410,11 @@ def _locked(lock: Path, wait: bool) -> IO[bytes] | None:
         except OSError:
             return None
         try:
-            _take_lock(file.fileno(), wait)
+            _take_lock(file.fileno())
             if os.name == "nt":  # there, no open file is removed
                 return file
             if lock.exists() and os.path.samestat(os.fstat(file.fileno()), os.stat(lock)):
                 return file
-        except BlockingIOError:
-            file.close()
-            raise
         except (ImportError, OSError):  # a system, or a file system, without locks
             file.close()
             discard(lock)
@@ -433,20 +422,19 @@ def _locked(lock: Path, wait: bool) -> IO[bytes] | None:
         file.close()  # it was removed by the one before
 
 
-def _take_lock(number: int, wait: bool) -> None:
-    """Lock an open file; raise :class:`BlockingIOError` if it is locked and we do not wait."""
+def _take_lock(number: int) -> None:
+    """Lock an open file, once nobody else has locked it."""
     try:
         import fcntl
     except ImportError:
         windows = importlib.import_module("msvcrt")
     else:
-        fcntl.flock(number, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
+        fcntl.flock(number, fcntl.LOCK_EX)
         return
     while True:
         try:
             windows.locking(number, windows.LK_NBLCK, 1)
             return
-        except PermissionError as error:
-            if not wait:
-                raise BlockingIOError(error.errno, error.strerror) from error
+        except PermissionError:
+            pass
         time.sleep(0.02)  # its own waiting ends after ten seconds

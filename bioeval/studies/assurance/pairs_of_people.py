@@ -24,7 +24,6 @@ from bioeval.tallies import (
     VerificationCounter,
     VerificationTally,
     count_together,
-    counts_of,
     summed,
 )
 
@@ -282,7 +281,7 @@ def _impostors_up_to(attempts: SubjectAttempts, limit: float) -> np.ndarray:
                 second.add(block)
         return ConcatenatedRows(tuple(x.astype(np.float64) for x in (np.empty(0), *second.kept)))
 
-    return counts_of("near impostors", attempts.reader, near).array()
+    return near(attempts.reader).array()
 
 
 class SearchShares(AttainableThresholds):

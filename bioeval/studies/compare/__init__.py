@@ -27,8 +27,6 @@ bioeval compare old.npz new.npz --far 0.001 --json
 bioeval compare old.npz new.npz --protocol market1501
 # Write results and plots
 bioeval compare old.npz new.npz --out comparison --plots
-# Count on two processes
-bioeval compare old.npz new.npz --workers 2
 """,
     hooks={"report_results": "command.ComparedSystems"},
     nodes={"value_a": "comparison", "rank_low": "ranking"},

@@ -57,7 +57,7 @@ class ComparedSystems(MoreResults):
         from bioeval.evaluation import resolve_card
         from bioeval.studies.compare.compare import compare
 
-        options = dict(self.place)
+        options = {}
         for name in ("confidence", "replicates", "random_state", "far_targets", "frr_targets"):
             if self.options[name] is not None:
                 options[name] = self.options[name]
@@ -118,8 +118,6 @@ class ComparedSystems(MoreResults):
     frr=True,
     interval=True,
     reading=True,
-    workers=True,
-    checkpoint=True,
 )
 @option(
     "--gallery",
@@ -201,7 +199,6 @@ def _compare_two(run: StudyCommand, files: Sequence[str], of_second: Mapping[str
     for file, given_name, reading in zip((a, b), given, readings, strict=True):
         key = reading["scores_key"] or reading["embeddings_key"] if a == b else None
         read.append(run.read(file, given_name or key or Path(file).stem, reading=reading))
-    place = run.place(*read)
     comparison = run.count(compare, *read, **options)
     values = [comparison["value_a"], comparison["value_b"]]
     run.require_defined(values, read, options["protocol"] or "auto")
@@ -214,7 +211,6 @@ def _compare_two(run: StudyCommand, files: Sequence[str], of_second: Mapping[str
             options["templates"],
             options["far_targets"],
             options["frr_targets"],
-            client=place.get("client"),
             progress=run.stages.counting,
             extra_thresholds=None if run.output.page is None else (),
         )

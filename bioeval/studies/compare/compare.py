@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import os
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -15,14 +14,12 @@ import xarray as xr
 from bioeval import DataError, Scores, TopKScores, __version__
 from bioeval.base import (
     Argument,
-    Client,
     Name,
     RandomState,
     require_choice,
     rows_reported_to,
 )
 from bioeval.document import Message, message_attrs
-from bioeval.evaluation import distributable
 from bioeval.protocol import OpenSet, with_exclusions
 from bioeval.results import KindVerdict, along, build, measures_of_scores
 from bioeval.scores import BlockReader, FusionRule, Progress, are_pairs, leaves_out_attacks
@@ -127,7 +124,6 @@ _SIDES = ("probe", "gallery template")
 
 
 @leaves_out_attacks
-@distributable
 def compare(
     a: Scores | Mapping[str, Any],
     b: Scores | None = None,
@@ -148,8 +144,6 @@ def compare(
     invalid: InvalidSystem = "raise",
     protocol: Named | None = None,
     progress: Progress | None = None,
-    client: Client | None = None,
-    checkpoint: str | os.PathLike[str] | None = None,
 ) -> xr.Dataset:
     """Compare systems that scored the same templates of the same people.
 
@@ -198,8 +192,6 @@ def compare(
         verification and identification. Top-K lists are accepted as :func:`reid` does.
     progress : callable, optional
         Called as ``progress(rows_done, rows)``, for one system after the other.
-    client, checkpoint
-        As for :func:`tally`.
 
     Returns
     -------

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from bioeval import Scores
-from bioeval.base import Pass, Stream, executor, report, rows_reported_to, stage
+from bioeval.base import Stream, report, stage
 from bioeval.scores import BlockReader, mates_among
 from bioeval.stats import CurveMeasure
 from bioeval.studies.compare import kernel
@@ -82,36 +82,17 @@ def _mixed(x: np.ndarray) -> np.ndarray:
 
 def unpaired_attempts(a: Scores, b: Scores) -> int:
     """Return the number of comparisons that only one of two systems made."""
-    counter, chosen = _UnpairedAttempts(a, b), executor()
-    if chosen is None:
-        return counter.part(0, a.shape[0])
-    with rows_reported_to(None):
-        return chosen.count(counter)
-
-
-class _UnpairedAttempts(Pass):
-    """Comparisons made by one system only, in blocks of rows that may be read in any order."""
-
-    name, step = "failures", 0
-
-    def __init__(self, a: Scores, b: Scores):
-        self.scores, self.also_read = a, (b,)
-        self.first, self.second = BlockReader(a), BlockReader(b)
-        self.step = min(self.first.rows_per_block(), self.second.rows_per_block())
-
-    def part(self, low: int, high: int) -> int:
-        """Count rows ``low:high``."""
-        alone = 0
-        for first in range(low, high, self.step):
-            last = min(first + self.step, high)
-            first_block = self.first.block(first, last)
-            second_block = self.second.block(first, last)
-            differ = np.isnan(first_block.values) != np.isnan(second_block.values)
-            position = first_block.probe_position
-            rows = np.nonzero(position >= 0)[0]
-            differ[rows, position[rows]] = False
-            alone += int(differ.sum())
-        return alone
+    first, second = BlockReader(a), BlockReader(b)
+    step, alone = min(first.rows_per_block(), second.rows_per_block()), 0
+    for low in range(0, a.shape[0], step):
+        high = min(low + step, a.shape[0])
+        first_block, second_block = first.block(low, high), second.block(low, high)
+        differ = np.isnan(first_block.values) != np.isnan(second_block.values)
+        position = first_block.probe_position
+        rows = np.nonzero(position >= 0)[0]
+        differ[rows, position[rows]] = False
+        alone += int(differ.sum())
+    return alone
 
 
 #: Of this many units and more, it is no longer tried to replace one by two.

@@ -199,7 +199,7 @@ class ComparedSystem:
             with threads_for(scores):
                 self.claimed.points = PointFinder.points_of(
                     self.claimed,
-                    [counter],
+                    counter,
                     wanted,
                     symmetric=False,
                     second_pass=second_passes.get(counter),

@@ -135,7 +135,7 @@ def epc(
     with threads_for(dev):
         points = PointFinder.points_of(
             made,
-            [counter],
+            counter,
             wanted,
             symmetric=False,
             second_pass=second_passes.get(counter),

@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import os
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -19,15 +18,12 @@ from bioeval import DataError, Protocol, ProtocolError, Scores, partition
 from bioeval.base import (
     Argument,
     Bootstrap,
-    Client,
     Kind,
     RandomState,
-    computed_here,
     require_choice,
     rows_reported_to,
 )
 from bioeval.document import Message, MessageWarning, message_attrs, messages_of
-from bioeval.evaluation import distributable
 from bioeval.partition.base import Parameters, SplitterLike
 from bioeval.scores import (
     BlockReader,
@@ -87,7 +83,6 @@ from bioeval.views import sentence_about
 
 
 @leaves_out_attacks
-@distributable
 def cross_evaluate(
     data: Any,
     splitter: SplitterLike,
@@ -115,8 +110,6 @@ def cross_evaluate(
     replicates: int = IntervalOptions.REPLICATES,
     random_state: RandomState = 0,
     progress: Progress | None = None,
-    client: Client | None = None,
-    checkpoint: str | os.PathLike[str] | None = None,
 ) -> xr.Dataset:
     """Choose a threshold on the training part of each fold and judge it on the test part.
 
@@ -196,8 +189,6 @@ def cross_evaluate(
         Of the resampling at a given threshold, and at assured ones.
     progress : callable, optional
         Called as ``progress(rows_done, rows)``; of pairs and of identification with folds.
-    client, checkpoint
-        As for :func:`tally`: of scores, without an `estimator`.
 
     Returns
     -------
@@ -302,18 +293,17 @@ def cross_evaluate(
         _as_scores(first, y, meta)
     _check_choice(splitter, options)
     system: TrainedSystem | TransformedScores
-    with computed_here("estimator"):  # each fold has scores of its own
-        if transforms:
-            system = TransformedScores(data, splitter, estimator)
-            for scores in system.systems.values():
-                check_task(scores, options)
-            if options.task != "verification":
-                options = options.with_role(splitter, system.first)
-        else:
-            system = TrainedSystem(data, splitter, y, meta, estimator, metric=metric, kind=kind)
-            options = options.with_role(splitter)
-        with rows_reported_to(progress):
-            folds, about = evaluate_fitted(system, options)
+    if transforms:
+        system = TransformedScores(data, splitter, estimator)
+        for scores in system.systems.values():
+            check_task(scores, options)
+        if options.task != "verification":
+            options = options.with_role(splitter, system.first)
+    else:
+        system = TrainedSystem(data, splitter, y, meta, estimator, metric=metric, kind=kind)
+        options = options.with_role(splitter)
+    with rows_reported_to(progress):
+        folds, about = evaluate_fitted(system, options)
     made = fold_dataset(folds, system.plan.shape, about, options, splitter, confidence)
     made.attrs["sizes_are_of"] = system.unit
     note_subjects_in_both([made], system.plan, system, splitter)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -11,7 +10,6 @@ from functools import cached_property
 import numpy as np
 
 from bioeval import DataError, Scores, partition
-from bioeval.base import executor
 from bioeval.protocol import Search
 from bioeval.results import OpenSetPoints
 from bioeval.scores import Block, BlockReader, Provenance, threads_for
@@ -31,7 +29,6 @@ from bioeval.tallies import (
     VerificationCounter,
     count_together,
     count_with_points,
-    counts_of,
     gather,
     normalised_cost,
     role_of,
@@ -140,13 +137,7 @@ def list_attempts(
     counter: VerificationCounter, reader: BlockReader, blocks: Callable[[], Iterable[Block]]
 ) -> Listed:
     """Return the scores of all attempts of a counter; `blocks` are those of the reader."""
-    if executor() is None:
-        listed = _list_blocks(counter, blocks())
-    else:
-        listed = counts_of(
-            "attempts", reader, functools.partial(_list_blocks, counter), counter.depends_on
-        )
-    return {name: joined.array() for name, joined in listed.items()}
+    return {name: joined.array() for name, joined in _list_blocks(counter, blocks()).items()}
 
 
 def _list_blocks(
@@ -368,7 +359,7 @@ class FoldSide:
             with threads_for(self.scores):
                 refined = PointFinder.points_of(
                     tally,
-                    [counter],
+                    counter,
                     wanted,
                     symmetric=None,
                     second_pass=second_passes.get(counter),

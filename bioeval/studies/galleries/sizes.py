@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from copy import copy
 from dataclasses import dataclass
-from typing import Self
 
 import numpy as np
 
@@ -13,7 +11,6 @@ from bioeval.scores import Block, BlockReader
 from bioeval.studies.galleries import kernel
 from bioeval.tallies import (
     Counter,
-    Counts,
     IdentificationCounter,
     IdentificationTally,
     ThresholdCounter,
@@ -57,21 +54,6 @@ class SizeCounter(Counter[SizeTally]):
         usable = self.ranks.facts.others[rows] > 0
         kind = np.where(block.probe_group >= 0, ENROLLED, UNENROLLED)
         kernel.add_counts(counts, np.where(usable, kind, -1), self.candidates)
-
-    def fresh(self) -> Self:
-        """Return the same counter before it has counted anything."""
-        counter = copy(self)
-        counter.ranks, counter.candidates = self.ranks.fresh(), np.zeros_like(self.candidates)
-        return counter
-
-    def counts(self, low: int, high: int) -> dict[str, Counts]:
-        """Return the counts of rows ``low:high``; see :mod:`bioeval.tallies.parts`."""
-        return {"ranks": self.ranks.counts(low, high), "candidates": self.candidates}
-
-    def merge(self, other: dict[str, Counts], low: int, high: int) -> None:
-        """Add the counts of rows ``low:high``."""
-        self.ranks.merge(other["ranks"], low, high)
-        self.candidates += other["candidates"]
 
     def result(self) -> SizeTally:
         """Return the tally."""

@@ -17,8 +17,6 @@ bioeval groups faces.npz --embeddings dlib128 --labels subject --meta sex=sex --
 bioeval groups scores.npz --by sex --threshold 0.42 --out groups --plots
 # Take the groups of a list of trials from a table of its templates
 bioeval groups scores.txt --trials trials.txt --labels templates.csv --kind distance --by sex
-# Count on four processes, and keep what has been counted
-bioeval groups scores.npz --by sex --workers 4 --checkpoint counted
 """,
     plots=(
         Plot(

@@ -37,8 +37,6 @@ from bioeval.cli import (
     interval="Add confidence intervals by subject.  [none]",
     name=True,
     reading=True,
-    workers=True,
-    checkpoint=True,
 )
 def command(data: str, **options: Any) -> None:
     """Evaluate verification of DATA by demographic group.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import os
 from dataclasses import dataclass
 from typing import Any, get_args
 
@@ -14,14 +13,12 @@ from bioeval import DataError, Scores
 from bioeval.base import (
     Argument,
     Bootstrap,
-    Client,
     RandomState,
     require_choice,
     require_number,
     rows_reported_to,
 )
 from bioeval.document import Message, message_attrs
-from bioeval.evaluation import distributable
 from bioeval.results import KindVerdict
 from bioeval.scores import (
     BlockReader,
@@ -58,7 +55,6 @@ MOST_GROUPS = 256
 
 
 @leaves_out_attacks
-@distributable
 def by_group(
     scores: Scores,
     group: Any,
@@ -70,8 +66,6 @@ def by_group(
     replicates: int = IntervalOptions.REPLICATES,
     random_state: RandomState = 0,
     progress: Progress | None = None,
-    client: Client | None = None,
-    checkpoint: str | os.PathLike[str] | None = None,
 ) -> xr.Dataset:
     """Evaluate verification by demographic group: FRR of each, and FAR of each pair of groups.
 
@@ -96,8 +90,8 @@ def by_group(
         whichever the method.
     confidence, replicates, random_state
         As for :func:`bioeval.verification`.
-    progress, client, checkpoint
-        As for :func:`tally`.
+    progress : callable, optional
+        Called as ``progress(rows_done, rows)``.
 
     Returns
     -------

@@ -21,8 +21,6 @@ bioeval report scores.npz --threshold-study far=1% --zoo --check --out c.html
 bioeval report reid.npz --protocol market1501 --out reid.html
 # Explain a row on the page
 bioeval report scores.npz --out report.html --explain 17
-# Count on four processes
-bioeval report scores.npz --out report.html --workers 4
 """,
     not_options={
         "report": {

@@ -50,7 +50,6 @@ _RESULTS = "results of a command of bioeval"
     band=True,
     terms=True,
     reading=True,
-    workers=True,
 )
 def command(data: tuple[str, ...], names: tuple[str, ...], **options: Any) -> None:
     """Evaluate DATA and write one HTML page that needs no network or other file.
@@ -100,9 +99,8 @@ def command(data: tuple[str, ...], names: tuple[str, ...], **options: Any) -> No
                 read[called] = results_of[called] = scores
                 images.require(run.as_read[run.name])
                 under_card[called] = _compared(read[called], options["protocol"])
-        place = run.place(*read.values())
         for extra in extras:
-            extra.stages, extra.place, extra.as_read = run.stages, place, run.as_read
+            extra.stages = run.stages
         for called in called_by:
             if called in read:
                 # All tasks of a system share their thresholds.
@@ -187,7 +185,7 @@ def _evaluated(scores: Scores, options: dict[str, Any], run: StudyCommand) -> xr
         options["interval"] = None
     elif options["interval"] is not None or not resolve_card(scores, protocol).has_folds:
         options["interval"] = run.interval_for(scores, options["interval"])
-    tree = evaluate(scores, protocol, **options, **run.place(), progress=run.stages.counting)
+    tree = evaluate(scores, protocol, **options, progress=run.stages.counting)
     return run.checked(tree, scores, protocol, options["thresholds"] is not None)
 
 

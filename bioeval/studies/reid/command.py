@@ -58,7 +58,7 @@ from bioeval.cli import (
     "(recommended), and others as for bioeval run.  [none]",
     get_args(IntervalMethod),
 )
-@shared_options(interval=True, names=True, reading=True, workers=True)
+@shared_options(interval=True, names=True, reading=True)
 def command(systems: tuple[str, ...], open_queries: tuple[str, ...], **options: Any) -> None:
     """Evaluate systems A, B ... by GOM: retrieval and verification at a threshold.
 

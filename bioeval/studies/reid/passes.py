@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from bioeval import DataError, Scores
-from bioeval.base import Argument, executor, reporter, rows_reported_to
+from bioeval.base import Argument, reporter, rows_reported_to
 from bioeval.scores import (
     Mask,
     threads_for,
@@ -29,7 +29,6 @@ from bioeval.studies.reid.tiles import RetrievalTiles, TiledRanks
 from bioeval.tallies import (
     ConcatenatedRows,
     Extent,
-    RowPass,
     check_max_rank,
     require_values,
     rounded_down,
@@ -75,7 +74,7 @@ PLACES = 1 << 12
 NODES = 32
 
 
-class RetrievalPass(RowPass):
+class RetrievalPass:
     """Counts the ranks of each query's matches, under a convention.
 
     With `thresholds`, increasing ones in the units of the scores, the entries within each are
@@ -104,12 +103,10 @@ class RetrievalPass(RowPass):
         self.labels = query_labels(scores) if name_queries and scores._labelled else None
         check_max_rank(convention.max_rank, scores.shape[1], convention.last_rank)
 
-    name = "queries"
-
     def part(self, low: int, high: int) -> dict[str, Any]:
         """Count queries ``low:high``; see :mod:`bioeval.tallies.parts`."""
         cmc_rule, ap_rule = self.convention.removed, self.convention.ap_removed
-        lists, reader = self.lists, self.reader.for_rows(low, high)
+        lists, reader = self.lists, self.reader
         parts: dict[str, list[MatchLists]] = {rule: [] for rule in lists.rules}
         removed, extra, within = [], list[np.ndarray](), []
         last_rule = [*lists.rules][-1]
@@ -130,7 +127,6 @@ class RetrievalPass(RowPass):
             "removed": ConcatenatedRows(tuple(removed)),
             "extra": ConcatenatedRows(tuple(extra)),
             "retrieved": ConcatenatedRows(tuple(within)),
-            "watch": self.watched(reader, low, high),
         }
 
     def run(self) -> ReidTally:
@@ -222,7 +218,7 @@ class RetrievalPass(RowPass):
         return at_rank
 
 
-class GomPass(RowPass):
+class GomPass:
     """Counts the entries retrieved within each threshold, under a convention, for GOM.
 
     With `normalize`, distances are scaled to 0 ... 1 over all finite ones, as the thresholds are,
@@ -250,11 +246,9 @@ class GomPass(RowPass):
         self.rule = convention.removed
         self.raw = thresholds  # in distances that are not normalised
 
-    name = "queries"
-
     def part(self, low: int, high: int) -> dict[str, Any]:
         """Count queries ``low:high``; see :mod:`bioeval.tallies.parts`."""
-        lists, reader = self.lists, self.reader.for_rows(low, high)
+        lists, reader = self.lists, self.reader
         parts, removed, within = [], [], []
         counter = _Retrieved(lists, self.raw)
         for ranked in lists.ranked([self.rule], reader, low, high):
@@ -266,7 +260,6 @@ class GomPass(RowPass):
             "matches": _counts_of(parts),
             "removed": ConcatenatedRows(tuple(removed)),
             "retrieved": ConcatenatedRows(tuple(within)),
-            "watch": self.watched(reader, low, high),
         }
 
     def run(self) -> GomTally:
@@ -359,35 +352,27 @@ class _Retrieved:
         return counts
 
 
-class _Extent(RowPass):
+class _Extent:
     """The smallest and the largest finite distance of some queries."""
-
-    name = "extent"
 
     def __init__(self, lists: Lists, reader: RowReader):
         self.lists, self.reader, self.scores = lists, reader, lists.scores
 
     def part(self, low: int, high: int) -> dict[str, Any]:
         """Find the extent of the distances of queries ``low:high``."""
-        extent, reader = Extent(), self.reader.for_rows(low, high)
+        extent, reader = Extent(), self.reader
         for block in self.lists.blocks(reader, low, high):
             self_column = self.lists.self_column[block.low : block.low + len(block.values)]
             extent = extent.merge(
                 Extent.of(block.values, np.maximum(self_column, 0), self_column + 1)
             )
-        return {"extent": extent, "watch": self.watched(reader, low, high)}
+        return {"extent": extent}
 
 
-def count_all(row_pass: RowPass) -> dict[str, Any]:
+def count_all(row_pass: Any) -> dict[str, Any]:
     """Return the counts of all queries."""
-    chosen = executor()
     with threads_for(row_pass.scores):
-        if chosen is None:
-            counts = row_pass.part(0, row_pass.scores.shape[0])
-        else:
-            counts = chosen.count(row_pass)
-    row_pass.include_watched(counts.get("watch", {}))
-    return counts
+        return row_pass.part(0, row_pass.scores.shape[0])
 
 
 def _counts_of(parts: Sequence[MatchLists]) -> dict[str, ConcatenatedRows]:

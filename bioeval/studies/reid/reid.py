@@ -12,7 +12,6 @@ import xarray as xr
 from bioeval import DataError, Protocol, ProtocolError, Scores, TopKScores
 from bioeval.base import (
     Argument,
-    Client,
     IntervalMethod,
     Name,
     RandomState,
@@ -22,7 +21,6 @@ from bioeval.base import (
     require_numbers,
     rows_reported_to,
 )
-from bioeval.evaluation import distributable
 from bioeval.protocol import load, with_exclusions
 from bioeval.results import QueryMeasures
 from bioeval.scores import (
@@ -77,7 +75,6 @@ TAUS = 101
 
 
 @leaves_out_attacks
-@distributable
 def reid(
     scores: Scores,
     convention: Named = "market1501",
@@ -105,8 +102,6 @@ def reid(
     random_state: RandomState = 0,
     per_query: bool = False,
     progress: Progress | None = None,
-    client: Client | None = None,
-    checkpoint: str | os.PathLike[str] | None = None,
 ) -> xr.Dataset:
     """Evaluate re-identification under a convention: CMC, mAP and mINP.
 
@@ -167,8 +162,8 @@ def reid(
         Also return ``average_precision``, ``first_match_rank``, ``matches``, ``removed_entries``,
         the value of each other mean, as ``inp``, and the label, ``identity``, of each query, over
         ``probe``.
-    progress, client, checkpoint
-        As for :func:`tally`.
+    progress : callable, optional
+        Called as ``progress(rows_done, rows)``.
 
     Returns
     -------
@@ -303,7 +298,6 @@ def _with_limits(
 
 
 @leaves_out_attacks
-@distributable
 def gom(
     scores: Scores,
     *,
@@ -321,8 +315,6 @@ def gom(
     per_query: bool = False,
     open_queries: Scores | None = None,
     progress: Progress | None = None,
-    client: Client | None = None,
-    checkpoint: str | os.PathLike[str] | None = None,
 ) -> xr.Dataset:
     """Evaluate open-world re-identification by GOM: retrieval and verification at a threshold.
 
@@ -364,8 +356,8 @@ def gom(
     open_queries : Scores, optional
         Queries of another data set against the same gallery. No identity of theirs is in the
         gallery, whatever their labels; for all else they are further rows of `scores`.
-    progress, client, checkpoint
-        As for :func:`tally`.
+    progress : callable, optional
+        Called as ``progress(rows_done, rows)``.
 
     Returns
     -------

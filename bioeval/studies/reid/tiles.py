@@ -16,7 +16,6 @@ from typing import Any
 
 import numpy as np
 
-from bioeval.base import executor
 from bioeval.scores import LARGEST, EmbeddingSource, TemplateTiles, threads_for
 from bioeval.studies.reid import kernel
 from bioeval.studies.reid.candidate_lists import Lists, RowReader
@@ -24,7 +23,6 @@ from bioeval.studies.reid.matches import MatchLists
 from bioeval.tallies import (
     HELD,
     ComputedTiles,
-    RowPass,
     may_compute,
     source_of_tiles,
 )
@@ -177,24 +175,14 @@ class TiledMates:
         )
 
 
-class TiledRanks(RowPass):
-    """A pass that counts the candidates around the matches of each query, by tiles.
-
-    Its rows stand for bands of tiles: of one set, each band has as many.
-    """
-
-    name, reads_rows = "queries by tiles", False
+class TiledRanks:
+    """A pass that counts the candidates around the matches of each query, by tiles."""
 
     def __init__(self, tiles: RetrievalTiles):
         """Find the matches under each rule."""
         self.tiles, self.scores, self.reader = tiles, tiles.scores, tiles.reader
         with threads_for(self.scores):
             self.mates = {rule: TiledMates.of(tiles, rule) for rule in tiles.lists.rules}
-
-    @property
-    def step(self) -> int:
-        """Number of rows counted together."""
-        return self.tiles.step
 
     def part(self, low: int, high: int) -> dict[str, Any]:
         """Count the bands of tiles that rows ``low:high`` stand for."""
@@ -243,9 +231,7 @@ class TiledRanks(RowPass):
                 if turned is not None:
                     count_side(columns, rows, turned, rule)
 
-        tiles.visit(
-            tiles.wanted(tiles.bands(low, high)), lambda: visit, progress=executor() is None
-        )
+        tiles.visit(tiles.wanted(tiles.bands(low, high)), lambda: visit, progress=True)
         return {"counts": counts}
 
     def matches(self, counts: Mapping[str, np.ndarray]) -> dict[str, MatchLists]:

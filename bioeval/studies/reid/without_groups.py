@@ -29,21 +29,18 @@ from bioeval.studies.reid.kernel import ByGroup
 from bioeval.studies.reid.matches import MatchLists
 from bioeval.studies.reid.passes import RetrievalPass, count_all
 from bioeval.studies.reid.results import ReidOptions, reid_measures
-from bioeval.tallies import ConcatenatedRows, RowPass
+from bioeval.tallies import ConcatenatedRows
 
 # Counts of a match and a group, at most, that are in memory at a time.
 COUNTS_IN_MEMORY = 1 << 21
 
 
-class RetrievalWithoutGroups(RowPass):
+class RetrievalWithoutGroups:
     """Means over queries without each group of people, as queries and in the gallery.
 
     - `group` (int64 (subjects,)): the group of each subject's code, from 0; -1 for those who stay
-    - `means`: chooses means of all measures, always the same ones; it can be sent to another
-      process
+    - `means`: chooses means of all measures, always the same ones
     """
-
-    name = "people left out"
 
     def __init__(
         self,
@@ -56,12 +53,10 @@ class RetrievalWithoutGroups(RowPass):
         self.retrieval, self.means = RetrievalPass(scores, convention), means
         self.scores, self.lists, self.reader = scores, self.retrieval.lists, self.retrieval.reader
         self.options = ReidOptions(**convention.result_options())
-        # Made here: a worker that is sent some of the rows could not describe all of the scores.
         self.about = self.reader.about
         codes = codes_of(scores)
         self.of_query, self.of_column = group[codes.probe], group[codes.gallery]
         self.group, self.groups = group, int(group.max(initial=-1)) + 1
-        self.depends_on = (group,)
 
     def run(self, of_all: Sequence[QueryMean]) -> np.ndarray:
         """Return means without each group, float64 of shape (means, groups).
@@ -80,7 +75,7 @@ class RetrievalWithoutGroups(RowPass):
 
     def part(self, low: int, high: int) -> dict[str, Any]:
         """Evaluate queries ``low:high``; see :mod:`bioeval.tallies.parts`."""
-        lists, reader = self.lists, self.reader.for_rows(low, high)
+        lists, reader = self.lists, self.reader
         counts_per_row = max(int(lists.template_counts[low:high].max(initial=1)) * self.groups, 1)
         step = min(lists.rows_per_block(reader), max(1, COUNTS_IN_MEMORY // counts_per_row))
         values: dict[str, list[np.ndarray]] = {}
@@ -93,7 +88,6 @@ class RetrievalWithoutGroups(RowPass):
             reporter()(ranked[-1].stop, self.scores.shape[0])
         return {
             "values": {name: ConcatenatedRows(tuple(each)) for name, each in values.items()},
-            "watch": self.watched(reader, low, high),
         }
 
     def _matches(self, block: RankedRows) -> tuple[MatchLists, ByGroup]:

@@ -30,8 +30,6 @@ bioeval threshold visits.npz --target far=5% --templates multi --attempts visit
 bioeval threshold scores.npz --target far=1e-3 --folds 10 --repeats 20 --out study
 # Find the EER threshold of embeddings; print JSON
 bioeval threshold faces.npz --embeddings dlib128 --labels subject --target eer --json
-# Count on four processes, and keep what has been counted
-bioeval threshold scores.npz --repeats 100 --workers 4 --checkpoint counted
 # Give FAR and FRR at a threshold that was fixed before
 bioeval threshold scores.npz --at 0.31
 """,

@@ -64,7 +64,6 @@ class RatesOnNewPeople(MoreResults):
                 folds=None if scores.layout == "pairs" else self._folds,
                 random_state=self.options["random_state"],
                 progress=self.stages.counting,
-                **self.place,
             )
         except BioevalError:
             return {}  # the page says that it was not estimated
@@ -119,7 +118,7 @@ class RatesOnNewPeople(MoreResults):
     "template",
 )
 @output_options("results.nc, summary.json, table.txt, CSV files and a plot")
-@shared_options(interval=True, name=True, reading=True, workers=True, checkpoint=True)
+@shared_options(interval=True, name=True, reading=True)
 def command(data: str, **options: Any) -> None:
     """Choose a threshold for DATA, and estimate FAR and FRR for new subjects.
 
@@ -204,7 +203,7 @@ def _judge(data: str, options: dict[str, Any]) -> None:
     for name, word in _NOT_WITH_ON.items():
         if options.pop(name):
             raise click.UsageError(f"{word} is not for a threshold that is judged --on other data")
-    for name in ("rank_unit", "workers", "scheduler", "checkpoint"):
+    for name in ("rank_unit", "assurance"):
         options.pop(name)
     second = options.get("second")
     with StudyCommand(data, options) as run:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import os
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any, get_args
@@ -14,7 +13,6 @@ import xarray as xr
 from bioeval import DataError, Scores, partition
 from bioeval.base import (
     Argument,
-    Client,
     Name,
     RandomState,
     chosen_task,
@@ -23,7 +21,6 @@ from bioeval.base import (
     rows_reported_to,
 )
 from bioeval.document import Message, messages_of
-from bioeval.evaluation import distributable
 from bioeval.results import Layout, RuleOf, Variables, about_attrs, build, expanded
 from bioeval.scores import (
     BlockReader,
@@ -132,7 +129,6 @@ _OF_FOLDS = (
 
 
 @leaves_out_attacks
-@distributable
 def study_threshold(
     scores: Scores,
     target: Any = ("far", 0.001),
@@ -147,8 +143,6 @@ def study_threshold(
     replicates: int = IntervalOptions.REPLICATES,
     assure: float | None = None,
     progress: Progress | None = None,
-    client: Client | None = None,
-    checkpoint: str | os.PathLike[str] | None = None,
 ) -> xr.Dataset:
     """Find a threshold for deployment, and the FAR and FRR to expect with new subjects.
 
@@ -179,8 +173,8 @@ def study_threshold(
     assure : float, optional
         A confidence, such as 0.95: find a stricter threshold as well, whose FAR is at most the
         target in people like these with this confidence. The target is a FAR, above 0 and below 1.
-    progress, client, checkpoint
-        As for :func:`tally`.
+    progress : callable, optional
+        Called as ``progress(rows_done, rows)``.
 
     Returns
     -------

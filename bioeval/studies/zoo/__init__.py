@@ -14,8 +14,6 @@ STUDY = StudyManifest(
 bioeval zoo scores.npz
 # Use the threshold of a FAR; write results and plots
 bioeval zoo scores.npz --threshold far=0.001 --out zoo --plots
-# Count on two processes
-bioeval zoo scores.npz --workers 2
 # Use a threshold for embeddings; print JSON
 bioeval zoo faces.npz --embeddings dlib128 --labels subject --threshold 0.6 --json
 """,

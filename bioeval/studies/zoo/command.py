@@ -43,10 +43,7 @@ class ReportedZoo(MoreResults):
         self.stages("evaluating each subject")
         seed, threshold = self.options["random_state"], "eer" if target is None else target
         counted = self.stages.counting
-        place = self.place
-        return {
-            "zoo": zoo(scores, threshold=threshold, random_state=seed, progress=counted, **place)
-        }
+        return {"zoo": zoo(scores, threshold=threshold, random_state=seed, progress=counted)}
 
 
 @click.command("zoo", cls=Command)
@@ -70,8 +67,6 @@ class ReportedZoo(MoreResults):
     seed="Random seed of the halves and permutations.",
     name=True,
     reading=True,
-    workers=True,
-    checkpoint=True,
 )
 def command(data: str, **options: Any) -> None:
     """Evaluate DATA by subject, and test for goats, wolves and lambs.

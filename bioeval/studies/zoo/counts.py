@@ -25,15 +25,15 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from bioeval import DataError, Scores
-from bioeval.base import Stream, executor, reporter
+from bioeval.base import Stream, reporter
 from bioeval.scores import Block, BlockReader, Codes, Provenance, plain, threads_for
 from bioeval.studies.zoo import kernel
 from bioeval.tallies import (
     ConcatenatedRows,
     ExactSums,
-    RowPass,
     gather,
     is_accepted,
+    merged,
     rounded_down,
 )
 
@@ -192,13 +192,9 @@ def count_by_subject(
     - `fusion`: of multi-template attempts; None: each template makes an attempt
     """
     subject_pass = SubjectPass(reader, threshold, stream, fusion)
-    scores, chosen = reader.scores, executor()
+    scores = reader.scores
     with threads_for(scores), np.errstate(over="ignore", invalid="ignore"):
-        if chosen is None:
-            counts = subject_pass.rows(reader, 0, scores.shape[0])
-        else:
-            counts = chosen.count(subject_pass)
-            subject_pass.include_watched(counts["watch"])
+        counts = subject_pass.rows(reader, 0, scores.shape[0])
         reader.note_failure_codes()
         tally = subject_pass.tally(counts)
     for part in (tally.genuine, tally.as_probe, tally.as_claimed):
@@ -216,18 +212,14 @@ def rows_per_chunk(scores: Scores) -> int:
     return max(CHUNK_ROWS, 1 << (CHUNK_CELLS // scores.shape[1]).bit_length())
 
 
-class SubjectPass(RowPass):
+class SubjectPass:
     """Attempts by subject, counted in blocks of rows in any place and order."""
-
-    step = 0  # of the scores
 
     def __init__(self, reader: BlockReader, threshold: float, stream: Stream, fusion: str | None):
         """Draw the halves, and select the impostors of single templates and of fused ones."""
         scores, gallery = reader.scores, reader.gallery
         self.reader, self.scores, self.threshold, self.fusion = reader, scores, threshold, fusion
         self.step = rows_per_chunk(scores)
-        # Sums of chunks of other sizes, as of streamed rows under another limit, do not add up.
-        self.name = f"subjects of {self.step} rows"
         codes = reader.codes
         who = np.unique(np.concatenate([codes.probe, codes.gallery]))
         self.names = list(map(plain, codes.values[who].tolist()))
@@ -259,13 +251,6 @@ class SubjectPass(RowPass):
                 (self.probe, self.column[gallery.starts[:-1]]),
             )
 
-    def part(self, low: int, high: int) -> dict[str, Any]:
-        """Count rows ``low:high``."""
-        reader = self.reader.for_rows(low, high)
-        with np.errstate(over="ignore", invalid="ignore"):
-            counts = self.rows(reader, low, high)
-        return counts | {"watch": self.watched(reader, low, high)}
-
     def rows(self, reader: BlockReader, low: int, high: int) -> dict[str, Any]:
         """Count the rows of a reader, chunk by chunk."""
         counts: dict[str, Any] = {}
@@ -274,7 +259,7 @@ class SubjectPass(RowPass):
             last = min(first + self.step, high)
             chunk = self._chunk(reader, first, last)
             parts = {name: part.counts() for name, part in chunk.items()}
-            counts = self.merged(counts, parts) if counts else parts
+            counts = merged(counts, parts) if counts else parts
             for name, part in chunk.items():
                 sums[name] = part.included_in(sums.get(name))
             reporter()(last, self.scores.shape[0])

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import os
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,7 +12,6 @@ from scipy.stats import chi2, rankdata, tiecorrect
 
 from bioeval import DataError, Scores
 from bioeval.base import (
-    Client,
     RandomState,
     Stream,
     require_integer,
@@ -22,7 +20,7 @@ from bioeval.base import (
     stage,
 )
 from bioeval.document import Message
-from bioeval.evaluation import chosen_threshold, distributable
+from bioeval.evaluation import chosen_threshold
 from bioeval.results import Variables
 from bioeval.scores import BlockReader, Progress, leaves_out_attacks, require_subjects
 from bioeval.studies.zoo.counts import SubjectTally, count_by_subject
@@ -161,7 +159,6 @@ _NEEDED = {
 
 
 @leaves_out_attacks
-@distributable
 def zoo(
     scores: Scores,
     *,
@@ -170,8 +167,6 @@ def zoo(
     permutations: int = 2000,
     random_state: RandomState = 0,
     progress: Progress | None = None,
-    client: Client | None = None,
-    checkpoint: str | os.PathLike[str] | None = None,
 ) -> xr.Dataset:
     """Evaluate verification by subject: scores, errors, animals, and whether subjects differ.
 
@@ -190,8 +185,8 @@ def zoo(
         Number of permutations of the tests.
     random_state : int, None, numpy SeedSequence, Generator or RandomState
         Seed of the halves and the permutations. The same integer gives the same on every platform.
-    progress, client, checkpoint
-        As for :func:`tally`.
+    progress : callable, optional
+        Called as ``progress(rows_done, rows)``.
 
     Returns
     -------

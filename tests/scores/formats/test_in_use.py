@@ -16,7 +16,6 @@ import pytest
 
 import bioeval as be
 from bioeval.cli import main, outputs
-from bioeval.evaluation.blocks.checkpoint import Checkpoint, write_file
 from bioeval.scores import columns
 from bioeval.scores.formats import archive, files
 from bioeval.scores.stored import SpooledRows
@@ -225,29 +224,6 @@ def test_results_are_kept_where_a_file_was_opened_meanwhile():
     assert before.items() < there.items()
     assert set(there) - set(before) == {"out/results-2/a.csv", "out/results-2/summary.json"}
     assert b'"n": 2' in there["out/results-2/summary.json"]
-
-
-def test_a_checkpoint_is_locked_and_goes_on(locks):
-    kept = {"call": "c", "scores": {"scores": SCORES}, "protocol": "", "options": {}}
-    first = Checkpoint("kept", **kept)
-    with pytest.raises(be.CheckpointError, match="kept: is in use by another run; wait for its"):
-        Checkpoint("kept", **kept)
-    first.close()
-    assert os.listdir("kept") == ["checkpoint.json"]
-    Path("kept/.checkpoint.json.lock").touch()  # of a process that was killed
-    again = Checkpoint("kept", **kept)
-    for data in (b"a", b"b"):
-        write_file(Path("kept/x.part"), data)
-    again.close()
-    assert contents().keys() == {"kept/checkpoint.json", "kept/x.part"}
-
-
-def test_without_any_lock_a_checkpoint_works(locks, monkeypatch):
-    monkeypatch.setitem(sys.modules, "msvcrt", None)
-    kept = {"call": "c", "scores": {"scores": SCORES}, "protocol": "", "options": {}}
-    for _ in range(2):
-        Checkpoint("kept", **kept).close()
-    assert os.listdir("kept") == ["checkpoint.json"]
 
 
 def test_writers_wait_for_their_turn(locks):

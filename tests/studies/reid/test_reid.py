@@ -992,19 +992,6 @@ def test_a_card_with_other_tasks_sees_what_the_queries_see(tmp_path):
     assert tree["reid"].mean_ap == be.reid(scores).mean_ap
 
 
-def test_a_checkpoint_of_a_card_that_was_changed_since_is_refused(tmp_path):
-    from bioeval.protocol import load
-
-    text = load("market1501").to_toml().replace('name = "market1501"', 'name = "mine"')
-    path, scores = tmp_path / "mine.toml", population()
-    path.write_text(text, encoding="utf-8")
-    whole = be.reid(scores, path, checkpoint=tmp_path / "kept")
-    assert be.reid(scores, path, checkpoint=tmp_path / "kept").identical(whole)
-    path.write_text(text.replace('junk = "remove"', 'junk = "keep"'), encoding="utf-8")
-    with pytest.raises(be.CheckpointError, match="options, convention, .*junk: remove there"):
-        be.reid(scores, path, checkpoint=tmp_path / "kept")
-
-
 @pytest.mark.slow  # a kernel of the benchmarks, which is compiled for this alone
 def test_the_sorting_of_the_benchmarks_gives_the_same():
     from benchmarks.sorted_rows_kernel import average_precision_by_sorting

@@ -275,36 +275,4 @@ def test_the_same_on_any_number_of_threads(layout, monkeypatch):
     assert all(found[0].identical(other) for other in found)
 
 
-def test_rows_of_a_card_and_a_checkpoint(tmp_path):
-    """An evaluation by a card goes on at bands of tiles, and merges into the whole."""
-    scores = Case((3, 2, 5, 1, 4, 7) * 4, layout="gallery").scores()
-    with by_tiles(8) as answers:
-        expected = be.evaluate(scores, "market1501")
-        for _ in range(2):
-            found = be.evaluate(scores, "market1501", checkpoint=tmp_path / "kept")
-            assert_same(found["reid"], expected["reid"])
-    assert all(answers)
-    assert_same(be.evaluate(in_memory(scores), "market1501")["reid"], expected["reid"])
-
-
 distributed = optional_import("distributed")
-
-
-@pytest.fixture(scope="module")
-def client():
-    """Two workers in this process."""
-    with distributed.Client(
-        processes=False, n_workers=2, threads_per_worker=1, dashboard_address="127.0.0.1:0"
-    ) as result:
-        yield result
-
-
-@pytest.mark.parametrize("layout", ["square", "gallery"])
-@pytest.mark.cases(1)
-def test_a_cluster_shares_bands_of_tiles(layout, client):
-    scores = Case((3, 2, 5, 1, 4, 7) * 4, layout=layout).scores()
-    with by_tiles(8) as answers:
-        found = be.evaluate(scores, "market1501", client=client)
-        expected = be.evaluate(scores, "market1501")
-    assert all(answers)
-    assert_same(found["reid"], expected["reid"])

@@ -253,26 +253,6 @@ def test_wrong_use_is_one_line(tmp_path, monkeypatch, capsys, words, says):
 
 
 @pytest.mark.slow
-def test_a_checkpoint_changes_no_bit(scores, tmp_path):
-    people = scores.probe_labels
-    gallery = np.flatnonzero(people < 25)[::2]
-    probes = np.setdiff1d(np.arange(len(people)), gallery)
-    searched = scores.select(probes, gallery)
-    study = {"assure": 0.9, "folds": 3, "repeats": 1, "replicates": 100}
-    for name, call in (
-        ("folds", lambda **x: crossed(scores, FOLDS, **EASY, **x)),
-        ("study", lambda **x: be.study_threshold(scores, TARGET, **study, **x)),
-        (
-            "searches",
-            lambda **x: be.study_threshold(searched, "far=0.4", task="open_set", **study, **x),
-        ),
-    ):
-        plain = call()
-        for _ in range(2):  # counted, and read again
-            assert plain.identical(call(checkpoint=tmp_path / name)), name
-
-
-@pytest.mark.slow
 def test_an_assured_threshold_does_not_depend_on_the_blocks_of_rows(scores, monkeypatch):
     from bioeval.scores.blocks import BlockReader
 

@@ -1,1 +1,0 @@
-"""Evaluations as lists of blocks of rows: on a cluster, and from a checkpoint."""
