@@ -1,8 +1,8 @@
 """The manifest of a study: what it offers to the rest, as plain data.
 
 A study is a folder of :mod:`bioeval.studies` with a ``STUDY`` in its ``__init__.py``, which imports
-nothing but this module. The commands, their headings and examples, the public names, the plots, the
-tables and the formats of all studies are listed from these manifests: the core names no study.
+nothing but this module. The commands, their headings and examples, the public names, the plots and
+the tables of all studies are listed from these manifests: the core names no study.
 
 Modules are named relative to the folder of the study: ``"plots"`` is ``bioeval.studies.zoo.plots``.
 """
@@ -123,7 +123,6 @@ class StudyManifest:
     #: ``"module.NAME"`` of its :class:`bioeval.Measure`: numbers of scores that systems are
     #: compared by when they are asked for by name.
     measures: str = ""
-    formats: tuple[str, ...] = ()  # modules with a ``FORMAT``
     #: Modules that make results of counts, by the `form` of a tally: each has ``dataset``,
     #: ``scalars`` and ``with_intervals`` (:mod:`bioeval.evaluation.task_counts`).
     counts: Mapping[str, str] = field(default_factory=dict)
@@ -164,7 +163,6 @@ class StudyManifest:
             views=tuple(map(at_home, self.views)),
             calls={f"{before}{home}": names for home, names in self.calls.items()},
             stats={f"{before}{home}": names for home, names in self.stats.items()},
-            formats=tuple(f"{before}{home}" for home in self.formats),
             scalars=self.scalars and f"{before}{self.scalars}",
             measures=self.measures and f"{before}{self.measures}",
             messages=self.messages and f"{before}{self.messages}",

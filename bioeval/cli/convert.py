@@ -83,11 +83,11 @@ def command(
 
 def _formats() -> str:
     """Return a table of all formats."""
-    from bioeval.scores.formats.registry import formats
+    from bioeval.scores.formats.registry import FORMATS
 
-    width = max(len(form.word) for form in formats()) + 2
+    width = max(len(form.word) for form in FORMATS) + 2
     lines = []
-    for form in formats():
+    for form in FORMATS:
         also = f"; written: {form.written}" if form.written else ""
         line = f"{form.word:<{width}}{form.holds.replace('`', '')}{also}"
         lines += wrapped(line, terminal_width(), hang=width)

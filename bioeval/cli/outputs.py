@@ -71,11 +71,12 @@ def take_out(out: str, force: bool) -> Path:
 
 def take_scores(out: str, force: bool) -> Path:
     """Do the same for a file of scores, and for the files that are written beside it."""
+    from bioeval.scores.formats.files import check_target
     from bioeval.scores.formats.registry import format_to_write
 
     place = Path(out)
     form = format_to_write(place)
-    form.check(place)
+    check_target(place)
     refuse_inputs(form.files(place), out)
     refuse_to_replace(form.files(place), force)
     return place
@@ -103,7 +104,7 @@ def refuse_inputs(places: Iterable[Path], out: str) -> None:
 def _files_to_read(out: str) -> Iterator[tuple[str, Path]]:
     """Yield the files that the command line names, but once the word `out`, each with its word."""
     from bioeval.cli.lazy_group import COMMAND_LINE
-    from bioeval.scores.formats.registry import formats
+    from bioeval.scores.formats.registry import FORMATS
 
     context = click.get_current_context(silent=True)
     if context is None:
@@ -115,7 +116,7 @@ def _files_to_read(out: str) -> Iterator[tuple[str, Path]]:
     for word in filter(None, words):
         path = Path(word)
         yield word, path
-        for form in formats():
+        for form in FORMATS:
             if path.suffix.lower() in form.suffixes:
                 for file in form.files(path)[1:]:
                     yield word, file

@@ -45,16 +45,9 @@ _NAMES: NamesByModule = {
         "read_text",
         "replacing",
     ),
-    "bioeval.scores.formats.format": (
-        "Format",
-        "ReadOptions",
-    ),
+    "bioeval.scores.formats.format": ("ReadOptions",),
     "bioeval.scores.formats.registry": ("read_suffixes",),
     "bioeval.scores.formats.trials": ("lists_trials",),
-    "bioeval.scores.formats.label_files": (
-        "matrix_advice",
-        "read_side",
-    ),
     "bioeval.scores.labels": (
         "NAME_COLUMNS",
         "Codes",

@@ -150,8 +150,6 @@ class LabelledMatrix:
     #: Identities that mark distractors and junk: as given, or as the names of images say.
     distractor_ids: tuple[int, ...] = ()
     _junk_ids: tuple[int, ...] = ()
-    #: The layout of the matrix of which these are some columns; empty: their own.
-    _part_of: str = ""
     _kinds: Sequence[str] = KINDS
     _mask: Any = None
     #: The embeddings that the rows of the base were computed from.
@@ -388,8 +386,8 @@ class LabelledMatrix:
 
         A matrix is all-against-all where every probe is itself one of the gallery's templates.
         """
-        if self._layout or self._part_of:
-            return self._layout or self._part_of
+        if self._layout:
+            return self._layout
         if self.probe_ids is self.gallery_ids:
             return "all-against-all"
         inside = np.isin(self.probe_ids, self.gallery_ids).all()
@@ -400,8 +398,6 @@ class LabelledMatrix:
     @property
     def _layout_in_words(self) -> str:
         """The layout, with a word where the probes are some of the gallery's templates."""
-        if self._part_of:
-            return f"part of {self._part_of}"
         square = self.layout == "all-against-all"
         some = square and not np.array_equal(np.sort(self.probe_ids), np.sort(self.gallery_ids))
         if some:
@@ -567,10 +563,6 @@ class LabelledMatrix:
     def _from_square(self) -> bool:
         """Whether the probes were templates on both sides, before any selection."""
         return bool(self._labelled and (self.probe_ids < self._source.shape[1]).all())
-
-    def _as_part_of(self, layout: str) -> Self:
-        """Return a view of some columns of a matrix, with the layout of that matrix."""
-        return self._with(_part_of=layout)
 
     def select(self, *index: Any, probes: Any = None, gallery: Any = None) -> Self:
         """Take some probes and some gallery templates, without copying any score.

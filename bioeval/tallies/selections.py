@@ -75,7 +75,7 @@ class OrderedScores:
     @staticmethod
     def can_hold(scores: Scores) -> bool:
         """Whether partitions of scores can be counted together: all of a matrix in memory."""
-        whole = isinstance(scores._base, np.ndarray) and not scores._limited and not scores._part_of
+        whole = isinstance(scores._base, np.ndarray) and not scores._limited
         left_out = scores._has_mask or bool(scores.exclude) or not scores._labelled
         if not whole or left_out or scores.kind == "order":
             return False

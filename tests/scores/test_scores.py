@@ -828,7 +828,6 @@ def test_the_repr_says_which_probes_are_compared_with_which_gallery():
         (scores.select([0, 0, 1], [0, 1, 2]), "probes from the gallery, 3 x 3"),
         (scores.select([2, 0, 1], [0, 1, 2]), "all-against-all, 3 x 3"),
         (scores.select([0, 1], [2, 3]), "probe-against-gallery, 2 x 2"),
-        (scores.select(gallery=[0, 1])._as_part_of("all-against-all"), "part of all-against-all"),
     ):
         assert repr(part).startswith(f"<Scores {words}")
     assert "probes from the gallery, 2 x 6 templates" in scores[[0, 1], :]._repr_html_()

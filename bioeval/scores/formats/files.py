@@ -72,14 +72,14 @@ class FileInUseError(DataError):
     """A file that cannot be replaced: the command reads it, or on Windows a program has it open."""
 
 
-def optional(module: str, path: Path, input_name: str, extra: str = "formats") -> Any:
+def optional(module: str, path: Path, input_name: str) -> Any:
     """Import an optional library; the error says how to install it."""
     try:
         return importlib.import_module(module)
     except ImportError:
         package = module.partition(".")[0]
         raise DataError(
-            f"{path}: is {input_name}, which needs {package}: {how_to_install(extra)}"
+            f"{path}: is {input_name}, which needs {package}: {how_to_install('formats')}"
         ) from None
 
 
@@ -334,13 +334,13 @@ def replacing_all(*paths: str | os.PathLike[str]) -> Iterator[list[Path]]:
 
 
 def put_in_place(parts: Sequence[Path], places: Sequence[Path]) -> None:
-    """Move all files, or a folder, to their places, or none.
+    """Move all files to their places, or none.
 
     The first place is that of the main file, without which the others are not read. It is emptied
     first and filled last, so that no reader finds a main file beside files of another writer.
     Writers take turns; what was there comes back where one fails, or is interrupted.
     """
-    if len(parts) == 1 and parts[0].is_file():
+    if len(parts) == 1:
         move(os.replace, parts[0], places[0])
         return
     aside = []

@@ -28,7 +28,7 @@ from bioeval.base.errors import (
 from bioeval.base.kinds import KINDS, METRICS, Kind, larger_is_closer
 from bioeval.base.memory import require_bytes
 from bioeval.scores.embeddings import Metric
-from bioeval.scores.formats.files import COMPRESSED, check_target
+from bioeval.scores.formats.files import COMPRESSED
 from bioeval.scores.image_names import NAMES_OF
 from bioeval.scores.labelled_matrix import NAN_POLICIES, NanPolicy
 from bioeval.scores.listed_templates import Kept, ListRules
@@ -310,11 +310,6 @@ class FileFacts:
         """Whether it is text, or a compressed file (read if it has text)."""
         return self.content == "text" or self.content in COMPRESSED
 
-    def begins_with(self, start: bytes | tuple[bytes, ...]) -> bool:
-        """Whether the file begins with these bytes, or with one of several."""
-        with open(self.path, "rb") as file:
-            return file.read(1 << 10).startswith(start)
-
 
 def keeps_everything(scores: Scores) -> list[Part]:
     """Return no losses: the file keeps everything of scores that it can hold."""
@@ -337,10 +332,7 @@ class Format:
     Attributes
     ----------
     name, holds : str
-        Its name in the documentation (the suffix, or other words), and what such a file holds.
-    recognised_by, cannot_hold : str
-        The same for the second table of the documentation: what shows that a file has this format,
-        and what is lost of scores that are written to it.
+        Its name (the suffix, or other words), and what such a file holds.
     looks, expected : str
         What the bytes are, as ``"a zip file"``, and what to call the file where one was
         expected, as ``"a .npz file"``; what it `holds` unless given.
@@ -350,8 +342,6 @@ class Format:
     read : callable
         Reads a file. It may raise anything on damaged bytes; the registry turns it into a
         :class:`bioeval.DataError` that names the file.
-    first_line : callable
-        Whether the first line of a text names this format, which then decides whatever the suffix.
     options : sequence of str
         The fields of :class:`ReadOptions` with a meaning for it.
     suffixes : tuple of str
@@ -364,10 +354,10 @@ class Format:
         How the names of files to write end; `suffixes` unless given.
     otherwise : tuple of Written
         Other ways to write it, by longer endings of the name.
-    write, losses, files, check : callable
+    write, losses, files : callable
         Writes scores; what a file cannot hold of them, a sentence each, which a format that is
-        written has to declare (`keeps_everything` where there is nothing); all files that writing
-        one may replace; and raises where none can be written.
+        written has to declare (`keeps_everything` where there is nothing); and all files that
+        writing one may replace.
     """
 
     name: str
@@ -377,18 +367,14 @@ class Format:
     options: Sequence[str] = ()
     looks: str = "text"
     expected: str = ""
-    recognised_by: str = ""
-    first_line: Callable[[FileFacts], bool] = lambda file: False
     suffixes: tuple[str, ...] = ()
     needs: Part = ""
     written: str = ""
-    cannot_hold: str = ""
     written_as: tuple[str, ...] = ()
     otherwise: tuple[Written, ...] = ()
     write: Callable[[Scores, Path], None] = lambda scores, path: None
     losses: Callable[[Scores], list[Part]] | None = None
     files: Callable[[Path], list[Path]] = lambda path: [path]
-    check: Callable[[Path], Path] = check_target
 
     def __post_init__(self) -> None:
         """Raise unless a format that is written declares what it loses."""

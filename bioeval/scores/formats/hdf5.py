@@ -217,7 +217,6 @@ FORMAT = Format(
     holds="what a `.npz` file holds, in HDF5",
     looks="an HDF5 file",
     expected="an HDF5 file",
-    recognised_by="the first bytes of HDF5",
     recognise=lambda file: file.content == HDF5 and file.suffix not in (".mat", ".nc"),
     read=_read,
     options=ARRAYS,

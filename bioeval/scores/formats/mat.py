@@ -568,7 +568,6 @@ FORMAT = Format(
     holds="what a `.npz` file holds, and the usual layout of re-identification features",
     looks="a MATLAB file",
     expected="a MATLAB file",
-    recognised_by="its first bytes (MATLAB 5 to 7.3)",
     recognise=_recognise,
     read=_read,
     options=ARRAYS,

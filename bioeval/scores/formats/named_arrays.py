@@ -536,12 +536,7 @@ def no_labels(file: Arrays, m: int, n: int | None) -> Words:
                 rows.append(key)
             if header.shape == (m if n is None else n,):
                 columns.append(key)
-    if "probe" in rows and "gallery" in columns:
-        # They are coordinates of named dimensions.
-        hint = Words(
-            "say ", say("probe_labels_key", "probe"), " and ", say("gallery_labels_key", "gallery")
-        )
-    elif n == m and rows:
+    if n == m and rows:
         hint = Words("say ", _of_both_sides(file, rows[0]))
     elif n is None or n == m:
         if rows:

@@ -534,8 +534,6 @@ FORMAT = Format(
     holds="a matrix of scores, memory-mapped; or embeddings. Labels are in CSV files beside it",
     looks="a NumPy array",
     expected="a .npy file",
-    recognised_by="its first bytes",
-    cannot_hold="lists; labels and metadata become text; templates of a selection on both sides",
     recognise=lambda file: file.content == "npy",
     read=_read,
     options=tuple(

@@ -655,7 +655,6 @@ FORMAT = Format(
     holds="scores, pairs, embeddings or top-K lists, with labels and metadata",
     looks="a zip file",
     expected="a .npz file",
-    recognised_by="the first bytes of a zip file",
     recognise=lambda file: file.content == "zip",
     read=_read,
     options=ARRAYS,

@@ -226,7 +226,8 @@ def _recognise(file: FileFacts) -> bool:
     )
 
 
-def _first_line(file: FileFacts) -> bool:
+def begins_with_names(file: FileFacts) -> bool:
+    """Whether the first line of a text names the columns of a list or of a matrix."""
     options = file.options
     if options.probe_labels or options.gallery_labels:
         return False
@@ -392,17 +393,7 @@ FORMAT = Format(
     holds="a list of pairs with a score on each line, with or without the names of its columns",
     looks="text",
     expected="a text with a score on each line (a matrix of scores is .npy or .npz)",
-    recognised_by=(
-        "the names of its columns, or its first lines; a matrix by a first column `label` or "
-        "`probe`"
-    ),
-    cannot_hold=(
-        "metadata, the policy for failed comparisons; a matrix becomes its single comparisons; "
-        "labels become text; a `.wide.csv` file: lists, masks, metadata, the kind, text, more "
-        "than 999 columns, float32"
-    ),
     recognise=_recognise,
-    first_line=_first_line,
     needs="a list of pairs has a score on each line",
     read=_read,
     options=(

@@ -198,11 +198,6 @@ FORMAT = Format(
     holds="a list of pairs, or a matrix, as a table of Parquet",
     looks="a Parquet file",
     expected="a Parquet file",
-    recognised_by="its first bytes",
-    cannot_hold=(
-        "metadata, the policy for failed comparisons; a matrix becomes its single comparisons; a "
-        "`.wide.parquet` file: lists, masks, metadata, the kind"
-    ),
     recognise=lambda file: file.content == "a Parquet file",
     read=_read,
     options=TEXT.options,

@@ -1,12 +1,10 @@
 """The registry of formats: every file that is read into scores, and those that are written.
 
-A new format is one file beside this one that defines a ``FORMAT``, and its name in `_NAMES`.
+A new format is one file beside this one that defines a ``FORMAT``, and its place in `FORMATS`.
 """
 
 from __future__ import annotations
 
-import functools
-import importlib
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from itertools import chain
@@ -20,7 +18,17 @@ from bioeval.base.errors import (
     printable,
     require_choice,
 )
-from bioeval.base.studies import manifests
+from bioeval.scores.formats import (
+    bee,
+    hdf5,
+    mat,
+    npy,
+    npz,
+    pair_lists,
+    parquet,
+    top_k_text,
+    wide_tables,
+)
 from bioeval.scores.formats.files import (
     COMPRESSED,
     content,
@@ -31,30 +39,26 @@ from bioeval.scores.formats.format import FileFacts, Format, ReadOptions
 from bioeval.scores.matrix import Scores
 from bioeval.scores.stored import file_version
 
-#: The modules of formats, loaded where a file is none of the first two. Where several formats
-#: recognise a file, the first one reads it; those of studies come before the lists of pairs, which
-#: recognise nearly every table.
-_NAMES = (*("npz", "npy", "mat", "hdf5", "parquet", "bee", "wide_tables"),)
-_HOME = "bioeval.scores.formats.{}".format
-
-
-@functools.cache
-def formats() -> tuple[Format, ...]:
-    """Return every format, one or several of a module, in the order in which they are tried."""
-    homes = list(map(_HOME, _NAMES))
-    for study in manifests().values():
-        homes += study.formats
-    own_formats: list[Format] = []
-    for home in homes:
-        own_formats.append(importlib.import_module(home).FORMAT)
-    return (*own_formats, importlib.import_module(_HOME("pair_lists")).FORMAT)
+#: Every format, in the order in which they are tried: where several recognise a file, the first one
+#: reads it. Lists of pairs recognise nearly every table, and come last.
+FORMATS: tuple[Format, ...] = (
+    npz.FORMAT,
+    npy.FORMAT,
+    mat.FORMAT,
+    hdf5.FORMAT,
+    parquet.FORMAT,
+    bee.FORMAT,
+    wide_tables.FORMAT,
+    top_k_text.FORMAT,
+    pair_lists.FORMAT,
+)
 
 
 def read(path: Any, options: ReadOptions) -> Scores:
     """Read a file by the format that its content shows; every error names the file."""
     place = existing_file(path)
     if options.format_ is not None:
-        by_word = {form.word: form for form in formats()}
+        by_word = {form.word: form for form in FORMATS}
         require_choice("format_", options.format_, by_word)
         form = by_word[options.format_]
     else:
@@ -85,14 +89,13 @@ def _unchanged(form: Format, path: Path) -> Iterator[None]:
     try:
         yield
     finally:
-        several = len(form.files(path)) > 1 or path.is_dir()
-        if several and not file_version(path) == before != ():
+        if len(form.files(path)) > 1 and not file_version(path) == before != ():
             raise DataError(f"{path}: was replaced while it was read; read it again")
 
 
 def read_suffixes() -> tuple[str, ...]:
     """Return how the names of the files end that formats read."""
-    return tuple(dict.fromkeys(chain.from_iterable(form.suffixes for form in formats())))
+    return tuple(dict.fromkeys(chain.from_iterable(form.suffixes for form in FORMATS)))
 
 
 def recognise(path: Path, options: ReadOptions) -> Format:
@@ -101,12 +104,8 @@ def recognise(path: Path, options: ReadOptions) -> Format:
     Of texts, a first line that names the format decides, whatever the suffix.
     """
     file = FileFacts(path, content(path), options)
-    if file.suffix in (".npz", ".npy"):
-        of_numpy = importlib.import_module(_HOME(file.suffix[1:])).FORMAT
-        if of_numpy.recognise(file):
-            return of_numpy
-    promised = [form for form in formats() if file.suffix in form.suffixes]
-    form = _named_by_first_line(file) or _recognised_by(promised or formats(), file)
+    promised = [form for form in FORMATS if file.suffix in form.suffixes]
+    form = _named_by_first_line(file) or _recognised_by(promised or FORMATS, file)
     if form is not None:
         return form
     listed = listing(list(read_suffixes()))
@@ -114,13 +113,13 @@ def recognise(path: Path, options: ReadOptions) -> Format:
         from bioeval.scores.formats.label_files import matrix_advice
 
         parts: list[Part] = [f"{path}: is text; expected {listed}"]
-        for form in formats():
+        for form in FORMATS:
             if form.needs:
                 parts += ["; ", form.needs]
         if advice := matrix_advice(path):
             parts += [". It ", advice]
         raise DataError(*parts)
-    actual = _recognised_by(formats(), file) if file.content not in COMPRESSED else None
+    actual = _recognised_by(FORMATS, file) if file.content not in COMPRESSED else None
     if not promised or actual is None and file.content != "text":
         raise DataError(f"{path}: is {file.content}; expected {listed}")
     if file.content == promised[0].looks == "text":
@@ -138,10 +137,9 @@ def recognise(path: Path, options: ReadOptions) -> Format:
 
 def _named_by_first_line(file: FileFacts) -> Format | None:
     if file.is_text:
-        for form in formats():
-            with suppress(DataError):  # of a text that is no such list, or is damaged
-                if form.first_line(file):
-                    return form
+        with suppress(DataError):  # of a text that is no such list, or is damaged
+            if pair_lists.begins_with_names(file):
+                return pair_lists.FORMAT
     return None
 
 
@@ -189,7 +187,7 @@ def role_of_second_file(path: Path, second: Path) -> str:
 
 def written_formats() -> list[Format]:
     """Return the formats that can be written."""
-    return [form for form in formats() if form.written]
+    return [form for form in FORMATS if form.written]
 
 
 def format_to_write(path: Path) -> Format:

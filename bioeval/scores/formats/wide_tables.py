@@ -248,7 +248,6 @@ FORMAT = Format(
     ),
     looks="text",
     expected="a text of numbers alone, a matrix of scores",
-    recognised_by="numbers in its first line, and `--labels` or those of both sides",
     recognise=_recognise,
     needs=(
         Words(

@@ -4,7 +4,6 @@ from bioeval.base.manifest import StudyManifest
 
 STUDY = StudyManifest(
     calls={"results": ("top_k",)},
-    formats=("files",),
     runners={"top-k": "tasks"},
     messages="messages.MESSAGES",
     needs=("reid",),

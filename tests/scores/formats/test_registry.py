@@ -23,7 +23,7 @@ def test_the_options_are_the_arguments_of_load():
     arguments = list(inspect.signature(be.load).parameters)
     assert arguments[0] == "path"
     assert arguments[1:] == [x.name for x in dataclasses.fields(ReadOptions) if x.init]
-    for form in registry.formats():
+    for form in registry.FORMATS:
         assert set(form.options) < set(FLAGS)
 
 
@@ -67,7 +67,7 @@ def test_a_format_writes_scores_or_says_why_not(tmp_path, form, scores):
         assert path.exists()
 
 
-@pytest.mark.parametrize("form", registry.formats(), ids=lambda form: form.name)
+@pytest.mark.parametrize("form", registry.FORMATS, ids=lambda form: form.name)
 def test_options_that_a_format_does_not_have(tmp_path, form):
     """An option outside the registered ones is refused, before the file is read."""
     for name in set(FLAGS) - set(form.options) - set(EVERY_FORMAT):
@@ -105,7 +105,6 @@ TRIALS = Format(
     name="`.given`",
     suffixes=(".given",),
     holds="a list of trials",
-    recognised_by="its first line",
     looks="a list of trials",
     expected="a list of trials",
     recognise=begins_as_trials,
@@ -120,8 +119,8 @@ TRIALS = Format(
 
 @pytest.fixture
 def trials(monkeypatch):
-    together = (TRIALS, *registry.formats())
-    monkeypatch.setattr(registry, "formats", lambda: together)
+    together = (TRIALS, *registry.FORMATS)
+    monkeypatch.setattr(registry, "FORMATS", together)
 
 
 def test_a_new_format_is_one_entry(tmp_path, trials):

@@ -10,12 +10,11 @@ from pathlib import Path
 
 import numpy as np
 
-from bioeval import DataError, TopKScores
-from bioeval.base import (
-    Argument,
-    Words,
-)
-from bioeval.scores import Format, ReadOptions, matrix_advice, read_side, read_text
+from bioeval.base.errors import Argument, DataError, Words
+from bioeval.scores.formats.files import read_text
+from bioeval.scores.formats.format import Format, ReadOptions
+from bioeval.scores.formats.label_files import matrix_advice, read_side
+from bioeval.scores.top_k import TopKScores
 
 
 def _read(path: Path, options: ReadOptions) -> TopKScores:
@@ -87,7 +86,6 @@ FORMAT = Format(
     holds="top-K lists, one query per line; labels of both sides are given as files",
     looks="text",
     expected="a text file of top-K lists",
-    recognised_by="`--probe-labels` and `--gallery-labels`",
     recognise=lambda file: (
         file.content == "text"
         and file.options.probe_labels is not None
