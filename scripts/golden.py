@@ -1404,7 +1404,7 @@ def cases_of_folds() -> None:
     ):
         case(
             f"cross_evaluate/columns variant{i}",
-            later("cross_evaluate", data("columns"), halves, **options),
+            later("cross_evaluate", claims_of("columns", options), halves, **options),
         )
     for band in ("quantile", "normal"):
         case(
@@ -1467,7 +1467,6 @@ def cases_of_folds() -> None:
 
     for measure in ("eer", "frr_at_far", "auc", "recognition_rate"):
         case(f"make_scorer/{measure}", functools.partial(scored, measure, far_target=0.05))
-    case("make_scorer/eer l2 multi", lambda: scored("eer", metric="l2", templates="multi"))
 
     def eer_scorer() -> Any:
         x, who = points([5] * 20, 8, 0.8, 61)
@@ -1511,12 +1510,10 @@ def cases_of_folds() -> None:
         "study_threshold/columns multi",
         later(
             "study_threshold",
-            data("columns"),
+            claims_of("columns", {"templates": "multi", "fusion": "mean"}),
             ("far", 0.02),
             folds=3,
             repeats=2,
-            templates="multi",
-            fusion="mean",
             **FEW,
         ),
     )
@@ -1574,7 +1571,10 @@ def cases_of_people() -> None:
                 *({"interval": m, **FEW} for m in INTERVALS[:3]),
             )
         ):
-            case(f"by_group/{name} variant{i}", later("by_group", data(name), "sex", **options))
+            case(
+                f"by_group/{name} variant{i}",
+                later("by_group", claims_of(name, options), "sex", **options),
+            )
         for i, options in enumerate(
             (
                 {"threshold": "eer"},
@@ -1603,7 +1603,6 @@ def cases_of_people() -> None:
         "tiny",
     ):
         case(f"worst_pairs/{name}", later("worst_pairs", data(name), 7))
-    case("worst_pairs/columns multi", later("worst_pairs", data("columns"), 5, templates="multi"))
     for name, threshold in itertools.product(
         ("columns", "watch", "streets", "tiny", "ties"), (None, "eer", 2.0)
     ):
@@ -1666,8 +1665,8 @@ def cases_of_two() -> None:
     for i, options in enumerate(
         (
             {},
-            {"templates": "multi"},
-            {"templates": "multi", "fusion": "mean"},
+            None,
+            None,
             {"far_targets": (0.05,)},
             {"rank_unit": "subject", "ties": "expected"},
             {"adjust": "holm"},
@@ -1675,7 +1674,8 @@ def cases_of_two() -> None:
             {"impostors": "leave-subject-out"},
         )
     ):
-        case(f"compare/variant{i} {text_of(options)}", functools.partial(two, **options))
+        if options is not None:
+            case(f"compare/variant{i} {text_of(options)}", functools.partial(two, **options))
     case("compare/kinds", lambda: be().compare(systems()[0], systems()[2], **FEW))
     case("compare/other people", lambda: be().compare(systems()[0], scores("uneven"), **FEW))
     for card in ("market1501", "veri776", "cuhk03", "vehicleid"):
@@ -1758,7 +1758,7 @@ def cases_of_two() -> None:
                 continue
             case(
                 f"calibration/{name} {templates}",
-                later("calibration", data(name), templates=templates),
+                later("calibration", claims_of(name, {"templates": templates})),
             )
     case("calibration/costs", later("calibration", data("ratios"), (0.3, 0.02), costs=(10.0, 1.0)))
 
@@ -1775,7 +1775,8 @@ def cases_of_two() -> None:
     case(
         "epc/two sets",
         lambda: be().epc(
-            scores("square32"), scores("large", kind="distance"), templates="multi", fusion="mean"
+            be().claim_scores(scores("square32"), fusion="mean"),
+            be().claim_scores(scores("large", kind="distance"), fusion="mean"),
         ),
     )
     case("epc/systems", lambda: be().epc(systems()[0], systems()[1]))
@@ -2478,13 +2479,11 @@ def cases_of_commands() -> None:
     threshold columns.npz --target eer --folds 3 --repeats 2 --templates multi {few}
     threshold pairs.csv --kind distance --target far=0.05 --folds 2 --repeats 2 {few}
     compare alpha.npz beta.npz {few}
-    compare alpha.npz gamma.npz {few} --adjust holm --templates multi
     compare street0.npz street1.npz --protocol market1501 {few}
     calibration ratios.npz
     calibration square32.npz --calibrate logistic --train large.npz
     calibration alpha.npz --calibrate pav --train beta.npz --priors 0.5,0.01 --costs 10,1
     zoo columns.npz --permutations 50
-    zoo watch.npz --permutations 50 --threshold far=0.01 --templates multi
     workload square32.npz --people 2000 --impostors 0.01 --far 0.01 {few}
     workload --rates far=0.001,frr=0.02 --people 2000 --impostors 0.01
     workload watch.npz --people 100 --impostors 0.9 --far 0.1 --task open_set {few}
@@ -2545,7 +2544,6 @@ def cases_of_commands() -> None:
         ("product", "--normalise min-max"),
         ("logistic", "--protocol course-kfold"),
         ("weighted", "--weights alpha=2 --weights beta=1"),
-        ("max", "--normalise tanh --templates multi"),
     ):
         chain(f"fuse {method}", f"fuse alpha.npz beta.npz --method {method} {more} --json")
     chain(

@@ -192,7 +192,6 @@ def error_discard(
     threshold: float,
     fraction: float,
     kind: str,
-    fusion: str | None = None,
 ) -> dict[str, Any]:
     """Return the rates of what is left; in all-against-all both sides are the same samples."""
     probes = [("sample" if data.all_against_all else "probe", i) for i in range(len(quality[0]))]
@@ -204,17 +203,10 @@ def error_discard(
     count = dict.fromkeys(("genuine_attempts", "fr", "impostor_attempts", "fa"), 0)
     for i, row in enumerate(data.rows):
         there = [] if probes[i] in gone else [c for c in row if gallery[c.column] not in gone]
-        attempts = [(c.mate, c.distance) for c in there]
-        if fusion is not None:
-            fused = {
-                key: naive.fuse([c.distance for c in cells], fusion)
-                for key, cells in naive.groups(there).items()
-            }
-            attempts = [(mate, x) for (mate, _), x in fused.items() if x is not None]
-        for mate, distance in attempts:
-            taken = naive.accepted(data.user(distance), threshold, kind)
-            count["genuine_attempts" if mate else "impostor_attempts"] += 1
-            count["fr" if mate else "fa"] += not taken if mate else taken
+        for cell in there:
+            taken = naive.accepted(data.user(cell.distance), threshold, kind)
+            count["genuine_attempts" if cell.mate else "impostor_attempts"] += 1
+            count["fr" if cell.mate else "fa"] += not taken if cell.mate else taken
     return {
         "discarded": number,
         **count,

@@ -17,16 +17,15 @@ class Pair(NamedTuple):
     label_error: bool
 
 
-def worst_pairs(n: int, templates: str = "single", fusion: str = "min", **given: Any) -> list[Pair]:
+def worst_pairs(n: int, **given: Any) -> list[Pair]:
     """List the nearest impostor pairs and the farthest genuine pairs; `given` as in `naive`."""
     data = naive.read(**given)
     assert data.probe_labels is not None
-    unit = "template" if templates == "single" else "subject"
-    mirrored = templates == "single" and data.all_against_all
+    mirrored = data.all_against_all
     found = []
     for comparison in ("impostor", "genuine"):
         sign = 1 if comparison == "impostor" else -1
-        every = [(i, naive.candidates(data, i, unit, fusion)) for i in range(len(data.rows))]
+        every = [(i, naive.candidates(data, i, "template", "min")) for i in range(len(data.rows))]
         cells = [(i, c) for i, row in every for c in row]
         cells = [(i, c) for i, c in cells if c.mate == (comparison == "genuine")]
         cells.sort(key=lambda x: (sign * x[1].distance, x[0], x[1].column))

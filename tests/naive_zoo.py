@@ -18,19 +18,13 @@ class Attempt(NamedTuple):
     distance: Any
 
 
-def attempts(templates: str, fusion: str, **case: Any) -> list[Attempt]:
+def attempts(**case: Any) -> list[Attempt]:
     """Every attempt of verification, with its two subjects."""
     data = naive.read(**case)
     found = []
     for i, row in enumerate(data.rows):
         subject = data.probe_labels[i]
-        if templates == "single":
-            found += [Attempt(subject, cell.subject, cell.distance) for cell in row]
-            continue
-        for claimed in data.gallery_subjects:
-            fused = naive.fuse([c.distance for c in row if c.subject == claimed], fusion)
-            if fused is not None:
-                found.append(Attempt(subject, claimed, fused))
+        found += [Attempt(subject, cell.subject, cell.distance) for cell in row]
     return found
 
 

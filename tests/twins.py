@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterator, Sequence
 from typing import Any
+from unittest import mock
 
 import naive
 import numba
@@ -13,6 +15,7 @@ import xarray as xr
 
 import bioeval as be
 from bioeval.results import expanded
+from bioeval.studies.folds import cross_evaluate
 from bioeval.views.plots.registry import PLOTS  # noqa: F401
 
 
@@ -45,9 +48,16 @@ def assert_same_but_d_prime(found: Any, expected: Any) -> None:
         np.testing.assert_allclose(found.d_prime, expected.d_prime, rtol=1e-12)
 
 
+def in_folds(*args: Any, templates: str = "single", **options: Any) -> Any:
+    """Cross-evaluate the attempts that a card says: of single templates, or of all of a subject."""
+    of_card = functools.partial(cross_evaluate.FoldOptions, templates=templates)
+    with mock.patch.object(cross_evaluate, "FoldOptions", of_card):
+        return be.cross_evaluate(*args, **options)
+
+
 def crossed(*args: Any, **options: Any) -> Any:
     """Cross-evaluate, with a variable for each statistic of a rate."""
-    return expanded(be.cross_evaluate(*args, **options))
+    return expanded(in_folds(*args, **options))
 
 
 def floats(values: Any) -> np.ndarray:

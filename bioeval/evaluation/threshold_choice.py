@@ -23,8 +23,8 @@ def chosen_threshold(
     reader: BlockReader,
     rule: Rule,
     *,
-    templates: str,
-    fusion: str,
+    templates: str = "single",
+    fusion: str = "min",
     missed: tuple[int, int] = (0, 0),
     argument: str = "threshold",
 ) -> float:

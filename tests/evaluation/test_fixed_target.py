@@ -112,7 +112,8 @@ def test_failures_one_subject_and_transactions():
     assert float(one.frr_at_fixed) == 0
     assert np.isnan(one.far_at_fixed)
     visits = be.Scores([[0, 4], [3, 1]], ["a", "a"], ["a", "b"], probe_meta={"visit": [1, 1]})
-    ds = be.verification(visits, target=1, attempts="visit", interval="wilson")
+    claims = be.claim_scores(visits, attempts="visit")
+    ds = be.verification(claims, target=1, interval="wilson")
     assert (float(ds.frr_at_fixed), float(ds.far_at_fixed)) == (0, 1)
 
 

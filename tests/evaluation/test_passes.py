@@ -4,6 +4,7 @@ from collections import Counter
 
 import numpy as np
 import pytest
+from twins import in_folds
 
 import bioeval as be
 from bioeval.scores.embedding_tiles import EmbeddingTiles
@@ -19,7 +20,7 @@ MOST_PASSES = {
     "folds": (2, lambda a, b: be.cross_evaluate(a, be.partition.RepeatedSubjectKFold(5))),
     "fused folds": (
         1,
-        lambda a, b: be.cross_evaluate(a, be.partition.SubjectKFold(5), templates="multi"),
+        lambda a, b: in_folds(a, be.partition.SubjectKFold(5), templates="multi"),
     ),
     # A threshold of each fold is chosen anew without each person, in one pass for all folds.
     "pooled": (3, lambda a, b: be.cross_evaluate(a, be.partition.SubjectKFold(5), **BOOTSTRAP)),
@@ -31,9 +32,7 @@ MOST_PASSES = {
     ),
     "pooled and fused": (
         2,
-        lambda a, b: be.cross_evaluate(
-            a, be.partition.SubjectKFold(5), templates="multi", **BOOTSTRAP
-        ),
+        lambda a, b: in_folds(a, be.partition.SubjectKFold(5), templates="multi", **BOOTSTRAP),
     ),
     "pooled at a given threshold": (
         3,

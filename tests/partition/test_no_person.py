@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 import scipy
 from named_arguments import raises_about
+from twins import in_folds
 
 import bioeval as be
 from bioeval.base.errors import BioevalWarning, DataError
@@ -100,7 +101,7 @@ def test_map_of_each_part_is_that_of_its_people_and_all_distractors(splitter):
 @pytest.mark.parametrize("templates", ["single", "multi"])
 def test_folds_compare_with_all_distractors(splitter, templates):
     scores = queries_and_gallery(distractor_ids=[0, -1])
-    ds = be.cross_evaluate(scores, splitter, templates=templates)
+    ds = in_folds(scores, splitter, templates=templates)
     genuine, impostor = [], []
     for rows, columns in parts_of_people(splitter):
         who = GALLERY[columns] if templates == "single" else np.unique(GALLERY[columns])

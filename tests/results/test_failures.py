@@ -74,8 +74,8 @@ def test_what_is_refused():
             with_failures(ds, fta=wrong)
     with pytest.raises(ProtocolError, match="include failures already"):
         with_failures(with_failures(ds, fta=0.1), fta=0.1)
-    with pytest.raises(ProtocolError, match="transactions of several"):
-        with_failures(be.verification(scores, attempts="visit"), fta=0.1)
+    with pytest.raises(ProtocolError, match="attempts are of several"):
+        with_failures(be.verification(be.claim_scores(scores, attempts="visit")), fta=0.1)
     with pytest.raises(DataError, match=r"not a result of be\.verification"):
         with_failures(be.open_set(scores), fta=0.1)
     with pytest.raises(DataError, match="need results of verification"):

@@ -15,7 +15,7 @@ import pytest
 import xarray as xr
 from hypothesis import given, settings, strategies as st
 from strategies import examples_of
-from twins import one_thread  # noqa: F401
+from twins import in_folds, one_thread  # noqa: F401
 
 import bioeval as be
 from bioeval.base.errors import BioevalError
@@ -23,7 +23,6 @@ from bioeval.scores.blocks import BlockReader
 from bioeval.tallies import fold_counts, fold_passes, fold_tiles, tiled_scores
 from bioeval.tallies.fold_counts import Groups, Subset
 from bioeval.tallies.fold_passes import FoldPasses
-from tests.optional import optional_import
 from tests.tallies.test_tile_pass import FALLBACKS, METRICS, Case, cases
 
 CASE = Case((3, 1, 4, 4, 2, 5, 1, 3, 3, 2, 6, 1), metric="cosine")
@@ -64,7 +63,7 @@ def crossed(scores: be.Scores, splitter: Any, **options: Any) -> xr.Dataset | st
     with warnings.catch_warnings():  # of subjects who look like distractors
         warnings.simplefilter("ignore", be.BioevalWarning)
         try:
-            return be.cross_evaluate(scores, splitter, **options)
+            return in_folds(scores, splitter, **options)
         except BioevalError as error:
             return str(error)
 
@@ -245,7 +244,7 @@ def test_the_same_on_any_number_of_threads(templates, layout, monkeypatch):
     with by_tiles() as taken:
         for threads in range(1, min(3, numba.config.NUMBA_NUM_THREADS) + 1):
             numba.set_num_threads(threads)
-            found.append(be.cross_evaluate(scores, SPLITTERS["repeats"], templates=templates))
+            found.append(in_folds(scores, SPLITTERS["repeats"], templates=templates))
     numba.set_num_threads(1)
     assert taken[0] == "TileCountPass"
     for other in found[1:]:
@@ -262,10 +261,9 @@ def test_failed_and_infinite_distances(name, nan):
             check(case, SPLITTERS["subjects"], change, nan, templates=templates)
 
 
-@pytest.mark.parametrize("templates", ["single", "multi"])
 @pytest.mark.parametrize("layout", ["square", "gallery"])
-@pytest.mark.cases(4)
-def test_groups(templates, layout, monkeypatch):
+@pytest.mark.cases(2)
+def test_groups(layout, monkeypatch):
     """Each group has windows of its own, and a pair of two groups has another in each direction."""
     monkeypatch.setattr("bioeval.studies.groups.groups.LISTED", 0)
     case = CASE if layout == "square" else GALLERY
@@ -273,7 +271,7 @@ def test_groups(templates, layout, monkeypatch):
     with by_tiles() as taken:
         for matrix in (False, True):
             scores = case.scores(matrix=matrix)
-            made = be.by_group(scores, "team", templates=templates)
+            made = be.by_group(scores, "team")
             for name in ("messages", "warnings"):
                 made.attrs.pop(name, None)
             found.append(made)
@@ -337,6 +335,3 @@ def test_genuine_scores_have_their_folds():
 
 
 # ------------------------------------------------------------------------- parts of a pass
-
-
-distributed = optional_import("distributed")

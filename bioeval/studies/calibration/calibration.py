@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -24,7 +24,7 @@ from bioeval.base import (
 )
 from bioeval.document import Message
 from bioeval.results import Variables, about_attrs, actual_costs_above_1, along, build, rate
-from bioeval.scores import FusionRule, Progress, leaves_out_attacks
+from bioeval.scores import Progress, leaves_out_attacks
 from bioeval.stats import IntervalOptions
 from bioeval.studies.calibration.cost_intervals import (
     COST_INTERVALS,
@@ -34,7 +34,7 @@ from bioeval.studies.calibration.cost_intervals import (
     with_intervals,
 )
 from bioeval.studies.calibration.counts import LOG2, CalibrationCounts, count_for_calibration
-from bioeval.tallies import Templates, check_priors, to_user, trivial_cost
+from bioeval.tallies import check_priors, to_user, trivial_cost
 
 CALIBRATION = {
     "pav_block": Name("block of scores of equal posterior, from the strictest on"),
@@ -109,7 +109,6 @@ def calibration_dataset(
     counts: CalibrationCounts,
     priors: np.ndarray,
     costs: tuple[float, float],
-    options: Mapping[str, str],
 ) -> xr.Dataset:
     """Return the dataset; for scores that are not ratios, the best of any monotone map."""
     curve = scipy.special.expit(LOG_ODDS)
@@ -142,7 +141,7 @@ def calibration_dataset(
     attrs: dict[str, Any] = about_attrs(
         counts.about, "calibration", "calibration", _messages(counts, priors, costs, variables)
     )
-    attrs |= {**options, "cost_miss": costs[0], "cost_false_accept": costs[1]}
+    attrs |= {"cost_miss": costs[0], "cost_false_accept": costs[1]}
     attrs["definition"] = (
         "Cllr: Bruemmer and du Preez 2006; the minima are over monotone maps or thresholds on "
         "the same data (optimistic)"
@@ -249,8 +248,6 @@ def calibration(
     priors: Sequence[float] = PRIORS,
     *,
     costs: tuple[float, float] = (1.0, 1.0),
-    templates: Templates = "single",
-    fusion: FusionRule = "min",
     interval: CostInterval | None = None,
     confidence: float = IntervalOptions.CONFIDENCE,
     replicates: int = IntervalOptions.REPLICATES,
@@ -268,8 +265,6 @@ def calibration(
         Prior probabilities of a genuine attempt, at which decisions are judged.
     costs : (float, float)
         Of a miss (false reject) and of a false accept.
-    templates, fusion
-        As for :func:`verification`.
     interval : {"subject-bootstrap", "subject-bootstrap-bca"}, optional
         Intervals of Cllr and of the actual costs, for other subjects; of ``kind="llr"`` alone. They
         take the map to log-likelihood ratios as given.
@@ -332,12 +327,8 @@ def calibration(
         thresholds = np.concatenate([bayes_thresholds(checked, pair), -LOG_ODDS])
         wanted, shifts = np.concatenate([0.0 - thresholds, _below(RATIOS)]), LOG_ODDS
     with reported_to(progress):
-        counts = count_for_calibration(
-            scores, templates=templates, fusion=fusion, wanted=wanted, shifts=shifts
-        )
-    options = {"templates": templates, "fusion": fusion if templates == "multi" else "none"}
-    ds = calibration_dataset(counts, checked, pair, options)
+        counts = count_for_calibration(scores, wanted=wanted, shifts=shifts)
+    ds = calibration_dataset(counts, checked, pair)
     if intervals is None:
         return ds
-    how = {"templates": templates, "fusion": fusion}
-    return with_intervals(ds, CALIBRATION, scores, intervals, how, progress)
+    return with_intervals(ds, CALIBRATION, scores, intervals, progress)

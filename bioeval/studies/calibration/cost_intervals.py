@@ -45,14 +45,12 @@ def with_intervals(
     names: dict[str, Name],
     scores: Scores,
     options: IntervalOptions,
-    how: dict[str, Any],
     progress: Progress | None,
 ) -> xr.Dataset:
     """Return a result with the limits of Cllr and, at each prior, of the actual cost.
 
-    `how` are templates and fusion. Those of a cost are of a sum of two rates, each with its own
-    limits, which are taken as independent (Zou and Donner 2008), as in
-    :func:`bioeval.judge_threshold`.
+    Those of a cost are of a sum of two rates, each with its own limits, which are taken as
+    independent (Zou and Donner 2008), as in :func:`bioeval.judge_threshold`.
     """
     bayes = ds["bayes_threshold"].values
     thresholds, place = np.unique(bayes, return_inverse=True)
@@ -67,13 +65,12 @@ def with_intervals(
         replicates=options.replicates,
         random_state=options.seed,
         progress=progress,
-        **how,
     )
     limits = {"act_dcf": _cost_limits(ds, rates, place.reshape(-1))}
     limits["cllr"] = np.array(np.nan), np.array(np.nan)
     if math.isfinite(ds["cllr"].item()):
         with rows_reported_to(progress):
-            limits["cllr"] = _cllr_limits(scores, options, how)
+            limits["cllr"] = _cllr_limits(scores, options)
     of_people = {"interval-of-one-subject", "interval-of-few-subjects"}
     remarks = [x for x in messages_of(rates.attrs) if x.code in of_people]
     return options.added_to(ds, limits, names, remarks)
@@ -104,15 +101,13 @@ def _cost_limits(
     return np.array(lows), np.array(highs)
 
 
-def _cllr_limits(
-    scores: Scores, options: IntervalOptions, how: dict[str, Any]
-) -> tuple[np.ndarray, np.ndarray]:
+def _cllr_limits(scores: Scores, options: IntervalOptions) -> tuple[np.ndarray, np.ndarray]:
     """Return the limits of Cllr.
 
     In a replicate a genuine attempt of a person counts as often as the person was drawn, and an
     impostor attempt as often as both were, their product.
     """
-    counter = VerificationCounter(BlockReader(scores), **how)
+    counter = VerificationCounter(BlockReader(scores))
     attempts = SubjectAttempts(counter)
     people = attempts.people
     genuine = np.zeros((2, people))  # losses, and attempts

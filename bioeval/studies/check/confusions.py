@@ -136,7 +136,7 @@ def confusions_at(
         return None
     compared, rule = scores if claims is None else claims, Rule.parse(threshold)
     try:
-        at = chosen_threshold(BlockReader(compared), rule, templates="single", fusion="min")
+        at = chosen_threshold(BlockReader(compared), rule)
         if math.isnan(at):
             return None
         counts = _counted(compared, at)

@@ -113,7 +113,6 @@ class ComparedSystems(MoreResults):
     Value.CARD,
 )
 @shared_options(
-    templates=True,
     far=True,
     frr=True,
     interval=True,
@@ -208,7 +207,6 @@ def _compare_two(run: StudyCommand, files: Sequence[str], of_second: Mapping[str
         trees = _curves(
             dict(zip(names, read, strict=True)),
             options["protocol"],
-            options["templates"],
             options["far_targets"],
             options["frr_targets"],
             progress=run.stages.counting,
@@ -276,7 +274,6 @@ def _rank(run: StudyCommand, files: Sequence[str], folder: str, shows_difference
 def _curves(
     systems: dict[str, Scores],
     protocol: str | Protocol | None,
-    templates: str,
     far_targets: Sequence[float],
     frr_targets: Sequence[float],
     **options: Any,
@@ -290,7 +287,7 @@ def _curves(
     scores = next(iter(systems.values()))
     card = for_layout(scores.layout, "auto")
     assert card.verification is not None
-    verification = replace(card.verification, templates=(templates,))
+    verification = replace(card.verification, templates=("single",))
     card = replace(card, name="", verification=verification)  # no longer the card of that name
     if scores.kind == "order":
         return evaluate(systems, replace(card, verification=None, open_set=None), **options)

@@ -50,11 +50,9 @@ from bioeval.studies.reid.convention import cameras_of, column_warnings, convent
 from bioeval.studies.reid.reid import Named
 from bioeval.tallies import (
     FAR_TARGETS,
-    Claim,
     ImpostorProbes,
     RankUnit,
     SubjectAttempts,
-    Templates,
     Ties,
     check_targets,
 )
@@ -129,7 +127,6 @@ def compare(
     b: Scores | None = None,
     *,
     measures: Sequence[Any] | str | None = None,
-    templates: Templates = "single",
     fusion: FusionRule = "min",
     far_targets: Sequence[float] = FAR_TARGETS,
     frr_targets: Sequence[float] = (),
@@ -169,9 +166,9 @@ def compare(
         ``"mean_ap"``. Also a :class:`bioeval.Measure`, or a function of scores that returns a
         number of which less is better. By default EER, FRR at each FAR target, FAR at each FRR
         target, AUC, recognition rate and DIR.
-    templates, fusion, far_targets, frr_targets
+    far_targets, frr_targets
         As for :func:`verification`.
-    rank_unit, ties, impostors
+    rank_unit, fusion, ties, impostors
         As for :func:`open_set`.
     gallery : {"new", "fixed"}
         The population of the intervals of identification and re-identification. ``"new"``: new
@@ -282,7 +279,7 @@ def compare(
     if protocol is not None:
         rules = convention_of(protocol)
         if measures is None:
-            how = [templates, fusion, rank_unit, ties, impostors]
+            how = [fusion, rank_unit, ties, impostors]
             refuse_unused(how, targets, at_frr, rules.name)
     options = ComparisonOptions(
         wanted=WantedMeasures.parse(
@@ -292,7 +289,6 @@ def compare(
             retrieval=rules is not None,
             functions=measures_of_scores(),
         ),
-        claim=Claim(templates, fusion),
         search=OpenSet(rank_unit=rank_unit, fusion=fusion, ties=ties, impostors=impostors),
         interval=interval,
         gallery=gallery,
@@ -555,7 +551,7 @@ class _Comparison:
 
     def _doubts(self) -> list[Message]:
         """Return the doubts about the kind of the scores of each system."""
-        people, fused = self.first.people, self.first.details.get("templates") == "multi"
+        people, fused = self.first.people, bool(self.first.scores._claims)
         doubts = []
         for measure in [x.measure for x in self.conclusions if x.measure.scalar.name == "eer"]:
             for name, system, eer in zip(

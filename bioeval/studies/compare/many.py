@@ -218,7 +218,7 @@ class _Measured:
         self._say(name, [*scores._remarks, *system.failure_codes, *system.remarks])
         for measure in measures:
             if measure.scalar.name == "eer":
-                fused = self.options.claim.templates == "multi"
+                fused = bool(scores._claims)
                 doubt = KindVerdict.doubt(
                     measure.value, scores.kind, system.people, fused=fused, metric=scores._metric
                 )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import Any
 
@@ -48,7 +48,6 @@ from bioeval.studies.reid.passes import RetrievalPass
 from bioeval.studies.reid.results import ReidOptions, reid_dataset, reid_measures, require_matches
 from bioeval.studies.reid.without_groups import RetrievalWithoutGroups
 from bioeval.tallies import (
-    Claim,
     IdentificationCounter,
     LeftOut,
     PointFinder,
@@ -155,12 +154,11 @@ class ComparedSystem:
     def __init__(
         self,
         scores: Scores,
-        claim: Claim,
         search: OpenSet,
         asked: WantedMeasures,
     ):
         """Count the tasks of the measures `asked` for, as far as the scores support them."""
-        self.scores, self.claim, self.search, self.asked = scores, claim, search, asked
+        self.scores, self.search, self.asked = scores, search, asked
         self.targets, self.frr_targets = asked.far_targets, asked.frr_targets
         self.thresholds = np.unique(
             [x for name in AT_THRESHOLD for x in asked.numbers(name)]
@@ -177,7 +175,7 @@ class ComparedSystem:
         )
         if scores.kind != "order" and asked.verification:
             given = self.thresholds if len(self.thresholds) else None
-            counter = VerificationCounter(self.reader, thresholds=given, **asdict(claim))
+            counter = VerificationCounter(self.reader, thresholds=given)
             counters["verification"] = counter
         if not (are_pairs(scores) or scores._claims) and asked.identification:
             counters["identification"] = IdentificationCounter(self.reader, search)
@@ -209,7 +207,6 @@ class ComparedSystem:
     def details(self) -> dict[str, str]:
         """How the attempts are evaluated, as attributes."""
         return {
-            **asdict(self.claim),
             **{name: self.search[name] for name in ("rank_unit", "ties", "impostors")},
             "jackknifed": (
                 "AUC, recognition rate: limits by the studentised jackknife by subject; DIR: the "
@@ -246,7 +243,7 @@ class ComparedSystem:
             assert self.verification is not None
             return SubjectAttempts(self.verification, numbers)
         reader = BlockReader(scores)
-        return SubjectAttempts(VerificationCounter(reader, **asdict(self.claim)))
+        return SubjectAttempts(VerificationCounter(reader))
 
     @property
     def people(self) -> int:
@@ -258,7 +255,7 @@ class ComparedSystem:
     @cached_property
     def both_ways(self) -> bool:
         """Whether each pair of templates makes two attempts of verification."""
-        return self.claim.templates == "single" and is_symmetric(self.scores)
+        return is_symmetric(self.scores)
 
     @property
     def impostors(self) -> float:

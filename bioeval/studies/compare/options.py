@@ -15,11 +15,10 @@ from bioeval.stats import IntervalOptions
 from bioeval.studies.compare.measures import RANKS, ComparedRetrieval, ComparedSystem
 from bioeval.studies.compare.wanted import WantedMeasures
 from bioeval.studies.reid.convention import Convention
-from bioeval.tallies import FAR_TARGETS, Claim
+from bioeval.tallies import FAR_TARGETS
 
 # Options without effect on re-identification, and their defaults.
 _DEFAULTS = {
-    "templates": "single",
     "fusion": "min",
     "rank_unit": "template",
     "ties": "pessimistic",
@@ -32,7 +31,6 @@ class ComparisonOptions:
     """How systems are compared."""
 
     wanted: WantedMeasures
-    claim: Claim
     search: OpenSet
     interval: IntervalOptions
     gallery: str
@@ -50,7 +48,7 @@ class ComparisonOptions:
 
     def count(self, scores: Scores) -> ComparedSystem:
         """Count the attempts of a system for verification and identification."""
-        return ComparedSystem(scores, self.claim, self.search, self.wanted)
+        return ComparedSystem(scores, self.search, self.wanted)
 
     def count_queries(self, scores: Scores) -> ComparedRetrieval:
         """Count the queries of a system under the convention."""

@@ -36,7 +36,7 @@ from bioeval.document import (
 from bioeval.results import RuleOf, excluded
 from bioeval.studies.compare.described import places_of, scalar_at
 from bioeval.studies.compare.measures import THIS_GALLERY
-from bioeval.views import fusion_in_words, written
+from bioeval.views import written
 
 #: What a conclusion in a row rests on, by the adjustment.
 _BETTER = {
@@ -296,10 +296,7 @@ def _tasks(attrs: dict[Any, Any], measures: Sequence[ComparedMeasure]) -> Iterat
         convention = str(attrs["convention"])
         yield say("re-identification, {convention:name}", convention=convention)
         return
-    yield f"{attrs['templates']}-template verification"
-    if attrs["templates"] == "multi":
-        kind = str(attrs["kind_a"]) if attrs["kind_a"] == attrs["kind_b"] else ""
-        yield fusion_in_words(str(attrs["fusion"]), kind)
+    yield "verification"
     if any(measure.scalar.name == "dir_at_far" for measure in measures):
         yield say("{dir} at rank 1", task="identification")
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
 from fractions import Fraction
 from typing import Any
 
@@ -22,7 +21,6 @@ from bioeval.document import Message
 from bioeval.results import about_attrs, along, build, doubt_of_kind
 from bioeval.scores import (
     BlockReader,
-    FusionRule,
     Progress,
     Provenance,
     leaves_out_attacks,
@@ -30,10 +28,8 @@ from bioeval.scores import (
     threads_for,
 )
 from bioeval.tallies import (
-    Claim,
     PointFinder,
     PointsWanted,
-    Templates,
     VerificationCounter,
     VerificationTally,
     count_together,
@@ -69,8 +65,6 @@ def epc(
     test: Scores,
     *,
     alphas: Sequence[float] = ALPHAS,
-    templates: Templates = "single",
-    fusion: FusionRule = "min",
     progress: Progress | None = None,
 ) -> xr.Dataset:
     """Evaluate expected performance: errors on a test set at thresholds of a development set.
@@ -84,8 +78,6 @@ def epc(
     alphas : increasing sequence of float
         Weights of FAR, from 0 to 1. For each, the threshold minimises ``alpha FAR + (1 - alpha)
         FRR`` on the development set, the strictest in a tie.
-    templates, fusion
-        As for :func:`bioeval.verification`.
     progress : callable, optional
         Called as ``progress(rows_done, rows)``, for one set after the other.
 
@@ -120,15 +112,13 @@ def epc(
     array([0.04 , 0.036, 0.054])
     """
     chosen = require_increasing_proportions("alphas", alphas)
-    claim = Claim(templates, fusion)
     dev_reader, test_reader = BlockReader(dev), BlockReader(test)
     for scores in (dev, test):
         require_values(scores, "an EPC")
     _require_one_kind(dev, test)
-    options = asdict(claim)
     half = Fraction(1, 2)  # twice the cost of which is the weighted error
     costs = np.array([[half, 1 - alpha, alpha] for alpha in chosen], dtype=object)
-    counter = VerificationCounter(dev_reader, **options)
+    counter = VerificationCounter(dev_reader)
     wanted = PointsWanted(np.empty(0), costs, every_score=True)
     with rows_reported_to(progress):
         (made,), second_passes = count_with_points(dev_reader, [counter], wanted)
@@ -142,7 +132,7 @@ def epc(
         )
     at = points.min_cost_threshold
     known = np.unique(to_user(at[~np.isnan(at)], dev.kind))
-    judge = VerificationCounter(test_reader, thresholds=known if len(known) else None, **options)
+    judge = VerificationCounter(test_reader, thresholds=known if len(known) else None)
     with rows_reported_to(progress):
         (judged,) = count_together(test_reader, [judge])
     attempts = _attempts_of(judged)
@@ -176,10 +166,8 @@ def epc(
     if doubt is not None:
         remarks.append(doubt.concerning("development set"))
     remarks += _of_one_system(alpha, points.min_cost, far, frr)
-    attrs = about_attrs(
-        test_reader.about, "epc", f"expected performance, {templates}-template", remarks
-    )
-    attrs |= claim.attrs | {"chosen_on": "the development set", "dev_fingerprint": dev.fingerprint}
+    attrs = about_attrs(test_reader.about, "epc", "expected performance", remarks)
+    attrs |= {"chosen_on": "the development set", "dev_fingerprint": dev.fingerprint}
     return build(variables, EPC, {"alpha": alpha}, attrs)
 
 

@@ -73,7 +73,6 @@ from bioeval.tallies import (
     RankUnit,
     Rule,
     SubjectAttempts,
-    Templates,
     check_priors,
     check_targets,
     count_parts,
@@ -91,7 +90,6 @@ def cross_evaluate(
     meta: Any = None,
     task: FoldTask = "verification",
     threshold: Any = "eer",
-    templates: Templates = "single",
     fusion: FusionRule = "min",
     ranks: Sequence[int] = (1, 5, 10),
     rank_unit: RankUnit = "template",
@@ -142,8 +140,6 @@ def cross_evaluate(
         training part. Also as a text: ``"far=0.001"``, ``"far=0.1%"``, ``"far=1/1000"``. None: no
         threshold is chosen, and there are only the operating points of each test part by itself, at
         `far_targets`.
-    templates, fusion
-        Of verification, as for :func:`bioeval.verification`.
     ranks : sequence of int
         The ranks of DIR and CMS.
     rank_unit, fusion, ties, impostors
@@ -257,7 +253,6 @@ def cross_evaluate(
     options = FoldOptions(
         task=task,
         rule=rule,
-        templates=templates,
         fusion=fusion,
         ranks=parse_ranks(ranks),
         rank_unit=rank_unit,

@@ -62,7 +62,6 @@ from bioeval.tallies import (
     ImpostorProbes,
     RankUnit,
     Rule,
-    Templates,
     Ties,
     VerificationCounter,
     VerificationTally,
@@ -125,7 +124,6 @@ def repeat(
     task: FoldTask = "verification",
     thresholds: Any = None,
     max_rank: int | None = None,
-    templates: Templates = "single",
     fusion: FusionRule = "min",
     rank_unit: RankUnit = "template",
     ties: Ties = "pessimistic",
@@ -156,8 +154,8 @@ def repeat(
     max_rank : int, optional
         Number of ranks; None: 50 for closed set, 1 for open set. Beyond the list of a small
         gallery, a curve keeps its last value.
-    templates, fusion, rank_unit, ties, impostors
-        As for :func:`bioeval.verification` and :func:`bioeval.open_set`.
+    rank_unit, fusion, ties, impostors
+        As for :func:`bioeval.open_set`.
     claims : ClaimSampler, optional
         Of verification: claims drawn anew for each partition, in place of all.
     far_targets, frr_targets : sequence of float
@@ -222,7 +220,6 @@ def repeat(
         task=task,
         rule=Rule.parse("eer"),
         ranks=parse_ranks(1),
-        templates=templates,
         fusion=fusion,
         rank_unit=rank_unit,
         impostors=impostors,
@@ -296,9 +293,7 @@ class _Curves:
 
     def _verified(self, scores: Scores, thresholds: Any) -> VerificationTally:
         reader = BlockReader(scores)
-        counter = VerificationCounter(
-            reader, templates=self.part.templates, fusion=self.part.fusion, thresholds=thresholds
-        )
+        counter = VerificationCounter(reader, thresholds=thresholds)
         return count_together(reader, [counter])[0]
 
     def _whole_grid(self, scores: Scores, count: int | None) -> np.ndarray:

@@ -19,7 +19,7 @@ from bioeval.scores import (
     threads_for,
     without_attacks,
 )
-from bioeval.tallies import Templates, VerificationCounter, check_targets, count_together, to_user
+from bioeval.tallies import VerificationCounter, check_targets, count_together, to_user
 
 Measure = Literal["eer", "frr_at_far", "auc", "recognition_rate"]
 
@@ -62,7 +62,6 @@ class Scorer:
 
     measure: Measure | OwnMeasure
     metric: Metric
-    templates: Templates
     far_target: float
     kind: Kind = "distance"
     larger_is_better: bool = True
@@ -75,8 +74,6 @@ class Scorer:
         options = f"metric={self.metric!r}"
         if self.kind != "distance":
             options += f", kind={self.kind!r}"
-        if self.templates != "single":
-            options += f", templates={self.templates!r}"
         if self.measure == "frr_at_far":
             options += f", far_target={self.far_target!r}"
         if isinstance(self.measure, str):
@@ -126,7 +123,7 @@ class Scorer:
         """
         require_scores(scores)
         if not isinstance(self.measure, str):
-            value = _value_of(self.measure, scores, self.templates)
+            value = _value_of(self.measure, scores)
             if self.larger_is_better:
                 return value
             return -value
@@ -135,7 +132,6 @@ class Scorer:
         else:
             result = verification(
                 scores,
-                templates=self.templates,
                 far_targets=(self.far_target,),
                 auc=self.measure == "auc",
             )
@@ -145,7 +141,7 @@ class Scorer:
         return value
 
 
-def _value_of(measure: OwnMeasure, scores: Scores, templates: str) -> float:
+def _value_of(measure: OwnMeasure, scores: Scores) -> float:
     """Return the value of a function of all genuine and all impostor scores, as users have them."""
     scores = without_attacks(scores)
     cells, most = int(np.prod(scores.shape)), at_most(MOST_HELD, 8)
@@ -158,7 +154,7 @@ def _value_of(measure: OwnMeasure, scores: Scores, templates: str) -> float:
             f"blocks: {', '.join(MEASURES)}",
         )
     reader = BlockReader(scores)
-    counter = VerificationCounter(reader, templates=templates)
+    counter = VerificationCounter(reader)
     (tally,) = count_together(reader, [counter])
     with threads_for(scores):
         distances = counter.impostor_scores()
@@ -210,7 +206,6 @@ def make_scorer(
     *,
     metric: Metric = "cosine",
     kind: Kind | None = None,
-    templates: Templates = "single",
     far_target: float = 0.001,
     larger_is_better: bool | None = None,
 ) -> Scorer:
@@ -230,8 +225,6 @@ def make_scorer(
         that more than 2 GiB of them are refused.
     metric, kind
         As for :meth:`bioeval.Scores.from_embeddings`: a callable needs its kind.
-    templates : {"single", "multi"}
-        As for :func:`bioeval.verification`.
     far_target : float
         FAR target of ``"frr_at_far"``.
     larger_is_better : bool, optional
@@ -275,13 +268,12 @@ def make_scorer(
                 Argument("larger_is_better"),
                 f" is for a function; whether a larger {measure} is better is known",
             )
-    require_choice("templates", templates, Templates)
     kind = kind_of_metric(metric, kind)
     check_targets([far_target])
     larger = True
     if larger_is_better is not None:
         larger = require_flag("larger_is_better", larger_is_better)
-    return Scorer(measure, metric, templates, float(far_target), kind, larger)
+    return Scorer(measure, metric, float(far_target), kind, larger)
 
 
 eer_scorer = make_scorer("eer")

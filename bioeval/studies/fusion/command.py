@@ -51,7 +51,7 @@ if TYPE_CHECKING:
 @option("--out FILE", "Write the fused scores, as .npz.")
 @option("--force", "Replace FILE and HTML if they exist.", bool)
 @output_options()
-@shared_options(templates=True, far=True, frr=True, names=True, reading=True)
+@shared_options(far=True, frr=True, names=True, reading=True)
 def command(systems: tuple[str, ...], **options: Any) -> None:
     """Fuse systems A, B ... of the same templates in the same order.
 

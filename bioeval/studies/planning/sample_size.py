@@ -180,7 +180,7 @@ def _operating_point(
         point.messages = messages_of_result(ds)
     else:
         rule = Rule.parse(threshold)
-        chosen = chosen_threshold(BlockReader(pilot), rule, templates="single", fusion="min")
+        chosen = chosen_threshold(BlockReader(pilot), rule)
         point.threshold = to_user(chosen, pilot.kind)
         require_number("threshold", point.threshold)
     if math.isnan(point.threshold):

@@ -38,7 +38,7 @@ from bioeval.cli import (
 @output_options(
     "results.nc, summary.json, table.txt, measures.csv and curves.csv", "draw the curves"
 )
-@shared_options(templates=True, fusion=True, name=True, reading=True)
+@shared_options(name=True, reading=True)
 def command(data: str, **options: Any) -> None:
     """Evaluate FRR and FAR of DATA when samples of low quality are discarded.
 

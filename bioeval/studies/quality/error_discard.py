@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numba
@@ -24,9 +23,7 @@ from bioeval.document import Message
 from bioeval.evaluation import chosen_threshold
 from bioeval.results import Variables, about_attrs, build
 from bioeval.scores import (
-    Block,
     BlockReader,
-    FusionRule,
     Progress,
     Provenance,
     leaves_out_attacks,
@@ -35,7 +32,7 @@ from bioeval.scores import (
     threads_for,
 )
 from bioeval.studies.quality.kernel import count_by_lower
-from bioeval.tallies import Claim, Rule, Templates, gather, is_accepted, require_values, to_user
+from bioeval.tallies import Rule, gather, is_accepted, require_values, to_user
 
 ERROR_DISCARD: dict[str, Name] = {
     "fraction": Name("proportion of the samples that are discarded, those of lowest quality"),
@@ -66,7 +63,6 @@ def count_by_quality(
     places: ProbesAndGallery,
     cuts: np.ndarray,
     threshold: float,
-    fusion: str | None = None,
 ) -> dict[str, np.ndarray]:
     """Count the attempts left after each number of samples is discarded, in one pass.
 
@@ -76,7 +72,6 @@ def count_by_quality(
       among all samples, the lowest quality first
     - `cuts` (int64 (steps,)): numbers of samples that are discarded, not falling
     - `threshold`: a distance; NaN rejects everything
-    - `fusion`: attempts are multi-template: of what is left of a subject's templates, fused so
     """
     gallery = reader.gallery
     # Code k: left at the first k steps, and discarded at the next.
@@ -87,21 +82,15 @@ def count_by_quality(
     steps = len(cuts) + 1
     genuine = np.zeros((steps, 2), dtype=np.int64)
     tables = np.zeros((numba.get_num_threads(), steps, 2), dtype=np.int64)
-    fused = np.zeros((4, len(cuts)), dtype=np.int64)
     with threads_for(reader.scores):
         for block in reader.blocks():
             values, start, stop = block.values, block.mate_start, block.mate_stop
             code = probe[block.low : block.low + len(values)]
-            if fusion is not None:
-                _count_fused(block, code, template, cuts, threshold, fusion, fused)
-                continue
             count_by_lower(values, start, stop, code, template, threshold, tables)
             value, row, position = gather(values, start, stop, block.probe_position)
             lower = np.minimum(code[row], template[position])
             np.add.at(genuine, (lower, (~is_accepted(value, threshold)).astype(np.int64)), 1)
     reader.note_failure_codes()
-    if fusion is not None:
-        return dict(zip(COUNTS, fused, strict=True))
     # Left at step k: those with a code above k.
     mates = np.cumsum(genuine[::-1], axis=0)[::-1][1:]
     impostors = np.cumsum(tables.sum(axis=0)[::-1], axis=0)[::-1][1:]
@@ -111,32 +100,6 @@ def count_by_quality(
         "genuine_attempts": mates.sum(axis=1),
         "impostor_attempts": impostors.sum(axis=1),
     }
-
-
-def _count_fused(
-    block: Block,
-    probe: np.ndarray,
-    template: np.ndarray,
-    cuts: np.ndarray,
-    threshold: float,
-    fusion: str,
-    counts: np.ndarray,
-) -> None:
-    """Add the attempts of a block at each step: probes that are left, with templates that are."""
-    values = block.values.copy()
-    for k in range(len(cuts)):  # what is left at a step has a code above it
-        if k == 0 or cuts[k] > cuts[k - 1]:
-            values[:, template <= k] = np.nan
-            left = replace(block, values=values, _fused={}).fused(fusion)
-            left.values[probe <= k] = np.nan
-            genuine, _, _ = gather(
-                left.values, left.mate_start, left.mate_stop, left.probe_position
-            )
-            made = np.count_nonzero(left.values == left.values)
-            accepted = np.count_nonzero(is_accepted(left.values, threshold))
-            mates = np.count_nonzero(is_accepted(genuine, threshold))
-            numbers = len(genuine) - mates, accepted - mates, len(genuine), made - len(genuine)
-        counts[:, k] += numbers
 
 
 #: The pAUC is of fractions up to this one.
@@ -156,7 +119,6 @@ def error_discard_dataset(
     threshold: float,
     cuts: np.ndarray,
     samples: int,
-    templates: str = "single",
 ) -> xr.Dataset:
     """Return the rates over discarded fractions; `counts` begin with a step that discards none.
 
@@ -189,7 +151,7 @@ def error_discard_dataset(
             remarks.append(Message("pauc-beyond-fractions", last=LAST))
         else:
             remarks.append(Message("pauc-without-rate"))
-    attrs = about_attrs(about, "error-discard", f"verification, {templates}-template", remarks)
+    attrs = about_attrs(about, "error-discard", "verification", remarks)
     attrs |= {"discard_order": DEPARTURES, "pauc_up_to": LAST}
     return build(variables, ERROR_DISCARD, {"fraction": fractions}, attrs)
 
@@ -224,8 +186,6 @@ def error_discard(
     *,
     threshold: Any,
     fractions: Sequence[float] = FRACTIONS,
-    templates: Templates = "single",
-    fusion: FusionRule = "min",
     progress: Progress | None = None,
 ) -> xr.Dataset:
     """Evaluate a quality measure: FRR and FAR when samples of low quality are discarded.
@@ -243,9 +203,6 @@ def error_discard(
         applied to all attempts, before any sample is discarded.
     fractions : increasing sequence of float
         Proportions of the samples that are discarded, from 0 to 1.
-    templates, fusion
-        As for :func:`bioeval.verification`. A multi-template attempt is of the templates that are
-        left of a subject.
     progress : callable, optional
         Called as ``progress(rows_done, rows)``.
 
@@ -267,9 +224,9 @@ def error_discard(
 
     Notes
     -----
-    An attempt is left while its samples are: the quality of a single-template attempt is the lower
-    of its two. Of ``n`` samples the ``floor(f n)`` of lowest
-    quality are discarded (``f`` by its decimal value), equal ones in their order, probes first.
+    An attempt is left while its samples are: the quality of an attempt is the lower of its
+    two. Of ``n`` samples the ``floor(f n)`` of lowest quality are discarded (``f`` by its decimal
+    value), equal ones in their order, probes first.
     ISO/IEC 29794-1; Schlett, Rathgeb, Tapia and Busch 2023, "Considerations on the evaluation of
     biometric quality assessment algorithms", IEEE T-BIOM 6. The attribute ``discard_order`` says
     where their program differs. ``docs/groups.md``.
@@ -285,7 +242,6 @@ def error_discard(
     """
     rule = Rule.parse(threshold)
     reader = BlockReader(scores)
-    claim = Claim(templates, fusion)
     require_subjects(scores, "error against discard")
     require_values(scores, "error against discard")
     chosen = require_increasing_proportions("fractions", fractions)
@@ -293,17 +249,16 @@ def error_discard(
     samples, places = _places(scores, ProbesAndGallery(_numbers(probe), _numbers(gallery)))
     cuts = np.array([math.floor(f * samples) for f in chosen], dtype=np.int64)
     with rows_reported_to(progress):
-        at = chosen_threshold(reader, rule, templates=templates, fusion=fusion)
+        at = chosen_threshold(reader, rule)
     with rows_reported_to(progress):
-        counts = count_by_quality(reader, places, np.append(0, cuts), at, claim.fused)
+        counts = count_by_quality(reader, places, np.append(0, cuts), at)
     proportions = np.array(chosen, dtype=np.float64)
-    ds = error_discard_dataset(reader.about, counts, proportions, at, cuts, samples, templates)
+    ds = error_discard_dataset(reader.about, counts, proportions, at, cuts, samples)
     chosen_on = "the same data; its errors there are optimistic"
     if rule.name == "fixed":
         chosen_on = "given"
     return ds.assign_attrs(
         quality=quality if isinstance(quality, str) else "given values",
-        **claim.attrs,
         threshold_rule=str(rule),
         threshold_rule_in_words=rule.words,
         chosen_on=chosen_on,

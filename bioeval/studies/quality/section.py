@@ -41,7 +41,7 @@ def section(results: ResultsBySystem) -> Section:
     first = next(iter(results.values()))
     return Section(
         "error-discard",
-        f"Error against discard, {first.attrs['templates']}-template",
+        "Error against discard",
         (
             data_facts({"": first}),
             Paragraph(_threshold(first), "note"),

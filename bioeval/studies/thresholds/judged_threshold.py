@@ -145,9 +145,7 @@ def judge_threshold(
     IntervalOptions.parse(interval, confidence, replicates, random_state)
     dev_reader = BlockReader(dev)
     with rows_reported_to(progress):
-        chosen = chosen_threshold(
-            dev_reader, rule, templates="single", fusion="min", argument="target"
-        )
+        chosen = chosen_threshold(dev_reader, rule, argument="target")
     where = to_user(-np.inf if math.isnan(chosen) else chosen, dev.kind)
     known = [where] if math.isfinite(where) else [0.0]
     costs: list[Any] = [rule.values] if rule.name == "cost" else []

@@ -14,7 +14,6 @@ from bioeval.results import about_attrs, along, build
 from bioeval.scores import (
     Block,
     BlockReader,
-    FusionRule,
     Progress,
     are_pairs,
     codes_of,
@@ -24,7 +23,7 @@ from bioeval.scores import (
 )
 from bioeval.studies.check.counts import block_medians
 from bioeval.studies.check.label_errors import ColumnReader, suspect_templates
-from bioeval.tallies import Claim, ImpostorBlock, SecondPass, Templates, require_values, to_user
+from bioeval.tallies import ImpostorBlock, SecondPass, require_values, to_user
 
 WORST_PAIRS = {
     "suspect": Name("template with a suspected label error, the most likely first"),
@@ -104,25 +103,23 @@ class LeastCells:
 
 
 def worst_cells(
-    reader: BlockReader, n: int, fusion: str | None, mirrored: bool, medians: np.ndarray
+    reader: BlockReader, n: int, mirrored: bool, medians: np.ndarray
 ) -> tuple[LeastCells, LeastCells]:
     """Return the `n` nearest impostor cells, and the `n` farthest genuine ones.
 
     The values of the one are distances; those of the other are negated distances.
 
-    With a `fusion` a cell is a subject's fused score, at its nearest template. Of a `mirrored`
-    matrix, in which two templates may be compared both ways, each pair of templates is taken once.
-    The median distances of each row to its own label and to the nearest other one are written to
-    `medians`.
+    Of a `mirrored` matrix, in which two templates may be compared both ways, each pair of templates
+    is taken once. The median distances of each row to its own label and to the nearest other one
+    are written to `medians`.
     """
     scores, most = reader.scores, n * (1 + mirrored)
     impostor, genuine = LeastCells(most), LeastCells(most)
     with threads_for(scores):
         for block in reader.blocks():
             block_medians(block, medians)
-            rows = block if fusion is None else block.fused(fusion)
-            _add_impostors(impostor, rows)
-            _add_genuine(genuine, rows)
+            _add_impostors(impostor, block)
+            _add_genuine(genuine, block)
     if mirrored:
         impostor.without_mirrored(scores, n)
         genuine.without_mirrored(scores, n)
@@ -160,8 +157,6 @@ def worst_pairs(
     scores: Scores,
     n: int = 20,
     *,
-    templates: Templates = "single",
-    fusion: FusionRule = "min",
     progress: Progress | None = None,
 ) -> WorstPairs:
     """Return the nearest impostor pairs and the farthest genuine pairs, with likely label errors.
@@ -172,11 +167,6 @@ def worst_pairs(
         A matrix of either layout, with labels.
     n : int
         Number of pairs of each kind, at most; all of them where there are fewer.
-    templates : {"single", "multi"}
-        ``"single"``: pairs of templates. ``"multi"``: pairs of a probe and a subject, by the fused
-        score of the subject's templates, with the column of the nearest of them.
-    fusion : str
-        As for :func:`bioeval.verification`.
     progress : callable, optional
         Called as ``progress(rows_done, rows)``.
 
@@ -232,7 +222,6 @@ def worst_pairs(
     """
     reader = BlockReader(scores)
     n = require_integer("n", n, low=1)
-    claim = Claim(templates, fusion)
     require_values(scores, "the list of worst pairs")
     if are_pairs(scores):
         raise ProtocolError("worst pairs are of a matrix; a list of pairs can be sorted by score")
@@ -241,10 +230,10 @@ def worst_pairs(
             "worst pairs need the labels of probes and gallery; a mask alone does not name subjects"
         )
     both_sides = np.isin(scores.probe_ids, scores.gallery_ids).any()
-    mirrored = templates == "single" and bool(both_sides)
+    mirrored = bool(both_sides)
     medians = np.empty((scores.shape[0], 3))
     with rows_reported_to(progress):
-        impostor, genuine = worst_cells(reader, n, claim.fused, mirrored, medians)
+        impostor, genuine = worst_cells(reader, n, mirrored, medians)
     reader.note_failure_codes()
     row = np.concatenate([impostor.row, genuine.row])
     column = np.concatenate([impostor.column, genuine.column])
@@ -283,7 +272,6 @@ def worst_pairs(
         names[key] = Name(f"{name} of the template", "")
     attrs = about_attrs(reader.about, "worst-pairs", "worst pairs", [])
     attrs |= {
-        **claim.attrs,
         "pairs": "each pair once" if mirrored else "each comparison",
         "suspects_certain": int(suspects.certain.sum()),
     }

@@ -164,8 +164,7 @@ class AcceptedPairs(NamedTuple):
 class SubjectTally:
     """Attempts by subject, as distances; `names` are the labels of the subjects.
 
-    Of single templates, whatever the attempts are, are the `goats`, the `wolves`, the `lambs` and
-    the `pairs`: the distance of each genuine one, and its subject.
+    The `pairs` are the distance of each genuine one, and its subject.
     """
 
     about: Provenance
@@ -181,17 +180,14 @@ class SubjectTally:
     pairs: tuple[np.ndarray, np.ndarray]
 
 
-def count_by_subject(
-    reader: BlockReader, threshold: float, stream: Stream, *, fusion: str | None = None
-) -> SubjectTally:
+def count_by_subject(reader: BlockReader, threshold: float, stream: Stream) -> SubjectTally:
     """Count verification attempts by subject, in one pass over the scores.
 
     - `reader`: of labelled scores
     - `threshold`: a distance; NaN accepts nothing
     - `stream`: draws the halves
-    - `fusion`: of multi-template attempts; None: each template makes an attempt
     """
-    subject_pass = SubjectPass(reader, threshold, stream, fusion)
+    subject_pass = SubjectPass(reader, threshold, stream)
     scores = reader.scores
     with threads_for(scores), np.errstate(over="ignore", invalid="ignore"):
         counts = subject_pass.rows(reader, 0, scores.shape[0])
@@ -215,10 +211,10 @@ def rows_per_chunk(scores: Scores) -> int:
 class SubjectPass:
     """Attempts by subject, counted in blocks of rows in any place and order."""
 
-    def __init__(self, reader: BlockReader, threshold: float, stream: Stream, fusion: str | None):
-        """Draw the halves, and select the impostors of single templates and of fused ones."""
+    def __init__(self, reader: BlockReader, threshold: float, stream: Stream):
+        """Draw the halves, and select the impostors."""
         scores, gallery = reader.scores, reader.gallery
-        self.reader, self.scores, self.threshold, self.fusion = reader, scores, threshold, fusion
+        self.reader, self.scores, self.threshold = reader, scores, threshold
         self.step = rows_per_chunk(scores)
         codes = reader.codes
         who = np.unique(np.concatenate([codes.probe, codes.gallery]))
@@ -229,78 +225,54 @@ class SubjectPass:
         order = gallery.columns[0]
         self.column, self.column_half = enrolled[order], self.halves.gallery[order]
         group = self.halves.group
-        self.single = _Impostors(
+        self.impostors = _Impostors(
             (gallery.mate_start, gallery.mate_stop),
             group[self.probe],
             group[self.column],
             GROUPS,
             (self.probe, self.column),
         )
-        self.fused: _Impostors | None = None
-        if fusion is not None:
-            there = gallery.probe_group >= 0
-            # The tests are of single templates: groups here only share the work of adding.
-            self.fused = _Impostors(
-                (
-                    np.where(there, gallery.probe_group, 0),
-                    np.where(there, gallery.probe_group + 1, 0),
-                ),
-                np.zeros(len(self.probe), dtype=np.int64),
-                np.arange(len(gallery.subjects)) % GROUPS,
-                1,
-                (self.probe, self.column[gallery.starts[:-1]]),
-            )
 
     def rows(self, reader: BlockReader, low: int, high: int) -> dict[str, Any]:
         """Count the rows of a reader, chunk by chunk."""
         counts: dict[str, Any] = {}
-        sums: dict[str, ExactSums] = {}
+        sums: ExactSums | None = None
         for first in range(low, high, self.step):
             last = min(first + self.step, high)
             chunk = self._chunk(reader, first, last)
-            parts = {name: part.counts() for name, part in chunk.items()}
-            counts = merged(counts, parts) if counts else parts
-            for name, part in chunk.items():
-                sums[name] = part.included_in(sums.get(name))
+            counts = merged(counts, chunk.counts()) if counts else chunk.counts()
+            sums = chunk.included_in(sums)
             reporter()(last, self.scores.shape[0])
-        return {name: {**part, "column_sums": sums[name]} for name, part in counts.items()}
+        return {**counts, "column_sums": sums}
 
-    def _chunk(self, reader: BlockReader, low: int, high: int) -> dict[str, _Chunk]:
+    def _chunk(self, reader: BlockReader, low: int, high: int) -> _Chunk:
         """Count the rows of one chunk."""
         together = reader.rows_per_block() * (TOGETHER if self.scores._in_memory else 1)
-        parts = {"single": _Chunk(self.single, self.threshold)}
-        if self.fused is not None:
-            parts["fused"] = _Chunk(self.fused, self.threshold)
+        chunk = _Chunk(self.impostors, self.threshold)
         for first in range(low, high, together):
-            block = reader.block(first, min(first + together, high))
-            parts["single"].add(block)
-            if self.fusion is not None:
-                parts["fused"].add(block.fused(self.fusion))
-        return parts
+            chunk.add(reader.block(first, min(first + together, high)))
+        return chunk
 
     def tally(self, counts: dict[str, Any]) -> SubjectTally:
         """Return the tally from the counts of all rows."""
-        single = _Sums(self.single, counts["single"])
-        fused, columns, people = single, self.column, len(self.names)
-        if self.fused is not None:
-            fused = _Sums(self.fused, counts["fused"])
-            columns = self.column[self.reader.gallery.starts[:-1]]
-        value, row, _ = fused.genuine
-        total, finite = single.by_table()
+        sums = _Sums(self.impostors, counts)
+        people = len(self.names)
+        value, row, _ = sums.genuine
+        total, finite = sums.by_table()
         return SubjectTally(
             about=self.reader.about,
             names=self.names,
             threshold=self.threshold,
             genuine=_summed(value, self.probe[row], people, self.threshold),
-            as_probe=_joined(fused.by_row(), self.probe, people),
-            as_claimed=_joined(fused.by_column(), columns, people),
-            accepted=fused.accepted_pairs(),
-            goats=self._goats(single),
+            as_probe=_joined(sums.by_row(), self.probe, people),
+            as_claimed=_joined(sums.by_column(), self.column, people),
+            accepted=sums.accepted_pairs(),
+            goats=self._goats(sums),
             # Of each half of the probes against each group of columns, and of the probes of each
             # group against each half of the templates.
-            wolves=GroupMeans(*self._halved(*single.of_groups(), self.probe, self.halves.probes)),
+            wolves=GroupMeans(*self._halved(*sums.of_groups(), self.probe, self.halves.probes)),
             lambs=GroupMeans(*self._halved(total.T, finite.T, self.column, self.column_half)),
-            pairs=(single.genuine[0], self.probe[single.genuine[1]]),
+            pairs=(sums.genuine[0], self.probe[sums.genuine[1]]),
         )
 
     def _goats(self, sums: _Sums) -> HalfMeans:

@@ -245,7 +245,7 @@ def zoo(
     if len(scores.subjects) < 2:
         raise DataError("there is only one subject; a zoo compares at least two")
     with rows_reported_to(progress):
-        at = chosen_threshold(reader, rule, templates="single", fusion="min")
+        at = chosen_threshold(reader, rule)
         tally = count_by_subject(reader, at, Stream(seed, 0))
     tests, warnings = _tests(tally, permutations, seed)
     if math.isnan(at):

@@ -105,7 +105,7 @@ def listed(values, labels, template):
     ("form", "options"),
     [
         (tied, {}),
-        (tied, {"templates": "multi", "ties": "expected"}),
+        (tied, {"ties": "expected"}),
         (sides, {}),
         (listed, {}),
         (square, {"protocol": "vehicleid", "adjust": "holm"}),

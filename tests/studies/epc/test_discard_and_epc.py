@@ -42,20 +42,18 @@ ZEROS = cases.Case(np.zeros((3, 3), np.float16), ["a"] * 3, None, "similarity", 
 
 
 @settings(max_examples=cases.examples_of(20))
-@given(drawn=discards(), fusion=st.one_of(st.none(), st.sampled_from(cases.FUSIONS)))
-@example(drawn=(ZEROS, [0.0] * 3, [0.0] * 3, 5e-324), fusion=None)
-def test_discarding_is_as_defined(drawn, fusion):
+@given(drawn=discards())
+@example(drawn=(ZEROS, [0.0] * 3, [0.0] * 3, 5e-324))
+def test_discarding_is_as_defined(drawn):
     case, probe, gallery, at = drawn
     m, n = case.values.shape
     given_quality = probe if case.square else (probe, gallery)
-    options = {} if fusion is None else {"templates": "multi", "fusion": fusion}
     ds = be.error_discard(
-        be.Scores(**case.scores()), given_quality, threshold=at, fractions=FRACTIONS, **options
+        be.Scores(**case.scores()), given_quality, threshold=at, fractions=FRACTIONS
     )
     read = naive.read(**case.naive())
     result = [
-        naive_groups.error_discard(read, (probe, gallery), at, f, case.kind, fusion)
-        for f in FRACTIONS
+        naive_groups.error_discard(read, (probe, gallery), at, f, case.kind) for f in FRACTIONS
     ]
     for name in ("discarded", "genuine_attempts", "impostor_attempts", "fr", "fa", "frr", "far"):
         np.testing.assert_array_equal(ds[name], floats([x[name] for x in result]), err_msg=name)
@@ -170,19 +168,12 @@ def test_names_are_kept_in_every_writer(scores):
 @given(data=st.data())
 def test_epc_is_as_defined(data):
     kind = data.draw(st.sampled_from(("distance", "similarity")))
-    templates = data.draw(st.sampled_from(("single", "multi")))
     dev, test = (
         data.draw(cases.matrices(kinds=(kind,), dtypes=("float64",), masks=("none", "labelled")))
         for _ in range(2)
     )
-    ds = be.epc(
-        be.Scores(**dev.scores()), be.Scores(**test.scores()), alphas=ALPHAS, templates=templates
-    )
-    made = [
-        naive.attempts_single(**case.naive())
-        if templates == "single" else naive.attempts_multi(**case.naive(), fusion="min")
-        for case in (dev, test)
-    ]  # fmt: skip
+    ds = be.epc(be.Scores(**dev.scores()), be.Scores(**test.scores()), alphas=ALPHAS)
+    made = [naive.attempts_single(**case.naive()) for case in (dev, test)]
     expected = [naive_groups.epc(*made, kind, alpha) for alpha in ALPHAS]
     for name, values in zip(("threshold", "far", "frr"), zip(*expected, strict=True), strict=True):
         values = list(values)
@@ -222,8 +213,6 @@ def test_epc_of_pairs_is_that_of_their_matrix(scores):
         ({"alphas": [0.5, 0.4]}, "alphas is .*increasing"),
         ({"alphas": [-0.1]}, "from 0 to 1"),
         ({"alphas": "x"}, "alphas is 'x'"),
-        ({"templates": "both"}, "templates is 'both'"),
-        ({"fusion": "kth"}, "fusion"),
     ],
 )
 def test_wrong_options_of_epc_are_named(scores, options, message):

@@ -9,7 +9,7 @@ import pytest
 import strategies as cases
 from hypothesis import given, strategies as st
 from naive_folds import RULES, assert_folds, folds_of
-from twins import one_thread  # noqa: F401
+from twins import in_folds, one_thread  # noqa: F401
 
 import bioeval as be
 from bioeval.base.errors import ProtocolError
@@ -50,7 +50,7 @@ def test_verification_in_folds(data):
     fusion = data.draw(st.sampled_from(cases.FUSIONS))
     splitter = be.partition.PredefinedFolds(codes)
     options = {"threshold": RULES[rule], "templates": templates, "fusion": fusion}
-    ds = be.cross_evaluate(scores, splitter, **options)
+    ds = in_folds(scores, splitter, **options)
     assert_folds(ds, case, codes, rule, templates, fusion)
 
 
@@ -81,7 +81,7 @@ GALLERIES = be.partition.ProbeGallerySplit(2, n_repeats=3, random_state=1)
     "evaluate",
     [
         lambda s: be.cross_evaluate(s, FOLDS),
-        lambda s: be.cross_evaluate(s, FOLDS, templates="multi"),
+        lambda s: in_folds(s, FOLDS, templates="multi"),
         lambda s: be.cross_evaluate(s, FOLDS, task="open_set"),
         lambda s: be.cross_evaluate(s, FOLDS, task="closed_set"),
         lambda s: be.repeat(s, GALLERIES),

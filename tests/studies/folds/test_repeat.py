@@ -74,13 +74,11 @@ def test_verification_over_test_parts(scores, kind):
     if kind == "similarity":
         scores = be.Scores(-scores.values, scores.probe_labels, kind=kind)
     splitter = be.partition.RepeatedSubjectKFold(3, n_repeats=2, random_state=0)
-    ds = be.repeat(scores, splitter, templates="multi", fusion="mean")
+    ds = be.repeat(scores, splitter)
     assert (ds.sizes["repeat"], ds.sizes["fold"]) == (2, 3)
     for i, (_, test) in enumerate(splitter.split(scores)):
         one = be.verification(
             scores.select(test, test),
-            templates="multi",
-            fusion="mean",
             thresholds=ds.threshold.values,
             auc=False,
         )

@@ -11,7 +11,7 @@ import pickle
 import naive
 import numpy as np
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, settings
 from named_arguments import raises_about
 from scipy import stats
 from sklearn.decomposition import PCA
@@ -29,13 +29,10 @@ def kept(genuine: np.ndarray, impostor: np.ndarray) -> float:
 
 
 @settings(max_examples=examples_of(25))
-@given(matrices(masks=("none", "labelled")), st.sampled_from(["single", "multi"]))
-def test_the_function_takes_the_scores_of_all_attempts(case, templates):
-    if templates == "multi":
-        both = naive.attempts_multi(**case.naive())
-    else:
-        both = naive.attempts_single(**case.naive())
-    result = be.make_scorer(kept, templates=templates).of_scores(be.Scores(**case.scores()))
+@given(matrices(masks=("none", "labelled")))
+def test_the_function_takes_the_scores_of_all_attempts(case):
+    both = naive.attempts_single(**case.naive())
+    result = be.make_scorer(kept).of_scores(be.Scores(**case.scores()))
     if not all(map(len, both)):
         assert np.isnan(result)
         return

@@ -59,15 +59,13 @@ def assert_groups(ds, expected, group, alpha):
 @given(data=st.data())
 def test_groups_are_those_of_their_definition(listed, data):
     case, group = data.draw(grouped())
-    templates = data.draw(st.sampled_from(("single", "multi")))
-    fusion = data.draw(st.sampled_from(cases.FUSIONS)) if templates == "multi" else "min"
     rule = data.draw(st.sampled_from(sorted(RULES)))
     with mock.patch.object(module, "LISTED", 1 << 17 if listed else 0):
         ds = be.by_group(
             be.Scores(**case.scores()), of_templates(case, group), threshold=RULES[rule],
-            templates=templates, fusion=fusion, alpha=0.25,
+            alpha=0.25,
         )  # fmt: skip
-    made = naive_groups.attempts(naive.read(**case.naive()), templates, fusion)
+    made = naive_groups.attempts(naive.read(**case.naive()), "single", "min")
     genuine, impostor = ([a.score for a in made if a.genuine is x] for x in (True, False))
     threshold = naive_threshold(rule, genuine, impostor, case.kind)
     if threshold is None:
@@ -343,7 +341,6 @@ def test_wrong_groups_are_named(scores, group, error, message):
         ({"threshold": math.nan}, "NaN"),
         ({"alpha": 1.5}, "alpha is 1.5"),
         ({"interval": "wilson"}, "interval is 'wilson'"),
-        ({"templates": "both"}, "templates is 'both'"),
     ],
 )
 def test_wrong_options_are_named(scores, options, message):

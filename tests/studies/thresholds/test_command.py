@@ -113,7 +113,7 @@ def test_the_curves_of_a_page_have_the_fusion_and_the_threshold_of_the_study(tmp
     assert main(["threshold", "s.npz", *given, *fused, "--report", "p.html"]) == 0
     eer = float(be.verification(scores, templates="multi", fusion="mean").eer)
     assert eer != float(be.verification(scores, templates="multi").eer)
-    where = 'data-variable="eer" data-system="s" data-task="verification/multi"'
+    where = 'data-variable="eer" data-system="s" data-task="verification/single"'
     assert f'{where} data-value="{eer!r}"' in Path("p.html").read_text()
 
 

@@ -52,7 +52,8 @@ def scores():
 @pytest.mark.slow
 @pytest.mark.parametrize("templates", ["single", "multi"])
 def test_it_is_an_evaluation_and_a_cross_evaluation(scores, templates):
-    ds = be.study_threshold(scores, ("far", 0.01), folds=4, repeats=3, templates=templates)
+    claims = be.claim_scores(scores, templates=templates)
+    ds = be.study_threshold(claims, ("far", 0.01), folds=4, repeats=3)
     whole = be.verification(scores, templates=templates, far_targets=(0.01,))
     assert ds.threshold == whole.threshold_at_far.item()
     assert ds.optimistic_frr == whole.frr_at_far.item()
@@ -65,23 +66,19 @@ def test_it_is_an_evaluation_and_a_cross_evaluation(scores, templates):
 
 
 @pytest.mark.parametrize("kind", ["distance", "similarity"])
-@pytest.mark.parametrize("templates", ["single", "multi"])
-@pytest.mark.cases(1)
-def test_the_interval_by_subject_is_that_of_the_rates_there(scores, templates, kind):
+def test_the_interval_by_subject_is_that_of_the_rates_there(scores, kind):
     sign = 1 if kind == "distance" else -1
     turned = be.Scores(sign * scores.values, scores.probe_labels, kind=kind)
-    ds = be.study_threshold(turned, "eer", folds=4, repeats=1, templates=templates)
+    ds = be.study_threshold(turned, "eer", folds=4, repeats=1)
     whole = be.verification(
-        turned, templates=templates, thresholds=[ds.threshold.item()], auc=False,
+        turned, thresholds=[ds.threshold.item()], auc=False,
         interval="subject-bootstrap",
     )  # fmt: skip
     for rate in ("far", "frr"):
         for end in ("low", "high"):
             assert ds[f"optimistic_{rate}_{end}"].item() == whole[f"{rate}_{end}"].item()
     assert ds.optimistic_hter_low < ds.optimistic_hter < ds.optimistic_hter_high
-    again = be.study_threshold(
-        turned, "eer", folds=4, repeats=1, templates=templates, replicates=100, confidence=0.5
-    )
+    again = be.study_threshold(turned, "eer", folds=4, repeats=1, replicates=100, confidence=0.5)
     assert again.optimistic_far_low > ds.optimistic_far_low
 
 

@@ -11,7 +11,7 @@ import xarray as xr
 from hypothesis import given, settings, strategies as st
 from naive_worst_pairs import Pair, worst_pairs as naive_worst_pairs
 from rendered import require_names_kept
-from strategies import FUSIONS, arrange, examples_of, matrices
+from strategies import arrange, examples_of, matrices
 from twins import one_thread  # noqa: F401
 
 import bioeval as be
@@ -25,24 +25,21 @@ def listed(ds: xr.Dataset) -> list[Pair]:
     return [Pair(*row) for row in zip(*(ds[name].values.tolist() for name in names), strict=True)]
 
 
-@pytest.mark.parametrize("templates", ["single", "multi"])
 @settings(max_examples=examples_of(18))
 @given(data=st.data())
-def test_against_the_definition(templates, data):
+def test_against_the_definition(data):
     case = data.draw(matrices(dtypes=("float32", "float64", "int8"), masks=("none", "labelled")))
     if case.square and data.draw(st.booleans()):
         upper = np.triu(np.ones(case.values.shape, dtype=bool))
         case.values = np.where(upper, case.values, case.values.T)
         case.mask = None if case.mask is None else np.where(upper, case.mask, case.mask.T)
     n = data.draw(st.sampled_from((1, 2, 5, 1000)))
-    fusion = data.draw(st.sampled_from(FUSIONS))
     with pytest.MonkeyPatch.context() as patch:
         if data.draw(st.booleans()):  # several blocks
             patch.setattr(blocks, "SMALL_CELLS", 0)
             patch.setattr(blocks, "BLOCK_VALUES", 2 * case.values.shape[1])
-        ds = be.worst_pairs(be.Scores(**case.scores()), n, templates=templates, fusion=fusion)
-    assert listed(ds) == naive_worst_pairs(n, templates, fusion, **case.naive())
-    assert ds.attrs["fusion"] == (fusion if templates == "multi" else "none")
+        ds = be.worst_pairs(be.Scores(**case.scores()), n)
+    assert listed(ds) == naive_worst_pairs(n, **case.naive())
 
 
 @pytest.mark.slow
@@ -169,7 +166,6 @@ def test_exclusions():
         (be.Scores([[1, 2]], mask=[[1, 2]]), {}, be.ProtocolError, "labels"),
         (be.Scores([[1, np.nan]], ["a"], ["a", "b"]), {}, be.DataError, "1 NaN"),
         (be.Scores([[1, 2]], ["a"], ["a", "b"]), {"n": 0}, be.DataError, "n is 0"),
-        (be.Scores([[1, 2]], ["a"], ["a", "b"]), {"templates": "all"}, be.DataError, "'multi'"),
     ],
 )
 def test_bad_input(scores, options, error, message):

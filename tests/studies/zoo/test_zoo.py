@@ -35,21 +35,18 @@ def stream(key: int = 0) -> Stream:
 @given(st.data())
 def test_every_variable_is_that_of_the_loops(data):
     case = data.draw(strategies.matrices(masks=("none", "labelled")))
-    templates = data.draw(st.sampled_from(("single", "multi")))
-    fusion = data.draw(st.sampled_from(strategies.FUSIONS))
     threshold = float(data.draw(strategies.thresholds(case, max_size=1))[0])
     quantile = data.draw(st.sampled_from((0.01, 0.25, 0.4, 0.5)))
     arguments = case.naive()
     people = naive_zoo.subjects(**arguments)
-    options = {"threshold": threshold, "templates": templates, "fusion": fusion,
-               "quantile": quantile, "permutations": 1}  # fmt: skip
+    options = {"threshold": threshold, "quantile": quantile, "permutations": 1}
     scores = be.Scores(**case.scores())
     if len(people) < 2:
         with pytest.raises(be.DataError, match="only one subject"):
             be.zoo(scores, **options)
         return
     sign = -1 if case.kind == "similarity" else 1
-    attempts = naive_zoo.attempts(templates, fusion, **arguments)
+    attempts = naive_zoo.attempts(**arguments)
     expected = naive_zoo.statistics(attempts, people, sign * threshold)
     animals = naive_zoo.animals(expected["genuine_mean"], expected["impostor_mean"], str(quantile))
     if animals is None:
@@ -102,15 +99,14 @@ def faces(**given) -> be.Scores:
     return be.simulate(**given)
 
 
-@pytest.mark.parametrize("templates", ["single", "multi"])
 @pytest.mark.parametrize("rule", ["eer", ("far", 0.01), "hter", "accuracy", ("cost", 0.1, 1, 2)])
 @pytest.mark.cases(1)
-def test_a_rule_chooses_on_the_same_attempts(rule, templates):
+def test_a_rule_chooses_on_the_same_attempts(rule):
     scores = faces()
-    ds = be.zoo(scores, threshold=rule, templates=templates, permutations=1)
-    whole = be.study_threshold(scores, rule, folds=2, repeats=1, templates=templates)
+    ds = be.zoo(scores, threshold=rule, permutations=1)
+    whole = be.study_threshold(scores, rule, folds=2, repeats=1)
     assert ds.threshold.item() == whole.threshold.item()
-    result = be.verification(scores, templates=templates, thresholds=[ds.threshold.item()])
+    result = be.verification(scores, thresholds=[ds.threshold.item()])
     assert ds.fr.sum() == result.fr[0] and ds.fa_as_probe.sum() == result.fa[0]
     assert ds.fa_as_claimed.sum() == result.fa[0]
     assert ds.genuine_attempts.sum() == result.genuine_attempts
@@ -341,14 +337,12 @@ def test_too_few_templates_are_said():
 def test_kruskal_is_that_of_scipy_over_single_genuine_scores():
     scores = faces()
     groups = {}
-    for a in naive_zoo.attempts("single", "min", values=scores.values.tolist(),
+    for a in naive_zoo.attempts(values=scores.values.tolist(),
                                 probe_labels=scores.probe_labels.tolist()):  # fmt: skip
         if a.probe == a.claimed:
             groups.setdefault(a.probe, []).append(a.distance)
     expected = stats.kruskal(*groups.values()).pvalue
-    for templates in ("single", "multi"):
-        result = be.zoo(scores, templates=templates, permutations=1).kruskal_p
-        assert result == pytest.approx(expected)
+    assert be.zoo(scores, permutations=1).kruskal_p == pytest.approx(expected)
 
 
 def test_sessions_are_whole_halves():
