@@ -17,15 +17,8 @@ from bioeval.views.plots import (
 
 
 class GallerySizeDisplay(CurvesDisplay):
-    """Curves over gallery sizes; ``x`` of a curve is the size and ``y`` is CMS at one rank.
+    """Curves over gallery sizes; ``x`` of a curve is the size and ``y`` is CMS at one rank."""
 
-    Attributes
-    ----------
-    ranks : dict of str to int
-        The rank of each curve.
-    """
-
-    ranks: dict[str, int]
     spec = CurveSpec(
         "gallery_size",
         Term("cms"),
@@ -40,13 +33,11 @@ class GallerySizeDisplay(CurvesDisplay):
     def from_results(cls, data: Any, ranks: Sequence[int] = CurveSpec.RANKS) -> Self:
         """Take the curves over gallery sizes of one result, or of several by name."""
         curves = cls.spec.curves_at(System.pick(data, "gallery_size"), ranks)
-        display = cls([curve for curve, _ in curves])
-        display.ranks = {curve.name: rank for curve, rank in curves}
-        return display
+        return cls([curve for curve, _ in curves])
 
     def plot(self, ax: Axes | None = None, *, name: str | None = None, **style: Any) -> Self:
         """Draw the curves. See :func:`gallery_size`."""
-        ax = self._start(ax, name, style)
+        self._start(ax, name, style)
         lowest = 1.0
         details = ["means over all galleries of N subjects; the rank counts subjects"]
         for curve in self.defined:
@@ -54,9 +45,7 @@ class GallerySizeDisplay(CurvesDisplay):
             lowest = float(np.nanmin(curve.y, initial=lowest))
         sizes = np.concatenate([curve.x for curve in self.curves.values()])
         self._rank_axis(int(sizes.max()), True, float(sizes.min()))
-        if not self.lines_:
-            lowest = 0.0
-        details += filter(None, [self._rates_from(lowest)])
+        details += filter(None, [self._rates_from(lowest if self.lines_ else 0.0)])
         return self._finish(details=lambda _: details)
 
 
