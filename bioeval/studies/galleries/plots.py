@@ -32,8 +32,7 @@ class GallerySizeDisplay(CurvesDisplay):
     @classmethod
     def from_results(cls, data: Any, ranks: Sequence[int] = CurveSpec.RANKS) -> Self:
         """Take the curves over gallery sizes of one result, or of several by name."""
-        curves = cls.spec.curves_at(System.pick(data, "gallery_size"), ranks)
-        return cls([curve for curve, _ in curves])
+        return cls(cls.spec.curves_at(System.pick(data, "gallery_size"), ranks))
 
     def plot(self, ax: Axes | None = None, *, name: str | None = None, **style: Any) -> Self:
         """Draw the curves. See :func:`gallery_size`."""

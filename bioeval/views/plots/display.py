@@ -553,7 +553,7 @@ class CurveSpec:
                 curves.append(replace(curve, hue=hue, dash=dashes[y], word=curve.word or word))
         return curves
 
-    def curves_at(self, systems: Sequence[System], ranks: Sequence[int]) -> list[tuple[Curve, int]]:
+    def curves_at(self, systems: Sequence[System], ranks: Sequence[int]) -> list[Curve]:
         """Return one curve per system and rank, coloured by system; of one system, in shades."""
         curves = []
         ranks = [require_integer("ranks", rank, low=1) for rank in require_list("ranks", ranks)]
@@ -572,7 +572,7 @@ class CurveSpec:
                 curve = Curve.of(system, self.x, y, system.named(f"rank {rank}"), rank)
                 # Of one system, ranks have shades of its colour.
                 shade = i if len(systems) == 1 else 0
-                curves.append((replace(curve, hue=number, shade=shade, dash=i), rank))
+                curves.append(replace(curve, hue=number, shade=shade, dash=i))
         return curves
 
 

@@ -195,8 +195,7 @@ class DirFarDisplay(FarCurvesDisplay):
     @classmethod
     def from_results(cls, data: Any, ranks: Sequence[int] = CurveSpec.RANKS) -> Self:
         """Take the curves of an open-set result, a tree, or a mapping of name to either."""
-        curves = cls.spec.curves_at(System.pick(data, "dir_far"), ranks)
-        return cls(curve for curve, _ in curves)
+        return cls(cls.spec.curves_at(System.pick(data, "dir_far"), ranks))
 
 
 def draw_folds(
