@@ -8,7 +8,7 @@ import numpy as np
 import xarray as xr
 
 from bioeval.base.errors import Argument, DataError, ProtocolError
-from bioeval.base.messages import Message, as_json, from_json
+from bioeval.base.messages import Message
 from bioeval.protocol.tasks import ClosedSet, OpenSet
 from bioeval.results.dataset import Scalars
 from bioeval.results.identification import ClosedSetCounts, OpenSetAttempts, OpenSetCounts
@@ -39,8 +39,8 @@ ATTRS = {
 
 def single_template_counter(
     reader: BlockReader, task: OpenSet | ClosedSet, thresholds: np.ndarray | int | None
-) -> tuple[SingleTemplateCounter, str]:
-    """Return the counter of a task, and messages on its ranks as JSON."""
+) -> tuple[SingleTemplateCounter, list[Message]]:
+    """Return the counter of a task, and messages on its ranks."""
     require_subjects(reader.scores, 'a gallery of one template of each subject (gallery="single")')
     if task.rank_unit == "subject" and task.fusion != "min":
         raise DataError(
@@ -55,8 +55,7 @@ def single_template_counter(
         grid = thresholds_over(reader, thresholds)
     subjects = len(reader.gallery.subjects)
     ranks, notes = ClosedSetCounts.max_ranks(subjects, task.max_rank, len(grid))
-    counter = SingleTemplateCounter(reader, ties=task.ties, thresholds=grid, ranks=ranks)
-    return counter, as_json(notes)
+    return SingleTemplateCounter(reader, ties=task.ties, thresholds=grid, ranks=ranks), notes
 
 
 def dataset(tally: SingleTemplateTally, node: str, options: dict[str, Any]) -> xr.Dataset:
@@ -82,17 +81,17 @@ def with_intervals(
     return Message("no-interval-over-galleries")
 
 
-def _closed_set(tally: SingleTemplateTally, *, unmated: str, note: str) -> xr.Dataset:
+def _closed_set(tally: SingleTemplateTally, *, unmated: str, notes: list[Message]) -> xr.Dataset:
     """Return the expected CMS over the ranks; probes without a mate as in one gallery."""
     tied = tally.tied.values()[0, 0]
     counts = ClosedSetCounts(_expected_ranks(tally)[-1], tally.genuine, tally.unmated, tied)
     counts.require_mated(tally.about.layout, unmated, tally.first_unmated)
     options = {**ATTRS, "ties": tally.ties, "unmated": unmated}
-    return counts.dataset(tally.about, options, from_json(note))
+    return counts.dataset(tally.about, options, notes)
 
 
 def _open_set(
-    tally: SingleTemplateTally, *, impostors: str, far_targets: np.ndarray, note: str
+    tally: SingleTemplateTally, *, impostors: str, far_targets: np.ndarray, notes: list[Message]
 ) -> xr.Dataset:
     """Return expected DIR over thresholds and ranks, and FAR over thresholds."""
     about = tally.about
@@ -119,9 +118,8 @@ def _open_set(
     )
     points = counts.bounds(expected[-1], far_targets)
     options = {**ATTRS, "ties": tally.ties, "impostors": role}
-    notes: list[Message] = [*from_json(note)]
     if tally.genuine and impostor:
-        notes.append(Message("points-between-thresholds"))
+        notes = [*notes, Message("points-between-thresholds")]
     return counts.dataset(points, far_targets, about, options, notes, [])
 
 

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import importlib
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
-import numpy as np
 import xarray as xr
 
 from bioeval.base.messages import Message, message_attrs
@@ -74,16 +72,6 @@ class TaskCounts:
     options: dict[str, Any]
     #: What the pass that counted verification has collected of its operating points.
     second_pass: SecondPass | None = None
-
-    def plain_options(self) -> dict[str, Any]:
-        """Return the options with arrays as lists, for JSON."""
-        arrays = (np.ndarray, np.generic)
-        return {k: v.tolist() if isinstance(v, arrays) else v for k, v in self.options.items()}
-
-    def same_options(self, other: TaskCounts) -> bool:
-        """Whether both make results with the same options."""
-        mine, theirs = self.plain_options(), other.plain_options()
-        return json.dumps(mine, sort_keys=True) == json.dumps(theirs, sort_keys=True)
 
     def scalars(self, node: str) -> Scalars:
         """Return the numbers of the result besides its curves over the threshold."""

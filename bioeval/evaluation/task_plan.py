@@ -64,7 +64,7 @@ class TaskPlanner:
         else:
             options = {"unmated": task.unmated}
         if task.gallery == "single":
-            counter, options["note"] = single_template_counter(self.reader, task, self.thresholds)
+            counter, options["notes"] = single_template_counter(self.reader, task, self.thresholds)
             return TaskPlan(counter, options)
         options |= {"ties": task.ties, "max_rank": task.max_rank}
         if isinstance(task, OpenSet):

@@ -84,12 +84,6 @@ class ExactSums:
             limbs[last - len(x.limbs) : last] += x.limbs
         return ExactSums(limbs, exponent)._carried()
 
-    def taken_from(self, whole: int) -> ExactSums:
-        """Return a whole number less the sums, where units are below 1."""
-        limbs = -self.limbs
-        limbs[0] += whole << -(self.exponent + BITS * (len(limbs) - 1))
-        return ExactSums(limbs, self.exponent)._carried()
-
     def accumulated(self, axis: int) -> ExactSums:
         """Return the running sums along an axis."""
         return ExactSums(np.cumsum(self.limbs, axis + 1), self.exponent)._carried()

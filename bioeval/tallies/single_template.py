@@ -80,13 +80,6 @@ class SingleTemplateTally:
     first_unmated: int = -1  # the first probe without a mate, -1 if there is none
 
 
-_TABLES = ("di", "tied", "within")
-_NUMBERS = (
-    *("genuine", "unmated", "unmated_targets", "targets", "non_targets"),
-    *("impostors_enrolled", "impostors_unenrolled"),
-)
-
-
 class SingleTemplateCounter(Counter[SingleTemplateTally]):
     """Sums over probes of the chances over all galleries of one template of each subject.
 
