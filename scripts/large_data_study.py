@@ -30,7 +30,7 @@ from bioeval.scores.blocks import BlockReader
 from bioeval.tallies.passes import count_together
 from bioeval.tallies.verification_counter import VerificationCounter
 
-KINDS = ("memmap", "hdf5", "zarr", "dask")
+KINDS = ("memmap", "hdf5", "zarr")
 CHUNK, TEMPLATES, ROUNDS = (200, 500), 5, 3
 
 
@@ -77,14 +77,10 @@ def opened(kind: str, folder: Path, size: int) -> be.Scores:
         import h5py
 
         values = h5py.File(folder / "x.h5")["scores"]
-    elif kind == "zarr":
+    else:
         import zarr
 
         values = zarr.open_array(folder / "x.zarr", mode="r")
-    else:
-        from dask import array
-
-        values = array.from_zarr(folder / "x.zarr")
     return be.Scores(values, labels_of(size))
 
 
@@ -99,7 +95,7 @@ def peak(kind: str, folder: Path, size: int, limit: str, task: str) -> dict[str,
     """Evaluate under a limit, and return the peak memory beyond what the program takes."""
     run: Callable[[be.Scores], Any] = getattr(be, task)
     with tempfile.TemporaryDirectory() as small:
-        write("zarr" if kind == "dask" else kind, Path(small), 600)
+        write(kind, Path(small), 600)
         run(opened(kind, Path(small), 600))
     gc.collect()
     Path("/proc/self/clear_refs").write_text("5")  # the peak begins anew
@@ -171,7 +167,7 @@ def main() -> None:
     print("|---|---|---|---|---|---|")
     for kind in options.only or KINDS:
         with tempfile.TemporaryDirectory() as folder:
-            write("zarr" if kind == "dask" else kind, Path(folder), size)
+            write(kind, Path(folder), size)
             most = in_a_process("peak", kind, folder, size, limit, options.task)["peak"]
             t = in_a_process("ratio", kind, folder, size, limit)
         print(

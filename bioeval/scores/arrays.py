@@ -30,7 +30,7 @@ class Mask:
 
 
 #: Libraries whose arrays are read in blocks of rows.
-LIBRARIES = ("zarr", "h5py", "dask")
+LIBRARIES = ("zarr", "h5py")
 
 
 # Type checkers know K up to 9; a larger one is right as well.

@@ -61,10 +61,6 @@ _TABLES, _TEMPLATE, _GENUINE = 12 << 20, 400, 64
 # of rows that are computed from embeddings.
 _STORED, _COMPUTED = 5, 6
 
-# A dask array is made of many chunks that are computed at the same time, and then joined; and what
-# its graph takes.
-_DASK, _GRAPH = 12, 32 << 20
-
 # Bytes of a cell beside its score: what of it is NaN, left out or constant; and the part of the
 # limit for all but collected scores, with some room for what a library takes for itself.
 _CELL, _SHARE = 8, 0.65
@@ -83,8 +79,6 @@ def fixed_bytes(scores: LabelledMatrix) -> int:
         cell_bytes = scores._codes.probe
         genuine = int(size[cell_bytes[cell_bytes >= 0]].sum())
     held = getattr(scores._mask, "nbytes", 0) if scores._mask is not None else 0
-    if rows_of(scores._base) == "container":
-        held += scores._base.held_bytes + _GRAPH * scores._base.is_graph
     return estimated_bytes(m, n, genuine) + held
 
 
@@ -113,7 +107,7 @@ def row_bytes(scores: LabelledMatrix, *, in_place: bool = False) -> int:
     if scores._streams:
         copies = _COMPUTED
     if rows_of(scores._base) == "container":
-        copies = _DASK if scores._base.is_graph else _STORED
+        copies = _STORED
     return n * (copies * cell_bytes + 3 * distance_dtype(scores.dtype).itemsize + _CELL)
 
 
@@ -135,12 +129,6 @@ def rows_within(scores: LabelledMatrix, chunk: int, *, in_place: bool = False) -
     if chunk > 1:
         why = f"chunks of {chunk:,} rows are read whole"
     less = "; chunks of fewer rows would need less" if chunk > 1 else ""
-    held = scores._base.held_bytes if rows_of(scores._base) == "container" else 0
-    if held > each * chunk:
-        less = (
-            f"; {in_words(held)} are for the file, with many columns in many groups of rows: "
-            "fewer groups need less, and HDF5 much less"
-        )
     raise DataError(
         Argument("memory_limit"),
         f" is {in_words(scores._memory_limit)}, too little for {scores.shape[0]:,} x "

@@ -696,7 +696,7 @@ class LabelledMatrix:
         if source is not None:
             return self._with(_base=source.of_columns(columns), _columns=None)
         base = self._base
-        if rows_of(base) == "container" and not base.is_graph:
+        if rows_of(base) == "container":
             low = int(columns.min())
             part = base.of_columns(low, int(columns.max()) + 1)
             return self._with(_base=part, _columns=columns - low)

@@ -36,7 +36,7 @@ class Scores(LabelledMatrix):
         Scores of any integer or float dtype: row = probe template, column = gallery template.
         An ndarray (strided, read-only or memory-mapped) is used as it is, not copied: what you
         change in it afterwards changes the scores. Labels and metadata are copies that cannot be
-        changed. zarr, h5py and dask arrays are read in blocks of rows.
+        changed. zarr and h5py arrays are read in blocks of rows.
     probe_labels : sequence, shape (m,)
         The subject of each probe, any hashable values that define when two of them are equal; an
         array or tensor of no dimension is the value that it holds, here and in metadata. May be

@@ -7,7 +7,6 @@ temporary file.
 
 from __future__ import annotations
 
-import os
 import shutil
 import tempfile
 import weakref
@@ -25,7 +24,7 @@ from bioeval.base.errors import BioevalError, DataError
 
 
 class StoredRows:
-    """A matrix of a zarr, HDF5, dask or Parquet container, read by rows like an array.
+    """A matrix of a zarr or HDF5 container, read by rows like an array.
 
     - `array` (array of a library): it has ``shape``, ``dtype``, ``chunks`` (or None), and is read
       by slices of rows
@@ -39,17 +38,10 @@ class StoredRows:
         """Find the chunks of the container; nothing is read."""
         self.array, self.input_name = array, input_name or _described(array)
         self.shape, self.dtype = tuple(array.shape), np.dtype(array.dtype)
-        #: Whether rows are computed by a graph of tasks.
-        self.is_graph = _library(array) == "dask"
-        #: What a library holds of the container beside the rows that are read.
-        self.held_bytes = int(getattr(array, "held_bytes", 0))
         #: The first row of each chunk, and the number of rows.
         self.row_ends = _ends(array, 0)
         #: The most rows of a chunk.
         self.chunk_rows = int(np.diff(self.row_ends).max())
-        # Another store may take the place of a zarr store on a disk, which is read by its path.
-        self._store = getattr(getattr(array, "store", None), "root", "")
-        self._version = file_version(self._store)
         self._start()
 
     def _start(self) -> None:
@@ -169,10 +161,7 @@ class StoredRows:
     def _read(self, low: int, high: int) -> np.ndarray:
         """Read rows from the container; any error names the chunk."""
         try:
-            rows = np.asarray(self.array[low:high])
-            if file_version(self._store) != self._version:
-                raise DataError(f"{self.input_name}: was replaced while it was read; read it again")
-            return rows
+            return np.asarray(self.array[low:high])
         except (BioevalError, MemoryError):
             raise
         except Exception as error:  # libraries raise errors of any class on damaged bytes
@@ -249,15 +238,6 @@ def _ends(array: Any, axis: int) -> np.ndarray:
     if isinstance(along, tuple):
         return np.cumsum((0, *along))
     return np.append(np.arange(0, length, along), length)
-
-
-def file_version(path: str | os.PathLike[str]) -> tuple[int, ...]:
-    """Return numbers that change when another file takes the place of one; none without a file."""
-    try:
-        status = os.stat(path)
-    except OSError:
-        return ()
-    return status.st_ino, status.st_size, status.st_mtime_ns
 
 
 class FileCheck:

@@ -59,7 +59,6 @@ def forms(values: np.ndarray, folder: Any) -> Iterator[Any]:
     with optional_import("h5py").File(folder / "scores.h5", "w", **memory) as file:
         yield file.create_dataset("scores", data=values, chunks=(7, len(values)))
     yield optional_import("zarr").array(values, chunks=(9, 11))
-    yield optional_import("dask.array").from_array(values, chunks=(8, 13))
 
 
 EVALUATIONS = {

@@ -273,25 +273,20 @@ def test_a_pandas_frame_is_read(tiny_blocks):
 
 
 def stored(name: str, d: np.ndarray, folder) -> Any:
-    """The scores as an array on disk, or as a graph of chunks."""
+    """The scores as an array on disk."""
     if name == "h5py":
         return h5py.File(folder / "a.h5", "w").create_dataset("d", data=d)
     if name == "h5py chunked":
         return h5py.File(folder / "b.h5", "w").create_dataset(
             "d", data=d, chunks=(3, 2), compression="gzip"
         )
-    if name == "zarr":
-        zarr = optional_import("zarr")
-        array = zarr.create_array(
-            str(folder / "d.zarr"), shape=d.shape, dtype=d.dtype, chunks=(3, 4)
-        )
-        array[:] = d
-        return array
-    dask_array = optional_import("dask.array")
-    return dask_array.from_array(d, chunks=((1, d.shape[0] - 1), d.shape[1] // 2))
+    zarr = optional_import("zarr")
+    array = zarr.create_array(str(folder / "d.zarr"), shape=d.shape, dtype=d.dtype, chunks=(3, 4))
+    array[:] = d
+    return array
 
 
-@pytest.mark.parametrize("name", ["h5py", "h5py chunked", "zarr", "dask"])
+@pytest.mark.parametrize("name", ["h5py", "h5py chunked", "zarr"])
 @pytest.mark.cases(1)
 def test_a_stored_symmetric_matrix_has_the_warnings_of_one_in_memory(name, tmp_path):
     d = be.simulate(20, 4, random_state=1).values
@@ -309,7 +304,7 @@ def test_a_stored_symmetric_matrix_has_the_warnings_of_one_in_memory(name, tmp_p
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["h5py", "h5py chunked", "zarr", "dask"])
+@pytest.mark.parametrize("name", ["h5py", "h5py chunked", "zarr"])
 @pytest.mark.cases(1)
 def test_stored_arrays_are_read_in_blocks_of_rows(name, tmp_path, tiny_blocks):
     d = np.random.default_rng(8).integers(0, 5, (7, 8)).astype(np.float32)

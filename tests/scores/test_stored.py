@@ -175,8 +175,6 @@ def containers(d, folder):
     yield h5py.File(path)["scores"]
     zarr = optional_import("zarr")
     yield zarr.create_array(folder / "x.zarr", data=d, chunks=(70, 90))
-    array = optional_import("dask.array")
-    yield array.from_array(d, chunks=((50, 150, 400), (250, 350)))
 
 
 @pytest.mark.slow
@@ -292,16 +290,15 @@ def test_the_smallest_limit_that_is_named_works(chunk, tmp_path):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("kind", ["memmap", "hdf5", "zarr", "dask"])
+@pytest.mark.parametrize("kind", ["memmap", "hdf5", "zarr"])
 @pytest.mark.parametrize(("size", "limit"), [(5000, 170), (8000, 230)])
 def test_peak_memory_is_within_the_limit(kind, size, limit, tmp_path):
     if not Path("/proc/self/clear_refs").exists():
         pytest.skip("peak memory is measured by /proc")
     import large_data_study as study
 
-    optional_import("dask" if kind == "dask" else "zarr")
-    study.write("zarr" if kind == "dask" else kind, tmp_path, size)
-    limit = 2 * limit if kind == "dask" else limit
+    optional_import("zarr")
+    study.write(kind, tmp_path, size)
     # Once more, since a first run may compile a kernel, which takes memory that no limit knows.
     runs = (
         study.in_a_process("peak", kind, tmp_path, size, f"{limit} MiB", "evaluate")

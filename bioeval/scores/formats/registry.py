@@ -5,6 +5,7 @@ A new format is one file beside this one that defines a ``FORMAT``, and its plac
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from itertools import chain
@@ -37,7 +38,6 @@ from bioeval.scores.formats.files import (
 )
 from bioeval.scores.formats.format import FileFacts, Format, ReadOptions
 from bioeval.scores.matrix import Scores
-from bioeval.scores.stored import file_version
 
 #: Every format, in the order in which they are tried: where several recognise a file, the first one
 #: reads it. Lists of pairs recognise nearly every table, and come last.
@@ -82,14 +82,23 @@ def read(path: Any, options: ReadOptions) -> Scores:
         raise error.preceded_by(f"{place}: ") from error.__cause__
 
 
+def _version(path: Path) -> tuple[int, ...]:
+    """Return numbers that change when another file takes the place of one; none without a file."""
+    try:
+        status = os.stat(path)
+    except OSError:
+        return ()
+    return status.st_ino, status.st_size, status.st_mtime_ns
+
+
 @contextmanager
 def _unchanged(form: Format, path: Path) -> Iterator[None]:
     """Raise where another writer replaces a file of several while all of them are read."""
-    before = file_version(path)
+    before = _version(path)
     try:
         yield
     finally:
-        if len(form.files(path)) > 1 and not file_version(path) == before != ():
+        if len(form.files(path)) > 1 and not _version(path) == before != ():
             raise DataError(f"{path}: was replaced while it was read; read it again")
 
 
