@@ -785,27 +785,6 @@ def auc(genuine: Sequence[Any], impostor: Sequence[Any], kind: str) -> Any:
     return Fraction(halves, 2 * len(genuine) * len(impostor))
 
 
-def partial_auc(
-    genuine: Sequence[Any], impostor: Sequence[Any], kind: str, limit: float
-) -> tuple[Any, Any]:
-    """Area under the ROC up to a FAR by trapezoids between the points, and by McClish (1989)."""
-    if not genuine or not impostor:
-        return NAN, NAN
-    area, end = Fraction(0), Fraction(limit)
-    before = (Fraction(0), Fraction(0))
-    for p in roc_points(genuine, impostor, kind):
-        far, gar = Fraction(p.far), 1 - Fraction(p.frr)
-        if far > end:  # the line crosses the limit
-            rise = (gar - before[1]) * (end - before[0]) / (far - before[0])
-            area += (end - before[0]) * (2 * before[1] + rise) / 2
-            before = (end, before[1] + rise)
-            break
-        area += (far - before[0]) * (before[1] + gar) / 2
-        before = (far, gar)
-    least, most = end * end / 2, end
-    return area, (1 + (area - least) / (most - least)) / 2
-
-
 def d_prime(genuine: Sequence[Any], impostor: Sequence[Any]) -> float:
     """Distance of the means over the root mean variance (``ddof = 0``), on finite scores."""
     moments = []

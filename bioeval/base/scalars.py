@@ -31,7 +31,6 @@ ISO_NAMES = {
     "FPIR": "false-positive identification rate",
     "FNIR": "false-negative identification rate",
     "TPIR": "true-positive identification rate",
-    "SEL": "selectivity",
     "IAPAR": "impostor attack presentation accept rate",
     "RIAPAR": "relative impostor attack presentation accept rate",
     "APCER": "attack presentation classification error rate",
@@ -444,24 +443,6 @@ FAR_AT_FRR = Scalar(
     results=("task", "comparison"),
 )
 
-#: The rates at a threshold that was given as the target of an evaluation.
-FRR_AT_FIXED = Scalar(
-    "FRR at the given threshold",
-    iso="FNMR(T)",
-    name="frr_at_fixed",
-    threshold="fixed_threshold",
-    label="{frr} at the given threshold",
-)
-
-FAR_AT_FIXED = Scalar(
-    "FAR at the given threshold",
-    iso="FMR(T)",
-    name="far_at_fixed",
-    threshold="fixed_threshold",
-    label="{far} at the given threshold",
-    decimals="impostor",
-)
-
 #: FRR at a FAR with failures to acquire and to enrol.
 WITH_FAILURES = (
     Scalar(
@@ -478,24 +459,6 @@ WITH_FAILURES = (
         threshold="threshold_at_far",
         label="GFRR at {far} <= {target}",
     ),
-)
-
-PARTIAL_AUC = Scalar(
-    "area under the ROC from a FAR of 0 to the limit",
-    name="partial_auc",
-    kind="number",
-    decimals=6,
-    larger_is_better=True,
-)
-
-STANDARDISED_PARTIAL_AUC = Scalar(
-    "area under the ROC from a FAR of 0 to the limit, standardised: 0.5 of scores without "
-    "information, 1 at best (McClish)",
-    name="partial_auc_standardised",
-    label="partial AUC to {far} {target}, standardised",
-    kind="number",
-    decimals=5,
-    larger_is_better=True,
 )
 
 MIN_DCF = Scalar(
@@ -555,15 +518,6 @@ DIR_AT_FAR = Scalar(
     larger_is_better=True,
     results=("task", "comparison"),
     jackknife="wider",
-)
-
-DIR_AT_FIXED = Scalar(
-    "DIR of rank 1 at the given threshold",
-    iso="TPIR(N, 1, T)",
-    name="dir_at_fixed",
-    threshold="fixed_threshold",
-    label="{dir} at the given threshold, rank 1",
-    larger_is_better=True,
 )
 
 OPEN_SET_EER = replace(
@@ -799,8 +753,7 @@ DECISIONS = tuple(_BY_NAME[name] for name in ("gar", "frr", "far", "grr"))
 #: Every scalar of the tasks.
 CORE_SCALARS = (
     *(*VERIFICATION_SCALARS, FRR_AT_FAR, FAR_AT_FRR, *WITH_FAILURES),
-    *(FRR_AT_FIXED, FAR_AT_FIXED, DIR_AT_FIXED),
-    *(PARTIAL_AUC, STANDARDISED_PARTIAL_AUC, MIN_DCF),
+    MIN_DCF,
     *(DIR, CMS, RECOGNITION_RATE, DIR_AT_FAR, CMC, *_QUERY_MEANS, *RANKED_LISTS),
     *(INTERPOLATED_PRECISION, *RETRIEVED_SETS, FAR_UNENROLLED, *SEEN, *GOM_POINTS),
 )

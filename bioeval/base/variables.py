@@ -41,7 +41,6 @@ COORDINATES = {
     "rank": Name("rank", "1", "rank R"),
     "far_target": Name("largest false accept rate allowed", iso="FMR or FPIR"),
     "frr_target": Name("largest false reject rate allowed", iso="FNMR"),
-    "max_far": Name("false accept rate at which the area under the ROC ends", iso="FMR"),
     "cost": Name("cost of decisions, by the proportion of genuine attempts expected in use"),
     "probe": Name("probe, by its row"),
     "recall_level": Name("recall level"),
@@ -55,11 +54,9 @@ COORDINATES = {
 }
 
 #: Dimensions of numbers at targets or limits of a rate, and the variables of their thresholds.
-TARGETS = {"far_target": "threshold_at_far", "frr_target": "threshold_at_frr", "max_far": ""}
+TARGETS = {"far_target": "threshold_at_far", "frr_target": "threshold_at_frr"}
 
 _EQUAL_ERROR = by_name(EQUAL_ERROR)
-
-FIXED_THRESHOLD = {"fixed_threshold": Name("threshold given as the target", "score")}
 
 VERIFICATION: dict[str, Name] = {
     **by_name((*scalars.DECISIONS, *rates_among(VERIFICATION_SCALARS)["task"])),
@@ -92,11 +89,6 @@ VERIFICATION: dict[str, Name] = {
     "expected_false_accepts": Name("false accepts expected at the target", "attempts"),
     "far_at_frr": scalars.FAR_AT_FRR,
     "threshold_at_frr": Name("strictest attainable threshold with FRR at most the target", "score"),
-    **FIXED_THRESHOLD,
-    "frr_at_fixed": scalars.FRR_AT_FIXED,
-    "far_at_fixed": scalars.FAR_AT_FIXED,
-    "partial_auc": scalars.PARTIAL_AUC,
-    "partial_auc_standardised": scalars.STANDARDISED_PARTIAL_AUC,
     "min_dcf": scalars.MIN_DCF,
     "min_cost": Name("smallest expected cost p c_miss FRR + (1 - p) c_fa FAR", "cost"),
     "min_cost_threshold": Name("strictest threshold of the smallest cost", "score"),
@@ -123,9 +115,6 @@ OPEN_SET: dict[str, Name] = {
     "expected_false_accepts": Name("false accepts expected at the target", "attempts"),
     **Name("the EER, from the rates at the thresholds").bounds_of("eer"),
     **Name("DIR with FAR at most the target").bounds_of("dir_at_far"),
-    **FIXED_THRESHOLD,
-    "dir_at_fixed": scalars.DIR_AT_FIXED,
-    "far_at_fixed": Name("FAR at the given threshold", iso="FPIR(N, T)"),
     "dir": scalars.DIR,
     "di": Name("genuine attempts detected and identified exactly at the rank", "attempts"),
     "far": Name(
@@ -149,14 +138,6 @@ OPEN_SET: dict[str, Name] = {
     "ttr": Name("true target rate: enrolled probes with any template within the threshold"),
     "ttr_identity": Name("proportion of the enrolled probes with a mate within the threshold"),
     "ftr": Name("false target rate: other probes with any template within the threshold"),
-    "selectivity_non_mated": Name(
-        "selectivity: mean candidates within the threshold of a non-mated search",
-        "candidates",
-        iso="SEL(N, N, T)",
-    ),
-    "selectivity_mated": Name(
-        "mean candidates within the threshold of a mated search", "candidates"
-    ),
     "genuine_subjects": Name("subjects of the probes, enrolled: independent trials", "subjects"),
     "impostor_subjects": Name(
         "subjects of the probes of impostor attempts: independent trials", "subjects"
@@ -177,29 +158,15 @@ CLOSED_SET: dict[str, Name] = {
 }
 
 
-def in_band(names: tuple[str, ...]) -> dict[str, Name]:
-    """Name which points of curves are in a simultaneous band."""
-    return {
-        f"{name}_in_band": Name(
-            f"1 where the limits of {name} are those of the simultaneous band, 0 where pointwise"
-        )
-        for name in names
-    }
-
-
-VERIFICATION |= in_band(("gar", "frr", "far", "grr"))
-OPEN_SET |= in_band(("dir", "far", "grr", "frr"))
-CLOSED_SET |= in_band(("cms",))
-
 for _name in (
     *("gar", "frr", "far", "grr", "frr_at_far", "far_at_frr", "eer", "auc"),
-    *("eer_hull", "min_dcf", "frr_at_fixed", "far_at_fixed"),
+    *("eer_hull", "min_dcf"),
 ):
     VERIFICATION |= VERIFICATION[_name].ends_of(_name)
 for _best in VERIFICATION_SCALARS:
     if _best.best:
         VERIFICATION |= _best.ends_of(_best.name)
-for _name in (*("dir", "far", "grr", "frr", "dir_at_far", "eer", "dir_at_fixed", "far_at_fixed"),):
+for _name in ("dir", "far", "grr", "frr", "dir_at_far", "eer"):
     OPEN_SET |= OPEN_SET[_name].ends_of(_name)
 for _name in ("cms", "recognition_rate"):
     CLOSED_SET |= CLOSED_SET[_name].ends_of(_name)

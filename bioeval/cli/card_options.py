@@ -53,33 +53,6 @@ def resolve(protocol: str, scores: Scores, given_options: Mapping[str, Any]) -> 
     return card
 
 
-def divided(
-    protocol: str, layout: str, given_options: Mapping[str, Any]
-) -> tuple[Mapping[str, Any], str | None]:
-    """Return the options that change the card, and the target of an evaluation without parts.
-
-    Without a part to choose a threshold on, the target is a given threshold.
-    """
-    target = given_options.get("target")
-    experiment = any(entry.of_experiment and entry.name in given_options for entry in CARD_OPTIONS)
-    if target is None or experiment:
-        return given_options, None
-    from bioeval.protocol.loading import for_layout
-    from bioeval.tallies.threshold_rules import Rule
-
-    rule = Rule.parse(target, "target")
-    if for_layout(layout, protocol).partition is not None:
-        return given_options, None
-    if rule.name != "fixed":
-        raise click.UsageError(
-            f"--target {rule} needs a part to choose a threshold on: --train 0.5, or --protocol "
-            "course-kfold. For the rates at a threshold of your own give --target fixed=T, or "
-            f"several as --thresholds T,T; bioeval threshold FILE --target {rule} chooses one on "
-            "all data and tries it on other people"
-        )
-    return {name: value for name, value in given_options.items() if name != "target"}, target
-
-
 def take_card_options(options: dict[str, Any]) -> dict[str, Any]:
     """Remove the options of the card from a command's, and return those that were given."""
     taken = {entry.name: options.pop(entry.name) for entry in CARD_OPTIONS if entry.name != "seed"}
@@ -228,10 +201,25 @@ def _seed(card: Protocol, seed: int) -> Protocol:
 
 
 def _target(card: Protocol, target: str) -> Protocol:
-    from bioeval.evaluation.fixed_target import with_decision
+    from bioeval.protocol.card import Decision
     from bioeval.tallies.threshold_rules import Rule
 
-    return with_decision(card, Rule.parse(target, "target"))
+    rule = Rule.parse(target, "target")
+    if card.partition is None:
+        raise click.UsageError(
+            f"--target {rule} needs a part to choose a threshold on: --train 0.5, or --protocol "
+            "course-kfold. For the rates at thresholds of your own give --thresholds T,T; "
+            f"bioeval threshold FILE --target {rule} chooses one on all data and tries it on "
+            "other people"
+        )
+    fields: dict[str, Any] = {}
+    if rule.name == "cost":
+        fields["cost"] = rule.values
+    elif rule.name == "fixed":
+        fields["value"] = rule.values[0]
+    elif rule.name in ("far", "frr"):
+        fields[rule.name] = rule.values[0]
+    return replace(card, decision=Decision(rule=rule.name, **fields))
 
 
 def _assure(card: Protocol, confidence: float) -> Protocol:

@@ -35,7 +35,7 @@ HEADINGS: dict[str, Sequence[str]] = {
         *("--train", "--validation", "--gallery-quality", "--unseen", "--stratify", "--enrolled"),
         *("--probe-templates", "--too-few", "--repeats", "--folds"),
     ),
-    "Uncertainty": ("--interval", "--confidence", "--replicates", "--band", "--seed"),
+    "Uncertainty": ("--interval", "--confidence", "--replicates", "--seed"),
     "Output": (
         *(
             "--out",

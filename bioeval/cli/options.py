@@ -163,17 +163,6 @@ def _targets(rate: str, help: str) -> Callable[[F], F]:
     )
 
 
-_MAX_FAR = option(
-    "--max-far X",
-    "Verification: FAR up to which to report the area under the ROC (partial AUC), such as 0.01; "
-    "repeatable.",
-    Value.FARS,
-    multiple=True,
-    callback=lambda ctx, param, limits: list(itertools.chain.from_iterable(limits)) or None,
-    name="max_fars",
-)
-
-
 def _seed(help: str) -> Callable[[F], F]:
     return option("--seed N", help, click.IntRange(0), 0, name="random_state")
 
@@ -203,13 +192,6 @@ _FUSION = option(
     "Fusion of the scores of a subject's templates: min, mean, max, median or kth:K.",
     str,
     "min",
-)
-_BAND = option(
-    "--band",
-    "Intervals along a curve hold at each threshold or rank alone, or at all together "
-    "(where there are at least five errors and five other attempts).",
-    ["pointwise", "simultaneous"],
-    "pointwise",
 )
 _NAMES = option(
     "--name NAME",
@@ -254,10 +236,8 @@ def shared_options(
     use: bool = False,
     far: bool | str = False,
     frr: bool = False,
-    max_far: bool = False,
     assure: str = "",
     interval: bool | str = False,
-    band: bool = False,
     seed: str = "",
     name: bool = False,
     names: bool = False,
@@ -280,11 +260,9 @@ def shared_options(
         (use, USE),
         (far, _targets("far", _help(far, _FAR))),
         (frr, _targets("frr", "Verification: FRR at which to report FAR")),
-        (max_far, _MAX_FAR),
         (assure, _assure(assure)),
         (isinstance(interval, str), option("--interval", str(interval), INTERVALS[:3])),
         (interval, _INTERVAL),
-        (band, _BAND),
         (seed, _seed(seed)),
         (name, option("--name NAME", "Name of the system.  [names of file and array]")),
         (names, _NAMES),

@@ -10,7 +10,7 @@ import click
 
 from bioeval.base.studies import hooks
 from bioeval.base.variables import INTERVALS
-from bioeval.cli.card_options import CARD_OPTIONS, divided, resolve, take_card_options
+from bioeval.cli.card_options import CARD_OPTIONS, resolve, take_card_options
 from bioeval.cli.command import Command, naming, option, option_group, progress_shown
 from bioeval.cli.options import (
     output_options,
@@ -46,20 +46,12 @@ if TYPE_CHECKING:
     max_rank=True,
     far=True,
     frr=True,
-    max_far=True,
     interval=True,
-    band=True,
     name=True,
     reading=True,
 )
 @option_group(*(entry.option for entry in CARD_OPTIONS))
 @TRIES_AND_ENROLMENT
-@option(
-    "--accept",
-    "Whether a score equal to the threshold is accepted (at), or only one beyond it.",
-    ["at", "beyond"],
-    "at",
-)
 @option(
     "--interval METHOD",
     "Add confidence intervals: subject-bootstrap (recommended), subject-bootstrap-bca, "
@@ -111,14 +103,8 @@ def command(
     if use:  # claims, which have one score for each
         use |= {x: given_options.pop(x) for x in ("templates", "fusion") if x in given_options}
     of_tasks = {"templates", "rank_unit", "fusion", "seed"}
-    # The rates at a given threshold have intervals whether or not all others have.
-    if not str(given_options.get("target", "")).casefold().startswith("fixed"):
-        require_method(options["interval"], seed_of_draws=not given_options.keys() <= of_tasks)
+    require_method(options["interval"], seed_of_draws=not given_options.keys() <= of_tasks)
     output = Output.take(options)
-    if output.page is not None and options["accept"] != "at":
-        raise click.UsageError(
-            "--report moves a threshold at which scores are accepted; leave out --accept"
-        )
     # On a page all tasks share their thresholds.
     if output.page is not None:
         options["extra_thresholds"] = ()
@@ -135,14 +121,7 @@ def command(
             as_read, scores = scores, scores_in_use(scores, use, fuses=False)
             for one in more:
                 one.require(as_read)
-            of_card, target = divided(protocol, scores.layout, given_options)
-            if target is not None:
-                of_file["target"] = target
-                if output.page is not None:  # its curves have intervals as the rates there do
-                    from bioeval.evaluation.fixed_target import Target
-
-                    of_file["interval"] = of_file["interval"] or Target.method(scores)
-            resolved = resolve(protocol, scores, of_card)
+            resolved = resolve(protocol, scores, given_options)
             tree = _evaluated(scores, resolved, of_file, failures, stages)
             per_query = of_file["per_query"]
             evaluation = Evaluation(tree, scores, protocol, file, per_query, naming(), terms, more)

@@ -46,7 +46,6 @@ _NAMES: NamesByModule = {
         "threshold_to_install",
     ),
     "bioeval.document.results": (
-        "accepts_beyond",
         "attempts_in_words",
         "data_facts",
         "interval_note",

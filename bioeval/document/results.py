@@ -35,25 +35,10 @@ _SCORES = {
     "order": "order within each row; no thresholds",
 }
 
-#: The same where a score at the threshold is not accepted.
-_BEYOND = {
-    "distance": "distances, accepted below the threshold",
-    "similarity": "similarities, accepted above the threshold",
-    "llr": "log-likelihood ratios, accepted above the threshold",
-}
-
 _FAILED = {
     "reject": "failed comparisons are attempts that are always rejected",
     "exclude": "failed comparisons are not attempts",
 }
-
-
-def accepts_beyond(attrs: Mapping[Any, Any]) -> bool:
-    """Whether scores are accepted strictly beyond a threshold, which then has all its digits.
-
-    It is the next float to a score, and rounded, it would be that score or be past other scores.
-    """
-    return attrs.get("accept") == "beyond"
 
 
 def data_facts(
@@ -71,7 +56,6 @@ def data_facts(
     attrs = next(iter(results.values())).attrs
     names = list(filter(None, systems or results)) or [str(attrs.get("system", ""))]
     kind, nan = str(attrs.get("kind", "")), str(attrs.get("nan_policy", ""))
-    accepted = _BEYOND if accepts_beyond(attrs) else _SCORES
     failed: Text = _FAILED.get(nan, "")
     if failed and "failed_comparisons" in attrs:
         number = int(attrs["failed_comparisons"])
@@ -82,7 +66,7 @@ def data_facts(
             Fact("Data", _data(attrs)),
             Fact("Made of", Label(attrs.get("origin", "")), "origin"),
             Fact("Attempts", str(attrs.get("use", ""))),
-            Fact("Scores", accepted.get(kind, kind), "kind"),
+            Fact("Scores", _SCORES.get(kind, kind), "kind"),
             Fact("Read", Label(attrs.get("reading", "")), "reading"),
             Fact("NaN", failed, "nan_policy"),
             Fact("Excluded", excluded({"": attrs}), "exclude"),
@@ -157,8 +141,6 @@ def _interval_method(attrs: Mapping[Any, Any]) -> Phrase:
     if "replicates" in attrs:
         text += " ({replicates:count replicates})"
         arguments["replicates"] = int(attrs["replicates"])
-    if attrs.get("band") == "simultaneous":
-        text += ", simultaneous along curves"
     return say(text, **arguments)
 
 

@@ -7,7 +7,7 @@ _NAMES: NamesByModule = {
     "bioeval.evaluation.all_tasks": ("check_systems",),
     "bioeval.evaluation.plan": ("EvaluationOptions", "Plan", "compared", "resolve_card"),
     "bioeval.evaluation.task_counts": ("TaskCounts",),
-    "bioeval.evaluation.threshold_choice": ("attempts_within", "chosen_threshold"),
+    "bioeval.evaluation.threshold_choice": ("chosen_threshold",),
 }
 
 __getattr__, __dir__ = lazy_names(__name__, _NAMES)

@@ -9,12 +9,10 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from bioeval.base.errors import Argument, DataError, ProtocolError
+from bioeval.base.errors import DataError
 from bioeval.base.progress import rows_reported_to
 from bioeval.base.random import RandomState
 from bioeval.base.variables import IntervalMethod
-from bioeval.evaluation.acceptance import Accept, accepted_by, check_accept
-from bioeval.evaluation.fixed_target import Target, rates_added_to_tasks
 from bioeval.evaluation.gallery_means import mean_over_galleries
 from bioeval.evaluation.plan import (
     MEAN,
@@ -30,7 +28,7 @@ from bioeval.results.dataset import tree_of
 from bioeval.scores.blocks import Progress, threads_for
 from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.matrix import Scores
-from bioeval.stats.options import BANDS, Band, IntervalOptions
+from bioeval.stats.options import IntervalOptions
 
 
 @leaves_out_attacks
@@ -40,18 +38,14 @@ def evaluate(
     *,
     thresholds: Any = None,
     extra_thresholds: Sequence[float] | None = None,
-    accept: Accept = "at",
     max_rank: int | None = None,
     far_targets: Sequence[float] | None = None,
     frr_targets: Sequence[float] | None = None,
-    target: Any = None,
     auc: bool = True,
-    max_fars: Sequence[float] | None = None,
     interval: IntervalMethod | None = None,
     confidence: float = IntervalOptions.CONFIDENCE,
     replicates: int = IntervalOptions.REPLICATES,
     random_state: RandomState = 0,
-    band: Band = BANDS[0],
     per_query: bool = False,
     progress: Progress | None = None,
 ) -> xr.DataTree:
@@ -67,23 +61,12 @@ def evaluate(
         Thresholds besides those: every task then has rows at these, and at the operating points of
         all tasks, of several systems at those of all that have the same units. An empty list gives
         the operating points alone. The scores are read once more for them.
-    accept : {"at", "beyond"}
-        As for :func:`verification`; of cards of verification and identification without folds.
     frr_targets : sequence of float, optional
         FAR of verification is given where FRR is at most each of these; those of the card by
         default.
-    target : str, float or tuple, optional
-        Without folds a given threshold, ``"fixed=0.31"`` or ``("fixed", 0.31)``: FRR and FAR there
-        are numbers of their own, ``frr_at_fixed far_at_fixed`` (of open set ``dir_at_fixed
-        far_at_fixed``, at rank 1), each with an interval: by `interval`, else by
-        ``"subject-bootstrap"``, or ``"wilson"`` where people are unknown. They take another pass.
-        Of a card with folds or experiments, a rule as for :func:`cross_evaluate` in place of the
-        card's, which chooses the threshold of each fold.
     auc : bool
         As for :func:`verification`: without it an evaluation is several times faster.
-    max_fars : sequence of float, optional
-        As for :func:`verification`; not of a card with folds.
-    interval, confidence, replicates, random_state, band
+    interval, confidence, replicates, random_state
         As for :func:`verification`; all tasks and systems share the same resamples.
     per_query : bool
         As for :func:`reid`: also the values of each query, of a card with re-identification.
@@ -115,30 +98,26 @@ def evaluate(
     >>> sorted(node.path for node in tree.leaves)
     ['/closed_set', '/open_set', '/verification/multi', '/verification/single']
     """
-    wanted = Target.parse(target, confidence, replicates, random_state)
     options = EvaluationOptions.parse(
         thresholds=thresholds,
         extra_thresholds=extra_thresholds,
-        accept=check_accept(accept),
         max_rank=max_rank,
         far_targets=far_targets,
         frr_targets=frr_targets,
         auc=auc,
-        max_fars=max_fars,
         per_query=per_query,
-        interval=IntervalOptions.parse(interval, confidence, replicates, random_state, band),
+        interval=IntervalOptions.parse(interval, confidence, replicates, random_state),
     )
     with rows_reported_to(progress):
         if isinstance(scores, Mapping):
-            return _evaluate_systems(scores, protocol, options, wanted)
-        return _with_target(scores, protocol, options, wanted)
+            return _evaluate_systems(scores, protocol, options)
+        return _evaluate_system(scores, protocol, options)
 
 
 def _evaluate_systems(
     scores: Mapping[str, Scores],
     protocol: str | Protocol,
     options: EvaluationOptions,
-    target: Target | None,
 ) -> xr.DataTree:
     """Return the results of several systems, at the operating points of all if these are wanted."""
     check_systems(scores)
@@ -151,7 +130,7 @@ def _evaluate_systems(
         each = {}
         for name, points in shared_points(alone).items():
             each[name] = replace(options, extra_thresholds=np.union1d(extra, points))
-    trees = {k: _with_target(v, protocol, each[k], target) for k, v in scores.items()}
+    trees = {k: _evaluate_system(v, protocol, each[k]) for k, v in scores.items()}
     tree = xr.DataTree()
     tree.children = trees  # which copies nothing
     return tree
@@ -166,73 +145,29 @@ def check_systems(scores: Mapping[str, Scores]) -> None:
             raise DataError(f"the system's name is {name!r}; expected a word without '/'")
 
 
-def _with_target(
-    scores: Scores, protocol: str | Protocol, options: EvaluationOptions, target: Target | None
-) -> xr.DataTree:
-    """Return the results of one system, with the rates at the threshold that is given."""
-    if target is None:
-        return _evaluate_system(scores, protocol, options)
-    card = resolve_card(scores, protocol)
-    if card.partition is not None:
-        return _evaluate_system(scores, target.decision_of(card), options)
-    threshold = target.threshold
-    if card.verification is None and card.open_set is None and runner_of(scores) is None:
-        raise ProtocolError(
-            Argument("target"),
-            " is a threshold of verification and open-set identification, and protocol "
-            f"{card.name} has neither; leave it out",
-        )
-    if not isinstance(options.thresholds, np.ndarray):  # the curves have a row there
-        rows = np.array([threshold])
-        if options.extra_thresholds is not None:
-            rows = np.union1d(options.extra_thresholds, rows)
-        options = replace(options, extra_thresholds=rows)
-    tree = _evaluate_system(scores, protocol, options)
-    at = EvaluationOptions(
-        thresholds=np.array([threshold]),
-        accept=options.accept,
-        max_rank=options.max_rank,
-        far_targets=np.empty(0) if options.far_targets is None else options.far_targets,
-        auc=False,
-        interval=options.interval or target.interval(scores),
-    )
-    return rates_added_to_tasks(tree, _evaluate_system(scores, protocol, at), threshold)
-
-
 def _evaluate_system(
     scores: Scores, protocol: str | Protocol, options: EvaluationOptions
 ) -> xr.DataTree:
     """Return the results of one system, by the part of the library that its scores or card need."""
     card = resolve_card(scores, protocol)
     if (runner := runner_of(scores)) is not None:
-        if options.accept != "at":
-            scores._require_matrix()
         return runner.evaluate(scores, card, options)
     if (galleries := galleries_of(scores, card)) is not None:
         return _evaluate_galleries(galleries, card, options)
     if card.has_folds:
         return of_study("runners", "partition", card).evaluate(scores, card, options)
-    counted_at = options.counted_at(scores.kind, card)
-    plan, counted = Plan.counted(scores, card, counted_at, automatic=protocol == "auto")
+    plan, counted = Plan.counted(scores, card, options, automatic=protocol == "auto")
     ranks = card.report.ranks
     datasets = {k: part.dataset_of_card(k, card.name, ranks) for k, part in counted.items()}
     if options.interval is None:
-        return tree_of(_accepted(datasets, scores, options))
-
+        return tree_of(datasets)
     with threads_for(scores):
         for node, part in counted.items():
             counted_by = plan.counted_by(node)
             datasets[node] = part.with_intervals(
                 datasets[node], counted_by, plan.reader, options.interval
             )
-    return tree_of(_accepted(datasets, scores, options))
-
-
-def _accepted(
-    datasets: Mapping[str, xr.Dataset], scores: Scores, options: EvaluationOptions
-) -> dict[str, xr.Dataset]:
-    """Return results with the thresholds at, or beyond, which scores are accepted."""
-    return {k: accepted_by(x, scores.kind, options.accept) for k, x in datasets.items()}
+    return tree_of(datasets)
 
 
 def _evaluate_galleries(

@@ -8,16 +8,13 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from bioeval.base.arguments import require_flag
-from bioeval.base.errors import Argument, DataError, ProtocolError, received
+from bioeval.base.errors import Argument, DataError, received
 from bioeval.base.progress import rows_reported_to
 from bioeval.base.random import RandomState
 from bioeval.base.scalars import Name
-from bioeval.base.variables import OPEN_SET, IntervalMethod
-from bioeval.evaluation.acceptance import Accept, accepted_by, check_accept, stricter
+from bioeval.base.variables import IntervalMethod
 from bioeval.evaluation.task_counts import TaskCounts
 from bioeval.evaluation.task_plan import TaskPlanner, runner_of
-from bioeval.evaluation.threshold_choice import AttemptsWithin, attempts_within
 from bioeval.protocol.tasks import ClosedSet, OpenSet, Search
 from bioeval.results.dataset import about_attrs, along, build
 from bioeval.results.identification import Unmated
@@ -25,7 +22,7 @@ from bioeval.scores.arrays import EnrolledTemplates, FusionRule
 from bioeval.scores.blocks import BlockReader, Progress
 from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.matrix import Scores, require_scores
-from bioeval.stats.options import BANDS, Band, IntervalOptions
+from bioeval.stats.options import IntervalOptions
 from bioeval.tallies.counts import IdentificationTally, ImpostorProbes
 from bioeval.tallies.identification_counter import IdentificationCounter, RankUnit
 from bioeval.tallies.passes import count_together
@@ -76,7 +73,6 @@ def open_set(
     scores: Scores,
     *,
     thresholds: Any = None,
-    accept: Accept = "at",
     max_rank: int | None = None,
     rank_unit: RankUnit = "template",
     fusion: FusionRule = "min",
@@ -84,12 +80,10 @@ def open_set(
     impostors: ImpostorProbes = "auto",
     far_targets: Sequence[float] = FAR_TARGETS,
     gallery: EnrolledTemplates = "all",
-    selectivity: bool | None = None,
     interval: IntervalMethod | None = None,
     confidence: float = IntervalOptions.CONFIDENCE,
     replicates: int = IntervalOptions.REPLICATES,
     random_state: RandomState = 0,
-    band: Band = BANDS[0],
     progress: Progress | None = None,
 ) -> xr.Dataset:
     """Evaluate open-set identification: is the probe's subject enrolled, and which one is it?
@@ -102,8 +96,6 @@ def open_set(
     thresholds : None, int or increasing array of float
         As for :func:`verification`; the default grid spans the distances of best mates and of
         the impostors' nearest templates.
-    accept : {"at", "beyond"}
-        As for :func:`verification`; not of top-K lists.
     max_rank : int, optional
         Number of ranks. None gives every attainable rank while thresholds x ranks is at most
         2,000,000, else 100, and says so in its messages.
@@ -125,10 +117,7 @@ def open_set(
     gallery : {"all", "single"}
         ``"all"``: all templates are enrolled. ``"single"``: one template of each subject, drawn
         uniformly for each probe anew; rates are the exact means over all such galleries.
-    selectivity : bool, optional
-        Whether to count the candidates within each threshold, which takes another pass over the
-        scores. None: where `thresholds` are given and all templates are enrolled.
-    interval, confidence, replicates, random_state, band
+    interval, confidence, replicates, random_state
         As for :func:`verification`. All-against-all, methods by subject give intervals for new
         people: each subject is left out, as a probe and from the gallery (a jackknife, without
         replicates). Of probes against a gallery, probe subjects are resampled and the gallery is
@@ -146,10 +135,7 @@ def open_set(
         eer_bracket_high``; ``dir_at_far threshold_at_far`` over ``far_target, rank``, exact at
         the scores themselves. With an interval: ``_low`` and
         ``_high`` of ``dir far grr frr dir_at_far`` (of the first ten ranks), and, resampled,
-        of ``eer``. With `selectivity`, over ``threshold``:
-        ``selectivity_non_mated selectivity_mated``, the mean number of candidates within the
-        threshold, in the rank unit, of non-mated searches (the standard's selectivity) and of
-        mated ones.
+        of ``eer``.
 
         With ``gallery="single"``, counts are expected counts (float64), and there are bounds in
         place of operating points: ``eer_at_least eer_at_most dir_at_far_at_least
@@ -164,8 +150,7 @@ def open_set(
 
     Notes
     -----
-    Definitions: biometrics lecture, "open-set identification"; ISO/IEC 19795-1 (FPIR, FNIR,
-    selectivity);
+    Definitions: biometrics lecture, "open-set identification"; ISO/IEC 19795-1 (FPIR, FNIR);
     ``docs/definitions.md``.
 
     Examples
@@ -181,7 +166,7 @@ def open_set(
     >>> ds.far.values
     array([0., 0., 1.])
     """
-    limits = IntervalOptions.parse(interval, confidence, replicates, random_state, band)
+    limits = IntervalOptions.parse(interval, confidence, replicates, random_state)
     options = OpenSet(
         impostors=impostors,
         rank_unit=rank_unit,
@@ -191,28 +176,14 @@ def open_set(
         gallery=gallery,
     )
     targets = check_targets(far_targets)
-    accept = check_accept(accept)
     if (runner := runner_of(scores)) is not None:
-        if gallery != "all" or limits is not None or selectivity or accept != "at":
+        if gallery != "all" or limits is not None:
             scores._require_matrix()
         return runner.open_set(scores, options, thresholds, targets)
     require_scores(scores)
-    counted_at = stricter(thresholds, scores.kind, accept)
-    planner = TaskPlanner(BlockReader(scores), counted_at, targets)
-    if selectivity is None:
-        selectivity = thresholds is not None and gallery == "all"
-    if require_flag("selectivity", selectivity) and gallery != "all":
-        raise ProtocolError(
-            Argument("selectivity"),
-            " is not defined for galleries of one template of each subject (",
-            Argument("gallery", gallery),
-            "); leave one of them out",
-        )
+    planner = TaskPlanner(BlockReader(scores), thresholds, targets)
     with rows_reported_to(progress):
-        dataset, tally = _identify(planner, options, limits)
-    if selectivity:
-        dataset = _with_selectivity(dataset, scores, tally)
-    return accepted_by(dataset, scores.kind, accept)
+        return _identify(planner, options, limits)
 
 
 @leaves_out_attacks
@@ -229,7 +200,6 @@ def closed_set(
     confidence: float = IntervalOptions.CONFIDENCE,
     replicates: int = IntervalOptions.REPLICATES,
     random_state: RandomState = 0,
-    band: Band = BANDS[0],
     progress: Progress | None = None,
 ) -> xr.Dataset:
     """Evaluate closed-set identification: at which rank is the subject of each probe?
@@ -244,7 +214,7 @@ def closed_set(
     unmated : {"auto", "raise", "skip"}
         What to do with probes without a usable mate. ``"auto"`` leaves them out and counts them
         in all-against-all, and is an error with probes against a gallery.
-    gallery, interval, confidence, replicates, random_state, band
+    gallery, interval, confidence, replicates, random_state
         As for :func:`open_set`.
     progress : callable, optional
         Called as ``progress(rows_done, rows)``.
@@ -283,7 +253,7 @@ def closed_set(
     >>> be.closed_set(be.Scores(d, people), gallery="single").cms.values
     array([0.875, 1.   ])
     """
-    limits = IntervalOptions.parse(interval, confidence, replicates, random_state, band)
+    limits = IntervalOptions.parse(interval, confidence, replicates, random_state)
     options = ClosedSet(
         rank_unit=rank_unit,
         fusion=fusion,
@@ -293,15 +263,15 @@ def closed_set(
         gallery=gallery,
     )
     with rows_reported_to(progress):
-        return _identify(TaskPlanner(BlockReader(scores)), options, limits)[0]
+        return _identify(TaskPlanner(BlockReader(scores)), options, limits)
 
 
 def _identify(
     planner: TaskPlanner,
     task: OpenSet | ClosedSet,
     limits: IntervalOptions | None,
-) -> tuple[xr.Dataset, Any]:
-    """Return the result of open-set or closed-set identification, and its counts."""
+) -> xr.Dataset:
+    """Return the result of open-set or closed-set identification."""
     if limits is not None and task.gallery == "single":
         raise DataError(
             Argument("interval"),
@@ -317,41 +287,7 @@ def _identify(
     node = "open_set" if isinstance(task, OpenSet) else "closed_set"
     counts = TaskCounts(tally, options)
     dataset = counts.dataset(node)
-    if limits is None:
-        return dataset, tally
-
-    return counts.with_intervals(dataset, counter, reader, limits), tally
-
-
-def _with_selectivity(
-    dataset: xr.Dataset, scores: Scores, tally: IdentificationTally
-) -> xr.Dataset:
-    """Return a result with the mean number of candidates within each threshold.
-
-    They are attempts of verification: of templates, or of subjects, as ranks count them. A
-    non-mated search has the impostor attempts of its probe, a mated one all attempts.
-    """
-    over, thresholds = ("threshold",), dataset["threshold"].values
-    unit, fusion = "single", "min"
-    if tally.rank_unit == "subject":
-        unit, fusion = "multi", tally.fusion
-    searches = {
-        "selectivity_non_mated": tally.impostor_probes(dataset.attrs["impostors"]),
-        "selectivity_mated": np.flatnonzero(tally.mates > 0),
-    }
-    counted: dict[bytes, AttemptsWithin] = {}
-    for name, probes in searches.items():
-        means = np.full(len(thresholds), np.nan)
-        if len(probes):
-            key = probes.tobytes()
-            if key not in counted:
-                part = scores.select(probes=probes)
-                counted[key] = attempts_within(part, thresholds, unit, fusion)
-            there = counted[key]
-            within = there.impostor + (there.genuine if name == "selectivity_mated" else 0)
-            means = within / len(probes)
-        dataset[name] = over, means, OPEN_SET[name].attrs()
-    return dataset
+    return dataset if limits is None else counts.with_intervals(dataset, counter, reader, limits)
 
 
 @leaves_out_attacks

@@ -15,7 +15,6 @@ from bioeval.base.messages import Message
 from bioeval.base.progress import stage
 from bioeval.base.registry import scalar_registry
 from bioeval.base.studies import offered
-from bioeval.evaluation.acceptance import Accept, stricter
 from bioeval.evaluation.task_counts import TaskCounts
 from bioeval.evaluation.task_plan import StudyPlan, TaskPlan, TaskPlanner, runner_of
 from bioeval.protocol.card import Protocol
@@ -31,7 +30,7 @@ from bioeval.tallies.counts import IdentificationTally, VerificationTally
 from bioeval.tallies.identification_counter import check_max_rank
 from bioeval.tallies.passes import count_with_points
 from bioeval.tallies.point_search import PointFinder
-from bioeval.tallies.points import check_costs, check_max_fars, check_targets, with_rare_targets
+from bioeval.tallies.points import check_costs, check_targets, with_rare_targets
 from bioeval.tallies.second_pass import PointsWanted, SecondPass
 from bioeval.tallies.symmetry import is_symmetric
 from bioeval.tallies.thresholds import check_extra, check_thresholds, to_internal
@@ -52,11 +51,9 @@ class EvaluationOptions:
 
     thresholds: np.ndarray | int | None = None
     extra_thresholds: np.ndarray | None = None
-    accept: Accept = "at"
     max_rank: int | None = None
     far_targets: np.ndarray | None = None
     frr_targets: np.ndarray | None = None
-    max_fars: np.ndarray | None = None
     auc: bool = True
     per_query: bool = False
     interval: IntervalOptions | None = None
@@ -70,7 +67,6 @@ class EvaluationOptions:
         max_rank: int | None = None,
         far_targets: Sequence[float] | None = None,
         frr_targets: Sequence[float] | None = None,
-        max_fars: Sequence[float] | None = None,
         **flags: Any,
     ) -> EvaluationOptions:
         """Return the options as checked values."""
@@ -83,7 +79,6 @@ class EvaluationOptions:
             max_rank=max_rank,
             far_targets=None if far_targets is None else check_targets(far_targets),
             frr_targets=None if frr_targets is None else check_targets(frr_targets, "frr_targets"),
-            max_fars=None if max_fars is None else check_max_fars(max_fars),
             **flags,
         )
 
@@ -94,7 +89,7 @@ class EvaluationOptions:
 
     def refuse_unused(self, card: Protocol) -> None:
         """Raise :class:`ProtocolError` if an option has no effect on the tasks of a card."""
-        of_verification = self.those_set("frr_targets", "max_fars")
+        of_verification = self.those_set("frr_targets")
         if of_verification and card.verification is None:
             raise ProtocolError(
                 Argument(of_verification[0]),
@@ -108,27 +103,12 @@ class EvaluationOptions:
                 "re-identification; leave them out, or add a section [verification] or [open_set] "
                 "to a card of your own"
             )
-        if self.accept != "at" and (card.gom is not None or _searches_only(card)):
-            raise ProtocolError(
-                Argument("accept"),
-                " applies to verification and open-set identification; protocol "
-                f"{card.name} has {'[gom]' if card.gom is not None else 'neither'}",
-            )
         if self.per_query and card.reid is None:
             raise ProtocolError(
                 Argument("per_query"),
                 f" applies to re-identification only; protocol {card.name} has no [reid] section "
                 "(be.ranks gives the rank of each probe)",
             )
-
-    def counted_at(self, kind: str, card: Protocol) -> EvaluationOptions:
-        """Return the options with the thresholds, or a card's, at which scores are counted."""
-        extra = self.extra_thresholds
-        if extra is not None and len(extra):
-            extra = stricter(extra, kind, self.accept)
-        grid = card.curve.requested() if self.thresholds is None else self.thresholds
-        grid = stricter(grid, kind, self.accept)
-        return replace(self, thresholds=grid, extra_thresholds=extra)
 
     def with_last_rank(self, task: Searches, gallery: int, section: str) -> Searches:
         """Return a task of a card's section with the last rank that is given, or that of the card.
@@ -347,10 +327,7 @@ class Plan:
         """Return the operating points of verification that are wanted."""
         targets = self.far_targets, self.costs, self.options.auc
         optima = scalar_registry().optima
-        wanted = PointsWanted(*targets, frr_targets=self.frr_targets, optima=optima)
-        if self.options.max_fars is not None:
-            wanted = replace(wanted, max_fars=self.options.max_fars)
-        return wanted
+        return PointsWanted(*targets, frr_targets=self.frr_targets, optima=optima)
 
     @property
     def verifications(self) -> dict[str, VerificationCounter]:

@@ -10,7 +10,6 @@ import xarray as xr
 
 from bioeval.base.errors import Argument, DataError, ProtocolError, chosen_task
 from bioeval.base.studies import manifests, offered
-from bioeval.evaluation.acceptance import looser
 from bioeval.evaluation.all_tasks import evaluate
 from bioeval.evaluation.identification import open_set
 from bioeval.evaluation.threshold_choice import chosen_threshold
@@ -168,8 +167,7 @@ def _chosen(
         )
     templates, fusion = options.get("templates", "single"), options.get("fusion", "min")
     threshold = chosen_threshold(BlockReader(scores), rule, templates=templates, fusion=fusion)
-    at = looser(to_user(threshold, scores.kind), scores.kind, options.get("accept", "at"))
-    return check_places(at)
+    return check_places(to_user(threshold, scores.kind))
 
 
 def _counted(scores: Scores, places: np.ndarray, task: str, options: dict[str, Any]) -> xr.Dataset:

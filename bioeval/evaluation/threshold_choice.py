@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
 from bioeval.base.errors import Argument, ProtocolError
-from bioeval.base.kinds import larger_is_closer
 from bioeval.scores.blocks import BlockReader, threads_for
-from bioeval.scores.matrix import Scores
-from bioeval.tallies.passes import count_together, count_with_points
+from bioeval.tallies.passes import count_with_points
 from bioeval.tallies.point_search import PointFinder
 from bioeval.tallies.second_pass import PointsWanted
 from bioeval.tallies.threshold_rules import Rule
 from bioeval.tallies.threshold_search import Attempts
-from bioeval.tallies.thresholds import to_internal
 from bioeval.tallies.verification_counter import VerificationCounter
 
 
@@ -71,29 +68,3 @@ def chosen_threshold(
     if rule.name == "eer":
         return points.equal_error.eer_threshold
     return float((points.threshold_at_far if rule.name == "far" else points.min_cost_threshold)[0])
-
-
-@dataclass(frozen=True)
-class AttemptsWithin:
-    """Numbers of attempts, and how many of them are accepted at each threshold."""
-
-    #: int64 (thresholds,): attempts accepted.
-    genuine: np.ndarray
-    impostor: np.ndarray
-    genuine_attempts: int
-    impostor_attempts: int
-
-
-def attempts_within(
-    scores: Scores, thresholds: np.ndarray, templates: str, fusion: str
-) -> AttemptsWithin:
-    """Count the attempts of verification accepted at increasing thresholds, in one pass."""
-    reader = BlockReader(scores)
-    counter = VerificationCounter(reader, templates=templates, fusion=fusion, thresholds=thresholds)
-    (tally,) = count_together(reader, [counter])
-    assert tally.given is not None
-    at = to_internal(thresholds, scores.kind)
-    within = np.searchsorted(tally.genuine, at, side="right"), tally.given.at_most(at)
-    if larger_is_closer(scores.kind):
-        within = within[0][::-1], within[1][::-1]
-    return AttemptsWithin(*within, len(tally.genuine), tally.impostor.total)

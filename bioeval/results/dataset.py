@@ -22,7 +22,6 @@ from bioeval.tallies.points import (
     VerificationPoints,
     normalised_cost,
     point_variables,
-    standardised_area,
 )
 from bioeval.tallies.thresholds import to_user
 
@@ -42,8 +41,6 @@ FIRST = (
     "far_at_frr",
     "recognition_rate",
     "auc",
-    "partial_auc",
-    "partial_auc_standardised",
     "d_prime",
     *QUERY_MEANS,
     "hter_mean",
@@ -129,14 +126,6 @@ class Scalars(NamedTuple):
             labels["frr_target"] = points.frr_target
             variables["far_at_frr"] = ("frr_target",), points.far_at_frr
             variables["threshold_at_frr"] = ("frr_target",), to_user(points.threshold_at_frr, kind)
-        if points.partial_areas:
-            limits, areas = np.array(points.partial_areas).T
-            labels["max_far"] = limits
-            variables |= along(
-                ("max_far",),
-                partial_auc=areas,
-                partial_auc_standardised=standardised_area(areas, limits),
-            )
         if not points.every_score:
             for name in (*EVERY_SCORE, *best):
                 variables.pop(name, None)

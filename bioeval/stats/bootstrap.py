@@ -10,9 +10,8 @@ replicate is exact, whatever the order of summation, the number of threads or th
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from copy import copy
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import Any, Literal, get_args
 
 import numpy as np
 import scipy
@@ -28,9 +27,6 @@ from bioeval.stats.limits import Limits, by_subject, normal_limits
 from bioeval.stats.options import BOOTSTRAPS, IntervalOptions
 from bioeval.stats.replicates import Interval, groups_of, open_limits
 from bioeval.tallies.by_subject import PairCounts, listed_tables
-
-if TYPE_CHECKING:
-    from bioeval.stats.limits import SimultaneousBand
 
 # Columns of weights that are weighed at once, at most.
 _TILE = 256
@@ -392,13 +388,11 @@ class SubjectMeans:
         *,
         cumulative: bool = True,
         over: np.ndarray | None = None,
-        seen: Callable[[np.ndarray], object] | None = None,
     ) -> Limits:
         """Return the confidence limits of means of values between 0 and 1.
 
         `layers`, of shape (k, subjects), are sums over the attempts of each subject; each mean is
         of all layers up to its own, unless not `cumulative`, and is divided by its entry of `over`.
-        `seen` is called with the means in each column, in parts of some rows.
         """
         if over is None:
             over = np.ones(len(layers))
@@ -420,8 +414,6 @@ class SubjectMeans:
                 before = sums[-1]
             sums = sums / over[low : low + step, None]
             values = _within_one(ratio(sums, self.total))
-            if seen is not None:
-                seen(values)
             below, above = self.drawn_limits(values)
             lows.append(below)
             highs.append(above)
@@ -454,13 +446,10 @@ class SubjectMeans:
         """Return the confidence limits of values between 0 and 1 in each column."""
         return self.options.limits(values, self.trials)
 
-    def limits_along(
-        self, hits: Placed, at: np.ndarray, band: SimultaneousBand | None = None
-    ) -> Limits:
-        """Return limits of the proportion of hits up to increasing places, added to a `band`."""
+    def limits_along(self, hits: Placed, at: np.ndarray) -> Limits:
+        """Return limits of the proportion of hits up to increasing places."""
         layers = by_subject(hits.place, hits.person, at, len(self.attempts), hits.weight)[:-1]
-        limits = self.limits(layers, seen=None if band is None else band.add)
-        return self.without_contradiction(hits, at, limits)
+        return self.without_contradiction(hits, at, self.limits(layers))
 
     def few(self, hits: Placed) -> tuple[FewErrors, FewErrors]:
         """Return where few subjects have hits, and where few have anything else, along the hits."""
@@ -503,13 +492,12 @@ class SubjectMeans:
         *,
         per_rank: bool = False,
         proportion: bool = False,
-        band: SimultaneousBand | None = None,
     ) -> Limits:
         """Return the limits of the proportion of attempts at ranks up to 1 ... `count`.
 
         The arrays are of each match: its subject, its rank, and its weight or probability. With
         `per_rank` each sum is divided by its rank; those that are a `proportion` of the attempts
-        do not contradict each other. They are added to a `band`.
+        do not contradict each other.
         """
         # Bounds memory; the ranks before are one layer.
         step = max(1, VALUES_AT_ONCE // max(len(self.attempts), 1))
@@ -524,11 +512,7 @@ class SubjectMeans:
                 weight,
             )[:-1]
             over = np.maximum(np.arange(first, last + 1.0), 1.0) if per_rank else None
-            parts: list[np.ndarray] = []
-            seen = parts.append if band is not None else None
-            low, high = self.limits(layers, over=over, seen=seen)
-            if band is not None:
-                band.add(np.concatenate(parts)[1:])
+            low, high = self.limits(layers, over=over)
             lows.append(low[1:])
             highs.append(high[1:])
         limits = np.concatenate(lows), np.concatenate(highs)

@@ -16,12 +16,15 @@ import numpy as np
 import scipy
 
 from bioeval.stats.binomial import clopper_pearson, zero_error_bound
-from bioeval.stats.limits import LEAST, Limits
+from bioeval.stats.limits import Limits
 from bioeval.tallies.by_subject import PairCounts, summed
 from bioeval.tallies.parts import ConcatenatedRows
 
 #: Disjoint pairs of people who err, from which on errors show how uncertain a FAR is.
 LEAST_PAIRS = 10
+
+#: People, or disjoint pairs of them, who err, from which on errors show how uncertain a rate is.
+LEAST = 5
 
 # Expected ties make errors fractions, whose sums are rounded.
 _ROUNDING = 1e-9

@@ -18,7 +18,6 @@ import xarray as xr
 from bioeval.base.kinds import larger_is_closer
 from bioeval.base.messages import Message
 from bioeval.base.progress import report, stage
-from bioeval.base.random import Stream
 from bioeval.base.variables import CLOSED_SET, OPEN_SET
 from bioeval.protocol.tasks import OpenSet
 from bioeval.results.support import RuleOf
@@ -26,7 +25,7 @@ from bioeval.stats.binomial import clopper_pearson, zero_error_bound
 from bioeval.stats.bootstrap import VALUES_AT_ONCE, SubjectMeans, linear_forms, ratio
 from bioeval.stats.few_errors import Placed, around_few, few_along, without_contradiction
 from bioeval.stats.hits import Hits
-from bioeval.stats.limits import Limits, SimultaneousBand, with_enough
+from bioeval.stats.limits import Limits
 from bioeval.stats.options import IntervalOptions
 from bioeval.stats.replicates import logit_limits
 from bioeval.stats.verification import ErrorColumns, no_analytic_interval
@@ -65,38 +64,6 @@ class _Rate:
     #: Whether the rates without each person are compared as logits, not in proportion to the rate:
     #: of false accepts, most of which may be of a few people.
     of_logits: bool = False
-
-    def in_band(
-        self, hits: np.ndarray, losses: np.ndarray, count: int, pointwise: Limits
-    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return the limits of a simultaneous band, and which places are in it; else as `at`.
-
-        What a person changes is that person's part of the jackknife's standard error. Weighted by
-        one less than how often the person is drawn, these parts add up to the deviation of a
-        replicate, and the quantile is widened as Student's is beyond the normal one.
-        """
-        people, options = len(self.without), self.options
-        level = 0.5 + options.confidence / 2
-        factor = float(scipy.special.stdtrit(people - 1, level) / scipy.special.ndtri(level))
-        band = SimultaneousBand(self.attempts, options, factor)
-        draws = Stream(options.seed, 0).resampled(people, options.replicates).astype(np.float64)
-        draws = (draws - 1) * np.sqrt(people / (people - 1))
-        rates = np.minimum(_summed(hits, self.hits.weight, count) / max(self.attempts, 1), 1.0)
-        step = max(1, VALUES_AT_ONCE // max(people, options.replicates))
-        for first, layers in self._lost(losses, count, step):
-            rate = rates[first : first + len(layers)]
-            without = (rate[:, None] * self.attempts - layers) / self.without
-            change = (people - 1) / people * (without.mean(axis=1)[:, None] - without)
-            inside = with_enough(rate, self.attempts)
-            slope = np.ones(len(rate))
-            deviate = scipy.special.ndtri(rate[inside])
-            slope[inside] = np.exp(-(deviate**2) / 2) / np.sqrt(2 * np.pi)  # the normal density
-            change = change / slope[:, None]
-            spread = np.sqrt((change**2).sum(axis=1) * people / (people - 1))
-            spread[spread < _ROUNDING] = 0.0
-            band.add_deviations(rate, spread, change[inside] @ draws)
-        low, high = band.limits(pointwise)
-        return low, high, band.inside
 
     def _lost(self, losses: np.ndarray, count: int, step: int) -> Iterator[tuple[int, np.ndarray]]:
         """Yield what is lost up to each place without each person, so many places at a time.
@@ -327,42 +294,19 @@ class NewPeople:
         beyond = np.arange(count) >= self.most
         return np.where(beyond, np.nan, low), np.where(beyond, np.nan, high)
 
-    def band_of_ranks(
-        self, count: int, pointwise: Limits
-    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return the simultaneous band of CMS, and which ranks are in it, up to those known."""
-        known, rate = min(count, self.most), self.genuine
-        low, high, inside = *(np.array(x) for x in pointwise), np.zeros(count, dtype=bool)
-        if known and not np.isnan(low[0]):
-            places = rate.hits.rank - 1, rate.losses.rank - 1
-            ends = low[:known], high[:known]
-            low[:known], high[:known], inside[:known] = rate.in_band(*places, known, ends)
-        return low, high, inside
+    def curves(self, grid: np.ndarray, ranks: int) -> dict[str, Limits]:
+        """Return the limits of FAR, FRR and DIR at increasing distances."""
 
-    def curves(
-        self, grid: np.ndarray, ranks: int, inside: dict[str, np.ndarray]
-    ) -> dict[str, Limits]:
-        """Return the limits of FAR, FRR and DIR at increasing distances.
-
-        Where the bands of curves are simultaneous, `inside` gets which points are in them.
-        """
-
-        def limits(rate: _Rate) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        def limits(rate: _Rate) -> Limits:
             hits = np.searchsorted(grid, rate.hits.distance)
             losses = np.searchsorted(grid, rate.losses.distance)
-            low, high = rate.at(hits, losses, len(grid), rate.hits.distance)[1]
-            if rate.options.simultaneous and not np.isnan(low).any():
-                return rate.in_band(hits, losses, len(grid), (low, high))
-            return low, high, np.zeros(len(grid), dtype=bool)
+            return rate.at(hits, losses, len(grid), rate.hits.distance)[1]
 
-        *far, far_inside = limits(self.impostor.up_to(1))
         low, high = np.full((2, len(grid), ranks), np.nan)
-        there = np.zeros((len(grid), ranks), dtype=bool)
         for k in range(min(ranks, self.most)):
-            low[:, k], high[:, k], there[:, k] = limits(self.genuine.up_to(k + 1))
-        if self.genuine.options.simultaneous:
-            inside |= {"far": far_inside, "frr": there[:, 0], "dir": there}
-        return {"far": (far[0], far[1]), "frr": (1 - high[:, 0], 1 - low[:, 0]), "dir": (low, high)}
+            low[:, k], high[:, k] = limits(self.genuine.up_to(k + 1))
+        far = limits(self.impostor.up_to(1))
+        return {"far": far, "frr": (1 - high[:, 0], 1 - low[:, 0]), "dir": (low, high)}
 
     def points(self, targets: np.ndarray, eer: float, ranks: int) -> dict[str, Limits]:
         """Return the limits of DIR at FAR targets, and of the EER."""
@@ -495,32 +439,23 @@ def closed_set_intervals(
     attempts = int(dataset["attempts"])
     count = dataset.sizes["rank"]
     remarks = []
-    inside = {}
     options = _of_population(options, left_out)
     if left_out is not None:
         people = NewPeople(tally, left_out, str(dataset.attrs["ties"]), options)
         low, high = people.ranks(count)
-        rank_one = low[0], high[0]
-        if options.simultaneous:
-            low, high, inside["cms"] = people.band_of_ranks(count, (low, high))
         remarks = _without_limits(left_out, count)
     elif options.by_subject:
         probing = _ProbeSubjects(tally, subjects, str(dataset.attrs["ties"]), options)
         hits = probing.genuine
-        band = SimultaneousBand(attempts, options) if options.simultaneous else None
         means, along = probing.of_genuine, hits.along(hits.rank)
-        low, high = means.limits_at_ranks(hits.person, hits.rank, hits.weight, count, band=band)
+        low, high = means.limits_at_ranks(hits.person, hits.rank, hits.weight, count)
         low, high = means.without_contradiction(along, np.arange(1.0, count + 1), (low, high))
-        rank_one = low[0], high[0]
-        if band is not None:
-            (low, high), inside["cms"] = band.limits((low, high)), band.inside
         remarks = options.few_people(probing.people)
     else:
         low, high = options.independent_limits(dataset["cms_count"].values, attempts)
-        rank_one = low[0], high[0]
         remarks = [options.independence("probes")]
-    limits = {"cms": (low, high), "recognition_rate": rank_one}
-    return options.added_to(dataset, limits, CLOSED_SET, remarks, inside)
+    limits = {"cms": (low, high), "recognition_rate": (low[0], high[0])}
+    return options.added_to(dataset, limits, CLOSED_SET, remarks)
 
 
 def open_set_intervals(
@@ -538,7 +473,6 @@ def open_set_intervals(
     kind = tally.about.kind
     ranks = min(RANKS, dataset.sizes["rank"])
     options = _of_population(options, left_out)
-    inside: dict[str, np.ndarray] = {}
     if left_out is not None or options.by_subject:
         settings = str(dataset.attrs["ties"]), options, str(dataset.attrs["impostors"])
         by_person: NewPeople | _ProbeSubjects
@@ -551,9 +485,8 @@ def open_set_intervals(
             if not options.resamples:
                 remarks.append(no_analytic_interval("dir", "far", "identification"))
         grid = to_internal(dataset["threshold"].values, kind)
-        limits = by_person.curves(grid, ranks, inside)
+        limits = by_person.curves(grid, ranks)
         if larger_is_closer(kind):
-            inside = {name: there[::-1] for name, there in inside.items()}
             limits = {name: (low[::-1], high[::-1]) for name, (low, high) in limits.items()}
         limits |= by_person.points(dataset["far_target"].values, float(dataset["eer"]), ranks)
         remarks += _without_lower_limit(limits, dataset)
@@ -577,11 +510,8 @@ def open_set_intervals(
         low = np.pad(low, beyond, constant_values=np.nan)
         high = np.pad(high, beyond, constant_values=np.nan)
         limits[name] = low, high
-    if inside:
-        beyond = ((0, 0), (0, dataset.sizes["rank"] - ranks))
-        inside |= {"dir": np.pad(inside["dir"], beyond), "grr": inside["far"]}
     limits["grr"] = 1 - limits["far"][1], 1 - limits["far"][0]
-    return options.added_to(dataset, limits, OPEN_SET, remarks, inside)
+    return options.added_to(dataset, limits, OPEN_SET, remarks)
 
 
 def _without_lower_limit(limits: dict[str, Limits], dataset: xr.Dataset) -> list[Message]:
@@ -679,25 +609,19 @@ class _ProbeSubjects:
         self.of_impostor = SubjectMeans(impostor_of, self.weights, options, no_person)
 
     @stage("intervals of the curves")
-    def curves(
-        self, grid: np.ndarray, ranks: int, inside: dict[str, np.ndarray]
-    ) -> dict[str, Limits]:
-        """Return the limits of FAR, FRR and DIR at increasing distances.
-
-        Where the bands of curves are simultaneous, `inside` gets which points are in them.
-        """
-        far, far_inside = _limits_of_curve(self.of_impostor, self.impostor, grid)
-        lows, highs, in_band = [], [], []
+    def curves(self, grid: np.ndarray, ranks: int) -> dict[str, Limits]:
+        """Return the limits of FAR, FRR and DIR at increasing distances."""
+        other = self.impostor
+        far = self.of_impostor.limits_along(other.along(other.distance), grid)
+        lows, highs = [], []
         for k in range(1, ranks + 1):
-            (low_k, high_k), there = _limits_of_curve(self.of_genuine, self.genuine.within(k), grid)
+            hits = self.genuine.within(k)
+            low_k, high_k = self.of_genuine.limits_along(hits.along(hits.distance), grid)
             lows.append(low_k)
             highs.append(high_k)
-            in_band.append(there)
             report(k, ranks)
         low = np.stack(lows, axis=1)
         high = np.stack(highs, axis=1)
-        if self.options.simultaneous:
-            inside |= {"far": far_inside, "frr": in_band[0], "dir": np.stack(in_band, axis=1)}
         return {"far": far, "frr": (1 - high[:, 0], 1 - low[:, 0]), "dir": (low, high)}
 
     def points(self, targets: np.ndarray, eer: float, ranks: int) -> dict[str, Limits]:
@@ -814,16 +738,6 @@ def _dir_at_rank_one(
         share = ratio(taken[limit, np.arange(len(limit))], genuine)
         at_far[i] = np.where(share > 1 - 1e-12, 1.0, share)
     return at_far
-
-
-def _limits_of_curve(
-    means: SubjectMeans, hits: Hits, grid: np.ndarray
-) -> tuple[Limits, np.ndarray]:
-    """Return the limits of a curve, and which of its points are in a simultaneous band."""
-    if not means.options.simultaneous:
-        return means.limits_along(hits.along(hits.distance), grid), np.empty(0)
-    band = SimultaneousBand(int(means.attempts.sum()), means.options)
-    return band.limits(means.limits_along(hits.along(hits.distance), grid, band)), band.inside
 
 
 def _cumulative(weights: np.ndarray, attempts: Hits) -> np.ndarray:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, ClassVar, Literal, get_args
+from typing import TYPE_CHECKING, ClassVar, get_args
 
 import numpy as np
 
 from bioeval.base.arguments import CONFIDENCE, check_confidence, require_integer
-from bioeval.base.errors import Argument, DataError, require_choice
+from bioeval.base.errors import require_choice
 from bioeval.base.messages import Message
 from bioeval.base.random import RandomState, seed_sequence
 from bioeval.base.variables import INTERVALS, Bootstrap
@@ -27,10 +27,6 @@ BOOTSTRAPS: tuple[Bootstrap, ...] = get_args(Bootstrap)
 
 #: Method of the intervals of all-against-all identification, whichever by subject is chosen.
 JACKKNIFE = "subject-jackknife"
-
-#: Whether a band of a curve holds at each point by itself, or at all points together.
-Band = Literal["pointwise", "simultaneous"]
-BANDS: tuple[Band, ...] = get_args(Band)
 
 # With fewer subjects, intervals by subject are clearly too narrow.
 _FEW = 20
@@ -59,7 +55,6 @@ class IntervalOptions:
     replicates: int
     seed: np.random.SeedSequence
     about: str = ""
-    band: str = BANDS[0]
 
     @classmethod
     def parse(
@@ -68,34 +63,21 @@ class IntervalOptions:
         confidence: float = CONFIDENCE,
         replicates: int = REPLICATES,
         random_state: RandomState = 0,
-        band: str = BANDS[0],
     ) -> IntervalOptions | None:
         """Check the arguments of a public function; None for a result without intervals."""
         confidence = check_confidence(confidence)
         replicates = require_integer("replicates", replicates, low=100, of_draws=True)
         seed = seed_sequence(random_state)
-        require_choice("band", band, BANDS)
         if interval is not None:
             require_choice("interval", interval, METHODS)
-        if band != BANDS[0] and interval not in BOOTSTRAPS:
-            raise DataError(
-                Argument("band", band),
-                " needs the replicates of a subject bootstrap; give ",
-                Argument("interval", BOOTSTRAPS[0]),
-            )
         if interval is None:
             return None
-        return cls(interval, confidence, replicates, seed, band=band)
+        return cls(interval, confidence, replicates, seed)
 
     @property
     def resamples(self) -> bool:
         """Whether the method resamples subjects."""
         return self.method in BOOTSTRAPS
-
-    @property
-    def simultaneous(self) -> bool:
-        """Whether bands of curves hold at all points together."""
-        return self.band == BANDS[1]
 
     @property
     def by_subject(self) -> bool:
@@ -158,16 +140,11 @@ class IntervalOptions:
         limits_by_name: LimitsByName,
         names: Mapping[str, Name],
         remarks: Sequence[Message],
-        inside: Mapping[str, np.ndarray] | None = None,
     ) -> xr.Dataset:
-        """Return a dataset with limits of its variables, as `names` describe them, and warnings.
-
-        `inside` says at which points of a curve its limits are those of a simultaneous band.
-        """
+        """Return a dataset with limits of its variables, as `names` describe them, and warnings."""
         from bioeval.stats.replicates import with_limits
 
-        attrs = {**self.attrs(), "band": self.band}
-        return with_limits(dataset, limits_by_name, names, inside or {}, attrs, remarks)
+        return with_limits(dataset, limits_by_name, names, self.attrs(), remarks)
 
     def few_people(self, people: int) -> list[Message]:
         """Return a message where too few subjects make intervals by subject unreliable."""

@@ -201,16 +201,12 @@ def with_limits(
     dataset: xr.Dataset,
     limits_by_name: Mapping[str, tuple[np.ndarray, np.ndarray]],
     names: Mapping[str, Name],
-    inside: Mapping[str, np.ndarray],
     attrs: Mapping[str, Any],
     remarks: Sequence[Message],
 ) -> xr.Dataset:
     """Return a dataset with confidence limits of its variables, more attributes, and warnings."""
-    over = {name: tuple(map(str, dataset[name].dims)) for name in {**limits_by_name, **inside}}
+    over = {name: tuple(map(str, dataset[name].dims)) for name in limits_by_name}
     variables: dict[str, Any] = {}
-    for name, there in inside.items():
-        key = f"{name}_in_band"
-        variables[key] = (over[name], there.astype(np.int64), names[key].attrs())
     for name, both in limits_by_name.items():
         for side, values in zip(("low", "high"), both, strict=True):
             key = f"{name}_{side}"

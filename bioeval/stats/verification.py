@@ -52,23 +52,20 @@ def verification_intervals(
     do not need the subjects.
     """
     units: dict[str, int] = {}
-    inside: dict[str, np.ndarray] = {}
     if not options.by_subject:
         limits, remarks = _independent(dataset, options)
     elif attempts is None:
         raise TypeError(f"{options.method} intervals need the attempts by subject")
     elif options.resamples:
-        limits, remarks, units, inside = _resampled(dataset, tally, attempts, options)
+        limits, remarks, units = _resampled(dataset, tally, attempts, options)
     else:
         limits, remarks, units = _analytic(dataset, tally, attempts, options)
     limits |= {
         "gar": (1 - limits["frr"][1], 1 - limits["frr"][0]),
         "grr": (1 - limits["far"][1], 1 - limits["far"][0]),
     }
-    if inside:
-        inside |= {"gar": inside["frr"], "grr": inside["far"]}
     names = names_of("verification")
-    out = options.added_to(dataset, limits, names, remarks, inside)
+    out = options.added_to(dataset, limits, names, remarks)
     return out.assign({name: ((), np.int64(n), names[name].attrs()) for name, n in units.items()})
 
 
@@ -435,8 +432,8 @@ def _resampled(
     tally: VerificationTally,
     attempts: SubjectAttempts,
     options: IntervalOptions,
-) -> tuple[dict[str, Limits], list[Message], dict[str, int], dict[str, np.ndarray]]:
-    """Return limits by resampling subjects, messages, numbers of trials, and bands."""
+) -> tuple[dict[str, Limits], list[Message], dict[str, int]]:
+    """Return limits by resampling subjects, messages, and numbers of trials."""
     grid = to_internal(dataset["threshold"].values, tally.about.kind)
     drawn = Replicates.of(tally, attempts, grid, options)
     # Percentiles hold rates of few people, and an AUC close to 1, too seldom.
@@ -451,24 +448,12 @@ def _resampled(
         at_thresholds = options.limits(drawn.far)
     far = _grid_far(dataset, tally)
     limits["far"] = interpolated(far, drawn.far[:, 0], at_thresholds, drawn.few_far, options)
-    inside: dict[str, np.ndarray] = {}
-    if options.simultaneous:
-        from bioeval.stats.limits import SimultaneousBand
-
-        of_frr = SimultaneousBand(int(dataset["genuine_attempts"]), options)
-        of_frr.add(drawn.frr)
-        limits["frr"] = of_frr.limits(limits["frr"])
-        of_far = SimultaneousBand(int(dataset["impostor_attempts"]), options)
-        of_far.add(drawn.far)
-        limits["far"], far_inside = of_far.limits_at(far, limits["far"])
-        inside = {"frr": of_frr.inside, "far": far_inside}
     if larger_is_closer(tally.about.kind):
         for name in ("far", "frr"):
             limits[name] = limits[name][0][::-1], limits[name][1][::-1]
-        inside = {name: there[::-1] for name, there in inside.items()}
     remarks = [*options.few_people(drawn.people), *_without_upper_limit(limits, tally)]
     units = {"genuine_subjects": drawn.subjects}
-    return limits, remarks, units, inside
+    return limits, remarks, units
 
 
 def limits_of_measures(

@@ -9,7 +9,7 @@ where the kept scores hold it, which is checked; any other point has bounds.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any, Self
 
@@ -83,8 +83,6 @@ class PointFinder:
         self._known: list[SecondPass] = []
         self._needed = np.zeros(0, dtype=bool)
         self._pairs: int | None = None
-        #: Those of the first genuine scores, by their number.
-        self._pairs_of_first: dict[int, int] = {0: 0}
         self._moments: Moments | None = None
         if second_pass is not None and self._attempts.defined:
             self._take(second_pass)
@@ -165,8 +163,6 @@ class PointFinder:
         windows = self._windows(divided if len(divided) else bins)
         every = self._wanted.every_score
         genuine = self._genuine if every and self._pairs is None else None
-        if genuine is None and not len(divided):  # the bins of the limits do not change any more
-            genuine = self._unpaired()
         moments = every and self._moments is None
         if not (windows or moments or genuine is not None):
             return None
@@ -192,7 +188,6 @@ class PointFinder:
         scores = self._kept_in(self._open())
         near = self._list_group(scores)
         _add_points(points, near, wanted, self._with_rows)
-        _add_partial_areas(points, near, self._pairs_of_first)
         if wanted.every_score:
             assert self._pairs is not None and self._moments is not None
             corners = self._corners(scores)
@@ -206,14 +201,6 @@ class PointFinder:
         self._wanted, self._with_rows = replace(self._wanted, rows=thresholds), True
         self._needed = self._needed[:0]
 
-    def _unpaired(self) -> np.ndarray | None:
-        """Return the genuine scores before a FAR limit whose pairs are not counted; None if all."""
-        for limit in self._wanted.max_fars.tolist():
-            before = self._attempts.genuine_before(limit)
-            if before not in self._pairs_of_first:
-                return self._genuine[:before]
-        return None
-
     # -- which bins
 
     def _find_bins(self) -> None:
@@ -223,8 +210,6 @@ class PointFinder:
         for target in (0.0, *self._wanted.targets):
             near |= attempts.up_to(attempts.bin_past(target))
         near[attempts.bin_of(attempts.genuine[-1:])] = True
-        for limit in self._wanted.max_fars.tolist():
-            near[attempts.bin_past(limit)] = True
         at_frr = [attempts.at_frr(x) for x in self._wanted.frr_targets.tolist()]
         near[attempts.bin_of([x for x in at_frr if x is not None and not math.isnan(x)])] = True
         if self._wanted.rows is not None:
@@ -271,11 +256,6 @@ class PointFinder:
         counts = self._attempts.counts
         if self._pairs is None:
             self._pairs = second_pass.pairs_with(self._genuine)
-        if second_pass.genuine is not None:
-            first = len(second_pass.genuine)
-            pairs = second_pass.pairs_with(self._genuine[:first])
-            if pairs is not None:
-                self._pairs_of_first[first] = pairs
         if second_pass.with_moments:
             self._moments = second_pass.moments()
             finite = int(self._cells.counts.sum())
@@ -390,7 +370,6 @@ class FewScores(PointFinder):
         if attempts.defined:
             with_rows = wants_rows(self.tally, wanted)
             _add_points(points, attempts, wanted, with_rows)
-            _add_partial_areas(points, attempts, {0: 0})
             if wanted.every_score:
                 ends = self.tally.impostor.grid.finite_ends
                 second_pass = SecondPass((), None, ends, moments=True)
@@ -419,7 +398,6 @@ def undefined_points(wanted: PointsWanted, symmetric: bool | None) -> Verificati
         frr_target=wanted.frr_targets,
         far_at_frr=np.full(len(wanted.frr_targets), np.nan),
         threshold_at_frr=np.full(len(wanted.frr_targets), np.nan),
-        partial_areas=tuple((limit, np.nan) for limit in wanted.max_fars.tolist()),
         costs=wanted.costs,
         min_cost=np.full(len(wanted.costs), np.nan),
         min_cost_threshold=np.full(len(wanted.costs), np.nan),
@@ -445,17 +423,6 @@ def _add_points(
     if with_rows:  # in bins with known scores
         rows = np.append(points.thresholds, np.empty(0) if wanted.rows is None else wanted.rows)
         points.add_rows(rows, attempts.false_accepts(rows))
-
-
-def _add_partial_areas(
-    points: VerificationPoints, attempts: Attempts, pairs_of_first: Mapping[int, int]
-) -> None:
-    """Add the areas under the ROC up to FAR limits, from the pairs of the first genuine scores."""
-    areas = []
-    for limit, _ in points.partial_areas:
-        pairs = pairs_of_first[attempts.genuine_before(limit)]
-        areas.append((limit, attempts.partial_auc(limit, pairs)))
-    points.partial_areas = tuple(areas)
 
 
 def _add_every_score(

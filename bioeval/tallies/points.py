@@ -60,25 +60,6 @@ def with_rare_targets(targets: np.ndarray, attempts: float) -> np.ndarray:
     return np.append(targets, rare)
 
 
-def check_max_fars(limits: Any) -> np.ndarray:
-    """Return FAR limits of partial areas, or raise :class:`DataError` unless all are in (0, 1]."""
-    array = check_targets(limits, "max_fars")
-    if not (array > 0).all():
-        raise DataError(
-            Argument("max_fars"), f" is {received(limits)}; expected rates above 0 and at most 1"
-        )
-    return array
-
-
-def standardised_area(area: np.ndarray, limit: np.ndarray) -> np.ndarray:
-    """Return partial areas from FAR 0 to a limit, scaled: 0.5 without information, 1 at best.
-
-    McClish (1989): the area of the diagonal becomes one half, the largest possible one 1.
-    """
-    least = limit**2 / 2
-    return (1 + (area - least) / (limit - least)) / 2
-
-
 def per_cent(rate: float) -> str:
     """Return a round rate in per cent: 0.001 is ``0.1 %``."""
     return f"{100 * rate:.6g} %"
@@ -269,7 +250,6 @@ class VerificationPoints:
     far_at_frr: np.ndarray = field(default_factory=lambda: np.empty(0))
     threshold_at_frr: np.ndarray = field(default_factory=lambda: np.empty(0))
     #: FAR limits, and the area under the ROC up to each.
-    partial_areas: tuple[tuple[float, float], ...] = ()
     optima: dict[str, float] = field(
         default_factory=dict
     )  # the best values by name, and their thresholds

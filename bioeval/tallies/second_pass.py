@@ -106,8 +106,7 @@ Windows = Sequence[tuple[float, float]]
 class PointsWanted:
     """The operating points wanted: at FAR and FRR targets, and those that need every score.
 
-    The latter are AUC, d', the hull's EER, `optima`, and the least of each row of `costs`. The area
-    under the ROC is wanted up to each of `max_fars`. Of a
+    The latter are AUC, d', the hull's EER, `optima`, and the least of each row of `costs`. Of a
     tally that is to be merged, up to `keep` scores around the points are wanted as well; and the
     false accepts at the thresholds `rows`, if given; `expected` yields cells of a pilot in which
     more points may lie.
@@ -120,7 +119,6 @@ class PointsWanted:
     rows: np.ndarray | None = None
     expected: Callable[[Any], Iterator[np.ndarray]] | None = None
     frr_targets: np.ndarray = field(default_factory=lambda: np.empty(0))
-    max_fars: np.ndarray = field(default_factory=lambda: np.empty(0))
     optima: Sequence[Scalar] = ()
 
     #: Scores that are kept around the points in a pass, at most.

@@ -351,41 +351,6 @@ class Attempts:
         """Return the proportion of pairs with the genuine score below, ties as one half."""
         return self.pairs() / (2 * self.genuine_attempts * self.impostor_attempts)
 
-    def genuine_before(self, limit: float) -> int:
-        """Return the number of genuine scores in the bins before that of a FAR limit."""
-        b = self.bin_past(limit)
-        if not b:
-            return 0
-        return int(self.genuine.searchsorted(self.edges[b - 1], side="right"))
-
-    def partial_auc(self, limit: float, pairs: int) -> float:
-        """Return the area under the ROC from a FAR of 0 to a limit.
-
-        The bin of the limit was looked into. `pairs` are those of the genuine scores in the bins
-        before it with all impostor scores: twice those with the genuine score below, ties once.
-        """
-        allowed = limit * self.impostor_attempts
-        before = self.genuine_before(limit)
-        # Between the impostor scores below a genuine score and those up to it, the ROC rises in a
-        # straight line. The area to the right of a step in its middle is the same.
-        middles = (2 * before * self.impostor_attempts - pairs) / 2
-        b = self.bin_past(limit)
-        start = self.first_value(b)
-        stop = int(self.genuine.searchsorted(self.edges[b], side="right"))
-        scores = self.genuine[before:stop]
-        low, high = (
-            self.below[b]
-            + self.accepted[self.values.searchsorted(scores, side)]
-            - self.accepted[start]
-            for side in ("left", "right")
-        )
-        right = allowed - (low + high) / 2
-        # The limit may cut a line in two.
-        cut = high > allowed
-        right[cut] = np.maximum(allowed - low[cut], 0) ** 2 / (2 * np.maximum(high - low, 1)[cut])
-        area = before * allowed - middles + float(right.sum())
-        return area / (self.genuine_attempts * self.impostor_attempts)
-
     def at_far(self, target: float) -> tuple[float, float]:
         """Return the smallest FRR with FAR at most `target`, and the loosest threshold.
 

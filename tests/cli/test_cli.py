@@ -1119,14 +1119,12 @@ def test_folds_are_named_as_the_option(scores, capsys):
 def test_choices_are_those_of_the_library():
 
     from bioeval.cli.run import command
-    from bioeval.evaluation.acceptance import ACCEPT
     from bioeval.partition.enrolment import TOO_FEW
     from bioeval.partition.shuffle_splits import UNITS
     from bioeval.scores.formats.format import MISSING, READ_AS
     from bioeval.scores.labelled_matrix import KINDS, NAN_POLICIES
     from bioeval.scores.listed_templates import KEEP
     from bioeval.stats import METHODS
-    from bioeval.stats.options import BANDS
     from bioeval.tallies.identification_counter import RankUnit
     from bioeval.tallies.verification_counter import Templates
     from bioeval.views.plots.files import FORMATS
@@ -1143,8 +1141,6 @@ def test_choices_are_those_of_the_library():
     assert choices.pop("by") == UNITS
     assert choices.pop("as_") == READ_AS
     assert choices.pop("keep") == KEEP
-    assert choices.pop("accept") == ACCEPT
-    assert choices.pop("band") == BANDS
     assert choices.pop("leave_out_query") == ("yes", "no")
     assert choices.pop("rank_unit") == get_args(RankUnit)
     assert choices.pop("templates") == get_args(Templates)

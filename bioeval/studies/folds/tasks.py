@@ -5,7 +5,6 @@ from __future__ import annotations
 import xarray as xr
 
 from bioeval import Protocol, ProtocolError, Scores
-from bioeval.base import Argument
 from bioeval.evaluation import EvaluationOptions
 from bioeval.protocol import available
 from bioeval.results import tree_of
@@ -27,13 +26,6 @@ def evaluate(scores: Scores, card: Protocol, options: EvaluationOptions) -> xr.D
         raise ProtocolError(
             f"protocol {card.name} has folds without curves and intervals of their own: leave "
             f"out {' and '.join(unused)}, or {how}"
-        )
-    without_folds = [Argument("max_fars")] if options.max_fars is not None else []
-    if options.accept != "at":
-        without_folds.append(Argument("accept", options.accept))
-    if without_folds:
-        raise ProtocolError(
-            without_folds[0], f" applies to data without folds; protocol {card.name} has folds"
         )
     options.refuse_unused(card)
     targets = card.report.far_targets if options.far_targets is None else options.far_targets

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import xarray as xr
 
 from bioeval import Protocol, TopKScores
@@ -61,6 +59,7 @@ def _reid_of_lists(scores: TopKScores, card: Protocol, options: EvaluationOption
         scores, rules, max_rank=options.max_rank, per_query=options.per_query
     )
     if options.interval is not None:
-        limits = replace(options.interval, band="pointwise")
-        dataset = query_mean_intervals(dataset, measures, scores._probe_people, TOP_K, limits)
+        dataset = query_mean_intervals(
+            dataset, measures, scores._probe_people, TOP_K, options.interval
+        )
     return dataset

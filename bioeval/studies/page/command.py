@@ -47,7 +47,6 @@ _RESULTS = "results of a command of bioeval"
     far=True,
     frr=True,
     interval=True,
-    band=True,
     terms=True,
     reading=True,
 )

@@ -27,7 +27,7 @@ import xxhash
 from matplotlib.figure import Figure as Drawn
 
 from bioeval import CardError, DataError, __version__
-from bioeval.base import Argument, printable, source_date
+from bioeval.base import printable, source_date
 from bioeval.document import (
     Fact,
     Facts,
@@ -209,12 +209,6 @@ class Page:
     def __init__(self, results: Any, images: Images, terms: str = ""):
         rest, self.told = apart(results)
         self.parts = [] if self.told and rest is None else labelled(parts_of(rest))
-        if any(part.dataset.attrs.get("accept") == "beyond" for part in self.parts):
-            raise DataError(
-                "a page moves a threshold at which scores are accepted, and these results are of ",
-                Argument("accept", "beyond"),
-                "; evaluate the scores again without it",
-            )
         self.told = [x.of_one_of(systems_of(self.parts)) for x in self.told]
         refuse_other_data(self.parts, [(x.title, x.system, x.result) for x in self.told])
         if terms:

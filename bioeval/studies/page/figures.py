@@ -12,7 +12,6 @@ import tempfile
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from itertools import pairwise
 from operator import itemgetter
 from pathlib import Path
 from typing import Any
@@ -188,10 +187,6 @@ def dense(x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 _BOUNDED = ("roc", "error_rates", "dir_far", "cmc")
-_TOGETHER = (
-    "The band is simultaneous along the curve; its dashed parts hold at each threshold or rank "
-    "alone."
-)
 _BAND = (
     "Where there are no errors, the band is the bound from the number of people and may be wide."
 )
@@ -286,18 +281,6 @@ class PageFigure:
             {"name": "", "hue": hue % 7, "dash": 0, "path": path(x, y) + "Z", "kind": kind}
         )
 
-    def limits(
-        self, hue: int, x: np.ndarray, low: np.ndarray, high: np.ndarray, inside: np.ndarray | None
-    ) -> None:
-        """Add confidence limits; those that are not `inside` a simultaneous band, dashed."""
-        starts = [0]
-        if inside is not None:
-            starts = [0, *np.flatnonzero(np.diff(inside)) + 1]
-        for first, last in pairwise([*starts, len(x)]):
-            part = slice(first, last + 1)  # up to the next part
-            kind = "band apart" if inside is not None and not inside[first] else "band"
-            self.band(hue, x[part], low[part], high[part], kind)
-
     def band(self, hue: int, x: np.ndarray, low: np.ndarray, high: np.ndarray, kind: str) -> None:
         """Add an area between two curves of steps."""
         finite = np.isfinite(low) & np.isfinite(high) & np.isfinite(x)
@@ -354,9 +337,7 @@ def figures_of(parts: list[LivePart], drawing: Drawing) -> list[PageFigure]:
     """
     figures = []
     rates, directed, ranked, opened = [], [], [], []
-    at_once = False
     for live in parts:
-        at_once |= live.part.dataset.attrs.get("band") == "simultaneous"
         if {"far", "frr", "gar"} <= set(live.columns):
             rates.append(live)
         if "dir" in live.ranked and "far" in live.columns:
@@ -384,9 +365,8 @@ def figures_of(parts: list[LivePart], drawing: Drawing) -> list[PageFigure]:
         figures.append(_gom(opened, drawing))
     for fig in figures:
         kinds = set(map(itemgetter("kind"), fig.curves))
-        if kinds & {"band", "band apart"} and fig.plot in _BOUNDED:
-            said = [fig.note, _TOGETHER * at_once, _BAND]
-            fig.note = " ".join(filter(None, said))
+        if "band" in kinds and fig.plot in _BOUNDED:
+            fig.note = " ".join(filter(None, [fig.note, _BAND]))
     return [fig for fig in figures if fig.curves]
 
 
@@ -415,10 +395,7 @@ def _limits(
     if {f"{name}_low", f"{name}_high"} <= set(rates):
         low = fig.y.place(rates[f"{name}_low"])[shown]
         high = fig.y.place(rates[f"{name}_high"])[shown]
-        inside = rates.get(f"{name}_in_band")
-        if inside is not None:
-            inside = inside[shown] == 1
-        fig.limits(hue, x[shown], low, high, inside)
+        fig.band(hue, x[shown], low, high)
 
 
 def _moves(

@@ -653,9 +653,6 @@ def _choose(leader: LivePart) -> Chosen:
     Other systems are at the loosest threshold of their own with the same FAR.
     """
     dataset = leader.part.dataset
-    if "fixed_threshold" in dataset:
-        exact = float(dataset["fixed_threshold"])
-        return Chosen(_row_of(leader, exact), None, exact, "the given one", fixed=True)
     why: Text = ""
     name = "threshold_at_far"
     if name in dataset and "expected_false_accepts" in dataset:

@@ -514,20 +514,16 @@ def _of_result(ds: xr.Dataset, threshold: Any, far_target: float | None) -> _Rat
                 Argument("threshold"), f" is {received(threshold)}; expected one number"
             )
         at = np.flatnonzero(ds["threshold"].values == threshold)
-        known_there = not iso and _value(ds, "fixed_threshold") == threshold
-        if not len(at) and not known_there:
+        if not len(at):
             raise DataError(
                 Argument("threshold"),
                 f" is {received(threshold)}; expected one of the {ds.sizes['threshold']} "
                 "thresholds of the results. Or evaluate at this threshold: "
                 f"be.verification(scores, thresholds=[{threshold!r}], interval=...)",
             )
-        if len(at):
-            place = int(at[0])
-            alarms = _rate_of(ds, f"far{iso}", threshold=place)
-            rejections = _rate_of(ds, f"frr{iso}", threshold=place)
-        else:
-            alarms, rejections = _at_target_threshold(ds, open_set)
+        place = int(at[0])
+        alarms = _rate_of(ds, f"far{iso}", threshold=place)
+        rejections = _rate_of(ds, f"frr{iso}", threshold=place)
         where, point = f"threshold {threshold:.6g}", {"threshold": float(threshold)}
     else:
         alarms, rejections = _at_target(ds, far_target, iso, open_set)
@@ -540,15 +536,6 @@ def _of_result(ds: xr.Dataset, threshold: Any, far_target: float | None) -> _Rat
         if math.isnan(rate.value):
             raise DataError(f"the {rate_name} at {where} is not defined: no attempt of its class")
     return _Rates(names, alarms, rejections, point, known)
-
-
-def _at_target_threshold(ds: xr.Dataset, open_set: bool) -> tuple[_RateInUse, _RateInUse]:
-    """Return the rates at the threshold that was the target of the evaluation."""
-    alarms = _rate_of(ds, "far_at_fixed")
-    if not open_set:
-        return alarms, _rate_of(ds, "frr_at_fixed")
-    detected = _rate_of(ds, "dir_at_fixed")
-    return alarms, _RateInUse(1 - detected.value, 1 - detected.high, 1 - detected.low)
 
 
 def _at_target(

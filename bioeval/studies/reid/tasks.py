@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from typing import Any
 
 import numpy as np
@@ -90,5 +90,4 @@ def with_intervals(
         names, measures = REID, reid_measures(tally, ReidOptions(**counts.options))
     else:
         names, measures = GOM, gom_measures(tally, GomOptions(**counts.options))
-    pointwise = replace(options, band="pointwise")  # means have no simultaneous bands
-    return query_mean_intervals(dataset, measures, people, names, pointwise)
+    return query_mean_intervals(dataset, measures, people, names, options)

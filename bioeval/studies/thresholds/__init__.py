@@ -30,8 +30,6 @@ bioeval threshold visits.npz --target far=5% --templates multi --attempts visit
 bioeval threshold scores.npz --target far=1e-3 --folds 10 --repeats 20 --out study
 # Find the EER threshold of embeddings; print JSON
 bioeval threshold faces.npz --embeddings dlib128 --labels subject --target eer --json
-# Give FAR and FRR at a threshold that was fixed before
-bioeval threshold scores.npz --at 0.31
 """,
     not_options={
         "threshold": {"--far": "--target far=X, such as --target far=0.001, chooses by a FAR"}

@@ -105,7 +105,7 @@ class RatesOnNewPeople(MoreResults):
 @shared_options(assure="Choose a threshold")
 @option(
     "--at T",
-    "A threshold that was fixed beforehand: FAR and FRR there, with intervals; or see --claim.",
+    "With --claim: the threshold that it is about, fixed beforehand.",
     float,
     name="threshold",
 )
@@ -148,8 +148,7 @@ def command(data: str, **options: Any) -> None:
         _check_claim(data, options)
         return
     if options["threshold"] is not None:
-        _rates_at(data, options)
-        return
+        raise click.UsageError("--at is for a claim: give --claim far=X too")
     for name in ("threshold", "claim", "target"):
         del options[name]
     files_read = [data, options.get("second")]
@@ -242,53 +241,6 @@ def _check_claim(data: str, options: dict[str, Any]) -> None:
             check_claim, run.read(), at, **{rule.name: rule.values[0]}, **run.options
         )
         run.finish(dataset)
-
-
-def _rates_at(data: str, options: dict[str, Any]) -> None:
-    """Give FAR and FRR at a threshold that was given, with intervals."""
-    at = options.pop("threshold")
-    if options.pop("task") != "verification":
-        raise DataError("--at is of comparisons; leave out --task open_set")
-    if options["assure"]:
-        raise click.UsageError("--assure chooses a threshold: leave out --at")
-    for name in ("claim", "folds", "repeats", "assure", "rank_unit", "target"):
-        options.pop(name)
-    with StudyCommand(data, options) as run:
-        from bioeval import verification
-        from bioeval.document import Message, message_attrs
-
-        scores = run.read()
-        target = {"target": ("fixed", at), **run.options}
-        rates = run.count(
-            verification, scores, thresholds=[at], far_targets=(), auc=False, **target
-        )
-        run.require_defined([rates["far_at_fixed"], rates["frr_at_fixed"]], [])
-        kept = [
-            name
-            for name in map(str, rates.data_vars)
-            if "_fixed" in name or name.endswith(("_attempts", "_pairs", "subjects"))
-        ]
-        page = None
-        if run.output.page is not None:
-            page = {scores.name: run.in_terms(_curves_at(scores, at, target, run))}
-        rates = rates[["fixed_threshold", *kept]].drop_dims("threshold", errors="ignore")
-        rates = rates.assign_attrs(message_attrs([Message("no-claim")], rates.attrs))
-        run.finish(rates, page=page)
-
-
-def _curves_at(scores: Scores, at: float, target: dict[str, Any], run: StudyCommand) -> xr.DataTree:
-    """Return the result of verification whose curves have a row at a threshold."""
-    import numpy as np
-    import xarray as xr
-
-    from bioeval import verification
-
-    thresholds = run.count(verification, scores, auc=False)["threshold"].values
-    interval = "subject-bootstrap" if scores._knows_subjects else "wilson"
-    curves = run.count(
-        verification, scores, thresholds=np.union1d(thresholds, at), interval=interval, **target
-    )
-    return xr.DataTree.from_dict({"verification/single": curves})
 
 
 def _with_curves(study: xr.Dataset, scores: Scores, run: StudyCommand) -> xr.DataTree:

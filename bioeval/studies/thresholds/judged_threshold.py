@@ -57,7 +57,7 @@ for _name, _words in (("far", "FAR"), ("frr", "FRR"), ("dcf", "the cost")):
 #: Attributes about the intervals, which are those of the rates on the evaluation set.
 _OF_INTERVALS = (
     *("interval_method", "confidence", "interval_unit", "interval_for"),
-    *("replicates", "band"),
+    "replicates",
 )
 
 

@@ -4,11 +4,6 @@ from bioeval.document import MessageType
 
 STUDY = (
     MessageType(
-        "no-claim",
-        "nothing is claimed here; a claim is a largest {far} or {frr} at a threshold, fixed before "
-        "the data are seen, and {arg.claim} with far=X tests whether the data show it",
-    ),
-    MessageType(
         "fewer-templates-to-find",
         "{subjects:count subjects} with fewer than {templates:count templates} that a search can "
         "find: all that there are stand for the enrolled ones",

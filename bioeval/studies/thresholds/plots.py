@@ -159,7 +159,7 @@ class AssuredDisplay(OneResultDisplay):
         positive = rates[np.isfinite(rates) & (rates > 0)]
         shown = np.append(positive, target)
         self._log_axis(float(shown.min()) / 1.3, min(1.0, float(shown.max()) * 1.3))
-        x, y = self._threshold_label(ds.attrs["kind"], ds.attrs), say("Error rate: {far}, {frr}")
+        x, y = self._threshold_label(ds.attrs["kind"]), say("Error rate: {far}, {frr}")
         rule = ds.attrs["assured_rule"]
         self._titled("Assured threshold", name, [f"{rule}, for {ds.attrs['assured_for']}"])
         self._legend()

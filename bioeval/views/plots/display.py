@@ -29,7 +29,7 @@ from bioeval.base.arguments import require_integer, require_list, require_number
 from bioeval.base.errors import Argument, DataError, nearest_name
 from bioeval.base.kinds import larger_is_closer, noun_of
 from bioeval.base.panels import panel
-from bioeval.document import Text, accepts_beyond, say
+from bioeval.document import Text, say
 from bioeval.results.words import enumerated, percent
 from bioeval.views.plots import style as plot_style
 from bioeval.views.plots.legend import draw_legend, name_in_legend
@@ -254,10 +254,9 @@ class Display:
         return f"{plot_style.sentence(noun)} ({closer} is closer)"
 
     @staticmethod
-    def _threshold_label(kind: str, attrs: Mapping[Any, Any]) -> str:
-        """Return the label of an axis of thresholds, with the rule of acceptance of a result."""
-        at, beyond = ("≥", ">") if larger_is_closer(kind) else ("≤", "<")
-        sign = beyond if accepts_beyond(attrs) else at
+    def _threshold_label(kind: str) -> str:
+        """Return the label of an axis of thresholds, with the rule of acceptance."""
+        sign = "≥" if larger_is_closer(kind) else "≤"
         return f"Threshold t ({noun_of(kind)}: accepted if {sign} t)"
 
     def _band_in_words(self, attrs: Mapping[Any, Any], where: str, of: Text = "") -> str:
@@ -426,7 +425,6 @@ class Curve:
     dash: int = 0  # number of its line style
     low: np.ndarray | None = None  # confidence limits of each y, where the dataset has them
     high: np.ndarray | None = None
-    inside: np.ndarray | None = None  # where these are of a simultaneous band, else pointwise
     variable: str = ""  # on the vertical axis
     word: Text = ""  # the end of its name, where that has terms of the field
     shade: int = 0  # number among the curves of one meaning, which share a colour
@@ -460,15 +458,13 @@ class Curve:
         why_not = undefined(dataset, x) or undefined(dataset, y)
         if not (why_not or np.isfinite(values(x)).any()):
             why_not = f"no finite {x}"
-        low = high = inside = None
+        low = high = None
         if f"{y}_low" in dataset and not np.isnan(values(f"{y}_low")).all():
             low, high = values(f"{y}_low"), values(f"{y}_high")
-            if f"{y}_in_band" in dataset:
-                inside = values(f"{y}_in_band") == 1
         if name is None:
             name = system.name
         curve = cls(name, values(x), values(y), system, why_not, variable=y)
-        return replace(curve, low=low, high=high, inside=inside)
+        return replace(curve, low=low, high=high)
 
 
 def on_unit_axes(display: CurvesDisplay) -> Mapping[str, Any]:
@@ -587,9 +583,6 @@ class CurvesDisplay(Display):
         The lines, by name; without those for which no rate is defined.
     bands_ : dict of str to PolyCollection
         The confidence bands of the lines that have them, by name.
-    pointwise_ : dict of str to PolyCollection
-        Beside simultaneous bands, the pointwise limits where those are not defined: lighter, with
-        dashed ends.
     legend_ : Legend or None
         The names of the lines; None where no line has one.
     """
@@ -598,7 +591,6 @@ class CurvesDisplay(Display):
 
     lines_: dict[str, Line2D]
     bands_: dict[str, Any]
-    pointwise_: dict[str, Any]
     legend_: Legend | None
     #: Whether lines are solid and differ in their markers: a dash looks like a step.
     _solid: ClassVar = False
@@ -610,7 +602,7 @@ class CurvesDisplay(Display):
             if curve.name in self.curves:
                 raise DataError(f"two curves are called {curve.name!r}; rename one of the systems")
             self.curves[curve.name] = curve
-        self.lines_, self.bands_, self.pointwise_ = {}, {}, {}
+        self.lines_, self.bands_ = {}, {}
 
     @classmethod
     def from_results(cls, data: Any) -> Self:
@@ -676,7 +668,7 @@ class CurvesDisplay(Display):
                 "mapping of name to result"
             )
         self._name = name or ""
-        self.lines_, self.bands_, self.pointwise_ = {}, {}, {}
+        self.lines_, self.bands_ = {}, {}
         self._hollow = False
         axes = self._axes(ax, size or self.spec.size, style)
         written_out = normalize_kwargs(style, Line2D)
@@ -760,7 +752,7 @@ class CurvesDisplay(Display):
                 x, y = thinned(x, y)
             self._line(curve, x, y, {"drawstyle": steps_of(kind), **style}, self.spec.marked)
             self._band(curve, shown)
-        return self._threshold_label(kind, self.systems[0].dataset.attrs)
+        return self._threshold_label(kind)
 
     def _diagonal(self, **style: Any) -> None:
         """Draw the line from (0, 0) to (1, 1)."""
@@ -786,35 +778,16 @@ class CurvesDisplay(Display):
         x = np.asarray(curve.x, dtype=float)[finite]
         low = np.asarray(curve.low, dtype=float)[finite]
         high = np.asarray(curve.high, dtype=float)[finite]
-        inside = np.ones(len(x), bool)
-        if curve.inside is not None:
-            inside = curve.inside[finite]
         if len(x) > 1 and x[0] > x[-1]:
-            x, low, high, inside = x[::-1], low[::-1], high[::-1], inside[::-1]
+            x, low, high = x[::-1], low[::-1], high[::-1]
         properties: dict[str, Any] = {"color": line.get_color(), "zorder": 1.5}
         drawn = line.get_drawstyle()
         if drawn.startswith("steps-"):
             properties["step"] = drawn.removeprefix("steps-")
         x = np.maximum(x, floor)
         self.bands_[curve.name] = self.ax_.fill_between(
-            x, low, high, where=inside, alpha=0.16, linewidth=0, **properties
+            x, low, high, alpha=0.16, linewidth=0, **properties
         )
-        if not inside.all():
-            next_to = ~inside  # and the points beside these, so that no gap is left
-            next_to[1:] |= ~inside[:-1]
-            next_to[:-1] |= ~inside[1:]
-            self.pointwise_[curve.name] = self.ax_.fill_between(
-                x,
-                low,
-                high,
-                where=next_to,
-                alpha=0.6,
-                linewidth=0.7,
-                linestyle="--",
-                facecolor="none",
-                edgecolor=properties.pop("color"),
-                **properties,
-            )
 
     def _cloud(
         self, curve: Curve, lines: Iterable[tuple[np.ndarray, np.ndarray]], **style: Any
@@ -925,9 +898,6 @@ class CurvesDisplay(Display):
             attrs = self.curves[name].system.dataset.attrs
             if "interval_method" in attrs:
                 extent = f"at each {self.spec.pointwise_over} alone"
-                if attrs.get("band") == "simultaneous":
-                    apart = f" (dashed: {extent})" if name in self.pointwise_ else ""
-                    extent = f"simultaneous along the curve{apart}"
                 methods.append(self._band_in_words(attrs, extent))
         return list(dict.fromkeys(methods))
 

@@ -236,7 +236,7 @@ class DirSurfaceDisplay(Display):
         else:
             self._draw(last, log, style)
         self._labelled(
-            self._threshold_label(self.kind, self.system.dataset.attrs),
+            self._threshold_label(self.kind),
             *("Rank k", "ISO: threshold T", "ISO: rank R"),
         )
         return self

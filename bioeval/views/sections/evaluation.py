@@ -21,7 +21,6 @@ from bioeval.document import (
     Section,
     Table,
     Text,
-    accepts_beyond,
     interval_note,
     messages_of_result,
     rates_are_of,
@@ -169,7 +168,7 @@ def _task(dataset: xr.Dataset, path: str, named: str, rows: list[Row], ranked: b
     table = Table(
         name,
         columns,
-        [_cells(row, exact=accepts_beyond(dataset.attrs)) for row in rows],
+        [_cells(row) for row in rows],
         title=named,
         details=[details],
         narrow=_sample_size(rows),
@@ -194,13 +193,13 @@ def _sample_size(rows: list[Row]) -> Text:
     return f"{text}, {counted(subjects, 'subjects')}" if subjects else text
 
 
-def _cells(row: Row, *, exact: bool) -> tuple[Text | None, ...]:
-    """Return the cells of a row, with an `exact` threshold or a rounded one."""
+def _cells(row: Row) -> tuple[Text | None, ...]:
+    """Return the cells of a row."""
     over = row.over
     return (
         row.label,
         row.value,
-        None if row.threshold is None else Score(row.threshold, exact=exact),
+        None if row.threshold is None else Score(row.threshold),
         None if over.genuine is None else Count(over.genuine),
         None if over.impostor is None else Count(over.impostor),
         Count(over.subjects) if over.subjects else None,

@@ -13,12 +13,9 @@ from bioeval.base.registry import scalar_registry
 from bioeval.base.scalars import (
     DIR,
     DIR_AT_FAR,
-    DIR_AT_FIXED,
     EQUAL_ERROR,
-    FAR_AT_FIXED,
     FAR_AT_FRR,
     FRR_AT_FAR,
-    FRR_AT_FIXED,
     GOM_POINTS,
     INTERPOLATED_PRECISION,
     MATCH_SUMS,
@@ -27,7 +24,6 @@ from bioeval.base.scalars import (
     QUERY_MEANS,
     RANKED_LISTS,
     RETRIEVED_SETS,
-    STANDARDISED_PARTIAL_AUC,
     WITH_FAILURES,
     Scalar,
 )
@@ -108,9 +104,8 @@ class Row:
 
 # First rows of verification; other scalars of the operating points that have a label follow.
 _FIRST = (
-    *("frr_at_fixed", "far_at_fixed"),
     *("eer", "frr_at_far", "far_at_frr", *(x.name for x in WITH_FAILURES)),
-    *("zero_far", "zero_frr", "auc", "partial_auc_standardised", "min_dcf", "d_prime"),
+    *("zero_far", "zero_frr", "auc", "min_dcf", "d_prime"),
 )
 
 
@@ -120,17 +115,14 @@ def verification_rows(dataset: xr.Dataset) -> Iterator[Row]:
     points = (
         *EQUAL_ERROR,
         *scalar_registry().points_of_verification,
-        FRR_AT_FIXED,
-        FAR_AT_FIXED,
         FRR_AT_FAR,
         FAR_AT_FRR,
         *WITH_FAILURES,
-        STANDARDISED_PARTIAL_AUC,
         MIN_DCF,
     )
     for scalar in sorted(points, key=lambda scalar: place_in(_FIRST, scalar.name)):
         if scalar.label:
-            yield from _of_scalar(dataset, scalar, _own_class(scalar, over))
+            yield from _of_scalar(dataset, scalar, over)
     for i, threshold in _few_thresholds(dataset, "frr_at_far"):
         for scalar in scalar_registry().at_threshold["task"]:
             if not scalar.label or scalar.name not in dataset:
@@ -150,8 +142,8 @@ def verification_rows(dataset: xr.Dataset) -> Iterator[Row]:
 def open_set_rows(dataset: xr.Dataset) -> Iterator[Row]:
     """Return the rows of open-set identification."""
     over = _classes(dataset)
-    for scalar in (DIR_AT_FIXED, FAR_AT_FIXED, OPEN_SET_EER, DIR_AT_FAR):
-        yield from _of_scalar(dataset, scalar, _own_class(scalar, over))
+    for scalar in (OPEN_SET_EER, DIR_AT_FAR):
+        yield from _of_scalar(dataset, scalar, over)
     # Expected rates have bounds of the operating points, between two thresholds of the result.
     instead = "dir_at_far" if "dir_at_far" in dataset else "dir_at_far_at_least"
     for i, threshold in _few_thresholds(dataset, instead):
@@ -315,15 +307,6 @@ def _of_scalar(dataset: xr.Dataset, scalar: Scalar, over: Classes) -> Iterator[R
         ends = _ends(dataset, scalar.name, **point.place)
         label = _at_target(scalar, point.target, dataset)
         yield _row(scalar, point.rate, over, point.threshold, ends, label=label, at=point.at)
-
-
-def _own_class(scalar: Scalar, over: Classes) -> Classes:
-    """Return the sample sizes of a scalar: at a given threshold, of the class of its attempts."""
-    if scalar.threshold != "fixed_threshold":
-        return over
-    if scalar.decimals == "impostor":
-        return replace(over, both=over.impostor)
-    return replace(over, both=over.genuine)
 
 
 def _at_target(scalar: Scalar, target: float, dataset: xr.Dataset) -> Text:

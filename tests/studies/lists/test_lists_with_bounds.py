@@ -97,7 +97,7 @@ def test_open_set_of_lists_holds_that_of_the_matrix(scores, unit, ties, impostor
     values = np.asarray(scores.values)
     options: dict[str, Any] = {"rank_unit": unit, "ties": ties, "impostors": impostors}
     options["thresholds"] = np.linspace(values.min() - 0.5, values.max() + 0.5, 9)
-    whole = be.open_set(scores, **options, selectivity=False)
+    whole = be.open_set(scores, **options)
     n = scores.shape[1]
     assert_closing([
         assert_bounds(

@@ -6,7 +6,6 @@ import re
 
 import numpy as np
 import pytest
-from named_arguments import raises_about
 from report_text import Answer, Elements, written
 
 import bioeval as be
@@ -223,11 +222,3 @@ def test_results_of_other_comparisons_are_refused(cameras, tmp_path):
     across = be.study_threshold(be.load("a.npz", exclude=["camera"]), "far=0.05", **QUICK)
     with pytest.raises(DataError, match="another choice of excluded comparisons"):
         be.report([of_all, across], tmp_path / "x.html")
-
-
-def test_results_of_scores_beyond_the_threshold_are_refused(tmp_path):
-    scores = be.simulate(10, 3, random_state=1)
-    ds = be.verification(scores, thresholds=[2.0], accept="beyond")
-    with raises_about(be.DataError, "accept"):
-        be.report(ds, tmp_path / "page.html")
-    assert not (tmp_path / "page.html").exists()

@@ -215,28 +215,3 @@ def test_the_far_of_a_number_of_alarms(capsys, tmp_path):
 
 def test_a_rate_of_alarms_is_rounded_down():
     assert [rounded_down(x) for x in (0.0199999, 2 / 3, 0.7 / 200)] == [0.01999, 0.6666, 0.0035]
-
-
-def test_rates_at_the_threshold_that_was_the_target_of_an_evaluation():
-    rng = np.random.default_rng(1)
-    probes, gallery = np.repeat(np.arange(8), 2), np.repeat(np.arange(8), 3)
-    values = rng.random((16, 24)) + (probes[:, None] != gallery)
-    scores = be.Scores(values, probes, gallery)
-    day = {"people_per_day": 50, "impostor_share": 0.2}
-    for options in ({}, {"templates": "multi"}, {"thresholds": [0.1, 0.2]}):
-        options |= {"interval": "subject-bootstrap", "replicates": 100}
-        rates = be.verification(scores, target="fixed=0.71234", **options)
-        ds = be.workload(rates, threshold=0.71234, **day)
-        assert ds.attrs["threshold"] == 0.71234
-        for k, name in enumerate(("far", "frr")):
-            here = ds.isel(event=k)
-            assert here.rate == rates[f"{name}_at_fixed"]
-            assert here.rate_low == rates[f"{name}_at_fixed_low"]
-            assert here.rate_high == rates[f"{name}_at_fixed_high"]
-        with pytest.raises(DataError, match="expected one of the"):
-            be.workload(rates, threshold=0.71235, **day)
-    more = be.Scores(values[:, :18], probes, gallery[:18])  # two subjects are not enrolled
-    tree = be.evaluate(more, target="fixed=0.71234", thresholds=[0.1, 0.2])
-    searched = tree["open_set"].to_dataset()
-    ds = be.workload(searched, threshold=0.71234, **day)
-    assert ds.rate.values.tolist() == [searched.far_at_fixed, 1 - searched.dir_at_fixed]

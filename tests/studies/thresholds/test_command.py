@@ -69,20 +69,11 @@ def test_a_claim_is_shown_refuted_or_open(files, capsys):
     assert result["frr_low"] <= result["frr"] <= result["frr_high"]
 
 
-def test_the_rates_at_a_given_threshold_are_those_of_a_target(files, capsys):
-    assert main(["threshold", "b.npz", "--at", "4", "--templates", "multi", "--json"]) == 0
-    result = json.loads(capsys.readouterr().out)
-    ds = be.verification(be.load("b.npz"), target="fixed=4", templates="multi")
-    for name in ("frr_at_fixed", "frr_at_fixed_low", "far_at_fixed", "far_at_fixed_high"):
-        assert result[name] == float(ds[name])
-    assert [x["code"] for x in result["messages"]] == ["no-claim"]
-
-
 @pytest.mark.parametrize(
     ("words", "says"),
     [
         (["--claim", "far=1%"], "--claim needs the threshold that it is about: --at T"),
-        (["--at", "3", "--assure", "0.95"], "--assure chooses a threshold: leave out --at"),
+        (["--at", "3"], "--at is for a claim: give --claim far=X too"),
         (["--at", "3", "--claim", "eer"], "--claim is eer; expected far=X or frr=X"),
         (["--target", "eer", "--assure", "0.95"], "--target is eer; what can be assured is a FAR"),
         (["--assure", "1"], "--assure"),
