@@ -75,6 +75,7 @@ be.show(be.workload(rates, people_per_day=180, impostor_share=0.01))
 at = studies["front"].assured_threshold.item()
 front = test.select(probes=np.flatnonzero(test.probe_meta["camera"] == "front"))
 claims = be.claim_scores(front, **use)
-rates = be.verification(claims, target=f"fixed={at}", interval="subject-bootstrap")
+thresholds = np.union1d(be.verification(claims).threshold, at)
+rates = be.verification(claims, thresholds=thresholds, interval="subject-bootstrap")
 who = [be.zoo(claims, threshold=at), be.check_data(claims, threshold=at)]
 be.report([rates, *who], "vendor.html", title="Front camera")
