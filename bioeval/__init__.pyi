@@ -15,7 +15,6 @@ from .evaluation.identification import (
     open_set as open_set,
     ranks as ranks,
 )
-from .evaluation.rates_at import at as at
 from .evaluation.verification_task import verification as verification
 from .protocol import Protocol as Protocol
 from .results.failures import with_failures as with_failures
@@ -38,7 +37,6 @@ from .studies.calibration.calibration import calibration as calibration
 from .studies.calibration.calibrator import Calibrator as Calibrator
 from .studies.check.check_data import check_data as check_data
 from .studies.compare.compare import compare as compare
-from .studies.compare.leaderboard import leaderboard as leaderboard
 from .studies.conventions.conventions import conventions as conventions
 from .studies.epc.epc import epc as epc
 from .studies.explain.explain import explain as explain, step_by_step as step_by_step
@@ -52,7 +50,6 @@ from .studies.galleries.gallery_size import gallery_size as gallery_size
 from .studies.groups.groups import by_group as by_group
 from .studies.lists.results import top_k as top_k
 from .studies.page.page import report as report
-from .studies.planning.planned_run import plan_run as plan_run
 from .studies.planning.sample_size import sample_size as sample_size
 from .studies.planning.workload import workload as workload
 from .studies.quality.error_discard import error_discard as error_discard
@@ -62,11 +59,9 @@ from .studies.summaries.summaries import summaries as summaries
 from .studies.summaries.summary import summary as summary
 from .studies.thresholds.judged_threshold import judge_threshold as judge_threshold
 from .studies.thresholds.threshold_study import study_threshold as study_threshold
-from .studies.tracking.check import check_tracks as check_tracks
 from .studies.tracking.trackers import compare_trackers as compare_trackers
 from .studies.tracking.tracking import tracking as tracking
 from .studies.training.meter import Meter as Meter
-from .studies.training.pair_meter import PairMeter as PairMeter
 from .studies.worst_pairs.worst_pairs import worst_pairs as worst_pairs
 from .studies.zoo.zoo import zoo as zoo
 from .views.frames import to_frame as to_frame

@@ -238,7 +238,7 @@ def callables(given: dict[str, Any]) -> dict[str, Callable[..., Any]]:
 #: Arguments without which a call of small data is refused.
 ALWAYS: dict[str, dict[str, Any]] = {
     "study_threshold": {"folds": 2, "repeats": 2},
-    "plan_run": {"templates": 100}, "partition.ProbeGallerySplit": {"n_gallery": 1},
+    "partition.ProbeGallerySplit": {"n_gallery": 1},
     "zoo": {"permutations": 100},
     "sample_size": {"frr": 0.05, "icc": 0.1}, "gallery_size": {"max_rank": 2},
     "load": {"kind": "distance"},

@@ -514,7 +514,6 @@ WORKING = {
     "fuse": ["s.npz", "s.npz", "--name", "a", "--name", "b", "--method", "mean"],
     "workload": ["s.npz", "--people", "100", "--impostors", "0.1", "--far", "0.1"],
     "sample-size": ["--frr", "0.1", "--icc", "0.2", "--width", "0.1"],
-    "plan": ["s.npz", "--workers", "4"],
     "vulnerability": ["a.npz"],
     "pad": ["pad.csv"],
     "tracking": ["gt.txt", "r.txt"],

@@ -1626,22 +1626,6 @@ def cases_of_people() -> None:
         return be().step_by_step(scores("tiny"), threshold=5.0).rates
 
     case("step_by_step/rates", rates)
-    for name in ("square32", "watch", "streets"):
-        for task in ("verification", "open_set", "reid", "gom"):
-            t = [0.2, 0.9] if task == "gom" else [0.5, 1.5, 2.5, 9.0, np.inf]
-            case(f"at/{name} {task}", later("at", data(name), t, task=task))
-    case("at/protocol", later("at", data("columns"), 2.0, protocol="course-all-vs-all"))
-    case(
-        "at/multi",
-        later("at", data("columns"), [1.0, 2.0], templates="multi", fusion="mean", auc=True),
-    )
-    case(
-        "at/dataset",
-        lambda: be().at(be().verification(scores("watch"), thresholds=20), [5.0, 8.05]),
-    )
-    case(
-        "at/tree", lambda: be().at(be().evaluate(scores("columns"), thresholds=20, max_rank=4), 2.0)
-    )
     for fta, fte in ((0.02, 0.0), (0.0, 0.01), (0.1, 0.2)):
         case(
             f"with_failures/{fta} {fte}",
@@ -1880,28 +1864,6 @@ def cases_of_plans() -> None:
                     **{"subjects": 12, "templates": 3, "random_state": 4, **options},
                 ),
             )
-
-    # Of what a plan says, the times are those of the machine: only what does not hang on it is kept.
-    def planned(**options: Any) -> Any:
-        before = os.environ.get("XDG_CACHE_HOME")
-        os.environ["XDG_CACHE_HOME"] = str(Path("speed").absolute())  # what is measured stays here
-        try:
-            found = be().plan_run(**options)
-        finally:
-            os.environ.pop("XDG_CACHE_HOME")
-            if before is not None:
-                os.environ["XDG_CACHE_HOME"] = before
-        kept = [
-            k
-            for k in found.variables
-            if re.search(r"compar|probe|templ|subject|certain|width|frr|far", str(k))
-        ]
-        return {
-            str(k): found[k].values for k in kept if "hour" not in str(k) and "second" not in str(k)
-        }
-
-    case("plan_run/embeddings", lambda: planned(templates=1e5, dim=64, subjects=2e4))
-    case("plan_run/scores", lambda: planned(scores=scores("square32")))
 
     s = "stats."
     rng = np.random.default_rng(70)
@@ -2528,7 +2490,7 @@ def cases_of_commands() -> None:
     case("cli/help", lambda: [run_main(["--help"])[0], Text(run_main(["--help"])[1])])
     for word in (
         "run check explain threshold compare report calibration fuse gom zoo gallery-size workload "
-        "sample-size plan groups error-discard tracking protocols "
+        "sample-size groups error-discard tracking protocols "
         "convert simulate"
     ).split():
         case(

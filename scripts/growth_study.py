@@ -83,7 +83,6 @@ CASES = {
     "gallery-size": Case("gallery-size s.npz", 2000),
     "workload": Case("workload s.npz --people 100 --impostors 0.1 --far 0.01", 2000),
     "sample-size": Case("sample-size --frr 0.1 --icc 0.2 --width 0.1", 1, 1, "none: no data"),
-    "plan": Case("plan s.npz --workers 4", 2000, 1, "a sample"),
     "groups": Case("groups s.npz --by g --meta g=group", 2400),
     "error-discard": Case("error-discard s.npz --quality q --meta q=quality --threshold eer", 2400),
     "conventions": Case("conventions s.npz", 1000),

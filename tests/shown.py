@@ -58,17 +58,10 @@ SHOWN = {
     "gom_from_curves": (lambda: gom_from_curves([0.1, 1], mrep=[0, 1], mfr=[0, 1]), "MREP"),
     "top_k": (lambda: be.top_k(lists()), "mAP, lists cut at rank 5"),
     "with_failures": (lambda: with_failures(be.verification(square()), fta=0.1), "FTA 10 %"),
-    "at": (lambda: be.at(square(), 4.0), "FAR"),
     "judge_threshold": (lambda: be.judge_threshold(square(), square()), "FAR"),
     "zoo": (lambda: be.zoo(square(), permutations=20), "goats, wolves and lambs"),
     "by_group": (lambda: be.by_group(square(), "sex"), "Verification by group"),
     "compare": (lambda: be.compare(square(), square(random_state=2), **FEW), "Comparison of two"),
-    "leaderboard": (
-        lambda: be.compare(
-            {x: square(random_state=i) for i, x in enumerate("abc")}, measures=["eer"], **FEW
-        ),
-        "Comparison of 3 systems",
-    ),
     "cross_evaluate": (
         lambda: be.cross_evaluate(square(), be.partition.SubjectKFold(2)), "SubjectKFold",
     ),
@@ -92,14 +85,12 @@ SHOWN = {
         lambda: be.workload({"far": 1e-3, "frr": 0.02}, people_per_day=9, impostor_share=0.1),
         "Impostors accepted",
     ),
-    "plan_run": (lambda: be.plan_run(templates=100, auc=False), "processor time"),
     "tracking": (lambda: be.tracking(np.array(GROUND), np.array(GROUND)), "MOTA"),
     "compare_trackers": (
         lambda: be.compare_trackers(np.array(GROUND), dict.fromkeys("AB", np.array(GROUND))),
         "Comparison of 2 systems",
     ),
     "check_data": (lambda: be.check_data(square()), "course-all-vs-all"),
-    "check_tracks": (lambda: be.check_tracks(np.array(GROUND), np.array(GROUND)), "boxes"),
     "explain": (lambda: be.explain(square(), 0), "What this row adds"),
     "step_by_step": (lambda: be.step_by_step(square().select(range(6), range(6))), "step by step"),
 }  # fmt: skip

@@ -89,8 +89,6 @@ HOOKS = {
     "why_undefined": "(scores, protocol): why nothing can be evaluated of scores; empty if unknown",
     "with_doubts": "(tree, scores, protocol): results with findings as their warnings",
     "systems": "(systems): several systems by name, if they scored the same templates, or an error",
-    "data_checks": "(options, data): `fits` and `check` for data of `bioeval check` that are no "
-    "scores; a class with `add_options`",
     "run_outputs": "a class derived from bioeval.cli.outputs.MoreOutputs, of `bioeval run`",
     "report_results": "a class derived from bioeval.cli.outputs.MoreResults, of `bioeval report`",
     "restored": "(dataset): the result, no dataset itself, that a command has saved as this one; "
@@ -109,7 +107,6 @@ class StudyManifest:
 
     #: The public names, ``be.NAME``, of each module.
     calls: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    other_names: Mapping[str, str] = field(default_factory=dict)  # ``be.groups`` of ``be.by_group``
     commands: tuple[Subcommand, ...] = ()
     #: Purposes and command lines, one above the other; a blank line before the next command's.
     examples: str = ""

@@ -46,7 +46,6 @@ _NAMES: NamesByModule = {
         "replacing",
     ),
     "bioeval.scores.formats.format": ("ReadOptions",),
-    "bioeval.scores.formats.registry": ("read_suffixes",),
     "bioeval.scores.formats.trials": ("lists_trials",),
     "bioeval.scores.labels": (
         "NAME_COLUMNS",

@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numba
 import numpy as np
@@ -44,7 +44,6 @@ from bioeval.scores.arrays import (
     writable_alias,
 )
 from bioeval.scores.failure_codes import EndValue, FailureCodeWatch
-from bioeval.scores.labelled_matrix import MEMORY_LIMIT
 from bioeval.scores.labels import Codes, plain
 from bioeval.scores.matrix import Scores, are_pairs, require_scores
 from bioeval.scores.provenance import Provenance
@@ -86,16 +85,6 @@ def estimated_bytes(probes: int, gallery: int, genuine: int) -> int:
     """Return about how many bytes templates and genuine comparisons take."""
     sampled = 32 * max(8 * gallery, 1 << 16)
     return _TABLES + _TEMPLATE * (probes + gallery) + _GENUINE * genuine + sampled
-
-
-class MatrixMemory(NamedTuple):
-    """Bytes that an evaluation of a matrix takes, or of embeddings by their distances."""
-
-    templates: int  # and genuine comparisons
-    whole: float  # the matrix
-    streamed: float  # the distances that are computed together
-    made: bool  # whether distances are made whole at once where no limit is given
-    tiled: bool  # whether distances are computed in tiles
 
 
 def row_bytes(scores: LabelledMatrix, *, in_place: bool = False) -> int:
@@ -400,18 +389,6 @@ class BlockReader:
         self.failure_codes: list[Message] = []  # after note_failure_codes
         #: Makes second passes by the tiles that have counted the scores, if tiles have.
         self.second_reading: Any = None
-
-    @staticmethod
-    def memory(probes: int, gallery: int, genuine: int, itemsize: int) -> MatrixMemory:
-        """Return the memory that an evaluation takes; `itemsize` is the bytes of a score."""
-        from bioeval.scores.embeddings import MANY_TO_MAKE, MOST_COLUMNS, TILE
-
-        whole, tiled = probes * gallery * itemsize, gallery * itemsize <= 4 * MOST_COLUMNS
-        together = (TILE if tiled else 1) * gallery
-        block = max(together, min(STREAM_VALUES, MEMORY_LIMIT / STREAM_COPIES))
-        templates = estimated_bytes(probes, gallery, genuine)
-        made = whole <= MEMORY_LIMIT and probes * gallery < MANY_TO_MAKE
-        return MatrixMemory(templates, whole, min(block * itemsize, whole), made, tiled)
 
     @cached_property
     def about(self) -> Provenance:

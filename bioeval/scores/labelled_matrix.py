@@ -559,11 +559,6 @@ class LabelledMatrix:
         """Return which probes are of an enrolled subject."""
         return np.isin(self._codes.probe, self._codes.gallery)
 
-    @property
-    def _from_square(self) -> bool:
-        """Whether the probes were templates on both sides, before any selection."""
-        return bool(self._labelled and (self.probe_ids < self._source.shape[1]).all())
-
     def select(self, *index: Any, probes: Any = None, gallery: Any = None) -> Self:
         """Take some probes and some gallery templates, without copying any score.
 
@@ -782,11 +777,6 @@ class LabelledMatrix:
         if rows_of(source) == "matrix to be made":
             return source.source
         return source if self._streams else None
-
-    @property
-    def _embedded(self) -> bool:
-        """Whether the scores were computed from embeddings."""
-        return self._embeddings is not None
 
     @property
     def _embedded_probes(self) -> np.ndarray | None:

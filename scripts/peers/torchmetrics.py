@@ -130,13 +130,13 @@ def main() -> None:
             metric.update(torch.as_tensor(values), torch.as_tensor(genuine).long())
         return metric.compute().item()
 
-    def meter():
-        counted = be.PairMeter("similarity")
-        for values, genuine in batches:
-            counted.update(values, genuine)
-        return counted.compute()
+    def verification():
+        values, genuine = map(np.concatenate, zip(*batches, strict=True))
+        return be.verification(be.Scores.from_pairs(values, genuine, kind="similarity"))
 
-    print_costs("AUROC, against EER and rates, of 5,000,000 pairs in 100 batches", auroc, meter)
+    print_costs(
+        "AUROC, against EER and rates, of 5,000,000 pairs in 100 batches", auroc, verification
+    )
 
 
 if __name__ == "__main__":

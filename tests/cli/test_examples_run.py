@@ -83,7 +83,6 @@ def matrices() -> dict[str, be.Scores]:
     made["similarities.npz"] = be.Scores(-old.values, old.probe_labels, kind="similarity")
     ratios = 3 - old.values
     made["ratios.npz"] = be.Scores(ratios, old.probe_labels, kind="llr", probe_meta=old.probe_meta)
-    made |= {f"submissions/team{i}.npz": square(i) for i in range(3)}
     made |= {f"{x}.npz": searched(i) for i, x in enumerate(("reid", "osnet", "agw"))}
     made["osnet-of-others.npz"] = searched(7)
     views = {"view": np.arange(len(old.probe_labels)) % 3}
@@ -265,7 +264,7 @@ def test_each_command_has_the_same_content_in_each_form(
     monkeypatch.setenv("COLUMNS", "60")
     narrow = run(*words)
     assert [x for x in narrow.splitlines() if len(x) > 60 or "…" in x] == []
-    if words[0] not in ("compare", "plan"):  # with rates in sentences, and with measured times
+    if words[0] != "compare":  # with rates in sentences
         monkeypatch.setenv("COLUMNS", "1000")
         cut = numbers_of(narrow) - numbers_of(run(*words))
         assert not cut, cut

@@ -36,7 +36,6 @@ WORKLOAD = ("workload", "s.npz", "--impostors", "0.01", "--far", "0.01", "--repl
         (*WORKLOAD, "--people", "1000000000000"),
         ("sample-size", "s.npz"),
         ("sample-size", "s.npz", "--far", "1e-12"),
-        ("plan", "s.npz"),
         ("convert", "--list"),
         ("threshold", "s.npz", "--target", "far=0.01"),
         ("compare", "s.npz", "s.npz", "--replicates", "100"),

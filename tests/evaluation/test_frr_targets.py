@@ -84,14 +84,6 @@ def test_a_card_and_an_option_give_the_targets():
     assert "far_at_frr" not in folds["open_set"]
 
 
-def test_a_result_is_looked_up_at_its_own_targets():
-    ds = be.verification(ties("similarity"), frr_targets=TARGETS)
-    result = be.at(ds, ("frr", 0.2))
-    assert result.threshold == ds.threshold_at_frr[0] and result.far == ds.far_at_frr[0]
-    with pytest.raises(be.DataError, match="frr=0.3"):
-        be.at(ds, ("frr", 0.3))
-
-
 def test_the_points_of_two_systems_are_compared():
     first, second = be.simulate(30, 3, random_state=1), be.simulate(30, 3, random_state=2)
     options = {"frr_targets": [0.1, 0.001], "far_targets": [], "replicates": 100}

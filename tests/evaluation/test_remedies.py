@@ -8,6 +8,7 @@ import pytest
 from result_messages import codes
 
 import bioeval as be
+from bioeval.tallies import Rule
 
 RNG = np.random.default_rng(0)
 RECTANGLE = RNG.random((4, 6))
@@ -39,16 +40,11 @@ def message(call, *args, **options) -> str:
 def test_a_target_that_is_not_understood_gets_the_one_that_is(target, meant):
     text = message(be.study_threshold, SCORES, target=target)
     assert text.endswith(f"Did you mean '{meant}'?")
-    be.at(SCORES, meant)
+    Rule.parse(meant)
 
 
 def test_a_rule_that_a_result_does_not_hold_gets_the_nearest_and_the_argument():
     result = be.verification(SCORES, far_targets=[0.1, 0.01, 0.001])
-    text = message(be.at, result, "far=0.02")
-    assert "the nearest are far=0.01 and far=0.1" in text
-    assert "far_targets=[0.02]" in text
-    assert "the nearest is far=0.1;" in message(be.at, result, "far=0.5")
-    assert 'be.at(scores, "frr=0.01")' in message(be.at, result, "frr=0.01")
     text = message(be.workload, result, people_per_day=10, impostor_share=0.1, far_target=0.02)
     assert "the nearest are far=0.01 and far=0.1" in text
     assert "far_targets=[0.02]" in text
@@ -162,7 +158,7 @@ def test_the_pattern_agrees_with_the_pairs_that_are_genuine():
              ["q-1-1", "q-1-2"]]  # fmt: skip
     pairs = be.Scores.from_pairs([0.1, 0.7, 0.2, 0.9, 0.1], [1, 0, 1, 0, 1], templates=names)
     with pytest.raises(be.ProtocolError) as caught:
-        be.groups(pairs, group="x")
+        be.by_group(pairs, group="x")
     assert r"--subject-from '^(.+)-\d+$'" in str(caught.value)
 
 

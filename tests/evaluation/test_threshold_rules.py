@@ -45,7 +45,6 @@ class OneFold:
 
 # Each function that takes a rule, and the threshold that it then uses.
 FUNCTIONS = {
-    "at": lambda s, t: be.at(s, t).threshold_used,
     "by_group": lambda s, t: be.by_group(s, "sex", threshold=t).threshold,
     "cross_evaluate": lambda s, t: be.cross_evaluate(s, OneFold(), threshold=t).threshold.item(),
     "error_discard": lambda s, t: be.error_discard(s, "quality", threshold=t).threshold,
@@ -152,26 +151,6 @@ def test_any_frr_is_reached_by_the_strictest_threshold(name, kind):
     part = name if name == "cross_evaluate" else "all"
     for x in (0, 0.01, 1 / 81, 1 / 108, 0.5, 107 / 108, 1):
         assert FUNCTIONS[name](SCORES[kind], ("frr", x)) == expected("frr", kind, part, x)
-
-
-def test_a_result_has_the_points_that_it_holds():
-    scores = SCORES["similarity"]
-    ds = be.verification(scores, far_targets=[0.01, 0.1])
-    for rule, t in (("eer", ds.eer_threshold), ("far=1%", ds.threshold_at_far[0])):
-        assert float(be.at(ds, rule).threshold_used) == float(t)
-    tree = be.evaluate(scores, far_targets=[0.1])
-    result = be.at(tree, "far=0.1")
-    for name in ("verification/single", "verification/multi"):
-        assert float(result[name].threshold_used) == float(tree[name].threshold_at_far[0])
-    with pytest.raises(
-        be.DataError,
-        match=r"far=0\.5. is not an operating point .* the nearest is far=0\.1; evaluate with",
-    ):
-        be.at(ds, "far=0.5")
-    with pytest.raises(be.DataError, match="accuracy.* is not an operating point of these results"):
-        be.at(ds, "accuracy")
-    with pytest.raises(be.DataError, match="chosen on attempts of verification; expected a number"):
-        be.at(scores, "eer", task="open_set")
 
 
 def test_a_workload_is_at_a_point_of_its_result():

@@ -114,9 +114,6 @@ def test_at_many_thresholds(dtype, kind, step):
             be.verification(scores, **options, interval="subject-bootstrap", replicates=100),
             expected, "with an interval",
         )  # fmt: skip
-        assert_errors(be.at(scores, at, templates=templates), expected, "counted")
-        for k in range(0, len(at), 9):
-            assert be.at(ds, at[k]).fa == expected[1][k], "looked up"
     genuine, impostor = data.attempts["single"]
     scored = np.array(genuine + impostor, dtype)
     flags = [True] * len(genuine) + [False] * len(impostor)
@@ -264,7 +261,6 @@ def test_a_threshold_that_float64_does_not_hold_is_refused(threshold):
         calls += [
             lambda: be.verification(scores, thresholds=[0.5, threshold]),
             lambda: be.verification(scores, thresholds=np.array([threshold])),
-            lambda: be.at(scores, threshold),
         ]
     for call in calls:
         with pytest.raises(be.DataError, match=message):

@@ -51,7 +51,6 @@ CALLS: dict[str, Callable[[be.Scores], Any]] = {
     "closed_set": be.closed_set,
     "ranks": be.ranks,
     "evaluate": lambda s: be.evaluate(s, interval="subject-bootstrap", replicates=100),
-    "at": lambda s: be.at(be.verification(s), 1.0),
     **offered("CALLS"),
 }
 
@@ -177,7 +176,7 @@ def test_templates_in_another_order_have_the_same_results(call):
 
 
 #: The same calls of distances, where they name thresholds.
-TURNED = {"at": lambda s: be.at(be.verification(s), -1.0), **offered("TURNED")}
+TURNED = offered("TURNED")
 
 
 def turned(ds: xr.Dataset) -> dict[str, np.ndarray]:

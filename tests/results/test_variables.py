@@ -16,20 +16,11 @@ from bioeval.base import scalars, variables
 from bioeval.base.scalars import Name
 from bioeval.evaluation.identification import RANKS
 from bioeval.results.dataset import build
-from bioeval.results.threshold_lookup import AT
 
 RESULTS: dict[str, tuple[Callable[[], xr.Dataset], Mapping[str, Name]]] = {
     "verification": (
         lambda: be.verification(square(), interval="subject-bootstrap", replicates=100),
         variables.VERIFICATION,
-    ),
-    "at a threshold": (
-        lambda: be.at(be.verification(square()), [5.0]),
-        {**variables.VERIFICATION, **AT},
-    ),
-    "open set, at a threshold": (
-        lambda: be.at(be.open_set(square()), [5.0]),
-        {**variables.OPEN_SET, **AT},
     ),
     "open set": (
         lambda: be.open_set(square(), interval="subject-bootstrap", replicates=100),

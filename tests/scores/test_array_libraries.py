@@ -151,9 +151,11 @@ def in_bfloat16(values):
 @pytest.mark.parametrize("held", [with_gradient, on_device, in_bfloat16])
 def test_a_threshold_is_a_tensor_of_any_kind(held):
     scores = be.simulate(12, 3, random_state=0)
-    for threshold in (2.0, [1.5, 2.5]):
-        expected = be.at(scores, threshold)
-        assert be.at(scores, held(np.asarray(threshold))).identical(expected)
+    expected = be.verification(scores, thresholds=[1.5, 2.5])
+    assert be.verification(scores, thresholds=held(np.asarray([1.5, 2.5]))).identical(expected)
+    assert be.zoo(scores, threshold=held(np.asarray(2.0))).fr.identical(
+        be.zoo(scores, threshold=2.0).fr
+    )
     assert Rule.parse(held(np.asarray(2.0))) == Rule.parse(2.0)
 
 

@@ -13,7 +13,6 @@ import numpy as np
 import pytest
 import xarray as xr
 from marked_up import latex_tables, markdown_tables
-from result_text import as_text
 from shown import SHOWN, WHO, square, street
 from twins import one_thread  # noqa: F401
 
@@ -61,7 +60,7 @@ def test_every_public_call_has_a_table_or_is_no_result():
 
 
 @pytest.mark.filterwarnings("ignore::bioeval.BioevalWarning")
-@pytest.mark.parametrize("name", slowly(SHOWN, "plan_run"))
+@pytest.mark.parametrize("name", SHOWN)
 def test_a_result_is_shown_as_text_and_as_html(name, wide, capsys):
     call, expected = SHOWN[name]
     found = call()
@@ -268,19 +267,3 @@ def test_without_a_picture_the_panel_says_why():
     mask = np.ones((8, 8), np.uint8)
     scores = be.Scores.from_embeddings(x, range(8), mask=mask * 1, memory_limit=1)
     assert "No picture: the rows are computed" in scores._repr_html_()
-
-
-@pytest.mark.parametrize("task", ["verification", "open_set"])
-def test_rates_at_one_threshold_are_shown_as_those_at_a_list_of_it(task):
-    scores = be.simulate(20, 3, random_state=1)
-    one, listed = (as_text(be.at(scores, x, task=task), 100) for x in (5.0, [5.0]))
-    assert one == listed
-    rates = [line for line in one.splitlines() if line.split()[:1] == ["FAR"] and "<=" not in line]
-    assert any("5.00000" in line for line in rates)
-
-
-def test_rates_of_a_result_are_shown_with_the_threshold_that_they_are_of():
-    results = be.verification(be.simulate(20, 3, random_state=1), thresholds=[4.0, 6.0])
-    text = as_text(be.at(results, 5.0), 100)
-    (line,) = [x for x in text.splitlines() if x.split()[:1] == ["FRR"] and "FAR" not in x]
-    assert " 4.0" in line

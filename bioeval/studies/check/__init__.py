@@ -4,7 +4,6 @@ from bioeval.base.manifest import StudyManifest, Subcommand, View
 
 STUDY = StudyManifest(
     calls={"check_data": ("check_data",)},
-    other_names={"check": "check_data"},
     commands=(
         Subcommand(
             "check", "Check data before an evaluation: labels, copies, failures.", "Start", 2
@@ -28,8 +27,6 @@ bioeval check scores.npz --far 0.0001 --json
 bioeval check reid.npz --protocol market1501
 # Show who is confused with whom at a threshold, with the pictures of files
 bioeval check scores.npz --threshold 0.31 --report check.html
-# Check tracks against their ground truth
-bioeval check gt.txt tracker.txt
 """,
     messages="messages.MESSAGES",
     views=(View((), "section", of="DataCheck"),),

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from bioeval.base import hooks
 from bioeval.cli import (
     Command,
     ImageOptions,
@@ -16,7 +15,6 @@ from bioeval.cli import (
     Value,
     naming,
     option,
-    option_group,
     output_options,
     shared_options,
 )
@@ -133,7 +131,6 @@ class ReportedCheck(MoreResults):
     10,
 )
 @ImageOptions.add
-@option_group(*(option for more in hooks("data_checks") for option in more.add_options))
 @output_options("results.nc (of scores), summary.json, table.txt and findings.csv")
 @shared_options(reading=True)
 def command(
@@ -148,52 +145,42 @@ def command(
 
     Checked are the templates of each subject, the layout, labels, copies, sessions, the number of
     subjects for a FAR, failed comparisons, sentinels, distances of 0, symmetry, the kind of scores,
-    ties and errors of labels. Of tracks (DATA is the ground truth, FILE the result), the scale and
-    form of boxes, the frames and the identities are checked. Below the findings are the
+    ties and errors of labels. Below the findings are the
     templates whose label is likely wrong, with the person that each looks like, and the pairs of
     people that are confused with each other most, by name; a page has their pictures.
 
     The exit code is 1 if an error is found that makes results misleading, 0 otherwise.
     """
-    second, images = options["second"], ImageOptions(options)
+    images = ImageOptions(options)
     options["threshold"] = threshold
     folder = images.folder(data)
-    tracks, column = None, images.column
-    for check in hooks("data_checks"):
-        candidate = check(options, data)
-        if candidate.fits and tracks is None:
-            tracks = candidate
-    with StudyCommand(data, options, reads=tracks is None) as run:
-        if tracks is not None:
-            run.stages("looking")
-            checked = tracks.check()
-        else:
-            from bioeval.studies.check.check_data import check_data
+    column = images.column
+    with StudyCommand(data, options) as run:
+        from bioeval.studies.check.check_data import check_data
+        from bioeval.studies.check.saved import dataset_of
 
-            claims = run.read()
-            scores = run.as_read[run.name]
-            images.require(scores)
-            if run.output.page is not None and not column:
-                column = _column_of_images(scores, folder)
-            run.stages("looking")
-            checked = check_data(
-                scores,
-                protocol,
-                far_targets=far_targets,
-                threshold=run.options["threshold"],
-                worst=worst,
-                claims=None if claims is scores else claims,
-                progress=run.stages.counting,
-            )
-        more: dict[str, Any] = {"misleads": checked.misleads}
-        if tracks is not None:
-            more["result"] = second
-        as_dataset = None
-        if tracks is None:
-            from bioeval.studies.check.saved import dataset_of
-
-            as_dataset = dataset_of(checked)
-        run.finish(checked, more=more, as_dataset=as_dataset, images=column, image_folder=folder)
+        claims = run.read()
+        scores = run.as_read[run.name]
+        images.require(scores)
+        if run.output.page is not None and not column:
+            column = _column_of_images(scores, folder)
+        run.stages("looking")
+        checked = check_data(
+            scores,
+            protocol,
+            far_targets=far_targets,
+            threshold=run.options["threshold"],
+            worst=worst,
+            claims=None if claims is scores else claims,
+            progress=run.stages.counting,
+        )
+        run.finish(
+            checked,
+            more={"misleads": checked.misleads},
+            as_dataset=dataset_of(checked),
+            images=column,
+            image_folder=folder,
+        )
     if checked.misleads:
         click.get_current_context().exit(1)
 

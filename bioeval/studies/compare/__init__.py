@@ -3,18 +3,15 @@
 from bioeval.base.manifest import Plot, StudyManifest, Subcommand, View
 
 STUDY = StudyManifest(
-    calls={
-        "compare": ("compare",),
-        "leaderboard": ("leaderboard",),
-    },
+    calls={"compare": ("compare",)},
     commands=(Subcommand("compare", "Compare or rank systems on the same data.", "Decide", 2),),
     examples="""
 # Compare two systems
 bioeval compare old.npz new.npz
 # Rank three systems by two measures
 bioeval compare old.npz new.npz others.npz --measure eer --measure auc
-# Rank a folder of submissions; write a page
-bioeval compare submissions --measure eer --report board.html
+# Rank three systems; write a page
+bioeval compare old.npz new.npz others.npz --measure eer --report board.html
 # Compare distances with similarities
 bioeval compare distances.npz similarities.npz --kind-b similarity
 # Compare two arrays of one file

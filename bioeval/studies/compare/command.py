@@ -134,16 +134,14 @@ class ComparedSystems(MoreResults):
 def command(data: tuple[str, ...], **options: Any) -> None:
     """Compare systems on the same templates in the same order.
 
-    DATA are two files or more as `bioeval run` reads them, or one folder with a file for each
-    system. The people are resampled together for all systems. Of two systems, each line of the
-    table says whether they differ; they may be the same file if --scores and --scores-b name
-    different arrays in it. Of more, systems are ranked by each measure: the table says which ranks
-    each may have, and systems that share a letter cannot be told apart. A file in a folder that
-    cannot be read, or has other data than the first, is left out, and a warning says why. Options
-    apply to all systems, unless the option of the second is given. A system that was chosen because
-    it is the best on these data, such as the best of several epochs, looks better than it is:
-    choose it on other people. Where the last of DATA is a list of trials without scores, it has the
-    trials of all systems.
+    DATA are two files or more as `bioeval run` reads them. The people are resampled together for
+    all systems. Of two systems, each line of the table says whether they differ; they may be the
+    same file if --scores and --scores-b name different arrays in it. Of more, systems are ranked by
+    each measure: the table says which ranks each may have, and systems that share a letter cannot
+    be told apart. Options apply to all systems, unless the option of the second is given. A system
+    that was chosen because it is the best on these data, such as the best of several epochs, looks
+    better than it is: choose it on other people. Where the last of DATA is a list of trials without
+    scores, it has the trials of all systems.
     """
     from bioeval.scores import lists_trials
 
@@ -154,32 +152,18 @@ def command(data: tuple[str, ...], **options: Any) -> None:
     shows_differences = options.pop("differences")
     of_second = {name: options.pop(f"{name}_b") for name in _OF_B}
     of_second = {name: value for name, value in of_second.items() if value is not None}
-    files, folder = data, ""
     if len(data) == 1:
-        folder = data[0]
-        files = _files_of(folder, options)
-    if len(files) > 2 and of_second:
+        raise click.UsageError(f"one system is given, {data[0]}; expected two or more")
+    if len(data) > 2 and of_second:
         raise click.UsageError(
             f"--{next(iter(of_second)).replace('_', '-')}-b is of the second of two systems; here "
-            f"are {len(files)}"
+            f"are {len(data)}"
         )
-    with StudyCommand(files[0], options) as run:
-        if len(files) == 2 and not folder:
-            _compare_two(run, files, of_second)
+    with StudyCommand(data[0], options) as run:
+        if len(data) == 2:
+            _compare_two(run, data, of_second)
         else:
-            _rank(run, files, folder, shows_differences)
-
-
-def _files_of(folder: str, options: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return the files of a folder with a system each."""
-    if not Path(folder).is_dir():
-        raise click.UsageError(
-            f"one system is given, {folder}; expected two or more, or a folder with a file for each"
-        )
-    from bioeval.studies.compare.leaderboard import submissions
-
-    lists = [options.get(name) for name in ("labels", "probe_labels", "gallery_labels")]
-    return tuple(map(str, submissions(folder, tuple(filter(None, lists))).values()))
+            _rank(run, data, shows_differences)
 
 
 def _compare_two(run: StudyCommand, files: Sequence[str], of_second: Mapping[str, Any]) -> None:
@@ -231,7 +215,7 @@ def _compare_two(run: StudyCommand, files: Sequence[str], of_second: Mapping[str
     run.output.write_page({" and ".join(curves): shown, **curves}, [a, b], run.stages)
 
 
-def _rank(run: StudyCommand, files: Sequence[str], folder: str, shows_differences: bool) -> None:
+def _rank(run: StudyCommand, files: Sequence[str], shows_differences: bool) -> None:
     """Rank systems that are read one after another, and write the ranking."""
     from bioeval.studies.compare.compare import compare
     from bioeval.studies.compare.ranking_section import SHOWS_DIFFERENCES
@@ -251,16 +235,14 @@ def _rank(run: StudyCommand, files: Sequence[str], folder: str, shows_difference
     for name, file in zip(names, files, strict=True):
         reading = run.reading if file == files[0] else run.reading_of(file)
         systems[name] = partial(run.read, file, name, reading=reading)
-    invalid = "leave-out" if folder else "raise"
-    ranking = run.count(compare, systems, invalid=invalid, **run.options)
+    ranking = run.count(compare, systems, **run.options)
     if shows_differences:
         ranking.attrs[SHOWS_DIFFERENCES] = 1
-    kept = set(ranking["system"].values.tolist())
     shown = run.in_terms(ranking)
     document, csv = run.data_of(ranking)
     del document["file"]
     run.save(
-        {"files": {x: str(y) for x, y in zip(names, files, strict=True) if x in kept}, **document},
+        {"files": dict(zip(names, files, strict=True)), **document},
         ranking,
         run.table(shown),
         name="ranking.nc",

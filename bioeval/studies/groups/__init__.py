@@ -4,7 +4,6 @@ from bioeval.base.manifest import Plot, StudyManifest, Subcommand, View
 
 STUDY = StudyManifest(
     calls={"groups": ("by_group",)},
-    other_names={"groups": "by_group"},
     commands=(Subcommand("groups", "Evaluate verification by demographic group.", "Look into", 3),),
     examples="""
 # Evaluate by a metadata column

@@ -168,10 +168,6 @@ def _items(results: Any, name: str) -> Iterator[PageItem]:
         system, task = _split(path, dataset)
         system = "/".join(filter(None, (name, system)))
         system = system or str(dataset.attrs.get("system", "")) or _UNNAMED
-        if "threshold" in dataset.coords and dataset["threshold"].dims == ("threshold",):
-            dataset = dataset.sortby("threshold")  # those of be.at are in the order given
-        if "threshold_lookup" in dataset.attrs:  # rates of be.at, those of a threshold of the grid
-            dataset = dataset.assign_coords(threshold=dataset["threshold_used"])
         yield PageItem(printable(system), task, dataset)
 
 

@@ -1,18 +1,15 @@
-"""Before an evaluation: its size, its cost, and the daily work that its rates mean."""
+"""The size of a test, and the daily work that its rates mean."""
 
 from bioeval.base.manifest import StudyManifest, Subcommand, View
 
 STUDY = StudyManifest(
     calls={
-        "planned_run": ("plan_run",),
         "sample_size": ("sample_size",),
         "workload": ("workload",),
     },
-    other_names={"plan": "plan_run"},
     commands=(
         Subcommand("workload", "Estimate false alarms and rejected people per day.", "Plan", 1),
         Subcommand("sample-size", "Find how many subjects and templates a test needs.", "Plan", 2),
-        Subcommand("plan", "Estimate comparisons, memory and hours of an evaluation.", "Plan", 3),
     ),
     examples="""
 # Verification of 2,000 people a day, one in a hundred of them an impostor
@@ -36,20 +33,12 @@ bioeval sample-size pilot.npz --measure eer --width 0.005
 bioeval sample-size --far 1e-3 --frr 0.02 --icc 0.2 --templates 3,6
 # Plan sessions of three templates
 bioeval sample-size --far 1e-3 --frr 0.02 --icc 0.2 --templates 3,6 --templates-per-session 3
-
-# Plan the evaluation of a million embeddings on 64 processes
-bioeval plan --templates 1e6 --dim 512 --workers 64
-# Plan the evaluation of a file
-bioeval plan scores.zarr --workers 8
-# Plan a search of 10,000 probes
-bioeval plan --templates 2e5 --probes 1e4 --dim 128 --protocol market1501
 """,
     hooks={"report_results": "command.ReportedWorkload"},
     nodes={"people_per_day": "workload"},
     views=(
         View(("workload",), "work_section"),
         View(("sample-size",), "size_section"),
-        View(("planned-run",), "run_section"),
     ),
     messages="messages.MESSAGES",
     needs=("assurance",),

@@ -1,4 +1,4 @@
-"""``bioeval plan``, ``sample-size`` and ``workload``: what a test takes, and what use brings."""
+"""``bioeval sample-size`` and ``workload``: what a test takes, and what use brings."""
 
 from __future__ import annotations
 
@@ -34,42 +34,6 @@ def _numbers_or_multi(text: str) -> Any:
 
 
 TASKS = ("verification/single", "verification/multi", "open_set")
-
-
-@click.command("plan", cls=Command)
-@click.argument("data", required=False)
-@option("--templates N", "Number of gallery templates, such as 1e8.", float)
-@option("--dim D", "Dimensions of the embeddings.  [a matrix of scores]", int)
-@option("--subjects N", "Number of subjects.  [a fifth of the templates]", float)
-@option("--probes N", "Number of probes.  [all against all]", float)
-@option(
-    "--dtype",
-    "Data type of the embeddings or scores.",
-    ["float16", "float32", "float64"],
-    "float32",
-)
-@option("--protocol CARD", "Name of a protocol, or path of a card (.toml).", Value.CARD, "auto")
-@option("--no-auc", "Plan without AUC, d' and similar measures.", bool)
-@option("--workers N", "Processor cores.", int, 1)
-@output_options("results.nc, summary.json, table.txt and CSV files")
-@shared_options(reading=True)
-def plan_command(data: str | None, protocol: str, workers: int, **options: Any) -> None:
-    """Estimate the comparisons, memory and processor time of an evaluation.
-
-    DATA is what will be evaluated. Without it, --templates and --dim describe embeddings, and
-    --templates alone describes a matrix. Short evaluations are timed on this machine.
-    """
-    options["auc"] = not options.pop("no_auc")
-    with StudyCommand(data or "", options) as run:
-        from bioeval.studies.planning.planned_run import plan_run
-
-        about: dict[str, Any] = {
-            "protocol": protocol,
-            "metric": run.reading["metric"] or "cosine",
-        }
-        scores = run.read() if data is not None else None
-        ds = plan_run(scores, **about, workers=workers, **run.options)
-        run.finish(ds)
 
 
 @click.command("sample-size", cls=Command)

@@ -4,10 +4,6 @@ from bioeval.document import MessageType
 
 MESSAGES = (
     MessageType(
-        "run-exceeds-memory",
-        "a worker needs {needed:size}, and this machine has {available:size}",
-    ),
-    MessageType(
         "few-pilot-errors",
         "only {subjects:count subjects} of the pilot have a genuine error: the plan is uncertain, "
         "and larger for it",

@@ -8,7 +8,6 @@ STUDY = StudyManifest(
         "threshold_study": ("study_threshold",),
         "judged_threshold": ("judge_threshold",),
     },
-    other_names={"threshold": "study_threshold"},
     commands=(
         Subcommand(
             "threshold", "Choose a threshold, with the FAR and FRR to expect of it.", "Decide", 1

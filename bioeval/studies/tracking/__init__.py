@@ -4,7 +4,6 @@ from bioeval.base.manifest import Plot, StudyManifest, Subcommand, View, along
 
 STUDY = StudyManifest(
     calls={
-        "check": ("check_tracks",),
         "tracking": ("tracking",),
         "trackers": ("compare_trackers",),
     },
@@ -32,7 +31,6 @@ bioeval tracking dancetrack/val trackers/SORT --interval sequence-jackknife
 # Evaluate the sequences of a challenge by its conventions
 bioeval tracking MOT17/train tracker/MOT17 --pairing previous-frame --mostly-tracked more-than
 """,
-    hooks={"data_checks": "command.CheckedTracks"},
     plots=(
         Plot(
             "timeline", "TimelineDisplay", "plots", "be.tracking", (along("spell", "spell_target"),)
@@ -55,6 +53,6 @@ bioeval tracking MOT17/train tracker/MOT17 --pairing previous-frame --mostly-tra
     ),
     nodes={"mota": "tracking"},
     views=(View(("tracking",), "section"),),
-    needs=("check", "compare"),
+    needs=("compare",),
     messages="messages.MESSAGES",
 )

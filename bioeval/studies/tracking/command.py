@@ -15,40 +15,6 @@ from bioeval.cli import Command, StudyCommand, Value, naming, option, output_opt
 if TYPE_CHECKING:
     import xarray as xr
 
-    from bioeval.studies.check.findings import DataCheck
-
-
-class CheckedTracks:
-    """The check of tracks in ``bioeval check``: of a ground truth and a result."""
-
-    add_options = (
-        option(
-            "--columns NAMES",
-            "Columns of tracks: motchallenge, cityflow, or their names in order.  [motchallenge]",
-        ),
-    )
-
-    def __init__(self, options: dict[str, Any], data: str) -> None:
-        self._columns: str | None = options.pop("columns")
-        self._data, self._result = data, options["second"]
-
-    @property
-    def fits(self) -> bool:
-        """Whether the data are tracks: both files list boxes, or their columns are named."""
-        if self._columns is not None or self._result is None:
-            return self._columns is not None
-        from bioeval.studies.tracking.inputs import lists_boxes
-
-        return all(Path(x).exists() and lists_boxes(Path(x)) for x in (self._data, self._result))
-
-    def check(self) -> DataCheck:
-        """Check the result against the ground truth."""
-        if self._result is None:
-            raise click.UsageError("--columns is of tracks: give a ground truth and a result")
-        from bioeval.studies.tracking.check import check_tracks
-
-        return check_tracks(self._data, self._result, columns=self._columns or "motchallenge")
-
 
 #: Options of several trackers.
 _OF_SEVERAL = ("measures", "name", "differences", "random_state", "invalid")

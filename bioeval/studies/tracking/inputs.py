@@ -248,9 +248,6 @@ def in_order(names: Iterable[str]) -> list[str]:
     return distinct
 
 
-_LOOKED = 20  # lines of a file that are looked at to recognise boxes
-
-
 def read_rows(path: Path, columns: tuple[str, ...]) -> Rows:
     """Read a box in each row, comma-separated or by blanks; skip blank lines and ``#``."""
     text = read_text(existing_file(path, "a file of boxes"))
@@ -326,28 +323,6 @@ def _fault(
             if problem := complaint(name, value):
                 return DataError(f"{where}: {name} is {word}; {problem}")
     return DataError(f"{path}: holds numbers that cannot be read; expected a box in each line")
-
-
-def lists_boxes(path: Path) -> bool:
-    """Whether a file or a folder looks like tracks: rows of six or more numbers, or sequences."""
-    if path.is_dir():
-        try:
-            return bool(_folder(path))
-        except DataError:
-            return False
-    try:
-        lines = read_text(existing_file(path)).split("\n")
-    except DataError:
-        return False
-    rows = list(filter(_is_row, lines[:_LOOKED]))
-    return bool(rows) and all(map(_is_box, rows))
-
-
-def _is_box(row: str) -> bool:
-    try:
-        return len(list(map(float, row.replace(",", " ").split()))) >= len(NEEDED)
-    except ValueError:
-        return False
 
 
 def sequence_length(path: Path) -> int:

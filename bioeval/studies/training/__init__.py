@@ -1,8 +1,8 @@
-"""Numbers of embeddings or pairs that come batch by batch, as in a training loop."""
+"""Numbers of embeddings that come batch by batch, as in a training loop."""
 
 from bioeval.base.manifest import StudyManifest
 
 STUDY = StudyManifest(
-    calls={"meter": ("Meter",), "pair_meter": ("PairMeter",)},
+    calls={"meter": ("Meter",)},
     heading="Decide",
 )

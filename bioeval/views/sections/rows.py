@@ -451,10 +451,8 @@ def _few_thresholds(dataset: xr.Dataset, instead: str) -> Iterator[tuple[int, fl
         places = ()
         if instead not in dataset:
             places = [round(i * (count - 1) / 4) for i in (1, 2, 3)]
-    # Rates of be.at are those of a threshold of the result that they were looked up in.
-    used = "threshold_used" if "threshold_lookup" in dataset.attrs else "threshold"
     for i in places:
-        yield i, _value_at(dataset, used, threshold=i)
+        yield i, _value_at(dataset, "threshold", threshold=i)
 
 
 def _classes(dataset: xr.Dataset) -> Classes:

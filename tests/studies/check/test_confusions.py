@@ -89,7 +89,7 @@ def test_a_rule_a_study_and_nothing():
     check = be.check_data(scores, threshold=("far", 0.01))
     at = float(be.verification(scores, far_targets=[0.01]).threshold_at_far[0])
     assert check.confusions.threshold == at
-    fa = be.at(scores, at).fa
+    fa = be.verification(scores, thresholds=[at]).fa[0]
     assert check.confusions.false_accepts == int(fa)
     assert be.check_data(scores, threshold=None).confusions is None
     assert be.check_data(scores, read_scores=False).confusions is None

@@ -6,7 +6,7 @@ import bioeval as be
 from bioeval.studies.compare.compare import COMPARISON
 from bioeval.studies.compare.ranking import RANKING
 
-OTHER_CALLS = {"compare": "takes two systems", "leaderboard": "takes a folder"}
+OTHER_CALLS = {"compare": "takes two systems"}
 
 
 def _ranking():

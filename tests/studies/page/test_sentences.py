@@ -290,44 +290,35 @@ def test_a_page_doubts_the_target_of_a_study(target, doubt, tmp_path):
 
 @pytest.mark.parametrize("kind", ["distance", "similarity"])
 def test_a_page_of_rates_at_one_threshold_opens_there(kind, tmp_path):
-    """It names the threshold and its rates, with the dimension of the threshold or without."""
+    """It names the threshold and its rates."""
     scores = matrix(1, people=10, kind=kind)
     at = 5.0 if kind == "distance" else 0.4
     genuine, impostor = listed(scores)
     limit = at if kind == "distance" else -at
     accepted = f"({(impostor <= limit).sum():,} of {len(impostor):,})"
     rejected = f"({(genuine > limit).sum():,} of {len(genuine):,})"
-    for results in (
-        be.at(scores, at),
-        be.at(scores, [at]),
-        be.verification(scores, thresholds=[at]),
-        be.at(scores, at, protocol="course-all-vs-all"),
-    ):
-        text = be.report(results, tmp_path / "page.html").read_text(encoding="utf-8")
-        first, second, *_ = (x.text for x in Answer(text).sentences)
-        assert accepted in first and rejected in first and "n/a" not in first
-        assert f"opens with, {at:g}, is the only threshold of these results." in second
+    results = be.verification(scores, thresholds=[at], auc=False)
+    text = be.report(results, tmp_path / "page.html").read_text(encoding="utf-8")
+    first, second, *_ = (x.text for x in Answer(text).sentences)
+    assert accepted in first and rejected in first and "n/a" not in first
+    assert f"opens with, {at:g}, is the only threshold of these results." in second
 
 
 def test_a_page_opens_at_the_strictest_threshold_where_none_is_an_operating_point(tmp_path):
-    """Thresholds that were given in any order, all looser than the operating points."""
+    """Thresholds that were given, all looser than the operating points."""
     scores = matrix(1, people=10)
-    at = be.at(scores, [7.0, 6.0, 6.5])
+    at = be.verification(scores, thresholds=[6.0, 6.5, 7.0], auc=False)
     text = be.report(at, tmp_path / "page.html").read_text(encoding="utf-8")
     first, second, *_ = (x.text for x in Answer(text).sentences)
     fa = (listed(scores)[1] <= 6.0).sum()
     assert f"({fa:,} of" in first
     assert "opens with, 6, is the strictest threshold of these results." in second
-    systems = {"a": be.at(scores, 5.0), "b": be.at(matrix(2, people=10), 4.0)}
+    systems = {
+        "a": be.verification(scores, thresholds=[5.0], auc=False),
+        "b": be.verification(matrix(2, people=10), thresholds=[4.0], auc=False),
+    }
     text = be.report(systems, tmp_path / "page.html").read_text(encoding="utf-8")
     said = [x.text for x in Answer(text).sentences]
     assert "Each system is at the only threshold of its results." in said
     used = [re.sub(r"\s+", " ", row.text) for row in Answer(text).rows[1:]]
     assert any("5" in row for row in used) and not any("n/a" in row for row in used)
-
-
-def test_rates_of_a_result_are_shown_at_the_threshold_that_they_are_of(tmp_path):
-    """Between two thresholds of a result, the rates are those of the stricter one."""
-    results = be.verification(matrix(1, people=10), thresholds=[4.0, 6.0])
-    text = be.report(be.at(results, 5.0), tmp_path / "page.html").read_text(encoding="utf-8")
-    assert "At the threshold 4, " in Answer(text).sentences[0].text

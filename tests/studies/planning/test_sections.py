@@ -3,7 +3,7 @@
 import pytest
 
 import bioeval as be
-from bioeval.studies.planning import planned_run, run_section, size_section, work_section
+from bioeval.studies.planning import size_section, work_section
 from tests.rendered import WRITERS, lecture_terms
 
 
@@ -39,13 +39,3 @@ def test_a_section_in_all_writers(section_of, result, values):
             assert [value for value in values if value not in text] == [], (writer, text)
             if vocabulary == "iso":
                 assert not lecture_terms(text), (writer, text)
-
-
-def test_a_planned_run_in_all_writers(monkeypatch):
-    monkeypatch.setattr(planned_run, "_seconds", lambda *how: 7200.0)
-    monkeypatch.setattr(planned_run, "physical_memory", lambda: 1 << 30)
-    section = run_section.section({"": be.plan_run(templates=1e8, dim=512, workers=4)})
-    for write in WRITERS.values():
-        text = write(section, "lecture")
-        assert "2 hours" in text and "30 minutes" in text and "4 workers" in text
-        assert "GiB" in text and "1 GiB" in text
