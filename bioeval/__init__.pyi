@@ -48,7 +48,6 @@ from .studies.fusion.fusion import Fusion as Fusion, fuse as fuse
 from .studies.fusion.normalise import normalise as normalise
 from .studies.galleries.gallery_size import gallery_size as gallery_size
 from .studies.groups.groups import by_group as by_group
-from .studies.lists.results import top_k as top_k
 from .studies.page.page import report as report
 from .studies.planning.sample_size import sample_size as sample_size
 from .studies.planning.workload import workload as workload

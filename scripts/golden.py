@@ -1170,9 +1170,15 @@ def cases_of_reid() -> None:
         for with_distances in (True, False):
             case(
                 f"top_k/{'distances' if with_distances else 'orders'} {text_of(options)}{i}",
-                later("top_k", Lazy(functools.partial(top_lists, with_distances)), **options),
+                later(
+                    "reid",
+                    Lazy(functools.partial(top_lists, with_distances)),
+                    "top-k",
+                    **{"junk_ids": (-1,), **options},
+                ),
             )
-    case("top_k/similarities", later("top_k", Lazy(lambda: top_lists(True, "similarity"))))
+    lists = Lazy(lambda: top_lists(True, "similarity"))
+    case("top_k/similarities", later("reid", lists, "top-k", junk_ids=(-1,)))
     names = {
         "market1501": [
             "0002_c1s1_000451_03.jpg",

@@ -56,7 +56,6 @@ SHOWN = {
     "reid": (lambda: be.reid(street()), "mAP"),
     "gom": (lambda: be.gom(street()), "max mReP"),
     "gom_from_curves": (lambda: gom_from_curves([0.1, 1], mrep=[0, 1], mfr=[0, 1]), "MREP"),
-    "top_k": (lambda: be.top_k(lists()), "mAP, lists cut at rank 5"),
     "with_failures": (lambda: with_failures(be.verification(square()), fta=0.1), "FTA 10 %"),
     "judge_threshold": (lambda: be.judge_threshold(square(), square()), "FAR"),
     "zoo": (lambda: be.zoo(square(), permutations=20), "goats, wolves and lambs"),

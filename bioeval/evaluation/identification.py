@@ -14,7 +14,7 @@ from bioeval.base.random import RandomState
 from bioeval.base.scalars import Name
 from bioeval.base.variables import IntervalMethod
 from bioeval.evaluation.task_counts import TaskCounts
-from bioeval.evaluation.task_plan import TaskPlanner, runner_of
+from bioeval.evaluation.task_plan import TaskPlanner
 from bioeval.protocol.tasks import ClosedSet, OpenSet, Search
 from bioeval.results.dataset import about_attrs, along, build
 from bioeval.results.identification import Unmated
@@ -91,8 +91,6 @@ def open_set(
     Parameters
     ----------
     scores : Scores
-        Of top-K lists (:class:`TopKScores`) with distances, ``X`` is exact where it is not NaN, and
-        lies between ``X_at_least`` and ``X_at_most`` where the lists end before it is known.
     thresholds : None, int or increasing array of float
         As for :func:`verification`; the default grid spans the distances of best mates and of
         the impostors' nearest templates.
@@ -176,10 +174,6 @@ def open_set(
         gallery=gallery,
     )
     targets = check_targets(far_targets)
-    if (runner := runner_of(scores)) is not None:
-        if gallery != "all" or limits is not None:
-            scores._require_matrix()
-        return runner.open_set(scores, options, thresholds, targets)
     require_scores(scores)
     planner = TaskPlanner(BlockReader(scores), thresholds, targets)
     with rows_reported_to(progress):

@@ -424,10 +424,10 @@ class TopKScores(Scores):
         return index, None
 
     def _as_columns(self, exclude: Sequence[str]) -> NoReturn:
-        """Raise: the argument ``removed`` of :func:`bioeval.top_k` takes its place."""
+        """Raise: the argument ``removed`` of :func:`bioeval.reid` takes its place."""
         raise ProtocolError(
             Argument("exclude"),
-            " has no meaning for top-K lists; give removed= to bioeval.top_k instead",
+            " has no meaning for top-K lists; give removed= to bioeval.reid instead",
         )
 
     def _listed_distances(self, task: str) -> tuple[np.ndarray, np.ndarray]:
@@ -461,9 +461,8 @@ class TopKScores(Scores):
             f"this needs the scores of all {self.gallery_size} gallery entries, and a top-K "
             f"list has the {self.depth} nearest alone. Evaluate top-K lists by ",
             Argument("protocol", "top-k"),
-            ", or a card such as cityflow, for CMC and mean average precision up to this length, "
-            "by a card of GOM or of open-set identification alone for bounds; all else needs a "
-            "matrix",
+            ", or a card such as cityflow, for CMC and mean average precision up to this length; "
+            "give the matrix of all scores for everything else",
         )
 
     @property

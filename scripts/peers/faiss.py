@@ -28,7 +28,7 @@ def main() -> None:
     lists = be.TopKScores.from_search(
         similarity, neighbours, data.query_ids, data.gallery_ids, kind="similarity"
     )
-    zero, skip = be.top_k(lists, unmatched="zero"), be.top_k(lists)
+    zero, skip = be.reid(lists, "top-k", unmatched="zero"), be.reid(lists, "top-k")
     figures = [
         Figure(
             f"recall@{k} of the script; `cmc`, unmatched zero",
@@ -47,7 +47,7 @@ def main() -> None:
     )
     x, who = data.gallery, data.gallery_ids
     itself = search(x, x, 51)
-    own = be.top_k(be.TopKScores.from_search(*itself, who, kind="similarity"))
+    own = be.reid(be.TopKScores.from_search(*itself, who, kind="similarity"), "top-k")
     figures += [
         Figure(
             "recall@1, the gallery searched with its own vectors",
@@ -64,7 +64,7 @@ def main() -> None:
     copies = np.concatenate([x, x[::2]])
     names = np.concatenate([who, who[::2] + 1000])  # the same images under other names
     twice = search(copies, copies, 51)
-    doubled = be.top_k(be.TopKScores.from_search(*twice, names, kind="similarity"))
+    doubled = be.reid(be.TopKScores.from_search(*twice, names, kind="similarity"), "top-k")
     figures.append(
         Figure(
             "the same, with copies under other names",

@@ -33,7 +33,7 @@ def main() -> None:
     labels = data.gallery_ids[order]
     reid = be.reid(data.scores, "vehicleid", unmatched="zero")
     lists = be.TopKScores(order[:, :20], data.query_ids, data.gallery_ids)
-    cut = be.top_k(lists, unmatched="zero", rank_k_over="found")
+    cut = be.reid(lists, "top-k", unmatched="zero", rank_k_over="found")
     print_figures(
         "wildlife",
         [

@@ -3,7 +3,6 @@
 from bioeval.base.manifest import StudyManifest
 
 STUDY = StudyManifest(
-    calls={"results": ("top_k",)},
     runners={"top-k": "tasks"},
     messages="messages.MESSAGES",
     needs=("reid",),

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import get_args
 
 import numpy as np
 import xarray as xr
@@ -17,7 +16,6 @@ from bioeval.base import (
     Name,
     names_of,
     received,
-    require_choice,
     require_flag,
     require_integer,
 )
@@ -33,10 +31,7 @@ from bioeval.results import (
 )
 from bioeval.scores import Codes, Provenance, codes_of
 from bioeval.studies.reid.convention import (
-    REMOVED,
     Convention,
-    Junk,
-    Removed,
     cameras_of,
     left_out_notes,
     left_out_queries,
@@ -44,9 +39,6 @@ from bioeval.studies.reid.convention import (
 from bioeval.studies.reid.counts import query_labels
 from bioeval.studies.reid.matches import (
     MatchLists,
-    PrecisionOver,
-    RankKOver,
-    Unmatched,
     cut_messages,
     interpolated_precision,
     match_sum,
@@ -56,7 +48,6 @@ from bioeval.studies.reid.results import (
     RECALL_LEVELS,
     REID,
     ranked_curves,
-    warn_of_cut_lists,
 )
 from bioeval.tallies import check_max_rank
 
@@ -74,128 +65,6 @@ TOP_K = {
 
 for _name in _RANKED:
     TOP_K |= TOP_K[_name].ends_of(_name)
-
-
-@dataclass(frozen=True)
-class TopKOptions:
-    """Options of the measures of top-K lists, checked; see :func:`top_k`."""
-
-    removed: str
-    junk: str
-    junk_ids: Sequence[int]
-    unmatched: str
-    rank_k: int | None
-    rank_k_over: str
-    max_rank: int | None
-    per_query: bool
-    distractor_ids: Sequence[int] = ()
-    precision_over: str = "rank"
-
-    def __post_init__(self) -> None:
-        check_max_rank(self.max_rank)
-        require_choice("removed", self.removed, REMOVED)
-        require_choice("junk", self.junk, get_args(Junk))
-        require_choice("unmatched", self.unmatched, get_args(Unmatched))
-        require_choice("rank_k_over", self.rank_k_over, get_args(RankKOver))
-        require_choice("precision_over", self.precision_over, get_args(PrecisionOver))
-
-
-def top_k(
-    scores: TopKScores,
-    *,
-    removed: Removed = "none",
-    junk: Junk = "keep",
-    junk_ids: Sequence[int] = (-1,),
-    unmatched: Unmatched = "skip",
-    rank_k: int | None = None,
-    rank_k_over: RankKOver = "positives",
-    precision_over: PrecisionOver = "rank",
-    max_rank: int | None = None,
-    per_query: bool = False,
-) -> xr.Dataset:
-    """Evaluate top-K lists: CMC and rank-K mean average precision.
-
-    Parameters
-    ----------
-    scores : TopKScores
-    removed : {"none", "same-id-same-camera", "same-camera"}
-        Entries removed from a query's list. The rules of cameras need the metadata ``camera`` on
-        both sides.
-    junk : {"keep", "remove"}
-        Whether entries with one of `junk_ids` count as non-matches, or are removed. A query of one
-        matches nothing, and is left out.
-    junk_ids : sequence of int
-    unmatched : {"skip", "zero"}
-        A query without a match in the gallery is left out of the means and counted, or counts 0.
-    rank_k : int, optional
-        Where the average precision of a list is cut; None takes as far as all lists are known,
-        which is K where nothing is removed.
-    rank_k_over : {"positives", "smaller", "found"}
-        The average precision of a cut list divides by all matches in the gallery (AI City), by
-        the smaller one of their number and `rank_k`, or by the number of matches within `rank_k`
-        (torchmetrics; 0 without one).
-    precision_over : {"rank", "smaller"}
-        ``precision_at_k`` divides by K, or by the smaller one of K and the number of matches in
-        the gallery (Open Metric Learning).
-    max_rank : int, optional
-        The last rank of the CMC; None takes every rank covered by all lists.
-    per_query : bool
-        Whether to add ``rank_k_average_precision``, ``first_match_rank``, the value of each other
-        mean, as ``inp``, and the label, ``identity``, of each query, over ``probe``.
-
-    Returns
-    -------
-    xarray.Dataset
-        ``cmc`` over ``rank``; scalars ``rank_k_mean_ap``, ``rank_k``, ``queries``, ``skipped``,
-        ``left_out``, ``beyond_lists``; ``precision_at_k`` and ``recall_at_k`` over ``rank``, NaN
-        beyond the ranks that every list with unlisted matches covers; and, of the whole gallery,
-        ``mean_ap`` and ``interpolated_precision`` over ``recall_level``, NaN unless every match of
-        every query is listed, and the other means over queries, NaN unless the lists determine it
-        for every query (``mrr``: unless a match of each is listed).
-
-    Raises
-    ------
-    ProtocolError
-        If some list does not cover a given rank, or cameras are needed and missing.
-    DataError
-        If an option has an unknown value.
-
-    Warns
-    -----
-    BioevalWarning
-        If a query has more matches than fit into a list cut at `rank_k`: then even a perfect list
-        has an average precision below 1, unless `rank_k_over` is another than ``"positives"``.
-
-    Notes
-    -----
-    A removed entry leaves its place to the next, so a list covers fewer ranks.
-    Definitions: Tang et al., CityFlow (CVPR 2019), "rank-K mAP"; Zheng et al. (ICCV 2015) for the
-    rule of cameras; ``docs/formats.md``.
-
-    Examples
-    --------
-    >>> import bioeval as be
-    >>> lists = be.TopKScores([[2, 1], [0, 1]], ["ann", "bob"], ["ann", "bob", "ann"])
-    >>> result = be.top_k(lists)
-    >>> result.cmc.values, float(result.rank_k_mean_ap)
-    (array([0.5, 1. ]), 0.5)
-    """
-    if not isinstance(scores, TopKScores):
-        raise DataError(f"scores is {type(scores).__name__}; expected bioeval.TopKScores")
-    options = TopKOptions(
-        removed,
-        junk,
-        junk_ids,
-        unmatched,
-        rank_k,
-        rank_k_over,
-        max_rank,
-        require_flag("per_query", per_query),
-        precision_over=precision_over,
-    )
-    result, _ = _lists_dataset(scores, options)
-    warn_of_cut_lists(result)
-    return result
 
 
 #: The only values of these fields of a convention that lists support.
@@ -216,19 +85,7 @@ def reid_of_lists(
                 f"the convention {rules.name} has {name} = {getattr(rules, name)!r}; top-K "
                 f"lists do not determine it; give {word!r}, or a matrix of scores"
             )
-    options = TopKOptions(
-        removed=rules.removed,
-        junk=rules.junk,
-        junk_ids=rules.junk_ids,
-        unmatched=rules.unmatched,
-        rank_k=rules.rank_k,
-        rank_k_over=rules.rank_k_over,
-        precision_over=rules.precision_over,
-        max_rank=max_rank,
-        per_query=require_flag("per_query", per_query),
-        distractor_ids=rules.distractor_ids,
-    )
-    result, measures = _lists_dataset(scores, options)
+    result, measures = _lists_dataset(scores, rules, max_rank, require_flag("per_query", per_query))
     if not int(result["queries"]):
         raise ProtocolError(
             f"none of the {len(scores.indices)} queries has a match in the gallery that the "
@@ -251,36 +108,43 @@ def reid_of_lists(
     return result, measures
 
 
-def _lists_dataset(scores: TopKScores, options: TopKOptions) -> tuple[xr.Dataset, QueryMeasures]:
-    """Return the measures of top-K lists, see :func:`top_k`, and each query's contribution."""
-    check_max_rank(options.max_rank, scores.shape[1])
-    junk = junk_codes(scores, options.junk_ids)
-    if options.junk == "keep":
+def _lists_dataset(
+    scores: TopKScores, rules: Convention, max_rank: int | None, per_query: bool
+) -> tuple[xr.Dataset, QueryMeasures]:
+    """Return the measures of top-K lists, and each query's contribution.
+
+    The average precision of a list is cut at the convention's `rank_k`, else as far as all lists
+    are known. A removed entry leaves its place to the next, so a list covers fewer ranks. Tang et
+    al., CityFlow (CVPR 2019), "rank-K mAP".
+    """
+    check_max_rank(max_rank, scores.shape[1])
+    junk = junk_codes(scores, rules.junk_ids)
+    if rules.junk == "keep":
         junk = []
-    distractor_ids = (*options.distractor_ids, *scores.distractor_ids)
-    left_out = left_out_queries(scores, (*options.junk_ids, *distractor_ids))
-    lists = listed_matches(scores, options.removed, junk, left_out)
+    distractor_ids = (*rules.distractor_ids, *scores.distractor_ids)
+    left_out = left_out_queries(scores, (*rules.junk_ids, *distractor_ids))
+    lists = listed_matches(scores, rules.removed, junk, left_out)
     valid = lists.positives > 0
-    counted = valid | ((options.unmatched == "zero") & ~left_out)
+    counted = valid | ((rules.unmatched == "zero") & ~left_out)
     queries = int(counted.sum())
 
     cmc_reach = lists.reach(valid & (lists.first == 0))
-    last = _rank("max_rank", options.max_rank, cmc_reach, scores.depth)
+    last = _rank("max_rank", max_rank, cmc_reach, scores.depth)
     listed, query = np.flatnonzero(lists.first), np.flatnonzero(valid)
     cmc = MatchCurve(counted, listed, lists.first[listed], np.ones(len(listed)))
     counts = cmc.counts(last).astype(np.int64)
 
     ap_reach = lists.reach(valid & (lists.listed < lists.positives))
-    cut = _rank("rank_k", options.rank_k, ap_reach, scores.depth)
+    cut = _rank("rank_k", rules.rank_k, ap_reach, scores.depth)
     over = total = np.where(valid, lists.positives, 1)
-    if options.rank_k_over == "smaller":
+    if rules.rank_k_over == "smaller":
         over = np.minimum(total, cut)
-    elif options.rank_k_over == "found":
+    elif rules.rank_k_over == "found":
         over = np.maximum((lists.hits & (lists.ranks <= cut)).sum(axis=1), 1)
     at_k = lists.precisions(cut) / over
     matches = lists.matches()
     curves = ranked_curves(
-        matches, counted, "stable", last, total, precision_over=options.precision_over
+        matches, counted, "stable", last, total, precision_over=rules.precision_over
     )
     unknown = np.arange(1, last + 1) > (last if ap_reach is None else ap_reach)
 
@@ -300,10 +164,10 @@ def _lists_dataset(scores: TopKScores, options: TopKOptions) -> tuple[xr.Dataset
     beyond = int((lists.positives > scores.depth).sum())
     skipped = int((~valid & ~left_out).sum())
     about = Provenance.of(scores)
-    notes: list[Message] = [*cut_messages(lists.positives, cut, options.rank_k_over)]
-    notes += left_out_notes(scores, distractor_ids, options.junk_ids)
+    notes: list[Message] = [*cut_messages(lists.positives, cut, rules.rank_k_over)]
+    notes += left_out_notes(scores, distractor_ids, rules.junk_ids)
     if skipped:
-        treatment = "left out" if options.unmatched == "skip" else "counted as 0"
+        treatment = "left out" if rules.unmatched == "skip" else "counted as 0"
         notes.append(Message("queries-without-match", queries=skipped, treatment=treatment))
     if not complete:
         lost = [x.label for x in QUERY_MEANS.values() if x.name not in means]
@@ -334,7 +198,7 @@ def _lists_dataset(scores: TopKScores, options: TopKOptions) -> tuple[xr.Dataset
         if name in means:
             variables[name] = means[name].mean
     coordinates = {"rank": np.arange(1, last + 1), "recall_level": RECALL_LEVELS}
-    if options.per_query:
+    if per_query:
         ranks = np.where(lists.first > 0, lists.first, np.nan)
         variables["rank_k_average_precision"] = (("probe",), np.where(valid, at_k, np.nan))
         variables["first_match_rank"] = (("probe",), ranks)
@@ -346,11 +210,11 @@ def _lists_dataset(scores: TopKScores, options: TopKOptions) -> tuple[xr.Dataset
     attrs = about_attrs(about, "top-k", "top-K lists", notes)
     attrs |= {
         "depth": scores.depth,
-        "removed": options.removed,
-        "junk": options.junk,
-        "unmatched": options.unmatched,
-        "rank_k_over": options.rank_k_over,
-        "precision_over": options.precision_over,
+        "removed": rules.removed,
+        "junk": rules.junk,
+        "unmatched": rules.unmatched,
+        "rank_k_over": rules.rank_k_over,
+        "precision_over": rules.precision_over,
     }
     return build(variables, TOP_K, coordinates, attrs), measures
 

@@ -24,8 +24,6 @@ bioeval gom osnet.npz --open-queries osnet-of-others.npz
 bioeval gom old.npz new.npz --name before --name after --interval subject-bootstrap
 # Use the published code's variant of GOM; print JSON
 bioeval gom osnet.npz --variant reference --budget 100 --json
-# Scale the thresholds of top-K lists
-bioeval gom lists.npz --normalize 0,2
 """,
     plots=(
         Plot("ranked_lists", "RankedListsDisplay", "plots", "be.Scores"),

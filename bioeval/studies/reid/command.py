@@ -40,7 +40,7 @@ from bioeval.cli import (
 )
 @option(
     "--normalize LOW,HIGH",
-    "Distances that are scaled to 0 and 1; required for top-K lists.  [smallest and largest]",
+    "Distances that are scaled to 0 and 1.  [smallest and largest]",
     Value.NUMBERS,
 )
 @option("--budget B", "Budget B of mFR.  [the card's]", click.IntRange(1))
@@ -87,8 +87,7 @@ def command(systems: tuple[str, ...], open_queries: tuple[str, ...], **options: 
                 }
             scores = run.read(file, called, mates=False)
             results[called] = run.count(gom, scores, **gom_options)
-            known = "mean_ap" if "mean_ap" in results[called] else "mean_ap_at_least"
-            run.require_defined([results[called][known]], [scores], run.options["convention"])
+            run.require_defined([results[called]["mean_ap"]], [scores], run.options["convention"])
         rows = []
         for called, ds in results.items():
             rows += [{"system": called, **row} for row in run.curves(ds, "threshold")]

@@ -44,7 +44,7 @@ def precision_recall(data: Any, ax: Axes | None = None, **style: Any) -> Precisi
     Parameters
     ----------
     data : Dataset, DataTree, or mapping of str to either
-        A result of :func:`bioeval.reid`, :func:`bioeval.top_k` or :func:`bioeval.evaluate`, or
+        A result of :func:`bioeval.reid` or :func:`bioeval.evaluate`, or
         several by name.
     ax, **style
         As for :func:`bioeval.plot.roc`.

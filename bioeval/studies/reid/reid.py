@@ -113,7 +113,7 @@ def reid(
     scores : Scores
         Queries against a gallery, or all against all. Metadata ``camera`` on both sides, where
         the convention uses cameras. Top-K lists (:class:`TopKScores`) are evaluated by a
-        convention as far as lists determine it, with the results of :func:`top_k`.
+        convention as far as lists determine it: ``rank_k`` is then the rank at which all are cut.
     convention : str, path or Protocol
         The name or the path of a card with a ``[reid]`` section.
     max_rank : int
@@ -325,9 +325,7 @@ def gom(
     Parameters
     ----------
     scores : Scores
-        Enrolled and unenrolled queries may be in one matrix. Of top-K lists (:class:`TopKScores`)
-        with `normalize` given, ``X`` is exact where it is not NaN, and lies between ``X_at_least``
-        and ``X_at_most`` where the lists end before it is known.
+        Enrolled and unenrolled queries may be in one matrix.
     thresholds : None or increasing array of float
         On the normalised scale, or in the unit of the scores where they are not normalised; None:
         the card's, or 0, 0.01 ... 1. Areas are over these.
@@ -389,7 +387,7 @@ def gom(
     changes = {"budget": budget, "variant": variant, "ties": ties, "max_rank": max_rank}
     changes["per_query"] = require_flag("per_query", per_query)
     if isinstance(scores, TopKScores):
-        return lists_gom(scores, convention, thresholds, normalize, changes, limits, open_queries)
+        scores._require_matrix()
     gom_pass, options = plan_gom(scores, convention, thresholds, normalize, changes, open_queries)
     with rows_reported_to(progress):
         tally = gom_pass.run()
@@ -459,32 +457,6 @@ def _gom_rules(
     place = "max_rank" if "max_rank" in changed else f"protocol {rules.name}: [gom] max_rank"
     check_max_rank(options.max_rank, scores.shape[1], place)
     return rules, options, grid, scale
-
-
-def lists_gom(
-    scores: TopKScores,
-    convention: Named,
-    thresholds: Any = None,
-    normalize: bool | tuple[float, float] | None = None,
-    changes: Mapping[str, Any] | None = None,
-    limits: IntervalOptions | None = None,
-    open_queries: Scores | None = None,
-) -> xr.Dataset:
-    """Return the measures of GOM of top-K lists, with bounds; see :func:`gom`."""
-    if open_queries is not None:
-        scores._require_matrix()
-    if limits is not None:
-        raise ProtocolError(
-            Argument("interval"),
-            ": GOM of top-K lists has bounds without confidence limits; leave it out, or give a "
-            "matrix of scores",
-        )
-    if load(convention).exclude:
-        scores.excluding()
-    rules, options, grid, scale = _gom_rules(scores, convention, thresholds, normalize, changes)
-    result = offered("runners", scores.layout).gom_of_lists(scores, rules, options, grid, scale)
-    warn_of_cut_lists(result)
-    return result
 
 
 def _scale(normalize: Any) -> bool | tuple[float, float]:

@@ -17,7 +17,6 @@ from bioeval.document import (
     Interval,
     Label,
     Paragraph,
-    Quantity,
     Rate,
     ResultsBySystem,
     Section,
@@ -33,9 +32,6 @@ from bioeval.results import excluded
 
 #: The columns of the paper's tables; the CMC is that at rank 1.
 _COLUMNS = ("cmc", "mean_ap", "max_mvp", "max_mrep", "tau_max", "mrep_area", "mfr_area")
-
-#: Rows of a system, by the ends of the names of their variables.
-_BOUNDS = {"": "", "_at_least": "at least", "_at_most": "at most"}
 
 
 def section(results: ResultsBySystem) -> Section:
@@ -113,24 +109,17 @@ def _value(ds: xr.Dataset, name: str) -> float:
 
 
 def _measures(results: ResultsBySystem) -> Table:
-    """Return the measures of each system, and their bounds where lists end."""
+    """Return the measures of each system."""
     rows = []
     for system, ds in results.items():
-        bounded = "depth" in ds.attrs and any(f"{x}_at_least" in ds for x in _COLUMNS)
-        for end, label in _BOUNDS.items():
-            if end and not bounded:
-                continue
-            cells = list[Quantity | None]()
-            for name in _COLUMNS:
-                value = _value(ds, name + end)
-                cell = cell_of_scalar(scalar_registry()[name], value, variable=name + end)
-                cells.append(None if end and math.isnan(value) else cell)
-            rows.append((Label(system), label, *cells))
+        cells = []
+        for name in _COLUMNS:
+            cells.append(cell_of_scalar(scalar_registry()[name], _value(ds, name), variable=name))
+        rows.append((Label(system), *cells))
     return Table(
         "gom",
         (
             Column("system", grouped=True),
-            Column("bound"),
             *(Column(name, _heading(name)) for name in _COLUMNS),
         ),
         rows,

@@ -224,22 +224,14 @@ def _mean(
 
 
 def _cmc_rows(dataset: xr.Dataset, over: SampleSize, undefined: str = "") -> Iterator[Row]:
-    """Return the rows of the CMC, or of its bounds, at the ranks that are shown."""
+    """Return the rows of the CMC at the ranks that are shown."""
     for rank, place in _shown_ranks(dataset).items():
         label, at = say("Rank {rank:count}", rank=rank), {"rank": rank}
         value, ends = math.nan, None
         if "cmc" in dataset:
             value, ends = _bounded(dataset, "cmc", rank=place)
-        if math.isnan(value) and "cmc_at_least" in dataset:
-            for end, suffix in _ENDS.items():
-                name = f"cmc{suffix}"
-                limit = _value_at(dataset, name, rank=place)
-                cell = Rate(limit, None, name, at, attempts=over.genuine)
-                bounded = say("{label}, {end}", label=label, end=end)
-                yield Row(bounded, cell, over, undefined=undefined)
-        else:
-            cell = Rate(value, ends, "cmc", at, attempts=over.genuine)
-            yield Row(label, cell, over, undefined=undefined)
+        cell = Rate(value, ends, "cmc", at, attempts=over.genuine)
+        yield Row(label, cell, over, undefined=undefined)
 
 
 def _of_queries(

@@ -3,8 +3,6 @@
 import bioeval as be
 from bioeval.studies.lists.results import TOP_K
 
-OTHER_CALLS = {"top_k": "takes embeddings"}
-
 
 def listed() -> be.TopKScores:
     return be.TopKScores([[0, 1], [2, 0]], ["a", "b"], ["a", "b", "b"])

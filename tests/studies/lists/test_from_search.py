@@ -36,14 +36,14 @@ def test_an_index_searched_with_its_own_vectors():
     lists = be.TopKScores.from_search(d, i, WHO)
     assert lists.depth == 7
     assert not (lists.indices == np.arange(36)[:, None]).any()
-    np.testing.assert_allclose(be.top_k(lists).cmc.values, naive_cmc(np.arange(36), 7))
+    np.testing.assert_allclose(be.reid(lists, "top-k").cmc.values, naive_cmc(np.arange(36), 7))
 
 
 def test_positions_of_the_queries_in_the_index():
     rows = np.array([30, 4, 17, 9])
     d, i = search(rows, 8)
     lists = be.TopKScores.from_search(d, i, WHO[rows], WHO, query_positions=rows)
-    np.testing.assert_allclose(be.top_k(lists).cmc.values, naive_cmc(rows, 7))
+    np.testing.assert_allclose(be.reid(lists, "top-k").cmc.values, naive_cmc(rows, 7))
     assert lists.probe_ids.tolist() == rows.tolist()
     some = np.array([30, -1, 17, -1])
     half = be.TopKScores.from_search(d, i, WHO[rows], WHO, query_positions=some)
@@ -122,7 +122,7 @@ def test_files_name_one_set_or_the_positions_of_queries(tmp_path):
     names = {"probe_labels": WHO[rows], "gallery_labels": WHO, "query_positions": rows}
     np.savez(tmp_path / "some.npz", indices=i, distances=d, **names)
     lists = be.load(tmp_path / "some.npz")
-    np.testing.assert_allclose(be.top_k(lists).cmc.values, naive_cmc(rows, 7))
+    np.testing.assert_allclose(be.reid(lists, "top-k").cmc.values, naive_cmc(rows, 7))
 
 
 def test_faiss_itself():
@@ -130,14 +130,14 @@ def test_faiss_itself():
     index = faiss.IndexFlatL2(4)
     index.add(X.astype(np.float32))
     lists = be.TopKScores.from_search(*index.search(X.astype(np.float32), 8), WHO)
-    np.testing.assert_allclose(be.top_k(lists).cmc.values, naive_cmc(np.arange(36), 7))
+    np.testing.assert_allclose(be.reid(lists, "top-k").cmc.values, naive_cmc(np.arange(36), 7))
 
 
 def test_torch_itself():
     torch = pytest.importorskip("torch")
     found = torch.topk(-torch.as_tensor(FULL).requires_grad_(), 8)
     lists = be.TopKScores.from_search(*found, WHO, kind="similarity")
-    np.testing.assert_allclose(be.top_k(lists).cmc.values, naive_cmc(np.arange(36), 7))
+    np.testing.assert_allclose(be.reid(lists, "top-k").cmc.values, naive_cmc(np.arange(36), 7))
 
 
 @pytest.mark.parametrize("name", ["similarities", "scores"])
@@ -151,7 +151,7 @@ def test_files_of_inner_products_are_lists_of_similarities(name, tmp_path, capsy
     kind = {} if name == "similarities" else {"kind": "similarity"}
     lists = be.load(path, **kind)
     assert lists.kind == "similarity" and lists.distances.shape == lists.indices.shape
-    np.testing.assert_allclose(be.top_k(lists).cmc.values, naive_cmc(np.arange(36), 7))
+    np.testing.assert_allclose(be.reid(lists, "top-k").cmc.values, naive_cmc(np.arange(36), 7))
     assert main(["run", str(path), *(["--kind", "similarity"] if kind else [])]) == 0
     assert "similarities, accepted at or above" in capsys.readouterr().out
 
@@ -182,11 +182,11 @@ def test_lists_of_some_templates_of_the_index_begin_at_zero(shift):
     d[:, 0] += shift
     with pytest.warns(be.BioevalWarning, match="20 of 20 lists may begin with their own query"):
         lists = be.TopKScores.from_search(d, i, WHO[rows], WHO)
-    assert "lists-begin-at-zero" in codes(be.top_k(lists))
+    assert "lists-begin-at-zero" in codes(be.reid(lists, "top-k"))
     stated = be.TopKScores.from_search(d, i, WHO[rows], WHO, query_positions=rows)
-    assert "lists-begin-at-zero" not in codes(be.top_k(stated))
-    np.testing.assert_allclose(be.top_k(stated).cmc.values, naive_cmc(rows, 7))
+    assert "lists-begin-at-zero" not in codes(be.reid(stated, "top-k"))
+    np.testing.assert_allclose(be.reid(stated, "top-k").cmc.values, naive_cmc(rows, 7))
     none = be.TopKScores.from_search(d, i, WHO[rows], WHO, leave_out_query=False)
-    assert "lists-begin-at-zero" not in codes(be.top_k(none))
+    assert "lists-begin-at-zero" not in codes(be.reid(none, "top-k"))
     others = be.TopKScores.from_search(d[:, 1:], i[:, 1:], WHO[rows], WHO)  # which are far
-    assert "lists-begin-at-zero" not in codes(be.top_k(others))
+    assert "lists-begin-at-zero" not in codes(be.reid(others, "top-k"))

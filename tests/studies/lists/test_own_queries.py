@@ -38,7 +38,7 @@ def test_rates_are_those_of_the_matrix(depth):
     lists, matrix = searched(depth, leave_out_query=True)
     assert lists.depth == depth - 1
     assert not (lists.indices == np.arange(len(WHO))[:, None]).any()
-    result = be.top_k(lists)
+    result = be.reid(lists, "top-k")
     expected = be.closed_set(matrix)
     ranks = min(len(result["rank"]), len(expected["rank"]))
     assert ranks > 3
@@ -49,10 +49,6 @@ def test_rates_are_those_of_the_matrix(depth):
         reid = be.reid(matrix, removed="none", junk="keep", max_rank=5)
         for name in ("mean_ap", "mean_inp", "mrr", "ndcg", "r_precision", "mean_ap_at_r"):
             np.testing.assert_allclose(result[name], reid[name], rtol=1e-12, err_msg=name)
-        thresholds = [0.5, 1.0, 2.0]
-        of_lists, of_matrix = (be.open_set(x, thresholds=thresholds) for x in (lists, matrix))
-        for name in ("dir", "far", "genuine_attempts", "impostor_attempts"):
-            np.testing.assert_array_equal(of_lists[name], of_matrix[name], err_msg=name)
 
 
 def test_names_on_both_sides_tell_which_query_is_an_entry():
@@ -60,10 +56,12 @@ def test_names_on_both_sides_tell_which_query_is_an_entry():
     by_place, _ = searched(6, leave_out_query=True)
     by_name, _ = searched(6, **meta)
     np.testing.assert_array_equal(by_name.indices, by_place.indices)
-    assert "own-queries-left-out" in codes(be.top_k(by_name))
+    assert "own-queries-left-out" in codes(be.reid(by_name, "top-k"))
     kept, _ = searched(6, **meta, leave_out_query=False)
     np.testing.assert_array_equal(kept.indices[:, 0], np.arange(len(WHO)))
-    assert be.top_k(kept).cmc[0] == 1 and "own-queries-left-out" not in codes(be.top_k(kept))
+    assert be.reid(kept, "top-k").cmc[0] == 1 and "own-queries-left-out" not in codes(
+        be.reid(kept, "top-k")
+    )
 
 
 def test_only_entries_of_the_same_name_and_label_are_the_query():
@@ -85,7 +83,7 @@ def test_lists_that_seem_to_begin_with_their_query_are_a_warning():
     ) as w:
         lists, _ = searched(6)
     assert w[0].filename == __file__
-    assert "lists-begin-with-query" in codes(be.top_k(lists))
+    assert "lists-begin-with-query" in codes(be.reid(lists, "top-k"))
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         for seen, enrolled in (([1, 2, 3], [1, 2, 3]), ([2, 1, 1], [1, 1, 2])):  # one each; others
@@ -106,11 +104,11 @@ def test_saved_and_selected_lists_know_their_queries(tmp_path):
     lists, _ = searched(8, leave_out_query=True)
     be.save(lists, tmp_path / "lists.npz")
     loaded = be.load(tmp_path / "lists.npz")
-    expected = be.top_k(lists)
+    expected = be.reid(lists, "top-k")
     for name in ("cmc", "rank_k_mean_ap", "skipped"):
-        np.testing.assert_array_equal(be.top_k(loaded)[name], expected[name])
+        np.testing.assert_array_equal(be.reid(loaded, "top-k")[name], expected[name])
     some = lists.select(probes=[0, 1, 5, 16])
-    assert int(be.top_k(some).skipped) == 1
+    assert int(be.reid(some, "top-k").skipped) == 1
 
 
 def test_a_rule_of_cameras_counts_a_query_once():
@@ -119,6 +117,8 @@ def test_a_rule_of_cameras_counts_a_query_once():
     kept, _ = searched(len(WHO), leave_out_query=False, **options)
     left_out, _ = searched(len(WHO), leave_out_query=True, **options)
     for removed in ("same-id-same-camera", "same-camera"):
-        result, expected = (be.top_k(x, removed=removed, max_rank=5) for x in (left_out, kept))
+        result, expected = (
+            be.reid(x, "top-k", removed=removed, max_rank=5) for x in (left_out, kept)
+        )
         for name in ("cmc", "mean_ap", "mean_inp", "skipped"):
             np.testing.assert_array_equal(result[name], expected[name], err_msg=name)

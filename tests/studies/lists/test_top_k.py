@@ -85,10 +85,10 @@ def test_lists_give_what_the_whole_ranking_gives(
     options = {"removed": removed, "junk": junk, "unmatched": unmatched, "rank_k_over": over}
     options["precision_over"] = precision_over
     try:
-        result = be.top_k(lists, **options)
+        result = be.reid(lists, "top-k", junk_ids=(-1,), **options)
     except ProtocolError as error:
-        assert "covers no rank" in str(error)  # some list is emptied by what is removed
-        assert removed != "none" or junk == "remove"
+        # A list is emptied by what is removed, or nobody has a match.
+        assert "covers no rank" in str(error) or "has a match" in str(error)
         return
     args = (distances, query, gallery, q_cam, g_cam)
     ranks, rank_k = result.sizes["rank"], int(result.rank_k)
@@ -104,7 +104,9 @@ def test_lists_give_what_the_whole_ranking_gives(
     )
     if result.queries:
         rules = {k: v for k, v in options.items() if k != "rank_k_over"}
-        exact = be.reid(matrix, "viper", **rules, max_rank=ranks) if skipped < people else None
+        exact = None
+        if skipped < people:
+            exact = be.reid(matrix, "viper", junk_ids=(-1,), **rules, max_rank=ranks)
         for name in ("precision_at_k", "recall_at_k", "interpolated_precision"):
             values = result[name].values
             known = ~np.isnan(values)
@@ -131,7 +133,7 @@ def test_by_hand():
     """Three of ann's are in the gallery, at ranks 1 and 3 of a list of three."""
     gallery = ["ann", "bob", "ann", "ann", "eve"]
     lists = be.TopKScores([[0, 1, 2], [4, 0, 1]], ["ann", "bob"], gallery)
-    result = be.top_k(lists, per_query=True)
+    result = be.reid(lists, "top-k", per_query=True)
     assert result.cmc.values.tolist() == [0.5, 0.5, 1.0]
     assert result.rank_k_average_precision.values.tolist() == pytest.approx(
         [(1 + 2 / 3) / 3, 1 / 3]
@@ -145,7 +147,7 @@ def test_by_hand():
     assert (result.mrr, result.r_precision) == (pytest.approx(2 / 3), pytest.approx(1 / 3))
     assert result.inp.values.tolist() == pytest.approx([np.nan, 1 / 3], nan_ok=True)
     one, every = (
-        be.top_k(x, rank_k_over="smaller")
+        be.reid(x, "top-k", rank_k_over="smaller")
         for x in (
             be.TopKScores([[0], [4]], ["ann", "bob"], gallery),
             be.TopKScores([[0, 1]], ["ann"], ["ann", "bob", "ann", "ann"]),
@@ -153,14 +155,14 @@ def test_by_hand():
     )
     assert np.isnan(one.mrr) and np.isnan(one.r_precision)
     assert every.mean_inp == 3 / 4 and np.isnan(every.mean_ap)  # all that follow are matches
-    smaller = be.top_k(lists, rank_k=2, rank_k_over="smaller", per_query=True)
+    smaller = be.reid(lists, "top-k", rank_k=2, rank_k_over="smaller", per_query=True)
     assert smaller.rank_k_average_precision.values.tolist() == [0.5, 0.0]
 
 
 def test_more_matches_than_places():
     lists = be.TopKScores([[0, 2]], ["ann"], ["ann", "bob", "ann", "ann"])
     with pytest.warns(BioevalWarning, match="1 of 1 query with more matches .* rank 2"):
-        result = be.top_k(lists)
+        result = be.reid(lists, "top-k")
     assert float(result.rank_k_mean_ap) == pytest.approx(2 / 3)
     assert int(result.beyond_lists) == 1
 
@@ -168,35 +170,37 @@ def test_more_matches_than_places():
 def test_what_is_removed_shortens_what_a_list_tells():
     meta = {"probe_meta": {"camera": [1]}, "gallery_meta": {"camera": [1, 2, 2, 2]}}
     lists = be.TopKScores([[0, 1, 2]], ["ann"], ["ann", "bob", "eve", "ann"], **meta)
-    result = be.top_k(lists, removed="same-id-same-camera")
+    result = be.reid(lists, "top-k", removed="same-id-same-camera")
     assert result.sizes["rank"] == 2 and int(result.rank_k) == 2
     with pytest.raises(ProtocolError, match="rank_k is 3, but a list covers only 2 ranks"):
-        be.top_k(lists, removed="same-id-same-camera", rank_k=3)
+        be.reid(lists, "top-k", removed="same-id-same-camera", rank_k=3)
     with raises_about(ProtocolError, "max_rank"):
-        be.top_k(lists, removed="same-id-same-camera", max_rank=3)
-    assert be.top_k(lists, max_rank=9).cmc.values.tolist() == [1.0] * 9  # found at rank 1
+        be.reid(lists, "top-k", removed="same-id-same-camera", max_rank=3)
+    assert be.reid(lists, "top-k", max_rank=9).cmc.values.tolist() == [1.0] * 9  # found at rank 1
 
 
 def test_a_shorter_list_tells_less_unless_the_gallery_ends():
     lists = be.TopKScores([[1, 2], [0, -1]], ["ann", "bob"], ["ann", "bob", "eve"])
-    assert be.top_k(lists).sizes["rank"] == 1
+    assert be.reid(lists, "top-k").sizes["rank"] == 1
     whole = be.TopKScores([[0, 1]], ["ann"], ["bob", "ann"])
-    result = be.top_k(whole)
+    result = be.reid(whole, "top-k")
     assert (float(result.mean_ap), float(result.mean_inp)) == (0.5, 0.5)
 
 
 def test_nobody_is_matched():
     lists = be.TopKScores([[0]], ["ann"], ["bob"])
-    result = be.top_k(lists)
-    assert np.isnan(result.cmc).all() and int(result.queries) == 0 and int(result.skipped) == 1
-    assert float(be.top_k(lists, unmatched="zero").rank_k_mean_ap) == 0
+    with pytest.raises(ProtocolError, match="none of the 1 queries has a match"):
+        be.reid(lists, "top-k")
+    assert float(be.reid(lists, "top-k", unmatched="zero").rank_k_mean_ap) == 0
 
 
 @pytest.mark.slow
 def test_results_survive_a_file(tmp_path):
     import xarray as xr
 
-    result = be.top_k(be.TopKScores([[0, 1]], ["ann"], ["ann", "bob", "ann"]), per_query=True)
+    result = be.reid(
+        be.TopKScores([[0, 1]], ["ann"], ["ann", "bob", "ann"]), "top-k", per_query=True
+    )
     result.to_netcdf(tmp_path / "r.nc", engine="h5netcdf")
     with xr.open_dataset(tmp_path / "r.nc", engine="h5netcdf") as back:
         assert back.identical(result)
@@ -216,11 +220,11 @@ def test_the_reference_programs(shared, case, k):
     if f"{expected}/mAP" not in data:
         pytest.skip(f"{case} has no figures at K = {k}")
     lists = be.TopKScores(lists_of(data["distmat"], k), data["q_pids"], data["g_pids"])
-    result = be.top_k(lists)
+    result = be.reid(lists, "top-k")
     np.testing.assert_allclose(result.rank_k_mean_ap, data[f"{expected}/mAP"], rtol=1e-12)
     cmc = data[f"{expected}/cmc"]
     np.testing.assert_allclose(result.cmc, cmc[: result.sizes["rank"]], rtol=1e-12)
-    zero = be.top_k(lists, unmatched="zero")
+    zero = be.reid(lists, "top-k", unmatched="zero")
     trec = data[f"ref/trec_eval/top_K_run/K={k}/map_per_query"]
     np.testing.assert_allclose(zero.rank_k_mean_ap, trec.mean(), rtol=1e-12)
 
@@ -236,6 +240,8 @@ LISTS = be.TopKScores([[2, 0], [1, 2]], ["ann", "bob"], ["ann", "bob", "ann"])
     [
         be.verification,
         be.closed_set,
+        be.open_set,
+        be.gom,
         be.ranks,
         lambda x: be.evaluate(x, "course-probe-vs-gallery"),
         lambda x: x.values,
@@ -255,7 +261,7 @@ def test_what_needs_the_whole_gallery(call):
 def test_a_part_of_the_queries():
     part = LISTS.select(probes=[1])
     assert part.shape == (1, 3) and part.probe_labels.tolist() == ["bob"]
-    assert float(be.top_k(part).rank_k_mean_ap) == 1.0
+    assert float(be.reid(part, "top-k").rank_k_mean_ap) == 1.0
     assert LISTS.select() is LISTS
 
 
@@ -285,29 +291,7 @@ def test_behind_the_end_of_a_list_distances_mean_nothing():
     for filler in (0.0, np.nan, np.inf):
         far = [[0.5, filler], [0.25, 0.5]]
         lists = be.TopKScores([[1, -1], [0, 1]], ["a", "b"], ["a", "b"], distances=far)
-        assert be.top_k(lists).cmc.values.tolist() == [0.0]
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"removed": "camera"}, "removed is 'camera'; expected one of"),
-        ({"junk": "drop"}, "junk is 'drop'"),
-        ({"unmatched": "nan"}, "unmatched is 'nan'"),
-        ({"rank_k_over": "all"}, "rank_k_over is 'all'"),
-        ({"junk": "remove", "junk_ids": -1}, r"junk_ids is -1; .* such as \(-1,\)"),
-        ({"junk": "remove", "junk_ids": "ann"}, r"junk_ids is 'ann'; .* such as \('ann',\)"),
-        ({"rank_k": 0}, "rank_k is 0; expected an integer >= 1"),
-        ({"max_rank": 10**10}, "max_rank is 10000000000; expected at most 10000"),
-    ],
-)
-def test_options_that_are_none(options, message):
-    with pytest.raises(DataError, match=message):
-        be.top_k(LISTS, **options)
-    with pytest.raises(DataError, match="scores is Scores; expected bioeval.TopKScores"):
-        be.top_k(be.Scores(np.eye(2), [1, 2]))
-    with pytest.raises(ProtocolError, match="no column 'camera' in probe_meta and gallery_meta;"):
-        be.top_k(LISTS, removed="same-camera")
+        assert be.reid(lists, "top-k").cmc.values.tolist() == [0.0]
 
 
 # ------------------------------------------------------------------------ files
@@ -507,7 +491,7 @@ def test_subjects_are_those_of_the_queries_in_the_means():
     order = lists_of(np.random.default_rng(5).random((7, 4)), 3)
     lists = be.TopKScores(order, query, gallery)
     matched = {x for x in query if x in gallery}
-    ds = be.top_k(lists)
+    ds = be.reid(lists, "top-k")
     assert int(ds.subjects) == len(matched) == 3
     assert set(be.to_frame(ds)["subjects"]) == {3}
-    assert int(be.top_k(lists, unmatched="zero").subjects) == len(set(query))
+    assert int(be.reid(lists, "top-k", unmatched="zero").subjects) == len(set(query))

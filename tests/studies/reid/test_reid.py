@@ -645,7 +645,7 @@ def test_cameras_that_are_not_what_they_seem():
         meta = {"probe_meta": {name: [1]}, "gallery_meta": {name: [1, 2, 3], "x": [1, 1, 1]}}
         assert be.reid(be.Scores(d, q, g, **meta)).mean_ap == expected
         lists = be.TopKScores([[0, 1, 2]], q, g, **meta)
-        assert be.top_k(lists, removed="same-id-same-camera").mean_ap == expected
+        assert be.reid(lists, "top-k", removed="same-id-same-camera").mean_ap == expected
     for ours, theirs, message in (
         (["1"], [1, 2, 3], "of two types, such as '1' of a query and 1 in the gallery"),
         ([1], np.array(["1", "2", "3"], dtype=object), "such as 1 of a query and '1' in"),
