@@ -99,7 +99,7 @@ def command(data: tuple[str, ...], names: tuple[str, ...], **options: Any) -> No
                 images.require(run.as_read[run.name])
                 under_card[called] = _compared(read[called], options["protocol"])
         for extra in extras:
-            extra.stages = run.stages
+            extra.stages, extra.as_read = run.stages, run.as_read
         for called in called_by:
             if called in read:
                 # All tasks of a system share their thresholds.

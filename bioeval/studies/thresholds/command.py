@@ -159,7 +159,6 @@ def command(data: str, **options: Any) -> None:
             run.options["fusion"] = run.use.pop("fusion", "min")
         scores = run.read()
         run.stages("counting")
-        run.place(scores)
         study = run.count(study_threshold, scores, target, **run.options)
         study = run.with_doubts(study, scores)
         run.require_defined([study["optimistic_far"], study["optimistic_frr"]], [scores])
