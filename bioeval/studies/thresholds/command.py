@@ -201,8 +201,7 @@ def _judge(data: str, options: dict[str, Any]) -> None:
     for name, word in _NOT_WITH_ON.items():
         if options.pop(name):
             raise click.UsageError(f"{word} is not for a threshold that is judged --on other data")
-    for name in ("rank_unit", "assurance"):
-        options.pop(name)
+    options.pop("rank_unit")
     second = options.get("second")
     with StudyCommand(data, options) as run:
         from bioeval.studies.thresholds.judged_threshold import judge_threshold

@@ -104,7 +104,8 @@ def test_a_rule_a_study_and_nothing():
 @pytest.mark.parametrize("fusion", ["min", "mean"])
 def test_templates_of_a_subject_are_fused(fusion):
     scores = be.simulate(30, 3, random_state=1)
-    check = be.check_data(scores, threshold=4.0, templates="multi", fusion=fusion)
+    claims = be.claim_scores(scores, fusion=fusion)
+    check = be.check_data(scores, threshold=4.0, claims=claims)
     wanted = oracle(scores, 4.0, {"min": min, "mean": np.mean}[fusion])
     assert check.confusions.false_accepts == sum(x[0] for x in wanted)
     assert check.confusions.pairs == len(wanted)
