@@ -10,7 +10,6 @@
 ``help(be.evaluate)`` explains a call with its arguments and an example. ``docs/api.md`` lists all
 calls: ``be.datasets`` has real faces, ``be.plot`` the plots, ``be.partition`` folds and galleries,
 ``be.stats`` intervals. Each name is loaded when it is first used; ``__init__.pyi`` says from where.
-    ProtocolError
 """
 
 import lazy_loader

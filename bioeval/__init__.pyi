@@ -8,6 +8,7 @@ from .base.errors import (
     DataError as DataError,
     ProtocolError as ProtocolError,
 )
+from .base.options import set_options as set_options
 from .base.version import __version__ as __version__
 from .evaluation.all_tasks import evaluate as evaluate
 from .evaluation.identification import (

@@ -44,10 +44,11 @@ _NAMES: NamesByModule = {
     "bioeval.base.panels": ("panel",),
     "bioeval.base.progress": (
         "report",
-        "reported_to",
         "reporter",
+        "rows_reported",
         "rows_reported_to",
         "stage",
+        "steps_reported",
     ),
     "bioeval.base.random": (
         "RandomState",

@@ -1,8 +1,9 @@
 """Progress of long work, from the work to its display.
 
 No callback is handed down: :func:`shown_by` receives the reports of all that runs inside
-it, and elsewhere a report costs next to nothing. The argument `progress` of a public call gets the
-rows that are counted inside :func:`rows_reported_to`, and nothing else.
+it, and elsewhere a report costs next to nothing. The option `progress` of
+:class:`bioeval.set_options` gets the rows that are counted inside :func:`rows_reported`, and
+nothing else.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ import sys
 from collections.abc import Callable, Iterator
 from contextvars import ContextVar
 
-from bioeval.base.arguments import require_callable
+from bioeval.base.options import OPTIONS
 
 #: Called with the stage, the steps done, and their number; 0 where it is not known.
 Show = Callable[[str, int, int], None]
@@ -22,7 +23,13 @@ Tell = Callable[[int, int], object]
 
 _SHOW: ContextVar[Show | None] = ContextVar("show", default=None)
 _STAGE: ContextVar[str] = ContextVar("stage", default="")
-_TELL: ContextVar[Tell | None] = ContextVar("tell", default=None)
+
+
+def _outside(done: int, total: int) -> None:
+    """Stand for the reports of rows outside of all public calls."""
+
+
+_TELL: ContextVar[Tell | None] = ContextVar("tell", default=_outside)
 
 
 @contextlib.contextmanager
@@ -36,10 +43,10 @@ def shown_by(show: Show) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def reported_to(progress: Callable[[int, int], None] | None) -> Iterator[None]:
-    """Call `progress`, if given, with the steps done and their number of what runs inside."""
-    call = require_callable("progress", progress)
-    if call is None:
+def steps_reported() -> Iterator[None]:
+    """Call the option `progress` with the steps done and their number of what runs inside."""
+    call = OPTIONS["progress"]
+    if not call:
         yield
         return
     with shown_by(lambda _, done, total: call(done, total) if total else None), stage("rows"):
@@ -59,13 +66,23 @@ def stage(name: str) -> Iterator[None]:
 
 def is_shown() -> bool:
     """Whether the reports are displayed."""
-    return _SHOW.get() is not None or "ipykernel" in sys.modules
+    in_notebook = "ipykernel" in sys.modules and OPTIONS["progress"] is not False
+    return _SHOW.get() is not None or in_notebook
+
+
+def rows_reported(passes: int = 1) -> contextlib.AbstractContextManager[None]:
+    """Call the option `progress` with the rows that a public call counts, in several passes.
+
+    Rows that other public calls count inside are not reported.
+    """
+    progress = OPTIONS["progress"] if _TELL.get() is _outside else None
+    return rows_reported_to(progress or None, passes)
 
 
 @contextlib.contextmanager
 def rows_reported_to(progress: Tell | None, passes: int = 1) -> Iterator[None]:
     """Call `progress`, if given, with the rows counted inside, in all of several passes."""
-    tell = require_callable("progress", progress)
+    tell = progress
     if passes > 1:
         tell = _RowsOfPasses(tell or report, passes)
     token = _TELL.set(tell)
@@ -89,12 +106,13 @@ class _RowsOfPasses:
 
 
 def reporter() -> Tell:
-    """Return what gets the rows counted: `progress` of a public call, or :func:`report`."""
-    return _TELL.get() or report
+    """Return what gets the rows counted: the option `progress`, or :func:`report`."""
+    tell = _TELL.get()
+    return report if tell is None or tell is _outside else tell
 
 
 def report_rows(done: int, total: int) -> None:
-    """Call `progress` of a public call with the rows counted; do nothing where it has none."""
+    """Call the option `progress` with the rows counted in a public call, if it is given."""
     tell = _TELL.get()
     if tell is not None:
         tell(done, total)
@@ -103,7 +121,7 @@ def report_rows(done: int, total: int) -> None:
 def report(done: int, total: int) -> None:
     """Report the steps done of the current stage (in a notebook below the cell), if any."""
     show, name = _SHOW.get(), _STAGE.get()
-    if show is None and "ipykernel" in sys.modules:
+    if show is None and "ipykernel" in sys.modules and OPTIONS["progress"] is not False:
         from bioeval.base.notebook import in_notebook
 
         show, name = in_notebook(), name or "counting"

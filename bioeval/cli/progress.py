@@ -16,6 +16,7 @@ from rich.progress import BarColumn, Progress, ProgressColumn, Task, TextColumn
 from rich.text import Text
 
 from bioeval.base.errors import printable
+from bioeval.base.options import set_options
 from bioeval.base.progress import shown_by
 from bioeval.cli.console import note
 
@@ -78,8 +79,8 @@ class Stages:
 
     Above it are the lines that the library logs, which a pipe gets as well.
 
-    Call it with the name of a stage that begins; :meth:`counting` is the callback of an
-    evaluation. What runs inside shows its own stages, by :mod:`bioeval.base.progress`. None are
+    Call it with the name of a stage that begins; :meth:`counting` is the option
+    `progress`. What runs inside shows its own stages, by :mod:`bioeval.base.progress`. None are
     shown unless `stream`, standard error by default, is a terminal that can move its cursor.
     """
 
@@ -109,6 +110,7 @@ class Stages:
             self._progress.start()
             self._inside.enter_context(shown_by(self._show))
             self("starting")
+        self._inside.enter_context(set_options(progress=self.counting))
         self._inside.enter_context(_logged_by(_Lines(self._progress)))
         return self
 

@@ -188,7 +188,7 @@ def _evaluated(
     from bioeval.evaluation.all_tasks import evaluate
 
     stages("counting")
-    tree = evaluate(scores, card, **options, progress=stages.counting)
+    tree = evaluate(scores, card, **options)
     stages("checking the scores")
     tree = checked(tree, scores, card, stages, options["thresholds"] is not None)
     if any(failures.values()):

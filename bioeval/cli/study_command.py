@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, Self, TypeVar
 import click
 
 from bioeval.base.errors import NoResultError
-from bioeval.base.progress import rows_reported_to
+from bioeval.base.progress import rows_reported
 from bioeval.base.studies import hooks
 from bioeval.base.version import __version__
 from bioeval.cli.command import naming, progress_shown
@@ -90,7 +90,7 @@ def with_doubts(
 ) -> xr.DataTree:
     """Return results with the findings of studies in place of their own doubts."""
     for doubted in hooks("with_doubts"):
-        with rows_reported_to(stages.counting):
+        with rows_reported():
             tree = doubted(tree, scores, protocol)
     return tree
 
@@ -198,7 +198,7 @@ class StudyCommand:
     def count(self, function: Callable[..., T], *value: Any, **options: Any) -> T:
         """Return the result of a function of the library, with progress."""
         self.stages("counting")
-        return function(*value, **options, progress=self.stages.counting)
+        return function(*value, **options)
 
     def file_to_write(self, out: str) -> Path:
         """Return the path of a file to write, checked before anything is computed."""

@@ -10,7 +10,7 @@ import numpy as np
 import xarray as xr
 
 from bioeval.base.errors import DataError
-from bioeval.base.progress import rows_reported_to
+from bioeval.base.progress import rows_reported
 from bioeval.base.random import RandomState
 from bioeval.base.variables import IntervalMethod
 from bioeval.evaluation.gallery_means import mean_over_galleries
@@ -25,7 +25,7 @@ from bioeval.evaluation.plan import (
 from bioeval.evaluation.task_plan import runner_of
 from bioeval.protocol.card import Protocol
 from bioeval.results.dataset import tree_of
-from bioeval.scores.blocks import Progress, threads_for
+from bioeval.scores.blocks import threads_for
 from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.matrix import Scores
 from bioeval.stats.options import IntervalOptions
@@ -47,7 +47,6 @@ def evaluate(
     replicates: int = IntervalOptions.REPLICATES,
     random_state: RandomState = 0,
     per_query: bool = False,
-    progress: Progress | None = None,
 ) -> xr.DataTree:
     """Evaluate every task of a protocol, in one pass over the scores.
 
@@ -55,7 +54,7 @@ def evaluate(
     ----------
     scores : Scores, or mapping of str to Scores
         One system, or several by name.
-    protocol, thresholds, max_rank, far_targets, progress
+    protocol, thresholds, max_rank, far_targets
         As for :func:`tally`.
     extra_thresholds : sequence of float, optional
         Thresholds besides those: every task then has rows at these, and at the operating points of
@@ -108,7 +107,7 @@ def evaluate(
         per_query=per_query,
         interval=IntervalOptions.parse(interval, confidence, replicates, random_state),
     )
-    with rows_reported_to(progress):
+    with rows_reported():
         if isinstance(scores, Mapping):
             return _evaluate_systems(scores, protocol, options)
         return _evaluate_system(scores, protocol, options)

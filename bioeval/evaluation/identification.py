@@ -9,7 +9,7 @@ import numpy as np
 import xarray as xr
 
 from bioeval.base.errors import Argument, DataError, received
-from bioeval.base.progress import rows_reported_to
+from bioeval.base.progress import rows_reported
 from bioeval.base.random import RandomState
 from bioeval.base.scalars import Name
 from bioeval.base.variables import IntervalMethod
@@ -19,7 +19,7 @@ from bioeval.protocol.tasks import ClosedSet, OpenSet, Search
 from bioeval.results.dataset import about_attrs, along, build
 from bioeval.results.identification import Unmated
 from bioeval.scores.arrays import EnrolledTemplates, FusionRule
-from bioeval.scores.blocks import BlockReader, Progress
+from bioeval.scores.blocks import BlockReader
 from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.matrix import Scores, require_scores
 from bioeval.stats.options import IntervalOptions
@@ -84,7 +84,6 @@ def open_set(
     confidence: float = IntervalOptions.CONFIDENCE,
     replicates: int = IntervalOptions.REPLICATES,
     random_state: RandomState = 0,
-    progress: Progress | None = None,
 ) -> xr.Dataset:
     """Evaluate open-set identification: is the probe's subject enrolled, and which one is it?
 
@@ -120,8 +119,6 @@ def open_set(
         people: each subject is left out, as a probe and from the gallery (a jackknife, without
         replicates). Of probes against a gallery, probe subjects are resampled and the gallery is
         fixed. The attribute ``interval_for`` says which.
-    progress : callable, optional
-        Called as ``progress(rows_done, rows)``.
 
     Returns
     -------
@@ -176,7 +173,7 @@ def open_set(
     targets = check_targets(far_targets)
     require_scores(scores)
     planner = TaskPlanner(BlockReader(scores), thresholds, targets)
-    with rows_reported_to(progress):
+    with rows_reported():
         return _identify(planner, options, limits)
 
 
@@ -194,7 +191,6 @@ def closed_set(
     confidence: float = IntervalOptions.CONFIDENCE,
     replicates: int = IntervalOptions.REPLICATES,
     random_state: RandomState = 0,
-    progress: Progress | None = None,
 ) -> xr.Dataset:
     """Evaluate closed-set identification: at which rank is the subject of each probe?
 
@@ -210,8 +206,6 @@ def closed_set(
         in all-against-all, and is an error with probes against a gallery.
     gallery, interval, confidence, replicates, random_state
         As for :func:`open_set`.
-    progress : callable, optional
-        Called as ``progress(rows_done, rows)``.
 
     Returns
     -------
@@ -256,7 +250,7 @@ def closed_set(
         unmated=unmated,
         gallery=gallery,
     )
-    with rows_reported_to(progress):
+    with rows_reported():
         return _identify(TaskPlanner(BlockReader(scores)), options, limits)
 
 
@@ -291,13 +285,12 @@ def ranks(
     rank_unit: RankUnit = "template",
     fusion: FusionRule = "min",
     ties: Ties = "pessimistic",
-    progress: Progress | None = None,
 ) -> xr.Dataset:
     """Return the ranks, mates and nearest candidates of each probe.
 
     Parameters
     ----------
-    scores, rank_unit, fusion, ties, progress
+    scores, rank_unit, fusion, ties
         As for :func:`open_set`. Order-only scores (``kind="order"``) are accepted.
 
     Returns
@@ -316,6 +309,6 @@ def ranks(
     """
     search = Search(rank_unit=rank_unit, fusion=fusion, ties=ties)
     reader = BlockReader(scores)
-    with rows_reported_to(progress):
+    with rows_reported():
         (result,) = count_together(reader, [IdentificationCounter(reader, search)])
     return ranks_dataset(result, ties)

@@ -8,13 +8,13 @@ from typing import Any
 import xarray as xr
 
 from bioeval.base.arguments import require_flag
-from bioeval.base.progress import rows_reported_to
+from bioeval.base.progress import rows_reported
 from bioeval.base.random import RandomState
 from bioeval.base.registry import scalar_registry
 from bioeval.base.variables import IntervalMethod
 from bioeval.results.verification import verification_dataset
 from bioeval.scores.arrays import FusionRule
-from bioeval.scores.blocks import BlockReader, Progress, threads_for
+from bioeval.scores.blocks import BlockReader, threads_for
 from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.matrix import Scores, require_scores
 from bioeval.stats.options import IntervalOptions
@@ -44,7 +44,6 @@ def verification(
     confidence: float = IntervalOptions.CONFIDENCE,
     replicates: int = IntervalOptions.REPLICATES,
     random_state: RandomState = 0,
-    progress: Progress | None = None,
 ) -> xr.Dataset:
     """Evaluate verification: is the probe of the subject that it claims?
 
@@ -88,8 +87,6 @@ def verification(
         Number of resamples of the subjects.
     random_state : int, None, numpy SeedSequence, Generator or RandomState
         The same integer gives the same intervals on every platform.
-    progress : callable, optional
-        Called as ``progress(rows_done, rows)``.
 
     Returns
     -------
@@ -157,7 +154,7 @@ def verification(
         frr_targets=at_frr,
         optima=scalar_registry().optima,
     )
-    with rows_reported_to(progress):
+    with rows_reported():
         (result,), second_passes = count_with_points(reader, [counter], wanted)
     symmetric = templates == "single" and is_symmetric(scores)
     with threads_for(scores):

@@ -12,7 +12,6 @@ _NAMES: NamesByModule = {
     "bioeval.scores.blocks": (
         "Block",
         "BlockReader",
-        "Progress",
         "require_subjects",
         "require_templates",
         "threads_for",

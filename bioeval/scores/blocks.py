@@ -15,7 +15,7 @@ from __future__ import annotations
 import math
 import mmap
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -33,6 +33,7 @@ from bioeval.base.errors import (
 from bioeval.base.kinds import larger_is_closer
 from bioeval.base.memory import in_words, memory_limited
 from bioeval.base.messages import Message
+from bioeval.base.options import OPTIONS
 from bioeval.base.progress import report, reporter
 from bioeval.kernels.argument_groups import RawRows
 from bioeval.scores.arrays import (
@@ -158,9 +159,6 @@ def _pages(scores: LabelledMatrix) -> mmap.mmap | None:
     return None
 
 
-#: What a call reports its progress to: a function of the steps done and of their number.
-Progress = Callable[[int, int], None]
-
 # Values in one block of rows: large enough to keep all threads busy, small enough to be a
 # fraction of any matrix worth the name.
 BLOCK_VALUES = 1 << 19
@@ -183,13 +181,13 @@ SMALL_CELLS = 1 << 18
 
 @contextmanager
 def threads_for(scores: Scores) -> Iterator[None]:
-    """Count small matrices on one thread, and verify values of a file at the end.
+    """Count on the threads of the options, or on one; verify values of a file at the end.
 
     The counts are the same on any number of threads.
     """
     before = numba.get_num_threads()
     small = math.prod(scores.shape) < SERIAL_CELLS
-    numba.set_num_threads(1 if small else before)
+    numba.set_num_threads(1 if small else min(OPTIONS["threads"] or before, before))
     try:
         with ExitStack() as stack:
             stack.enter_context(memory_limited(scores._memory_limit if scores._limited else None))
@@ -491,7 +489,7 @@ class BlockReader:
         return self.blocks(reported=False)
 
     def blocks(self, *, reported: bool = True, in_place: bool = False) -> Iterator[Block]:
-        """Yield the blocks in order; the rows done are `reported` to `progress` of the public call.
+        """Yield the blocks in order; the rows done are `reported` to the option `progress`.
 
         Scores that are read `in_place` come in larger blocks, if no more than a part of each is
         kept.

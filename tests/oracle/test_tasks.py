@@ -213,8 +213,9 @@ def test_options_are_checked_before_the_scores_are_read(task, options):
         raise AssertionError("the sweep has begun")
 
     scores = be.simulate(6, 2, random_state=0)
-    with pytest.raises(be.DataError, match=list(options)[-1]):
-        task(scores, progress=progress, **options)
+    expected = pytest.raises(be.DataError, match=list(options)[-1])
+    with be.set_options(progress=progress), expected:
+        task(scores, **options)
 
 
 # ------------------------------------------------------------------------------- ranks beyond

@@ -237,7 +237,8 @@ def test_a_matrix_larger_than_a_block_is_read_in_blocks(tiny_blocks):
     assert_all_tasks(scores, [*THRESHOLDS, INF], **case)
     calls = []
     whole = be.Scores(d.astype("float16"), SQUARE_LABELS, nan="reject")  # not for the one sweep
-    be.closed_set(whole, progress=lambda done, rows: calls.append((done, rows)))
+    with be.set_options(progress=lambda done, rows: calls.append((done, rows))):
+        be.closed_set(whole)
     assert calls == [(2, 6), (4, 6), (6, 6)]
 
 

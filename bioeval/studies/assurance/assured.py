@@ -13,14 +13,13 @@ from bioeval import DataError, ProtocolError, Scores
 from bioeval.base import (
     Argument,
     Name,
-    reported_to,
     require_number,
     stage,
+    steps_reported,
 )
 from bioeval.document import Message
 from bioeval.results import ComparedPeople, about_attrs, build
 from bioeval.scores import (
-    Progress,
     are_pairs,
     knows_people,
     leaves_out_attacks,
@@ -359,7 +358,6 @@ def check_claim(
     far: float | None = None,
     frr: float | None = None,
     confidence: float = 0.95,
-    progress: Progress | None = None,
 ) -> xr.Dataset:
     """Say whether data show, refute or leave open that a rate is at most a number.
 
@@ -377,8 +375,6 @@ def check_claim(
     confidence : float
         Of each one-sided limit.
         As for :func:`study_threshold`.
-    progress : callable, optional
-        Called as ``progress(rows_done, rows)``.
 
     Returns
     -------
@@ -421,7 +417,7 @@ def check_claim(
     require_named_people(scores, "a claim")
     at = require_number("threshold", threshold)
     distance = float(to_internal(np.array([at]), scores.kind)[0])
-    with reported_to(progress):
+    with steps_reported():
         shares = PairShares(scores, at=distance, templates="single", fusion="min")
     if name == "frr":
         means = _means_of_frr(shares, distance, is_symmetric(scores))

@@ -17,14 +17,14 @@ from bioeval.base import (
     RandomState,
     names_of,
     noun_of,
-    reported_to,
     require_choice,
     require_numbers,
     scalar_registry,
+    steps_reported,
 )
 from bioeval.document import Message
 from bioeval.results import Variables, about_attrs, actual_costs_above_1, along, build, rate
-from bioeval.scores import Progress, leaves_out_attacks
+from bioeval.scores import leaves_out_attacks
 from bioeval.stats import IntervalOptions
 from bioeval.studies.calibration.cost_intervals import (
     COST_INTERVALS,
@@ -252,7 +252,6 @@ def calibration(
     confidence: float = IntervalOptions.CONFIDENCE,
     replicates: int = IntervalOptions.REPLICATES,
     random_state: RandomState = 0,
-    progress: Progress | None = None,
 ) -> xr.Dataset:
     """Evaluate scores as log-likelihood ratios: Cllr, and decision costs by prior.
 
@@ -270,8 +269,6 @@ def calibration(
         take the map to log-likelihood ratios as given.
     confidence, replicates, random_state
         As for :func:`verification`.
-    progress : callable, optional
-        Called as ``progress(rows_done, rows)``, of one pass after the other.
 
     Returns
     -------
@@ -326,7 +323,7 @@ def calibration(
     if scores.kind == "llr":
         thresholds = np.concatenate([bayes_thresholds(checked, pair), -LOG_ODDS])
         wanted, shifts = np.concatenate([0.0 - thresholds, _below(RATIOS)]), LOG_ODDS
-    with reported_to(progress):
+    with steps_reported():
         counts = count_for_calibration(scores, wanted=wanted, shifts=shifts)
     ds = calibration_dataset(counts, checked, pair)
     if intervals is None:

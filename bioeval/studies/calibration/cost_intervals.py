@@ -10,9 +10,9 @@ import numpy as np
 import xarray as xr
 
 from bioeval import ProtocolError, Scores, verification
-from bioeval.base import Argument, Name, rows_reported_to
+from bioeval.base import Argument, Name, rows_reported
 from bioeval.document import messages_of
-from bioeval.scores import BlockReader, Progress, are_pairs, require_subjects, threads_for
+from bioeval.scores import BlockReader, are_pairs, require_subjects, threads_for
 from bioeval.stats import IntervalOptions, bilinear_forms, linear_forms, ratio, sum_limits
 from bioeval.studies.calibration.counts import LOG2
 from bioeval.tallies import SubjectAttempts, VerificationCounter
@@ -45,7 +45,6 @@ def with_intervals(
     names: dict[str, Name],
     scores: Scores,
     options: IntervalOptions,
-    progress: Progress | None,
 ) -> xr.Dataset:
     """Return a result with the limits of Cllr and, at each prior, of the actual cost.
 
@@ -64,12 +63,11 @@ def with_intervals(
         confidence=options.confidence,
         replicates=options.replicates,
         random_state=options.seed,
-        progress=progress,
     )
     limits = {"act_dcf": _cost_limits(ds, rates, place.reshape(-1))}
     limits["cllr"] = np.array(np.nan), np.array(np.nan)
     if math.isfinite(ds["cllr"].item()):
-        with rows_reported_to(progress):
+        with rows_reported():
             limits["cllr"] = _cllr_limits(scores, options)
     of_people = {"interval-of-one-subject", "interval-of-few-subjects"}
     remarks = [x for x in messages_of(rates.attrs) if x.code in of_people]

@@ -12,7 +12,7 @@ import numpy as np
 import xarray as xr
 
 from bioeval import PairScores, Protocol, Scores
-from bioeval.base import larger_is_closer, noun_of, require_flag, require_integer, rows_reported_to
+from bioeval.base import larger_is_closer, noun_of, require_flag, require_integer, rows_reported
 from bioeval.document import (
     Message,
     Text,
@@ -25,7 +25,6 @@ from bioeval.evaluation import compared, resolve_card
 from bioeval.results import KindVerdict
 from bioeval.scores import (
     BlockReader,
-    Progress,
     are_pairs,
     codes_of,
     knows_people,
@@ -67,7 +66,6 @@ def check_data(
     claims: Scores | None = None,
     worst: int = 10,
     read_scores: bool = True,
-    progress: Progress | None = None,
 ) -> DataCheck:
     """Check data before any evaluation: labels, copies, sentinels, kind, ties, numbers of people.
 
@@ -91,8 +89,6 @@ def check_data(
     read_scores : bool
         Whether the scores are looked at, in one pass over blocks of rows, or labels and metadata
         alone.
-    progress : callable, optional
-        Called as ``progress(rows_done, rows)``.
 
     Returns
     -------
@@ -149,7 +145,7 @@ def check_data(
     labels = partial(
         label_checks, scores, check_targets(far_targets).tolist(), convention=convention
     )
-    with rows_reported_to(progress):
+    with rows_reported():
         scanned = scan(scores) if read_scores and not are_pairs(scores) else None
         findings = list(_findings(scores, labels, scanned, read_scores))
         wrong_labels = list[LabelError]()

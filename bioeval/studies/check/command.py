@@ -102,7 +102,7 @@ class ReportedCheck(MoreResults):
         as_read = self.as_read[str(scores.name)]
         card, targets = self.options["protocol"], self.options["far_targets"]
         at = "far=0.001" if target is None else target
-        how = {"far_targets": targets, "threshold": at, "progress": self.stages.counting}
+        how = {"far_targets": targets, "threshold": at}
         claims = scores if scores._claims else None
         return {"": check_data(as_read, card, claims=claims, **how)}
 

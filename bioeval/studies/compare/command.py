@@ -74,7 +74,7 @@ class ComparedSystems(MoreResults):
             return compared
         both = (systems,) if len(systems) > 2 else tuple(systems.values())
         with contextlib.suppress(BioevalError):
-            compared[name] = compare(*both, progress=self.stages.counting, **options)
+            compared[name] = compare(*both, **options)
         return compared
 
 
@@ -193,7 +193,6 @@ def _compare_two(run: StudyCommand, files: Sequence[str], of_second: Mapping[str
             options["protocol"],
             options["far_targets"],
             options["frr_targets"],
-            progress=run.stages.counting,
             extra_thresholds=None if run.output.page is None else (),
         )
         for name, tree in trees.children.items():

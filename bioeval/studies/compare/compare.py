@@ -17,12 +17,12 @@ from bioeval.base import (
     Name,
     RandomState,
     require_choice,
-    rows_reported_to,
+    rows_reported,
 )
 from bioeval.document import Message, message_attrs
 from bioeval.protocol import OpenSet, with_exclusions
 from bioeval.results import KindVerdict, along, build, measures_of_scores
-from bioeval.scores import BlockReader, FusionRule, Progress, are_pairs, leaves_out_attacks
+from bioeval.scores import BlockReader, FusionRule, are_pairs, leaves_out_attacks
 from bioeval.stats import IntervalOptions
 from bioeval.studies.compare.counts import unpaired_attempts
 from bioeval.studies.compare.described import DESCRIBED, describe, is_known
@@ -140,7 +140,6 @@ def compare(
     adjust: Adjustment = "none",
     invalid: InvalidSystem = "raise",
     protocol: Named | None = None,
-    progress: Progress | None = None,
 ) -> xr.Dataset:
     """Compare systems that scored the same templates of the same people.
 
@@ -187,8 +186,6 @@ def compare(
     protocol : str, path or Protocol, optional
         A card with a ``[reid]`` section: compare re-identification by its convention, in place of
         verification and identification. Top-K lists are accepted as :func:`reid` does.
-    progress : callable, optional
-        Called as ``progress(rows_done, rows)``, for one system after the other.
 
     Returns
     -------
@@ -302,19 +299,17 @@ def compare(
             raise DataError(
                 "systems are given by name and as ", Argument("b"), "; give one of both"
             )
-        with rows_reported_to(progress):
+        with rows_reported():
             return rank_systems(
                 a,
                 options,
                 lambda x, y: _require_alike(x, y, options),
                 lambda x, y: _compare_two(x, y, options, None),
             )
-    return _compare_two(a, b, options, progress)
+    return _compare_two(a, b, options)
 
 
-def _compare_two(
-    a: Any, b: Any, options: ComparisonOptions, progress: Progress | None
-) -> xr.Dataset:
+def _compare_two(a: Any, b: Any, options: ComparisonOptions) -> xr.Dataset:
     """Return the comparison of two systems."""
     interval = options.interval
     _require_scores(a, b)
@@ -331,11 +326,11 @@ def _compare_two(
     if options.rules is not None:
         a = with_exclusions(a, options.protocol)
         b = with_exclusions(b, options.protocol)
-        with rows_reported_to(progress):
+        with rows_reported():
             one, other = (options.count_queries(x) for x in (a, b))
         compared += retrieval_measures(one, other, columns)
     else:
-        with rows_reported_to(progress):
+        with rows_reported():
             one, other = options.count(a), options.count(b)
         if one.claimed is not None and other.claimed is not None:
             compared += verification_measures(one, other, columns, curves_asked_for(one, wanted))

@@ -31,15 +31,16 @@ from bioeval.base import (
     names_of,
     nearest_name,
     received,
-    report,
-    require_callable,
+    reporter,
     require_list,
+    rows_reported,
+    rows_reported_to,
     scalar_registry,
 )
 from bioeval.document import Message
 from bioeval.protocol import load
 from bioeval.results import about_attrs, along, build
-from bioeval.scores import Progress, Provenance, codes_of, leaves_out_attacks, require_scores
+from bioeval.scores import Provenance, codes_of, leaves_out_attacks, require_scores
 from bioeval.studies.conventions.readings import (
     EQUAL,
     RANKS,
@@ -80,7 +81,6 @@ def conventions(
     digits: int | None = None,
     unit: PublishedUnit | None = None,
     cards: Sequence[str | Protocol] | None = None,
-    progress: Progress | None = None,
 ) -> xr.Dataset:
     """Evaluate scores by every convention that they support, beside a published number.
 
@@ -102,8 +102,6 @@ def conventions(
     cards : sequence of str or Protocol, optional
         Cards to evaluate in place of all that are shipped and suit the data. The first is the base
         of the single departures.
-    progress : callable, optional
-        Called as ``progress(readings_done, readings)``.
 
     Returns
     -------
@@ -161,11 +159,13 @@ def conventions(
             task = of_card[0]
     asked = (measure or "").lower()
     readings, left_out = Readings(scores, task, asked, at, chosen).listed()
-    tell = require_callable("progress", progress) or report
     shared, rows = _Shared(scores, asked), []
-    for done, reading in enumerate(readings, start=1):
-        rows.append(_Row(reading, shared.values(reading, task)))
-        tell(done, len(readings))
+    with rows_reported():
+        tell = reporter()
+        for done, reading in enumerate(readings, start=1):
+            with rows_reported_to(None):
+                rows.append(_Row(reading, shared.values(reading, task)))
+            tell(done, len(readings))
     names = [asked]
     if not asked:  # of ranks, some are shown
         measured = rows[0].measured

@@ -15,13 +15,12 @@ from bioeval.base import (
     Name,
     names_of,
     require_increasing_proportions,
-    rows_reported_to,
+    rows_reported,
 )
 from bioeval.document import Message
 from bioeval.results import about_attrs, along, build, doubt_of_kind
 from bioeval.scores import (
     BlockReader,
-    Progress,
     Provenance,
     leaves_out_attacks,
     people_of_both_sets,
@@ -65,7 +64,6 @@ def epc(
     test: Scores,
     *,
     alphas: Sequence[float] = ALPHAS,
-    progress: Progress | None = None,
 ) -> xr.Dataset:
     """Evaluate expected performance: errors on a test set at thresholds of a development set.
 
@@ -78,8 +76,6 @@ def epc(
     alphas : increasing sequence of float
         Weights of FAR, from 0 to 1. For each, the threshold minimises ``alpha FAR + (1 - alpha)
         FRR`` on the development set, the strictest in a tie.
-    progress : callable, optional
-        Called as ``progress(rows_done, rows)``, for one set after the other.
 
     Returns
     -------
@@ -120,7 +116,7 @@ def epc(
     costs = np.array([[half, 1 - alpha, alpha] for alpha in chosen], dtype=object)
     counter = VerificationCounter(dev_reader)
     wanted = PointsWanted(np.empty(0), costs, every_score=True)
-    with rows_reported_to(progress):
+    with rows_reported():
         (made,), second_passes = count_with_points(dev_reader, [counter], wanted)
     with threads_for(dev):
         points = PointFinder.points_of(
@@ -133,7 +129,7 @@ def epc(
     at = points.min_cost_threshold
     known = np.unique(to_user(at[~np.isnan(at)], dev.kind))
     judge = VerificationCounter(test_reader, thresholds=known if len(known) else None)
-    with rows_reported_to(progress):
+    with rows_reported():
         (judged,) = count_together(test_reader, [judge])
     attempts = _attempts_of(judged)
     attempts |= {f"dev_{name}": n for name, n in _attempts_of(made).items()}

@@ -21,7 +21,7 @@ from bioeval.base import (
     Kind,
     RandomState,
     require_choice,
-    rows_reported_to,
+    rows_reported,
 )
 from bioeval.document import Message, MessageWarning, message_attrs, messages_of
 from bioeval.partition.base import Parameters, SplitterLike
@@ -29,7 +29,6 @@ from bioeval.scores import (
     BlockReader,
     FusionRule,
     Metric,
-    Progress,
     are_pairs,
     leaves_out_attacks,
     require_subjects,
@@ -107,7 +106,6 @@ def cross_evaluate(
     confidence: float = 0.95,
     replicates: int = IntervalOptions.REPLICATES,
     random_state: RandomState = 0,
-    progress: Progress | None = None,
 ) -> xr.Dataset:
     """Choose a threshold on the training part of each fold and judge it on the test part.
 
@@ -183,8 +181,6 @@ def cross_evaluate(
         Of the interval.
     replicates, random_state
         Of the resampling at a given threshold, and at assured ones.
-    progress : callable, optional
-        Called as ``progress(rows_done, rows)``; of pairs and of identification with folds.
 
     Returns
     -------
@@ -272,7 +268,7 @@ def cross_evaluate(
         _check_people(data, options, estimator)
     if estimator is None:
         scores = _as_scores(data, y, meta)
-        with rows_reported_to(progress):
+        with rows_reported():
             return evaluate_tasks(scores, splitter, [options], confidence, resampling)[0]
     if claims is not None:
         raise ProtocolError("claims are drawn among scores; with estimator= all are evaluated")
@@ -297,7 +293,7 @@ def cross_evaluate(
     else:
         system = TrainedSystem(data, splitter, y, meta, estimator, metric=metric, kind=kind)
         options = options.with_role(splitter)
-    with rows_reported_to(progress):
+    with rows_reported():
         folds, about = evaluate_fitted(system, options)
     made = fold_dataset(folds, system.plan.shape, about, options, splitter, confidence)
     made.attrs["sizes_are_of"] = system.unit

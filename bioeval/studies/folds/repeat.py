@@ -18,9 +18,11 @@ from bioeval.base import (
     larger_is_closer,
     names_of,
     rates_of,
-    require_callable,
+    reporter,
     require_choice,
     require_text,
+    rows_reported,
+    rows_reported_to,
     scalar_registry,
 )
 from bioeval.document import Message
@@ -31,7 +33,6 @@ from bioeval.results import about_attrs, build, rate
 from bioeval.scores import (
     BlockReader,
     FusionRule,
-    Progress,
     are_pairs,
     codes_of,
     knows_people,
@@ -134,7 +135,6 @@ def repeat(
     priors: Sequence[float] = (),
     band: RepeatBand = "quantile",
     confidence: float = 0.95,
-    progress: Progress | None = None,
 ) -> xr.Dataset:
     """Evaluate with each partition of a splitter: all curves, their mean, and a band.
 
@@ -168,8 +168,6 @@ def repeat(
         a multiple of the standard deviation, within the possible values.
     confidence : float
         The proportion of the curves within the band.
-    progress : callable, optional
-        Called as ``progress(partitions_done, partitions)``.
 
     Returns
     -------
@@ -240,17 +238,18 @@ def repeat(
     if search.ties != "expected":
         tasks.append(replace(part, ties=search.ties))
     counted = counted_parts(scores, parts, tasks)
-    require_callable("progress", progress)
-    for done, (place, chosen, attempts) in enumerate(counted, 1):
-        view = selected(scores, chosen)
-        if left is not None:
-            left.add(place, view)
-        for name, values in curves.of(view, attempts, done - 1).items():
-            if name not in arrays:
-                arrays[name] = np.zeros((*shape, *values.shape), values.dtype)
-            arrays[name][place] = values
-        if progress is not None:
-            progress(done, total)
+    with rows_reported():
+        tell = reporter()
+    with rows_reported_to(None):
+        for done, (place, chosen, attempts) in enumerate(counted, 1):
+            view = selected(scores, chosen)
+            if left is not None:
+                left.add(place, view)
+            for name, values in curves.of(view, attempts, done - 1).items():
+                if name not in arrays:
+                    arrays[name] = np.zeros((*shape, *values.shape), values.dtype)
+                arrays[name][place] = values
+            tell(done, total)
     made = _dataset(arrays, curves, scores, splitter, band=band, confidence=confidence)
     if left is None:
         return made

@@ -16,7 +16,7 @@ from bioeval.base import (
     names_of,
     received,
     require_array,
-    rows_reported_to,
+    rows_reported,
 )
 from bioeval.document import Message
 from bioeval.protocol import OpenSet
@@ -26,7 +26,7 @@ from bioeval.results import (
     build,
     rate,
 )
-from bioeval.scores import BlockReader, FusionRule, Progress, leaves_out_attacks, require_subjects
+from bioeval.scores import BlockReader, FusionRule, leaves_out_attacks, require_subjects
 from bioeval.studies.galleries.sizes import (
     ENROLLED,
     UNENROLLED,
@@ -131,7 +131,6 @@ def gallery_size(
     fusion: FusionRule = "min",
     ties: Ties = "pessimistic",
     impostors: ImpostorProbes = "auto",
-    progress: Progress | None = None,
 ) -> xr.Dataset:
     """Evaluate identification against the number of subjects in the gallery.
 
@@ -151,8 +150,6 @@ def gallery_size(
         Number of ranks; None gives every attainable one while the table stays small, else 100.
     fusion, ties, impostors
         As for :func:`bioeval.open_set`. Ranks count subjects.
-    progress : callable, optional
-        Called as ``progress(rows_done, rows)``.
 
     Returns
     -------
@@ -194,7 +191,7 @@ def gallery_size(
     chosen = _sizes(sizes, subjects)
     grid = thresholds_over(reader, thresholds, THRESHOLDS)
     counter = SizeCounter(reader, search, grid)
-    with rows_reported_to(progress):
+    with rows_reported():
         (tally,) = count_together(reader, [counter])
     return gallery_size_dataset(tally, chosen, subjects, search)
 

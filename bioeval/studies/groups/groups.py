@@ -16,14 +16,13 @@ from bioeval.base import (
     RandomState,
     require_choice,
     require_number,
-    rows_reported_to,
+    rows_reported,
 )
 from bioeval.document import Message, message_attrs
 from bioeval.results import KindVerdict
 from bioeval.scores import (
     BlockReader,
     Codes,
-    Progress,
     are_pairs,
     codes_of,
     leaves_out_attacks,
@@ -65,7 +64,6 @@ def by_group(
     confidence: float = IntervalOptions.CONFIDENCE,
     replicates: int = IntervalOptions.REPLICATES,
     random_state: RandomState = 0,
-    progress: Progress | None = None,
 ) -> xr.Dataset:
     """Evaluate verification by demographic group: FRR of each, and FAR of each pair of groups.
 
@@ -90,8 +88,6 @@ def by_group(
         whichever the method.
     confidence, replicates, random_state
         As for :func:`bioeval.verification`.
-    progress : callable, optional
-        Called as ``progress(rows_done, rows)``.
 
     Returns
     -------
@@ -152,7 +148,7 @@ def by_group(
     options = IntervalOptions.parse(interval, confidence, replicates, random_state)
     rule = Rule.parse(threshold)
     alpha = require_number("alpha", alpha, low=0, high=1)
-    counted = CountedGroups.of(scores, group, rule, progress)
+    counted = CountedGroups.of(scores, group, rule)
     tally = counted.tally
     ds = groups_dataset(tally, counted.groups, counted.subjects, alpha, is_symmetric(scores))
     ds.attrs |= about_threshold(group, rule)
@@ -182,7 +178,6 @@ class CountedGroups:
         scores: Scores,
         group: Any,
         rule: Rule,
-        progress: Progress | None,
     ) -> CountedGroups:
         """Count scores."""
         reader = BlockReader(scores)
@@ -203,7 +198,7 @@ class CountedGroups:
                 tally = GroupTally.of_listed(attempts, of_person, distance_rule)
         else:
             both = of_code[codes.probe], of_code[codes.gallery]
-            with rows_reported_to(progress, passes=2):
+            with rows_reported(passes=2):
                 tally = GroupTally.of_matrix(reader, both, distance_rule)
         return cls(groups, of_person, attempts, tally)
 

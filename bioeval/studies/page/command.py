@@ -184,7 +184,7 @@ def _evaluated(scores: Scores, options: dict[str, Any], run: StudyCommand) -> xr
         options["interval"] = None
     elif options["interval"] is not None or not resolve_card(scores, protocol).has_folds:
         options["interval"] = run.interval_for(scores, options["interval"])
-    tree = evaluate(scores, protocol, **options, progress=run.stages.counting)
+    tree = evaluate(scores, protocol, **options)
     return run.checked(tree, scores, protocol, options["thresholds"] is not None)
 
 

@@ -17,14 +17,13 @@ from bioeval.base import (
     names_of,
     received,
     require_increasing_proportions,
-    rows_reported_to,
+    rows_reported,
 )
 from bioeval.document import Message
 from bioeval.evaluation import chosen_threshold
 from bioeval.results import Variables, about_attrs, build
 from bioeval.scores import (
     BlockReader,
-    Progress,
     Provenance,
     leaves_out_attacks,
     require_subjects,
@@ -186,7 +185,6 @@ def error_discard(
     *,
     threshold: Any,
     fractions: Sequence[float] = FRACTIONS,
-    progress: Progress | None = None,
 ) -> xr.Dataset:
     """Evaluate a quality measure: FRR and FAR when samples of low quality are discarded.
 
@@ -203,8 +201,6 @@ def error_discard(
         applied to all attempts, before any sample is discarded.
     fractions : increasing sequence of float
         Proportions of the samples that are discarded, from 0 to 1.
-    progress : callable, optional
-        Called as ``progress(rows_done, rows)``.
 
     Returns
     -------
@@ -248,9 +244,9 @@ def error_discard(
     probe, gallery = template_columns(scores, quality, "quality")
     samples, places = _places(scores, ProbesAndGallery(_numbers(probe), _numbers(gallery)))
     cuts = np.array([math.floor(f * samples) for f in chosen], dtype=np.int64)
-    with rows_reported_to(progress):
+    with rows_reported():
         at = chosen_threshold(reader, rule)
-    with rows_reported_to(progress):
+    with rows_reported():
         counts = count_by_quality(reader, places, np.append(0, cuts), at)
     proportions = np.array(chosen, dtype=np.float64)
     ds = error_discard_dataset(reader.about, counts, proportions, at, cuts, samples)

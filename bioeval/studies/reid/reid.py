@@ -19,13 +19,12 @@ from bioeval.base import (
     offered,
     require_flag,
     require_numbers,
-    rows_reported_to,
+    rows_reported,
 )
 from bioeval.protocol import load, with_exclusions
 from bioeval.results import QueryMeasures
 from bioeval.scores import (
     Codes,
-    Progress,
     codes_of,
     leaves_out_attacks,
     require_scores,
@@ -101,7 +100,6 @@ def reid(
     replicates: int = IntervalOptions.REPLICATES,
     random_state: RandomState = 0,
     per_query: bool = False,
-    progress: Progress | None = None,
 ) -> xr.Dataset:
     """Evaluate re-identification under a convention: CMC, mAP and mINP.
 
@@ -162,8 +160,6 @@ def reid(
         Also return ``average_precision``, ``first_match_rank``, ``matches``, ``removed_entries``,
         the value of each other mean, as ``inp``, and the label, ``identity``, of each query, over
         ``probe``.
-    progress : callable, optional
-        Called as ``progress(rows_done, rows)``.
 
     Returns
     -------
@@ -247,7 +243,7 @@ def reid(
         return _with_limits(result, measures, scores, lists.TOP_K, limits)
     retrieval = RetrievalPass(scores, rules, thresholds=taus, name_queries=per_query)
     options = ReidOptions(**rules.result_options(), per_query=per_query)
-    with rows_reported_to(progress):
+    with rows_reported():
         tally = retrieval.run()
     result = reid_dataset(tally, options)
     if not int(result["queries"]):
@@ -314,7 +310,6 @@ def gom(
     random_state: RandomState = 0,
     per_query: bool = False,
     open_queries: Scores | None = None,
-    progress: Progress | None = None,
 ) -> xr.Dataset:
     """Evaluate open-world re-identification by GOM: retrieval and verification at a threshold.
 
@@ -354,8 +349,6 @@ def gom(
     open_queries : Scores, optional
         Queries of another data set against the same gallery. No identity of theirs is in the
         gallery, whatever their labels; for all else they are further rows of `scores`.
-    progress : callable, optional
-        Called as ``progress(rows_done, rows)``.
 
     Returns
     -------
@@ -389,7 +382,7 @@ def gom(
     if isinstance(scores, TopKScores):
         scores._require_matrix()
     gom_pass, options = plan_gom(scores, convention, thresholds, normalize, changes, open_queries)
-    with rows_reported_to(progress):
+    with rows_reported():
         tally = gom_pass.run()
     result = gom_dataset(tally, options)
     people = gom_pass.lists.query_identity

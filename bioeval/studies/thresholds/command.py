@@ -63,7 +63,6 @@ class RatesOnNewPeople(MoreResults):
                 target,
                 folds=None if scores.layout == "pairs" else self._folds,
                 random_state=self.options["random_state"],
-                progress=self.stages.counting,
             )
         except BioevalError:
             return {}  # the page says that it was not estimated
@@ -257,13 +256,12 @@ def _with_curves(study: xr.Dataset, scores: Scores, run: StudyCommand) -> xr.Dat
             rank_unit=options["rank_unit"],
             fusion=options["fusion"],
             impostors="unenrolled",
-            progress=run.stages.counting,
         )
     else:
         from bioeval import verification
 
         task = "verification/single"
-        counted = functools.partial(verification, scores, progress=run.stages.counting)
+        counted = functools.partial(verification, scores)
     names = {"threshold", "assured_threshold"} & set(study.data_vars)
     chosen = np.array([float(study[name]) for name in names])
     chosen = chosen[np.isfinite(chosen)]

@@ -15,14 +15,13 @@ from bioeval.base import (
     Name,
     RandomState,
     names_of,
-    rows_reported_to,
+    rows_reported,
 )
 from bioeval.document import Message, messages_of
 from bioeval.evaluation import chosen_threshold
 from bioeval.results import Variables, about_attrs, actual_costs_above_1, build
 from bioeval.scores import (
     BlockReader,
-    Progress,
     knows_people,
     leaves_out_attacks,
     people_of_both_sets,
@@ -71,7 +70,6 @@ def judge_threshold(
     confidence: float = IntervalOptions.CONFIDENCE,
     replicates: int = IntervalOptions.REPLICATES,
     random_state: RandomState = 0,
-    progress: Progress | None = None,
 ) -> xr.Dataset:
     """Choose a threshold on a development set, and judge it on an evaluation set.
 
@@ -92,8 +90,6 @@ def judge_threshold(
     replicates : int
         Number of resamples of the subjects.
     random_state : int, None, numpy.random.SeedSequence, Generator or RandomState
-    progress : callable, optional
-        Called as ``progress(rows_done, rows)``, for one pass after the other.
 
     Returns
     -------
@@ -144,7 +140,7 @@ def judge_threshold(
     limits["replicates"] = replicates
     IntervalOptions.parse(interval, confidence, replicates, random_state)
     dev_reader = BlockReader(dev)
-    with rows_reported_to(progress):
+    with rows_reported():
         chosen = chosen_threshold(dev_reader, rule, argument="target")
     where = to_user(-np.inf if math.isnan(chosen) else chosen, dev.kind)
     known = [where] if math.isfinite(where) else [0.0]
@@ -157,9 +153,8 @@ def judge_threshold(
         far_targets=(),
         auc=bool(costs),
         random_state=random_state,
-        progress=progress,
     )
-    here = verification(dev, thresholds=known, far_targets=(), auc=False, progress=progress)
+    here = verification(dev, thresholds=known, far_targets=(), auc=False)
     variables: Variables = {"threshold": to_user(chosen, dev.kind), "eer": there["eer"].item()}
     variables |= _rates(there, where, test.kind, "")
     variables |= _rates(here, where, dev.kind, "dev_")

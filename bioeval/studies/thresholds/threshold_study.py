@@ -18,14 +18,13 @@ from bioeval.base import (
     chosen_task,
     names_of,
     require_integer,
-    rows_reported_to,
+    rows_reported,
 )
 from bioeval.document import Message, messages_of
 from bioeval.results import Layout, RuleOf, Variables, about_attrs, build, expanded
 from bioeval.scores import (
     BlockReader,
     FusionRule,
-    Progress,
     are_pairs,
     codes_of,
     leaves_out_attacks,
@@ -142,7 +141,6 @@ def study_threshold(
     confidence: float = 0.95,
     replicates: int = IntervalOptions.REPLICATES,
     assure: float | None = None,
-    progress: Progress | None = None,
 ) -> xr.Dataset:
     """Find a threshold for deployment, and the FAR and FRR to expect with new subjects.
 
@@ -173,8 +171,6 @@ def study_threshold(
     assure : float, optional
         A confidence, such as 0.95: find a stricter threshold as well, whose FAR is at most the
         target in people like these with this confidence. The target is a FAR, above 0 and below 1.
-    progress : callable, optional
-        Called as ``progress(rows_done, rows)``.
 
     Returns
     -------
@@ -265,7 +261,7 @@ def study_threshold(
     counts: ComparisonCounts | SearchCounts
     remarks: list[Message] = []
     shares: Shares | None = None
-    with rows_reported_to(progress):
+    with rows_reported():
         if task == "verification":
             counts = count_comparisons(scores, reader, splitter, options, interval)
             remarks += counts.remarks

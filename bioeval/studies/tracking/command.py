@@ -159,7 +159,6 @@ def _evaluate(truth: str, result: str, targets: bool, options: dict[str, Any]) -
             result,
             **run.options,
             timeline=run.output.plots,
-            progress=lambda name: run.stages(f"matching {name or truth}"),
         )
         drawn = functools.partial(_draw, dataset) if "spell" in dataset.dims else None
         document, csv = run.data_of(dataset)
@@ -189,7 +188,6 @@ def _compare(truth: str, results: tuple[str, ...], options: dict[str, Any]) -> N
             trackers,
             measures=measures,
             **run.options,
-            progress=lambda name: run.stages(f"matching {name}"),
         )
         if shows_differences:
             dataset.attrs[SHOWS_DIFFERENCES] = 1

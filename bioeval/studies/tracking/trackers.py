@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
@@ -16,9 +16,9 @@ from bioeval.base import (
     Words,
     counted,
     received,
-    require_callable,
     require_choice,
     seed_sequence,
+    stage,
 )
 from bioeval.document import Message
 from bioeval.stats import (
@@ -80,7 +80,6 @@ def compare_trackers(
     blocks: int | None = None,
     random_state: RandomState = 0,
     invalid: InvalidTracker = "raise",
-    progress: Callable[[str], None] | None = None,
 ) -> xr.Dataset:
     """Compare trackers on the same sequences: differences, ranks, and what cannot be told apart.
 
@@ -103,8 +102,6 @@ def compare_trackers(
     invalid : {"raise", "leave-out"}
         Whether a tracker that cannot be read or evaluated is an error, or is left out with a
         message.
-    progress : callable, optional
-        Called with the name of the tracker and of the sequence before it is evaluated.
 
     Returns
     -------
@@ -164,10 +161,9 @@ def compare_trackers(
     wanted = _measures(measures)
     confidence = IntervalOptions.check_confidence(confidence)
     seed = seed_sequence(random_state)
-    require_callable("progress", progress)
     require_choice("invalid", invalid, INVALID)
     _require_trackers(trackers)
-    found = _Trackers(truth, trackers, options, frames, progress, leave_out=invalid == "leave-out")
+    found = _Trackers(truth, trackers, options, frames, leave_out=invalid == "leave-out")
     evaluated = [x.sums for x in found.evaluated.values()]
     names, messages = list(found.evaluated), found.messages
     by_tracker = [x.messages for x in found.evaluated.values()]
@@ -213,12 +209,11 @@ class _Trackers:
         trackers: Mapping[str, Any],
         options: TrackingOptions,
         frames: Any,
-        progress: Callable[[str], None] | None,
         *,
         leave_out: bool,
     ):
         """Evaluate the trackers; again where others have more in common without one of them."""
-        self.truth, self.options, self.frames, self.progress = truth, options, frames, progress
+        self.truth, self.options, self.frames = truth, options, frames
         self.evaluated: dict[str, _Evaluated] = {}
         #: What is left out, and what the trackers have in common.
         self.messages: list[Message] = []
@@ -264,10 +259,10 @@ class _Trackers:
         return reasons
 
     def _evaluated(self, name: str, result: Any, common: set[str]) -> _Evaluated:
-        report = None if self.progress is None else _ProgressOf(self.progress, name)
-        scenes, measured, remarks = self.options.measured(
-            self.truth, result, self.frames, report, _role(name), common
-        )
+        with stage(f"matching {name}"):
+            scenes, measured, remarks = self.options.measured(
+                self.truth, result, self.frames, _role(name), common
+            )
         messages = messages_of_sequences(scenes, measured, self.options.attrs(), remarks)
         return _Evaluated(sums_of_sequences(scenes, measured), messages, fingerprint(scenes))
 
@@ -279,17 +274,6 @@ class _Trackers:
                 "left out: ",
                 "; ".join(f"{name}: {reason}" for name, reason in left_out.items()),
             )
-
-
-@dataclass(frozen=True)
-class _ProgressOf:
-    """The progress of one tracker, which is named before each sequence."""
-
-    progress: Callable[[str], None]
-    tracker: str
-
-    def __call__(self, sequence: str) -> None:
-        self.progress(f"{self.tracker}: {sequence}" if sequence else self.tracker)
 
 
 def _role(name: str) -> Words:

@@ -16,7 +16,7 @@ from bioeval.base import (
     Argument,
     Name,
     Part,
-    require_callable,
+    report,
     require_choice,
     require_flag,
     require_integer,
@@ -553,7 +553,6 @@ class TrackingOptions:
         truth: Any,
         result: Any,
         frames: Any,
-        progress: Callable[[str], None] | None = None,
         role: Part = "result",
         only: Collection[str] | None = None,
     ) -> tuple[list[Scene], list[Measured], list[Message]]:
@@ -570,8 +569,7 @@ class TrackingOptions:
             )
         scenes, measured = [], []
         for pair in pairs:
-            if progress is not None:
-                progress(pair.name)
+            report(0, 0)
             parts = [make_scene(pair, self.ignored, self.duplicates)]
             if self.blocks is not None:
                 remarks += parts[0].notes
@@ -599,7 +597,6 @@ def tracking(
     confidence: float = IntervalOptions.CONFIDENCE,
     blocks: int | None = None,
     timeline: bool = False,
-    progress: Callable[[str], None] | None = None,
 ) -> xr.Dataset:
     """Evaluate tracking: CLEAR MOT, identity measures and HOTA of boxes against a ground truth.
 
@@ -654,8 +651,6 @@ def tracking(
         identity: over ``spell``, ``spell_target spell_identity first_frame last_frame`` (and
         ``spell_camera``), with identity -1 where the target is missed.
         :func:`bioeval.plot.timeline` draws them.
-    progress : callable, optional
-        Called with the name of each sequence before it is evaluated.
 
     Returns
     -------
@@ -720,9 +715,8 @@ def tracking(
     if interval is not None:
         require_choice("interval", interval, get_args(TrackingInterval))
     confidence = IntervalOptions.check_confidence(confidence)
-    require_callable("progress", progress)
     timeline = require_flag("timeline", timeline)
-    scenes, measured, notes = options.measured(truth, result, frames, progress)
+    scenes, measured, notes = options.measured(truth, result, frames)
     return tracking_dataset(
         scenes,
         measured,

@@ -54,7 +54,7 @@ class ListedPairs(MoreOutputs):
 
         self.stages("listing the worst pairs")
         scores = compared(scores, card)
-        self.pairs = worst_pairs(scores, self.number, progress=self.stages.counting)
+        self.pairs = worst_pairs(scores, self.number)
 
     @property
     def results(self) -> dict[str, xr.Dataset]:
@@ -130,4 +130,4 @@ class ReportedPairs(MoreResults):
         from bioeval.studies.worst_pairs.worst_pairs import worst_pairs
 
         self.stages("listing the worst pairs")
-        return {"worst_pairs": worst_pairs(scores, self._number, progress=self.stages.counting)}
+        return {"worst_pairs": worst_pairs(scores, self._number)}

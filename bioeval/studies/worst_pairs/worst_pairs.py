@@ -9,12 +9,11 @@ import pandas as pd
 import xarray as xr
 
 from bioeval import ProtocolError, Scores
-from bioeval.base import Name, require_integer, rows_reported_to
+from bioeval.base import Name, require_integer, rows_reported
 from bioeval.results import about_attrs, along, build
 from bioeval.scores import (
     Block,
     BlockReader,
-    Progress,
     are_pairs,
     codes_of,
     knows_people,
@@ -157,7 +156,6 @@ def worst_pairs(
     scores: Scores,
     n: int = 20,
     *,
-    progress: Progress | None = None,
 ) -> WorstPairs:
     """Return the nearest impostor pairs and the farthest genuine pairs, with likely label errors.
 
@@ -167,8 +165,6 @@ def worst_pairs(
         A matrix of either layout, with labels.
     n : int
         Number of pairs of each kind, at most; all of them where there are fewer.
-    progress : callable, optional
-        Called as ``progress(rows_done, rows)``.
 
     Returns
     -------
@@ -232,7 +228,7 @@ def worst_pairs(
     both_sides = np.isin(scores.probe_ids, scores.gallery_ids).any()
     mirrored = bool(both_sides)
     medians = np.empty((scores.shape[0], 3))
-    with rows_reported_to(progress):
+    with rows_reported():
         impostor, genuine = worst_cells(reader, n, mirrored, medians)
     reader.note_failure_codes()
     row = np.concatenate([impostor.row, genuine.row])

@@ -42,8 +42,7 @@ class ReportedZoo(MoreResults):
 
         self.stages("evaluating each subject")
         seed, threshold = self.options["random_state"], "eer" if target is None else target
-        counted = self.stages.counting
-        return {"zoo": zoo(scores, threshold=threshold, random_state=seed, progress=counted)}
+        return {"zoo": zoo(scores, threshold=threshold, random_state=seed)}
 
 
 @click.command("zoo", cls=Command)

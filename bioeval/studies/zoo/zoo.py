@@ -15,14 +15,14 @@ from bioeval.base import (
     RandomState,
     Stream,
     require_integer,
-    rows_reported_to,
+    rows_reported,
     seed_sequence,
     stage,
 )
 from bioeval.document import Message
 from bioeval.evaluation import chosen_threshold
 from bioeval.results import Variables
-from bioeval.scores import BlockReader, Progress, leaves_out_attacks, require_subjects
+from bioeval.scores import BlockReader, leaves_out_attacks, require_subjects
 from bioeval.studies.zoo.counts import SubjectTally, count_by_subject
 from bioeval.studies.zoo.kernel import permuted_products
 from bioeval.studies.zoo.results import Quantile, zoo_dataset
@@ -166,7 +166,6 @@ def zoo(
     quantile: float = 0.25,
     permutations: int = 2000,
     random_state: RandomState = 0,
-    progress: Progress | None = None,
 ) -> xr.Dataset:
     """Evaluate verification by subject: scores, errors, animals, and whether subjects differ.
 
@@ -185,8 +184,6 @@ def zoo(
         Number of permutations of the tests.
     random_state : int, None, numpy SeedSequence, Generator or RandomState
         Seed of the halves and the permutations. The same integer gives the same on every platform.
-    progress : callable, optional
-        Called as ``progress(rows_done, rows)``.
 
     Returns
     -------
@@ -244,7 +241,7 @@ def zoo(
     require_values(scores, "a zoo")
     if len(scores.subjects) < 2:
         raise DataError("there is only one subject; a zoo compares at least two")
-    with rows_reported_to(progress):
+    with rows_reported():
         at = chosen_threshold(reader, rule)
         tally = count_by_subject(reader, at, Stream(seed, 0))
     tests, warnings = _tests(tally, permutations, seed)

@@ -458,7 +458,8 @@ def test_files_keep_ratios_or_refuse_them(people, tmp_path):
 def test_progress_is_that_of_each_sweep():
     scores = be.simulate(40, 4, random_state=1)
     seen: list[tuple[int, int]] = []
-    result = be.calibration(scores, progress=lambda *rows: seen.append(rows))
+    with be.set_options(progress=lambda *rows: seen.append(rows)):
+        result = be.calibration(scores)
     assert result.identical(be.calibration(scores))
     assert {total for _, total in seen} == {160} and seen[-1] == (160, 160)
     assert sum(done == 160 for done, _ in seen) == 3

@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 import strategies as cases
 from hypothesis import example, given, settings, strategies as st
-from named_arguments import raises_about
 from rendered import require_names_kept
 from twins import floats, one_thread  # noqa: F401
 
@@ -262,9 +261,3 @@ def test_a_test_set_that_is_the_development_set_is_told(scores):
     (message,) = be.messages(be.epc(scores, scores, alphas=[0.5]))
     assert message.code == "judged-on-same-data"
     assert message.sentence.startswith("the test set is the development set: its errors")
-
-
-def test_progress_that_cannot_be_called_is_refused():
-    scores = be.simulate(6, 3)
-    with raises_about(be.DataError, "progress"):
-        be.epc(scores, scores, progress=np.array([True]))

@@ -667,7 +667,8 @@ def test_results_survive_a_file(scores, tmp_path):
 def test_progress_ends_at_the_whole(scores):
     seen: list[tuple[int, int]] = []
     splitter = be.partition.RepeatedSubjectKFold(3, n_repeats=2, random_state=0)
-    crossed(scores, splitter, progress=lambda *x: seen.append(x))
+    with be.set_options(progress=lambda *x: seen.append(x)):
+        crossed(scores, splitter)
     assert seen[-1][0] == seen[-1][1]
     assert all(a[0] <= b[0] for a, b in zip(seen, seen[1:], strict=False))
 

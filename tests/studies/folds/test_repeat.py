@@ -125,7 +125,8 @@ def test_progress_and_files(scores, tmp_path):
     import xarray as xr
 
     seen: list[tuple[int, int]] = []
-    ds = be.repeat(scores, GALLERIES, task="closed_set", progress=lambda *x: seen.append(x))
+    with be.set_options(progress=lambda *x: seen.append(x)):
+        ds = be.repeat(scores, GALLERIES, task="closed_set")
     assert seen == [(i, 5) for i in range(1, 6)]
     ds.to_netcdf(tmp_path / "r.nc", engine="h5netcdf")
     assert xr.load_dataset(tmp_path / "r.nc", engine="h5netcdf").identical(ds)

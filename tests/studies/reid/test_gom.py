@@ -190,11 +190,9 @@ def test_options_without_effect_are_refused():
 
 
 @pytest.mark.parametrize("call", [be.gom, be.reid])
-def test_flags_and_progress_are_checked(call):
+def test_flags_are_checked(call):
     with raises_about(be.DataError, "per_query"):
         call(searched(), per_query=np.array([np.nan, np.nan]))
-    with raises_about(be.DataError, "progress"):
-        call(searched(), progress=3)
 
 
 @pytest.mark.parametrize("scale", [(1, 1), (2, 1), (0, np.inf), (np.nan, 1), 3, "ab", (1, 2, 3)])
