@@ -328,4 +328,4 @@ def calibration(
     ds = calibration_dataset(counts, checked, pair)
     if intervals is None:
         return ds
-    return with_intervals(ds, CALIBRATION, scores, intervals, progress)
+    return with_intervals(ds, CALIBRATION, scores, intervals)

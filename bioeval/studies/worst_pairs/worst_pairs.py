@@ -155,7 +155,6 @@ def _columns(block: Block, row: np.ndarray, position: np.ndarray) -> np.ndarray:
 def worst_pairs(
     scores: Scores,
     n: int = 20,
-    *,
 ) -> WorstPairs:
     """Return the nearest impostor pairs and the farthest genuine pairs, with likely label errors.
 
