@@ -3,8 +3,7 @@
 A call is valid but for one or two of its arguments, which are drawn from `HOSTILE` and from the
 valid values of their parameter. The rule: a result; an error derived from BioevalError, of no more
 than `LONGEST` characters; or a TypeError that names the argument. Anything else, a warning of a
-library included, is printed with the call. One call in `EACH_TWIN` is a pair of calls that give the
-same (fuzz_twins.py).
+library included, is printed with the call.
 """
 
 from __future__ import annotations
@@ -28,13 +27,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import xarray as xr
-from fuzz_twins import CASES
 
 import bioeval as be
 
 SECONDS = 20
 LONGEST = 1_000
-EACH_TWIN = 30
 CIRCLE: list[Any] = []
 CIRCLE.append(CIRCLE)
 READ_ONLY = np.arange(12.0)
@@ -315,14 +312,9 @@ def run(calls: int, seed: int) -> int:
         rng = random.Random(seed)
         names = sorted(public)
         for number in range(calls):
-            if number % EACH_TWIN:
-                name = names[number % len(names)]
-                call = public[name]
-                arguments, odd = draw(rng, name, call, valid)
-            else:
-                twins = number // EACH_TWIN
-                call = CASES[twins % len(CASES)]
-                name, arguments, odd = call.__name__, {"rng": random.Random(f"{seed}/{number}")}, {}
+            name = names[number % len(names)]
+            call = public[name]
+            arguments, odd = draw(rng, name, call, valid)
             with contextlib.redirect_stdout(None), contextlib.redirect_stderr(None):
                 complaint = broken(name, call, arguments)
             if number % 50 == 0 and "matplotlib.pyplot" in sys.modules:
