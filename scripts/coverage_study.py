@@ -112,15 +112,9 @@ def at_a_threshold(
 def chosen_on_the_data(
     rng: np.random.Generator, unequal: float, subjects: int, truth: dict[str, float], runs: int
 ) -> dict[str, float]:
-    """Return how often the bootstrap holds points whose threshold is chosen on the same data.
-
-    And, last, how often the jackknife holds the AUC.
-    """
-    held = dict.fromkeys([*truth, "jackknife"], 0)
+    """Return how often the bootstrap holds points whose threshold is chosen on the same data."""
+    held = dict.fromkeys(truth, 0)
     labels = np.repeat(np.arange(subjects), TEMPLATES)
-    one, other = np.triu_indices(len(labels), 1)
-    same = labels[one] == labels[other]
-    who = np.stack([labels[one], labels[other]], axis=1)
     for run in range(runs):
         scores = be.Scores(distances(people(rng, subjects, TEMPLATES, unequal)), labels)
         ds = be.verification(
@@ -130,9 +124,6 @@ def chosen_on_the_data(
         for name, value in truth.items():
             low, high = (ds[f"{name}_{end}"].values.item() for end in ("low", "high"))
             held[name] += low <= value <= high
-        value = scores.values[one, other]
-        low, high = stats.auc_jackknife(value[same], who[same, 0], value[~same], who[~same])
-        held["jackknife"] += low <= truth["auc"] <= high
         tell(f"{subjects} subjects, chosen points", run + 1, runs)
     return {name: count / runs for name, count in held.items()}
 
@@ -177,7 +168,7 @@ def _print_chosen(rng: np.random.Generator, runs: int) -> None:
     unequal = SETTINGS[0][0]
     points = true_points(*population(rng, 4_000_000, unequal))
     heads = [f"{k} (true {v:.4f})" for k, v in points.items()]
-    print(f"\n| subjects | {' | '.join(heads)} | auc, jackknife |")
+    print(f"\n| subjects | {' | '.join(heads)} |")
     print(f"|---|{'---|' * (len(points) + 1)}")
     for subjects in (50, 100):
         _print_line(subjects, chosen_on_the_data(rng, unequal, subjects, points, runs))

@@ -1913,14 +1913,8 @@ def cases_of_plans() -> None:
             ),
         )
     genuine, impostor = np.round(rng.normal(1, 1, 60), 2), np.round(rng.normal(3, 1, 90), 2)
-    owner = np.repeat(np.arange(12), 5)
-    both = np.stack([rng.integers(0, 6, 90), rng.integers(6, 12, 90)], axis=1)
     for kind in ("distance", "similarity"):
         case(f"stats/delong {kind}", later(s + "delong", genuine, impostor, kind=kind))
-        case(
-            f"stats/auc_jackknife {kind}",
-            later(s + "auc_jackknife", genuine, owner, impostor, both, kind=kind),
-        )
     case("stats/nadeau_bengio", later(s + "nadeau_bengio", np.round(rng.random(10), 3), 4, 36))
     case("stats/METHODS", lambda: list(be().stats.METHODS))
 
@@ -2077,8 +2071,6 @@ def cases_of_plots() -> None:
     opened = lambda: be().open_set(scores("watch"), thresholds=12, max_rank=8)  # noqa: E731
     one("dir_far", "one", opened, ranks=(1, 3))
     one("dir_far", "log", opened, ranks=(1, 5), log=True)
-    one("dir_surface", "one", opened)
-    one("dir_surface", "ranks", opened, max_rank=4, log=False)
     closed = lambda: be().closed_set(scores("square32"), max_rank=20)  # noqa: E731
     one("cmc", "one", closed)
     one("cmc", "ranks", closed, max_rank=5, log=False)
@@ -2110,7 +2102,6 @@ def cases_of_plots() -> None:
     )
     zooed = lambda: be().zoo(scores("columns"), permutations=20)  # noqa: E731
     one("zoo", "one", zooed, worst=3)
-    one("lorenz", "one", zooed)
     one("groups", "one", lambda: be().by_group(scores("columns"), "sex"))
     one(
         "groups",

@@ -21,7 +21,7 @@ MANY = sorted(set(PLOTS) - ONE)
 #: The result of the system of a number, by plot.
 _RESULTS: dict[str, Callable[[int], Any]] = {
     **dict.fromkeys(("roc", "det", "error_rates"), lambda i: be.verification(scores(i))),
-    **dict.fromkeys(("dir_far", "dir_surface"), lambda i: be.open_set(scores(i))),
+    "dir_far": lambda i: be.open_set(scores(i)),
     "cmc": lambda i: be.closed_set(scores(i, 6)),
     **dict.fromkeys(("score_distributions", "matrix"), scores),
     **offered("PLOTS"),

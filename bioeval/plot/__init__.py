@@ -11,7 +11,6 @@ Scores, verification and identification
     cmc                  Draw the CMC: the proportion of probes with a mate at rank k or better
     det                  Draw the DET
     dir_far              Draw DIR against FAR at several ranks
-    dir_surface          Draw DIR over thresholds and ranks as a heat map
     error_rates          Draw FAR and FRR against the threshold
     matrix               Draw the matrix of scores, probes and gallery sorted by subject
     roc                  Draw the ROC: GAR against FAR over all thresholds
@@ -36,7 +35,6 @@ Decide
 Look into
     row_walk           Draw one row
     zoo                Draw each subject by its mean genuine and mean impostor score
-    lorenz             Draw Lorenz curves of errors: how few subjects cause most of the errors
     groups             Draw rates by group
     error_discard      Draw error against discard
     gallery_size       Draw CMS against the number of subjects in the gallery
@@ -64,7 +62,7 @@ from bioeval.base.lazy import NamesByModule, StudyNames, lazy_names, without_nam
 _NAMES: NamesByModule = {
     "bioeval.plot.of_scores": ("matrix", "save_all", "score_distributions"),
     "bioeval.views.plots.files": ("save",),
-    "bioeval.views.plots.ranks": ("CmcDisplay", "DirSurfaceDisplay", "cmc", "dir_surface"),
+    "bioeval.views.plots.ranks": ("CmcDisplay", "cmc"),
     "bioeval.views.plots.rates": (
         "DetDisplay",
         "DirFarDisplay",

@@ -78,17 +78,13 @@ from bioeval.studies.worst_pairs.plots import (
     worst_pairs as worst_pairs,
 )
 from bioeval.studies.zoo.plots import (
-    LorenzDisplay as LorenzDisplay,
     ZooDisplay as ZooDisplay,
-    lorenz as lorenz,
     zoo as zoo,
 )
 from bioeval.views.plots.files import save as save
 from bioeval.views.plots.ranks import (
     CmcDisplay as CmcDisplay,
-    DirSurfaceDisplay as DirSurfaceDisplay,
     cmc as cmc,
-    dir_surface as dir_surface,
 )
 from bioeval.views.plots.rates import (
     DetDisplay as DetDisplay,

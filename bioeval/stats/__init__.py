@@ -2,8 +2,7 @@
 
 ============================= ===============================================================
 independent attempts          :func:`wilson`, :func:`clopper_pearson`, :func:`delong` (AUC)
-by subject                    :func:`subject_bootstrap`, :func:`mansfield_wayman`,
-                              :func:`auc_jackknife`
+by subject                    :func:`subject_bootstrap`, :func:`mansfield_wayman`
 over folds                    :func:`nadeau_bengio`
 sample size                   :func:`rule_of_3`, :func:`rule_of_30`, :func:`zero_error_bound`
 ============================= ===============================================================

@@ -1,6 +1,6 @@
 """The public names, and where each is."""
 
-from .auc import auc_jackknife as auc_jackknife, delong as delong
+from .auc import delong as delong
 from .binomial import (
     clopper_pearson as clopper_pearson,
     exact_lower as exact_lower,

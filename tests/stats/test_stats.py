@@ -109,65 +109,6 @@ def test_delong_of_little():
         stats.delong([1.0, 2.0], [math.nan])
 
 
-def auc_by_hand(genuine, impostor, kind):
-    right = [0.5 if g == i else float((g < i) == (kind == "distance"))
-             for g in genuine for i in impostor]  # fmt: skip
-    return sum(right) / len(right)
-
-
-@given(
-    genuine=st.lists(st.tuples(st.integers(0, 6), st.sampled_from("abcde")), min_size=2),
-    impostor=st.lists(
-        st.tuples(st.integers(0, 6), st.permutations("abcde").map(lambda x: x[:2])), min_size=2
-    ),
-    kind=st.sampled_from(["distance", "similarity"]),
-)
-def test_the_jackknife_leaves_out_all_that_a_subject_does(genuine, impostor, kind):
-    lists = [list(x) for x in (*zip(*genuine, strict=True), *zip(*impostor, strict=True))]
-    found = stats.auc_jackknife(*lists, kind=kind)
-    area = auc_by_hand(lists[0], lists[2], kind)
-    assert found.estimate == pytest.approx(area)
-    people = {a for _, a in genuine} | {a for _, pair in impostor for a in pair}
-    left = [
-        ([g for g, b in genuine if b != a], [i for i, pair in impostor if a not in pair])
-        for a in people
-    ]
-    if not all(g and i for g, i in left) or len({a for _, a in genuine}) < 2:
-        assert math.isnan(found.low) and math.isnan(found.high)
-    elif 0 < area < 1:
-        without = [auc_by_hand(g, i, kind) for g, i in left]
-        half = 1.959963984540054 * math.sqrt((len(without) - 1) * np.var(without))
-        expected = max(0, area - half), min(1, area + half)
-        assert tuple(found) == pytest.approx(expected, abs=1e-12)
-    else:
-        assert found.low < found.high and area in (found.low, found.high)
-
-
-@pytest.mark.slow
-def test_the_jackknife_is_close_to_the_bootstrap():
-    scores = be.simulate(60, 4, within=0.8, random_state=1)
-    i, j = np.triu_indices(240, 1)
-    who = np.stack([scores.probe_labels[i], scores.probe_labels[j]], axis=1)
-    value, same = scores.values[i, j], who[:, 0] == who[:, 1]
-    found = stats.auc_jackknife(value[same], who[same, 0], value[~same], who[~same])
-    ds = be.verification(scores, interval="subject-bootstrap")
-    assert found.estimate == pytest.approx(ds.auc.item())
-    assert found.high - found.low == pytest.approx(ds.auc_high.item() - ds.auc_low.item(), rel=0.1)
-
-
-def test_the_jackknife_of_little_and_of_what_cannot_be():
-    assert math.isnan(stats.auc_jackknife([], [], [], []).estimate)
-    assert math.isnan(stats.auc_jackknife([1.0], ["a"], [], []).low)
-    for bad, says in (
-        (([1.0], ["a", "b"], [2.0], [["a", "b"]]), "subjects has shape"),
-        (([1.0], ["a"], [2.0], ["a"]), "pairs has shape"),
-        (([1.0], ["a"], [2.0], [["a", "a"]]), "a subject with itself, the first is pairs"),
-        (([math.nan], ["a"], [2.0], [["a", "b"]]), "genuine"),
-    ):
-        with pytest.raises(be.DataError, match=says):
-            stats.auc_jackknife(*bad)
-
-
 # ------------------------------------------------------------------ variances by subject
 
 

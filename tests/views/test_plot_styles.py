@@ -234,7 +234,6 @@ def looks(line):
     [
         ("error_rates", "FRR", "FAR"),
         ("tippett", "genuine", "impostor"),
-        ("lorenz", "false rejects", "false accepts by probe"),
         ("iapar", "FRR", "FAR"),
     ],
 )
@@ -447,17 +446,6 @@ def test_groups_with_long_names_fit(look, number, terms):
     if look == "slide":
         assert display.ax_.get_yticklabels()[0].get_text().startswith("1: people of")
         assert display.far_ax_.get_xticklabels()[0].get_text() == "1"
-
-
-@pytest.mark.slow
-def test_lorenz_names_the_system_and_the_curves_that_are_one():
-    scores = be.simulate(15, 4, within=0.8, random_state=1).replace(name="ours")
-    display = be.plot.lorenz(be.zoo(scores, permutations=10))
-    message = "\n".join(t.get_text() for t in display.ax_.texts)
-    assert "ours: 15 subjects" in message
-    assert "false accepts by probe and false accepts by claim are the same curve" in " ".join(
-        message.split()
-    )
 
 
 @pytest.mark.slow

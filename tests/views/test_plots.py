@@ -24,7 +24,6 @@ import bioeval as be
 from bioeval import plot
 from bioeval.views.plots import style
 from bioeval.views.plots.display import thinned
-from bioeval.views.plots.ranks import _staircase
 from bioeval.views.plots.rates import TICKS, by_far, deviate, from_floor
 from bioeval.views.plots.registry import PLOTS
 from bioeval.views.terms import in_terms
@@ -121,9 +120,6 @@ def test_curves_hold_the_arrays_of_the_dataset(single, open_set, tree):
     (cmc,) = plot.cmc(closed).curves.values()
     np.testing.assert_array_equal(cmc.x, closed["rank"])
     np.testing.assert_array_equal(cmc.y, closed.cms)
-    surface = plot.dir_surface(open_set)
-    for name in ("threshold", "rank", "dir", "far"):
-        np.testing.assert_array_equal(getattr(surface, name), open_set[name])
 
 
 @pytest.mark.slow
@@ -136,7 +132,6 @@ def test_no_plot_needs_more_than_the_rates(single, open_set):
     draw(plot.roc(bare, log=True))
     bare = open_set[["far", "dir"]].drop_attrs()
     assert draw(plot.dir_far(bare, log=True)).curves
-    np.testing.assert_array_equal(draw(plot.dir_surface(bare)).far, open_set.far)
 
 
 @pytest.mark.slow
@@ -378,93 +373,6 @@ def test_limits_of_rates(low, expected):
     assert start == pytest.approx(expected, abs=0.03 * (1 - expected) + 1e-3)
 
 
-# ----------------------------------------------------------------------------------- surface
-
-
-@pytest.mark.parametrize("kind", ["distance", "similarity"])
-def test_contours_follow_the_cells_that_reach_a_level(kind):
-    rng = np.random.default_rng(4)
-    z = np.cumsum(np.cumsum(rng.random((6, 9)), axis=0), axis=1)
-    z = z / z.max()
-    if kind == "similarity":
-        z = z[:, ::-1]
-    x, y = np.arange(10.0), np.arange(7.0)
-    reached = z >= 0.4
-    line_x, line_y = _staircase(x, y, reached, kind)
-    for k in range(6):
-        # Where the line crosses the middle of a rank.
-        here = [
-            a for (a, c), (b, d) in itertools.pairwise(zip(line_x, line_y, strict=True))
-            if a == b and min(c, d) < k + 0.5 < max(c, d)
-        ]  # fmt: skip
-        if not reached[k].any():
-            assert not here
-            continue
-        (at,) = here
-        cells = np.arange(9) >= at if kind == "distance" else np.arange(9) < at
-        np.testing.assert_array_equal(cells, reached[k])
-
-
-@pytest.mark.slow
-def test_surface_is_downsampled_for_drawing_only():
-    dataset = be.open_set(be.simulate(120, 5, random_state=1))
-    display = draw(plot.dir_surface(dataset, max_rank=500))
-    assert display.dir.shape == (dataset.sizes["threshold"], dataset.sizes["rank"])
-    assert display.mesh_.get_array().size <= 400 * 200
-    assert display.ax_.get_yscale() == "log"
-    assert plot.dir_surface(dataset, max_rank=10).ax_.get_yscale() == "linear"
-    assert "FAR 10 %" in words(display)
-    assert plot.dir_surface(dataset, cmap="viridis").mesh_.get_cmap().name == "viridis"
-
-
-@pytest.mark.parametrize("kind", ["distance", "similarity"])
-@pytest.mark.slow
-def test_surface_marks_the_exact_threshold_of_a_far_target(scores, kind):
-    """Between two thresholds of the curve FAR may jump; the table has the exact one."""
-    if kind == "similarity":
-        scores = be.Scores(-scores.values, scores.probe_labels, kind=kind)
-    dataset = be.open_set(scores, thresholds=8)
-
-    def marks(dataset):
-        display = draw(plot.dir_surface(dataset))
-        return {t.get_text(): t.xy[0] for t in display.ax_.texts if t.get_text().startswith("FAR")}
-
-    exact = float(dataset.threshold_at_far.sel(far_target=0.1, rank=1))
-    assert exact not in dataset.threshold.values
-    assert marks(dataset)["FAR 10 %"] == exact
-    within = dataset.threshold.values[dataset.far.values <= 0.1]
-    loosest = within.min() if kind == "similarity" else within.max()
-    assert marks(dataset.drop_vars("threshold_at_far"))["FAR 10 %"] == loosest
-    other = be.open_set(scores, thresholds=8, far_targets=[0.2])
-    assert marks(other)["FAR 10 %"] == loosest
-
-
-def test_surface_shows_one_system(systems):
-    with pytest.raises(be.DataError, match="shows one system, but 2 are given.*'good', 'bad'"):
-        plot.dir_surface(systems)
-    plot.dir_surface(systems["good"])
-
-
-@pytest.mark.slow
-def test_lines_of_equal_far_reach_the_frame_and_avoid_contours(open_set):
-    display = draw(plot.dir_surface(open_set))
-    ax = display.ax_
-    low, high = sorted(ax.get_ylim())
-    names = [t for t in ax.texts if t.get_text().startswith("FAR ")]
-    assert names and all(t.xy[1] == 1 and t.arrow_patch is not None for t in names)
-    lines = [c.get_segments() for c in ax.collections if hasattr(c, "get_segments")]
-    spans = np.concatenate([np.array(x) for x in lines if len(x)])
-    assert spans[:, :, 1].min() == low and spans[:, :, 1].max() == high
-    width = np.ptp(ax.get_xlim())
-    for line in ax.lines:  # contours: vertical pieces
-        x, y = line.get_data()
-        for (a, c), (b, d) in itertools.pairwise(zip(x, y, strict=True)):
-            middle = (c + d) / 2
-            across = (spans[:, :, 1].min(axis=1) < middle) & (middle < spans[:, :, 1].max(axis=1))
-            if a == b:
-                assert (abs(spans[across, 0, 0] - a) >= 0.012 * width).all()
-
-
 @pytest.mark.slow
 def test_powers_of_ten_have_one_notation():
     assert [style.rate_text(10.0**e) for e in (0, -1, -2, -3)] == ["10⁰", "10⁻¹", "10⁻²", "10⁻³"]
@@ -516,9 +424,6 @@ def test_genuine_and_impostor_have_one_colour_each(single, scores, tree):
     assert [line.get_color() for line in result] == [genuine, genuine, impostor, impostor]
     outlines = plot.score_distributions(scores).legend_.legend_handles
     assert [x.get_color()[:3] for x in outlines] == [genuine, impostor]
-    people = plot.lorenz(be.zoo(scores, permutations=100)).lines_
-    assert people["false rejects"].get_color() == genuine
-    assert people["false accepts by claim"].get_color() == impostor
 
 
 # ------------------------------------------------------------------------- several systems
@@ -614,7 +519,7 @@ def test_no_genuine_attempt_is_said_on_the_axes():
     tree = be.evaluate(be.Scores([[0, 1], [1, 0]], ["ann", "bob"]))
     for function, what in (
         (plot.roc, "No genuine attempt: GAR"), (plot.det, "No genuine attempt: FRR"),
-        (plot.dir_far, "No genuine attempt: DIR"), (plot.dir_surface, "No genuine attempt: DIR"),
+        (plot.dir_far, "No genuine attempt: DIR"),
         (plot.cmc, "No probe with a mate: CMS"),
     ):  # fmt: skip
         assert what in words(draw(function(tree)))
@@ -635,7 +540,6 @@ def test_scores_without_a_finite_threshold():
     scores = be.Scores([[0, np.inf], [np.inf, 0]], ["ann", "ann"])
     tree = be.evaluate(scores)
     assert "no finite threshold" in words(draw(plot.error_rates(tree)))
-    draw(plot.dir_surface(tree))
     display = draw(plot.score_distributions(scores))
     assert "Genuine scores: all 2 are infinite" in words(display)
 
@@ -894,10 +798,10 @@ def test_large_matrices_need_little_memory(tmp_path):
     ("name", "node", "message"),
     [
         ("roc", "closed_set", "draws far and gar of be.verification, but .* be.plot.cmc draws it"),
-        ("roc", "open_set", "has no gar; be.plot.det, .* or dir_surface draws it"),
+        ("roc", "open_set", "has no gar; be.plot.det"),
         ("cmc", "verification/single", "has no cms; be.plot.roc"),
         ("dir_far", "closed_set", "has no far and no dir"),
-        ("dir_surface", "verification/multi", "has no dir; be.plot.roc, det"),
+        ("dir_far", "verification/multi", "has no dir; be.plot.roc, det"),
     ],
 )
 def test_a_result_of_another_task_is_refused(tree, name, node, message):
@@ -928,7 +832,7 @@ def test_default_ranks_are_those_that_are_there(scores):
 # --------------------------------------------------------------------------- axes and files
 
 
-@pytest.mark.parametrize("name", [*CURVES, "dir_surface", "score_distributions", "matrix"])
+@pytest.mark.parametrize("name", [*CURVES, "score_distributions", "matrix"])
 @pytest.mark.cases(1)
 def test_a_given_axis_is_used_and_nothing_else(name, tree, scores):
     figure = Figure(layout="constrained")
@@ -969,7 +873,7 @@ def test_axes_of_a_figure_of_many_keep_their_size(systems):
     figure, grid = plt.subplots(2, 2, figsize=(8, 6), layout="constrained")
     plot.roc(systems, grid[0, 0])
     plot.det(systems, grid[0, 1])
-    plot.dir_surface(systems["good"], grid[1, 0])
+    plot.dir_far(systems["good"], grid[1, 0])
     plot.cmc(systems, grid[1, 1])
     figure.canvas.draw()
     for ax in grid.flat:
@@ -1045,7 +949,7 @@ def test_save_all_writes_what_there_is(tree, scores, systems, tmp_path):
     assert all(path.stat().st_size > 2000 for path in written)
     assert [path.name for path in written] == [
         "roc.png", "roc-log.png", "det.png", "error-rates-single-template.png",
-        "error-rates-multi-template.png", "dir-far.png", "dir-far-log.png", "dir-surface.png",
+        "error-rates-multi-template.png", "dir-far.png", "dir-far-log.png",
         "cmc.png", "score-distributions.png", "matrix.png",
     ]  # fmt: skip
     assert plt.get_fignums() == []
@@ -1170,7 +1074,7 @@ def test_matplotlib_waits_until_it_is_needed(root):
     assert done.returncode == 0, done.stderr
 
 
-@pytest.mark.parametrize("name", [*CURVES, "dir_surface", "gallery_size", "threshold_study"])
+@pytest.mark.parametrize("name", [*CURVES, "gallery_size", "threshold_study"])
 @pytest.mark.cases(1)
 def test_pictures_speak_the_words_of_their_data(name, scores, tree):
     """Either vocabulary; the other one's words are in small beside the axes alone."""

@@ -639,7 +639,7 @@ def _gom(parts: list[LivePart], drawing: Drawing) -> PageFigure:
 
 
 # What the page shows by itself; the surface of DIR is its threshold and its rank.
-_LIVE = ("roc", "det", "error_rates", "cmc", "dir_far", "dir_surface", "gom", "attack_scores")
+_LIVE = ("roc", "det", "error_rates", "cmc", "dir_far", "gom", "attack_scores")
 
 # Words of the names of plots that are abbreviations.
 _SHORT = ("apcer", "det", "epc", "far", "hota", "iapar", "pad")

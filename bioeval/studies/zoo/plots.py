@@ -5,25 +5,19 @@ from __future__ import annotations
 from typing import Any, Self
 
 import numpy as np
-import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.patheffects import withStroke
 from matplotlib.text import Annotation
 
 from bioeval.base import counted, larger_is_closer, noun_of, require_integer
-from bioeval.document import Text, say
 from bioeval.studies.zoo.results import (
     ANIMALS,
     NAMED,
     NO_ANIMAL,
     Quantile,
-    lorenz as lorenz_curve,
     most_errors,
 )
 from bioeval.views.plots import (
-    Curve,
-    CurvesDisplay,
-    CurveSpec,
     Display,
     Style,
     System,
@@ -71,7 +65,11 @@ class ZooDisplay(Display):
         self.genuine, self.impostor = ds["genuine_mean"].values, ds["impostor_mean"].values
         self.animals = ds["animal_of_subject"].values.astype(str)
         there = ~(np.isnan(self.genuine) | np.isnan(self.impostor))
-        named = [i for kind in _ERRORS for i in most_errors(ds[kind].values, worst)]
+        named = [
+            i
+            for kind in ("fr", "fa_as_probe", "fa_as_claimed")
+            for i in most_errors(ds[kind].values, worst)
+        ]
         self.worst = [i for i in dict.fromkeys(named) if there[i]]
         self.better = 1 if larger_is_closer(str(ds.attrs["kind"])) else -1
         best = Quantile.parse(ds.attrs["quantile"]).of(int(there.sum()))
@@ -255,97 +253,3 @@ def zoo(data: Any, ax: Axes | None = None, *, worst: int = NAMED, **style: Any) 
     (4, 20)
     """
     return ZooDisplay.from_results(data, worst).plot(ax, **style)
-
-
-#: The words of each kind of error, its attempts, and its Gini coefficients.
-_ERRORS: dict[str, Text] = {
-    "fr": say("{false rejects}"),
-    "fa_as_probe": say("{false accepts} by probe"),
-    "fa_as_claimed": say("{false accepts} by claim"),
-}
-_ATTEMPTS = {
-    "fr": "genuine_attempts",
-    "fa_as_probe": "impostor_attempts_as_probe",
-    "fa_as_claimed": "impostor_attempts_as_claimed",
-}
-_GINI = {
-    "fr": "fr_gini",
-    "fa_as_probe": "fa_gini_as_probe",
-    "fa_as_claimed": "fa_gini_as_claimed",
-}
-
-
-def _lorenz_curve(system: System, _: str, y: str, name: str) -> Curve:
-    errors = system.dataset[y].values[system.dataset[_ATTEMPTS[y]].values > 0]
-    if not errors.sum():
-        return Curve(name, np.empty(0), np.empty(0), system, "no errors")
-    return Curve(name, *lorenz_curve(errors), system, variable=y)
-
-
-def _with_gini(curve: Curve, _: bool) -> Text:
-    gini = float(curve.system.dataset[_GINI[curve.variable]])
-    return say("{curve}, Gini {gini}", curve=curve.label, gini=f"{gini:.2f}")
-
-
-def _of_errors(ds: xr.Dataset) -> Text:
-    accepts = int(ds["fa_as_probe"].sum())
-    return say(
-        "{subjects}; {rejects} {false rejects}, {accepts} {noun:term} at threshold {threshold}",
-        subjects=counted(ds.sizes["subject"], "subjects"),
-        rejects=int(ds["fr"].sum()),
-        accepts=accepts,
-        noun="false accept" if accepts == 1 else "false accepts",
-        threshold=f"{float(ds['threshold']):.6g}",
-    )
-
-
-class LorenzDisplay(CurvesDisplay):
-    """Lorenz curves; ``x`` is the proportion of subjects, ``y`` that of errors."""
-
-    spec = CurveSpec(
-        "lorenz",
-        "Lorenz curves of errors",
-        "",
-        _ERRORS,
-        "Proportion of subjects, those with fewest errors first",
-        "Proportion of errors",
-        details=lambda _: ["grey: equal errors for all subjects"],
-        over_each=_of_errors,
-        curve=_lorenz_curve,
-        text=_with_gini,
-        marked=False,
-        size=(5.8, 6.0),
-        limits=lambda _: {"xlim": (-0.01, 1.01), "ylim": (-0.01, 1.01)},
-        reference=lambda display: display._diagonal(linewidth=0.9, linestyle="-"),
-    )
-
-
-def lorenz(data: Any, ax: Axes | None = None, **style: Any) -> LorenzDisplay:
-    """Draw Lorenz curves of errors: how few subjects cause most of the errors.
-
-    Parameters
-    ----------
-    data : Dataset, or mapping of str to Dataset
-        A result of :func:`bioeval.zoo`, or those of several systems by name.
-    ax, **style
-        As for :func:`bioeval.plot.roc`.
-
-    Returns
-    -------
-    LorenzDisplay
-        With ``curves`` (of false rejects, and of false accepts by the subject of the probe and by
-        the claimed subject), ``ax_``, ``figure_`` and ``lines_``.
-
-    Notes
-    -----
-    Of subjects with attempts, in order of their errors. The Gini coefficient is twice the area
-    between a curve and the diagonal (Lorenz 1905; Gini 1912).
-
-    Examples
-    --------
-    >>> import bioeval as be
-    >>> display = be.plot.lorenz(be.zoo(be.simulate(20, 4)))
-    >>> list(display.curves)
-    ['false rejects', 'false accepts by probe', 'false accepts by claim']
-    """
-    return LorenzDisplay.from_results(data).plot(ax, **style)

@@ -190,12 +190,6 @@ def gini(counts: np.ndarray) -> float:
     return float(place @ np.sort(counts)) / (n * total)
 
 
-def lorenz(counts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the Lorenz curve: proportions of the subjects, worst last, and of all errors."""
-    share = np.concatenate([[0], np.sort(counts).cumsum()]) / counts.sum()
-    return np.linspace(0.0, 1.0, len(share)), share
-
-
 def _mean(attempts: BySubject) -> np.ndarray:
     with np.errstate(invalid="ignore", divide="ignore"):
         return attempts.total / attempts.finite

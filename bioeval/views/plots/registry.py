@@ -49,15 +49,6 @@ _GENERAL = (
         {"dir-far": {}, "dir-far-log": {"log": True}},
     ),
     Plot(
-        "dir_surface",
-        "DirSurfaceDisplay",
-        "bioeval.views.plots.ranks",
-        "be.open_set",
-        (_DIR,),
-        {"dir-surface": {}},
-        one_system=True,
-    ),
-    Plot(
         "cmc",
         "CmcDisplay",
         "bioeval.views.plots.ranks",

@@ -10,5 +10,5 @@ CALLS = {"zoo": lambda s: be.zoo(s, threshold=("far", 0.1))}
 BY_ORDER = {
     "zoo": tuple(f"{x}_{y}" for x in ("goat", "wolf", "lamb") for y in ("correlation", "p"))
 }
-PLOTS = dict.fromkeys(("zoo", "lorenz"), lambda i: be.zoo(scores(i), permutations=100))
+PLOTS = {"zoo": lambda i: be.zoo(scores(i), permutations=100)}
 VARIABLES = {"zoo": (lambda: be.zoo(square(), permutations=9), ZOO)}

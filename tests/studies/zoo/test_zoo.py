@@ -425,24 +425,6 @@ def test_plot_of_the_zoo(kind):
         assert (x == 1) == (best[0] == up) and (y == 1) == (best[1] != up)
 
 
-def test_lorenz_curves():
-    d = 5.0 - 4 * np.eye(6)
-    d[[0, 1, 0], [0, 1, 2]] = 4.0, 4.0, 1.0
-    ds = be.zoo(be.Scores(d, list("aabbcd"), list("aabbcd")), threshold=2.0, quantile=0.2)
-    display = be.plot.lorenz(ds)
-    rejects = display.curves["false rejects"]
-    assert ds.fr.values.tolist() == [4, 2, 0, 0]
-    np.testing.assert_allclose(rejects.y, [0, 0, 0, 2 / 6, 1])
-    np.testing.assert_allclose(rejects.x, [0, 0.25, 0.5, 0.75, 1])
-    # The Gini coefficient is twice the area between the curve and the diagonal.
-    assert ds.fr_gini == pytest.approx(1 - 2 * np.trapezoid(rejects.y, rejects.x))
-    none = be.plot.lorenz(be.zoo(be.simulate(9, 2), threshold=-1.0))
-    assert none.curves["false accepts by probe"].why_not == "no errors"
-    assert list(none.lines_) == ["false rejects"]
-    both = be.plot.lorenz({"a": ds, "b": ds})
-    assert "a, false rejects" in both.curves
-
-
 @pytest.mark.slow
 def test_zoo_of_the_command_line(tmp_path, capsys, monkeypatch):
     monkeypatch.setenv("COLUMNS", "120")
@@ -467,7 +449,7 @@ def test_zoo_of_the_command_line(tmp_path, capsys, monkeypatch):
     assert line.split()[4:6] == [f"{fa:,}", f"{100 * fa / attempts:.2f}"]
     assert "chosen on the same data; errors there are optimistic" in text
     assert sorted(path.name for path in out.iterdir()) == [
-        "animals.csv", "errors.csv", "lorenz.png", "most_errors.csv", "pairs_of_people.csv",
+        "animals.csv", "errors.csv", "most_errors.csv", "pairs_of_people.csv",
         "results.nc", "subjects.csv", "summary.json", "table.txt", "tests.csv", "zoo.png",
     ]  # fmt: skip
     with open(out / "subjects.csv", encoding="utf-8", newline="") as lines:
