@@ -17,6 +17,7 @@ from .evaluation.identification import (
     ranks as ranks,
 )
 from .evaluation.verification_task import verification as verification
+from .page.page import report as report
 from .protocol import Protocol as Protocol
 from .results.failures import with_failures as with_failures
 from .results.measure import Measure as Measure
@@ -49,7 +50,6 @@ from .studies.fusion.fusion import Fusion as Fusion, fuse as fuse
 from .studies.fusion.normalise import normalise as normalise
 from .studies.galleries.gallery_size import gallery_size as gallery_size
 from .studies.groups.groups import by_group as by_group
-from .studies.page.page import report as report
 from .studies.planning.sample_size import sample_size as sample_size
 from .studies.planning.workload import workload as workload
 from .studies.quality.error_discard import error_discard as error_discard
@@ -64,6 +64,6 @@ from .studies.tracking.tracking import tracking as tracking
 from .studies.training.meter import Meter as Meter
 from .studies.worst_pairs.worst_pairs import worst_pairs as worst_pairs
 from .studies.zoo.zoo import zoo as zoo
-from .views.frames import to_frame as to_frame
+from .tables.frames import to_frame as to_frame
+from .tables.show import show as show, to_latex as to_latex, to_markdown as to_markdown
 from .views.messages import messages as messages
-from .views.show import show as show, to_latex as to_latex, to_markdown as to_markdown

@@ -10,7 +10,7 @@ from offers import offered
 from systems import NAMES, scores
 
 import bioeval as be
-from bioeval.views.plots.registry import PLOTS
+from bioeval.plot.registry import PLOTS
 
 #: Plots of one result whatever is given; the others take several by name.
 ONE = {name for name, plot in PLOTS.items() if plot.one_system} - {"error_rates", "apcer", "iapar"}

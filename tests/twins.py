@@ -14,9 +14,9 @@ import pytest
 import xarray as xr
 
 import bioeval as be
+from bioeval.plot.registry import PLOTS  # noqa: F401
 from bioeval.results import expanded
 from bioeval.studies.folds import cross_evaluate
-from bioeval.views.plots.registry import PLOTS  # noqa: F401
 
 
 @pytest.fixture(scope="module", autouse=True)

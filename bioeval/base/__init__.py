@@ -67,11 +67,6 @@ _NAMES: NamesByModule = {
         "Scalar",
         "rates_of",
     ),
-    "bioeval.base.studies": (
-        "hooks",
-        "manifests",
-        "offered",
-    ),
     "bioeval.base.variables": (
         "Bootstrap",
         "IntervalMethod",

@@ -12,8 +12,9 @@ import itertools
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
 
-from bioeval.base.lazy import offered_value
 from bioeval.base.scalars import (
+    ATTACK_RATES,
+    CALIBRATION_POINTS,
     CMS,
     CORE_SCALARS,
     DIR,
@@ -26,7 +27,6 @@ from bioeval.base.scalars import (
     points_among,
     rates_among,
 )
-from bioeval.base.studies import manifests
 from bioeval.base.variables import COORDINATES, TASKS, by_name
 
 #: Names of variables that no scalar of others may have.
@@ -64,11 +64,7 @@ class ScalarRegistry(Mapping[str, Scalar]):
     @cached_property
     def of_studies(self) -> list[Scalar]:
         """What studies have besides, in the order of their folders."""
-        scalars: list[Scalar] = []
-        for study in manifests().values():
-            if study.scalars:
-                scalars += offered_value(study.scalars)
-        return scalars
+        return [*ATTACK_RATES, *CALIBRATION_POINTS]
 
     @cached_property
     def added(self) -> tuple[Scalar, ...]:

@@ -809,3 +809,62 @@ def rates_of(scalars: Iterable[Scalar], known: Mapping[str, Any]) -> dict[str, n
         elif scalar.of_rates is not None:
             values_of[scalar.name] = scalar.of_rates(values_of["far"], values_of["frr"])
     return {name: values for name, values in values_of.items() if name not in known}
+
+
+#: Of the attacks on the people of the test part of a fold.
+ATTACK_RATES = (
+    Scalar(
+        "largest IAPAR of a species",
+        name="iapar_max",
+        iso="IAPAR",
+        label="IAPAR max",
+        results=("folds",),
+    ),
+    Scalar(
+        "proportion of all attack attempts accepted, whatever their species",
+        name="iapar_pooled",
+        quotient=(("ia",), ("attack_attempts",)),
+        label="IAPAR pooled",
+        results=("folds",),
+    ),
+    Scalar(
+        "iapar_max + frr",
+        name="riapar",
+        iso="RIAPAR",
+        label="RIAPAR",
+        bounds=(0.0, 2.0),
+        results=("folds",),
+    ),
+    Scalar(
+        "attack attempts accepted, as a proportion, of each attack instrument species",
+        name="iapar_of_species",
+        iso="IAPAR",
+        results=("folds",),
+    ),
+)
+
+#: Of log-likelihood ratios that are learnt in folds.
+CALIBRATION_POINTS = (
+    Scalar(
+        "cost of the log-likelihood ratios (Cllr)",
+        "bits",
+        name="cllr",
+        label="Cllr",
+        kind="number",
+        decimals=4,
+        bounds=(0.0, np.inf),
+        results=("folds",),
+        pooled=False,
+    ),
+    Scalar(
+        "Cllr after isotonic regression: the least by any monotone map",
+        "bits",
+        name="min_cllr",
+        label="min Cllr",
+        kind="number",
+        decimals=4,
+        bounds=(0.0, 1.0),
+        results=("folds",),
+        pooled=False,
+    ),
+)

@@ -5,8 +5,6 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Sequence
 
-from bioeval.base.studies import manifests
-
 #: Number of examples in the help of a command; ``bioeval help examples`` prints all of them.
 IN_HELP = 3
 
@@ -106,6 +104,255 @@ bioeval simulate --subjects 100 --templates 5 --out scores.npz
 bioeval simulate --model gaussian-scores --d-prime 3 --out gauss.npz
 # Simulate probes against a gallery in which one subject in five is not enrolled
 bioeval simulate --layout probe-against-gallery --probes 3 --unenrolled 0.2 --out open.npz
+
+# Evaluate rows that are marked as attacks
+bioeval vulnerability attacked.npz
+# Evaluate a second file of attacks
+bioeval vulnerability scores.npz attacks.npz --threshold far=0.001
+# Write results and plots
+bioeval vulnerability attacked.npz --out attacked --plots
+# Write a page
+bioeval vulnerability attacked.npz --report attacked.html
+
+# Evaluate a list of detection scores
+bioeval pad pad.csv
+# Choose the threshold on development data
+bioeval pad test.csv --dev dev.csv --threshold apcer=0.05
+# Use the threshold of equal errors, with intervals
+bioeval pad pad.csv --threshold d-eer --interval subject-bootstrap
+# Take APCER over the species up to an attack potential
+bioeval pad pad.csv --potential print=1,mask=3 --most 1
+# Use one threshold; print JSON
+bioeval pad pad.csv --threshold 0.5 --json
+# Write results and plots
+bioeval pad test.csv --dev dev.csv --threshold apcer=0.05 --out pad --plots
+
+# Evaluate log-likelihood ratios
+bioeval calibration ratios.npz --kind llr
+# Calibrate scores on other data
+bioeval calibration scores.npz --calibrate logistic --train others.npz
+# Learn on development trials, evaluate and write evaluation trials
+bioeval calibration dev.scores dev.txt --kind similarity --apply eval.scores eval.txt --save eval-llr.txt
+# Compare two systems, each calibrated on its own development scores
+bioeval calibration --system A=devA.scores:evalA.scores --system B=devB.scores:evalB.scores --trials dev.txt:eval.txt --kind similarity
+# Give all values of a condition the same weight
+bioeval calibration ratios.npz --kind llr --equalise language
+# Calibrate monotonically, at two priors; print JSON
+bioeval calibration scores.npz --calibrate pav --train others.npz --priors 0.5,0.01 --json
+# Write results and plots
+bioeval calibration scores.npz --calibrate logistic --train others.npz --out cal --plots
+
+# Check a matrix of scores
+bioeval check scores.npz
+# Check embeddings
+bioeval check faces.npz --embeddings dlib128 --labels subject --metric l2
+# Check whether there are enough subjects for a FAR
+bioeval check scores.npz --far 0.0001 --json
+# Check the data of a re-identification protocol
+bioeval check reid.npz --protocol market1501
+# Show who is confused with whom at a threshold, with the pictures of files
+bioeval check scores.npz --threshold 0.31 --report check.html
+# Check tracks against their ground truth
+bioeval check gt.txt tracker.txt
+
+# Compare two systems
+bioeval compare old.npz new.npz
+# Rank three systems by two measures
+bioeval compare old.npz new.npz others.npz --measure eer --measure auc
+# Rank a folder of submissions; write a page
+bioeval compare submissions --measure eer --report board.html
+# Compare distances with similarities
+bioeval compare distances.npz similarities.npz --kind-b similarity
+# Show that a new system is no worse than the old one
+bioeval compare new.npz old.npz --margin frr_at_far=0.01
+# Compare two arrays of one file
+bioeval compare both.npz both.npz --scores first --scores-b second --labels subject
+# Leave out pairs of the same session
+bioeval compare old.npz new.npz --meta session=visit --exclude session
+# Compare at one FAR; print JSON
+bioeval compare old.npz new.npz --far 0.001 --json
+# Compare two systems of re-identification
+bioeval compare old.npz new.npz --protocol market1501
+# Write results and plots
+bioeval compare old.npz new.npz --out comparison --plots
+# Count on two processes
+bioeval compare old.npz new.npz --workers 2
+
+# Evaluate by every reading
+bioeval conventions scores.npz
+# Find the readings of a published EER
+bioeval conventions scores.npz --measure eer --published 8.4
+# Find the readings of a published mAP
+bioeval conventions reid.npz --measure mean_ap --published 88.40
+# Start from another card; write the readings
+bioeval conventions reid.npz --measure cmc=1 --card vehicleid --out readings
+
+# Explain one row at the EER threshold
+bioeval explain scores.npz --probe 17
+# Draw a row at a threshold
+bioeval explain scores.npz --probe 17 --threshold 0.4 --plot row.png
+# Count every row of a small matrix
+bioeval explain tiny.npy --labels people.csv --step-by-step
+# Explain a query of re-identification
+bioeval explain reid.npz --probe 3 --protocol market1501
+# Explain one claim; print JSON
+bioeval explain scores.npz --probe 17 --claim s4 --json
+# Write the row as an HTML page
+bioeval explain scores.npz --probe 17 --report row.html
+
+# Fuse two systems on one scale
+bioeval fuse face.npz finger.npz --normalise z
+# Learn the weights on training folds
+bioeval fuse face.npz finger.npz --method logistic --protocol course-kfold
+# Write the fused scores
+bioeval fuse face.npz finger.npz --normalise min-max --out fused.npz
+# Give the weights
+bioeval fuse face.npz finger.npz --method weighted --weights face=2 --weights finger=1
+# Multiply the scores of both systems
+bioeval fuse face.npz finger.npz --normalise min-max --method product --out fused.npz
+
+# Normalise trials by the scores of their recordings against a cohort
+bioeval normalise dev.scores dev.txt --kind similarity --cohort dev-cohort.scores
+# Take the 4 closest recordings of the cohort for each side, and write the scores
+bioeval normalise dev.scores dev.txt --kind similarity --method as --top 4 --cohort dev-cohort.scores --save dev-as.txt
+# Take those closest to the enrolled recording for both sides
+bioeval normalise dev.scores dev.txt --kind similarity --method as --top 4 --select enrolled --cohort dev-cohort.scores
+
+# Evaluate at sizes up to that of the gallery
+bioeval gallery-size scores.npz
+# Choose sizes and ranks
+bioeval gallery-size scores.npz --sizes 10,100,1000 --max-rank 10
+# Evaluate embeddings
+bioeval gallery-size faces.npz --embeddings dlib128 --labels subject
+# Write results and plots
+bioeval gallery-size scores.npz --out sizes --plots
+
+# Evaluate by a metadata column
+bioeval groups scores.npz --by sex
+# Add intervals
+bioeval groups scores.npz --by country --interval subject-bootstrap
+# Evaluate searches by group
+bioeval groups scores.npz --by sex --task open_set --threshold far=0.01
+# Evaluate embeddings with their metadata
+bioeval groups faces.npz --embeddings dlib128 --labels subject --meta sex=sex --by sex
+# Use one threshold; write results and plots
+bioeval groups scores.npz --by sex --threshold 0.42 --out groups --plots
+# Use the threshold of a study that was saved
+bioeval groups scores.npz --by sex --threshold-of study
+# Compare how alike two systems treat the groups
+bioeval groups old.npz new.npz --by sex --threshold far=0.01
+# Take the groups of a list of trials from a table of its templates
+bioeval groups scores.txt --trials trials.txt --labels templates.csv --kind distance --by sex
+# Count on four processes, and keep what has been counted
+bioeval groups scores.npz --by sex --workers 4 --checkpoint counted
+
+# Write a page about one system
+bioeval report scores.npz --out report.html
+# Write a page about two systems, with their names
+bioeval report old.npz new.npz --out both.html --name old --name new
+# Write a page from the results of bioeval run
+bioeval report results/results.nc --out report.html
+# Answer with the threshold to install, and give all figures there
+bioeval report scores.npz --threshold-study far=1% --zoo --check --out c.html
+# Show that a new system is no worse than the old one
+bioeval report new.npz old.npz --out both.html --margin frr_at_far=0.01
+# Write a page about re-identification
+bioeval report reid.npz --protocol market1501 --out reid.html
+# Explain a row on the page
+bioeval report scores.npz --out report.html --explain 17
+# Count on four processes
+bioeval report scores.npz --out report.html --workers 4
+
+# Verification of 2,000 people a day, one in a hundred of them an impostor
+bioeval workload scores.npz --people 2000 --impostors 0.01 --far 0.001
+# Use the threshold of a study that was saved
+bioeval workload scores.npz --people 2000 --impostors 1% --threshold-of study
+# Find the FAR at which three false alarms a day are expected
+bioeval workload --people 2000 --impostors 0.1 --alarms-per-day 3
+# Use rates that are known
+bioeval workload --rates far=0.001,frr=0.02 --people 2000 --impostors 0.01
+# Use the results of bioeval run
+bioeval workload results --people 2000 --impostors 0.01 --far 0.001
+# Count for a day and a week
+bioeval workload scores.npz --people 2000 --impostors 0.01 --far 0.001 --days 1,7
+# Search a gallery of 500
+bioeval workload scores.npz --people 10000 --impostors 0.9999 --gallery-size 500 --far 1e-5
+
+# Plan the width of the interval of FRR at a FAR
+bioeval sample-size pilot.npz --far 1e-4 --width 0.01
+# Plan the width of the interval of the EER
+bioeval sample-size pilot.npz --measure eer --width 0.005
+# Plan without a pilot
+bioeval sample-size --far 1e-3 --frr 0.02 --icc 0.2 --templates 3,6
+# Plan sessions of three templates
+bioeval sample-size --far 1e-3 --frr 0.02 --icc 0.2 --templates 3,6 --templates-per-session 3
+
+# Discard by sharpness, at the threshold of a FAR
+bioeval error-discard scores.npz --quality sharpness --threshold far=0.001
+# Write the results
+bioeval error-discard scores.npz --quality size --threshold eer --out d
+# Compare two measures of quality
+bioeval error-discard scores.npz --quality q1 --quality q2 --threshold eer
+
+# Compare two systems
+bioeval gom osnet.npz agw.npz
+# Compare three systems; write results and plots
+bioeval gom resnet.mat osnet.mat agw.mat --out gom --plots
+# Measure mFR on queries of other subjects
+bioeval gom osnet.npz --open-queries osnet-of-others.npz
+# Name the systems, and add intervals
+bioeval gom old.npz new.npz --name before --name after --interval subject-bootstrap
+# Use the published code's variant of GOM; print JSON
+bioeval gom osnet.npz --variant reference --budget 100 --json
+# Count on four processes
+bioeval gom osnet.npz agw.npz --workers 4
+# Scale the thresholds of top-K lists
+bioeval gom lists.npz --normalize 0,2
+
+# Find the threshold for a FAR of 0.1 %
+bioeval threshold scores.npz --target far=1e-3
+# Find a threshold whose FAR is at most 1 % with 95 % confidence
+bioeval threshold scores.npz --target far=1% --assure 0.95
+# Test on other subjects whether a threshold keeps a FAR of 1 %
+bioeval threshold others.npz --at 3.61 --claim far=1%
+# Choose the threshold of minDCF on one set of trials, judge it on another
+bioeval threshold dev.scores dev.txt --kind similarity --target min-dcf --prior 0.01 --on eval.scores eval.txt
+# Find it for visits of several tries at all enrolled templates
+bioeval threshold visits.npz --target far=5% --templates multi --attempts visit
+# Repeat ten folds twenty times; write the study
+bioeval threshold scores.npz --target far=1e-3 --folds 10 --repeats 20 --out study
+# Find the EER threshold of embeddings; print JSON
+bioeval threshold faces.npz --embeddings dlib128 --labels subject --target eer --json
+# Count on four processes, and keep what has been counted
+bioeval threshold scores.npz --repeats 100 --workers 4 --checkpoint counted
+# Give FAR and FRR at a threshold that was fixed before
+bioeval threshold scores.npz --at 0.31
+
+# Evaluate one sequence
+bioeval tracking gt.txt tracker.txt --frames 1050
+# Compare trackers on the sequences that all of them have
+bioeval tracking dancetrack/val trackers/SORT trackers/ByteTrack
+# Evaluate the cameras of a network
+bioeval tracking cameras/gt cameras/tracks --parts cameras
+# Read another form of rows; print JSON
+bioeval tracking truth.txt track3.txt --columns cityflow --json
+# Compare trackers by other measures; print JSON
+bioeval tracking dancetrack/val trackers/SORT trackers/ByteTrack --measure assa --json
+# Add intervals over the sequences
+bioeval tracking dancetrack/val trackers/SORT --interval sequence-jackknife
+# Evaluate the sequences of a challenge by its conventions
+bioeval tracking MOT17/train tracker/MOT17 --pairing previous-frame --mostly-tracked more-than
+
+# Evaluate each subject
+bioeval zoo scores.npz
+# Use the threshold of a FAR; write results and plots
+bioeval zoo scores.npz --threshold far=0.001 --out zoo --plots
+# Use the threshold of a study that was saved
+bioeval zoo scores.npz --threshold-of study
+# Count on two processes
+bioeval zoo scores.npz --workers 2
+# Use a threshold for embeddings; print JSON
+bioeval zoo faces.npz --embeddings dlib128 --labels subject --threshold 0.6 --json
 """
 
 
@@ -121,8 +368,6 @@ def _read(text: str) -> dict[str, list[tuple[str, str]]]:
 
 #: For each command, the purposes and command lines of its examples, the most used first.
 EXAMPLES = _read(_TEXT)
-for _study in manifests().values():
-    EXAMPLES |= _read(_study.examples)
 
 
 def all_examples(command: str) -> str:

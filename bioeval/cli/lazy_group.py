@@ -4,88 +4,17 @@ from __future__ import annotations
 
 import contextlib
 import importlib
-import itertools
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any
 
 import click
 
 from bioeval.base.errors import nearest_name
-from bioeval.base.manifest import Subcommand
-from bioeval.base.studies import manifests
 from bioeval.base.version import __version__
-
-#: The headings of the help, in order; a study may have another one, which comes last.
-_HEADINGS = (
-    *("Start", "Decide", "Look into", "Attacks", "Plan", "Re-identification and tracking"),
-    *("Sites", "Data and cards"),
-)
+from bioeval.cli.table import COMMANDS, HEADINGS
 
 #: The command that prints the help of the others.
 HELP_COMMAND = "help"
-
-_CORE_COMMANDS = (
-    Subcommand(
-        "example",
-        "Write scores of real faces that come with bioeval.",
-        "Start",
-        1,
-        "bioeval.cli.example",
-    ),
-    Subcommand("run", "Evaluate scores or embeddings.", "Start", 3, "bioeval.cli.run"),
-    Subcommand(
-        "simulate",
-        "Simulate scores of a population with known truth.",
-        "Data and cards",
-        1,
-        "bioeval.cli.simulate",
-    ),
-    Subcommand(
-        "convert", "Convert a file to another format.", "Data and cards", 2, "bioeval.cli.convert"
-    ),
-    Subcommand(
-        "info",
-        "Print versions, for a report of a fault.",
-        "Data and cards",
-        4,
-        "bioeval.cli.info",
-    ),
-    Subcommand(
-        "protocols",
-        "List, explain and check protocol cards.",
-        "Data and cards",
-        3,
-        "bioeval.cli.protocols",
-    ),
-)
-
-
-def _headings() -> dict[str, tuple[Subcommand, ...]]:
-    """Return the commands of this package and of the studies under the headings of the help."""
-    listed = list(_CORE_COMMANDS)
-    for study in manifests().values():
-        listed += study.commands
-    under: dict[str, list[Subcommand]] = {heading: [] for heading in _HEADINGS}
-    for command in sorted(listed, key=lambda command: command.place):
-        under.setdefault(command.heading, []).append(command)
-    return {heading: tuple(x) for heading, x in under.items() if x}
-
-
-#: The commands under the headings of the help, and all of them by name.
-HEADINGS = _headings()
-COMMANDS = {x.name: x for x in itertools.chain.from_iterable(HEADINGS.values())}
-
-#: Options that only other commands have, by command, and what does their work.
-NOT_OPTIONS: dict[str, Mapping[str, str]] = {
-    "run": {
-        "--folds": "--protocol course-kfold has 10 folds of subjects. For 5, write [partition] "
-        "folds = 5 in a card (bioeval protocols course-kfold --toml > my.toml copies this card), "
-        "or give bioeval threshold --folds 5",
-        "--threshold": "--target far=X, such as --target far=0.001, chooses with folds or --train",
-    }
-}
-for _study in manifests().values():
-    NOT_OPTIONS |= _study.not_options
 
 #: The arguments of the command line, in what the contexts of click share.
 COMMAND_LINE = "bioeval.command_line"
@@ -117,13 +46,12 @@ class LazyGroup(click.Group):
         """Import a command."""
         if cmd_name not in self.list_commands(ctx):
             return None
-        home = "bioeval.cli.command"
+        function = "bioeval.cli.command:command"
         if cmd_name in COMMANDS:
-            home = COMMANDS[cmd_name].home
-        for member in vars(importlib.import_module(home)).values():
-            if isinstance(member, click.Command) and member.name == cmd_name:
-                return member
-        return None
+            function = COMMANDS[cmd_name].function
+        module, _, name = function.partition(":")
+        command: click.Command = getattr(importlib.import_module(module), name)
+        return command
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -133,11 +61,6 @@ class LazyGroup(click.Group):
             listed = ", ".join(COMMANDS)
             near = _command_for(args[0]) or nearest_name(args[0], COMMANDS)
             ctx.fail(f"no command {args[0]!r}; expected one of {listed}.{near}")
-        for arg in args[1:]:
-            option = arg.partition("=")[0]
-            if option in NOT_OPTIONS.get(args[0], ()):
-                other = NOT_OPTIONS[args[0]][option]
-                ctx.fail(f"{option} is no option of bioeval {args[0]}; {other}")
         return super().resolve_command(ctx, args)
 
     def make_context(
@@ -160,7 +83,7 @@ class LazyGroup(click.Group):
         widest = max(map(len, COMMANDS))
         for heading, commands in HEADINGS.items():
             with formatter.section(heading):
-                formatter.write_dl([(f"{x.name:{widest}}", x.does) for x in commands])
+                formatter.write_dl([(f"{x:{widest}}", commands[x].does) for x in commands])
 
 
 def _command_for(word: str) -> str:

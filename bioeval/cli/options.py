@@ -17,7 +17,6 @@ from bioeval.base.errors import (
     Words,
 )
 from bioeval.base.kinds import KINDS
-from bioeval.base.studies import hooks
 from bioeval.base.variables import INTERVALS
 from bioeval.cli.arguments import ThresholdsOption, Value
 from bioeval.cli.command import F, option, option_group
@@ -271,12 +270,6 @@ def shared_options(
     )
 
 
-def _require_pages(ctx: click.Context, param: click.Parameter, pages: str | None) -> str | None:
-    if pages is not None and not hooks("page"):
-        raise click.UsageError("--report: this installation writes no pages")
-    return pages
-
-
 _PLOT_FORMAT = option(
     "--plot-format",
     "File format of the plots; repeatable.  [png]",
@@ -316,7 +309,6 @@ def output_options(
             option(
                 "--report HTML",
                 "Write an HTML page with the answer, tables and curves.",
-                callback=_require_pages,
             ),
         ),
         (True, option("--json", f"Print one JSON document{json}.", bool, name="as_json")),

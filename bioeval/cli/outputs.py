@@ -19,7 +19,6 @@ import click
 
 from bioeval.base.csv_cells import as_cell
 from bioeval.base.errors import BioevalWarning, DataError, escaped
-from bioeval.base.studies import hooks
 from bioeval.cli.console import as_json, note, show_json
 from bioeval.views.show import WIDTH, as_text, print_table
 
@@ -419,7 +418,7 @@ class Output:
         """Return a context in which plots have the sizes of --plot-style."""
         if self.plot_style is None:
             return nullcontext()
-        from bioeval.views.plots.style import style
+        from bioeval.plot.plot_style import style
 
         return style(self.plot_style)
 
@@ -437,6 +436,7 @@ class Output:
         if self.page is None:
             return
         from bioeval.cli.lazy_group import COMMAND_LINE
+        from bioeval.page.page import report
 
         stages(f"writing {self.page}")
         words = []
@@ -448,8 +448,7 @@ class Output:
         read = list(filter(None, files))
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always", BioevalWarning)
-            for write in hooks("page"):
-                write(results, self.page, files=read, command=command, **options)
+            report(results, self.page, files=read, command=command, **options)
         self.remarks.extend(str(warning.message) for warning in caught)
 
     def save(
@@ -477,7 +476,7 @@ class Output:
             if callable(drawn) and self.plots:
                 drawn(folder)
             elif drawn is not None and self.plots:
-                from bioeval.views.plots.files import save_all
+                from bioeval.plot.files import save_all
 
                 for one in drawn if isinstance(drawn, list) else [drawn]:
                     tell = self.remarks.append

@@ -11,7 +11,6 @@ import click
 
 from bioeval.base.errors import NoResultError
 from bioeval.base.progress import rows_reported
-from bioeval.base.studies import hooks
 from bioeval.base.version import __version__
 from bioeval.cli.command import naming, progress_shown
 from bioeval.cli.console import note
@@ -89,18 +88,19 @@ def with_doubts(
     tree: xr.DataTree, scores: Scores, protocol: str | Protocol, stages: Stages
 ) -> xr.DataTree:
     """Return results with the findings of studies in place of their own doubts."""
-    for doubted in hooks("with_doubts"):
-        with rows_reported():
-            tree = doubted(tree, scores, protocol)
-    return tree
+    from bioeval.studies.check.check_data import with_kind_finding
+
+    with rows_reported():
+        return with_kind_finding(tree, scores, protocol)
 
 
 def refuse(systems: Iterable[Scores], protocol: str | Protocol) -> NoReturn:
     """Raise :class:`NoResultError` with the reason that a study gives, if any."""
+    from bioeval.studies.check.check_data import why_undefined
+
     for scores in systems:
-        for reason in hooks("why_undefined"):
-            if why := reason(scores, protocol):
-                raise NoResultError(f"nothing could be evaluated of {scores.name}: {why}")
+        if why := why_undefined(scores, protocol):
+            raise NoResultError(f"nothing could be evaluated of {scores.name}: {why}")
     raise NoResultError("nothing could be evaluated: no rate is defined for these data")
 
 
@@ -250,13 +250,13 @@ class StudyCommand:
 
     def table(self, results: Any) -> Any:
         """Return the table of results in the terms of ``--terms``; options stand for arguments."""
-        from bioeval.views.registry import table_of
+        from bioeval.tables.sections import table_of
 
         return table_of(results, naming(), self._terms)
 
     def messages_of(self, results: Any) -> list[dict[str, Any]]:
         """Return the messages of results as data; options stand for arguments."""
-        from bioeval.views.registry import sections_of
+        from bioeval.tables.sections import sections_of
         from bioeval.views.writers.data import messages_data
 
         found = []
@@ -269,7 +269,7 @@ class StudyCommand:
 
         Both have the lecture's terms, whatever ``--terms`` says, for programs that read them.
         """
-        from bioeval.views.registry import sections_of
+        from bioeval.tables.sections import sections_of
         from bioeval.views.writers.data import answer_of, as_data, facts_data
 
         document: dict[str, Any] = {"bioeval": __version__, "file": self.data}
@@ -292,19 +292,19 @@ class StudyCommand:
 
     def task(self, ds: xr.Dataset) -> dict[str, Any]:
         """Return the scalars of a task, and its values at FAR targets and at some ranks."""
-        from bioeval.cli.run_outputs import task_document
+        from bioeval.cli.commands.run_outputs import task_document
 
         return task_document(ds)
 
     def messages_by_task(self, results: Mapping[str, xr.Dataset]) -> list[dict[str, Any]]:
         """Return the messages of several tasks as data, each with its tasks."""
-        from bioeval.cli.run_outputs import messages_by_task
+        from bioeval.cli.commands.run_outputs import messages_by_task
 
         return messages_by_task(results, naming())
 
     def curves(self, ds: xr.Dataset, over: str) -> list[dict[str, Any]]:
         """Return the curves of a task: a row for each threshold, rank or recall level."""
-        from bioeval.cli.run_outputs import curve_rows
+        from bioeval.cli.commands.run_outputs import curve_rows
 
         return curve_rows(ds, over)
 

@@ -6,21 +6,59 @@ import functools
 from collections.abc import Mapping
 from typing import Any
 
-from bioeval.base.lazy import offered_value
 from bioeval.base.messages import Message, MessageType
-from bioeval.base.studies import manifests
-from bioeval.document.core_messages import CORE
+from bioeval.document.messages import (
+    assurance,
+    attacks,
+    calibration,
+    check,
+    compare,
+    conventions,
+    epc,
+    folds,
+    fusion,
+    galleries,
+    groups,
+    lists,
+    planning,
+    quality,
+    reid,
+    thresholds,
+    tracking,
+    zoo,
+)
+from bioeval.document.messages.core import CORE
 from bioeval.document.terms import RATES
 from bioeval.document.text import Phrase, Text
+
+_STUDIES = (
+    assurance,
+    attacks,
+    calibration,
+    check,
+    compare,
+    conventions,
+    epc,
+    folds,
+    fusion,
+    galleries,
+    groups,
+    lists,
+    planning,
+    quality,
+    reid,
+    thresholds,
+    tracking,
+    zoo,
+)
 
 
 @functools.cache
 def catalogue() -> Mapping[str, MessageType]:
     """Return every message by its code: those of the core, then those of the studies."""
     types = list(CORE)
-    for study in manifests().values():
-        if study.messages:
-            types += offered_value(study.messages)
+    for study in _STUDIES:
+        types += study.MESSAGES
     by_code: dict[str, MessageType] = {}
     for entry in types:
         if entry.code in by_code:

@@ -19,7 +19,6 @@ from bioeval.evaluation.plan import (
     EvaluationOptions,
     Plan,
     galleries_of,
-    of_study,
     resolve_card,
 )
 from bioeval.evaluation.task_plan import runner_of
@@ -154,7 +153,9 @@ def _evaluate_system(
     if (galleries := galleries_of(scores, card)) is not None:
         return _evaluate_galleries(galleries, card, options)
     if card.has_folds:
-        return of_study("runners", "partition", card).evaluate(scores, card, options)
+        from bioeval.studies.folds import tasks as folds
+
+        return folds.evaluate(scores, card, options)
     plan, counted = Plan.counted(scores, card, options, automatic=protocol == "auto")
     ranks = card.report.ranks
     datasets = {k: part.dataset_of_card(k, card.name, ranks) for k, part in counted.items()}

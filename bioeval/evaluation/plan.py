@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, TypeVar
@@ -14,7 +13,6 @@ from bioeval.base.errors import Argument, DataError, ProtocolError
 from bioeval.base.messages import Message
 from bioeval.base.progress import stage
 from bioeval.base.registry import scalar_registry
-from bioeval.base.studies import offered
 from bioeval.evaluation.task_counts import TaskCounts
 from bioeval.evaluation.task_plan import StudyPlan, TaskPlan, TaskPlanner, runner_of
 from bioeval.protocol.card import Protocol
@@ -149,13 +147,15 @@ class Plan:
             )
         scores = with_exclusions(scores, card)
         self.options, self.automatic = options, automatic
-        homes = {x: of_study("tasks", x, card) for x in card.tasks if x not in _CORE_TASKS}
         self.searches: dict[str, StudyPlan] = {}
-        for section, home in homes.items():
-            self.searches[section] = StudyPlan(*home.plan(section, scores, card, options))
-        if not _searches_only(card):
-            for home in dict.fromkeys(homes.values()):
-                scores = home.compared(scores, card)
+        retrieval = [x for x in card.tasks if x not in _CORE_TASKS]
+        if retrieval:
+            from bioeval.studies.reid import tasks as reid
+
+            for section in retrieval:
+                self.searches[section] = StudyPlan(*reid.plan(section, scores, card, options))
+            if not _searches_only(card):
+                scores = reid.compared(scores, card)
         self.scores = compared_scores(scores, card)
         self.reader = BlockReader(self.scores)
         if card.galleries is not None:
@@ -164,9 +164,9 @@ class Plan:
             self.reader.about = replace(about, notes=(*about.notes, note))
         if automatic and not are_pairs(self.scores):
             about = self.reader.about
-            studies = dict.fromkeys(offered("columns", x) for x in self.scores.probe_meta)
-            doubts = [x.column_warnings(self.scores) for x in studies if x is not None]
-            notes = (*about.notes, *itertools.chain.from_iterable(doubts))
+            from bioeval.studies.reid.convention import column_warnings
+
+            notes = (*about.notes, *column_warnings(self.scores))
             self.reader.about = replace(about, notes=notes)
         thresholds = options.thresholds
         if thresholds is None:
@@ -397,17 +397,6 @@ def _searches_only(card: Protocol) -> bool:
     return _CORE_TASKS.isdisjoint(card.tasks)
 
 
-def of_study(service: str, section: str, card: Protocol) -> Any:
-    """Return the module that a study offers for a section of a card; see :func:`offered`."""
-    module = offered(service, section)
-    if module is None:
-        raise ProtocolError(
-            f"protocol {card.name} has a section [{section}], and no study of this installation "
-            "evaluates it; leave it out"
-        )
-    return module
-
-
 def compared(scores: Scores, protocol: str | Protocol) -> Scores:
     """Return the scores without the comparisons that any part of a protocol leaves out."""
     card = resolve_card(scores, protocol)
@@ -416,12 +405,11 @@ def compared(scores: Scores, protocol: str | Protocol) -> Scores:
 
 def kept_by_studies(scores: Scores, card: Protocol) -> Scores:
     """Return the scores without the comparisons that tasks of studies in a card leave out."""
-    homes = {of_study("tasks", x, card): None for x in card.tasks if x not in _CORE_TASKS}
-    if homes:
-        scores = with_exclusions(scores, card)
-    for home in homes:
-        scores = home.compared(scores, card)
-    return scores
+    if _CORE_TASKS.issuperset(card.tasks):
+        return scores
+    from bioeval.studies.reid import tasks as reid
+
+    return reid.compared(with_exclusions(scores, card), card)
 
 
 def compared_scores(scores: Scores, card: Protocol) -> Scores:

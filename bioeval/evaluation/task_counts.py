@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
@@ -10,7 +9,6 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 import xarray as xr
 
 from bioeval.base.messages import Message, message_attrs
-from bioeval.base.studies import offered
 from bioeval.results.dataset import Scalars
 
 if TYPE_CHECKING:
@@ -18,13 +16,6 @@ if TYPE_CHECKING:
     from bioeval.scores.provenance import Provenance
     from bioeval.stats.options import IntervalOptions
     from bioeval.tallies.second_pass import SecondPass
-
-#: Modules of the kinds of counts, by the form of their tallies; studies offer others.
-_KINDS = {
-    "verification": "bioeval.evaluation.verification_counts",
-    "identification": "bioeval.evaluation.identification_counts",
-    "single_template": "bioeval.evaluation.single_template_counts",
-}
 
 
 class Counts(Protocol):
@@ -56,11 +47,21 @@ class KindOfCounts(Protocol):
 
 def kind_of(form: str) -> KindOfCounts:
     """Return the kind of counts of tallies of a form."""
-    kind: Any
-    if form in _KINDS:
-        kind = importlib.import_module(_KINDS[form])
-    else:
-        kind = offered("counts", form)
+    from bioeval.evaluation import (
+        identification_counts,
+        single_template_counts,
+        verification_counts,
+    )
+    from bioeval.studies.reid import tasks as reid_counts
+
+    kinds: dict[str, Any] = {
+        "verification": verification_counts,
+        "identification": identification_counts,
+        "reid": reid_counts,
+        "gom": reid_counts,
+        "single_template": single_template_counts,
+    }
+    kind: KindOfCounts = kinds[form]
     return kind
 
 

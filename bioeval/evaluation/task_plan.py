@@ -7,7 +7,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from bioeval.base.studies import offered
 from bioeval.evaluation.single_template_counts import single_template_counter
 from bioeval.protocol.card import LAYOUTS
 from bioeval.protocol.tasks import ClosedSet, OpenSet
@@ -24,7 +23,9 @@ def runner_of(scores: Any) -> Any:
     It has the functions `require_card`, which refuses cards, `evaluate` and `open_set`.
     """
     if isinstance(scores, Scores) and scores.layout not in LAYOUTS:
-        return offered("runners", scores.layout)
+        from bioeval.studies.lists import tasks
+
+        return tasks
     return None
 
 

@@ -1,11 +1,6 @@
-"""The names of this package, for type checkers; written by scripts/stub."""
+"""The public names, and where each is."""
 
-from bioeval.plot.of_scores import (
-    matrix as matrix,
-    save_all as save_all,
-    score_distributions as score_distributions,
-)
-from bioeval.studies.attacks.plots import (
+from .attack_plots import (
     ApcerDisplay as ApcerDisplay,
     AttackDetDisplay as AttackDetDisplay,
     AttackScoresDisplay as AttackScoresDisplay,
@@ -17,7 +12,7 @@ from bioeval.studies.attacks.plots import (
     iapar as iapar,
     pad_det as pad_det,
 )
-from bioeval.studies.calibration.plots import (
+from .calibration_plots import (
     BayesErrorDisplay as BayesErrorDisplay,
     EmpiricalCrossEntropyDisplay as EmpiricalCrossEntropyDisplay,
     ReliabilityDisplay as ReliabilityDisplay,
@@ -27,16 +22,10 @@ from bioeval.studies.calibration.plots import (
     reliability as reliability,
     tippett as tippett,
 )
-from bioeval.studies.compare.ranking_plot import (
-    RankingDisplay as RankingDisplay,
-    ranking as ranking,
-)
-from bioeval.studies.epc.plots import (
-    EpcDisplay as EpcDisplay,
-    epc as epc,
-)
-from bioeval.studies.explain.plots import RowWalkDisplay as RowWalkDisplay, row_walk as row_walk
-from bioeval.studies.folds.plots import (
+from .epc_plots import EpcDisplay as EpcDisplay, epc as epc
+from .explain_plots import RowWalkDisplay as RowWalkDisplay, row_walk as row_walk
+from .files import save as save
+from .fold_plots import (
     FoldsDisplay as FoldsDisplay,
     RepeatedDisplay as RepeatedDisplay,
     SpreadDisplay as SpreadDisplay,
@@ -44,49 +33,21 @@ from bioeval.studies.folds.plots import (
     repeated as repeated,
     spread as spread,
 )
-from bioeval.studies.galleries.plots import (
-    GallerySizeDisplay as GallerySizeDisplay,
-    gallery_size as gallery_size,
+from .gallery_plots import GallerySizeDisplay as GallerySizeDisplay, gallery_size as gallery_size
+from .group_plots import GroupsDisplay as GroupsDisplay, groups as groups
+from .of_scores import (
+    matrix as matrix,
+    save_all as save_all,
+    score_distributions as score_distributions,
 )
-from bioeval.studies.groups.plots import GroupsDisplay as GroupsDisplay, groups as groups
-from bioeval.studies.quality.plots import (
+from .plot_style import style as style
+from .quality_plots import (
     ErrorDiscardDisplay as ErrorDiscardDisplay,
     error_discard as error_discard,
 )
-from bioeval.studies.reid.plots import (
-    GomDisplay as GomDisplay,
-    PrecisionRecallDisplay as PrecisionRecallDisplay,
-    RankedListsDisplay as RankedListsDisplay,
-    gom as gom,
-    precision_recall as precision_recall,
-    ranked_lists as ranked_lists,
-)
-from bioeval.studies.thresholds.plots import (
-    AssuredDisplay as AssuredDisplay,
-    ThresholdStudyDisplay as ThresholdStudyDisplay,
-    assured as assured,
-    threshold_study as threshold_study,
-)
-from bioeval.studies.tracking.plots import (
-    HotaDisplay as HotaDisplay,
-    TimelineDisplay as TimelineDisplay,
-    hota as hota,
-    timeline as timeline,
-)
-from bioeval.studies.worst_pairs.plots import (
-    WorstPairsDisplay as WorstPairsDisplay,
-    worst_pairs as worst_pairs,
-)
-from bioeval.studies.zoo.plots import (
-    ZooDisplay as ZooDisplay,
-    zoo as zoo,
-)
-from bioeval.views.plots.files import save as save
-from bioeval.views.plots.ranks import (
-    CmcDisplay as CmcDisplay,
-    cmc as cmc,
-)
-from bioeval.views.plots.rates import (
+from .rank_plots import CmcDisplay as CmcDisplay, cmc as cmc
+from .ranking_plots import RankingDisplay as RankingDisplay, ranking as ranking
+from .rate_plots import (
     DetDisplay as DetDisplay,
     DirFarDisplay as DirFarDisplay,
     ErrorRatesDisplay as ErrorRatesDisplay,
@@ -96,8 +57,29 @@ from bioeval.views.plots.rates import (
     error_rates as error_rates,
     roc as roc,
 )
-from bioeval.views.plots.score_plots import (
+from .reid_plots import (
+    GomDisplay as GomDisplay,
+    PrecisionRecallDisplay as PrecisionRecallDisplay,
+    RankedListsDisplay as RankedListsDisplay,
+    gom as gom,
+    precision_recall as precision_recall,
+    ranked_lists as ranked_lists,
+)
+from .score_plots import (
     MatrixDisplay as MatrixDisplay,
     ScoreDistributionsDisplay as ScoreDistributionsDisplay,
 )
-from bioeval.views.plots.style import style as style
+from .threshold_plots import (
+    AssuredDisplay as AssuredDisplay,
+    ThresholdStudyDisplay as ThresholdStudyDisplay,
+    assured as assured,
+    threshold_study as threshold_study,
+)
+from .tracking_plots import (
+    HotaDisplay as HotaDisplay,
+    TimelineDisplay as TimelineDisplay,
+    hota as hota,
+    timeline as timeline,
+)
+from .worst_pair_plots import WorstPairsDisplay as WorstPairsDisplay, worst_pairs as worst_pairs
+from .zoo_plots import ZooDisplay as ZooDisplay, zoo as zoo

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+    from bioeval.plot.files import ImageFormat
+    from bioeval.plot.score_plots import MatrixDisplay, ScoreDistributionsDisplay
     from bioeval.scores.matrix import Scores
-    from bioeval.views.plots.files import ImageFormat
-    from bioeval.views.plots.score_plots import MatrixDisplay, ScoreDistributionsDisplay
 
 
 def score_distributions(
@@ -58,7 +58,7 @@ def score_distributions(
     6080
     """
     from bioeval.evaluation.plotted_scores import histograms_of
-    from bioeval.views.plots.score_plots import ScoreDistributionsDisplay
+    from bioeval.plot.score_plots import ScoreDistributionsDisplay
 
     display = ScoreDistributionsDisplay.from_results(histograms_of(data))
     return display.plot(ax, thresholds=thresholds, log=log, **style)
@@ -98,7 +98,7 @@ def matrix(
     (80, 80)
     """
     from bioeval.evaluation.plotted_scores import matrix_image
-    from bioeval.views.plots.score_plots import MatrixDisplay
+    from bioeval.plot.score_plots import MatrixDisplay
 
     return MatrixDisplay.from_results(matrix_image(scores, pixels)).plot(ax, **style)
 
@@ -135,6 +135,6 @@ def save_all(
     >>> be.plot.save_all(be.evaluate(scores), scores, "plots")  # doctest: +SKIP
     """
     from bioeval.evaluation.plotted_scores import plotted
-    from bioeval.views.plots import files
+    from bioeval.plot import files
 
     return files.save_all(tree, plotted(scores), directory, formats)

@@ -24,7 +24,6 @@ _NAMES: NamesByModule = {
         "OpenSetPoints",
     ),
     "bioeval.results.layouts": ("Layout", "expanded"),
-    "bioeval.results.measure": ("measures_of_scores",),
     "bioeval.results.query_means": ("MatchCurve", "QueryMean", "QueryMeasures"),
     "bioeval.results.saved": ("read_results",),
     "bioeval.results.actual_costs": ("actual_costs_above_1",),

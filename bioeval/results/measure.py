@@ -10,9 +10,7 @@ import numpy as np
 
 from bioeval.base.arguments import require_text
 from bioeval.base.errors import DataError, received
-from bioeval.base.lazy import offered_value
 from bioeval.base.scalars import Scalar
-from bioeval.base.studies import manifests
 
 
 @dataclass(frozen=True)
@@ -90,12 +88,3 @@ class Measure:
             results=("comparison",),
             jackknife="alone",
         )
-
-
-def measures_of_scores() -> list[Measure]:
-    """Return the numbers of scores that studies declare, which are asked for by their names."""
-    measures: list[Measure] = []
-    for study in manifests().values():
-        if study.measures:
-            measures += offered_value(study.measures)
-    return measures

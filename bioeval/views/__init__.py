@@ -6,7 +6,6 @@ from bioeval.base.lazy import NamesByModule, lazy_names
 _NAMES: NamesByModule = {
     "bioeval.views.images": ("Images",),
     "bioeval.views.messages": ("sentence_about", "warn_of_kind"),
-    "bioeval.views.registry": ("sections_of", "study_sections"),
     "bioeval.views.sections.evaluation": (
         "details_of_task",
         "fusion_in_words",

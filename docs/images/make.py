@@ -27,8 +27,8 @@ from PIL import Image
 
 import bioeval as be
 from bioeval.cli import main as bioeval
-from bioeval.views.plots import style
-from bioeval.views.plots.legend import draw_legend
+from bioeval.plot import plot_style as style
+from bioeval.plot.legend import draw_legend
 
 #: The systems of the README, by the names of their files there.
 FACES = {"faces-1991": "eigenfaces", "faces-2017": "deep"}

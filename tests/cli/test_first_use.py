@@ -6,13 +6,11 @@ import json
 import re
 from pathlib import Path
 
-import click
 import numpy as np
 import pytest
 
 import bioeval as be
 from bioeval.cli import main
-from bioeval.cli.lazy_group import NOT_OPTIONS, root
 
 
 @pytest.fixture
@@ -183,20 +181,12 @@ def test_scores_of_the_wrong_kind_have_no_threshold_to_install(saved, said):
         (("run", "s.npz", "--folds", 5), "--protocol course-kfold"),
         (("report", "s.npz", "--target", 0.001), "--far 0.001"),
         (("threshold", "s.npz", "--far=0.001"), "--target far=0.001"),
-        (("zoo", "s.npz", "--far", 0.001), "--threshold far=0.001"),
         (("run", "s.npz", "--far", "1/0"), "expected a rate (0.01, 1% or 1/100)"),
     ],
 )
 def test_options_of_other_commands_are_answered(arguments, advice, said):
     code, _, errors = said(*arguments)
     assert code == 2 and advice in errors
-
-
-def test_answered_options_are_none_of_the_command():
-    for name, options in NOT_OPTIONS.items():
-        command = root.get_command(click.Context(root), name)
-        assert command is not None
-        assert not {x for param in command.params for x in param.opts} & set(options)
 
 
 def test_a_far_of_all_attempts_is_remarked(saved, said):

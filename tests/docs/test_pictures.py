@@ -11,7 +11,7 @@ import pytest
 from pages import ROOT
 from PIL import Image
 
-from bioeval.views.plots.registry import PLOTS
+from bioeval.plot.registry import PLOTS
 
 IMAGES = ROOT / "docs" / "images"
 

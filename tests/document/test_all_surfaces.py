@@ -15,7 +15,7 @@ from shown import SHOWN, square
 
 from bioeval.document import Count, Label, Number, Probability, Quantity, Rate, Score, tables, walk
 from bioeval.document.blocks import Messages
-from bioeval.views.registry import sections_of
+from bioeval.tables.sections import sections_of
 from bioeval.views.writers.columns import printed_columns
 from bioeval.views.writers.data import messages_data, rows_of_table
 from bioeval.views.writers.html import as_html

@@ -13,7 +13,7 @@ from twins import one_thread  # noqa: F401
 
 import bioeval as be
 from bioeval.results import expanded
-from bioeval.views.registry import table_of
+from bioeval.tables.sections import table_of
 
 # be.cross_evaluate in the layout of schema 1, as its `to_dict`.
 SAVED = Path(__file__).parent / "saved" / "folds-1.json"

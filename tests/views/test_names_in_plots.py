@@ -8,7 +8,7 @@ from drawn_plots import ONE, made_for
 from matplotlib.text import Text
 
 import bioeval as be
-from bioeval.views.plots.registry import PLOTS
+from bioeval.plot.registry import PLOTS
 from bioeval.views.terms import in_terms
 
 NAME = "FAR-net DIR"

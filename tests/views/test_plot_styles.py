@@ -18,9 +18,9 @@ from named_arguments import raises_about
 from PIL import Image
 
 import bioeval as be
+from bioeval.plot import plot_style as style
+from bioeval.plot.registry import PLOTS
 from bioeval.results.layouts import expanded
-from bioeval.views.plots import style
-from bioeval.views.plots.registry import PLOTS
 from bioeval.views.terms import in_terms
 
 #: Plots whose words lie beside each other inside the axes, as near as the data are.
@@ -264,7 +264,7 @@ def test_each_number_has_one_meaning():
 
 
 def test_variables_of_one_meaning_differ_in_their_dashes():
-    from bioeval.views.plots.display import line_styles
+    from bioeval.plot.display import line_styles
 
     assert line_styles(["far", "frr"]) == {"far": 1, "frr": 0}
     both = line_styles(["fr", "fa_as_probe", "fa_as_claimed"])

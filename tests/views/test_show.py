@@ -20,7 +20,7 @@ import bioeval as be
 from bioeval.base.errors import DataError
 from bioeval.cli import main
 from bioeval.document import Column, Fact, Facts, Label, Rate, Section, Strong, Table
-from bioeval.views.registry import table_of
+from bioeval.tables.sections import table_of
 from bioeval.views.writers.html import as_html
 
 EVIL = "<script>alert(1)</script>\x1b[31m"
@@ -31,7 +31,8 @@ OTHERS = {
     *("datasets", "partition", "plot", "stats"),
     *("claim_scores", "eer_scorer", "fuse", "load", "make_scorer", "normalise"),
     *("parse_names", "read_cohort", "report", "save", "show", "simulate", "simulate_embeddings"),
-    *("messages", "scalar", "to_frame", "to_latex", "to_markdown"),
+    *("gom_from_curves", "messages", "scalar", "to_frame", "to_latex", "to_markdown"),
+    "with_failures",
 }  # fmt: skip
 
 

@@ -14,9 +14,9 @@ from rich.console import Console
 import bioeval as be
 from bioeval.document import Message, as_json
 from bioeval.results.words import threshold_text as threshold
+from bioeval.tables.sections import table_of
 from bioeval.tallies.points import per_cent
 from bioeval.views import written
-from bioeval.views.registry import table_of
 from bioeval.views.sections.evaluation import fusion_in_words
 from bioeval.views.sections.rows import fvc_name
 from bioeval.views.tasks import datasets

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -18,6 +18,9 @@ TASK = "verification"
 
 #: From harmless to serious; with an error, a result of the data would mislead.
 SEVERITIES = ("ok", "note", "warning", "error")
+
+if TYPE_CHECKING:
+    from bioeval.document import Section
 
 
 @dataclass(frozen=True)
@@ -125,6 +128,11 @@ class DataCheck(Shown):
     fingerprint: str = ""
     confusions: Confusions | None = None
     label_errors: tuple[LabelError, ...] = ()
+
+    def _section(self) -> Section:
+        from bioeval.studies.check.section import section
+
+        return section(self)
 
     def __iter__(self) -> Iterator[Finding]:
         return iter(self.findings)

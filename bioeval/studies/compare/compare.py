@@ -21,9 +21,10 @@ from bioeval.base import (
 )
 from bioeval.document import Message, message_attrs
 from bioeval.protocol import OpenSet, with_exclusions
-from bioeval.results import KindVerdict, along, build, measures_of_scores
+from bioeval.results import KindVerdict, along, build
 from bioeval.scores import BlockReader, FusionRule, are_pairs, leaves_out_attacks
 from bioeval.stats import IntervalOptions
+from bioeval.studies.calibration import measures as calibration_measures
 from bioeval.studies.compare.counts import unpaired_attempts
 from bioeval.studies.compare.described import DESCRIBED, describe, is_known
 from bioeval.studies.compare.limits import (
@@ -46,6 +47,7 @@ from bioeval.studies.compare.paired_systems import aligned, numbered_as
 from bioeval.studies.compare.section import attributes_in_words
 from bioeval.studies.compare.systems import curves_asked_for, in_order, other_measures
 from bioeval.studies.compare.wanted import WantedMeasures
+from bioeval.studies.reid import measures as reid_measures
 from bioeval.studies.reid.convention import cameras_of, column_warnings, convention_of
 from bioeval.studies.reid.reid import Named
 from bioeval.tallies import (
@@ -284,7 +286,7 @@ def compare(
             targets,
             at_frr,
             retrieval=rules is not None,
-            functions=measures_of_scores(),
+            functions=[*calibration_measures.MEASURES, *reid_measures.MEASURES],
         ),
         search=OpenSet(rank_unit=rank_unit, fusion=fusion, ties=ties, impostors=impostors),
         interval=interval,

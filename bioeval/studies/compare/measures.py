@@ -13,7 +13,6 @@ from bioeval import ProtocolError, Scores, TopKScores, stats
 from bioeval.base import (
     QUERY_MEANS,
     Scalar,
-    offered,
     rows_reported_to,
     scalar_registry,
     stage,
@@ -626,7 +625,9 @@ class ComparedRetrieval:
         self.scores, self.rules = scores, rules
         if isinstance(scores, TopKScores):
             self.no_person = scores._no_person
-            dataset, measures = offered("runners", scores.layout).reid_of_lists(scores, rules)
+            from bioeval.studies.lists.results import reid_of_lists
+
+            dataset, measures = reid_of_lists(scores, rules)
         else:
             counter = RetrievalPass(scores, rules)
             self.no_person = scores._no_person | counter.lists.marked | counter.lists.distractors

@@ -70,7 +70,8 @@ from bioeval.tallies import (
 from bioeval.views import Shown
 
 if TYPE_CHECKING:
-    from bioeval.studies.explain.plots import RowWalkDisplay
+    from bioeval.document import Section
+    from bioeval.plot.explain_plots import RowWalkDisplay
 
 
 _RULES = {
@@ -588,6 +589,11 @@ MOST_ROWS, MOST_CELLS = 100, 10_000
 class Explanation(Shown, RowExplanation):
     """Result of :func:`explain`: a :class:`RowExplanation` that can be printed and drawn."""
 
+    def _section(self) -> Section:
+        from bioeval.studies.explain.section import section
+
+        return section(self)
+
     def __repr__(self) -> str:
         return f"<Explanation of {self.title}, protocol {self.protocol}; print shows it>"
 
@@ -598,7 +604,7 @@ class Explanation(Shown, RowExplanation):
 
     def plot(self, ax: Any = None, **options: Any) -> RowWalkDisplay:
         """Draw the row; see :func:`bioeval.plot.row_walk`."""
-        from bioeval.studies.explain.plots import row_walk
+        from bioeval.plot.explain_plots import row_walk
 
         return row_walk(self, ax, **options)
 
@@ -606,6 +612,11 @@ class Explanation(Shown, RowExplanation):
 @dataclass(frozen=True, kw_only=True, repr=False)
 class Steps(Shown, StepByStep):
     """Result of :func:`step_by_step`: a :class:`StepByStep` that prints as text."""
+
+    def _section(self) -> Section:
+        from bioeval.studies.explain.steps_section import section
+
+        return section(self)
 
     def __repr__(self) -> str:
         return f"<Steps of {len(self.walks)} probes; print shows them>"

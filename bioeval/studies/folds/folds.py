@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from bioeval import BioevalWarning, DataError, PairScores, Scores, partition
-from bioeval.base import hooks, report, reporter, rows_reported_to, stage
+from bioeval.base import report, reporter, rows_reported_to, stage
 from bioeval.document import Message
 from bioeval.partition.base import LabelCodes
 from bioeval.scores import (
@@ -43,6 +43,7 @@ from bioeval.studies.folds.splits import (
     plan_of_scores,
     selected,
 )
+from bioeval.studies.fusion.fusion import require_systems
 from bioeval.tallies import (
     Attempts,
     FoldPasses,
@@ -450,9 +451,7 @@ class TransformedScores:
         self._named = isinstance(data, Mapping)
         self.systems: dict[str, Scores] = {"": data}
         if self._named:
-            self.systems = dict(data)
-            for fitting in hooks("systems"):
-                self.systems = fitting(data)
+            self.systems = require_systems(data)
         else:
             require_scores(data, "the data")
         first, *other_systems = self.systems.values()

@@ -16,7 +16,6 @@ from bioeval.base import (
     Name,
     RandomState,
     counted,
-    offered,
     require_flag,
     require_numbers,
     rows_reported,
@@ -235,7 +234,8 @@ def reid(
     if isinstance(scores, TopKScores):
         if taus is not None:
             refuse_thresholds()
-        lists = offered("runners", scores.layout)
+        from bioeval.studies.lists import tasks as lists
+
         result, measures = lists.reid_of_lists(
             scores, rules, max_rank=max_rank, per_query=per_query
         )

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from bioeval import Protocol, ProtocolError, Scores
-from bioeval.base import offered
 from bioeval.evaluation import EvaluationOptions, Plan, check_systems, resolve_card
+from bioeval.evaluation.task_plan import runner_of
 from bioeval.results import KindVerdict, Scalars
 from bioeval.scores import BlockReader, leaves_out_attacks, require_scores
 from bioeval.studies.summaries.counted_together import scalars_together
@@ -94,7 +94,7 @@ def scalars_of(
     """Return the scalars of every task of a protocol, and the ranks that tables show."""
     require_scores(scores)
     card = resolve_card(scores, protocol)
-    if (runner := offered("runners", scores.layout)) is not None:
+    if (runner := runner_of(scores)) is not None:
         tree = runner.evaluate(scores, card, options)
         of_tasks = {str(x.name): Scalars.of_dataset(x.to_dataset()) for x in tree.leaves}
         return of_tasks, card.report.ranks

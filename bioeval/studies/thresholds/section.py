@@ -37,8 +37,8 @@ from bioeval.document import (
     table_of_variables,
     threshold_to_install,
 )
+from bioeval.document.messages.assurance import REFUSED
 from bioeval.results import RuleOf
-from bioeval.studies.assurance.messages import REFUSED
 from bioeval.studies.assurance.section import may_be_absent
 from bioeval.tallies import Rule, to_user
 

@@ -1,8 +1,1 @@
-"""Numbers of embeddings that come batch by batch, as in a training loop."""
-
-from bioeval.base.manifest import StudyManifest
-
-STUDY = StudyManifest(
-    calls={"meter": ("Meter",)},
-    heading="Decide",
-)
+"""Numbers of embeddings or pairs that come batch by batch, as in a training loop."""

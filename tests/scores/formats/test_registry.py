@@ -10,7 +10,7 @@ import pytest
 from click.testing import CliRunner
 
 import bioeval as be
-from bioeval.cli.convert import command
+from bioeval.cli.commands.convert import command
 from bioeval.scores.formats import losses, registry
 from bioeval.scores.formats.files import replacing
 from bioeval.scores.formats.format import EVERY_FORMAT, FLAGS, Format, ReadOptions, keeps_everything

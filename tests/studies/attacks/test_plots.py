@@ -9,7 +9,7 @@ from attacked import simulated_attacks
 from matplotlib.colors import to_rgb
 
 import bioeval as be
-from bioeval.views.plots import style
+from bioeval.plot import plot_style as style
 
 
 @pytest.fixture(autouse=True)

@@ -404,7 +404,7 @@ def test_the_command_speaks_iso_terms(files, capsys):
 
 @pytest.mark.slow
 def test_the_command_draws_both_systems_in_one_figure_each(files, tmp_path, capsys, monkeypatch):
-    from bioeval.views.plots import files as written
+    from bioeval.plot import files as written
 
     drawn = {}
 

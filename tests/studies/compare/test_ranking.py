@@ -17,12 +17,13 @@ import bioeval as be
 from bioeval.base.random import seed_sequence
 from bioeval.cli import main
 from bioeval.protocol.tasks import OpenSet
-from bioeval.results.measure import measures_of_scores
 from bioeval.stats import IntervalOptions
+from bioeval.studies.calibration import measures as of_calibration
 from bioeval.studies.compare.measures import ComparedSystem
 from bioeval.studies.compare.ranking_section import SHOWS_DIFFERENCES, section
 from bioeval.studies.compare.systems import discordant_people, system_measures
 from bioeval.studies.compare.wanted import WantedMeasures
+from bioeval.studies.reid import measures as of_reid
 from bioeval.tallies.verification_counter import Claim
 from bioeval.views.writers.lines import python_naming
 from bioeval.views.writers.terminal import as_text as text_of_section
@@ -56,7 +57,7 @@ def measured(scores, measures=tuple(ALL), gallery="new"):
         np.array([0.1]),
         np.empty(0),
         retrieval=False,
-        functions=measures_of_scores(),
+        functions=[*of_calibration.MEASURES, *of_reid.MEASURES],
     )
     interval = IntervalOptions("subject-bootstrap", 0.95, MANY, seed_sequence(0))
 

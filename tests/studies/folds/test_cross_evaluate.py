@@ -18,8 +18,8 @@ import bioeval as be
 from bioeval.base.errors import DataError, ProtocolError
 from bioeval.results import expanded
 from bioeval.studies.folds.section import section
+from bioeval.tables.sections import table_of
 from bioeval.tallies import fold_counts as passes, fold_passes as sweep
-from bioeval.views.registry import table_of
 from bioeval.views.writers.terminal import plain as as_text
 
 

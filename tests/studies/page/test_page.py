@@ -20,10 +20,10 @@ import bioeval as be
 from bioeval.base.errors import DataError
 from bioeval.cli import main
 from bioeval.document import threshold_to_install
-from bioeval.studies.page.contents import digest
-from bioeval.studies.page.figures import GRID, Drawing, figures_of, path, steps_after, thinned
-from bioeval.studies.page.parts import ArrayStore, LiveRow, LiveState, parts_of
-from bioeval.studies.page.writer import digits
+from bioeval.page.contents import digest
+from bioeval.page.figures import GRID, Drawing, figures_of, path, steps_after, thinned
+from bioeval.page.parts import ArrayStore, LiveRow, LiveState, parts_of
+from bioeval.page.writer import digits
 from bioeval.views import Lines
 
 

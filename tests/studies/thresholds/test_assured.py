@@ -13,7 +13,7 @@ import bioeval as be
 from bioeval.studies.assurance import promise
 from bioeval.studies.assurance.pairs_of_people import PairShares
 from bioeval.studies.thresholds.section import refusal_of as refused
-from bioeval.views.registry import answer_to
+from bioeval.tables.sections import answer_to
 
 SINGLE = {"templates": "single", "fusion": "min"}
 STUDY = {"folds": 3, "repeats": 1, "replicates": 200}

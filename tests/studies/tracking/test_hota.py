@@ -14,7 +14,7 @@ from matplotlib.colors import to_rgb
 from mot_scenes import BOX, COLUMNS, RESULT, TRUTH, assert_same, crowd, scenes
 
 import bioeval as be
-from bioeval.views.plots.style import BOTH, DETECTED, MATCHED, Style
+from bioeval.plot.plot_style import BOTH, DETECTED, MATCHED, Style
 
 PARTS = ("hota", "deta", "assa", "detre", "detpr", "assre", "asspr", "loca")
 OF_TPS = ("assa", "assre", "asspr", "loca")

@@ -22,7 +22,7 @@ from bioeval.cli import main
 from bioeval.scores.blocks import BlockReader
 from bioeval.studies.zoo.counts import GROUPS, Halves, count_by_subject
 from bioeval.studies.zoo.zoo import _deviations, halves_test, opponents_test
-from bioeval.views.registry import table_of
+from bioeval.tables.sections import table_of
 from bioeval.views.writers.terminal import plain
 
 NAMES = ("genuine_mean", "impostor_mean", "impostor_mean_as_probe", "impostor_mean_as_claimed")

@@ -1,0 +1,1 @@
+"""One file a command; heavy imports are inside the commands."""

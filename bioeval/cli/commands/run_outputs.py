@@ -1,0 +1,408 @@
+"""The document and the files of ``bioeval run``."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from bioeval.base.errors import Naming
+from bioeval.base.variables import TARGETS
+from bioeval.base.version import __version__
+from bioeval.cli.outputs import (
+    MoreOutputs,
+    attributes_but,
+    fold_rows,
+    rows_of,
+    rows_over,
+    write_csv,
+    write_results,
+)
+from bioeval.document import Section, Text, is_doubt, messages_of_result, say
+from bioeval.tables.sections import paper_table, sections_of
+from bioeval.views.sections.header import CHOSEN, alarms, has_chosen, left_out
+from bioeval.views.sections.rows import precision_of_queries
+from bioeval.views.tasks import datasets, has_folds, report_ranks
+from bioeval.views.terms import in_terms, words_of
+from bioeval.views.writers.data import message_data
+from bioeval.views.writers.lines import Lines, written
+from bioeval.views.writers.terminal import TerminalDocument
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+    from bioeval.scores.matrix import Scores
+
+#: Attributes that all tasks of an evaluation share.
+_SHARED = (
+    "system",
+    "layout",
+    "kind",
+    "nan_policy",
+    "probes",
+    "probe_subjects",
+    "enrolled_subjects",
+    "gallery_templates",
+    "gallery_subjects",
+    "failed_comparisons",
+    "origin",
+    "reading",
+    "fingerprint",
+    "protocol",
+)
+
+#: Attributes that are in another place of the document, or in another form.
+_ELSEWHERE = (*_SHARED, "messages", "bioeval_version", "report_ranks")
+
+#: Dimensions of curves, which are in the CSV files.
+_CURVES = ("threshold", "rank", "probe")
+
+#: Up to this number of thresholds the document has the rates at each; more make a curve.
+_MOST_THRESHOLDS = 100
+
+#: Those of an evaluation in folds.
+_SHARED_OF_FOLDS = (
+    "system",
+    "layout",
+    "kind",
+    "nan_policy",
+    "fingerprint",
+    "origin",
+    "reading",
+    "protocol",
+)
+
+
+class Evaluation:
+    """The results of an evaluation, as a table, as a document and as files."""
+
+    def __init__(
+        self,
+        tree: xr.DataTree,
+        scores: Scores,
+        protocol: str,
+        file: str,  # what was read
+        per_query: bool,  # whether the queries of a re-identification are listed
+        naming: Naming,  # writes arguments in warnings as options
+        terms: str,  # of the table and the plots
+        more: Sequence[MoreOutputs] = (),  # of studies
+    ):
+        """Keep what was evaluated, and the results in the terms."""
+        self.tree, self.scores, self.protocol, self.file = tree, scores, protocol, file
+        self.shown, self.more = in_terms(tree, terms), more
+        self.datasets = dict(datasets(tree))
+        self.in_folds = has_folds(tree)
+        self.queries: list[dict[str, Any]] = []
+        if per_query:
+            self.queries = worst_first(self.datasets["reid"], scores)
+        self.naming = naming
+
+    def _of_card(self, name: str, value: str | None) -> str:
+        """Name an argument that only a card can set in folds."""
+        if name == "interval" and value:
+            return f"[uncertainty] {name} = {value} in a protocol card"
+        return self.naming(name, value)
+
+    @property
+    def naming_of_tables(self) -> Naming:
+        """How tables name arguments: as options, or as lines of a card where folds need one."""
+        return self._of_card if self.in_folds else self.naming
+
+    def table(self) -> Any:
+        """Return the table."""
+        lines = []
+        sections = sections_of(self.shown)
+        for more in self.more:
+            for results in more.results.values():
+                sections += sections_of(results)
+            lines += more.lines()
+        words = next((words_of(x) for _, x in datasets(self.shown)), "lecture")
+        whole = Section("results", "", sections)
+        return TerminalDocument(whole, words, self.naming_of_tables).with_lines(lines)
+
+    def shown_by_name(self) -> dict[str, xr.DataTree]:
+        """Return the results that a page shows, by the name of the system."""
+        tree = self.shown
+        for more in self.more:
+            for name, results in more.results.items():
+                tree = tree.assign({name: type(tree)(results)})
+        return {str(self.scores.name): tree}
+
+    def document(self) -> dict[str, Any]:
+        """Return all results but the curves, and what studies add.
+
+        Rates are fractions. NaN means not defined: a rate whose class had no attempt; JSON has
+        null for it, and the words "inf" and "-inf" for infinite thresholds.
+        """
+        document = self._results()
+        for more in self.more:
+            document |= more.document(self.in_folds)
+        return document
+
+    def _results(self) -> dict[str, Any]:
+        """Return the results of the tasks, below what they share."""
+        results = self.datasets
+        document: dict[str, Any] = {"bioeval": __version__, "file": self.file}
+        if results:
+            first = next(iter(results.values())).attrs
+            shared: Sequence[str] = _SHARED
+            if self.in_folds:
+                shared = _SHARED_OF_FOLDS
+            for name in shared:
+                if name in first:
+                    document[name] = first[name]
+        if self.in_folds:
+            document["tasks"] = {
+                path: _fold_task(ds, self._of_card) for path, ds in results.items()
+            }
+            return document
+        if any(map(has_chosen, results.values())):
+            document["chosen_on"] = written(say(CHOSEN), "verification")
+        document["tasks"] = {path: task_document(ds) for path, ds in results.items()}
+        if why := left_out(results):
+            document["left_out"] = why
+        document["messages"] = messages_by_task(results, self.naming)
+        return document
+
+    def write(self, folder: Path, formats: Sequence[str], tell: Callable[[str], object]) -> None:
+        """Write results, table, curves and plots in each format; `tell` why a plot is left out."""
+        write_results(folder, self.tree, self.table())
+        for path, dataset in self.datasets.items():
+            file = path.replace("/", "_")
+            if self.in_folds:
+                write_csv(folder / f"{file}.csv", fold_columns(dataset))
+                continue
+            over, *more_names = _axes(dataset)
+            write_csv(folder / f"{file}.csv", curve_rows(dataset, over))
+            for other in more_names:
+                write_csv(folder / f"{file}_{other}.csv", curve_rows(dataset, other))
+        if self.queries:
+            write_csv(folder / "queries.csv", self.queries)
+        for more in self.more:
+            for name, table in more.tables().items():
+                write_csv(folder / name, table)
+        if formats:
+            from bioeval.evaluation.plan import kept_by_studies, resolve_card
+            from bioeval.evaluation.plotted_scores import plotted
+            from bioeval.plot.files import save_all
+
+            compared = self.scores
+            if compared.layout != "top-k":  # those that the results are over
+                compared = kept_by_studies(compared, resolve_card(compared, self.protocol))
+            save_all(self.shown, plotted(compared), folder, formats, tell=tell)
+            for more in self.more:
+                more.draw(folder, formats, tell)
+
+
+class Evaluations:
+    """The results of one system or of several, each with its files."""
+
+    def __init__(self, each: Sequence[Evaluation]):
+        self.each = each
+        self.more = [more for evaluation in each for more in evaluation.more]
+
+    def table(self, *, for_paper: bool = False) -> Any:
+        """Return the tables; `for_paper`, several systems are rows of one table of each task."""
+        if len(self.each) == 1:
+            return self.each[0].table()
+        if for_paper:
+            return paper_table(self.shown_by_name())
+        first = self.each[0]
+        whole = Section("results", "", sections_of(self.shown_by_name()))
+        words = next((words_of(x) for _, x in datasets(first.shown)), "lecture")
+        lines: list[Text] = []
+        for evaluation in self.each:
+            name = evaluation.scores.name
+            for more in evaluation.more:
+                lines += [say("{name:name}: {line}", name=name, line=x) for x in more.lines()]
+        return TerminalDocument(whole, words, first.naming_of_tables).with_lines(lines)
+
+    def shown_by_name(self) -> dict[str, xr.DataTree]:
+        """Return the results that a page shows, by the name of the system."""
+        shown: dict[str, xr.DataTree] = {}
+        for evaluation in self.each:
+            shown |= evaluation.shown_by_name()
+        return shown
+
+    def document(self) -> dict[str, Any]:
+        """Return the document of one system, or those of several under their names."""
+        if len(self.each) == 1:
+            return self.each[0].document()
+        systems = {str(x.scores.name): x.document() for x in self.each}
+        return {"bioeval": __version__, "systems": systems}
+
+    def add_queries(self, document: dict[str, Any]) -> None:
+        """Add to a document the queries of re-identification, the worst first, where asked for."""
+        for evaluation in self.each:
+            if evaluation.queries:
+                of_system = document
+                if len(self.each) > 1:
+                    of_system = document["systems"][str(evaluation.scores.name)]
+                of_system["tasks"]["reid"]["worst_first"] = evaluation.queries
+
+    def write(self, folder: Path, formats: Sequence[str], tell: Callable[[str], object]) -> None:
+        """Write the files of each system; of several, under names that begin with the system's.
+
+        The plots of several systems together have no such name.
+        """
+        if len(self.each) == 1:
+            self.each[0].write(folder, formats, tell)
+            return
+        write_results(folder, None, self.table())
+        stems: list[str] = []
+        for number, evaluation in enumerate(self.each, 1):
+            part = folder / f"system-{number}"
+            part.mkdir()
+            evaluation.write(part, formats, tell)
+            stem = re.sub(r"[^\w.-]+", "-", str(evaluation.scores.name)).strip("-.")
+            if not stem or stem in stems:
+                stem = f"{stem}-{number}".strip("-")
+            stems.append(stem)
+            for file in sorted(part.iterdir()):
+                file.rename(folder / f"{stem}-{file.name}")
+            part.rmdir()
+        if formats:  # all systems in one plot of each kind
+            from bioeval.plot.files import save_all
+
+            shown = {str(one.scores.name): one.shown for one in self.each}
+            save_all(shown, (), folder, formats, overlaid=True, tell=tell)
+
+
+# ------------------------------------------------------------------------- the document
+
+
+def task_document(dataset: xr.Dataset) -> dict[str, Any]:
+    """Return the scalars of a task, and its values at FAR targets and at some ranks."""
+    document = attributes_but(dataset, *_ELSEWHERE)
+    for row in rows_over(dataset):  # the scalars
+        document |= row
+    ranks = report_ranks(dataset)
+    if "far_target" in dataset.dims:
+        document["far_targets"] = _at_places(dataset, "far_target", ranks)
+    for dim in dataset.dims:
+        if dim not in (*_CURVES, "far_target"):
+            document[f"{dim}s"] = rows_over(dataset, str(dim))
+    if {"cms", "cmc", "cmc_at_least"} & set(dataset):
+        at_ranks = {"rank": ranks}
+        for name, values in dataset.data_vars.items():
+            if values.dims == ("rank",):
+                at_ranks[str(name)] = values.sel(rank=ranks).values.tolist()
+        document["ranks"] = rows_of(at_ranks)
+    if "recall_level" in dataset.dims and "threshold" in dataset.dims:
+        document["retrieved"] = rows_over(dataset, "threshold")
+    if dataset.sizes.get("threshold", 0):
+        thresholds = dataset["threshold"].values
+        document["thresholds"] = {
+            "count": len(thresholds),
+            "first": thresholds[0],
+            "last": thresholds[-1],
+        }
+        if len(thresholds) <= _MOST_THRESHOLDS and "retrieved" not in document:
+            document["at_thresholds"] = _at_places(dataset, "threshold", ranks)
+    return document
+
+
+def _at_places(dataset: xr.Dataset, dim: str, ranks: list[int]) -> list[dict[str, Any]]:
+    """Return the values at each FAR target or threshold; values at ranks are keyed by rank."""
+    rows = []
+    for i, place in enumerate(dataset[dim].values.tolist()):
+        row: dict[str, Any] = {dim: place}
+        for name, values in dataset.data_vars.items():
+            if values.dims == (dim,):
+                row[str(name)] = values.values[i].item()
+            elif set(values.dims) == {dim, "rank"}:
+                at_ranks = values.isel({dim: i}).sel(rank=ranks).values.tolist()
+                row[str(name)] = dict(zip(map(str, ranks), at_ranks, strict=True))
+        rows.append(row)
+    return rows
+
+
+def messages_by_task(results: Mapping[str, xr.Dataset], naming: Naming) -> list[dict[str, Any]]:
+    """Return the messages of results, reasons to doubt all of them first, each with its tasks."""
+    found = alarms(results)
+    for path, dataset in results.items():
+        for message in messages_of_result(dataset):
+            if not is_doubt(message):
+                found.setdefault(message, []).append(path)
+    lines = Lines(naming=naming)
+    return [{**message_data(message, lines), "tasks": paths} for message, paths in found.items()]
+
+
+def _fold_task(dataset: xr.Dataset, naming: Naming) -> dict[str, Any]:
+    """Return the values of a task over all folds, and in each."""
+    document = attributes_but(dataset, *_SHARED_OF_FOLDS, "bioeval_version", "messages")
+    lines = Lines(naming=naming)
+    document["messages"] = [message_data(x, lines) for x in messages_of_result(dataset)]
+    for dim in ("rank", *TARGETS):
+        if dim in dataset.dims:
+            document[f"{dim}s"] = dataset[dim].values.tolist()
+    for name, values in dataset.data_vars.items():
+        if "fold" not in values.dims:
+            document[str(name)] = values.values.tolist()
+    document["folds"] = fold_rows(dataset)
+    return document
+
+
+def worst_first(dataset: xr.Dataset, scores: Scores) -> list[dict[str, Any]]:
+    """Return the values of each query, by rising average precision; undefined ones last."""
+    order = np.argsort(precision_of_queries(dataset).values, kind="stable")
+    columns = {"query": np.arange(len(order)), "label": scores.probe_labels, **scores.probe_meta}
+    for name, values in dataset.data_vars.items():
+        if values.dims == ("probe",):
+            columns[str(name)] = values.values
+    return rows_of({k: map(_plain, values[order].tolist()) for k, values in columns.items()})
+
+
+def _plain(value: Any) -> Any:
+    """Return a label or a number as JSON and CSV hold it."""
+    return value if isinstance(value, (int, float, str)) else str(value)
+
+
+# ------------------------------------------------------------------------- the files
+
+
+def _axes(dataset: xr.Dataset) -> list[str]:
+    """Return the dimensions of the curves of a task, one file for each."""
+    if "recall_level" in dataset.dims:
+        return [dim for dim in ("rank", "recall_level", "threshold") if dim in dataset.dims]
+    if "threshold" in dataset.dims:
+        return ["threshold"]
+    return ["rank"]
+
+
+def curve_rows(dataset: xr.Dataset, over: str) -> list[dict[str, Any]]:
+    """Return the curves of a task: a row for each threshold, rank or recall level."""
+    columns = {over: dataset[over].values.tolist()}
+    for name, values in dataset.data_vars.items():
+        if values.dims == (over,):
+            columns[str(name)] = values.values.tolist()
+        elif name in ("dir", "dir_low", "dir_high"):
+            for rank in report_ranks(dataset):
+                columns[f"{name}_rank_{rank}"] = values.sel(rank=rank).values.tolist()
+    return rows_of(columns)
+
+
+def fold_columns(dataset: xr.Dataset) -> dict[str, list]:
+    """Return the rates of a task: a row for each fold of each repetition."""
+    repeats, folds = dataset.sizes["repeat"], dataset.sizes["fold"]
+    columns = {
+        "repeat": np.repeat(np.arange(repeats), folds).tolist(),
+        "fold": np.tile(np.arange(folds), repeats).tolist(),
+    }
+    ranked = {}
+    for name, values in dataset.data_vars.items():
+        if values.dims[:2] != ("repeat", "fold"):
+            continue
+        if values.ndim == 2:
+            columns[str(name)] = values.values.ravel().tolist()
+            continue
+        for place in np.ndindex(values.shape[2:]):
+            words = [str(name)]
+            for dim, i in zip(values.dims[2:], place, strict=True):
+                prefix = "rank_" if dim == "rank" else ""
+                words.append(f"{prefix}{dataset[dim].values[i].item():g}")
+            ranked["_".join(words)] = values.values[..., *place].ravel().tolist()
+    return columns | ranked

@@ -1,0 +1,257 @@
+"""``bioeval tracking``: evaluate tracks against a ground truth."""
+
+from __future__ import annotations
+
+import functools
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+from click.core import ParameterSource
+
+from bioeval.cli import Command, StudyCommand, Value, naming, option, output_options
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+
+#: Options of several trackers.
+_OF_SEVERAL = ("measures", "name", "differences", "random_state", "invalid")
+
+
+def _frames(text: str) -> tuple[str, int]:
+    """Return the name of a sequence, empty for all sequences, and its number of frames."""
+    name, _, number = text.rpartition("=")
+    if not (number.isascii() and number.isdecimal() and len(number) <= 18 and int(number)):
+        raise ValueError
+    return name, int(number)
+
+
+@click.command("tracking", cls=Command)
+@click.argument("truth")
+@click.argument("results", nargs=-1, required=True, metavar="RESULT...")
+@option("--iou", "Smallest overlap (IoU) of a match.", float, 0.5)
+@option(
+    "--frames N|NAME=N",
+    "Number of frames of the sequence, or of the sequence or camera NAME; repeatable.  "
+    "[from seqinfo.ini, else the frames with rows]",
+    Value("n", _frames, "a whole number from 1 up, or NAME=N"),
+    multiple=True,
+)
+@option(
+    "--pairing",
+    "Pairings to keep: the last one of each target (py-motmetrics), or those of the "
+    "previous frame (TrackEval).",
+    ["last-known", "previous-frame"],
+    "last-known",
+)
+@option(
+    "--mostly-tracked",
+    "Count a target tracked in exactly 80 % of its frames as mostly tracked (at-least) or "
+    "not (more-than).",
+    ["at-least", "more-than"],
+    "at-least",
+)
+@option(
+    "--ignored",
+    "Result boxes on ignored ground truth: remove those on distractors (motchallenge, "
+    "mot20), remove all, or count all.",
+    ["motchallenge", "mot20", "remove", "count"],
+    "motchallenge",
+)
+@option(
+    "--duplicates",
+    "How to treat an id that occurs twice in a frame of the result: as an error, or as two boxes.",
+    ["raise", "accept"],
+    "raise",
+)
+@option("--parts", "Meaning of the files of a folder.", ["sequences", "cameras"], "sequences")
+@option(
+    "--columns NAMES",
+    "Columns: motchallenge, cityflow (camera,id,frame,left,top,width,height), or their "
+    "names in order.",
+    str,
+    "motchallenge",
+)
+@option("--targets", "Of one tracker: list every target.", bool)
+@option(
+    "--interval METHOD",
+    "Add confidence intervals over sequences, from 12 sequences on (sequence-jackknife); several "
+    "trackers have them anyway.  [none]",
+    ["sequence-jackknife"],
+)
+@option("--confidence C", "Two-sided confidence of the intervals.", float, 0.95)
+@option(
+    "--blocks N",
+    "Cut a single long sequence into so many blocks of frames, each a sequence of its own: "
+    "intervals are approximate.",
+    click.IntRange(12),
+)
+@option(
+    "--measure NAME",
+    "Measure that several trackers are compared by, such as hota, deta, assa, mota, motp, idf1, "
+    "idp, idr; repeatable.  [hota, mota and idf1]",
+    name="measures",
+    multiple=True,
+)
+@option("--differences", "Of several trackers: show the differences of all pairs.", bool)
+@option(
+    "--name NAME",
+    "Name of a tracker, of several; repeatable, in their order.  [the names of files and folders]",
+    multiple=True,
+)
+@option(
+    "--seed N",
+    "Seed of the limits of three trackers or more.",
+    click.IntRange(0),
+    0,
+    name="random_state",
+)
+@option(
+    "--invalid",
+    "Of several trackers: one that cannot be read is an error (raise), or is named and left out.",
+    ["raise", "leave-out"],
+    "raise",
+)
+@output_options(
+    "results.nc, summary.json, table.txt, hota_table.csv and targets_table.csv",
+    "write segments.csv, and draw a timeline of the targets and HOTA by threshold; of several "
+    "trackers draw their ranks",
+    " instead of a table: rates are fractions",
+)
+def command(truth: str, results: tuple[str, ...], **options: Any) -> None:
+    """Evaluate the tracks of RESULT against the ground truth TRUTH, or compare several trackers.
+
+    All are files in the format of MOTChallenge, with rows frame,id,left,top,width,height,...
+    separated by commas or blanks, plain or gzip. Or all are folders: the ground truth has
+    <sequence>/gt/gt.txt with <sequence>/seqinfo.ini, or <sequence>.txt; the results of a tracker
+    have <sequence>.txt, or data/<sequence>.txt. Counts are added over sequences. Several trackers
+    are ranked, with intervals of their differences over the sequences that all of them have.
+    """
+    options["frames"] = _lengths(options["frames"])
+    if len(results) > 1:
+        _refuse_given(("targets",), "shows one tracker, and several are given")
+        _compare(truth, results, options)
+        return
+    _refuse_given(_OF_SEVERAL, "compares trackers; give two or more")
+    for name in _OF_SEVERAL:
+        del options[name]
+    _evaluate(truth, results[0], options.pop("targets"), options)
+
+
+def _refuse_given(names: tuple[str, ...], why: str) -> None:
+    """Refuse options that are given."""
+    context = click.get_current_context()
+    for name in names:
+        if context.get_parameter_source(name) is ParameterSource.COMMANDLINE:
+            raise click.UsageError(f"{naming()(name, None)} {why}")
+
+
+def _evaluate(truth: str, result: str, targets: bool, options: dict[str, Any]) -> None:
+    """Evaluate one tracker."""
+    from bioeval.studies.tracking.section import with_targets
+    from bioeval.studies.tracking.tracking import tracking
+
+    with StudyCommand(truth, options, reads=False) as run:
+        dataset = tracking(
+            truth,
+            result,
+            **run.options,
+            timeline=run.output.plots,
+        )
+        drawn = functools.partial(_draw, dataset) if "spell" in dataset.dims else None
+        document, csv = run.data_of(dataset)
+        run.save(
+            {**document, "truth": truth, "result": result},
+            dataset,
+            run.table(with_targets(dataset)),
+            shown=None if targets else run.table(dataset),
+            csv=csv,
+            drawn=drawn,
+        )
+        run.write_page({run.name: run.in_terms(dataset)}, truth, result)
+
+
+def _compare(truth: str, results: tuple[str, ...], options: dict[str, Any]) -> None:
+    """Compare several trackers."""
+    from bioeval.studies.compare.ranking_section import SHOWS_DIFFERENCES
+    from bioeval.studies.tracking.trackers import COMPARED, compare_trackers
+
+    for name in ("targets", "interval"):  # the only method of a comparison
+        del options[name]
+    trackers = dict(zip(_names(results, options.pop("name")), results, strict=True))
+    measures, shows_differences = options.pop("measures") or COMPARED, options.pop("differences")
+    with StudyCommand(truth, options, reads=False) as run:
+        dataset = compare_trackers(
+            truth,
+            trackers,
+            measures=measures,
+            **run.options,
+        )
+        if shows_differences:
+            dataset.attrs[SHOWS_DIFFERENCES] = 1
+        inputs = {"truth": truth, "results": trackers}
+        run.finish(dataset, more=inputs, files=[truth, *results])
+
+
+def _names(results: tuple[str, ...], given: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the names of trackers: those given, or those of their files and folders."""
+    if given and len(given) != len(results):
+        raise click.UsageError(f"--name is given {len(given)} times for {len(results)} trackers")
+    names = given or tuple(map(_name_of, results))
+    for name in names:
+        if names.count(name) > 1:
+            raise click.UsageError(
+                f"{names.count(name)} trackers are called {name!r}; name each with --name"
+            )
+    return names
+
+
+def _name_of(result: str) -> str:
+    """Return the name of a tracker: of its file, or of its folder, whose files may be in data."""
+    path = Path(result)
+    if path.name == "data":
+        path = path.absolute().parent
+    return path.absolute().name.removesuffix(".gz").removesuffix(".txt")
+
+
+def _lengths(lengths: tuple[tuple[str, int], ...]) -> int | dict[str, int] | None:
+    """Return one number of frames for all sequences, or those given by name."""
+    if not lengths:
+        return None
+    names = [name for name, _ in lengths]
+    if names == [""]:
+        return lengths[0][1]
+    if "" in names or len(set(names)) < len(names):
+        raise click.BadParameter(
+            "give one number for all, or NAME=N once for each", param_hint="'--frames'"
+        )
+    return dict(lengths)
+
+
+def _draw(dataset: xr.Dataset, folder: Path) -> None:
+    """Draw HOTA by threshold, and the timeline of each sequence and of each camera."""
+    import matplotlib.pyplot as plt
+
+    from bioeval.plot.files import save
+    from bioeval.plot.tracking_plots import cameras_of, hota, timeline
+
+    display = hota(dataset)
+    save(display, folder / "hota.png")
+    plt.close(display.figure_)
+    drawn: set[str] = set()
+    sequences = dataset["sequence"].values.tolist() if "sequence" in dataset else [None]
+    for sequence in sequences:
+        cameras: list[str | None] = [*cameras_of(dataset, sequence)]
+        for camera in cameras or [None]:
+            stem = "_".join(filter(None, ("timeline", sequence, camera)))
+            stem = re.sub(r"[^\w.-]", "_", stem)
+            name, number = stem, 1
+            while name in drawn:  # a name may differ in what a file's cannot have
+                number += 1
+                name = f"{stem}_{number}"
+            drawn.add(name)
+            bars = timeline(dataset, sequence=sequence, camera=camera)
+            save(bars, folder / f"{name}.png")
+            plt.close(bars.figure_)

@@ -1,0 +1,1 @@
+"""The sentences of messages: one file for each study, and `core` for every evaluation."""

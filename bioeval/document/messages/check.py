@@ -1,0 +1,377 @@
+"""The messages of a check of data: what each finding says, and what to do about it."""
+
+from bioeval.base.messages import MessageType
+
+_SAMPLES = (
+    MessageType(
+        "templates-of-subjects",
+        "{subjects:count subjects} with {templates:spread templates}",
+    ),
+    MessageType(
+        "templates-of-both-sides",
+        "gallery: {gallery}; probes: {probes}",
+    ),
+    MessageType(
+        "probes-not-enrolled",
+        "{size}; {probes:count probes} of subjects that are not enrolled",
+    ),
+    MessageType(
+        "subjects-with-one-template",
+        "{size}; {subjects:count subjects} with one template; collect a second template of "
+        "these subjects, or accept that they make no genuine comparison",
+    ),
+    MessageType(
+        "every-subject-with-one-template",
+        "{size}; every subject has one template: there is no genuine comparison, and {frr} is "
+        "not defined; give several templates of each subject",
+    ),
+    MessageType(
+        "no-probe-is-enrolled",
+        "{size}; no probe's subject is in the gallery: there is no genuine comparison, and "
+        "{frr} is not defined; check that both sides use the same labels: they are "
+        "{probe:name} and {gallery:name}",
+    ),
+    MessageType(
+        "one-subject-compared",
+        "{size}; there is no impostor comparison: {far} is not defined; give templates of "
+        "several subjects",
+    ),
+    MessageType(
+        "pairs-of-both-classes",
+        "{genuine:count genuine pairs}, {impostor:count impostor pairs}",
+    ),
+    MessageType(
+        "pairs-of-one-class",
+        "{genuine:count genuine pairs}, {impostor:count impostor pairs}; a rate of {lacking} "
+        "attempts is not defined; give {lacking} pairs, too",
+    ),
+)
+
+_LABELS = (
+    MessageType(
+        "layout-of-scores",
+        "{layout}, {rows:count} x {columns:count}",
+    ),
+    MessageType(
+        "labels-of-both-sides-equal",
+        "{layout}; probe and gallery labels are the same list; if these are the same "
+        "templates, leave {arg.gallery_labels} out",
+    ),
+    MessageType(
+        "templates-of-both-sides-equal",
+        "{layout}; probe and gallery labels are the same list, and each probe is nearest to "
+        "the template in its own place; if these are the same templates, leave "
+        "{arg.gallery_labels} out",
+    ),
+    MessageType(
+        "gallery-of-single-templates",
+        "{layout}; the gallery has one template of each subject; results of single and of "
+        "several templates are equal",
+    ),
+    MessageType(
+        "labels-distinct",
+        "{labels:count distinct labels}",
+    ),
+    MessageType(
+        "labels-in-several-spellings",
+        "{labels:count labels} in several spellings, counted as different subjects; if these "
+        "are the same people, write their labels alike",
+    ),
+    MessageType(
+        "labels-of-unknown-people",
+        "labels for unknown people are counted as one subject; leave these templates out, mask "
+        "them, or evaluate under a re-identification card to remove junk",
+    ),
+    MessageType(
+        "names-distinct",
+        "all values of {columns:names} differ",
+    ),
+    MessageType(
+        "templates-without-names",
+        "templates have no names",
+    ),
+    MessageType(
+        "names-repeated",
+        "{values:count values} of {column:name} repeated; leave the repetitions out, unless "
+        "these are several templates of one file",
+    ),
+    MessageType(
+        "names-on-both-sides",
+        "templates of the same name are on both sides, and are compared; take them out of one side",
+    ),
+    MessageType(
+        "no-metadata",
+        "no metadata",
+    ),
+    MessageType(
+        "metadata-columns",
+        "columns: {columns:names}",
+    ),
+    MessageType(
+        "same-session-genuine",
+        "templates of {sessions:count sessions}; genuine pairs of the same session are "
+        "counted, too, and make the rates optimistic; leave them out with "
+        "{arg.exclude=session}, unless the application compares such templates",
+    ),
+    MessageType(
+        "same-camera-genuine",
+        "templates of {cameras:count cameras}; genuine pairs of the same camera are counted, "
+        "too, and make the rates optimistic; leave them out with {arg.exclude=camera}, or "
+        "evaluate under a card of re-identification",
+    ),
+    MessageType(
+        "notes-of-list",
+        "{notes:messages}",
+    ),
+    MessageType(
+        "pairs-listed-once",
+        "each pair of templates is listed once, and none with itself",
+    ),
+    MessageType(
+        "labels-agree",
+        "{templates:count templates} compared: none is much nearer to another subject than to its "
+        "own",
+    ),
+    MessageType(
+        "labels-not-compared",
+        "no template has scores of its own label and of others",
+    ),
+    MessageType(
+        "labels-of-pairs-not-compared",
+        "not looked for in a list of pairs: it takes a matrix",
+    ),
+    MessageType(
+        "labels-likely-wrong",
+        "{limit}{templates:count templates} much nearer to another label than to the label "
+        "given, of {compared:count} compared; inspect these templates, which are listed, and "
+        "correct their labels",
+    ),
+    MessageType(
+        "labels-likely-wrong-in-part",
+        "{limit}{templates:count templates} much nearer to another label than to the label "
+        "given, of {compared:count} compared; {certain:count} of them by more than chance or "
+        "the similarity of two people explains; inspect these templates, which are listed, and "
+        "correct wrong labels",
+    ),
+    MessageType(
+        "labels-perhaps-wrong",
+        "{limit}{templates:count templates} nearer to another label than to the label given, "
+        "of {compared:count} compared: wrong labels, or people who look alike; look at these "
+        "templates, which are listed",
+    ),
+)
+
+_NUMBERS = (
+    MessageType(
+        "people-counted",
+        "{size:amounts}",
+    ),
+    MessageType(
+        "people-enough",
+        "{size:amounts}: enough for {far} {targets:rates}",
+    ),
+    MessageType(
+        "people-too-few-for-any-error",
+        "{size:amounts}: too few for {far} {targets:rates}, even without a {false accept} "
+        "(rule of 3); compare more people: {far} {least:rate} needs at least {needed:amounts} "
+        "(rule of {rule}); `bioeval sample-size` plans the number of people",
+    ),
+    MessageType(
+        "people-too-few-for-30-errors",
+        "{size:amounts}: fewer than 30 errors are expected at {far} {targets:rates} (rule of "
+        "30); compare more people: {far} {least:rate} needs at least {needed:amounts} (rule of "
+        "{rule}); `bioeval sample-size` plans the number of people",
+    ),
+    MessageType(
+        "people-no-population",
+        "{size:amounts}: fewer than {few:count} people cannot represent a population; collect "
+        "more people; `bioeval sample-size` plans the number of people",
+    ),
+    MessageType(
+        "people-no-population-for-far",
+        "{size:amounts}: fewer than {few:count} people cannot represent a population; compare "
+        "more people: {far} {least:rate} needs at least {needed:amounts} (rule of {rule}); "
+        "`bioeval sample-size` plans the number of people",
+    ),
+    MessageType(
+        "people-few-for-intervals",
+        "{size:amounts}: intervals over few people are rough; collect more people; `bioeval "
+        "sample-size` plans the number of people",
+    ),
+)
+
+_SCORES = (
+    MessageType(
+        "scores-finite",
+        "every comparison has a finite score",
+    ),
+    MessageType(
+        "comparisons-failed",
+        "{comparisons:count comparisons} failed (NaN); choose how to treat failed comparisons: "
+        "{arg.nan=reject} (as attempts at an infinite distance) or {arg.nan=exclude} (no "
+        "attempt)",
+    ),
+    MessageType(
+        "failures-rejected",
+        "{comparisons:count comparisons} failed (NaN), and are rejected at every threshold",
+    ),
+    MessageType(
+        "failures-left-out",
+        "{comparisons:count comparisons} failed (NaN), and are left out",
+    ),
+    MessageType(
+        "comparisons-infinitely-near",
+        "{comparisons:count comparisons} infinitely near; check that these comparisons are "
+        "meant to be accepted at every finite threshold",
+    ),
+    MessageType(
+        "comparisons-infinitely-far",
+        "{comparisons:count comparisons} infinitely far: accepted at no finite threshold",
+    ),
+    MessageType(
+        "no-failure-code",
+        "no constant row or column, no extreme value that many scores share",
+    ),
+    MessageType(
+        "no-shared-end-value",
+        "no value at an end is shared by many",
+    ),
+    MessageType(
+        "constant-lines",
+        "one value in every comparison of {lines:count templates}: {values:scores}; if "
+        "comparisons failed there, make these scores NaN and give {arg.nan=exclude} (no "
+        "attempt) or {arg.nan=reject}, or mask them",
+    ),
+    MessageType(
+        "shared-end-value",
+        "{comparisons:count} of {compared:amounts} have the score {value:score}, {how}",
+    ),
+    MessageType(
+        "values-of-failures",
+        "{ends:messages}; if comparisons failed there, make these scores NaN and give "
+        "{arg.nan=exclude} (no attempt) or {arg.nan=reject}, or mask them",
+    ),
+    MessageType(
+        "values-cut-off",
+        "{ends:messages}; inspect some of these comparisons: scores are cut off there, or "
+        "failed comparisons have this score",
+    ),
+    MessageType(
+        "kind-not-checked",
+        "{scores}; not checked without both classes",
+    ),
+    MessageType(
+        "too-few-scores-for-ties",
+        "too few scores to look for ties",
+    ),
+    MessageType(
+        "few-ties",
+        "{tied:rate} of {scores:count scores} share their value with another",
+    ),
+    MessageType(
+        "many-ties",
+        "{ties}, {values:count distinct scores}; choose the treatment of ties with {arg.ties} "
+        "(pessimistic by default)",
+    ),
+    MessageType(
+        "ties-in-equal-steps",
+        "{ties}, {values:count distinct scores} in steps of {step:score}; choose the treatment "
+        "of ties with {arg.ties} (pessimistic by default)",
+    ),
+    MessageType(
+        "ties-in-square-roots",
+        "{ties}, {values:count distinct scores}, square roots of equal steps; choose the "
+        "treatment of ties with {arg.ties} (pessimistic by default)",
+    ),
+    MessageType(
+        "scores-quantised",
+        "{ties}, {values:count distinct scores}; give the scores with more digits, or choose "
+        "the treatment of ties with {arg.ties} (pessimistic by default)",
+    ),
+)
+
+_COPIES = (
+    MessageType(
+        "no-equal-rows",
+        "no two rows are equal",
+    ),
+    MessageType(
+        "templates-repeated",
+        "{templates:count templates} more than once (equal rows or columns); leave the copies out",
+    ),
+    MessageType(
+        "templates-repeated-under-different-labels",
+        "{templates:count templates} more than once (equal rows or columns), under different "
+        "labels: {labels:names}; correct them, or leave the copies out",
+    ),
+    MessageType(
+        "templates-nearly-repeated-under-different-labels",
+        "{pairs:count pairs} of templates with equal rows but for {limit:digits 3}, under "
+        "different labels: {labels:names}; correct them, or leave the copies out",
+    ),
+    MessageType(
+        "score-of-copy-unknown",
+        "not checked: the score of a copy is not known",
+    ),
+    MessageType(
+        "no-score-of-copy",
+        "no two templates are at the distance of a copy",
+    ),
+    MessageType(
+        "genuine-copies",
+        "{comparisons:count genuine comparisons}{of} at {copy}; leave copies of a template "
+        "out; they are no attempts",
+    ),
+    MessageType(
+        "genuine-near-copies",
+        "{comparisons:count genuine comparisons}{of} within {limit:digits 3} of {copy}; leave "
+        "copies of a template out; they are no attempts",
+    ),
+    MessageType(
+        "impostor-copies",
+        "{comparisons:count} of {compared:count impostor comparisons} at {copy}; inspect these "
+        "templates and their labels; be.worst_pairs, or bioeval run --worst 20, lists the "
+        "nearest pairs",
+    ),
+    MessageType(
+        "impostor-near-copies",
+        "{comparisons:count} of {compared:count impostor comparisons} within {limit:digits 3} "
+        "of {copy}; inspect these templates and their labels; be.worst_pairs, or bioeval run "
+        "--worst 20, lists the nearest pairs",
+    ),
+    MessageType(
+        "proven-impostor-copies",
+        "{comparisons:count} of {compared:count impostor comparisons} at {copy}, and their "
+        "rows are equal: copies of one template; inspect these templates and correct their "
+        "labels; be.worst_pairs, or bioeval run --worst 20, lists the nearest pairs",
+    ),
+    MessageType(
+        "proven-impostor-near-copies",
+        "{comparisons:count} of {compared:count impostor comparisons} within {limit:digits 3} "
+        "of {copy}, and their rows are {equal}: copies of one template; inspect these "
+        "templates and correct their labels; be.worst_pairs, or bioeval run --worst 20, lists "
+        "the nearest pairs",
+    ),
+    MessageType(
+        "one-direction",
+        "each pair is compared in one direction",
+    ),
+    MessageType(
+        "directions-agree",
+        "both directions of a pair have the same score",
+    ),
+    MessageType(
+        "directions-differ",
+        "{comparisons:count} of {compared:count comparisons} differ from those the other way round",
+    ),
+    MessageType(
+        "directions-differ-by-rounding",
+        "{differences}, by rounding alone",
+    ),
+    MessageType(
+        "directions-differ-in-few",
+        "{differences}; all others agree; make these comparisons again: they may be damaged",
+    ),
+)
+
+MESSAGES = (*_SAMPLES, *_LABELS, *_NUMBERS, *_SCORES, *_COPIES)

@@ -1,0 +1,89 @@
+"""The messages of results over folds, and over repeated partitions."""
+
+from bioeval.base.messages import MessageType
+
+_NO_SPREAD = "{rate:term} is {value} in every {unit}: the spread is 0, so there is no interval"
+_IN_BOTH = (
+    "up to {subjects:count subjects} of a test part are in its training part, too (in "
+    "{parts:count} of {number:count} {unit}s): the rates are not those of new people"
+)
+
+
+MESSAGES = (
+    MessageType(
+        "no-promise-in-parts",
+        "no threshold can be promised in {refused:count} of {number:count} {unit}s: the means at "
+        "assured thresholds are over the others",
+    ),
+    MessageType(
+        "no-promise-in-any-part",
+        "no threshold can be promised in {refused:count} of {number:count} {unit}s, so no rate at "
+        "assured thresholds was measured on new people",
+    ),
+    MessageType(
+        "rate-undefined-in-parts",
+        "{rate:term} is not defined in {missing:count} of {number:count} {unit}s and its mean "
+        "is over the others: no attempt of its class, or no attempts to choose a threshold on; "
+        "divide the data into fewer parts",
+    ),
+    MessageType(
+        "no-spread-between-parts",
+        _NO_SPREAD,
+    ),
+    MessageType(
+        "no-spread-but-subjects",
+        f"{_NO_SPREAD}; {{arg.interval=subject-bootstrap}} gives an interval",
+    ),
+    MessageType(
+        "no-spread-but-column",
+        f"{_NO_SPREAD}; the rate on these data has an interval",
+    ),
+    MessageType(
+        "one-part",
+        "there is one {unit} only: no interval and no standard deviation; divide the data more "
+        "than once",
+    ),
+    MessageType(
+        "probes-of-test-without-mate",
+        "{probes:count probes} without a mate in the gallery of the test part left out; a closed "
+        "set requires enrolment",
+    ),
+    MessageType(
+        "pairs-across-parts",
+        "each division into folds leaves {pairs:count pairs} of subjects in different parts "
+        "untested, and tests {tested:count}; fewer folds test more",
+    ),
+    MessageType(
+        "infinite-cllr",
+        "Cllr is infinite in {parts:count folds}, and so is its mean, without a spread: an attempt "
+        "of the test part has an infinite ratio of the wrong sign, as isotonic regression gives "
+        "beyond the scores of one class",
+    ),
+    MessageType(
+        "galleries-of-different-sizes",
+        "training and test have galleries of different sizes, so their rates are not comparable: "
+        "a smaller gallery makes fewer errors",
+    ),
+    MessageType(
+        "subjects-in-both-parts",
+        f"{_IN_BOTH}. Divide by subject, as SubjectKFold does",
+    ),
+    MessageType(
+        "subjects-in-both-parts-of-experiment",
+        (_IN_BOTH) + "; divide by subject",
+    ),
+    MessageType(
+        "unseen-subjects-apart",
+        f"{_IN_BOTH}; {{frr}} and {{far}} of unseen subjects are",
+    ),
+    MessageType(
+        "fewer-templates-compared",
+        "{fewer:count} of {probes:count probes} are compared with fewer templates of their "
+        "subject than are enrolled, since pairs are excluded; {none:count} with none",
+    ),
+    MessageType(
+        "impostors-differ",
+        "some partitions have unenrolled probes as impostors, and some have none; give "
+        '{arg.impostors=leave-subject-out} or "unenrolled" for all',
+    ),
+)

@@ -1,0 +1,28 @@
+"""The messages of fused scores."""
+
+from bioeval.base.messages import MessageType
+
+MESSAGES = (
+    MessageType(
+        "people-of-cohort-not-known",
+        "the subjects of the trials or of the cohort are not known, so that it was not checked "
+        "whether the cohort has subjects of the trials; {arg.subject_from} or {arg.labels} "
+        "gives the subjects",
+    ),
+    MessageType(
+        "some-people-of-cohort-not-known",
+        "the subjects of {templates:count} of the {cohort:count templates} of the cohort are not "
+        "known, the first is {first:name}; it was checked only of the others whether they are of "
+        "subjects of the trials",
+    ),
+    MessageType(
+        "recordings-of-another-system",
+        "the scores of {trials:count trials} and the cosines of the embeddings of {arg.recordings} "
+        "have a correlation of {correlation:number}: the embeddings are probably of another system",
+    ),
+    MessageType(
+        "fusion-of-own-scores",
+        "the fusion has learnt from the scores that it fuses: their rates are optimistic; "
+        "train on scores of other people, or evaluate in folds",
+    ),
+)

@@ -1,0 +1,49 @@
+"""The messages of re-identification."""
+
+from bioeval.base.messages import MessageType
+
+MESSAGES = (
+    MessageType(
+        "more-matches-than-places",
+        "{beyond:count} of {queries:count queries} with more matches in the gallery than a list "
+        "cut at rank {places:count} has places: even a perfect list has a rank-K average precision "
+        "below 1",
+    ),
+    MessageType(
+        "expected-ties",
+        "{queries:count queries} with ties: {measures:names} are not defined under expected ties; "
+        "choose another value of {arg.ties}",
+    ),
+    MessageType(
+        "queries-not-in-gallery",
+        "no match for {queries:count queries}, whose identity is not in the gallery: {treatment}",
+    ),
+    MessageType(
+        "queries-with-removed-matches",
+        "no match left for {queries:count queries}, whose matches are all removed: {treatment}",
+    ),
+    MessageType(
+        "queries-left-out",
+        "left out: {queries:count queries} with an id of {role} ({ids:names}), which match "
+        "nothing; {arg.junk_ids} and {arg.distractor_ids} choose the ids",
+    ),
+    MessageType(
+        "no-query-with-match",
+        "no query has a match: {consequence}; check the labels and the cameras of both sides",
+    ),
+    MessageType(
+        "all-queries-in-gallery",
+        "the identity of every query is in the gallery, so mFR is not defined; give queries of "
+        "other people with {arg.open_queries}",
+    ),
+    MessageType(
+        "intervals-of-proportions",
+        "{method} intervals are of proportions; means of other values, such as mAP, have none; "
+        "choose an interval by subject with {arg.interval}",
+    ),
+    MessageType(
+        "same-camera-counted",
+        "pairs of the same camera are counted; conventions of re-identification, such as protocol "
+        "market1501, leave them and junk out",
+    ),
+)

@@ -1,0 +1,54 @@
+"""The messages of threshold studies."""
+
+from bioeval.base.messages import MessageType
+
+STUDY = (
+    MessageType(
+        "fewer-templates-to-find",
+        "{subjects:count subjects} with fewer than {templates:count templates} that a search can "
+        "find: all that there are stand for the enrolled ones",
+    ),
+    MessageType(
+        "pairs-divided",
+        "pairs are divided, not subjects: a subject of several pairs is not new to the "
+        "threshold; name the subjects of the pairs, so that folds divide people",
+    ),
+    MessageType(
+        "no-interval-by-subject",
+        "the subjects of the pairs are not given, so there is no interval by subject; if template "
+        "names contain the subjects, give {arg.subject_from}, such as '{pattern:name}'",
+    ),
+    MessageType(
+        "target-not-shown",
+        "the data cannot show {rate:term} {target:rate}: even without a {error:term}, "
+        "{needed:amounts} would be needed (rule of 3)",
+    ),
+    MessageType(
+        "threshold-uncertain",
+        "the threshold is uncertain: to expect 30 {errors:term} at {rate:term} {target:rate}, "
+        "{needed:amounts} are needed (rule of 30)",
+    ),
+    MessageType(
+        "unassured-threshold-uncertain",
+        "the threshold without assurance is uncertain: to expect 30 {errors:term} at {rate:term} "
+        "{target:rate}, {needed:amounts} are needed (rule of 30); the assured threshold needs "
+        "fewer people, because its {far} is bounded and not measured",
+    ),
+)
+
+JUDGED = (
+    MessageType(
+        "wilson-without-subjects",
+        "the subjects of the evaluation set are not known, so the intervals are Wilson's and "
+        "assume independent attempts: they are too narrow, since the attempts of one subject are "
+        "dependent; if names contain the subjects, give {arg.subject_from}, such as "
+        "'{pattern:name}'",
+    ),
+    MessageType(
+        "judged-without-attempts",
+        "the evaluation set has no {attempts} attempt: a rate is not defined (NaN); check the "
+        "trials of this set",
+    ),
+)
+
+MESSAGES = (*STUDY, *JUDGED)

@@ -1,0 +1,89 @@
+"""The messages of tracking."""
+
+from bioeval.base.messages import MessageType
+
+MESSAGES = (
+    MessageType(
+        "results-without-truth",
+        "skipped, as there is no ground truth: {number:count results}, such as {names:names}; "
+        "compare the names of both sides",
+    ),
+    MessageType(
+        "repeated-ids-accepted",
+        "counted as separate boxes: {boxes:count boxes} of the result with the id of another box "
+        "of their frame",
+    ),
+    MessageType(
+        "flags-other-than-0-and-1",
+        "evaluated: {rows:count rows} of the ground truth with a flag other than 0 (ignore) "
+        "and 1; check the order of the columns",
+    ),
+    MessageType(
+        "no-truth-boxes",
+        "the ground truth has no box to evaluate",
+    ),
+    MessageType(
+        "no-result-boxes",
+        "the result has no box",
+    ),
+    MessageType(
+        "boxes-without-area",
+        "no overlap with anything: {boxes:count boxes} of the {side} without an area; check "
+        "the order of the columns",
+    ),
+    MessageType(
+        "cameras-without-truth",
+        "counted as false positives: {boxes:count boxes} of the result in cameras without ground "
+        "truth ({cameras:names})",
+    ),
+    MessageType(
+        "boxes-beyond-truth",
+        "counted as false positives: {boxes:count boxes} of the result beyond frame {last:name}, "
+        "the last one of the ground truth",
+    ),
+    MessageType(
+        "ignored-boxes-counted",
+        "ignored: {boxes:count boxes} of the ground truth; boxes of the result on them count "
+        "as false positives; the argument `ignored` chooses the convention",
+    ),
+    MessageType(
+        "ignored-boxes-removed",
+        "ignored: {boxes:count boxes} of the ground truth; removed: {removed:count boxes} of "
+        "the result that are matched to them; the argument `ignored` chooses the convention",
+    ),
+    MessageType(
+        "distractor-boxes-removed",
+        "ignored: {boxes:count boxes} of the ground truth; removed: {removed:count boxes} of the "
+        "result that are matched to distractors among them; others count as false positives",
+    ),
+    MessageType(
+        "frames-not-given",
+        "the number of frames is not given for {unknown:count} of {sequences:count sequences}: "
+        "rates per frame are over the frames with rows; give it in seqinfo.ini or as the "
+        "argument `frames`",
+    ),
+    MessageType(
+        "frames-without-rows",
+        "{empty:count} of {frames:count frames} have no rows",
+    ),
+    MessageType(
+        "few-sequences",
+        "no intervals over {sequences:count sequences}: at least {needed} are needed; "
+        "{arg.blocks} cuts one long sequence into blocks of frames",
+    ),
+    MessageType(
+        "sequences-not-in-common",
+        "left out: {left_out:count} of {sequences:count sequences}, such as {names:names}; "
+        "sequences without a result: {trackers:counts}",
+    ),
+    MessageType(
+        "sequences-of-one-video",
+        "{sequences:count sequences} show {videos:count videos}, each with the detections of "
+        "several detectors: intervals leave out one video at a time",
+    ),
+    MessageType(
+        "blocks-of-one-sequence",
+        "cut into {blocks:count blocks} of frames, and each target with them: all numbers are of "
+        "the blocks, and their intervals are approximate",
+    ),
+)

@@ -1,0 +1,425 @@
+"""Plots of attacks: vulnerability, and their detection."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import Any, ClassVar, Self
+
+import numpy as np
+import xarray as xr
+from matplotlib.axes import Axes
+
+from bioeval.base import counted
+from bioeval.document import Term, say
+from bioeval.plot.display import Curve, CurvesDisplay, CurveSpec
+from bioeval.plot.plot_style import Style
+from bioeval.plot.rate_plots import DetDisplay
+from bioeval.plot.score_plots import ScoreDistributionsDisplay
+from bioeval.plot.systems import System, as_plot_text
+from bioeval.results import ScoreHistograms
+from bioeval.views import written
+
+
+class AttackDetDisplay(DetDisplay):
+    """DET curves; ``x`` is FAR or the IAPAR of a species and ``y`` is FRR, one per threshold."""
+
+    spec = replace(
+        DetDisplay.spec,
+        plot="attack_det",
+        title="DET of impostors and attacks",
+        x_label=say("{far} of impostors, IAPAR of attacks (%)"),
+        terms=(("far",), ("frr",)),
+        over=lambda systems: [_attempts(systems)],
+    )
+    _dots: ClassVar = "dots: at the threshold of the equal error rate of impostors"
+    _solid: ClassVar = False  # the line styles of FAR and of the species, as in other plots
+    _points: ClassVar = (*DetDisplay._points, ("iapar_max_at_far", "frr_at_far"))
+    _rates: ClassVar = (say("{far} or IAPAR"), say("{frr}"))
+
+    @classmethod
+    def from_results(cls, data: Any) -> Self:
+        """Take the curves of a result: of zero-effort impostors and of each species."""
+        (system,) = System.pick(data, cls.spec.plot, single=True)
+        name = "zero-effort impostors"
+        far = Curve.of(replace(system, name=name), "far", "frr", name)
+        curves = [replace(far, hue=Style.hues["far"], dash=Style.hues["far"])]
+        for i, one in enumerate(_species(system)):
+            curves.append(_as_species(Curve.of(one, "far", "frr", one.name), i))
+        return cls(curves)
+
+
+def _as_species(curve: Curve, number: int) -> Curve:
+    """Return the curve of a species: in a shade of the colour of attacks, with its own dashes."""
+    attack = Style.hues["iapar_pooled"]
+    return replace(curve, hue=attack, shade=number, dash=attack + number)
+
+
+def _attempts(systems: Sequence[System]) -> str:
+    """Return the numbers of attempts of each curve."""
+    numbers = [f"{x.name} {int(x.dataset['impostor_attempts']):,}" for x in systems]
+    return f"genuine {int(systems[0].dataset['genuine_attempts']):,}, {', '.join(numbers)} attempts"
+
+
+def _species(system: System) -> list[System]:
+    """Return a dataset for each species with attempts, with its IAPAR in place of FAR."""
+    ds = system.dataset
+    near = np.abs(ds["threshold"].values - float(ds["eer_threshold"]))
+    near[np.isnan(near)] = np.inf
+    by_species = []
+    for i, name in enumerate(ds["species"].values.tolist()):
+        iapar = ds["iapar_of_species"].isel(species=i, drop=True)
+        of_species = ds.assign(
+            far=iapar,
+            far_at_eer=iapar.isel(threshold=int(np.argmin(near)), drop=True),
+            impostor_attempts=ds["attack_attempts_of_species"].isel(species=i, drop=True),
+        ).drop_vars("eer")
+        if int(of_species["impostor_attempts"]):
+            by_species.append(replace(system, name=name, dataset=of_species))
+    return by_species
+
+
+def attack_det(data: Any, ax: Axes | None = None, **style: Any) -> AttackDetDisplay:
+    """Draw the DET of zero-effort impostors, and FRR against the IAPAR of each species.
+
+    Parameters
+    ----------
+    data : Dataset, or mapping of str to Dataset
+        A result of :func:`bioeval.vulnerability`.
+    ax : matplotlib Axes, optional
+        Where to draw; the axes of a new figure unless given.
+    **style
+        Properties of all lines; ``name`` labels the system.
+
+    Returns
+    -------
+    AttackDetDisplay
+        With ``curves``, ``ax_``, ``figure_`` and ``lines_``.
+
+    Notes
+    -----
+    Both axes are normal deviates. The points on all curves are at one threshold, that of the equal
+    error rate of zero-effort impostors: how far a species lies to their right is what its attacks
+    gain.
+
+    Examples
+    --------
+    >>> import bioeval as be
+    >>> d = [[1, 2, 6], [5, 7, 2], [2, 3, 9], [9, 9, 3], [5, 8, 9], [9, 9, 2]]
+    >>> species = {"attack": ["", "", "print", "print", "mask", "mask"]}
+    >>> people = ["ann", "bob"] * 3, ["ann", "ann", "bob"]
+    >>> scores = be.Scores(d, *people, probe_meta=species)
+    >>> display = be.plot.attack_det(be.vulnerability(scores))
+    >>> list(display.curves)
+    ['zero-effort impostors', 'mask', 'print']
+    """
+    return AttackDetDisplay.from_results(data).plot(ax, **style)
+
+
+# --------------------------------------------------------------------- species by threshold
+
+
+def _of_classes(ds: xr.Dataset) -> str:
+    return (
+        f"{int(ds['genuine_attempts']):,} genuine, {int(ds['impostor_attempts']):,} impostor and "
+        f"{counted(int(ds['attack_attempts']), 'attack attempts')} of {ds.sizes['species']} species"
+    )
+
+
+def _chosen(ds: xr.Dataset) -> tuple[float, str]:
+    """Return the threshold to mark, and what it is: the one used, else that of the EER."""
+    if "threshold_used" in ds:
+        return float(ds["threshold_used"]), f"threshold {float(ds['threshold_used']):.4g}"
+    at = float(ds.get("eer_threshold", np.nan))
+    return at, f"EER at {at:.4g}"
+
+
+class SpeciesDisplay(CurvesDisplay):
+    """Error rates by threshold, with a curve for each attack instrument species."""
+
+    _rate: ClassVar[str]  # of the species
+    _lacking: ClassVar[str]  # why a species has none
+
+    @classmethod
+    def from_results(cls, data: Any) -> Self:
+        """Take the curves of a result, a tree, or a mapping of name to either."""
+        systems = System.pick(data, cls.spec.plot)
+        curves = []
+        for number, system in enumerate(systems):
+            for curve in cls._curves(system):
+                if len(systems) > 1:
+                    curve = replace(curve, hue=number, shade=0)
+                curves.append(curve)
+        return cls(curves)
+
+    @classmethod
+    def _curves(cls, system: System) -> Iterator[Curve]:
+        """Yield the rates of bona fide presentations, and the one of each species."""
+        for y, word in cls.spec.lines.items():
+            curve = Curve.of(system, "threshold", y, system.named(written(word)))
+            yield replace(curve, hue=Style.hues[y], dash=Style.hues[y], word=word)
+        ds = system.dataset
+        for i, species in enumerate(ds["species"].values.tolist()):
+            name = system.named(as_plot_text(species))
+            alone = replace(system, dataset=ds.isel(species=i, drop=True))
+            curve = Curve.of(alone, "threshold", cls._rate, name)
+            if curve.why_not:
+                curve = replace(curve, why_not=cls._lacking)
+            yield _as_species(replace(curve, system=system), i)
+
+    def plot(self, ax: Axes | None = None, *, name: str | None = None, **style: Any) -> Self:
+        """Draw the curves, and the threshold of a single result."""
+        label = self._over_thresholds(ax, name, style)
+        at, text = _chosen(self.systems[0].dataset)
+        if len(self.systems) == 1 and np.isfinite(at):
+            self._threshold_line(at, text)
+        return self._finish(x_label=label)
+
+
+class IaparDisplay(SpeciesDisplay):
+    """Errors by threshold; ``x`` is the threshold and ``y`` FRR, FAR, or IAPAR of a species."""
+
+    spec = CurveSpec(
+        "iapar",
+        "IAPAR by species",
+        "threshold",
+        {"far": Term("far"), "frr": Term("frr")},
+        y_label="Error rate",
+        terms=("", ("far", "frr")),
+        over_each=_of_classes,
+        pointwise_over="threshold",
+        marked=False,
+    )
+    _rate, _lacking = "iapar_of_species", "no attempt"
+
+
+def iapar(data: Any, ax: Axes | None = None, **style: Any) -> IaparDisplay:
+    """Draw IAPAR of each attack instrument species, FAR and FRR against the threshold.
+
+    Parameters
+    ----------
+    data : Dataset, or mapping of str to Dataset
+        A result of :func:`bioeval.vulnerability`, or several by name, all of one kind of score.
+    ax, **style
+        As for :func:`bioeval.plot.roc`.
+
+    Returns
+    -------
+    IaparDisplay
+        With ``curves`` (``"FAR"``, ``"FRR"``, then the species), ``ax_``, ``figure_`` and
+        ``lines_``.
+
+    Notes
+    -----
+    The upper edge of the species' lines is the largest IAPAR. The vertical line is the threshold
+    used, where the result has one, else that of the equal error rate of zero-effort impostors.
+
+    Examples
+    --------
+    >>> import bioeval as be
+    >>> d = [[1, 2, 6], [5, 7, 2], [2, 3, 9], [9, 9, 3], [5, 8, 9], [9, 9, 2]]
+    >>> species = {"attack": ["", "", "print", "print", "mask", "mask"]}
+    >>> people = ["ann", "bob"] * 3, ["ann", "ann", "bob"]
+    >>> scores = be.Scores(d, *people, probe_meta=species)
+    >>> list(be.plot.iapar(be.vulnerability(scores)).curves)
+    ['FAR', 'FRR', 'mask', 'print']
+    """
+    return IaparDisplay.from_results(data).plot(ax, **style)
+
+
+# -------------------------------------------------------------------- scores of three classes
+
+
+class AttackScoresDisplay(ScoreDistributionsDisplay):
+    """Histograms of genuine, zero-effort impostor and attack scores.
+
+    Attributes
+    ----------
+    attack : dict of str to Histogram
+        By the name of the system, as are ``genuine`` and ``impostor``.
+    """
+
+    _plot, _title = "attack_scores", "Genuine, impostor and attack scores"
+    _off = "infinite, or outside all thresholds of the result"
+    _class_words: ClassVar = {
+        "genuine": "Genuine",
+        "impostor": "Zero-effort impostor",
+        "attack": "Attack",
+    }
+
+    def _over(self) -> list[str]:
+        return [_of_classes(system.dataset) for system in self.systems]
+
+    def __init__(self, system: System):
+        histograms = ScoreHistograms.between_thresholds(system.dataset)
+        super().__init__({system.name: histograms})
+        self.attack = {system.name: histograms.attack}
+
+    @classmethod
+    def from_results(cls, data: Any) -> Self:
+        """Take the counts of one result between its thresholds."""
+        return cls(*System.pick(data, cls._plot, single=True))
+
+    def plot(
+        self, ax: Axes | None = None, *, name: str | None = None, log: bool = False, **style: Any
+    ) -> Self:
+        """Draw the histograms and the threshold. See :func:`attack_scores`."""
+        at, text = _chosen(self.systems[0].dataset)
+        return super().plot(ax, name=name, thresholds={text: at}, log=log, **style)
+
+
+def attack_scores(
+    data: Any, ax: Axes | None = None, *, log: bool = False, **style: Any
+) -> AttackScoresDisplay:
+    """Draw how genuine, zero-effort impostor and attack scores are distributed.
+
+    Parameters
+    ----------
+    data : Dataset, or mapping of str to Dataset
+        One result of :func:`bioeval.vulnerability`.
+    ax : matplotlib Axes, optional
+        Where to draw; the axes of a new figure unless given.
+    log : bool
+        Whether the axis of the density is logarithmic, which shows the tails.
+    **style
+        Properties of the outlines; ``name`` labels the system.
+
+    Returns
+    -------
+    AttackScoresDisplay
+        With ``genuine``, ``impostor`` and ``attack`` (edges, counts and density), ``ax_`` and
+        ``figure_``.
+
+    Notes
+    -----
+    Scores are those of the attempts of the result, fused where it is multi-template; attacks of all
+    species are pooled. The edges of the bins are thresholds of the result, so that counts are
+    exact. Each density is over the attempts of its own class. The vertical line is the threshold
+    used, where the result has one, else that of the equal error rate of zero-effort impostors.
+
+    Examples
+    --------
+    >>> import bioeval as be
+    >>> d = [[1, 2, 6], [5, 7, 2], [2, 3, 9], [9, 9, 3], [5, 8, 9], [9, 9, 2]]
+    >>> species = {"attack": ["", "", "print", "print", "mask", "mask"]}
+    >>> people = ["ann", "bob"] * 3, ["ann", "ann", "bob"]
+    >>> scores = be.Scores(d, *people, probe_meta=species)
+    >>> display = be.plot.attack_scores(be.vulnerability(scores))
+    >>> int(display.impostor[""].counts.sum())
+    2
+    """
+    return AttackScoresDisplay.from_results(data).plot(ax, log=log, **style)
+
+
+def _presentations(ds: xr.Dataset) -> str:
+    return (
+        f"{counted(int(ds['bona_fide']), 'bona fide presentations')}, "
+        f"{counted(int(ds['presentations_of_species'].sum()), 'attack presentations')} of "
+        f"{ds.sizes['species']} species"
+    )
+
+
+class PadDetDisplay(DetDisplay):
+    """DET curves of detection; ``x`` of a curve is APCER and ``y`` is BPCER."""
+
+    spec = CurveSpec(
+        "pad_det",
+        "DET",
+        "apcer",
+        {"bpcer": ""},
+        "APCER, the largest over the species (%)",
+        "BPCER (%)",
+        size=DetDisplay.spec.size,
+        over_each=_presentations,
+        pointwise_over="threshold",
+    )
+    _eer: ClassVar = ("d_eer", "D-EER")
+    _dots: ClassVar = "dots: D-EER"
+    _points: ClassVar = (("apcer_target", "bpcer_at_apcer"),)
+    _rates: ClassVar = ("APCER", "BPCER")
+
+    def _floors(self, system: System) -> tuple[float, float]:
+        """Return the smallest rates above 0 of both axes."""
+        ds = system.dataset
+        return 1 / int(ds["presentations_of_species"].max()), 1 / int(ds["bona_fide"])
+
+
+def pad_det(data: Any, ax: Axes | None = None, **style: Any) -> PadDetDisplay:
+    """Draw the DET of presentation attack detection: BPCER against APCER, in per cent.
+
+    Parameters
+    ----------
+    data : Dataset, or mapping of str to Dataset
+        A result of :func:`bioeval.pad`, or several by name.
+    ax : matplotlib Axes, optional
+        Where to draw; the axes of a new figure unless given.
+    **style
+        Properties of all lines; ``name`` labels a single detector.
+
+    Returns
+    -------
+    PadDetDisplay
+        With ``curves`` (the arrays), ``ax_``, ``figure_`` and ``lines_``.
+
+    Notes
+    -----
+    APCER is the largest over the species at each threshold, as ISO/IEC 30107-3 has it. Axes are
+    those of :func:`bioeval.plot.det`: normal deviates, without rates of 0 and 1. The D-EER is where
+    a curve meets the dotted line.
+
+    Examples
+    --------
+    >>> import bioeval as be
+    >>> ds = be.pad([0.9, 0.3, 0.6, 0.7, 0.2, 0.4], ["", "", "", "mask", "mask", "print"])
+    >>> be.plot.pad_det(ds).ax_.get_ylabel()
+    'BPCER (%)'
+    """
+    return PadDetDisplay.from_results(data).plot(ax, **style)
+
+
+class ApcerDisplay(SpeciesDisplay):
+    """Errors by threshold; ``x`` is the threshold and ``y`` APCER of a species, or BPCER."""
+
+    spec = CurveSpec(
+        "apcer",
+        "APCER by species",
+        "threshold",
+        {"bpcer": "BPCER"},
+        y_label="Error rate",
+        over_each=_presentations,
+        marked=False,
+        pointwise_over="threshold",
+    )
+    _rate, _lacking = "apcer_of_species", "no response"
+
+
+def apcer(data: Any, ax: Axes | None = None, **style: Any) -> ApcerDisplay:
+    """Draw APCER of each attack instrument species, and BPCER, against the threshold.
+
+    Parameters
+    ----------
+    data : Dataset, or mapping of str to Dataset
+        A result of :func:`bioeval.pad`, or several by name, all of one kind of score.
+    ax : matplotlib Axes, optional
+        Where to draw; the axes of a new figure unless given.
+    **style
+        Properties of all lines; ``name`` labels a single detector.
+
+    Returns
+    -------
+    ApcerDisplay
+        With ``curves`` (``"BPCER"``, then the species), ``ax_``, ``figure_`` and ``lines_``.
+
+    Notes
+    -----
+    The upper edge of the species' lines is APCER of the detector. The vertical line is the
+    threshold used, where the result has one.
+
+    Examples
+    --------
+    >>> import bioeval as be
+    >>> ds = be.pad([0.9, 0.3, 0.6, 0.7, 0.2, 0.4], ["", "", "", "mask", "mask", "print"])
+    >>> list(be.plot.apcer(ds).curves)
+    ['BPCER', 'mask', 'print']
+    """
+    return ApcerDisplay.from_results(data).plot(ax, **style)

@@ -1,0 +1,60 @@
+"""Errors at thresholds of another set, over a weight."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from matplotlib.axes import Axes
+
+from bioeval.document import say
+from bioeval.plot.display import CurvesDisplay, CurveSpec
+
+
+class EpcDisplay(CurvesDisplay):
+    """Expected performance curves; ``x`` of a curve is alpha and ``y`` is HTER."""
+
+    spec = CurveSpec(
+        "epc",
+        "EPC",
+        "alpha",
+        {"hter": ""},
+        say("Weight of {far}, alpha (that of {frr}: 1 - alpha)"),
+        "Half total error rate on the test set, HTER",
+        terms=(("far", "frr"), ""),
+        marked=False,
+        limits=CurvesDisplay.up_to_highest,
+        details=lambda _: [
+            say("each threshold minimises alpha {far} + (1 - alpha) {frr} on the development set")
+        ],
+    )
+
+
+def epc(data: Any, ax: Axes | None = None, **style: Any) -> EpcDisplay:
+    """Draw the expected performance curve: HTER on a test set against the weight of FAR.
+
+    Parameters
+    ----------
+    data : Dataset, or mapping of str to Dataset
+        A result of :func:`bioeval.epc`, or several by name.
+    ax, **style
+        As for :func:`bioeval.plot.roc`.
+
+    Returns
+    -------
+    EpcDisplay
+        With ``curves``, ``ax_``, ``figure_`` and ``lines_``.
+
+    Notes
+    -----
+    Thresholds are chosen on the development set, one for each weight, so that systems are compared
+    as they would be used. Bengio and Mariethoz 2004.
+
+    Examples
+    --------
+    >>> import bioeval as be
+    >>> dev, test = be.simulate(40, 4, random_state=1), be.simulate(40, 4, random_state=2)
+    >>> display = be.plot.epc({"ours": be.epc(dev, test)})
+    >>> len(display.curves["ours"].x)
+    101
+    """
+    return EpcDisplay.from_results(data).plot(ax, **style)

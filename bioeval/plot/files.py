@@ -1,0 +1,184 @@
+"""Plots written to files: one, or every plot that a result supports."""
+
+from __future__ import annotations
+
+import io
+import os
+import re
+import warnings
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from itertools import chain
+from pathlib import Path
+from typing import Any, Literal, NamedTuple, get_args
+
+import matplotlib
+from matplotlib.figure import Figure
+
+from bioeval.base.arguments import require_list, require_number, require_path
+from bioeval.base.errors import DataError, bad_choice, require_choice
+from bioeval.base.progress import stage
+from bioeval.plot.displays import DISPLAYS
+from bioeval.plot.plot_style import SIZED
+from bioeval.plot.registry import PLOTS, Plot
+from bioeval.plot.systems import System, drawable
+from bioeval.scores.formats.files import replacing
+
+ImageFormat = Literal["png", "pdf", "svg"]
+FORMATS: tuple[ImageFormat, ...] = get_args(ImageFormat)
+
+# Left out, so that the same figure gives the same file.
+_UNDATED: dict[str, dict[str, Any]] = {
+    "png": {"Software": None},
+    "pdf": {"CreationDate": None, "ModDate": None},
+    "svg": {"Date": None},
+}
+
+
+class PlotFile(NamedTuple):
+    """A file of a plot: its stem, the single system it shows (if any), and its display's data."""
+
+    stem: str
+    system: str
+    plot: Plot
+    data: Any
+    options: Mapping[str, Any]
+
+    def drawn_in(self, figure: Any) -> Any:
+        """Return the display, drawn unless it would be empty."""
+        display = DISPLAYS[self.plot.name].from_results(self.data)
+        if display.why_empty:
+            return display
+        return display.plot(figure, **self.options)
+
+
+def plot_files(data: Any, without: Container[str] = ()) -> Iterator[PlotFile]:
+    """Yield the files of each plot that `data` supports, except for those of some plots."""
+    for plot in PLOTS.values():
+        if plot.name in without or (shown := drawable(data, plot)) is None:
+            continue
+        parts = System.pick(shown, plot.name) if plot.one_system else [shown]
+        for stem, options in plot.files.items():
+            for part in parts:
+                name = part.name if isinstance(part, System) else ""
+                yield PlotFile(stem, name, plot, part, options)
+
+
+def save(display: Any, path: str | os.PathLike[str], *, dpi: float = 150) -> Path:
+    """Write a plot to a PNG, PDF or SVG file, by the suffix of the path.
+
+    Parameters
+    ----------
+    display : a display of ``be.plot``, a matplotlib Figure or Axes
+    path : path
+        Its suffix gives the format: ``.png``, ``.pdf`` or ``.svg``.
+    dpi : float
+        Pixels per inch, 10 to 10,000, for PNG and for pictures inside PDF and SVG. A figure whose
+        size was chosen, by :func:`bioeval.plot.style` or `figsize`, has exactly this size; others
+        end with what is drawn.
+
+    Returns
+    -------
+    Path
+        The file written, completely or not at all; text in SVG and PDF stays text.
+
+    Raises
+    ------
+    DataError
+        If the suffix is another, `display` has no figure, or the folder does not exist.
+
+    Examples
+    --------
+    >>> import bioeval as be
+    >>> display = be.plot.roc(be.verification(be.simulate(20, 4)))
+    >>> be.plot.save(display, "roc.svg")  # doctest: +SKIP
+    """
+    path = require_path("path", path)
+    kind = path.suffix.lower().removeprefix(".")
+    if kind not in FORMATS:
+        raise DataError(f"{path}: ", bad_choice("the suffix", kind, FORMATS))
+    figure = _figure(display)
+    dpi = require_number("dpi", dpi, low=10, high=10_000)
+    tight: dict[str, Any] = {"bbox_inches": "tight", "pad_inches": 0.12}
+    if figure in SIZED:
+        tight = {}
+    settings: Any = {
+        "savefig.bbox": None,
+        "svg.fonttype": "none",
+        "svg.hashsalt": "bioeval",
+        "pdf.fonttype": 42,
+    }
+    drawn = io.BytesIO()  # what matplotlib has open when a disk is full, it does not close
+    with matplotlib.rc_context(settings), warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Glyph .* missing from")  # drawn as a box
+        figure.savefig(
+            drawn,
+            format=kind,
+            dpi=dpi,
+            **tight,
+            metadata=_UNDATED[kind],
+        )
+    with replacing(path) as part:
+        part.write_bytes(drawn.getvalue())
+    return path
+
+
+def _figure(display: Any) -> Any:
+    for candidate in (getattr(display, "figure_", None), getattr(display, "figure", None), display):
+        root = getattr(candidate, "figure", candidate)
+        if hasattr(root, "savefig"):
+            return root
+    raise DataError(
+        f"{type(display).__name__} has no figure; expected the result of a function of be.plot, "
+        "or a matplotlib Figure"
+    )
+
+
+def save_all(
+    results: Any,
+    of_scores: Iterable[tuple[str, str, Any]],
+    directory: str | os.PathLike[str],
+    formats: Sequence[str] = ("png",),
+    overlaid: bool = False,
+    tell: Callable[[str], object] | None = None,
+) -> list[Path]:
+    """Write every plot that a result supports to a folder; see :func:`bioeval.plot.save_all`.
+
+    `of_scores` are plots of scores, consumed one by one: the plot, the system, and what the display
+    takes. Where systems are `overlaid`, plots that show one system each are left out. So is a plot
+    in which nothing would be seen; `tell` receives the reason.
+    """
+    formats = require_list("formats", formats)
+    for name in formats:
+        require_choice("the format", name, FORMATS)
+    folder = require_path("directory", directory)
+    if folder.exists() and not folder.is_dir():
+        raise DataError(f"{folder}: is a file; expected a folder, or a new name")
+    folder.mkdir(parents=True, exist_ok=True)
+    without = [name for name, plot in PLOTS.items() if overlaid and plot.one_system]
+    written = []
+    for file in chain(plot_files(results, without), _of_scores(of_scores)):
+        name = _name(file.stem, file.system)
+        # Created directly, so that pyplot does not track it.
+        figure = Figure(layout="constrained")
+        with stage(f"drawing {name}"):
+            made = file.drawn_in(figure)
+            if made.why_empty:
+                if tell is not None:
+                    tell(f"{name} is not drawn: {made.why_empty}")
+                continue
+            written += [save(figure, folder / f"{name}.{kind}") for kind in formats]
+    return written
+
+
+def _of_scores(of_scores: Iterable[tuple[str, str, Any]]) -> Iterator[PlotFile]:
+    for name, system, data in of_scores:
+        for stem, options in PLOTS[name].files.items():
+            yield PlotFile(stem, system, PLOTS[name], data, options)
+
+
+def _name(stem: str, system: str) -> str:
+    """Return the name of a file: letters, digits, dots and hyphens only."""
+    tail = re.sub(r"[^\w.]+", "-", system).strip("-.")
+    if tail:
+        return f"{stem}-{tail}"
+    return stem

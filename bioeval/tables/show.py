@@ -1,0 +1,144 @@
+"""Results shown to people: printed, in a notebook, and for a paper."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from bioeval.base.arguments import require_flag, require_list
+from bioeval.base.errors import Argument, DataError
+from bioeval.tables.sections import paper_table, table_of
+from bioeval.views.show import WIDTH, as_text, print_table
+
+if TYPE_CHECKING:
+    from bioeval.views.writers.terminal import Form
+
+
+def show(results: Any) -> None:
+    """Show a result as its command prints it.
+
+    In a terminal and in a script the table is printed; in a notebook it is displayed as HTML.
+
+    Parameters
+    ----------
+    results : xarray.Dataset, xarray.DataTree, Tally, or another result of bioeval
+        What a function of bioeval returned: an evaluation of one or several systems, one task,
+        a study, a comparison, a check of data, an explained row, a summary. Or several datasets by
+        name. A result that was loaded from a file is one, too.
+
+    Raises
+    ------
+    DataError
+        If the results are something else.
+
+    See Also
+    --------
+    to_latex, to_markdown : The same tables for a paper.
+    report : All figures and curves on one HTML page.
+
+    Examples
+    --------
+    >>> import bioeval as be
+    >>> scores = be.Scores([[0.1, 0.7], [0.9, 0.3]], ["ann", "bob"], ["ann", "bob"])
+    >>> be.show(be.check_data(scores))  # doctest: +ELLIPSIS
+    Data      Scores probe-against-gallery...
+    """
+    table = table_of(results)
+    if not _in_notebook():
+        print_table(table)
+        return
+    from IPython.display import display
+
+    display({"text/html": table.html(), "text/plain": as_text(table, WIDTH)}, raw=True)
+
+
+def to_latex(results: Any, measures: Sequence[str] = (), *, document: bool = False) -> str:
+    r"""Return the table of a result as LaTeX, with the rules of the package booktabs.
+
+    Titles, remarks and warnings are comments; in a `document` they are text. Of several systems by
+    name the table has a row for each system and a column for each measure; over folds, repeats and
+    partitions its values are means and standard deviations.
+
+    Parameters
+    ----------
+    results : xarray.Dataset, xarray.DataTree, Tally, or another result of bioeval
+        As for :func:`show`; several systems as a mapping by name.
+    measures : sequence of str
+        Labels of the measures that are columns, such as ``["mAP", "Rank 1"]``, in this order; empty
+        for all of them.
+    document : bool
+        Return a whole document that compiles on its own, with titles and sentences as text: a
+        handout of :func:`step_by_step`, an exam.
+
+    Raises
+    ------
+    DataError
+        If the results are something else, or have no such measure.
+
+    Examples
+    --------
+    >>> import bioeval as be
+    >>> scores = be.Scores([[0.1, 0.7], [0.9, 0.3]], ["ann", "bob"], ["ann", "bob"])
+    >>> found = be.verification(scores)
+    >>> print(be.to_latex({"ours": found, "theirs_2": found}, measures=["EER", "AUC"]))
+    % needs \usepackage{booktabs}
+    % Verification, single-template
+    <BLANKLINE>
+    \begin{tabular}{lrr}
+    \toprule
+              &      EER &     AUC \\
+    \midrule
+    ours      & 0.00\,\% & 1.00000 \\
+    theirs\_2 & 0.00\,\% & 1.00000 \\
+    \bottomrule
+    \end{tabular}
+    <BLANKLINE>
+    % The thresholds of EER and FAR targets were chosen on these data, ...
+    <BLANKLINE>
+    """
+    whole = require_flag("document", document)
+    return _marked_up(results, measures, "latex document" if whole else "latex")
+
+
+def to_markdown(results: Any, measures: Sequence[str] = ()) -> str:
+    """Return the table of a result as Markdown; arguments are those of :func:`to_latex`.
+
+    Parameters
+    ----------
+    results : xarray.Dataset, xarray.DataTree, Tally, or another result of bioeval
+    measures : sequence of str
+
+    Examples
+    --------
+    >>> import bioeval as be
+    >>> scores = be.Scores([[0.1, 0.7], [0.9, 0.3]], ["ann", "bob"], ["ann", "bob"])
+    >>> print(be.to_markdown({"ours": be.verification(scores)}, measures=["EER", "AUC"]))
+    **Verification, single-template**
+    <BLANKLINE>
+    |      |    EER |     AUC |
+    | :--- | -----: | ------: |
+    | ours | 0.00 % | 1.00000 |
+    <BLANKLINE>
+    The thresholds of EER and FAR targets were chosen on these data, ...
+    <BLANKLINE>
+    """
+    return _marked_up(results, measures, "markdown")
+
+
+def _marked_up(results: Any, measures: Sequence[str], form: Form) -> str:
+    """Return the table for a paper, after a check of the measures."""
+    names = require_list("measures", measures)
+    for name in names:
+        if not isinstance(name, str):
+            raise DataError(Argument("measures"), f" has {name!r}; expected labels of measures")
+    return paper_table(results, names).marked_up(form)
+
+
+def _in_notebook() -> bool:
+    """Whether the caller is a cell of a notebook."""
+    if "ipykernel" not in sys.modules:
+        return False
+    from IPython import get_ipython
+
+    return hasattr(get_ipython(), "kernel")
