@@ -172,7 +172,6 @@ def command(
             threshold=run.options["threshold"],
             worst=worst,
             claims=None if claims is scores else claims,
-            progress=run.stages.counting,
         )
         run.finish(
             checked,
