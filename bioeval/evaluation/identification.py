@@ -27,7 +27,7 @@ from bioeval.tallies.counts import IdentificationTally, ImpostorProbes
 from bioeval.tallies.identification_counter import IdentificationCounter, RankUnit
 from bioeval.tallies.passes import count_together
 from bioeval.tallies.points import FAR_TARGETS, check_targets
-from bioeval.tallies.thresholds import to_user
+from bioeval.tallies.thresholds import check_thresholds, to_user
 from bioeval.tallies.tied_places import Ties
 
 RANKS = {
@@ -172,6 +172,7 @@ def open_set(
     )
     targets = check_targets(far_targets)
     require_scores(scores)
+    check_thresholds(thresholds)
     planner = TaskPlanner(BlockReader(scores), thresholds, targets)
     with rows_reported():
         return _identify(planner, options, limits)
