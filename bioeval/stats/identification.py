@@ -195,7 +195,6 @@ class NewPeople:
     ):
         """Count the attempts without each person."""
         self.people, self.most = left_out.people, left_out.ranks
-        self._counts = tally, left_out, ties
         mated = np.flatnonzero(tally.mates > 0)
         probes, ranks, weights = tally.rank_weights(mated, ties)
         hits = left_out.person[probes], tally.mate[probes], ranks, weights
@@ -324,15 +323,9 @@ class NewPeople:
 
 
 def _moved(
-    tally: IdentificationTally,
-    left_out: LeftOut,
-    ties: str,
-    of_probe: np.ndarray | None = None,
+    tally: IdentificationTally, left_out: LeftOut, ties: str
 ) -> list[tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]]:
-    """Return the hits lost without each subject, and, with negative weights, the hits gained.
-
-    `of_probe` is the weight of an attempt of each probe, by default 1.
-    """
+    """Return the hits lost without each subject, and, with negative weights, the hits gained."""
     probe, subject = left_out.probe, left_out.subject
     facts = (tally.closer, tally.tied, tally.tied_before)
     fewer = (left_out.closer, left_out.tied, left_out.before)
@@ -341,8 +334,6 @@ def _moved(
     moved = []
     for sign, (closer, tied, before) in ((1.0, there), (-1.0, rest)):
         index, rank, weight = place_weights(closer, tied, before, tally.mates_tied[probe], ties)
-        if of_probe is not None:
-            weight = weight * of_probe[probe[index]]
         moved.append((subject[index], tally.mate[probe[index]], rank, sign * weight))
     return moved
 
