@@ -276,13 +276,13 @@ class PageFigure:
             {"name": name, "hue": hue % 7, "dash": dash % 7, "path": path(x, y), "kind": "line"}
         )
 
-    def fill(self, hue: int, x: np.ndarray, y: np.ndarray, kind: str = "band") -> None:
+    def fill(self, hue: int, x: np.ndarray, y: np.ndarray) -> None:
         """Add the area inside a line."""
         self.curves.append(
-            {"name": "", "hue": hue % 7, "dash": 0, "path": path(x, y) + "Z", "kind": kind}
+            {"name": "", "hue": hue % 7, "dash": 0, "path": path(x, y) + "Z", "kind": "band"}
         )
 
-    def band(self, hue: int, x: np.ndarray, low: np.ndarray, high: np.ndarray, kind: str) -> None:
+    def band(self, hue: int, x: np.ndarray, low: np.ndarray, high: np.ndarray) -> None:
         """Add an area between two curves of steps."""
         finite = np.isfinite(low) & np.isfinite(high) & np.isfinite(x)
         if finite.sum() < 2:
@@ -290,7 +290,7 @@ class PageFigure:
         there = np.array(thinned(*steps_after(x[finite], low[finite])))
         back = np.array(thinned(*steps_after(x[finite], high[finite])))[:, ::-1]
         corners = np.hstack([there, back])
-        self.fill(hue, corners[0], corners[1], kind)
+        self.fill(hue, corners[0], corners[1])
 
     def mark(self, hue: int, x: float, y: float, text: str) -> None:
         """Mark an operating point."""
