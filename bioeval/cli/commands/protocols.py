@@ -16,7 +16,6 @@ from bioeval.cli.options import output_options
 from bioeval.cli.outputs import Output
 from bioeval.views.show import print_table
 
-_LEAST_TITLE = 24  # columns
 _LEAST_WIDTH = 20
 
 

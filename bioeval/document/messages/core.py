@@ -39,21 +39,6 @@ _SCORES = (
         "vulnerability (bioeval vulnerability) evaluates them",
     ),
     MessageType(
-        "fewer-templates-than-enrolled",
-        "{subjects:count subjects} with fewer than {templates:count templates} that a claim can be "
-        "compared with: all that there are stand for the enrolled ones",
-    ),
-    MessageType(
-        "averaged-verification-alone",
-        "any {templates:count templates} of a subject are enrolled, and rates are means over all "
-        "choices: only multi-template verification is evaluated",
-    ),
-    MessageType(
-        "enrolled-templates-drawn",
-        "a subject has more than {limit:count} choices of {templates:count templates}: rates are "
-        "means over {draws:count choices} drawn for each attempt and subject",
-    ),
-    MessageType(
         "one-gallery",
         "there is one gallery: the metadata have no column {column:name} with several values, over "
         "which rates would be averaged",

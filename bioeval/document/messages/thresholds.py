@@ -4,11 +4,6 @@ from bioeval.base.messages import MessageType
 
 STUDY = (
     MessageType(
-        "fewer-templates-to-find",
-        "{subjects:count subjects} with fewer than {templates:count templates} that a search can "
-        "find: all that there are stand for the enrolled ones",
-    ),
-    MessageType(
         "pairs-divided",
         "pairs are divided, not subjects: a subject of several pairs is not new to the "
         "threshold; name the subjects of the pairs, so that folds divide people",

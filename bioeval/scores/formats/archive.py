@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import struct
 import zipfile
-from collections.abc import Callable, Iterator, Mapping, Set
+from collections.abc import Callable, Iterator, Set
 from dataclasses import dataclass
 from math import prod
 from pathlib import Path
@@ -15,8 +15,7 @@ import numpy as np
 from numpy.lib import format as npy_format
 
 from bioeval.base.errors import DataError, nearest_name
-from bioeval.base.json_text import parse_json
-from bioeval.scores.formats.files import guarded, replacing
+from bioeval.scores.formats.files import guarded
 from bioeval.scores.formats.format import say
 from bioeval.scores.stored import FileCheck, SpooledRows, checksum
 
@@ -92,10 +91,6 @@ class Arrays:
         """Read an array that a file need not have."""
         return self.read(key) if key in self.headers else None
 
-    def read_json(self, key: str) -> Any:
-        """Read an array that is the bytes of a JSON text, and return its value."""
-        return parse_json(self.read(key).tobytes(), f"{self.path}: {key}")
-
     def mapped(self, key: str) -> tuple[Any, FileCheck | None]:
         """Return an array, mapped if possible, and what must still be verified, or None."""
         return self.read(key), None
@@ -116,11 +111,11 @@ class Arrays:
 class Archive(Arrays):
     """A .npz file whose headers are read at once, and its arrays one by one."""
 
-    def __init__(self, path: Path, expected: str = "a .npz file"):
+    def __init__(self, path: Path):
         """Read the headers."""
         self.path = path
         self.headers: dict[str, Header] = {}
-        with guarded(path, expected=expected), zipfile.ZipFile(path) as archive:
+        with guarded(path, expected="a .npz file"), zipfile.ZipFile(path) as archive:
             members = archive.infolist()
             for member in members:
                 if member.filename.endswith(".npy"):
@@ -132,36 +127,19 @@ class Archive(Arrays):
                     self.headers[name] = header
         if not self.headers:
             raise DataError(
-                f"{path}: is a zip file of {len(members)} files, none of them an array; expected "
-                f"{expected}"
+                f"{path}: is a zip file of {len(members)} files, none of them an array; expected a "
+                ".npz file"
             )
-
-    @staticmethod
-    def write(path: str | os.PathLike[str], arrays: Mapping[str, Any]) -> None:
-        """Write arrays; the file appears whole or not at all."""
-        with replacing(path) as part, ArchiveWriter(part) as out:
-            for name, array in arrays.items():
-                out.add(name, array)
 
     def read(self, key: str) -> np.ndarray:
         """Read one array."""
-        with guarded(self.path, f"the array {key!r}"), zipfile.ZipFile(self.path) as archive:
-            return self._read(key, archive)
-
-    def read_all(self) -> dict[str, np.ndarray]:
-        """Read all arrays."""
-        with guarded(self.path), zipfile.ZipFile(self.path) as archive:
-            return {key: self._read(key, archive) for key in self.headers}
-
-    def _read(self, key: str, archive: zipfile.ZipFile) -> np.ndarray:
-        header = self.headers[key]
-        if header.is_pickled:
+        if self.headers[key].is_pickled:
             raise DataError(
                 f"{self.path}: the array {key!r} is of dtype object, a Python pickle, and bioeval "
                 "never unpickles; save it as numbers or as text (numpy.array(x, dtype=str))"
             )
         with guarded(self.path, f"the array {key!r}"):
-            with archive.open(f"{key}.npy") as file:
+            with zipfile.ZipFile(self.path) as archive, archive.open(f"{key}.npy") as file:
                 array = npy_format.read_array(file, allow_pickle=False)
                 rest = file.read(1)  # the checksum is verified at the end
             require_text(array)
@@ -170,10 +148,6 @@ class Archive(Arrays):
                 f"{self.path}: the array {key!r} is followed by more data than declared"
             )
         return array
-
-    def read_json(self, key: str) -> Any:
-        """Read an array that is the bytes of a JSON text, and return its value."""
-        return parse_json(self.read(key).tobytes(), f"{self.path}: {key}")
 
     def mapped(self, key: str) -> tuple[Any, FileCheck | None]:
         """Return a large array mapped from the file; a compressed one is inflated as it is read."""

@@ -465,11 +465,6 @@ class NamedArrays:
 def no_arrays_message(file: Arrays) -> Part:
     """Return the error of a file without scores, and which arrays could be meant."""
     shapes = file.headers
-    if "header" in shapes and shapes["header"].dtype == np.uint8:
-        return (
-            f"{file.path}: is a saved tally, as it seems; expected scores or embeddings. "
-            "bioeval merge, or bioeval.Tally.load, reads tallies"
-        )
     hint = Words("name the array to use with ", say("scores_key"), " or ", say("embeddings_key"))
     wide = []
     for key, header in shapes.items():
