@@ -1913,6 +1913,7 @@ def cases_of_plans() -> None:
             ),
         )
     genuine, impostor = np.round(rng.normal(1, 1, 60), 2), np.round(rng.normal(3, 1, 90), 2)
+    rng.integers(0, 12, 180)  # so that what is drawn below stays as it was recorded
     for kind in ("distance", "similarity"):
         case(f"stats/delong {kind}", later(s + "delong", genuine, impostor, kind=kind))
     case("stats/nadeau_bengio", later(s + "nadeau_bengio", np.round(rng.random(10), 3), 4, 36))

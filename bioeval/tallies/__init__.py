@@ -43,7 +43,6 @@ _NAMES: NamesByModule = {
         "Judged",
         "TrainingThresholds",
     ),
-    "bioeval.tallies.kept_points": ("at_most_kept",),
     "bioeval.tallies.left_out": ("LeftOut",),
     "bioeval.tallies.parts": (
         "ConcatenatedRows",

@@ -12,15 +12,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from bioeval.base.scalars import Scalar
 from bioeval.tallies.cells import CellGrid
-from bioeval.tallies.counts import KeptScores, VerificationTally
-from bioeval.tallies.point_search import add_optima, require_same, undefined_points
+from bioeval.tallies.counts import VerificationTally
+from bioeval.tallies.point_search import add_optima, undefined_points
 from bioeval.tallies.points import (
     VerificationPoints,
     d_prime,
@@ -28,7 +28,7 @@ from bioeval.tallies.points import (
     normalised_cost,
     with_rare_targets,
 )
-from bioeval.tallies.second_pass import LEAST_TARGETS, PointsWanted, SecondPass, Windows
+from bioeval.tallies.second_pass import LEAST_TARGETS, PointsWanted, Windows
 from bioeval.tallies.threshold_search import (
     Attempts,
     crossing_weight,
@@ -49,16 +49,6 @@ def bounds_of_counts(tally: VerificationTally) -> Bounds:
         return dict.fromkeys(("eer", "auc"), (math.nan, math.nan))
     bins.take_scores(np.empty(0))
     return {"eer": bins.equal_error(), "auc": bins.auc()}
-
-
-def holds_points(tally: VerificationTally) -> bool:
-    """Whether the scores that a tally kept include its EER and its points at FAR targets."""
-    bins, targets = _Bins(tally), [] if tally.kept is None else tally.kept.targets.tolist()
-    if not bins.attempts.defined:
-        return True
-    attempts = bins.attempts
-    each = [attempts.crossing_bin(), *map(attempts.bin_past, targets)]
-    return all(bins.knows(attempts.up_to(b)) for b in each)
 
 
 def points_of_kept(
@@ -302,53 +292,3 @@ def _distances(
 def _outside(low: np.ndarray, high: np.ndarray) -> np.ndarray:
     """Return the distance of 0 from increasing intervals; 0 inside."""
     return np.maximum(np.maximum(low, -high), 0)
-
-
-def second_pass_near_points(tally: VerificationTally, wanted: PointsWanted) -> SecondPass:
-    """Return a second pass over the scores of a tally that keeps those closest to its points."""
-    cells = tally.impostor
-    windows = closest_windows(cells.grid, cells.counts, tally.genuine, wanted, wanted.keep)[0]
-    second_pass = SecondPass(windows)
-    grid = cells.grid.with_margin()
-    # The last cells end at the largest float, beyond which there is no grid.
-    if len(cells.counts) and np.isfinite(grid.boundaries).all():
-        second_pass.keep_cells(grid)
-    return second_pass
-
-
-def kept_of(
-    second_pass: SecondPass, tally: VerificationTally, wanted: PointsWanted, *, rare: bool
-) -> KeptScores:
-    """Return the scores of a tally that a second pass kept, in windows between its cells."""
-    cells = tally.impostor
-    ends = cells.grid.boundaries
-    below = np.append(0, np.cumsum(cells.counts)) + cells.negative_infinite
-    windows = np.array(second_pass.windows, dtype=np.float64).reshape(-1, 2)
-    first = np.searchsorted(ends, windows[:, 0])
-    last = np.searchsorted(ends, windows[:, 1], side="right") - 1
-    if len(cells.counts):
-        first, last = first[first < last], last[first < last]
-    # The tally counted nothing finite outside of its cells.
-    lows = np.where(first == 0, -np.inf, ends[first])
-    highs = np.where(last == len(ends) - 1, np.inf, ends[last])
-    between = list(zip(lows.tolist(), highs.tolist(), strict=True))
-    scores = np.repeat(*second_pass.within(between))
-    scores = scores[np.isfinite(scores)]
-    require_same(len(scores), int((below[last] - below[first]).sum()))
-    return KeptScores(lows, highs, below[first], scores, wanted.targets, wanted.costs, rare)
-
-
-def at_most_kept(
-    tally: VerificationTally, most: int, optima: Sequence[Scalar] = ()
-) -> VerificationTally:
-    """Return a tally that keeps at most a number of scores, those closest to its points."""
-    kept, cells = tally.kept, tally.impostor
-    if kept is None or len(kept.scores) <= most:
-        return tally
-    ends = cells.grid.boundaries
-    counts = np.diff(np.searchsorted(kept.scores, ends[1:-1], side="right"), prepend=0)
-    counts = np.append(counts, len(kept.scores) - counts.sum())
-    wanted = PointsWanted(kept.targets, kept.costs, every_score=True, optima=optima)
-    windows, _ = closest_windows(cells.grid, cells.counts, tally.genuine, wanted, most, counts)
-    lows, highs = np.array(windows, dtype=np.float64).reshape(-1, 2).T
-    return replace(tally, kept=kept.within(*kept.common(lows, highs)))
