@@ -41,15 +41,13 @@ def recorded(employees, seed):
 test, others = recorded(180, seed=1), recorded(400, seed=2)
 
 # What is decided: a visit of up to three tries, at the three enrolled images of one employee.
-use = {"templates": "multi", "attempts": "visit"}
+claims = be.claim_scores(test, attempts="visit")
 
 # One threshold for each camera.
 studies = {}
 for camera in CAMERAS:
-    there = np.flatnonzero(test.probe_meta["camera"] == camera)
-    study = be.study_threshold(
-        test.select(probes=there), ("far", 0.01), assure=0.95, repeats=5, **use
-    )
+    there = claims.select(probes=np.flatnonzero(claims.probe_meta["camera"] == camera))
+    study = be.study_threshold(there, ("far", 0.01), assure=0.95, repeats=5)
     print(f"\n{camera}")
     be.show(study)
     studies[camera] = study
@@ -58,24 +56,26 @@ for camera in CAMERAS:
 for camera, study in studies.items():
     there = others.select(probes=np.flatnonzero(others.probe_meta["camera"] == camera))
     print(f"\n{camera}: others")
-    be.show(be.check_claim(there, study.assured_threshold.item(), far=0.01, **use))
+    there = be.claim_scores(there, attempts="visit")
+    be.show(be.check_claim(there, study.assured_threshold.item(), far=0.01))
 
 # What would fewer enrolled images cost?
 for enrol in (1, 2, 3):
-    ds = be.verification(test, enrol=enrol, far_targets=[0.01], auc=False, **use)
+    fewer = be.claim_scores(test, attempts="visit", enrol=f"first:{enrol}")
+    ds = be.verification(fewer, far_targets=[0.01], auc=False)
     print(f"{enrol} enrolled: FRR {ds.frr_at_far.item():.2%} at {ds.threshold_at_far.item():.3f}")
 
 # How many people does the next test need, and what happens on a day with 180 employees?
-be.show(be.sample_size(test, far=0.01, frr_width=0.02, **use))
+be.show(be.sample_size(claims, far=0.01, frr_width=0.02))
 at = min(study.assured_threshold.item() for study in studies.values())
-rates = be.verification(test, thresholds=[at], interval="subject-bootstrap", **use)
+rates = be.verification(claims, thresholds=[at], interval="subject-bootstrap")
 be.show(be.workload(rates, people_per_day=180, impostor_share=0.01))
 
 # The page for the customer: all numbers are at the threshold of the front camera.
 at = studies["front"].assured_threshold.item()
 front = test.select(probes=np.flatnonzero(test.probe_meta["camera"] == "front"))
-claims = be.claim_scores(front, **use)
+claims = be.claim_scores(front, attempts="visit")
 thresholds = np.union1d(be.verification(claims).threshold, at)
 rates = be.verification(claims, thresholds=thresholds, interval="subject-bootstrap")
-who = [be.zoo(claims, threshold=at), be.check_data(claims, threshold=at)]
+who = [be.zoo(claims, threshold=at), be.check_data(front, threshold=at, claims=claims)]
 be.report([rates, *who], "vendor.html", title="Front camera")

@@ -7,7 +7,7 @@ from functools import partial
 
 import numpy as np
 import pytest
-from twins import one_thread  # noqa: F401
+from twins import in_folds, one_thread  # noqa: F401
 
 import bioeval as be
 from bioeval.base.errors import DataError
@@ -79,13 +79,13 @@ def test_partitions(name, task, kind, rules, monkeypatch):
     scores, splitter = scores_of(*kind), SPLITTERS[name]
     unit, ties, impostors = rules
     options = {"task": task, "rank_unit": unit, "ties": ties, "impostors": impostors}
-    options["templates"] = "single" if unit == "template" else "multi"
     check(both_ways(monkeypatch, lambda: be.repeat(scores, splitter, max_rank=3, **options)))
     if ties == "expected" or name in ("galleries", "enrolled"):
         return
     for rule, targets in (("eer", None), (0.3, (0.1, 0.01))):
         options |= {"threshold": rule, "far_targets": targets, "ranks": [1, 3]}
-        call = partial(be.cross_evaluate, scores, splitter, **options)
+        options["templates"] = "single" if unit == "template" else "multi"
+        call = partial(in_folds, scores, splitter, **options)
         check(both_ways(monkeypatch, call))
 
 
