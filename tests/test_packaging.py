@@ -19,7 +19,7 @@ from packaging.version import Version
 
 pytestmark = pytest.mark.slow
 
-LOWEST_EXTRAS = ("formats", "distributed", "remote", "test")
+LOWEST_EXTRAS = ("formats", "test")
 NOT_THE_PROJECT = shutil.ignore_patterns(
     ".git", ".venv*", "venv", "dist", "build", "*cache*", ".hypothesis", "*.egg-info", "_build"
 )
