@@ -29,6 +29,7 @@ from bioeval.base.errors import (
 from bioeval.base.kinds import KINDS, Kind, larger_is_closer
 from bioeval.base.memory import require_bytes
 from bioeval.base.messages import Message
+from bioeval.base.options import OPTIONS
 from bioeval.base.progress import stage
 from bioeval.scores.arrays import (
     as_array,
@@ -96,7 +97,9 @@ def as_ids(ids: Any, name: str = "distractor_ids") -> tuple[int, ...]:
 
 
 def _limits(memory_limit: int | str | None) -> dict[str, Any]:
-    """Return the attributes that a stated limit of memory sets."""
+    """Return the attributes that a limit of memory sets: a stated one, or that of the options."""
+    if memory_limit is None:
+        memory_limit = OPTIONS["memory_limit"]
     if memory_limit is None:
         return {}
     return {"_memory_limit": require_bytes("memory_limit", memory_limit), "_limited": True}

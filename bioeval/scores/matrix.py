@@ -17,6 +17,7 @@ from bioeval.base.array_libraries import joined_labels
 from bioeval.base.errors import DataError, Part, counted
 from bioeval.base.kinds import Kind
 from bioeval.base.memory import require_bytes
+from bioeval.base.options import OPTIONS
 from bioeval.scores.arrays import Mask, as_index, named_sides
 from bioeval.scores.labelled_matrix import MEMORY_LIMIT, LabelledMatrix, NanPolicy, length_of
 from bioeval.scores.labels import Codes, as_labels, as_meta
@@ -114,7 +115,7 @@ class Scores(LabelledMatrix):
         metric_name: str | None = None,
         kind: Kind | None = None,
         dtype: FloatType = "float64",
-        memory_limit: int | str = MEMORY_LIMIT,
+        memory_limit: int | str | None = None,
         nan: NanPolicy = "raise",
         mask: Any = None,
         probe_meta: Mapping[str, Any] | None = None,
@@ -210,6 +211,8 @@ class Scores(LabelledMatrix):
                 )
         source = EmbeddingSource(left, right, metric, dtype, metric_name)
         kind = kind_of_metric(metric, kind)
+        if memory_limit is None:
+            memory_limit = OPTIONS["memory_limit"] or MEMORY_LIMIT
         memory_limit = require_bytes("memory_limit", memory_limit)
         small = math.prod(source.shape) * source.dtype.itemsize <= memory_limit
         values = source if not small else source.matrix()

@@ -27,6 +27,7 @@ from bioeval.base.errors import (
 )
 from bioeval.base.kinds import KINDS, METRICS, Kind, larger_is_closer
 from bioeval.base.memory import require_bytes
+from bioeval.base.options import OPTIONS
 from bioeval.scores.embeddings import Metric
 from bioeval.scores.formats.files import COMPRESSED
 from bioeval.scores.image_names import NAMES_OF
@@ -117,7 +118,9 @@ class ReadOptions:
         keep = arguments["keep"]
         arguments["keep"] = ListRules.parse(keep, arguments["unordered"]).keep or None
         arguments["meta"] = _columns(arguments["meta"])
-        if arguments.get("memory_limit") is not None:
+        if arguments.get("memory_limit") is None:
+            arguments["memory_limit"] = OPTIONS["memory_limit"]
+        if arguments["memory_limit"] is not None:
             arguments["memory_limit"] = require_bytes("memory_limit", arguments["memory_limit"])
         options = cls(**arguments)
         for name, choices in _CHOICES.items():
