@@ -27,8 +27,6 @@ bioeval run faces.npz --embeddings x --labels subject --out results --plots
 bioeval run matrix.npy --kind similarity --labels people.csv
 # Add confidence intervals, and write an HTML page
 bioeval run scores.npz --interval subject-bootstrap --report report.html
-# Give FAR and FRR at the threshold of a system in use, with intervals
-bioeval run scores.npz --target fixed=0.31
 # Choose the threshold on folds of subjects
 bioeval run scores.npz --protocol course-kfold
 # Print the tables as LaTeX, for a paper
@@ -133,10 +131,6 @@ bioeval calibration ratios.npz --kind llr
 bioeval calibration scores.npz --calibrate logistic --train others.npz
 # Learn on development trials, evaluate and write evaluation trials
 bioeval calibration dev.scores dev.txt --kind similarity --apply eval.scores eval.txt --save eval-llr.txt
-# Compare two systems, each calibrated on its own development scores
-bioeval calibration --system A=devA.scores:evalA.scores --system B=devB.scores:evalB.scores --trials dev.txt:eval.txt --kind similarity
-# Give all values of a condition the same weight
-bioeval calibration ratios.npz --kind llr --equalise language
 # Calibrate monotonically, at two priors; print JSON
 bioeval calibration scores.npz --calibrate pav --train others.npz --priors 0.5,0.01 --json
 # Write results and plots
@@ -163,8 +157,6 @@ bioeval compare old.npz new.npz others.npz --measure eer --measure auc
 bioeval compare submissions --measure eer --report board.html
 # Compare distances with similarities
 bioeval compare distances.npz similarities.npz --kind-b similarity
-# Show that a new system is no worse than the old one
-bioeval compare new.npz old.npz --margin frr_at_far=0.01
 # Compare two arrays of one file
 bioeval compare both.npz both.npz --scores first --scores-b second --labels subject
 # Leave out pairs of the same session
@@ -231,16 +223,12 @@ bioeval gallery-size scores.npz --out sizes --plots
 bioeval groups scores.npz --by sex
 # Add intervals
 bioeval groups scores.npz --by country --interval subject-bootstrap
-# Evaluate searches by group
-bioeval groups scores.npz --by sex --task open_set --threshold far=0.01
 # Evaluate embeddings with their metadata
 bioeval groups faces.npz --embeddings dlib128 --labels subject --meta sex=sex --by sex
 # Use one threshold; write results and plots
 bioeval groups scores.npz --by sex --threshold 0.42 --out groups --plots
 # Use the threshold of a study that was saved
 bioeval groups scores.npz --by sex --threshold-of study
-# Compare how alike two systems treat the groups
-bioeval groups old.npz new.npz --by sex --threshold far=0.01
 # Take the groups of a list of trials from a table of its templates
 bioeval groups scores.txt --trials trials.txt --labels templates.csv --kind distance --by sex
 # Count on four processes, and keep what has been counted
@@ -254,8 +242,6 @@ bioeval report old.npz new.npz --out both.html --name old --name new
 bioeval report results/results.nc --out report.html
 # Answer with the threshold to install, and give all figures there
 bioeval report scores.npz --threshold-study far=1% --zoo --check --out c.html
-# Show that a new system is no worse than the old one
-bioeval report new.npz old.npz --out both.html --margin frr_at_far=0.01
 # Write a page about re-identification
 bioeval report reid.npz --protocol market1501 --out reid.html
 # Explain a row on the page
@@ -325,8 +311,6 @@ bioeval threshold scores.npz --target far=1e-3 --folds 10 --repeats 20 --out stu
 bioeval threshold faces.npz --embeddings dlib128 --labels subject --target eer --json
 # Count on four processes, and keep what has been counted
 bioeval threshold scores.npz --repeats 100 --workers 4 --checkpoint counted
-# Give FAR and FRR at a threshold that was fixed before
-bioeval threshold scores.npz --at 0.31
 
 # Evaluate one sequence
 bioeval tracking gt.txt tracker.txt --frames 1050
