@@ -10,15 +10,9 @@ from .base.errors import (
 )
 from .base.options import set_options as set_options
 from .base.version import __version__ as __version__
-from .evaluation.all_tasks import evaluate as evaluate
-from .evaluation.identification import (
-    closed_set as closed_set,
-    open_set as open_set,
-    ranks as ranks,
-)
-from .evaluation.verification_task import verification as verification
+from .evaluation import evaluate as evaluate
 from .page.page import report as report
-from .protocol import Protocol as Protocol
+from .protocol.card import Protocol as Protocol
 from .results.failures import with_failures as with_failures
 from .results.measure import Measure as Measure
 from .results.scalar import scalar as scalar
@@ -53,8 +47,6 @@ from .studies.groups.groups import by_group as by_group
 from .studies.planning.sample_size import sample_size as sample_size
 from .studies.planning.workload import workload as workload
 from .studies.quality.error_discard import error_discard as error_discard
-from .studies.reid.reid import gom as gom, reid as reid
-from .studies.reid.results import gom_from_curves as gom_from_curves
 from .studies.summaries.summaries import summaries as summaries
 from .studies.summaries.summary import summary as summary
 from .studies.thresholds.judged_threshold import judge_threshold as judge_threshold
@@ -66,4 +58,12 @@ from .studies.worst_pairs.worst_pairs import worst_pairs as worst_pairs
 from .studies.zoo.zoo import zoo as zoo
 from .tables.frames import to_frame as to_frame
 from .tables.show import show as show, to_latex as to_latex, to_markdown as to_markdown
+from .tasks.identification import (
+    closed_set as closed_set,
+    open_set as open_set,
+    ranks as ranks,
+)
+from .tasks.reid.reid import gom as gom, reid as reid
+from .tasks.reid.results import gom_from_curves as gom_from_curves
+from .tasks.verification_task import verification as verification
 from .views.messages import messages as messages

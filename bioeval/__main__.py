@@ -2,7 +2,7 @@
 
 import sys
 
-from bioeval.cli import main
+from bioeval.cli.program import main
 
 if __name__ == "__main__":
     sys.exit(main())

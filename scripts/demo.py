@@ -12,7 +12,7 @@ import sys
 from pathlib import Path
 
 import bioeval as be
-from bioeval.cli import main as bioeval
+from bioeval.cli.program import main as bioeval
 
 SYSTEMS = {"faces-1991": "eigenfaces", "faces-2017": "deep"}
 

@@ -115,7 +115,7 @@ def _room(size: int | None) -> Iterator[None]:
 def run_here(found: Input) -> Outcome:
     """Run an input in this process."""
     import bioeval as be
-    from bioeval.cli import main
+    from bioeval.cli.program import main
 
     start, code = time.process_time(), None
     out, err = io.StringIO(), io.StringIO()

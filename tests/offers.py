@@ -28,7 +28,7 @@ from typing import Any
 
 @functools.cache
 def _files() -> list[dict[str, Any]]:
-    paths = sorted(Path(__file__).parent.glob("studies/*/offered.py"))
+    paths = sorted(Path(__file__).parent.rglob("offered.py"))
     return [runpy.run_path(str(path)) for path in paths]
 
 

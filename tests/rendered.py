@@ -6,7 +6,7 @@ import html
 import re
 from collections.abc import Callable
 
-from bioeval.document import Section
+from bioeval.document.blocks import Section
 from bioeval.views.writers.html import as_html
 from bioeval.views.writers.latex import LatexLines, as_latex
 from bioeval.views.writers.markdown import as_markdown

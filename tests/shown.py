@@ -7,7 +7,7 @@ from attacked import simulated_attacks
 
 import bioeval as be
 from bioeval.results.failures import with_failures
-from bioeval.studies.reid.results import gom_from_curves
+from bioeval.tasks.reid.results import gom_from_curves
 
 WHO = np.repeat(list("abcdef"), 3)
 META = {

@@ -15,7 +15,7 @@ import xarray as xr
 
 import bioeval as be
 from bioeval.plot.registry import PLOTS  # noqa: F401
-from bioeval.results import expanded
+from bioeval.results.layouts import expanded
 from bioeval.studies.folds import cross_evaluate
 
 

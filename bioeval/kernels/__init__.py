@@ -6,14 +6,3 @@ file calls no kernel of another file, because numba's cache would not notice an 
 `tiles.py` has the steps of `whole_rows.py`, and an edit of either gives the folder of compiled
 kernels another name (:mod:`bioeval.kernels.compiling`).
 """
-
-from bioeval.base.lazy import NamesByModule, lazy_names
-
-#: What studies use of this package, by module.
-_NAMES: NamesByModule = {
-    "bioeval.kernels.argument_groups": ("RawRows",),
-    "bioeval.kernels.compiling": ("compiled", "parallel_rows"),
-    "bioeval.kernels.fuse": ("mean_of",),
-}
-
-__getattr__, __dir__ = lazy_names(__name__, _NAMES)

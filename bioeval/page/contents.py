@@ -26,27 +26,14 @@ import xarray as xr
 import xxhash
 from matplotlib.figure import Figure as Drawn
 
-from bioeval import CardError, DataError, __version__
-from bioeval.base import printable, source_date
-from bioeval.document import (
-    Fact,
-    Facts,
-    Figure,
-    Messages,
-    Paragraph,
-    Section,
-    Table,
-    Term,
-    Text,
-    attempts_in_words,
-    interval_note,
-    is_doubt,
-    messages_of_result,
-    rates_are_of,
-    say,
-    threshold_to_install,
-    walk,
-)
+from bioeval.base.environment import source_date
+from bioeval.base.errors import CardError, DataError, printable
+from bioeval.base.version import __version__
+from bioeval.document.blocks import Fact, Facts, Figure, Messages, Paragraph, Section, Table, walk
+from bioeval.document.cells import threshold_to_install
+from bioeval.document.results import attempts_in_words, interval_note, is_doubt, messages_of_result
+from bioeval.document.terms import rates_are_of
+from bioeval.document.text import Term, Text, say
 from bioeval.page.figures import (
     GENUINE,
     IMPOSTOR,
@@ -84,19 +71,15 @@ from bioeval.page.tables import (
 from bioeval.page.together import at_another_threshold, refuse_other_data
 from bioeval.page.writer import PageWriter, digits, paragraph
 from bioeval.plot.displays import DISPLAYS
-from bioeval.protocol import Protocol, explain, load, of_claims
+from bioeval.protocol.card import Protocol
+from bioeval.protocol.loading import explain, load, of_claims
 from bioeval.tables.sections import sections_of, study_sections
-from bioeval.views import (
-    Images,
-    Lines,
-    about,
-    alarms_of,
-    datasets,
-    details_of_task,
-    is_identification,
-    optimistic,
-    words_of,
-)
+from bioeval.views.images import Images
+from bioeval.views.sections.evaluation import details_of_task, is_identification
+from bioeval.views.sections.header import about, alarms_of, optimistic
+from bioeval.views.tasks import datasets
+from bioeval.views.terms import words_of
+from bioeval.views.writers.lines import Lines
 
 _PACKAGES = ("numpy", "numba", "scipy", "xarray")
 _PIECE = 1 << 22  # bytes of a file that are read at a time

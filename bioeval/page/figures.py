@@ -21,8 +21,9 @@ import scipy
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
-from bioeval.base import noun_of
-from bioeval.document import Term, Text, rates_are_of, say
+from bioeval.base.kinds import noun_of
+from bioeval.document.terms import rates_are_of
+from bioeval.document.text import Term, Text, say
 from bioeval.page.parts import (
     BOTH,
     ArrayStore,
@@ -33,9 +34,12 @@ from bioeval.page.parts import (
 )
 from bioeval.plot.displays import DISPLAYS
 from bioeval.plot.files import plot_files, save
-from bioeval.results import ScoreHistograms
-from bioeval.tallies import per_cent
-from bioeval.views import Images, Lines, is_identification, words_of
+from bioeval.results.histogram import ScoreHistograms
+from bioeval.tallies.points import per_cent
+from bioeval.views.images import Images
+from bioeval.views.sections.evaluation import is_identification
+from bioeval.views.terms import words_of
+from bioeval.views.writers.lines import Lines
 
 # Ticks of an axis of normal deviates, as proportions.
 _DEVIATES = (1e-6, 1e-5, 1e-4, 0.001, 0.005, 0.02, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 0.9, 0.95, 0.98)

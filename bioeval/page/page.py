@@ -8,10 +8,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from bioeval import BioevalWarning, DataError
-from bioeval.base import printable, require_choice, require_list, require_path, require_text
-from bioeval.document import VOCABULARIES
-from bioeval.scores import replacing
+from bioeval.base.arguments import require_list, require_path, require_text
+from bioeval.base.errors import BioevalWarning, DataError, printable, require_choice
+from bioeval.document.terms import VOCABULARIES
+from bioeval.scores.formats.files import replacing
 
 
 def report(
@@ -81,7 +81,7 @@ def report(
     >>> be.report(results, "report.html")  # doctest: +SKIP
     """
     from bioeval.page.contents import PageSources, page_text
-    from bioeval.views import Images
+    from bioeval.views.images import Images
 
     with replacing(path) as part:
         title = printable(require_text("title", title))

@@ -13,9 +13,10 @@ from typing import Any, TypeVar
 import numpy as np
 import xarray as xr
 
-from bioeval import DataError
-from bioeval.base import larger_is_closer, printable
-from bioeval.document import Label, Text, say
+from bioeval.base.errors import DataError, printable
+from bioeval.base.kinds import larger_is_closer
+from bioeval.document.cells import Label
+from bioeval.document.text import Text, say
 from bioeval.page.support import (
     RULES,
     doubt_of_target,
@@ -24,9 +25,10 @@ from bioeval.page.support import (
     reason_for_target,
     rule_kept,
 )
-from bioeval.results import ResultThresholds, RuleOf
-from bioeval.tallies import Rule
-from bioeval.views import TASKS, datasets, value_of
+from bioeval.results.support import RuleOf
+from bioeval.results.threshold_lookup import ResultThresholds
+from bioeval.tallies.threshold_rules import Rule
+from bioeval.views.tasks import TASKS, datasets, value_of
 
 _T = TypeVar("_T")
 _Key = TypeVar("_Key", bound=Hashable)

@@ -14,27 +14,12 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from bioeval.base import scalar_registry
-from bioeval.document import (
-    Column,
-    Count,
-    Label,
-    Paragraph,
-    Quantity,
-    Rate,
-    Score,
-    Section,
-    Table,
-    Term,
-    Text,
-    cell_of_scalar,
-    label_of,
-    rule_of,
-    say,
-    threshold_rule,
-    threshold_to_install,
-    walk,
-)
+from bioeval.base.registry import scalar_registry
+from bioeval.document.blocks import Column, Paragraph, Section, Table, walk
+from bioeval.document.cells import Count, Label, Quantity, Rate, Score, threshold_to_install
+from bioeval.document.results import rule_of, threshold_rule
+from bioeval.document.scalars import cell_of_scalar, label_of
+from bioeval.document.text import Term, Text, say
 from bioeval.page.parts import (
     OF_SYSTEMS,
     Chosen,
@@ -49,8 +34,8 @@ from bioeval.page.parts import (
 )
 from bioeval.page.tables import at_part, live_count, live_threshold, live_value
 from bioeval.page.writer import PART
-from bioeval.tallies import Rule
-from bioeval.views import value_of
+from bioeval.tallies.threshold_rules import Rule
+from bioeval.views.tasks import value_of
 
 # What each task is searched for, in the order in which a page speaks of them.
 _ORDER = ("verification/single", "verification/multi", "open_set", "closed_set", "reid", "gom")

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 import xarray as xr
 
-from bioeval.document import Text, say
-from bioeval.results import ComparedPeople, RuleOf
+from bioeval.document.text import Text, say
+from bioeval.results.support import ComparedPeople, RuleOf
 
 #: The rules, the more demanding one first.
 RULES = (RuleOf(30), RuleOf(3))

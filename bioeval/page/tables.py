@@ -9,23 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from bioeval.base import larger_is_closer, scalar_registry
-from bioeval.document import (
-    Column,
-    Count,
-    Label,
-    Number,
-    Quantity,
-    Rate,
-    Score,
-    Table,
-    Term,
-    Text,
-    cell_of_scalar,
-    label_of,
-    say,
-    threshold_to_install,
-)
+from bioeval.base.kinds import larger_is_closer
+from bioeval.base.registry import scalar_registry
+from bioeval.document.blocks import Column, Table
+from bioeval.document.cells import Count, Label, Number, Quantity, Rate, Score, threshold_to_install
+from bioeval.document.scalars import cell_of_scalar, label_of
+from bioeval.document.text import Term, Text, say
 from bioeval.page.parts import (
     RATES,
     LivePart,
@@ -38,7 +27,8 @@ from bioeval.page.parts import (
 )
 from bioeval.page.support import people_of, support
 from bioeval.page.writer import PART
-from bioeval.views import Lines, rows_of_task
+from bioeval.views.sections.evaluation import rows_of_task
+from bioeval.views.writers.lines import Lines
 
 _ENDS = ("_low", "_high")
 

@@ -8,10 +8,11 @@ from typing import Any
 
 import xarray as xr
 
-from bioeval import DataError
-from bioeval.document import Text, say, threshold_to_install
+from bioeval.base.errors import DataError
+from bioeval.document.cells import threshold_to_install
+from bioeval.document.text import Text, say
 from bioeval.page.parts import EVALUATED, PageItem, parts_of
-from bioeval.scores import exclusions_of
+from bioeval.scores.provenance import exclusions_of
 
 #: Attributes of results whose difference is the reason that they do not belong together, in words.
 _REASONS = {

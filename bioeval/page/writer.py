@@ -8,33 +8,24 @@ from dataclasses import dataclass, field
 from html import escape as safe
 from typing import Any
 
-from bioeval.base import printable
-from bioeval.document import (
+from bioeval.base.errors import printable
+from bioeval.document.blocks import (
     Block,
-    Count,
     Facts,
     Figure,
-    Label,
     Messages,
     Paragraph,
-    Picture,
-    Quantity,
-    Rate,
-    Score,
     Section,
     Table,
     Vocabulary,
 )
-from bioeval.views import (
-    HtmlLines,
-    Images,
-    Lines,
-    Printed,
-    PrintedColumn,
-    Thumbnail,
-    printed,
-    printed_columns,
-)
+from bioeval.document.cells import Count, Label, Picture, Quantity, Rate, Score
+from bioeval.views.images import Images
+from bioeval.views.thumbnails import Thumbnail
+from bioeval.views.writers.columns import PrintedColumn, printed_columns
+from bioeval.views.writers.html import HtmlLines
+from bioeval.views.writers.lines import Lines
+from bioeval.views.writers.numbers import Printed, printed
 
 #: Rows of a table that a page shows at once.
 LONG = 24

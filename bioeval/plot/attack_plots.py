@@ -10,15 +10,15 @@ import numpy as np
 import xarray as xr
 from matplotlib.axes import Axes
 
-from bioeval.base import counted
-from bioeval.document import Term, say
+from bioeval.base.errors import counted
+from bioeval.document.text import Term, say
 from bioeval.plot.display import Curve, CurvesDisplay, CurveSpec
 from bioeval.plot.plot_style import Style
 from bioeval.plot.rate_plots import DetDisplay
 from bioeval.plot.score_plots import ScoreDistributionsDisplay
 from bioeval.plot.systems import System, as_plot_text
-from bioeval.results import ScoreHistograms
-from bioeval.views import written
+from bioeval.results.histogram import ScoreHistograms
+from bioeval.views.writers.lines import written
 
 
 class AttackDetDisplay(DetDisplay):

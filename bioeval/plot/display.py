@@ -29,7 +29,7 @@ from bioeval.base.arguments import require_integer, require_list, require_number
 from bioeval.base.errors import Argument, DataError, nearest_name
 from bioeval.base.kinds import larger_is_closer, noun_of
 from bioeval.base.panels import panel
-from bioeval.document import Text, say
+from bioeval.document.text import Text, say
 from bioeval.plot import plot_style
 from bioeval.plot.legend import draw_legend, name_in_legend
 from bioeval.plot.plot_style import Style

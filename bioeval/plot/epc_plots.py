@@ -6,7 +6,7 @@ from typing import Any
 
 from matplotlib.axes import Axes
 
-from bioeval.document import say
+from bioeval.document.text import say
 from bioeval.plot.display import CurvesDisplay, CurveSpec
 
 

@@ -15,16 +15,19 @@ from matplotlib.figure import Figure
 from matplotlib.offsetbox import AnnotationBbox, OffsetImage
 from matplotlib.ticker import FixedLocator, MaxNLocator, NullLocator
 
-from bioeval import DataError
-from bioeval.base import Argument, larger_is_closer, printable, require_choice, require_text
+from bioeval.base.arguments import require_text
+from bioeval.base.errors import Argument, DataError, printable, require_choice
+from bioeval.base.kinds import larger_is_closer
 from bioeval.plot.display import Display
 from bioeval.plot.plot_style import Style
 from bioeval.plot.systems import as_plot_text
-from bioeval.results import threshold_text
+from bioeval.results.words import threshold_text
 from bioeval.studies.explain.lists import OF_AP, OF_CMC
 from bioeval.studies.explain.results import GENUINE, IMPOSTOR, LEFT_OUT, RowExplanation
 from bioeval.studies.explain.shown_lists import ShownList, lists_of, score_text, templates_of
-from bioeval.views import Images, pictures_of_templates, written
+from bioeval.views.images import Images
+from bioeval.views.thumbnails import pictures_of_templates
+from bioeval.views.writers.lines import written
 
 #: Of each role: colour (Okabe and Ito), and marker, so that colour is never the only difference.
 _ROLES = {

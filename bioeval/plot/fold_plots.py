@@ -9,14 +9,16 @@ import numpy as np
 import xarray as xr
 from matplotlib.axes import Axes
 
-from bioeval.base import counted
-from bioeval.document import Text, say, threshold_rule
+from bioeval.base.errors import counted
+from bioeval.document.results import threshold_rule
+from bioeval.document.text import Text, say
 from bioeval.plot.display import Curve, CurvesDisplay, CurveSpec, OneResultDisplay
 from bioeval.plot.plot_style import Style
 from bioeval.plot.systems import System, as_plot_text
-from bioeval.results import percent
+from bioeval.results.words import percent
 from bioeval.studies.folds.section import threshold_of_folds
-from bioeval.views import Averaged, averaged, unit_of, written
+from bioeval.views.tasks import Averaged, averaged, unit_of
+from bioeval.views.writers.lines import written
 
 # ------------------------------------------------------------------------ points of the folds
 

@@ -8,7 +8,7 @@ from typing import Any, Self
 import numpy as np
 from matplotlib.axes import Axes
 
-from bioeval.document import Term, say
+from bioeval.document.text import Term, say
 from bioeval.plot.display import CurvesDisplay, CurveSpec
 from bioeval.plot.systems import System
 

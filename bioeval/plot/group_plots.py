@@ -14,12 +14,13 @@ from matplotlib.colors import LogNorm, to_rgba
 from matplotlib.figure import Figure
 from matplotlib.image import AxesImage
 
-from bioeval.base import short_name
-from bioeval.document import Text, rule_of, say
+from bioeval.base.errors import short_name
+from bioeval.document.results import rule_of
+from bioeval.document.text import Text, say
 from bioeval.plot.display import OneResultDisplay
 from bioeval.plot.plot_style import Style
 from bioeval.plot.systems import as_plot_text
-from bioeval.results import percent
+from bioeval.results.words import percent
 
 # Most groups whose cells hold a number, and whose names are written.
 NUMBERED, NAMED = 10, 40

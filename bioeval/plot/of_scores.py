@@ -1,4 +1,4 @@
-"""Plots that count first, by :mod:`bioeval.evaluation`: of scores, and of a whole result."""
+"""Plots that count first, by :mod:`bioeval.tasks`: of scores, and of a whole result."""
 
 from __future__ import annotations
 
@@ -57,8 +57,8 @@ def score_distributions(
     >>> int(display.impostor[""].counts.sum())
     6080
     """
-    from bioeval.evaluation.plotted_scores import histograms_of
     from bioeval.plot.score_plots import ScoreDistributionsDisplay
+    from bioeval.tasks.plotted_scores import histograms_of
 
     display = ScoreDistributionsDisplay.from_results(histograms_of(data))
     return display.plot(ax, thresholds=thresholds, log=log, **style)
@@ -97,8 +97,8 @@ def matrix(
     >>> display.image.shape
     (80, 80)
     """
-    from bioeval.evaluation.plotted_scores import matrix_image
     from bioeval.plot.score_plots import MatrixDisplay
+    from bioeval.tasks.plotted_scores import matrix_image
 
     return MatrixDisplay.from_results(matrix_image(scores, pixels)).plot(ax, **style)
 
@@ -134,7 +134,7 @@ def save_all(
     >>> scores = be.simulate(20, 4)
     >>> be.plot.save_all(be.evaluate(scores), scores, "plots")  # doctest: +SKIP
     """
-    from bioeval.evaluation.plotted_scores import plotted
     from bioeval.plot import files
+    from bioeval.tasks.plotted_scores import plotted
 
     return files.save_all(tree, plotted(scores), directory, formats)

@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 from matplotlib.axes import Axes
 
-from bioeval.base import counted
-from bioeval.document import Enumeration, Text, rule_of, say
+from bioeval.base.errors import counted
+from bioeval.document.results import rule_of
+from bioeval.document.text import Enumeration, Text, say
 from bioeval.plot.display import Curve, CurvesDisplay, CurveSpec
 from bioeval.plot.systems import System
 

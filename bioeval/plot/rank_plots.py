@@ -10,7 +10,7 @@ from matplotlib.axes import Axes
 
 from bioeval.base.arguments import require_integer
 from bioeval.base.scalars import CMC
-from bioeval.document import say
+from bioeval.document.text import say
 from bioeval.plot import plot_style
 from bioeval.plot.display import (
     Curve,

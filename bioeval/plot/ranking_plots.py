@@ -9,8 +9,8 @@ import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from bioeval.base import require_choice, short_name
-from bioeval.document import Text, say
+from bioeval.base.errors import require_choice, short_name
+from bioeval.document.text import Text, say
 from bioeval.plot.display import OneResultDisplay
 from bioeval.plot.plot_style import Style
 from bioeval.plot.systems import System, as_plot_text

@@ -15,7 +15,7 @@ from scipy.special import ndtr, ndtri
 
 from bioeval.base.arguments import require_flag
 from bioeval.base.errors import DataError, counted
-from bioeval.document import Term, Text, say
+from bioeval.document.text import Term, Text, say
 from bioeval.plot import plot_style
 from bioeval.plot.display import Curve, CurvesDisplay, CurveSpec, most_named
 from bioeval.plot.legend import name_in_legend

@@ -13,15 +13,15 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
-from bioeval import DataError
-from bioeval.base import counted, require_list, require_text
+from bioeval.base.arguments import require_list, require_text
+from bioeval.base.errors import DataError, counted
 from bioeval.plot.display import CurvesDisplay, CurveSpec, Display
 from bioeval.plot.plot_style import Style
 from bioeval.plot.systems import System
-from bioeval.results import threshold_text
+from bioeval.results.words import threshold_text
 
 if TYPE_CHECKING:
-    from bioeval import Scores
+    from bioeval.scores.matrix import Scores
 
 
 class PrecisionRecallDisplay(CurvesDisplay):
@@ -166,7 +166,7 @@ def gom(data: Any, ax: Axes | Figure | None = None, **style: Any) -> GomDisplay:
     Parameters
     ----------
     data : Dataset, DataTree, or mapping of str to either
-        A result of :func:`bioeval.gom`, ``bioeval.studies.reid.results.gom_from_curves``, or
+        A result of :func:`bioeval.gom`, ``bioeval.tasks.reid.results.gom_from_curves``, or
         :func:`bioeval.evaluate` under a card with ``[gom]``; or several by name.
     ax : matplotlib Axes, optional
         Whose place is divided into two; that of a new figure unless given.
@@ -189,7 +189,7 @@ def gom(data: Any, ax: Axes | Figure | None = None, **style: Any) -> GomDisplay:
     Examples
     --------
     >>> import bioeval as be
-    >>> from bioeval.studies.reid.results import gom_from_curves
+    >>> from bioeval.tasks.reid.results import gom_from_curves
     >>> a = gom_from_curves([0, 0.5, 1], mrep=[0, 0.6, 0.4], mfr=[0, 0.2, 1])
     >>> b = gom_from_curves([0, 0.5, 1], mrep=[0, 0.7, 0.5], mfr=[0, 0.1, 1])
     >>> list(be.plot.gom({"old": a, "new": b}).curves)
@@ -362,7 +362,7 @@ def ranked_lists(
     >>> display.words[0]
     ['AP 1.00', 'RP 1.00 VP 0.67 ReP 0.82', 'RP 1.00 VP 1.00 ReP 1.00']
     """
-    from bioeval.studies.reid.ranked_lists import ranked_lists as lists
+    from bioeval.tasks.reid.ranked_lists import ranked_lists as lists
 
     display = RankedListsDisplay.from_results(lists(scores, thresholds, convention, budget))
     return display.plot(ax, queries=queries, **style)

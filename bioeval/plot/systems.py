@@ -11,7 +11,8 @@ import xarray as xr
 
 from bioeval.base.errors import DataError, counted, short_name
 from bioeval.base.kinds import PLURALS, larger_is_closer
-from bioeval.document import RATES, Enumeration, Term, Text, rate_of_term, say
+from bioeval.document.terms import RATES, rate_of_term
+from bioeval.document.text import Enumeration, Term, Text, say
 from bioeval.plot import plot_style
 from bioeval.plot.registry import PLOTS, Needs, Plot
 from bioeval.results.layouts import expanded

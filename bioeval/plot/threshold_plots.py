@@ -8,14 +8,16 @@ import numpy as np
 import xarray as xr
 from matplotlib.axes import Axes
 
-from bioeval.base import counted, larger_is_closer
-from bioeval.document import rule_of, say, threshold_rule
+from bioeval.base.errors import counted
+from bioeval.base.kinds import larger_is_closer
+from bioeval.document.results import rule_of, threshold_rule
+from bioeval.document.text import say
 from bioeval.plot.display import OneResultDisplay
 from bioeval.plot.fold_plots import FoldsDisplay, FoldsWords, limits_in_words
 from bioeval.plot.plot_style import Style
-from bioeval.results import threshold_text
+from bioeval.results.words import threshold_text
 from bioeval.studies.thresholds.section import new_people, refusal_of
-from bioeval.views import sentence_about
+from bioeval.views.messages import sentence_about
 
 # ------------------------------------------------------------------------ points of the folds
 

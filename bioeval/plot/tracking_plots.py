@@ -12,8 +12,7 @@ from matplotlib.axes import Axes
 from matplotlib.collections import PolyCollection
 from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator
 
-from bioeval import DataError
-from bioeval.base import counted, received
+from bioeval.base.errors import DataError, counted, received
 from bioeval.plot.display import Curve, CurvesDisplay, CurveSpec, Display
 from bioeval.plot.plot_style import Style
 from bioeval.plot.systems import System, as_plot_text

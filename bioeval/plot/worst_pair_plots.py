@@ -15,13 +15,14 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 from PIL import Image
 
-from bioeval import DataError, ProtocolError
-from bioeval.base import larger_is_closer, noun_of, require_integer, require_path, require_text
+from bioeval.base.arguments import require_integer, require_path, require_text
+from bioeval.base.errors import DataError, ProtocolError
+from bioeval.base.kinds import larger_is_closer, noun_of
 from bioeval.plot.display import Display
 from bioeval.plot.plot_style import Style
 from bioeval.plot.systems import System, as_plot_text
-from bioeval.results import in_one_precision
-from bioeval.views import Images
+from bioeval.results.words import in_one_precision
+from bioeval.views.images import Images
 
 # Pairs side by side; more are drawn below. A page is this wide, in inches.
 _ACROSS, _WIDE = 5, 7.2

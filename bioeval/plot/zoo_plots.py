@@ -9,7 +9,9 @@ from matplotlib.axes import Axes
 from matplotlib.patheffects import withStroke
 from matplotlib.text import Annotation
 
-from bioeval.base import counted, larger_is_closer, noun_of, require_integer
+from bioeval.base.arguments import require_integer
+from bioeval.base.errors import counted
+from bioeval.base.kinds import larger_is_closer, noun_of
 from bioeval.plot.display import Display
 from bioeval.plot.plot_style import Style
 from bioeval.plot.systems import System, as_plot_text

@@ -5,26 +5,6 @@ is reported. A card is a TOML file with one protocol. The shipped cards are in t
 ``protocols``; ``docs/protocol-cards.md`` describes how to write another.
 """
 
-from bioeval.base.lazy import NamesByModule, lazy_names
+import lazy_loader
 
-#: The public names, by module.
-_NAMES: NamesByModule = {
-    "bioeval.protocol.card": ("Protocol",),
-    "bioeval.protocol.loading": (
-        "available",
-        "explain",
-        "for_layout",
-        "load",
-        "of_claims",
-        "parse",
-    ),
-}
-
-#: What studies use besides, by module.
-_FOR_STUDIES: NamesByModule = {
-    "bioeval.protocol.loading": ("is_path",),
-    "bioeval.protocol.pairs": ("with_exclusions",),
-    "bioeval.protocol.tasks": ("ClosedSet", "OpenSet", "Reid", "Search", "Verification"),
-}
-
-__getattr__, __dir__ = lazy_names(__name__, _NAMES, _FOR_STUDIES)
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -51,7 +51,7 @@ def to_frame(results: Any, table: str = "") -> pd.DataFrame:
     """
     import pandas as pd
 
-    from bioeval.document import tables
+    from bioeval.document.blocks import tables
     from bioeval.tables.sections import sections_of
     from bioeval.views.writers.data import has_data, rows_of_table, units_of
     from bioeval.views.writers.lines import Lines

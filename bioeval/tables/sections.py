@@ -12,7 +12,8 @@ from typing import Any
 import xarray as xr
 
 from bioeval.base.errors import DataError
-from bioeval.document import Quantity, Section, tables
+from bioeval.document.blocks import Section, tables
+from bioeval.document.cells import Quantity
 from bioeval.studies.assurance import section as claim
 from bioeval.studies.attacks import pad_section, vulnerability_section
 from bioeval.studies.calibration import section as calibration
@@ -27,12 +28,12 @@ from bioeval.studies.galleries import size_section
 from bioeval.studies.groups import section as groups
 from bioeval.studies.planning import size_section as sample_size_section, work_section
 from bioeval.studies.quality import section as error_discard
-from bioeval.studies.reid import section as gom
 from bioeval.studies.summaries import section as partitions
 from bioeval.studies.thresholds import judged_section, section as threshold_study
 from bioeval.studies.tracking import section as tracking
 from bioeval.studies.worst_pairs import section as worst_pairs
 from bioeval.studies.zoo import section as zoo
+from bioeval.tasks.reid import section as gom
 from bioeval.views.sections import ranks, summary, systems as side_by_side
 from bioeval.views.sections.evaluation import section as evaluation
 from bioeval.views.show import Shown

@@ -11,7 +11,7 @@ import xarray as xr
 
 from bioeval.base.errors import DataError, escaped, printable, received
 from bioeval.base.messages import Message, MessageWarning, messages_of
-from bioeval.document import messages_of_result
+from bioeval.document.results import messages_of_result
 from bioeval.views.show import Shown
 from bioeval.views.tasks import datasets
 from bioeval.views.writers.lines import Lines

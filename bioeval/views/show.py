@@ -13,7 +13,7 @@ from bioeval.base.errors import without_controls
 
 if TYPE_CHECKING:
     from bioeval.base.messages import Message
-    from bioeval.document import Section
+    from bioeval.document.blocks import Section
     from bioeval.views.writers.terminal import Form, TerminalDocument
 
 #: Columns of a table that goes to a file or into a pipe.

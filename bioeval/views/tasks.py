@@ -12,7 +12,8 @@ import xarray as xr
 from bioeval.base.registry import scalar_registry
 from bioeval.base.scalars import DIR_AT_FAR, OPEN_SET_EER, POINTS_OF_PARTS, SEEN, Scalar
 from bioeval.base.variables import TARGETS
-from bioeval.document import Text, label_of, say
+from bioeval.document.scalars import label_of
+from bioeval.document.text import Text, say
 from bioeval.results.dataset import Scalars
 from bioeval.results.layouts import expanded
 from bioeval.views.terms import task_of, words_of

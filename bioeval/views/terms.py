@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from bioeval.document import VOCABULARIES, rates_are_of
+from bioeval.document.terms import VOCABULARIES, rates_are_of
 
 if TYPE_CHECKING:
     import xarray as xr

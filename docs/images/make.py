@@ -26,7 +26,7 @@ from matplotlib.text import Text
 from PIL import Image
 
 import bioeval as be
-from bioeval.cli import main as bioeval
+from bioeval.cli.program import main as bioeval
 from bioeval.plot import plot_style as style
 from bioeval.plot.legend import draw_legend
 

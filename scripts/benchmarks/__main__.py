@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from bioeval.cli import main
+from bioeval.cli.program import main
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "contributing-benchmarks.md"
 

@@ -17,7 +17,7 @@ from benchmarks.matrices import Matrix
 from benchmarks.options import Options
 from benchmarks.rows import Row, number, timed
 from benchmarks.timing import Contender, interleaved, most_threads
-from bioeval.evaluation.all_tasks import evaluate
+from bioeval.evaluation import evaluate
 from bioeval.scores.formats import load, save
 from bioeval.scores.matrix import Scores
 

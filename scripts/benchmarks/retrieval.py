@@ -15,7 +15,7 @@ from benchmarks.sorted_rows_kernel import average_precision_by_sorting
 from benchmarks.timing import Contender, interleaved
 from bioeval.scores.blocks import BlockReader
 from bioeval.scores.matrix import Scores
-from bioeval.studies.reid.reid import gom, reid
+from bioeval.tasks.reid.reid import gom, reid
 
 #: Identities and cameras, as in Market-1501.
 IDENTITIES, CAMERAS = 751, 6

@@ -18,7 +18,7 @@ from benchmarks.options import Options
 from benchmarks.rows import Row, number, timed
 from benchmarks.timing import Contender, interleaved, limited, quartiles, seconds
 from benchmarks.workbench import counts, streamed
-from bioeval.evaluation.all_tasks import evaluate
+from bioeval.evaluation import evaluate
 from bioeval.scores.matrix import Scores
 from bioeval.studies.summaries.summaries import summaries
 from bioeval.studies.summaries.summary import summary

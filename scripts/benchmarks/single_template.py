@@ -12,7 +12,7 @@ from benchmarks.matrices import Matrix
 from benchmarks.options import Options
 from benchmarks.rows import Row, timed
 from benchmarks.timing import Contender, interleaved
-from bioeval.evaluation.identification import open_set
+from bioeval.tasks.identification import open_set
 
 Tell = Callable[[str], None]
 

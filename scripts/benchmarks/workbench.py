@@ -17,10 +17,10 @@ from benchmarks import peers
 from benchmarks.matrices import Matrix, features, vectors
 from benchmarks.options import Options
 from benchmarks.peers import NotRun
-from bioeval.evaluation.all_tasks import evaluate
-from bioeval.evaluation.plan import EvaluationOptions, Plan, resolve_card
+from bioeval.evaluation import evaluate
 from bioeval.scores.formats import load, save
 from bioeval.scores.matrix import Scores
+from bioeval.tasks.plan import EvaluationOptions, Plan, resolve_card
 
 #: Scores of the programs that loop in Python, or build every pair, at most.
 FEW = 200_000

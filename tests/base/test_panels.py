@@ -12,7 +12,7 @@ from twins import one_thread  # noqa: F401
 
 import bioeval as be
 from bioeval.base.panels import panel
-from bioeval.protocol import load
+from bioeval.protocol.loading import load
 
 EVIL = "<script>alert(1)</script>\x1b[31m&\"'"
 VOID = {"br", "img"}

@@ -26,7 +26,7 @@ from benchmarks.workbench import WORK, Workbench, streamed, without_auc
 
 import bioeval as be
 from bioeval.base.errors import DataError
-from bioeval.cli import main
+from bioeval.cli.program import main
 from bioeval.views.writers.terminal import plain
 
 TINY = {

@@ -10,7 +10,7 @@ import pytest
 import scipy.io
 
 import bioeval as be
-from bioeval.cli import main
+from bioeval.cli.program import main
 from bioeval.scores.formats import losses
 from bioeval.scores.formats.registry import format_to_write
 

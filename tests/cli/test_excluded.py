@@ -7,7 +7,7 @@ from importlib.resources import files
 import numpy as np
 import pytest
 
-from bioeval.cli import main
+from bioeval.cli.program import main
 
 SAID = "genuine pairs of the same session"
 

@@ -8,7 +8,7 @@ import shutil
 import pytest
 
 import bioeval as be
-from bioeval.cli import main
+from bioeval.cli.program import main
 
 #: Command lines that would write over one of their files. The data are `in.npz` and `in.npy` with
 #: its labels; `link.npz` and `hard.npz` are the same file as `in.npz`.

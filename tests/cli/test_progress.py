@@ -13,7 +13,7 @@ from rich.progress import Progress
 from bioeval.base import progress as work
 from bioeval.cli import progress as shown
 from bioeval.cli.progress import Stages, TimeLeft
-from bioeval.evaluation.all_tasks import evaluate
+from bioeval.evaluation import evaluate
 from bioeval.scores.matrix import Scores
 from bioeval.scores.simulation.scores_of_people import simulate
 

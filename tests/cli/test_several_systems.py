@@ -10,7 +10,7 @@ import pytest
 import xarray as xr
 
 import bioeval as be
-from bioeval.cli import main
+from bioeval.cli.program import main
 
 INTERVAL = ("--interval", "subject-bootstrap")
 

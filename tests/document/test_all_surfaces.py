@@ -13,8 +13,8 @@ import pytest
 import xarray as xr
 from shown import SHOWN, square
 
-from bioeval.document import Count, Label, Number, Probability, Quantity, Rate, Score, tables, walk
-from bioeval.document.blocks import Messages
+from bioeval.document.blocks import Messages, tables, walk
+from bioeval.document.cells import Count, Label, Number, Probability, Quantity, Rate, Score
 from bioeval.tables.sections import sections_of
 from bioeval.views.writers.columns import printed_columns
 from bioeval.views.writers.data import messages_data, rows_of_table

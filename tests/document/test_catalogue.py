@@ -8,7 +8,7 @@ import pytest
 
 import bioeval as be
 from bioeval.base.messages import Message, as_json, from_json, message_attrs
-from bioeval.document import catalogue
+from bioeval.document.message_types import catalogue
 from bioeval.views.writers.lines import Lines
 
 

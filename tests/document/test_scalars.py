@@ -5,10 +5,11 @@ from __future__ import annotations
 import pytest
 
 import bioeval as be
-from bioeval.base import scalar_registry
+from bioeval.base.registry import scalar_registry
 from bioeval.base.scalars import FRR_AT_FAR, MIN_DCF, Scalar
-from bioeval.document import Cost, Number, Rate, Score, cell_of_scalar, label_of, name_of_scalar
-from bioeval.views import Lines
+from bioeval.document.cells import Cost, Number, Rate, Score
+from bioeval.document.scalars import cell_of_scalar, label_of, name_of_scalar
+from bioeval.views.writers.lines import Lines
 
 SHOWN = {"rate": Rate, "number": Number, "cost": Cost, "score": Score}
 

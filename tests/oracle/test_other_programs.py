@@ -1,7 +1,7 @@
 """The same numbers by other programs: scikit-learn and SciPy, from lists of scores and labels.
 
 Where limits of other programs are compared, see ``tests/stats/test_other_programs.py``; precision,
-recall and F1 are in ``tests/studies/reid/test_reid.py``, and the curve of isotonic regression in
+recall and F1 are in ``tests/tasks/reid/test_reid.py``, and the curve of isotonic regression in
 ``tests/studies/calibration/test_calibration.py``.
 """
 

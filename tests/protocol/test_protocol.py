@@ -19,7 +19,7 @@ from hypothesis import given, strategies as st
 import bioeval as be
 from bioeval import protocol
 from bioeval.base.errors import BioevalError, CardError
-from bioeval.cli import main
+from bioeval.cli.program import main
 from bioeval.protocol import fields as card_text
 from bioeval.protocol.card import HEAD, LAYOUTS, SECTIONS, TASKS
 from bioeval.protocol.check import unmet_rules, unmet_rules_of_draft

@@ -12,7 +12,7 @@ from named_arguments import raises_about
 
 import bioeval as be
 from bioeval.base.errors import DataError, ProtocolError
-from bioeval.cli import main
+from bioeval.cli.program import main
 from bioeval.results.failures import with_failures
 
 D = [[0, 1, 4, 6], [1, 0, 5, 3], [4, 5, 0, 2], [6, 3, 2, 0]]

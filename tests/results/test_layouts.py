@@ -12,7 +12,7 @@ from rich.console import Console
 from twins import one_thread  # noqa: F401
 
 import bioeval as be
-from bioeval.results import expanded
+from bioeval.results.layouts import expanded
 from bioeval.tables.sections import table_of
 
 # be.cross_evaluate in the layout of schema 1, as its `to_dict`.

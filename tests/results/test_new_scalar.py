@@ -146,8 +146,8 @@ print(json.dumps({
 RETRIEVAL = """
 from pathlib import Path
 from bioeval.studies.conventions.conventions import MEASURES
-from bioeval.studies.reid.results import GOM, REID
-from bioeval.studies.lists.results import TOP_K
+from bioeval.tasks.reid.results import GOM, REID
+from bioeval.tasks.lists.results import TOP_K
 
 scores, limits = retrieval(1), {"interval": "subject-bootstrap", "replicates": 100}
 be.save(scores, "queries.npz")

@@ -14,8 +14,8 @@ from twins import one_thread  # noqa: F401
 import bioeval as be
 from bioeval.base import scalars, variables
 from bioeval.base.scalars import Name
-from bioeval.evaluation.identification import RANKS
 from bioeval.results.dataset import build
+from bioeval.tasks.identification import RANKS
 
 RESULTS: dict[str, tuple[Callable[[], xr.Dataset], Mapping[str, Name]]] = {
     "verification": (

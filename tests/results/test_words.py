@@ -7,9 +7,10 @@ import math
 import numpy as np
 import pytest
 
-from bioeval.document import Rate, say
+from bioeval.document.cells import Rate
+from bioeval.document.text import say
 from bioeval.results.words import decimals_beside
-from bioeval.views import written
+from bioeval.views.writers.lines import written
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from strategies import examples_of
 
 import bioeval as be
 from bioeval.base.errors import DataError, ProtocolError
-from bioeval.cli import main
+from bioeval.cli.program import main
 from bioeval.scores import blocks
 
 RELAXED = settings(

@@ -9,7 +9,7 @@ from result_messages import codes
 
 import bioeval as be
 from bioeval.base.errors import DataError, ProtocolError
-from bioeval.cli import main
+from bioeval.cli.program import main
 
 
 def by_hand(values, probe, gallery, removed, square):

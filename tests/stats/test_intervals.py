@@ -454,7 +454,7 @@ def test_the_table_shows_intervals_and_says_how_they_were_found(scores):
 def test_the_command_adds_intervals(scores, tmp_path, monkeypatch, capsys):
     import json
 
-    from bioeval.cli import main
+    from bioeval.cli.program import main
 
     monkeypatch.chdir(tmp_path)
     be.save(scores, "scores.npz")
@@ -485,7 +485,7 @@ def test_the_command_adds_intervals(scores, tmp_path, monkeypatch, capsys):
     ],
 )
 def test_the_command_refuses_options_that_cannot_be(scores, tmp_path, options, says, capsys):
-    from bioeval.cli import main
+    from bioeval.cli.program import main
 
     be.save(scores, tmp_path / "scores.npz")
     assert main(["run", str(tmp_path / "scores.npz"), *options]) == 2

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 
-from bioeval.tallies import ExactSums
+from bioeval.tallies.exact_sums import ExactSums
 
 numbers = st.one_of(
     st.floats(-1e9, 1e9),

@@ -189,7 +189,7 @@ def test_the_row_plot_has_faces_beside_the_names():
 
 @pytest.mark.slow
 def test_the_command_reads_images_below_a_folder_that_is_named(folder, tmp_path, capsys):
-    from bioeval.cli import main
+    from bioeval.cli.program import main
 
     names = ["0.png", "1.png", "../secret.png", "3.png"]
     be.save(be.Scores(D, PEOPLE, probe_meta={"photo": names}), tmp_path / "s.npz")

@@ -12,8 +12,10 @@ from hypothesis import given, strategies as st
 from marked_up import latex_tables, markdown_tables, of_latex, of_markdown
 
 import bioeval as be
-from bioeval.cli import main
-from bioeval.document import Column, Fact, Facts, Label, Missing, Number, Rate, Section, Table
+from bioeval.cli.program import main
+from bioeval.document.blocks import Column, Fact, Facts, Section, Table
+from bioeval.document.cells import Label, Number, Rate
+from bioeval.document.text import Missing
 from bioeval.views.writers.latex import LatexLines, as_latex
 from bioeval.views.writers.markdown import MarkdownLines, as_markdown
 

@@ -18,8 +18,10 @@ from twins import one_thread  # noqa: F401
 
 import bioeval as be
 from bioeval.base.errors import DataError
-from bioeval.cli import main
-from bioeval.document import Column, Fact, Facts, Label, Rate, Section, Strong, Table
+from bioeval.cli.program import main
+from bioeval.document.blocks import Column, Fact, Facts, Section, Table
+from bioeval.document.cells import Label, Rate
+from bioeval.document.text import Strong
 from bioeval.tables.sections import table_of
 from bioeval.views.writers.html import as_html
 

@@ -12,15 +12,15 @@ from result_text import as_text
 from rich.console import Console
 
 import bioeval as be
-from bioeval.document import Message, as_json
+from bioeval.base.messages import Message, as_json
 from bioeval.results.words import threshold_text as threshold
 from bioeval.tables.sections import table_of
 from bioeval.tallies.points import per_cent
-from bioeval.views import written
 from bioeval.views.sections.evaluation import fusion_in_words
 from bioeval.views.sections.rows import fvc_name
 from bioeval.views.tasks import datasets
 from bioeval.views.terms import in_terms
+from bioeval.views.writers.lines import written
 
 TARGETS = [0.1, 0.01, 0.001, 0.0001]
 

@@ -7,16 +7,12 @@ from typing import Any
 
 import click
 
-from bioeval import DataError
-from bioeval.cli import (
-    Command,
-    StudyCommand,
-    Value,
-    option,
-    output_options,
-    rows_over,
-    shared_options,
-)
+from bioeval.base.errors import DataError
+from bioeval.cli.arguments import Value
+from bioeval.cli.command import Command, option
+from bioeval.cli.options import output_options, shared_options
+from bioeval.cli.outputs import rows_over
+from bioeval.cli.study_command import StudyCommand
 
 
 @click.command("vulnerability", cls=Command)

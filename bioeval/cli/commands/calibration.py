@@ -7,10 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from bioeval.cli import Command, StudyCommand, Value, option, output_options, shared_options
+from bioeval.cli.arguments import Value
+from bioeval.cli.command import Command, option
+from bioeval.cli.options import output_options, shared_options
+from bioeval.cli.study_command import StudyCommand
 
 if TYPE_CHECKING:
-    from bioeval import Scores
+    from bioeval.scores.matrix import Scores
 
 
 @click.command("calibration", cls=Command)
@@ -102,7 +105,7 @@ def command(data: str, **options: Any) -> None:
             run.stages("calibrating")
             made = read[f"{called}, calibrated"] = _calibrated(how, train_set, evaluated)
             if how["save_to"] is not None:
-                from bioeval import save
+                from bioeval.scores.formats import save
 
                 save(made, how["save_to"])
                 run.output.remarks.append(f"wrote {how['save_to']}: {made!r}")
@@ -149,8 +152,8 @@ def _require_options_together(
 
 def _calibrated(how: dict[str, Any], train: Any, scores: Any) -> Any:
     """Return calibrated scores, with a remark if they were learnt from the same scores."""
-    from bioeval.document import Message
-    from bioeval.scores import people_of_both_sets
+    from bioeval.base.messages import Message
+    from bioeval.scores.shared_people import people_of_both_sets
     from bioeval.studies.calibration.calibrator import Calibrator
 
     calibrator = Calibrator(how["calibrate"], how["prior"], how["ends"])

@@ -6,23 +6,18 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from bioeval.cli import (
-    Command,
-    ImageOptions,
-    MoreOutputs,
-    MoreResults,
-    StudyCommand,
-    Value,
-    naming,
-    option,
-    output_options,
-    shared_options,
-)
+from bioeval.cli.arguments import Value
+from bioeval.cli.command import Command, naming, option
+from bioeval.cli.images import ImageOptions
+from bioeval.cli.options import output_options, shared_options
+from bioeval.cli.outputs import MoreOutputs, MoreResults
+from bioeval.cli.study_command import StudyCommand
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from bioeval import Protocol, Scores
+    from bioeval.protocol.card import Protocol
+    from bioeval.scores.matrix import Scores
     from bioeval.studies.check.findings import DataCheck
 
 
@@ -43,7 +38,7 @@ class Findings(MoreOutputs):
         if self._check is None:
             return []
         from bioeval.studies.check.findings import TASK
-        from bioeval.views import written
+        from bioeval.views.writers.lines import written
 
         named = ", ".join(x.check for x in self._check.of("error", "warning", "note"))
         message = f"Labels and metadata: {self._check.in_words()}"
@@ -65,7 +60,7 @@ class Findings(MoreOutputs):
         findings = []
         if self._check is not None:
             from bioeval.studies.check.findings import TASK
-            from bioeval.views import written
+            from bioeval.views.writers.lines import written
 
             for x in self._check.of("error", "warning", "note"):
                 message = written(x.found, TASK, naming())
@@ -186,8 +181,9 @@ def command(
 
 def _column_of_images(scores: Scores, folder: Path) -> str:
     """Return the column whose names are image files below a folder; empty for none."""
-    from bioeval.scores import NAME_COLUMNS, are_pairs
-    from bioeval.views import Images
+    from bioeval.scores.labels import NAME_COLUMNS
+    from bioeval.scores.matrix import are_pairs
+    from bioeval.views.images import Images
 
     if are_pairs(scores):
         return ""

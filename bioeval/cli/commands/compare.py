@@ -12,22 +12,19 @@ from typing import TYPE_CHECKING, Any, get_args
 
 import click
 
-from bioeval import BioevalError
-from bioeval.base import Kind
-from bioeval.cli import (
-    Command,
-    MoreResults,
-    StudyCommand,
-    Value,
-    option,
-    output_options,
-    shared_options,
-)
+from bioeval.base.errors import BioevalError
+from bioeval.base.kinds import Kind
+from bioeval.cli.arguments import Value
+from bioeval.cli.command import Command, option
+from bioeval.cli.options import output_options, shared_options
+from bioeval.cli.outputs import MoreResults
+from bioeval.cli.study_command import StudyCommand
 
 if TYPE_CHECKING:
     import xarray as xr
 
-    from bioeval import Protocol, Scores
+    from bioeval.protocol.card import Protocol
+    from bioeval.scores.matrix import Scores
 
 
 # Options that may differ between the systems.
@@ -54,8 +51,8 @@ class ComparedSystems(MoreResults):
         Nothing where the systems cannot be compared, as those that have different attempts: the
         page says so.
         """
-        from bioeval.evaluation import resolve_card
         from bioeval.studies.compare.compare import compare
+        from bioeval.tasks.plan import resolve_card
 
         options = {}
         for name in ("confidence", "replicates", "random_state", "far_targets", "frr_targets"):
@@ -143,7 +140,7 @@ def command(data: tuple[str, ...], **options: Any) -> None:
     better than it is: choose it on other people. Where the last of DATA is a list of trials without
     scores, it has the trials of all systems.
     """
-    from bioeval.scores import lists_trials
+    from bioeval.scores.formats.trials import lists_trials
 
     if len(data) > 1 and lists_trials(data[-1]):
         *systems, options["second"] = data
@@ -169,7 +166,7 @@ def command(data: tuple[str, ...], **options: Any) -> None:
 def _compare_two(run: StudyCommand, files: Sequence[str], of_second: Mapping[str, Any]) -> None:
     """Compare two systems, and write the comparison."""
     from bioeval.studies.compare.compare import compare
-    from bioeval.tallies import FAR_TARGETS
+    from bioeval.tallies.points import FAR_TARGETS
 
     a, b = files
     not_of_second: dict[str, Any] = {}
@@ -260,8 +257,8 @@ def _curves(
     **options: Any,
 ) -> xr.DataTree:
     """Return the results of systems whose curves are drawn: those of the compared tasks."""
-    from bioeval import evaluate
-    from bioeval.protocol import for_layout
+    from bioeval.evaluation import evaluate
+    from bioeval.protocol.loading import for_layout
 
     if protocol is not None:
         return evaluate(systems, protocol, **options)

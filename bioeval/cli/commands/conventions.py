@@ -6,14 +6,10 @@ from typing import Any
 
 import click
 
-from bioeval.cli import (
-    Command,
-    StudyCommand,
-    Value,
-    option,
-    output_options,
-    shared_options,
-)
+from bioeval.cli.arguments import Value
+from bioeval.cli.command import Command, option
+from bioeval.cli.options import output_options, shared_options
+from bioeval.cli.study_command import StudyCommand
 
 
 @click.command("conventions", cls=Command)
@@ -45,7 +41,7 @@ def command(data: str, cards: tuple[str, ...], **options: Any) -> None:
     with StudyCommand(data, options) as run:
         from bioeval.studies.conventions.conventions import conventions
         from bioeval.studies.conventions.section import verdict
-        from bioeval.views import written
+        from bioeval.views.writers.lines import written
 
         dataset = run.count(conventions, run.read(), cards=[*cards] or None, **run.options)
         more = {"verdict": written(verdict(dataset))} if "agrees" in dataset else {}

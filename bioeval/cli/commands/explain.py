@@ -6,19 +6,15 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from bioeval import __version__
-from bioeval.cli import (
-    Command,
-    MoreResults,
-    StudyCommand,
-    Value,
-    option,
-    output_options,
-    shared_options,
-)
+from bioeval.base.version import __version__
+from bioeval.cli.arguments import Value
+from bioeval.cli.command import Command, option
+from bioeval.cli.options import output_options, shared_options
+from bioeval.cli.outputs import MoreResults
+from bioeval.cli.study_command import StudyCommand
 
 if TYPE_CHECKING:
-    from bioeval import Scores
+    from bioeval.scores.matrix import Scores
     from bioeval.studies.explain.explain import Explanation, Steps
 
 

@@ -7,13 +7,16 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from bioeval import BioevalWarning, DataError
-from bioeval.cli import Command, StudyCommand, Value, option, output_options, shared_options
+from bioeval.base.errors import BioevalWarning, DataError
+from bioeval.cli.arguments import Value
+from bioeval.cli.command import Command, option
+from bioeval.cli.options import output_options, shared_options
+from bioeval.cli.study_command import StudyCommand
 
 if TYPE_CHECKING:
     import xarray as xr
 
-    from bioeval import Scores
+    from bioeval.scores.matrix import Scores
     from bioeval.studies.fusion.fusion import Fusion
 
 
@@ -83,10 +86,10 @@ def command(systems: tuple[str, ...], **options: Any) -> None:
             run.file_to_write(out)
         import warnings
 
-        from bioeval import verification
         from bioeval.studies.fusion.fusion import Fusion, fuse
         from bioeval.studies.fusion.section import SideBySide
-        from bioeval.tallies import FAR_TARGETS
+        from bioeval.tallies.points import FAR_TARGETS
+        from bioeval.tasks.verification_task import verification
 
         fusion = Fusion(**how, weights=weights)
         read = dict(zip(names, map(run.read, systems, names), strict=True))
@@ -107,7 +110,7 @@ def command(systems: tuple[str, ...], **options: Any) -> None:
         else:
             datasets = _in_folds(read, fusion, protocol, options)
         if out is not None:
-            from bioeval import save
+            from bioeval.scores.formats import save
 
             assert fused is not None
             run.stages(f"writing {out}")
@@ -140,7 +143,7 @@ def _in_folds(
     systems: dict[str, Scores], fusion: Fusion, protocol: str, options: dict[str, Any]
 ) -> dict[str, xr.Dataset]:
     """Return the verification of each system and of the fused one in the same folds."""
-    from bioeval.protocol import for_layout
+    from bioeval.protocol.loading import for_layout
     from bioeval.studies.folds.cross_evaluate import cross_evaluate, splitter_of
 
     first = next(iter(systems.values()))

@@ -7,15 +7,11 @@ from typing import Any, get_args
 
 import click
 
-from bioeval.base import IntervalMethod
-from bioeval.cli import (
-    Command,
-    StudyCommand,
-    Value,
-    option,
-    output_options,
-    shared_options,
-)
+from bioeval.base.variables import IntervalMethod
+from bioeval.cli.arguments import Value
+from bioeval.cli.command import Command, option
+from bioeval.cli.options import output_options, shared_options
+from bioeval.cli.study_command import StudyCommand
 
 
 @click.command("gom", cls=Command)
@@ -74,7 +70,7 @@ def command(systems: tuple[str, ...], open_queries: tuple[str, ...], **options: 
     with StudyCommand(systems[0], options) as run:
         names = run.names(systems)
         _require_distinct(names)
-        from bioeval.studies.reid.reid import gom
+        from bioeval.tasks.reid.reid import gom
 
         results = {}
         query_files = open_queries or (None,) * len(systems)

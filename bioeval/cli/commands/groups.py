@@ -6,14 +6,10 @@ from typing import Any
 
 import click
 
-from bioeval.cli import (
-    Command,
-    StudyCommand,
-    Value,
-    option,
-    output_options,
-    shared_options,
-)
+from bioeval.cli.arguments import Value
+from bioeval.cli.command import Command, option
+from bioeval.cli.options import output_options, shared_options
+from bioeval.cli.study_command import StudyCommand
 
 
 @click.command("groups", cls=Command)

@@ -6,19 +6,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from bioeval import DataError
-from bioeval.cli import (
-    Command,
-    StudyCommand,
-    Value,
-    joined_lists,
-    option,
-    output_options,
-    shared_options,
-)
+from bioeval.base.errors import DataError
+from bioeval.cli.arguments import Value, joined_lists
+from bioeval.cli.command import Command, option
+from bioeval.cli.options import output_options, shared_options
+from bioeval.cli.study_command import StudyCommand
 
 if TYPE_CHECKING:
-    from bioeval import Scores
+    from bioeval.scores.matrix import Scores
 
 
 @click.command("normalise", cls=Command)
@@ -91,9 +86,9 @@ def command(data: str, **options: Any) -> None:
             run.file_to_write(how["save_to"])
         import xarray as xr
 
-        from bioeval import verification
         from bioeval.studies.fusion.normalise import normalise
         from bioeval.studies.fusion.normalise_section import NormalisedTrials
+        from bioeval.tasks.verification_task import verification
 
         scores = run.read()
         if scores.layout != "pairs":
@@ -107,7 +102,7 @@ def command(data: str, **options: Any) -> None:
             scores, how["method"], enrolled, probes, top=how["top"], select=how["select"] or "each"
         )
         if how["save_to"] is not None:
-            from bioeval import save
+            from bioeval.scores.formats import save
 
             save(made, how["save_to"])
             run.output.remarks.append(f"wrote {how['save_to']}: {made!r}")
@@ -144,7 +139,7 @@ def _cohorts(
 
     The options for `reading` the trials say whose the names in a text are.
     """
-    from bioeval.scores import is_text
+    from bioeval.scores.formats.cohorts import is_text
     from bioeval.studies.fusion.cohorts import read_cohort
 
     if recordings is not None and len(files) > 1:

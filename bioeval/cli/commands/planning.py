@@ -8,24 +8,19 @@ from typing import TYPE_CHECKING, Any, get_args
 import click
 from click.core import ParameterSource
 
-from bioeval import DataError
-from bioeval.base import IntervalMethod
-from bioeval.cli import (
-    FUSION_IN_USE,
-    TRIES_AND_ENROLMENT,
-    Command,
-    MoreResults,
-    StudyCommand,
-    Value,
-    option,
-    output_options,
-    shared_options,
-)
+from bioeval.base.errors import DataError
+from bioeval.base.variables import IntervalMethod
+from bioeval.cli.arguments import Value
+from bioeval.cli.command import Command, option
+from bioeval.cli.options import output_options, shared_options
+from bioeval.cli.outputs import MoreResults
+from bioeval.cli.study_command import StudyCommand
+from bioeval.cli.use import FUSION_IN_USE, TRIES_AND_ENROLMENT
 
 if TYPE_CHECKING:
     import xarray as xr
 
-    from bioeval.tallies import Rule
+    from bioeval.tallies.threshold_rules import Rule
 
 
 def _numbers_or_multi(text: str) -> Any:
@@ -133,7 +128,7 @@ class ReportedWorkload(MoreResults):
         if self._use is None:
             return {}
         from bioeval.studies.planning.workload import workload
-        from bioeval.tallies import Rule
+        from bioeval.tallies.threshold_rules import Rule
 
         task = next((name for name in TASKS if f"/{name}" in results.groups), None)
         if task is None or target is None:
@@ -230,7 +225,7 @@ def workload_command(data: str | None, **options: Any) -> None:
 
 def _of_results(path: Path, task: str) -> xr.Dataset:
     """Return the results of a task from a file of ``bioeval run``, or from its folder."""
-    from bioeval.results import read_results
+    from bioeval.results.saved import read_results
 
     tree = read_results(path, "results of bioeval run")
     there = [node.path.strip("/") for node in tree.leaves]
@@ -252,8 +247,9 @@ def _evaluated(
     """Return the rates of scores at the operating point, its threshold, and its rule."""
     from functools import partial
 
-    from bioeval import open_set, verification
-    from bioeval.results import ResultThresholds
+    from bioeval.results.threshold_lookup import ResultThresholds
+    from bioeval.tasks.identification import open_set
+    from bioeval.tasks.verification_task import verification
 
     name, _, templates = task.partition("/")
     evaluate: Any = partial(verification, templates=templates, auc=False)
@@ -276,7 +272,7 @@ def _evaluated(
 
 def _rule(options: dict[str, Any]) -> Rule | None:
     """Return the rule of the operating point; None unless one is given."""
-    from bioeval.tallies import Rule
+    from bioeval.tallies.threshold_rules import Rule
 
     threshold, target = options.get("threshold"), options.get("far_target")
     if (threshold is None) == (target is None):

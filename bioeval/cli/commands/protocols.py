@@ -28,7 +28,7 @@ _LEAST_WIDTH = 20
 @output_options(json="", report=False)
 def command(card: str | None, check: bool, toml: bool, terms: str, **options: Any) -> None:
     """List the protocols, or explain CARD, a protocol's name or card file (.toml)."""
-    from bioeval.document import say
+    from bioeval.document.text import say
     from bioeval.protocol.loading import available, explain, load
     from bioeval.views.writers.lines import Lines
 
@@ -85,7 +85,7 @@ def _check(names: Sequence[str]) -> None:
 
 def _listed(cards: list[Any]) -> Any:
     """Return the cards as a document: one per line, or on several lines in a narrow terminal."""
-    from bioeval.document import Column, Section, Table
+    from bioeval.document.blocks import Column, Section, Table
     from bioeval.views.writers.terminal import TerminalDocument
 
     columns = (

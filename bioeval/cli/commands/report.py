@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, get_args
 
 import click
 
-from bioeval.base import IntervalMethod
-from bioeval.cli import Command, ImageOptions, StudyCommand, option, option_group, shared_options
+from bioeval.base.variables import IntervalMethod
+from bioeval.cli.command import Command, option, option_group
 from bioeval.cli.commands.check import ReportedCheck
 from bioeval.cli.commands.compare import ComparedSystems
 from bioeval.cli.commands.explain import ExplainedRows
@@ -17,11 +17,14 @@ from bioeval.cli.commands.planning import ReportedWorkload
 from bioeval.cli.commands.threshold import RatesOnNewPeople
 from bioeval.cli.commands.worst_pairs import ReportedPairs
 from bioeval.cli.commands.zoo import ReportedZoo
+from bioeval.cli.images import ImageOptions
+from bioeval.cli.options import shared_options
+from bioeval.cli.study_command import StudyCommand
 
 if TYPE_CHECKING:
     import xarray as xr
 
-    from bioeval import Scores
+    from bioeval.scores.matrix import Scores
 
 # What is read again to be shown.
 _RESULTS = "results of a command of bioeval"
@@ -95,8 +98,8 @@ def command(data: tuple[str, ...], names: tuple[str, ...], **options: Any) -> No
     with StudyCommand(data[0], options) as run:
         from bioeval.page.parts import NOT_SHARED, doubts_of_systems, parts_of
         from bioeval.page.together import one_tree_each
-        from bioeval.results import read_results
-        from bioeval.views import written
+        from bioeval.results.saved import read_results
+        from bioeval.views.writers.lines import written
 
         results_of: dict[str, Any] = {}
         rows: list[dict[str, Any]] = []
@@ -188,15 +191,15 @@ def _restored(saved: xr.DataTree) -> Any:
 
 def _compared(scores: Scores, protocol: Any) -> Scores:
     """Return the scores without the comparisons that the card leaves out."""
-    from bioeval.evaluation import compared
+    from bioeval.tasks.plan import compared
 
     return scores if scores.layout == "top-k" else compared(scores, protocol)
 
 
 def _evaluated(scores: Scores, options: dict[str, Any], run: StudyCommand) -> xr.DataTree:
     """Return the results of the tasks of the card."""
-    from bioeval import evaluate
-    from bioeval.evaluation import resolve_card
+    from bioeval.evaluation import evaluate
+    from bioeval.tasks.plan import resolve_card
 
     protocol = options.pop("protocol")
     run.stages("counting")

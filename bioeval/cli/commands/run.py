@@ -189,7 +189,7 @@ def _evaluated(
     stages: Stages,
 ) -> xr.DataTree:
     """Return the results of scores under a card."""
-    from bioeval.evaluation.all_tasks import evaluate
+    from bioeval.evaluation import evaluate
 
     stages("counting")
     tree = evaluate(scores, card, **options)

@@ -21,7 +21,9 @@ from bioeval.cli.outputs import (
     write_csv,
     write_results,
 )
-from bioeval.document import Section, Text, is_doubt, messages_of_result, say
+from bioeval.document.blocks import Section
+from bioeval.document.results import is_doubt, messages_of_result
+from bioeval.document.text import Text, say
 from bioeval.tables.sections import paper_table, sections_of
 from bioeval.views.sections.header import CHOSEN, alarms, has_chosen, left_out
 from bioeval.views.sections.rows import precision_of_queries
@@ -185,9 +187,9 @@ class Evaluation:
             for name, table in more.tables().items():
                 write_csv(folder / name, table)
         if formats:
-            from bioeval.evaluation.plan import kept_by_studies, resolve_card
-            from bioeval.evaluation.plotted_scores import plotted
             from bioeval.plot.files import save_all
+            from bioeval.tasks.plan import kept_by_studies, resolve_card
+            from bioeval.tasks.plotted_scores import plotted
 
             compared = self.scores
             if compared.layout != "top-k":  # those that the results are over

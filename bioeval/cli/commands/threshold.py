@@ -7,21 +7,17 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from bioeval import BioevalError, DataError
-from bioeval.cli import (
-    Command,
-    MoreResults,
-    StudyCommand,
-    Value,
-    option,
-    output_options,
-    shared_options,
-)
+from bioeval.base.errors import BioevalError, DataError
+from bioeval.cli.arguments import Value
+from bioeval.cli.command import Command, option
+from bioeval.cli.options import output_options, shared_options
+from bioeval.cli.outputs import MoreResults
+from bioeval.cli.study_command import StudyCommand
 
 if TYPE_CHECKING:
     import xarray as xr
 
-    from bioeval import Scores
+    from bioeval.scores.matrix import Scores
 
 
 #: Options that a threshold judged on another set does not take.
@@ -229,7 +225,7 @@ def _check_claim(data: str, options: dict[str, Any]) -> None:
         options.pop(name, None)  # nothing is drawn
     with StudyCommand(data, options) as run:
         from bioeval.studies.assurance.assured import check_claim
-        from bioeval.tallies import Rule
+        from bioeval.tallies.threshold_rules import Rule
 
         rule = Rule.parse(claim, "claim")
         if rule.name not in ("far", "frr"):
@@ -247,7 +243,7 @@ def _with_curves(study: xr.Dataset, scores: Scores, run: StudyCommand) -> xr.Dat
 
     options = run.options
     if options["task"] == "open_set":
-        from bioeval import open_set
+        from bioeval.tasks.identification import open_set
 
         task = "open_set"
         counted = functools.partial(
@@ -258,7 +254,7 @@ def _with_curves(study: xr.Dataset, scores: Scores, run: StudyCommand) -> xr.Dat
             impostors="unenrolled",
         )
     else:
-        from bioeval import verification
+        from bioeval.tasks.verification_task import verification
 
         task = "verification/single"
         counted = functools.partial(verification, scores)

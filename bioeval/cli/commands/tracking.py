@@ -10,7 +10,10 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
-from bioeval.cli import Command, StudyCommand, Value, naming, option, output_options
+from bioeval.cli.arguments import Value
+from bioeval.cli.command import Command, naming, option
+from bioeval.cli.options import output_options
+from bioeval.cli.study_command import StudyCommand
 
 if TYPE_CHECKING:
     import xarray as xr

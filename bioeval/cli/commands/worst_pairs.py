@@ -8,13 +8,16 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from bioeval.cli import ImageOptions, MoreOutputs, MoreResults, option
+from bioeval.cli.command import option
+from bioeval.cli.images import ImageOptions
+from bioeval.cli.outputs import MoreOutputs, MoreResults
 
 if TYPE_CHECKING:
     import xarray as xr
 
-    from bioeval import Protocol, Scores
-    from bioeval.document import Table
+    from bioeval.document.blocks import Table
+    from bioeval.protocol.card import Protocol
+    from bioeval.scores.matrix import Scores
 
 
 class ListedPairs(MoreOutputs):
@@ -49,8 +52,8 @@ class ListedPairs(MoreOutputs):
         """List the pairs that the card compares."""
         if self.number is None:
             return
-        from bioeval.evaluation import compared
         from bioeval.studies.worst_pairs.worst_pairs import worst_pairs
+        from bioeval.tasks.plan import compared
 
         self.stages("listing the worst pairs")
         scores = compared(scores, card)
@@ -76,13 +79,13 @@ class ListedPairs(MoreOutputs):
 
     def document(self, in_folds: bool) -> dict[str, Any]:
         """Return the pairs and the suspect templates as rows."""
-        from bioeval.views import rows_of_table
+        from bioeval.views.writers.data import rows_of_table
 
         return {table.id: rows_of_table(table) for table in self._in_data()}
 
     def tables(self) -> dict[str, Any]:
         """Return the columns of the CSV files of pairs and of suspect templates."""
-        from bioeval.views import columns_of_table
+        from bioeval.views.writers.data import columns_of_table
 
         return {f"{table.id}.csv": columns_of_table(table) for table in self._in_data()}
 

@@ -6,20 +6,16 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from bioeval.cli import (
-    Command,
-    MoreResults,
-    StudyCommand,
-    Value,
-    option,
-    output_options,
-    shared_options,
-)
+from bioeval.cli.arguments import Value
+from bioeval.cli.command import Command, option
+from bioeval.cli.options import output_options, shared_options
+from bioeval.cli.outputs import MoreResults
+from bioeval.cli.study_command import StudyCommand
 
 if TYPE_CHECKING:
     import xarray as xr
 
-    from bioeval import Scores
+    from bioeval.scores.matrix import Scores
 
 
 class ReportedZoo(MoreResults):

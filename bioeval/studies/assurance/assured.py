@@ -9,32 +9,22 @@ from typing import Any, Protocol
 import numpy as np
 import xarray as xr
 
-from bioeval import DataError, ProtocolError, Scores
-from bioeval.base import (
-    Argument,
-    Name,
-    require_number,
-    stage,
-    steps_reported,
-)
-from bioeval.document import Message
-from bioeval.results import ComparedPeople, about_attrs, build
-from bioeval.scores import (
-    are_pairs,
-    knows_people,
-    leaves_out_attacks,
-    require_scores,
-)
-from bioeval.stats import IntervalOptions, clopper_pearson
+from bioeval.base.arguments import require_number
+from bioeval.base.errors import Argument, DataError, ProtocolError
+from bioeval.base.messages import Message
+from bioeval.base.progress import stage, steps_reported
+from bioeval.base.scalars import Name
+from bioeval.results.dataset import about_attrs, build
+from bioeval.results.support import ComparedPeople
+from bioeval.scores.bona_fide import leaves_out_attacks
+from bioeval.scores.matrix import Scores, are_pairs, knows_people, require_scores
+from bioeval.stats.binomial import clopper_pearson
+from bioeval.stats.options import IntervalOptions
 from bioeval.studies.assurance.pairs_of_people import PairShares
 from bioeval.studies.assurance.promise import PeopleMeans, guaranteed_limit, shares_without_error
-from bioeval.tallies import (
-    is_symmetric,
-    require_values,
-    to_internal,
-    to_user,
-)
-from bioeval.views import sentence_about
+from bioeval.tallies.symmetry import is_symmetric
+from bioeval.tallies.thresholds import require_values, to_internal, to_user
+from bioeval.views.messages import sentence_about
 
 # Points at which the limit is computed, at most; the strictest has a tenth of the target.
 POINTS, STRICTEST = 64, 0.1

@@ -12,20 +12,16 @@ from typing import Any
 
 import numpy as np
 
-from bioeval import Scores
-from bioeval.document import Message
-from bioeval.scores import Block, BlockReader, are_pairs, codes_of, threads_for
+from bioeval.base.messages import Message
+from bioeval.scores.blocks import Block, BlockReader, threads_for
+from bioeval.scores.matrix import Scores, are_pairs, codes_of
 from bioeval.studies.assurance.promise import PeopleMeans
-from bioeval.tallies import (
-    ConcatenatedRows,
-    PairCounts,
-    SecondPass,
-    SubjectAttempts,
-    VerificationCounter,
-    VerificationTally,
-    count_together,
-    summed,
-)
+from bioeval.tallies.by_subject import PairCounts, SubjectAttempts, summed
+from bioeval.tallies.counts import VerificationTally
+from bioeval.tallies.parts import ConcatenatedRows
+from bioeval.tallies.passes import count_together
+from bioeval.tallies.second_pass import SecondPass
+from bioeval.tallies.verification_counter import VerificationCounter
 
 
 def _too_few(people: int, who: str) -> Message:

@@ -6,24 +6,12 @@ from collections.abc import Iterator
 
 import xarray as xr
 
-from bioeval.document import (
-    Block,
-    Column,
-    Count,
-    Label,
-    Paragraph,
-    Rate,
-    ResultsBySystem,
-    Score,
-    Section,
-    Table,
-    Text,
-    data_facts,
-    rates_are_of,
-    result_messages,
-    say,
-)
-from bioeval.results import RuleOf
+from bioeval.document.blocks import Block, Column, Paragraph, ResultsBySystem, Section, Table
+from bioeval.document.cells import Count, Label, Rate, Score
+from bioeval.document.results import data_facts, result_messages
+from bioeval.document.terms import rates_are_of
+from bioeval.document.text import Text, say
+from bioeval.results.support import RuleOf
 
 #: Numbers of people beyond this settle no claim in practice.
 _MOST_TO_SETTLE = 100_000

@@ -11,41 +11,37 @@ from typing import Any, get_args
 import numpy as np
 import xarray as xr
 
-from bioeval import ProtocolError, Scores
-from bioeval.base import Argument, Bootstrap, Name, Stream, require_memory, rows_reported_to
-from bioeval.evaluation import chosen_threshold
-from bioeval.results import Variables, rate
-from bioeval.scores import BlockReader, Provenance, are_pairs, codes_of, plain, threads_for
-from bioeval.stats import (
-    ErrorColumns,
-    IntervalOptions,
-    drawn_variance,
-    korn_graubard,
-    largest_limits,
-    open_limits,
-    ratio,
-    sum_limits,
-)
+from bioeval.base.errors import Argument, ProtocolError
+from bioeval.base.memory import require_memory
+from bioeval.base.progress import rows_reported_to
+from bioeval.base.random import Stream
+from bioeval.base.scalars import Name
+from bioeval.base.variables import Bootstrap
+from bioeval.results.dataset import Variables, rate
+from bioeval.scores.blocks import BlockReader, threads_for
+from bioeval.scores.labels import plain
+from bioeval.scores.matrix import Scores, are_pairs, codes_of
+from bioeval.scores.provenance import Provenance
+from bioeval.stats.bootstrap import ratio
+from bioeval.stats.effective_number import drawn_variance, korn_graubard, largest_limits, sum_limits
+from bioeval.stats.options import IntervalOptions
+from bioeval.stats.replicates import open_limits
+from bioeval.stats.verification import ErrorColumns
 from bioeval.studies.attacks.counts import AttackAttempts
 from bioeval.studies.attacks.intervals import KORN_GRAUBARD, along, crossings, sampled_points
 from bioeval.studies.attacks.scores import AttackedScores
-from bioeval.tallies import (
-    FAR_TARGETS,
-    Attempts,
-    EqualError,
-    ImpostorBlock,
-    PointFinder,
-    PointsWanted,
-    Rule,
-    SecondPass,
-    SubjectAttempts,
-    VerificationCounter,
-    VerificationPoints,
-    VerificationTally,
-    count_together,
-    count_with_points,
-    to_user,
-)
+from bioeval.tallies.by_subject import SubjectAttempts
+from bioeval.tallies.counters import ImpostorBlock
+from bioeval.tallies.counts import VerificationTally
+from bioeval.tallies.passes import count_together, count_with_points
+from bioeval.tallies.point_search import PointFinder
+from bioeval.tallies.points import FAR_TARGETS, EqualError, VerificationPoints
+from bioeval.tallies.second_pass import PointsWanted, SecondPass
+from bioeval.tallies.threshold_rules import Rule
+from bioeval.tallies.threshold_search import Attempts
+from bioeval.tallies.thresholds import to_user
+from bioeval.tallies.verification_counter import VerificationCounter
+from bioeval.tasks.threshold_choice import chosen_threshold
 
 
 @dataclass(frozen=True, eq=False)

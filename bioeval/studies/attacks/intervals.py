@@ -9,16 +9,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy.sparse import coo_array
 
-from bioeval import DataError
-from bioeval.base import Argument
-from bioeval.stats import (
-    ErrorColumns,
-    IntervalOptions,
-    drawn_variance,
-    korn_graubard,
-    largest_limits,
-    open_limits,
-)
+from bioeval.base.errors import Argument, DataError
+from bioeval.stats.effective_number import drawn_variance, korn_graubard, largest_limits
+from bioeval.stats.options import IntervalOptions
+from bioeval.stats.replicates import open_limits
+from bioeval.stats.verification import ErrorColumns
 from bioeval.studies.attacks.counts import Presentations
 from bioeval.studies.attacks.scores import BONA_FIDE
 

@@ -10,18 +10,14 @@ from typing import Any, Literal, get_args
 import numpy as np
 import xarray as xr
 
-from bioeval import DataError, __version__
-from bioeval.base import (
-    Argument,
-    Name,
-    RandomState,
-    require_array,
-    require_choice,
-    require_numbers,
-)
-from bioeval.document import Message, message_attrs
-from bioeval.results import Variables, along, build
-from bioeval.stats import IntervalOptions
+from bioeval.base.arguments import require_array, require_numbers
+from bioeval.base.errors import Argument, DataError, require_choice
+from bioeval.base.messages import Message, message_attrs
+from bioeval.base.random import RandomState
+from bioeval.base.scalars import Name
+from bioeval.base.version import __version__
+from bioeval.results.dataset import Variables, along, build
+from bioeval.stats.options import IntervalOptions
 from bioeval.studies.attacks.counts import (
     DetectionRule,
     Potential,
@@ -31,7 +27,7 @@ from bioeval.studies.attacks.counts import (
     spaced_thresholds,
 )
 from bioeval.studies.attacks.scores import BONA_FIDE, in_order_of_scores
-from bioeval.tallies import check_thresholds, to_internal, to_user
+from bioeval.tallies.thresholds import check_thresholds, to_internal, to_user
 
 #: APCER targets that are reported by default: BPCER10, BPCER20 and BPCER100.
 APCER_TARGETS = (0.1, 0.05, 0.01)

@@ -6,26 +6,11 @@ from itertools import compress
 
 import xarray as xr
 
-from bioeval.base import larger_is_closer
-from bioeval.document import (
-    Column,
-    Count,
-    Enumeration,
-    Fact,
-    Facts,
-    Label,
-    Paragraph,
-    Rate,
-    ResultsBySystem,
-    Score,
-    Section,
-    Table,
-    Text,
-    rate_of,
-    result_messages,
-    say,
-    table_of_variables,
-)
+from bioeval.base.kinds import larger_is_closer
+from bioeval.document.blocks import Column, Fact, Facts, Paragraph, ResultsBySystem, Section, Table
+from bioeval.document.cells import Count, Label, Rate, Score
+from bioeval.document.results import rate_of, result_messages, table_of_variables
+from bioeval.document.text import Enumeration, Text, say
 from bioeval.studies.attacks.counts import DetectionRule
 
 _NO_RESPONSE = {"exclude": "left out of APCER and BPCER", "reject": "rejected at every threshold"}

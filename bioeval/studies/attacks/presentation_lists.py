@@ -8,9 +8,8 @@ from pathlib import Path
 
 import numpy as np
 
-from bioeval import DataError
-from bioeval.base import Argument, nearest_name
-from bioeval.scores import Cells
+from bioeval.base.errors import Argument, DataError, nearest_name
+from bioeval.scores.formats.cells import Cells
 
 #: Class words of bona fide presentations, zero-effort impostors among them, and of attacks.
 _BONA_FIDE = ("bonafide", "bona fide", "target", "nontarget", "genuine", "impostor", "live", "real")

@@ -8,25 +8,15 @@ from typing import Any
 
 import numpy as np
 
-from bioeval import DataError, PairScores, Scores
-from bioeval.base import (
-    Argument,
-    counted,
-    larger_is_closer,
-    nearest_name,
-    received,
-    require_text,
-)
-from bioeval.document import Message
-from bioeval.scores import (
-    are_pairs,
-    codes_of,
-    plain,
-    require_scores,
-    require_subjects,
-    species_of,
-    without_attacks,
-)
+from bioeval.base.arguments import require_text
+from bioeval.base.errors import Argument, DataError, counted, nearest_name, received
+from bioeval.base.kinds import larger_is_closer
+from bioeval.base.messages import Message
+from bioeval.scores.blocks import require_subjects
+from bioeval.scores.bona_fide import species_of, without_attacks
+from bioeval.scores.labels import plain
+from bioeval.scores.matrix import Scores, are_pairs, codes_of, require_scores
+from bioeval.scores.pairs import PairScores
 
 #: The code of a bona fide presentation.
 BONA_FIDE = -1

@@ -10,22 +10,19 @@ import numpy as np
 import scipy
 import xarray as xr
 
-from bioeval import DataError, Scores
-from bioeval.base import (
-    Argument,
-    Name,
-    RandomState,
-    names_of,
-    noun_of,
-    require_choice,
-    require_numbers,
-    scalar_registry,
-    steps_reported,
-)
-from bioeval.document import Message
-from bioeval.results import Variables, about_attrs, actual_costs_above_1, along, build, rate
-from bioeval.scores import leaves_out_attacks
-from bioeval.stats import IntervalOptions
+from bioeval.base.arguments import require_numbers
+from bioeval.base.errors import Argument, DataError, require_choice
+from bioeval.base.kinds import noun_of
+from bioeval.base.messages import Message
+from bioeval.base.progress import steps_reported
+from bioeval.base.random import RandomState
+from bioeval.base.registry import names_of, scalar_registry
+from bioeval.base.scalars import Name
+from bioeval.results.actual_costs import actual_costs_above_1
+from bioeval.results.dataset import Variables, about_attrs, along, build, rate
+from bioeval.scores.bona_fide import leaves_out_attacks
+from bioeval.scores.matrix import Scores
+from bioeval.stats.options import IntervalOptions
 from bioeval.studies.calibration.cost_intervals import (
     COST_INTERVALS,
     CostInterval,
@@ -34,7 +31,8 @@ from bioeval.studies.calibration.cost_intervals import (
     with_intervals,
 )
 from bioeval.studies.calibration.counts import LOG2, CalibrationCounts, count_for_calibration
-from bioeval.tallies import check_priors, to_user, trivial_cost
+from bioeval.tallies.points import check_priors, trivial_cost
+from bioeval.tallies.thresholds import to_user
 
 CALIBRATION = {
     "pav_block": Name("block of scores of equal posterior, from the strictest on"),

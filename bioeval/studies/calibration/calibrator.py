@@ -17,22 +17,17 @@ from typing import Any, Literal, NamedTuple, Self, get_args
 
 import numpy as np
 
-from bioeval import DataError, Scores
-from bioeval.base import (
-    counted,
-    larger_is_closer,
-    noun_of,
-    received,
-    require_choice,
-    require_number,
-)
-from bioeval.document import Message, MessageWarning
+from bioeval.base.arguments import require_number
+from bioeval.base.errors import DataError, counted, received, require_choice
+from bioeval.base.kinds import larger_is_closer, noun_of
+from bioeval.base.messages import Message, MessageWarning
 from bioeval.partition.base import Parameters
-from bioeval.scores import are_pairs, require_scores, without_attacks
+from bioeval.scores.bona_fide import without_attacks
+from bioeval.scores.matrix import Scores, are_pairs, require_scores
 from bioeval.studies.calibration.counts import CalibrationCounts, count_for_calibration
 from bioeval.studies.calibration.derived_rows import derived
 from bioeval.studies.calibration.several_systems import SeveralSystems, Spread
-from bioeval.views import sentence_about
+from bioeval.views.messages import sentence_about
 
 
 class ScoreTransformer(Parameters, ABC):

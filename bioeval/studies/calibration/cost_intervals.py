@@ -9,13 +9,19 @@ from typing import Any, Literal, get_args
 import numpy as np
 import xarray as xr
 
-from bioeval import ProtocolError, Scores, verification
-from bioeval.base import Argument, Name, rows_reported
-from bioeval.document import messages_of
-from bioeval.scores import BlockReader, are_pairs, require_subjects, threads_for
-from bioeval.stats import IntervalOptions, bilinear_forms, linear_forms, ratio, sum_limits
+from bioeval.base.errors import Argument, ProtocolError
+from bioeval.base.messages import messages_of
+from bioeval.base.progress import rows_reported
+from bioeval.base.scalars import Name
+from bioeval.scores.blocks import BlockReader, require_subjects, threads_for
+from bioeval.scores.matrix import Scores, are_pairs
+from bioeval.stats.bootstrap import bilinear_forms, linear_forms, ratio
+from bioeval.stats.effective_number import sum_limits
+from bioeval.stats.options import IntervalOptions
 from bioeval.studies.calibration.counts import LOG2
-from bioeval.tallies import SubjectAttempts, VerificationCounter
+from bioeval.tallies.by_subject import SubjectAttempts
+from bioeval.tallies.verification_counter import VerificationCounter
+from bioeval.tasks.verification_task import verification
 
 #: Methods of the intervals; the third by subject is of proportions, and Cllr is none.
 CostInterval = Literal["subject-bootstrap", "subject-bootstrap-bca"]

@@ -8,9 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from bioeval import Scores
-from bioeval.base import Kind, larger_is_closer
-from bioeval.scores import are_pairs
+from bioeval.base.kinds import Kind, larger_is_closer
+from bioeval.scores.matrix import Scores, are_pairs
 
 #: New scores, from the float64 scores of each system and from the rows that they are of.
 Rule = Callable[[list[np.ndarray], np.ndarray], np.ndarray]

@@ -7,7 +7,7 @@ threads.
 import numpy as np
 from numba.extending import register_jitable
 
-from bioeval.kernels import parallel_rows
+from bioeval.kernels.compiling import parallel_rows
 
 
 @register_jitable

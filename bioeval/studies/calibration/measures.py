@@ -2,8 +2,9 @@
 
 from typing import Any
 
-from bioeval import Measure, ProtocolError, Scores
-from bioeval.base import Argument
+from bioeval.base.errors import Argument, ProtocolError
+from bioeval.results.measure import Measure
+from bioeval.scores.matrix import Scores
 from bioeval.studies.calibration.calibration import calibration
 
 

@@ -7,31 +7,22 @@ from typing import Any
 
 import xarray as xr
 
-from bioeval.base import noun_of
-from bioeval.document import (
+from bioeval.base.kinds import noun_of
+from bioeval.document.blocks import (
     Block,
     Column,
-    Cost,
-    Count,
     Fact,
     Facts,
-    Label,
-    Number,
     Paragraph,
-    Quantity,
-    Rate,
     ResultsBySystem,
-    Score,
     Section,
     Table,
-    Term,
-    Text,
     Vocabulary,
-    interval_note,
-    result_messages,
-    say,
 )
-from bioeval.results import excluded
+from bioeval.document.cells import Cost, Count, Label, Number, Quantity, Rate, Score
+from bioeval.document.results import interval_note, result_messages
+from bioeval.document.text import Term, Text, say
+from bioeval.results.words import excluded
 
 _DECIMALS = 4
 

@@ -11,27 +11,20 @@ from typing import Any, NamedTuple
 import numpy as np
 import xarray as xr
 
-from bioeval import PairScores, Protocol, Scores
-from bioeval.base import larger_is_closer, noun_of, require_flag, require_integer, rows_reported
-from bioeval.document import (
-    Message,
-    Text,
-    as_json,
-    is_doubt,
-    messages_of,
-    say,
-)
-from bioeval.evaluation import compared, resolve_card
-from bioeval.results import KindVerdict
-from bioeval.scores import (
-    BlockReader,
-    are_pairs,
-    codes_of,
-    knows_people,
-    lattice_step,
-    leaves_out_attacks,
-    plain,
-)
+from bioeval.base.arguments import require_flag, require_integer
+from bioeval.base.kinds import larger_is_closer, noun_of
+from bioeval.base.messages import Message, as_json, messages_of
+from bioeval.base.progress import rows_reported
+from bioeval.document.results import is_doubt
+from bioeval.document.text import Text, say
+from bioeval.protocol.card import Protocol
+from bioeval.results.support import KindVerdict
+from bioeval.scores.arrays import lattice_step
+from bioeval.scores.blocks import BlockReader
+from bioeval.scores.bona_fide import leaves_out_attacks
+from bioeval.scores.labels import plain
+from bioeval.scores.matrix import Scores, are_pairs, codes_of, knows_people
+from bioeval.scores.pairs import PairScores
 from bioeval.studies.check.confusions import confusions_at
 from bioeval.studies.check.counts import SHOWN, DataScan, perfect_distance, scan, sign_of
 from bioeval.studies.check.findings import (
@@ -53,7 +46,9 @@ from bioeval.studies.check.kernel import (
 )
 from bioeval.studies.check.label_checks import label_checks, same_labels
 from bioeval.studies.check.label_errors import label_errors
-from bioeval.tallies import Attempts, check_targets
+from bioeval.tallies.points import check_targets
+from bioeval.tallies.threshold_search import Attempts
+from bioeval.tasks.plan import compared, resolve_card
 
 
 @leaves_out_attacks

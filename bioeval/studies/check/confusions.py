@@ -9,30 +9,19 @@ from typing import Any
 
 import numpy as np
 
-from bioeval import DataError, ProtocolError, Scores
-from bioeval.base import stage
-from bioeval.document import (
-    Score,
-    Text,
-    rule_in_words,
-    say,
-    threshold_to_install,
-)
-from bioeval.evaluation import chosen_threshold
-from bioeval.scores import (
-    BlockReader,
-    are_pairs,
-    codes_of,
-    knows_people,
-    plain,
-    threads_for,
-)
-from bioeval.tallies import (
-    ImpostorBlock,
-    Rule,
-    SecondPass,
-    to_user,
-)
+from bioeval.base.errors import DataError, ProtocolError
+from bioeval.base.progress import stage
+from bioeval.document.cells import Score, threshold_to_install
+from bioeval.document.results import rule_in_words
+from bioeval.document.text import Text, say
+from bioeval.scores.blocks import BlockReader, threads_for
+from bioeval.scores.labels import plain
+from bioeval.scores.matrix import Scores, are_pairs, codes_of, knows_people
+from bioeval.tallies.counters import ImpostorBlock
+from bioeval.tallies.second_pass import SecondPass
+from bioeval.tallies.threshold_rules import Rule
+from bioeval.tallies.thresholds import to_user
+from bioeval.tasks.threshold_choice import chosen_threshold
 
 # Accepted pairs that are held before equal ones are added.
 _HELD = 1 << 20

@@ -6,10 +6,12 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from bioeval import Scores
-from bioeval.base import larger_is_closer, reporter, stage
-from bioeval.kernels import RawRows
-from bioeval.scores import Block, BlockReader, Mask, knows_people, threads_for
+from bioeval.base.kinds import larger_is_closer
+from bioeval.base.progress import reporter, stage
+from bioeval.kernels.argument_groups import RawRows
+from bioeval.scores.arrays import Mask
+from bioeval.scores.blocks import Block, BlockReader, threads_for
+from bioeval.scores.matrix import Scores, knows_people
 from bioeval.studies.check.kernel import KINDS, label_medians, scan_rows
 
 

@@ -8,10 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bioeval.document import Count, Enumeration, Label, Message, Text, say
-from bioeval.scores import NAME_COLUMNS
+from bioeval.base.messages import Message
+from bioeval.document.cells import Count, Label
+from bioeval.document.text import Enumeration, Text, say
+from bioeval.scores.labels import NAME_COLUMNS
 from bioeval.studies.check.confusions import Confusions, Side
-from bioeval.views import Shown, written
+from bioeval.views.show import Shown
+from bioeval.views.writers.lines import written
 
 #: What the rates of findings are of.
 TASK = "verification"
@@ -20,7 +23,7 @@ TASK = "verification"
 SEVERITIES = ("ok", "note", "warning", "error")
 
 if TYPE_CHECKING:
-    from bioeval.document import Section
+    from bioeval.document.blocks import Section
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,7 @@
 import numpy as np
 from numba.extending import register_jitable
 
-from bioeval.kernels import compiled, parallel_rows
+from bioeval.kernels.compiling import compiled, parallel_rows
 
 # Positions in `counts`, and in the first axis of `places`.
 GENUINE, IMPOSTOR, FAILED, FARTHEST, NEAREST, PERFECT_GENUINE, PERFECT_IMPOSTOR = range(7)

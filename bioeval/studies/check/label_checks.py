@@ -9,10 +9,13 @@ from typing import Any
 
 import numpy as np
 
-from bioeval import PairScores, Scores
-from bioeval.document import Enumeration, Label, Message, Text, say
-from bioeval.results import ComparedPeople, RuleOf
-from bioeval.scores import are_pairs, codes_of, knows_people, plain
+from bioeval.base.messages import Message
+from bioeval.document.cells import Label
+from bioeval.document.text import Enumeration, Text, say
+from bioeval.results.support import ComparedPeople, RuleOf
+from bioeval.scores.labels import plain
+from bioeval.scores.matrix import Scores, are_pairs, codes_of, knows_people
+from bioeval.scores.pairs import PairScores
 from bioeval.studies.check.findings import (
     Finding,
     listed,

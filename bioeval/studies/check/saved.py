@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from bioeval import __version__
-from bioeval.document import as_json, from_json
+from bioeval.base.messages import as_json, from_json
+from bioeval.base.version import __version__
 from bioeval.studies.check.confusions import ConfusedPair, Confusions, Side
 from bioeval.studies.check.findings import TASK, DataCheck, Finding, LabelError
-from bioeval.views import written
+from bioeval.views.writers.lines import written
 
 _TYPE = "data-check"
 

@@ -4,25 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from bioeval.document import (
-    Block,
-    Column,
-    Count,
-    Fact,
-    Facts,
-    Label,
-    Number,
-    Paragraph,
-    Picture,
-    Rate,
-    Score,
-    Section,
-    Strong,
-    Table,
-    Text,
-    say,
-)
-from bioeval.scores import NAME_COLUMNS
+from bioeval.document.blocks import Block, Column, Fact, Facts, Paragraph, Section, Table
+from bioeval.document.cells import Count, Label, Number, Picture, Rate, Score
+from bioeval.document.text import Strong, Text, say
+from bioeval.scores.labels import NAME_COLUMNS
 from bioeval.studies.check.confusions import Side, install
 from bioeval.studies.check.findings import SEVERITIES, TASK, DataCheck, Finding
 

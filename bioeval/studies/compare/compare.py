@@ -11,19 +11,22 @@ from typing import Any, Literal, get_args
 import numpy as np
 import xarray as xr
 
-from bioeval import DataError, Scores, TopKScores, __version__
-from bioeval.base import (
-    Argument,
-    Name,
-    RandomState,
-    require_choice,
-    rows_reported,
-)
-from bioeval.document import Message, message_attrs
-from bioeval.protocol import OpenSet, with_exclusions
-from bioeval.results import KindVerdict, along, build
-from bioeval.scores import BlockReader, FusionRule, are_pairs, leaves_out_attacks
-from bioeval.stats import IntervalOptions
+from bioeval.base.errors import Argument, DataError, require_choice
+from bioeval.base.messages import Message, message_attrs
+from bioeval.base.progress import rows_reported
+from bioeval.base.random import RandomState
+from bioeval.base.scalars import Name
+from bioeval.base.version import __version__
+from bioeval.protocol.pairs import with_exclusions
+from bioeval.protocol.tasks import OpenSet
+from bioeval.results.dataset import along, build
+from bioeval.results.support import KindVerdict
+from bioeval.scores.arrays import FusionRule
+from bioeval.scores.blocks import BlockReader
+from bioeval.scores.bona_fide import leaves_out_attacks
+from bioeval.scores.matrix import Scores, are_pairs
+from bioeval.scores.top_k import TopKScores
+from bioeval.stats.options import IntervalOptions
 from bioeval.studies.calibration import measures as calibration_measures
 from bioeval.studies.compare.counts import unpaired_attempts
 from bioeval.studies.compare.described import DESCRIBED, describe, is_known
@@ -47,18 +50,15 @@ from bioeval.studies.compare.paired_systems import aligned, numbered_as
 from bioeval.studies.compare.section import attributes_in_words
 from bioeval.studies.compare.systems import curves_asked_for, in_order, other_measures
 from bioeval.studies.compare.wanted import WantedMeasures
-from bioeval.studies.reid import measures as reid_measures
-from bioeval.studies.reid.convention import cameras_of, column_warnings, convention_of
-from bioeval.studies.reid.reid import Named
-from bioeval.tallies import (
-    FAR_TARGETS,
-    ImpostorProbes,
-    RankUnit,
-    SubjectAttempts,
-    Ties,
-    check_targets,
-)
-from bioeval.views import warn_of_kind
+from bioeval.tallies.by_subject import SubjectAttempts
+from bioeval.tallies.counts import ImpostorProbes
+from bioeval.tallies.identification_counter import RankUnit
+from bioeval.tallies.points import FAR_TARGETS, check_targets
+from bioeval.tallies.tied_places import Ties
+from bioeval.tasks.reid import measures as reid_measures
+from bioeval.tasks.reid.convention import cameras_of, column_warnings, convention_of
+from bioeval.tasks.reid.reid import Named
+from bioeval.views.messages import warn_of_kind
 
 COMPARISON = {
     "measure": Name("measure that two systems are compared by"),

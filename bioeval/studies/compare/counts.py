@@ -14,13 +14,16 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bioeval import Scores
-from bioeval.base import Stream, report, stage
-from bioeval.scores import BlockReader, mates_among
-from bioeval.stats import CurveMeasure
+from bioeval.base.progress import report, stage
+from bioeval.base.random import Stream
+from bioeval.scores.blocks import BlockReader
+from bioeval.scores.disjoint import mates_among
+from bioeval.scores.matrix import Scores
+from bioeval.stats.error_curves import CurveMeasure
 from bioeval.studies.compare import kernel
 from bioeval.studies.compare.kernel import OrderedAttempts
-from bioeval.tallies import SubjectAttempts, VerificationPoints
+from bioeval.tallies.by_subject import SubjectAttempts
+from bioeval.tallies.points import VerificationPoints
 
 _SEED = np.random.SeedSequence(0x4F52444552)
 

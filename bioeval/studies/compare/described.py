@@ -10,7 +10,8 @@ from typing import Any
 
 import xarray as xr
 
-from bioeval.base import Name, Scalar, scalar_registry
+from bioeval.base.registry import scalar_registry
+from bioeval.base.scalars import Name, Scalar
 from bioeval.studies.compare.wanted import AT_THRESHOLD, CMS_AT_RANK
 
 DESCRIBED: dict[str, Name] = {

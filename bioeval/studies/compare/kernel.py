@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from numba.extending import register_jitable
 
-from bioeval.kernels import compiled, parallel_rows
+from bioeval.kernels.compiling import compiled, parallel_rows
 
 # Columns that are counted together.
 BLOCK = 16

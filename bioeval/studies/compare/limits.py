@@ -10,7 +10,7 @@ import numpy as np
 import scipy
 
 from bioeval import stats
-from bioeval.stats import IntervalOptions
+from bioeval.stats.options import IntervalOptions
 from bioeval.studies.compare.measures import PairedMeasure
 
 

@@ -10,19 +10,16 @@ from typing import Any, TypeAlias
 import numpy as np
 import xarray as xr
 
-from bioeval import BioevalError, DataError, Scores, __version__
-from bioeval.base import received, reporter, rows_reported_to
-from bioeval.document import Message
-from bioeval.protocol import with_exclusions
-from bioeval.results import KindVerdict
-from bioeval.scores import are_pairs, codes_of, without_attacks
-from bioeval.stats import (
-    Differences,
-    IntervalOptions,
-    drawn_deviations,
-    jackknife_errors,
-    normal_draws,
-)
+from bioeval.base.errors import BioevalError, DataError, received
+from bioeval.base.messages import Message
+from bioeval.base.progress import reporter, rows_reported_to
+from bioeval.base.version import __version__
+from bioeval.protocol.pairs import with_exclusions
+from bioeval.results.support import KindVerdict
+from bioeval.scores.bona_fide import without_attacks
+from bioeval.scores.matrix import Scores, are_pairs, codes_of
+from bioeval.stats.options import IntervalOptions
+from bioeval.stats.simultaneous import Differences, drawn_deviations, jackknife_errors, normal_draws
 from bioeval.studies.compare.limits import least_discordant
 from bioeval.studies.compare.measures import ComparedRetrieval, ComparedSystem
 from bioeval.studies.compare.options import ComparisonOptions
@@ -34,9 +31,9 @@ from bioeval.studies.compare.systems import (
     retrieval_of,
     system_measures,
 )
-from bioeval.studies.reid.convention import column_warnings
-from bioeval.tallies import SubjectAttempts
-from bioeval.views import warn_of_kind
+from bioeval.tallies.by_subject import SubjectAttempts
+from bioeval.tasks.reid.convention import column_warnings
+from bioeval.views.messages import warn_of_kind
 
 #: Scores, or what reads them when it is called, so that one system at a time is in memory.
 System: TypeAlias = Scores | Callable[[], Scores]

@@ -9,27 +9,24 @@ from typing import Any
 
 import numpy as np
 
-from bioeval import ProtocolError, Scores, TopKScores, stats
-from bioeval.base import (
-    QUERY_MEANS,
-    Scalar,
-    rows_reported_to,
-    scalar_registry,
-    stage,
-)
-from bioeval.document import Message, messages_of, name_of_scalar
-from bioeval.protocol import OpenSet
-from bioeval.results import ComparedPeople, QueryMean, QueryMeasures, RuleOf, support_messages
-from bioeval.scores import BlockReader, are_pairs, codes_of, threads_for
-from bioeval.stats import (
-    FEWEST,
-    CurveMeasure,
-    IntervalOptions,
-    NewPeople,
-    Replicates,
-    SubjectMeans,
-    identification_replicates,
-)
+from bioeval import stats
+from bioeval.base.errors import ProtocolError
+from bioeval.base.messages import Message, messages_of
+from bioeval.base.progress import rows_reported_to, stage
+from bioeval.base.registry import scalar_registry
+from bioeval.base.scalars import QUERY_MEANS, Scalar
+from bioeval.document.scalars import name_of_scalar
+from bioeval.protocol.tasks import OpenSet
+from bioeval.results.query_means import QueryMean, QueryMeasures
+from bioeval.results.support import ComparedPeople, RuleOf, support_messages
+from bioeval.scores.blocks import BlockReader, threads_for
+from bioeval.scores.matrix import Scores, are_pairs, codes_of
+from bioeval.scores.top_k import TopKScores
+from bioeval.stats.bootstrap import SubjectMeans
+from bioeval.stats.error_curves import CurveMeasure
+from bioeval.stats.identification import FEWEST, NewPeople, identification_replicates
+from bioeval.stats.options import IntervalOptions
+from bioeval.stats.verification import Replicates
 from bioeval.studies.compare.counts import (
     ENOUGH,
     EXACT_ATTEMPTS,
@@ -41,23 +38,20 @@ from bioeval.studies.compare.counts import (
     ranks_among,
 )
 from bioeval.studies.compare.wanted import AT_THRESHOLD, WantedMeasures
-from bioeval.studies.reid.convention import Convention
-from bioeval.studies.reid.intervals import QuerySubjects
-from bioeval.studies.reid.passes import RetrievalPass
-from bioeval.studies.reid.results import ReidOptions, reid_dataset, reid_measures, require_matches
-from bioeval.studies.reid.without_groups import RetrievalWithoutGroups
-from bioeval.tallies import (
-    IdentificationCounter,
-    LeftOut,
-    PointFinder,
-    PointsWanted,
-    SubjectAttempts,
-    VerificationCounter,
-    VerificationPoints,
-    count_with_points,
-    is_symmetric,
-    per_cent,
-)
+from bioeval.tallies.by_subject import SubjectAttempts
+from bioeval.tallies.identification_counter import IdentificationCounter
+from bioeval.tallies.left_out import LeftOut
+from bioeval.tallies.passes import count_with_points
+from bioeval.tallies.point_search import PointFinder
+from bioeval.tallies.points import VerificationPoints, per_cent
+from bioeval.tallies.second_pass import PointsWanted
+from bioeval.tallies.symmetry import is_symmetric
+from bioeval.tallies.verification_counter import VerificationCounter
+from bioeval.tasks.reid.convention import Convention
+from bioeval.tasks.reid.intervals import QuerySubjects
+from bioeval.tasks.reid.passes import RetrievalPass
+from bioeval.tasks.reid.results import ReidOptions, reid_dataset, reid_measures, require_matches
+from bioeval.tasks.reid.without_groups import RetrievalWithoutGroups
 
 #: Populations that an interval is for: people left out as probes and in the gallery, or as probes
 #: alone.
@@ -625,7 +619,7 @@ class ComparedRetrieval:
         self.scores, self.rules = scores, rules
         if isinstance(scores, TopKScores):
             self.no_person = scores._no_person
-            from bioeval.studies.lists.results import reid_of_lists
+            from bioeval.tasks.lists.results import reid_of_lists
 
             dataset, measures = reid_of_lists(scores, rules)
         else:

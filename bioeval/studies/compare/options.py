@@ -8,14 +8,14 @@ from typing import Any
 
 import numpy as np
 
-from bioeval import ProtocolError, Scores
-from bioeval.base import Argument, enumerated
-from bioeval.protocol import OpenSet
-from bioeval.stats import IntervalOptions
+from bioeval.base.errors import Argument, ProtocolError, enumerated
+from bioeval.protocol.tasks import OpenSet
+from bioeval.scores.matrix import Scores
+from bioeval.stats.options import IntervalOptions
 from bioeval.studies.compare.measures import RANKS, ComparedRetrieval, ComparedSystem
 from bioeval.studies.compare.wanted import WantedMeasures
-from bioeval.studies.reid.convention import Convention
-from bioeval.tallies import FAR_TARGETS
+from bioeval.tallies.points import FAR_TARGETS
+from bioeval.tasks.reid.convention import Convention
 
 # Options without effect on re-identification, and their defaults.
 _DEFAULTS = {

@@ -8,10 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from bioeval import DataError, PairScores, Scores, TopKScores
-from bioeval.base import Argument, counted
-from bioeval.document import Message
-from bioeval.scores import are_pairs, codes_of, knows_people, plain
+from bioeval.base.errors import Argument, DataError, counted
+from bioeval.base.messages import Message
+from bioeval.scores.labels import plain
+from bioeval.scores.matrix import Scores, are_pairs, codes_of, knows_people
+from bioeval.scores.pairs import PairScores
+from bioeval.scores.top_k import TopKScores
 
 #: The metadata column that names the templates of a matrix.
 NAME = "template"

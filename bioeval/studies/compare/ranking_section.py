@@ -8,32 +8,23 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from bioeval.document import (
+from bioeval.document.blocks import (
     Block,
     Column,
-    Count,
-    Enumeration,
     Fact,
     Facts,
     Figure,
-    Label,
     Messages,
-    Number,
     Paragraph,
-    Probability,
-    Quantity,
     ResultsBySystem,
     Section,
-    Strong,
     Table,
-    Text,
     Vocabulary,
-    cell_of_scalar,
-    is_doubt,
-    label_of,
-    result_messages,
-    say,
 )
+from bioeval.document.cells import Count, Label, Number, Probability, Quantity
+from bioeval.document.results import is_doubt, result_messages
+from bioeval.document.scalars import cell_of_scalar, label_of
+from bioeval.document.text import Enumeration, Strong, Text, say
 from bioeval.studies.compare.described import places_of, scalar_at
 
 #: Readers are shown the ranks of this many measures; data have those of all.

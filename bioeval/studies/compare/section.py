@@ -9,34 +9,26 @@ from typing import Any
 
 import xarray as xr
 
-from bioeval.document import (
+from bioeval.document.blocks import (
     Column,
-    Count,
-    Enumeration,
     Fact,
     Facts,
-    Label,
     Messages,
     Paragraph,
-    Quantity,
-    Rate,
     ResultsBySystem,
     Section,
-    Strong,
     Table,
-    Text,
     Vocabulary,
-    cell_of_scalar,
-    is_doubt,
-    label_of,
-    result_messages,
-    say,
-    table_of_variables,
 )
-from bioeval.results import RuleOf, excluded
+from bioeval.document.cells import Count, Label, Quantity, Rate
+from bioeval.document.results import is_doubt, result_messages, table_of_variables
+from bioeval.document.scalars import cell_of_scalar, label_of
+from bioeval.document.text import Enumeration, Strong, Text, say
+from bioeval.results.support import RuleOf
+from bioeval.results.words import excluded
 from bioeval.studies.compare.described import places_of, scalar_at
 from bioeval.studies.compare.measures import THIS_GALLERY
-from bioeval.views import written
+from bioeval.views.writers.lines import written
 
 #: What a conclusion in a row rests on, by the adjustment.
 _BETTER = {

@@ -14,23 +14,19 @@ from typing import TypeVar
 
 import numpy as np
 
-from bioeval import Measure, Scores
-from bioeval.base import Scalar, Stream, rows_reported_to, scalar_registry
-from bioeval.results import RuleOf
-from bioeval.scores import are_pairs, codes_of, threads_for
-from bioeval.stats import (
-    FEWEST,
-    CurveMeasure,
-    IntervalOptions,
-    NewPeople,
-    Replicates,
-    curve_measures,
-    identification_replicates,
-    jackknife_limits,
-    limits_at_threshold,
-    limits_of_measures,
-    student_limits,
-)
+from bioeval.base.progress import rows_reported_to
+from bioeval.base.random import Stream
+from bioeval.base.registry import scalar_registry
+from bioeval.base.scalars import Scalar
+from bioeval.results.measure import Measure
+from bioeval.results.support import RuleOf
+from bioeval.scores.blocks import threads_for
+from bioeval.scores.matrix import Scores, are_pairs, codes_of
+from bioeval.stats.error_curves import CurveMeasure, curve_measures
+from bioeval.stats.identification import FEWEST, NewPeople, identification_replicates
+from bioeval.stats.jackknife import jackknife_limits, student_limits
+from bioeval.stats.options import IntervalOptions
+from bioeval.stats.verification import Replicates, limits_at_threshold, limits_of_measures
 from bioeval.studies.compare.measures import (
     GROUPS,
     NEW_PEOPLE,
@@ -45,8 +41,9 @@ from bioeval.studies.compare.wanted import (
     CMS_AT_RANK,
     WantedMeasures,
 )
-from bioeval.studies.reid.intervals import QuerySubjects
-from bioeval.tallies import LeftOut, to_internal
+from bioeval.tallies.left_out import LeftOut
+from bioeval.tallies.thresholds import to_internal
+from bioeval.tasks.reid.intervals import QuerySubjects
 
 # The stream of the random order of people in groups.
 _GROUPED = 2

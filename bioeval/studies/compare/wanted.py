@@ -8,17 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from bioeval import DataError, Measure
-from bioeval.base import (
-    QUERY_MEANS,
-    Argument,
-    Words,
-    received,
-    require_choice,
-    require_text,
-    scalar_registry,
-)
-from bioeval.stats import curve_measures
+from bioeval.base.arguments import require_text
+from bioeval.base.errors import Argument, DataError, Words, received, require_choice
+from bioeval.base.registry import scalar_registry
+from bioeval.base.scalars import QUERY_MEANS
+from bioeval.results.measure import Measure
+from bioeval.stats.error_curves import curve_measures
 
 #: Rates at a threshold that was given.
 AT_THRESHOLD = {

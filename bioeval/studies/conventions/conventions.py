@@ -14,33 +14,19 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from bioeval import (
-    DataError,
-    Protocol,
-    ProtocolError,
-    Scores,
-    closed_set,
-    evaluate,
-    open_set,
-    verification,
-)
-from bioeval.base import (
-    QUERY_MEANS,
-    Argument,
-    Name,
-    names_of,
-    nearest_name,
-    received,
-    reporter,
-    require_list,
-    rows_reported,
-    rows_reported_to,
-    scalar_registry,
-)
-from bioeval.document import Message
-from bioeval.protocol import load
-from bioeval.results import about_attrs, along, build
-from bioeval.scores import Provenance, codes_of, leaves_out_attacks, require_scores
+from bioeval.base.arguments import require_list
+from bioeval.base.errors import Argument, DataError, ProtocolError, nearest_name, received
+from bioeval.base.messages import Message
+from bioeval.base.progress import reporter, rows_reported, rows_reported_to
+from bioeval.base.registry import names_of, scalar_registry
+from bioeval.base.scalars import QUERY_MEANS, Name
+from bioeval.evaluation import evaluate
+from bioeval.protocol.card import Protocol
+from bioeval.protocol.loading import load
+from bioeval.results.dataset import about_attrs, along, build
+from bioeval.scores.bona_fide import leaves_out_attacks
+from bioeval.scores.matrix import Scores, codes_of, require_scores
+from bioeval.scores.provenance import Provenance
 from bioeval.studies.conventions.readings import (
     EQUAL,
     RANKS,
@@ -50,11 +36,13 @@ from bioeval.studies.conventions.readings import (
     Readings,
 )
 from bioeval.studies.conventions.section import departure_in_words
-from bioeval.studies.reid.convention import Convention, convention_of, has_cameras
-from bioeval.studies.reid.passes import RetrievalPass
-from bioeval.studies.reid.reid import reid
-from bioeval.studies.reid.results import ReidOptions, reid_dataset
-from bioeval.views import written
+from bioeval.tasks.identification import closed_set, open_set
+from bioeval.tasks.reid.convention import Convention, convention_of, has_cameras
+from bioeval.tasks.reid.passes import RetrievalPass
+from bioeval.tasks.reid.reid import reid
+from bioeval.tasks.reid.results import ReidOptions, reid_dataset
+from bioeval.tasks.verification_task import verification
+from bioeval.views.writers.lines import written
 
 
 def _is_rate(name: str) -> bool:

@@ -11,12 +11,21 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
-from bioeval import CardError, DataError, Protocol, ProtocolError, Scores
-from bioeval.base import Argument, larger_is_closer, received, require_choice, require_integer
-from bioeval.protocol import available, for_layout, load
-from bioeval.scores import are_pairs, knows_people
-from bioeval.studies.reid.convention import FIELDS, Convention, convention_of, has_cameras
-from bioeval.studies.reid.matches import RankKOver
+from bioeval.base.arguments import require_integer
+from bioeval.base.errors import (
+    Argument,
+    CardError,
+    DataError,
+    ProtocolError,
+    received,
+    require_choice,
+)
+from bioeval.base.kinds import larger_is_closer
+from bioeval.protocol.card import Protocol
+from bioeval.protocol.loading import available, for_layout, load
+from bioeval.scores.matrix import Scores, are_pairs, knows_people
+from bioeval.tasks.reid.convention import FIELDS, Convention, convention_of, has_cameras
+from bioeval.tasks.reid.matches import RankKOver
 
 #: Two values are equal within this.
 EQUAL = 1e-12

@@ -8,28 +8,14 @@ from typing import Any
 
 import xarray as xr
 
-from bioeval.base import scalar_registry
-from bioeval.document import (
-    Block,
-    Column,
-    Count,
-    Enumeration,
-    Label,
-    Number,
-    Paragraph,
-    Quantity,
-    Rate,
-    ResultsBySystem,
-    Section,
-    Table,
-    Text,
-    data_facts,
-    label_of,
-    result_messages,
-    say,
-)
+from bioeval.base.registry import scalar_registry
+from bioeval.document.blocks import Block, Column, Paragraph, ResultsBySystem, Section, Table
+from bioeval.document.cells import Count, Label, Number, Quantity, Rate
+from bioeval.document.results import data_facts, result_messages
+from bioeval.document.scalars import label_of
+from bioeval.document.text import Enumeration, Text, say
 from bioeval.studies.conventions.readings import RETRIEVAL
-from bioeval.studies.reid.convention import FIELDS
+from bioeval.tasks.reid.convention import FIELDS
 
 #: The name of each task in the title.
 _TASKS = {

@@ -9,34 +9,26 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from bioeval import DataError, Scores
-from bioeval.base import (
-    Argument,
-    Name,
-    names_of,
-    require_increasing_proportions,
-    rows_reported,
-)
-from bioeval.document import Message
-from bioeval.results import about_attrs, along, build, doubt_of_kind
-from bioeval.scores import (
-    BlockReader,
-    Provenance,
-    leaves_out_attacks,
-    people_of_both_sets,
-    threads_for,
-)
-from bioeval.tallies import (
-    PointFinder,
-    PointsWanted,
-    VerificationCounter,
-    VerificationTally,
-    count_together,
-    count_with_points,
-    require_values,
-    to_user,
-)
-from bioeval.views import warn_of_kind
+from bioeval.base.arguments import require_increasing_proportions
+from bioeval.base.errors import Argument, DataError
+from bioeval.base.messages import Message
+from bioeval.base.progress import rows_reported
+from bioeval.base.registry import names_of
+from bioeval.base.scalars import Name
+from bioeval.results.dataset import about_attrs, along, build
+from bioeval.results.verification import doubt_of_kind
+from bioeval.scores.blocks import BlockReader, threads_for
+from bioeval.scores.bona_fide import leaves_out_attacks
+from bioeval.scores.matrix import Scores
+from bioeval.scores.provenance import Provenance
+from bioeval.scores.shared_people import people_of_both_sets
+from bioeval.tallies.counts import VerificationTally
+from bioeval.tallies.passes import count_together, count_with_points
+from bioeval.tallies.point_search import PointFinder
+from bioeval.tallies.second_pass import PointsWanted
+from bioeval.tallies.thresholds import require_values, to_user
+from bioeval.tallies.verification_counter import VerificationCounter
+from bioeval.views.messages import warn_of_kind
 
 EPC: dict[str, Name] = {
     "alpha": Name("weight of FAR; 1 - alpha is that of FRR"),

@@ -8,26 +8,10 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from bioeval.document import (
-    Block,
-    Column,
-    Count,
-    Fact,
-    Label,
-    Number,
-    Paragraph,
-    Quantity,
-    Rate,
-    ResultsBySystem,
-    Score,
-    Section,
-    Table,
-    Term,
-    Text,
-    data_facts,
-    result_messages,
-    say,
-)
+from bioeval.document.blocks import Block, Column, Fact, Paragraph, ResultsBySystem, Section, Table
+from bioeval.document.cells import Count, Label, Number, Quantity, Rate, Score
+from bioeval.document.results import data_facts, result_messages
+from bioeval.document.text import Term, Text, say
 
 # Points that are shown of a longer curve.
 _SHOWN = 11

@@ -10,27 +10,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bioeval import DataError, Protocol, ProtocolError, Scores
-from bioeval.base import (
-    Argument,
-    larger_is_closer,
-    nearest_name,
-    received,
-    require_integer,
-)
-from bioeval.document import Enumeration, Text, rule_in_words, say
-from bioeval.evaluation import EvaluationOptions, Plan, TaskCounts, chosen_threshold, resolve_card
-from bioeval.protocol import for_layout
-from bioeval.scores import (
-    NAME_COLUMNS,
-    BlockReader,
-    are_pairs,
-    codes_of,
-    knows_people,
-    species_of,
-    template_names,
-    without_attacks,
-)
+from bioeval.base.arguments import require_integer
+from bioeval.base.errors import Argument, DataError, ProtocolError, nearest_name, received
+from bioeval.base.kinds import larger_is_closer
+from bioeval.document.results import rule_in_words
+from bioeval.document.text import Enumeration, Text, say
+from bioeval.protocol.card import Protocol
+from bioeval.protocol.loading import for_layout
+from bioeval.scores.blocks import BlockReader
+from bioeval.scores.bona_fide import species_of, without_attacks
+from bioeval.scores.labels import NAME_COLUMNS, template_names
+from bioeval.scores.matrix import Scores, are_pairs, codes_of, knows_people
 from bioeval.studies.explain.lists import (
     Candidate,
     Lister,
@@ -59,18 +49,19 @@ from bioeval.studies.explain.results import (
     in_fractions,
     total,
 )
-from bioeval.tallies import (
-    IdentificationCounter,
-    Rule,
-    VerificationCounter,
-    count_together,
-    role_of,
-    to_user,
-)
-from bioeval.views import Shown
+from bioeval.tallies.counts import role_of
+from bioeval.tallies.identification_counter import IdentificationCounter
+from bioeval.tallies.passes import count_together
+from bioeval.tallies.threshold_rules import Rule
+from bioeval.tallies.thresholds import to_user
+from bioeval.tallies.verification_counter import VerificationCounter
+from bioeval.tasks.plan import EvaluationOptions, Plan, resolve_card
+from bioeval.tasks.task_counts import TaskCounts
+from bioeval.tasks.threshold_choice import chosen_threshold
+from bioeval.views.show import Shown
 
 if TYPE_CHECKING:
-    from bioeval.document import Section
+    from bioeval.document.blocks import Section
     from bioeval.plot.explain_plots import RowWalkDisplay
 
 

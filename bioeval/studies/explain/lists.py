@@ -13,11 +13,15 @@ from typing import NamedTuple, TypeVar
 
 import numpy as np
 
-from bioeval import Protocol, Scores
-from bioeval.base import larger_is_closer
-from bioeval.document import Enumeration, Label, Number, Score, Text, say
-from bioeval.protocol import with_exclusions
-from bioeval.scores import BlockReader, Mask, knows_people, plain, template_names
+from bioeval.base.kinds import larger_is_closer
+from bioeval.document.cells import Label, Number, Score
+from bioeval.document.text import Enumeration, Text, say
+from bioeval.protocol.card import Protocol
+from bioeval.protocol.pairs import with_exclusions
+from bioeval.scores.arrays import Mask
+from bioeval.scores.blocks import BlockReader
+from bioeval.scores.labels import plain, template_names
+from bioeval.scores.matrix import Scores, knows_people
 from bioeval.studies.explain.results import (
     GENUINE,
     IMPOSTOR,
@@ -26,9 +30,10 @@ from bioeval.studies.explain.results import (
     Entry,
     TaskExplanation,
 )
-from bioeval.studies.reid.candidate_lists import Lists, RowReader
-from bioeval.studies.reid.convention import Convention
-from bioeval.tallies import Claim, place_weights
+from bioeval.tallies.tied_places import place_weights
+from bioeval.tallies.verification_counter import Claim
+from bioeval.tasks.reid.candidate_lists import Lists, RowReader
+from bioeval.tasks.reid.convention import Convention
 
 SELF_COMPARISON = "the probe itself: a template is never compared with itself"
 
@@ -324,7 +329,7 @@ def fused(distances: Sequence[float], fusion: str) -> float | None:
         inner = sorted(distances)[(len(distances) - 1) // 2 : len(distances) // 2 + 1]
         middle = inner[0] if inner[0] == inner[-1] else 0.5 * inner[0] + 0.5 * inner[-1]
     else:
-        from bioeval.kernels import mean_of
+        from bioeval.kernels.fuse import mean_of
 
         middle = mean_of([*distances], len(distances))
     return math.inf if math.isnan(middle) else middle

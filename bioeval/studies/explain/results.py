@@ -7,11 +7,12 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from bioeval.document import Enumeration, Label, Number, Text, say
-from bioeval.views import written
+from bioeval.document.cells import Label, Number
+from bioeval.document.text import Enumeration, Text, say
+from bioeval.views.writers.lines import written
 
 if TYPE_CHECKING:
-    from bioeval import Scores
+    from bioeval.scores.matrix import Scores
 
 #: Counters as the lecture writes them, by name.
 SYMBOLS = {

@@ -6,23 +6,9 @@ import math
 from collections.abc import Iterator
 from dataclasses import replace
 
-from bioeval.document import (
-    Block,
-    Column,
-    Fact,
-    Facts,
-    Figure,
-    Label,
-    Number,
-    Paragraph,
-    Picture,
-    Score,
-    Section,
-    Strong,
-    Table,
-    Text,
-    say,
-)
+from bioeval.document.blocks import Block, Column, Fact, Facts, Figure, Paragraph, Section, Table
+from bioeval.document.cells import Label, Number, Picture, Score
+from bioeval.document.text import Strong, Text, say
 from bioeval.studies.explain.results import GENUINE, RowExplanation
 from bioeval.studies.explain.shown_lists import (
     Line,

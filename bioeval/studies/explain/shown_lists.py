@@ -12,17 +12,11 @@ from dataclasses import dataclass, replace
 from html import escape
 from operator import attrgetter
 
-from bioeval import DataError
-from bioeval.base import larger_is_closer, noun_of, printable
-from bioeval.document import (
-    Count as Counted,
-    Enumeration,
-    Label,
-    Number,
-    Text,
-    say,
-)
-from bioeval.results import threshold_text
+from bioeval.base.errors import DataError, printable
+from bioeval.base.kinds import larger_is_closer, noun_of
+from bioeval.document.cells import Count as Counted, Label, Number
+from bioeval.document.text import Enumeration, Text, say
+from bioeval.results.words import threshold_text
 from bioeval.studies.explain.results import (
     GENUINE,
     IMPOSTOR,
@@ -429,7 +423,8 @@ def templates_of(explained: RowExplanation) -> list[str]:
 
 def strip_of(explained: RowExplanation) -> str:
     """Return pictures of the probe and its first list as HTML, empty for templates without any."""
-    from bioeval.views import Images, pictures_of_templates
+    from bioeval.views.images import Images
+    from bioeval.views.thumbnails import pictures_of_templates
 
     names, captions = [explained.name], ["probe"]
     for shown in lists_of(explained)[:1]:

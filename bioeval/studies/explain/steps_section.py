@@ -6,23 +6,13 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from bioeval.base import QUERY_MEANS, scalar_registry
-from bioeval.document import (
-    Block,
-    Column,
-    Fact,
-    Facts,
-    Label,
-    Rate,
-    Score,
-    Section,
-    Strong,
-    Table,
-    Term,
-    Text,
-    say,
-)
-from bioeval.scores import knows_people, template_names
+from bioeval.base.registry import scalar_registry
+from bioeval.base.scalars import QUERY_MEANS
+from bioeval.document.blocks import Block, Column, Fact, Facts, Section, Table
+from bioeval.document.cells import Label, Rate, Score
+from bioeval.document.text import Strong, Term, Text, say
+from bioeval.scores.labels import template_names
+from bioeval.scores.matrix import knows_people
 from bioeval.studies.explain.results import (
     TITLES,
     Count,
@@ -36,7 +26,7 @@ from bioeval.studies.explain.section import lists
 from bioeval.studies.explain.shown_lists import about, adds, complete, legend, sums
 
 if TYPE_CHECKING:
-    from bioeval import Scores
+    from bioeval.scores.matrix import Scores
 
 #: Rows and columns of the largest matrix that is printed.
 MOST_SHOWN = 12

@@ -14,27 +14,21 @@ from typing import Any, get_args
 import numpy as np
 import xarray as xr
 
-from bioeval import DataError, Protocol, ProtocolError, Scores, partition
-from bioeval.base import (
-    Argument,
-    Bootstrap,
-    Kind,
-    RandomState,
-    require_choice,
-    rows_reported,
-)
-from bioeval.document import Message, MessageWarning, message_attrs, messages_of
+from bioeval import partition
+from bioeval.base.errors import Argument, DataError, ProtocolError, require_choice
+from bioeval.base.kinds import Kind
+from bioeval.base.messages import Message, MessageWarning, message_attrs, messages_of
+from bioeval.base.progress import rows_reported
+from bioeval.base.random import RandomState
+from bioeval.base.variables import Bootstrap
 from bioeval.partition.base import Parameters, SplitterLike
-from bioeval.scores import (
-    BlockReader,
-    FusionRule,
-    Metric,
-    are_pairs,
-    leaves_out_attacks,
-    require_subjects,
-    threads_for,
-)
-from bioeval.stats import IntervalOptions
+from bioeval.protocol.card import Protocol
+from bioeval.scores.arrays import FusionRule
+from bioeval.scores.blocks import BlockReader, require_subjects, threads_for
+from bioeval.scores.bona_fide import leaves_out_attacks
+from bioeval.scores.embeddings import Metric
+from bioeval.scores.matrix import Scores, are_pairs
+from bioeval.stats.options import IntervalOptions
 from bioeval.studies.assurance.assured import require_named_people
 from bioeval.studies.calibration.calibrator import transforms_scores
 from bioeval.studies.folds.folds import (
@@ -65,19 +59,14 @@ from bioeval.studies.folds.splits import (
     SplitSides,
     plan_of_scores,
 )
-from bioeval.tallies import (
-    FAR_TARGETS,
-    ImpostorProbes,
-    PlainTies,
-    RankUnit,
-    Rule,
-    SubjectAttempts,
-    check_priors,
-    check_targets,
-    count_parts,
-    require_values,
-)
-from bioeval.views import sentence_about
+from bioeval.tallies.by_subject import SubjectAttempts, count_parts
+from bioeval.tallies.counts import ImpostorProbes
+from bioeval.tallies.identification_counter import RankUnit
+from bioeval.tallies.points import FAR_TARGETS, check_priors, check_targets
+from bioeval.tallies.threshold_rules import Rule
+from bioeval.tallies.thresholds import require_values
+from bioeval.tallies.tied_places import PlainTies
+from bioeval.views.messages import sentence_about
 
 
 @leaves_out_attacks
@@ -635,7 +624,7 @@ def evaluate_folds(
     scores: Scores, card: Protocol, far_targets: Any, frr_targets: Any = ()
 ) -> dict[str, xr.Dataset]:
     """Evaluate all tasks of a card in its folds, by node, such as ``folds/verification/single``."""
-    from bioeval.evaluation import compared
+    from bioeval.tasks.plan import compared
 
     scores = compared(scores, card)
     uncertainty = card.section("uncertainty")

@@ -11,19 +11,16 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from bioeval import BioevalWarning, DataError, PairScores, Scores, partition
-from bioeval.base import report, reporter, rows_reported_to, stage
-from bioeval.document import Message
+from bioeval import partition
+from bioeval.base.errors import BioevalWarning, DataError
+from bioeval.base.messages import Message
+from bioeval.base.progress import report, reporter, rows_reported_to, stage
 from bioeval.partition.base import LabelCodes
-from bioeval.scores import (
-    BlockReader,
-    Provenance,
-    are_pairs,
-    as_embeddings,
-    kind_of_metric,
-    knows_people,
-    require_scores,
-)
+from bioeval.scores.blocks import BlockReader
+from bioeval.scores.embeddings import as_embeddings, kind_of_metric
+from bioeval.scores.matrix import Scores, are_pairs, knows_people, require_scores
+from bioeval.scores.pairs import PairScores
+from bioeval.scores.provenance import Provenance
 from bioeval.studies.assurance.assured import Assured, assured_threshold
 from bioeval.studies.calibration.calibration import LOG_ODDS
 from bioeval.studies.calibration.counts import LOG2, count_for_calibration
@@ -44,17 +41,15 @@ from bioeval.studies.folds.splits import (
     selected,
 )
 from bioeval.studies.fusion.fusion import require_systems
-from bioeval.tallies import (
-    Attempts,
-    FoldPasses,
-    Judged,
-    Rule,
-    SubjectAttempts,
-    Subset,
-    ThresholdCounter,
-    VerificationCounter,
-    count_together,
-)
+from bioeval.tallies.by_subject import SubjectAttempts
+from bioeval.tallies.counters import ThresholdCounter
+from bioeval.tallies.fold_counts import Subset
+from bioeval.tallies.fold_passes import FoldPasses
+from bioeval.tallies.judged import Judged
+from bioeval.tallies.passes import count_together
+from bioeval.tallies.threshold_rules import Rule
+from bioeval.tallies.threshold_search import Attempts
+from bioeval.tallies.verification_counter import VerificationCounter
 
 Folds = dict[Place, Fold]
 

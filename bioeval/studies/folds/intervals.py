@@ -8,27 +8,18 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bioeval.base import rates_of, scalar_registry
-from bioeval.document import Message
-from bioeval.stats import (
-    AttemptsOfEach,
-    IntervalOptions,
-    QuadraticForms,
-    by_subject,
-    groups_of_people,
-    jackknife_limits,
-    linear_forms,
-    open_limits,
-    ratio,
-)
+from bioeval.base.messages import Message
+from bioeval.base.registry import scalar_registry
+from bioeval.base.scalars import rates_of
+from bioeval.stats.bootstrap import QuadraticForms, linear_forms, ratio
+from bioeval.stats.jackknife import AttemptsOfEach, groups_of_people, jackknife_limits
+from bioeval.stats.limits import by_subject
+from bioeval.stats.options import IntervalOptions
+from bioeval.stats.replicates import open_limits
 from bioeval.studies.folds.splits import IndexSet
-from bioeval.tallies import (
-    PairCounts,
-    PartBySubject,
-    Rule,
-    SubjectAttempts,
-    TrainingThresholds,
-)
+from bioeval.tallies.by_subject import PairCounts, PartBySubject, SubjectAttempts
+from bioeval.tallies.judged import TrainingThresholds
+from bioeval.tallies.threshold_rules import Rule
 
 #: The attempts of a part, and its rows and columns.
 FoldPart = tuple[SubjectAttempts, IndexSet]

@@ -7,19 +7,24 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
-from bioeval import DataError, ProtocolError, Scores, partition
-from bioeval.base import (
+from bioeval import partition
+from bioeval.base.arguments import require_array
+from bioeval.base.errors import (
     Argument,
-    Bootstrap,
+    DataError,
+    ProtocolError,
     chosen_task,
     received,
-    require_array,
     require_choice,
 )
-from bioeval.protocol import OpenSet
-from bioeval.scores import codes_of
+from bioeval.base.variables import Bootstrap
+from bioeval.protocol.tasks import OpenSet
+from bioeval.scores.matrix import Scores, codes_of
 from bioeval.studies.assurance.assured import check_assurance
-from bioeval.tallies import Claim, PlainTies, Rule, role_of
+from bioeval.tallies.counts import role_of
+from bioeval.tallies.threshold_rules import Rule
+from bioeval.tallies.tied_places import PlainTies
+from bioeval.tallies.verification_counter import Claim
 
 #: Tasks of which a threshold is chosen.
 ThresholdTask = Literal["verification", "open_set"]

@@ -11,35 +11,22 @@ import numpy as np
 import scipy
 import xarray as xr
 
-from bioeval import ProtocolError, Scores, partition
-from bioeval.base import (
-    POINTS_OF_PARTS,
-    Name,
-    larger_is_closer,
-    names_of,
-    rates_of,
-    reporter,
-    require_choice,
-    require_text,
-    rows_reported,
-    rows_reported_to,
-    scalar_registry,
-)
-from bioeval.document import Message
-from bioeval.evaluation import TaskCounts
+from bioeval import partition
+from bioeval.base.arguments import require_text
+from bioeval.base.errors import ProtocolError, require_choice
+from bioeval.base.kinds import larger_is_closer
+from bioeval.base.messages import Message
+from bioeval.base.progress import reporter, rows_reported, rows_reported_to
+from bioeval.base.registry import names_of, scalar_registry
+from bioeval.base.scalars import POINTS_OF_PARTS, Name, rates_of
 from bioeval.partition.base import SplitterLike
-from bioeval.protocol import Search
-from bioeval.results import about_attrs, build, rate
-from bioeval.scores import (
-    BlockReader,
-    FusionRule,
-    are_pairs,
-    codes_of,
-    knows_people,
-    leaves_out_attacks,
-    require_scores,
-)
-from bioeval.stats import IntervalOptions
+from bioeval.protocol.tasks import Search
+from bioeval.results.dataset import about_attrs, build, rate
+from bioeval.scores.arrays import FusionRule
+from bioeval.scores.blocks import BlockReader
+from bioeval.scores.bona_fide import leaves_out_attacks
+from bioeval.scores.matrix import Scores, are_pairs, codes_of, knows_people, require_scores
+from bioeval.stats.options import IntervalOptions
 from bioeval.studies.folds.options import (
     RESULT_TYPES,
     FoldOptions,
@@ -57,24 +44,15 @@ from bioeval.studies.folds.splits import (
     require_square,
     selected,
 )
-from bioeval.tallies import (
-    FAR_TARGETS,
-    IdentificationCounter,
-    ImpostorProbes,
-    RankUnit,
-    Rule,
-    Ties,
-    VerificationCounter,
-    VerificationTally,
-    check_max_rank,
-    check_priors,
-    check_targets,
-    check_thresholds,
-    count_together,
-    require_values,
-    to_internal,
-    to_user,
-)
+from bioeval.tallies.counts import ImpostorProbes, VerificationTally
+from bioeval.tallies.identification_counter import IdentificationCounter, RankUnit, check_max_rank
+from bioeval.tallies.passes import count_together
+from bioeval.tallies.points import FAR_TARGETS, check_priors, check_targets
+from bioeval.tallies.threshold_rules import Rule
+from bioeval.tallies.thresholds import check_thresholds, require_values, to_internal, to_user
+from bioeval.tallies.tied_places import Ties
+from bioeval.tallies.verification_counter import VerificationCounter
+from bioeval.tasks.task_counts import TaskCounts
 
 
 def repeated_names() -> dict[str, Name]:

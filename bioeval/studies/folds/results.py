@@ -12,26 +12,22 @@ import numpy as np
 import xarray as xr
 
 from bioeval import partition
-from bioeval.base import Name, names_of, rates_of, scalar_registry
-from bioeval.document import Message
-from bioeval.results import (
-    ComparedPeople,
-    Layout,
-    Variables,
-    about_attrs,
-    along,
-    build,
-    support_messages,
-)
-from bioeval.scores import Provenance
-from bioeval.stats import ratio
+from bioeval.base.messages import Message
+from bioeval.base.registry import names_of, scalar_registry
+from bioeval.base.scalars import Name, rates_of
+from bioeval.results.dataset import Variables, about_attrs, along, build
+from bioeval.results.layouts import Layout
+from bioeval.results.support import ComparedPeople, support_messages
+from bioeval.scores.provenance import Provenance
+from bioeval.stats.bootstrap import ratio
 from bioeval.stats.over_folds import nadeau_bengio
 from bioeval.studies.assurance.assured import Assured
 from bioeval.studies.folds.intervals import LeftOutRates, PooledRates
 from bioeval.studies.folds.options import RESULT_TYPES, FoldOptions, task_in_words
 from bioeval.studies.folds.parts import Searched
 from bioeval.studies.folds.splits import PartSizes, Place
-from bioeval.tallies import Judged, TrainingThresholds, to_user
+from bioeval.tallies.judged import Judged, TrainingThresholds
+from bioeval.tallies.thresholds import to_user
 
 FOLD_COUNTS = {
     **names_of("verification", "ga", "fr", "fa", "gr", "genuine_attempts", "impostor_attempts"),

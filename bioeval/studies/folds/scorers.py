@@ -9,17 +9,20 @@ from typing import Any, Literal
 
 import numpy as np
 
-from bioeval import DataError, Scores, closed_set, verification
-from bioeval.base import Argument, Kind, at_most, counted, in_words, require_choice, require_flag
-from bioeval.scores import (
-    BlockReader,
-    Metric,
-    kind_of_metric,
-    require_scores,
-    threads_for,
-    without_attacks,
-)
-from bioeval.tallies import VerificationCounter, check_targets, count_together, to_user
+from bioeval.base.arguments import require_flag
+from bioeval.base.errors import Argument, DataError, counted, require_choice
+from bioeval.base.kinds import Kind
+from bioeval.base.memory import at_most, in_words
+from bioeval.scores.blocks import BlockReader, threads_for
+from bioeval.scores.bona_fide import without_attacks
+from bioeval.scores.embeddings import Metric, kind_of_metric
+from bioeval.scores.matrix import Scores, require_scores
+from bioeval.tallies.passes import count_together
+from bioeval.tallies.points import check_targets
+from bioeval.tallies.thresholds import to_user
+from bioeval.tallies.verification_counter import VerificationCounter
+from bioeval.tasks.identification import closed_set
+from bioeval.tasks.verification_task import verification
 
 Measure = Literal["eer", "frr_at_far", "auc", "recognition_rate"]
 

@@ -8,30 +8,23 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from bioeval.document import (
+from bioeval.base.messages import Message
+from bioeval.document.blocks import (
     Block,
     Column,
-    Count,
-    Enumeration,
     Fact,
-    Interval,
-    Label,
-    Message,
     Messages,
     Paragraph,
-    Quantity,
     ResultsBySystem,
     Section,
     Table,
-    Text,
-    cell_of_scalar,
-    data_facts,
-    messages_of_result,
-    rule_of,
-    say,
-    threshold_choice,
 )
-from bioeval.views import Averaged, averaged, is_identification, system_of, systems, unit_of
+from bioeval.document.cells import Count, Interval, Label, Quantity
+from bioeval.document.results import data_facts, messages_of_result, rule_of, threshold_choice
+from bioeval.document.scalars import cell_of_scalar
+from bioeval.document.text import Enumeration, Text, say
+from bioeval.views.sections.evaluation import is_identification
+from bioeval.views.tasks import Averaged, averaged, system_of, systems, unit_of
 
 _LONGEST = 160  # characters of a splitter that are shown
 

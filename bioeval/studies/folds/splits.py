@@ -14,12 +14,14 @@ from typing import Any, NamedTuple
 import numpy as np
 import xarray as xr
 
-from bioeval import BioevalWarning, DataError, PairScores, ProtocolError, Scores, partition
-from bioeval.base import Name, counted
-from bioeval.document import Message, message_attrs
+from bioeval import partition
+from bioeval.base.errors import BioevalWarning, DataError, ProtocolError, counted
+from bioeval.base.messages import Message, message_attrs
+from bioeval.base.scalars import Name
 from bioeval.partition.base import LabelCodes
 from bioeval.partition.codes_of_folds import split_samples
-from bioeval.scores import are_pairs, codes_of
+from bioeval.scores.matrix import Scores, are_pairs, codes_of
+from bioeval.scores.pairs import PairScores
 
 # An identity with this multiple of the median number of gallery templates may be all distractors.
 MANY = 5

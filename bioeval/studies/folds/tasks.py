@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import xarray as xr
 
-from bioeval import Protocol, ProtocolError, Scores
-from bioeval.evaluation import EvaluationOptions
-from bioeval.protocol import available
-from bioeval.results import tree_of
+from bioeval.base.errors import ProtocolError
+from bioeval.protocol.card import Protocol
+from bioeval.protocol.loading import available
+from bioeval.results.dataset import tree_of
+from bioeval.scores.matrix import Scores
 from bioeval.studies.folds.cross_evaluate import evaluate_folds
+from bioeval.tasks.plan import EvaluationOptions
 
 
 def evaluate(scores: Scores, card: Protocol, options: EvaluationOptions) -> xr.DataTree:

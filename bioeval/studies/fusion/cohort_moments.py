@@ -7,9 +7,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from bioeval import DataError
-from bioeval.base import counted, larger_is_closer
-from bioeval.scores import plain
+from bioeval.base.errors import DataError, counted
+from bioeval.base.kinds import larger_is_closer
+from bioeval.scores.labels import plain
 
 
 class CohortMoments(NamedTuple):

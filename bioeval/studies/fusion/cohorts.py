@@ -7,16 +7,17 @@ from typing import Any
 
 import numpy as np
 
-from bioeval import DataError, Scores, load
-from bioeval.base import Argument, Kind, require_choice, require_memory, require_path
-from bioeval.scores import (
-    EmbeddingSource,
-    ReadOptions,
-    existing_file,
-    is_text,
-    read_cohort_list,
-    template_names,
-)
+from bioeval.base.arguments import require_path
+from bioeval.base.errors import Argument, DataError, require_choice
+from bioeval.base.kinds import Kind
+from bioeval.base.memory import require_memory
+from bioeval.scores.embeddings import EmbeddingSource
+from bioeval.scores.formats import load
+from bioeval.scores.formats.cohorts import is_text, read_cohort_list
+from bioeval.scores.formats.files import existing_file
+from bioeval.scores.formats.format import ReadOptions
+from bioeval.scores.labels import template_names
+from bioeval.scores.matrix import Scores
 
 
 def read_cohort(

@@ -11,18 +11,12 @@ from typing import Any, Literal, Self, get_args
 
 import numpy as np
 
-from bioeval import DataError, Scores
-from bioeval.base import (
-    Argument,
-    Words,
-    larger_is_closer,
-    noun_of,
-    received,
-    require_choice,
-    require_number,
-)
-from bioeval.document import Message
-from bioeval.scores import require_scores, without_attacks
+from bioeval.base.arguments import require_number
+from bioeval.base.errors import Argument, DataError, Words, received, require_choice
+from bioeval.base.kinds import larger_is_closer, noun_of
+from bioeval.base.messages import Message
+from bioeval.scores.bona_fide import without_attacks
+from bioeval.scores.matrix import Scores, require_scores
 from bioeval.studies.calibration.calibrator import (
     SEPARABLE,
     LogOdds,

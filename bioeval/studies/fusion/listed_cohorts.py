@@ -8,20 +8,18 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bioeval import DataError, PairScores, ProtocolError, Scores
-from bioeval.base import (
-    Argument,
-    counted,
-    larger_is_closer,
-    noun_of,
-    require_integer,
-    require_memory,
-)
-from bioeval.document import Message
-from bioeval.scores import NAME_COLUMNS, Mask, are_pairs, knows_people, require_scores
+from bioeval.base.arguments import require_integer
+from bioeval.base.errors import Argument, DataError, ProtocolError, counted
+from bioeval.base.kinds import larger_is_closer, noun_of
+from bioeval.base.memory import require_memory
+from bioeval.base.messages import Message
+from bioeval.scores.arrays import Mask
+from bioeval.scores.labels import NAME_COLUMNS
+from bioeval.scores.matrix import Scores, are_pairs, knows_people, require_scores
+from bioeval.scores.pairs import PairScores
 from bioeval.studies.calibration.derived_rows import derived
 from bioeval.studies.fusion.cohort_moments import CohortMoments, moments_of_rows
-from bioeval.tallies import require_values
+from bioeval.tallies.thresholds import require_values
 
 # Cells that are worked on together.
 _BLOCK = 1 << 20

@@ -7,20 +7,23 @@ from typing import Literal, NamedTuple, get_args
 
 import numpy as np
 
-from bioeval import DataError, PairScores, ProtocolError, Scores
-from bioeval.base import (
+from bioeval.base.arguments import require_integer
+from bioeval.base.errors import (
     Argument,
+    DataError,
+    ProtocolError,
     counted,
-    noun_of,
     received,
     require_choice,
-    require_integer,
 )
-from bioeval.scores import Mask, codes_of, knows_people, require_scores
+from bioeval.base.kinds import noun_of
+from bioeval.scores.arrays import Mask
+from bioeval.scores.matrix import Scores, codes_of, knows_people, require_scores
+from bioeval.scores.pairs import PairScores
 from bioeval.studies.calibration.derived_rows import derived
 from bioeval.studies.fusion.cohort_moments import CohortMoments, moments_of_rows
 from bioeval.studies.fusion.listed_cohorts import normalised_list
-from bioeval.tallies import require_values
+from bioeval.tallies.thresholds import require_values
 
 CohortMethod = Literal["z", "t", "s", "zt", "as"]
 METHODS: tuple[CohortMethod, ...] = get_args(CohortMethod)

@@ -7,26 +7,12 @@ from dataclasses import dataclass
 
 import xarray as xr
 
-from bioeval.base import POINTS_OF_PARTS
-from bioeval.document import (
-    Column,
-    Cost,
-    Count,
-    Fact,
-    Facts,
-    Label,
-    Number,
-    Paragraph,
-    Quantity,
-    Section,
-    Table,
-    Text,
-    Vocabulary,
-    cell_of_scalar,
-    label_of,
-    result_messages,
-    say,
-)
+from bioeval.base.scalars import POINTS_OF_PARTS
+from bioeval.document.blocks import Column, Fact, Facts, Paragraph, Section, Table, Vocabulary
+from bioeval.document.cells import Cost, Count, Label, Number, Quantity
+from bioeval.document.results import result_messages
+from bioeval.document.scalars import cell_of_scalar, label_of
+from bioeval.document.text import Text, say
 
 
 @dataclass(frozen=True)

@@ -8,29 +8,15 @@ from typing import Any
 
 import xarray as xr
 
-from bioeval.base import POINTS_OF_PARTS, Scalar
-from bioeval.document import (
-    Column,
-    Count,
-    Fact,
-    Facts,
-    Label,
-    Number,
-    Paragraph,
-    Quantity,
-    Section,
-    Table,
-    Text,
-    Vocabulary,
-    cell_of_scalar,
-    label_of,
-    result_messages,
-    say,
-    table_of_variables,
-    threshold_choice,
-)
-from bioeval.results import excluded, expanded
-from bioeval.views import averaged
+from bioeval.base.scalars import POINTS_OF_PARTS, Scalar
+from bioeval.document.blocks import Column, Fact, Facts, Paragraph, Section, Table, Vocabulary
+from bioeval.document.cells import Count, Label, Number, Quantity
+from bioeval.document.results import result_messages, table_of_variables, threshold_choice
+from bioeval.document.scalars import cell_of_scalar, label_of
+from bioeval.document.text import Text, say
+from bioeval.results.layouts import expanded
+from bioeval.results.words import excluded
+from bioeval.views.tasks import averaged
 
 #: Attributes of each system in data.
 _ATTRIBUTES = ("origin", "task", "exclude", "templates", "fusion", "claims")

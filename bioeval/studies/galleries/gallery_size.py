@@ -8,25 +8,20 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from bioeval import DataError, Scores
-from bioeval.base import (
-    Argument,
-    Name,
-    larger_is_closer,
-    names_of,
-    received,
-    require_array,
-    rows_reported,
-)
-from bioeval.document import Message
-from bioeval.protocol import OpenSet
-from bioeval.results import (
-    ClosedSetCounts,
-    about_attrs,
-    build,
-    rate,
-)
-from bioeval.scores import BlockReader, FusionRule, leaves_out_attacks, require_subjects
+from bioeval.base.arguments import require_array
+from bioeval.base.errors import Argument, DataError, received
+from bioeval.base.kinds import larger_is_closer
+from bioeval.base.messages import Message
+from bioeval.base.progress import rows_reported
+from bioeval.base.registry import names_of
+from bioeval.base.scalars import Name
+from bioeval.protocol.tasks import OpenSet
+from bioeval.results.dataset import about_attrs, build, rate
+from bioeval.results.identification import ClosedSetCounts
+from bioeval.scores.arrays import FusionRule
+from bioeval.scores.blocks import BlockReader, require_subjects
+from bioeval.scores.bona_fide import leaves_out_attacks
+from bioeval.scores.matrix import Scores
 from bioeval.studies.galleries.sizes import (
     ENROLLED,
     UNENROLLED,
@@ -34,15 +29,12 @@ from bioeval.studies.galleries.sizes import (
     Sizes,
     SizeTally,
 )
-from bioeval.tallies import (
-    ImpostorProbes,
-    Ties,
-    check_max_rank,
-    count_together,
-    require_values,
-    thresholds_over,
-    to_user,
-)
+from bioeval.tallies.counts import ImpostorProbes
+from bioeval.tallies.identification_counter import check_max_rank
+from bioeval.tallies.passes import count_together
+from bioeval.tallies.single_template import thresholds_over
+from bioeval.tallies.thresholds import require_values, to_user
+from bioeval.tallies.tied_places import Ties
 
 GALLERY_SIZE = {
     "gallery_size": Name("subjects in the gallery", "subjects", "gallery size N"),

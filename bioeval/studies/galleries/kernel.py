@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from bioeval.kernels import compiled
+from bioeval.kernels.compiling import compiled
 
 
 @compiled

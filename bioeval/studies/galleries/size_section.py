@@ -4,20 +4,11 @@ from __future__ import annotations
 
 import xarray as xr
 
-from bioeval.document import (
-    Column,
-    Count,
-    Fact,
-    Rate,
-    ResultsBySystem,
-    Section,
-    Table,
-    Text,
-    data_facts,
-    result_messages,
-    say,
-)
-from bioeval.views import report_ranks
+from bioeval.document.blocks import Column, Fact, ResultsBySystem, Section, Table
+from bioeval.document.cells import Count, Rate
+from bioeval.document.results import data_facts, result_messages
+from bioeval.document.text import Text, say
+from bioeval.views.tasks import report_ranks
 
 
 def section(results: ResultsBySystem) -> Section:

@@ -6,15 +6,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bioeval.protocol import Search
-from bioeval.scores import Block, BlockReader
+from bioeval.protocol.tasks import Search
+from bioeval.scores.blocks import Block, BlockReader
 from bioeval.studies.galleries import kernel
-from bioeval.tallies import (
-    Counter,
-    IdentificationCounter,
-    IdentificationTally,
-    ThresholdCounter,
-)
+from bioeval.tallies.counters import ThresholdCounter
+from bioeval.tallies.counting import Counter
+from bioeval.tallies.counts import IdentificationTally
+from bioeval.tallies.identification_counter import IdentificationCounter
 
 # Kinds of impostors: enrolled probes without their own subject, and unenrolled ones.
 ENROLLED, UNENROLLED = 0, 1

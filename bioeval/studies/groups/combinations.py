@@ -16,8 +16,9 @@ from __future__ import annotations
 import numpy as np
 import scipy
 
-from bioeval.base import Stream
-from bioeval.stats import DRAWS, Limits
+from bioeval.base.random import Stream
+from bioeval.stats.options import Limits
+from bioeval.stats.simultaneous import DRAWS
 
 # Numbers of a temporary array.
 _MOST_VALUES = 1 << 22

@@ -8,10 +8,14 @@ from typing import Any
 
 import numpy as np
 
-from bioeval.base import Stream
-from bioeval.stats import Limits, jackknife_limits, letters_of, open_limits, ratio
+from bioeval.base.random import Stream
+from bioeval.stats.bootstrap import ratio
+from bioeval.stats.jackknife import jackknife_limits
+from bioeval.stats.options import Limits
+from bioeval.stats.replicates import open_limits
+from bioeval.stats.simultaneous import letters_of
 from bioeval.studies.groups.combinations import all_pairs, level_together, limits_of_sums
-from bioeval.tallies import PairCounts
+from bioeval.tallies.by_subject import PairCounts
 
 #: Permutations of the test whether groups differ.
 PERMUTATIONS = 2000

@@ -9,17 +9,18 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from bioeval.base import Name, Stream, names_of, require_memory, stage
-from bioeval.document import Message
-from bioeval.results import RuleOf, about_attrs, along, build
-from bioeval.scores import mates_among
-from bioeval.stats import (
-    IntervalOptions,
-    Limits,
-    QuadraticForms,
-    by_subject,
-    ratio,
-)
+from bioeval.base.memory import require_memory
+from bioeval.base.messages import Message
+from bioeval.base.progress import stage
+from bioeval.base.random import Stream
+from bioeval.base.registry import names_of
+from bioeval.base.scalars import Name
+from bioeval.results.dataset import about_attrs, along, build
+from bioeval.results.support import RuleOf
+from bioeval.scores.disjoint import mates_among
+from bioeval.stats.bootstrap import QuadraticForms, ratio
+from bioeval.stats.limits import by_subject
+from bioeval.stats.options import IntervalOptions, Limits
 from bioeval.studies.groups.differences import (
     MOST_TESTED,
     DifferencesOfGroups,
@@ -30,13 +31,9 @@ from bioeval.studies.groups.differences import (
     limits_of_all,
 )
 from bioeval.studies.groups.measures import INEQUITY, inequity, measure_limits
-from bioeval.tallies import (
-    GroupTally,
-    MergingSinks,
-    PairCounts,
-    SubjectAttempts,
-    to_user,
-)
+from bioeval.tallies.by_subject import MergingSinks, PairCounts, SubjectAttempts
+from bioeval.tallies.judged import GroupTally
+from bioeval.tallies.thresholds import to_user
 
 _FLAG = "1 where {}, else 0"
 

@@ -9,42 +9,30 @@ from typing import Any, get_args
 import numpy as np
 import xarray as xr
 
-from bioeval import DataError, Scores
-from bioeval.base import (
-    Argument,
-    Bootstrap,
-    RandomState,
-    require_choice,
-    require_number,
-    rows_reported,
-)
-from bioeval.document import Message, message_attrs
-from bioeval.results import KindVerdict
-from bioeval.scores import (
-    BlockReader,
-    Codes,
-    are_pairs,
-    codes_of,
-    leaves_out_attacks,
-    plain,
-    require_subjects,
-    template_columns,
-    threads_for,
-)
-from bioeval.stats import IntervalOptions
+from bioeval.base.arguments import require_number
+from bioeval.base.errors import Argument, DataError, require_choice
+from bioeval.base.messages import Message, message_attrs
+from bioeval.base.progress import rows_reported
+from bioeval.base.random import RandomState
+from bioeval.base.variables import Bootstrap
+from bioeval.results.support import KindVerdict
+from bioeval.scores.blocks import BlockReader, require_subjects, threads_for
+from bioeval.scores.bona_fide import leaves_out_attacks
+from bioeval.scores.labels import Codes, plain
+from bioeval.scores.matrix import Scores, are_pairs, codes_of
+from bioeval.scores.template_values import template_columns
+from bioeval.stats.options import IntervalOptions
 from bioeval.studies.groups.group_rates import (
     group_intervals,
     groups_dataset,
 )
-from bioeval.tallies import (
-    GroupTally,
-    Rule,
-    SubjectAttempts,
-    VerificationCounter,
-    is_symmetric,
-    require_values,
-)
-from bioeval.views import warn_of_kind
+from bioeval.tallies.by_subject import SubjectAttempts
+from bioeval.tallies.judged import GroupTally
+from bioeval.tallies.symmetry import is_symmetric
+from bioeval.tallies.threshold_rules import Rule
+from bioeval.tallies.thresholds import require_values
+from bioeval.tallies.verification_counter import VerificationCounter
+from bioeval.views.messages import warn_of_kind
 
 # Up to this many comparisons are listed one by one.
 LISTED = 1 << 17

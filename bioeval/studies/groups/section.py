@@ -13,37 +13,30 @@ from dataclasses import replace
 import numpy as np
 import xarray as xr
 
-from bioeval.document import (
-    Block,
-    Column,
+from bioeval.document.blocks import Block, Column, Fact, Paragraph, ResultsBySystem, Section, Table
+from bioeval.document.cells import (
     Count,
-    Enumeration,
-    Fact,
     Label,
     Number,
-    Paragraph,
     Probability,
     Rate,
-    ResultsBySystem,
     Score,
-    Section,
-    Strong,
-    Table,
-    Text,
+    threshold_to_install,
+)
+from bioeval.document.results import (
     data_facts,
     interval_note,
     rate_of,
-    rates_are_of,
     result_messages,
     rule_in_words,
-    say,
     table_of_variables,
-    threshold_to_install,
 )
-from bioeval.results import RuleOf
+from bioeval.document.terms import rates_are_of
+from bioeval.document.text import Enumeration, Strong, Text, say
+from bioeval.results.support import RuleOf
 from bioeval.studies.groups.group_rates import FEW_SUBJECTS
 from bioeval.studies.groups.measures import INEQUITY
-from bioeval.tallies import Rule
+from bioeval.tallies.threshold_rules import Rule
 
 #: Most groups whose pairs are shown, and of whose pairs the differences are.
 _PAIRED, _PAIRS_SHOWN = 12, 6

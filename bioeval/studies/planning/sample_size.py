@@ -12,36 +12,26 @@ import scipy.special
 import scipy.stats
 import xarray as xr
 
-from bioeval import DataError, Scores, __version__, verification
-from bioeval.base import (
-    Argument,
-    Name,
-    RandomState,
-    counted,
-    received,
-    require_choice,
-    require_integer,
-    require_number,
-)
-from bioeval.document import Message, message_attrs, messages_of_result
-from bioeval.evaluation import chosen_threshold
-from bioeval.results import ComparedPeople, RuleOf, Variables, along, build
-from bioeval.scores import (
-    BlockReader,
-    codes_of,
-    leaves_out_attacks,
-    require_scores,
-    require_subjects,
-)
-from bioeval.stats import IntervalOptions
+from bioeval.base.arguments import require_integer, require_number
+from bioeval.base.errors import Argument, DataError, counted, received, require_choice
+from bioeval.base.messages import Message, message_attrs
+from bioeval.base.random import RandomState
+from bioeval.base.scalars import Name
+from bioeval.base.version import __version__
+from bioeval.document.results import messages_of_result
+from bioeval.results.dataset import Variables, along, build
+from bioeval.results.support import ComparedPeople, RuleOf
+from bioeval.scores.blocks import BlockReader, require_subjects
+from bioeval.scores.bona_fide import leaves_out_attacks
+from bioeval.scores.matrix import Scores, codes_of, require_scores
+from bioeval.stats.options import IntervalOptions
 from bioeval.studies.assurance.assured import ASSURED, people_to_promise
 from bioeval.studies.assurance.pairs_of_people import PairShares
-from bioeval.tallies import (
-    Rule,
-    gather,
-    to_internal,
-    to_user,
-)
+from bioeval.tallies.counters import gather
+from bioeval.tallies.threshold_rules import Rule
+from bioeval.tallies.thresholds import to_internal, to_user
+from bioeval.tasks.threshold_choice import chosen_threshold
+from bioeval.tasks.verification_task import verification
 
 # Fewer subjects of a pilot with an error say little about the spread between people.
 _FEW = 20

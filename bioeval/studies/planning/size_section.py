@@ -6,24 +6,19 @@ import math
 
 import xarray as xr
 
-from bioeval.document import (
+from bioeval.document.blocks import (
     Column,
-    Count,
     Fact,
     Facts,
-    Number,
     Paragraph,
-    Rate,
     ResultsBySystem,
     Section,
     Table,
-    Term,
-    Text,
     Vocabulary,
-    attempts_in_words,
-    result_messages,
-    say,
 )
+from bioeval.document.cells import Count, Number, Rate
+from bioeval.document.results import attempts_in_words, result_messages
+from bioeval.document.text import Term, Text, say
 
 
 def section(results: ResultsBySystem) -> Section:

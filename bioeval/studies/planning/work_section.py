@@ -7,32 +7,23 @@ from collections.abc import Iterator
 
 import xarray as xr
 
-from bioeval.document import (
+from bioeval.document.blocks import (
     Column,
-    Count,
     Fact,
     Facts,
-    Interval,
-    Number,
     Paragraph,
-    Probability,
-    Rate,
     ResultsBySystem,
     Section,
     Table,
-    Term,
-    Text,
     Vocabulary,
-    attempts_in_words,
-    rates_are_of,
-    result_messages,
-    rule_in_words,
-    say,
-    threshold_to_install,
 )
-from bioeval.results import excluded
+from bioeval.document.cells import Count, Interval, Number, Probability, Rate, threshold_to_install
+from bioeval.document.results import attempts_in_words, result_messages, rule_in_words
+from bioeval.document.terms import rates_are_of
+from bioeval.document.text import Term, Text, say
+from bioeval.results.words import excluded
 from bioeval.studies.planning.workload import rounded_down
-from bioeval.tallies import Rule
+from bioeval.tallies.threshold_rules import Rule
 
 
 def section(results: ResultsBySystem) -> Section:

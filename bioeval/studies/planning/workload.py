@@ -13,28 +13,16 @@ import scipy.special
 import scipy.stats
 import xarray as xr
 
-from bioeval import DataError, ProtocolError, __version__
-from bioeval.base import (
-    Argument,
-    Name,
-    nearest_name,
-    received,
-    require_integer,
-    require_list,
-    require_number,
-    require_numbers,
-)
-from bioeval.results import (
-    ComparedPeople,
-    ResultThresholds,
-    RuleOf,
-    Variables,
-    along,
-    build,
-)
-from bioeval.scores import leaves_out_attacks
-from bioeval.stats import IntervalOptions
-from bioeval.tallies import Rule
+from bioeval.base.arguments import require_integer, require_list, require_number, require_numbers
+from bioeval.base.errors import Argument, DataError, ProtocolError, nearest_name, received
+from bioeval.base.scalars import Name
+from bioeval.base.version import __version__
+from bioeval.results.dataset import Variables, along, build
+from bioeval.results.support import ComparedPeople, RuleOf
+from bioeval.results.threshold_lookup import ResultThresholds
+from bioeval.scores.bona_fide import leaves_out_attacks
+from bioeval.stats.options import IntervalOptions
+from bioeval.tallies.threshold_rules import Rule
 
 WORKLOAD = {
     "days": Name("length of the period", "days"),

@@ -10,28 +10,24 @@ import numba
 import numpy as np
 import xarray as xr
 
-from bioeval import DataError, Scores
-from bioeval.base import (
-    Argument,
-    Name,
-    names_of,
-    received,
-    require_increasing_proportions,
-    rows_reported,
-)
-from bioeval.document import Message
-from bioeval.evaluation import chosen_threshold
-from bioeval.results import Variables, about_attrs, build
-from bioeval.scores import (
-    BlockReader,
-    Provenance,
-    leaves_out_attacks,
-    require_subjects,
-    template_columns,
-    threads_for,
-)
+from bioeval.base.arguments import require_increasing_proportions
+from bioeval.base.errors import Argument, DataError, received
+from bioeval.base.messages import Message
+from bioeval.base.progress import rows_reported
+from bioeval.base.registry import names_of
+from bioeval.base.scalars import Name
+from bioeval.results.dataset import Variables, about_attrs, build
+from bioeval.scores.blocks import BlockReader, require_subjects, threads_for
+from bioeval.scores.bona_fide import leaves_out_attacks
+from bioeval.scores.matrix import Scores
+from bioeval.scores.provenance import Provenance
+from bioeval.scores.template_values import template_columns
 from bioeval.studies.quality.kernel import count_by_lower
-from bioeval.tallies import Rule, gather, is_accepted, require_values, to_user
+from bioeval.tallies.cells import is_accepted
+from bioeval.tallies.counters import gather
+from bioeval.tallies.threshold_rules import Rule
+from bioeval.tallies.thresholds import require_values, to_user
+from bioeval.tasks.threshold_choice import chosen_threshold
 
 ERROR_DISCARD: dict[str, Name] = {
     "fraction": Name("proportion of the samples that are discarded, those of lowest quality"),

@@ -6,7 +6,7 @@ else is an impostor score, NaN no attempt.
 
 import numpy as np
 
-from bioeval.kernels import parallel_rows
+from bioeval.kernels.compiling import parallel_rows
 
 
 @parallel_rows("tables")

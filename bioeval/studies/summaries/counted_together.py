@@ -10,19 +10,20 @@ from typing import Any, NamedTuple, Self, get_args
 import numpy as np
 import xarray as xr
 
-from bioeval import BioevalError, DataError, Protocol, Scores, __version__
-from bioeval.base import Name, larger_is_closer, names_of
-from bioeval.evaluation import EvaluationOptions, Plan, resolve_card
-from bioeval.results import Scalars, build, tree_of
-from bioeval.scores import threads_for
+from bioeval.base.errors import BioevalError, DataError
+from bioeval.base.kinds import larger_is_closer
+from bioeval.base.registry import names_of
+from bioeval.base.scalars import Name
+from bioeval.base.version import __version__
+from bioeval.protocol.card import Protocol
+from bioeval.results.dataset import Scalars, build, tree_of
+from bioeval.scores.blocks import threads_for
+from bioeval.scores.matrix import Scores
 from bioeval.studies.folds.splits import IndexSet
-from bioeval.tallies import (
-    IdentificationRules,
-    ImpostorProbes,
-    OrderedScores,
-    SelectionCounts,
-    to_user,
-)
+from bioeval.tallies.counts import ImpostorProbes
+from bioeval.tallies.selections import IdentificationRules, OrderedScores, SelectionCounts
+from bioeval.tallies.thresholds import to_user
+from bioeval.tasks.plan import EvaluationOptions, Plan, resolve_card
 
 
 class PartitionScalars(NamedTuple):
@@ -108,11 +109,11 @@ def closed_set_of(counts: SelectionCounts, ranks: Sequence[int], longest: int) -
 def _names_in(node: str) -> Mapping[str, Name]:
     """Return the names of the variables of a node."""
     if node == "reid":
-        from bioeval.studies.reid.results import REID
+        from bioeval.tasks.reid.results import REID
 
         return REID
     if node == "gom":
-        from bioeval.studies.reid.results import GOM
+        from bioeval.tasks.reid.results import GOM
 
         return GOM
     return names_of(node.partition("/")[0])

@@ -7,18 +7,11 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from bioeval.document import (
-    Column,
-    Count,
-    Label,
-    ResultsBySystem,
-    Section,
-    Table,
-    Text,
-    result_messages,
-    say,
-)
-from bioeval.views import figures, task_of_rates
+from bioeval.document.blocks import Column, ResultsBySystem, Section, Table
+from bioeval.document.cells import Count, Label
+from bioeval.document.results import result_messages
+from bioeval.document.text import Text, say
+from bioeval.views.sections.summary import figures, task_of_rates
 
 
 def section(results: ResultsBySystem) -> Section:

@@ -8,11 +8,12 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from bioeval import BioevalError, DataError, Protocol, ProtocolError, Scores
-from bioeval.evaluation import EvaluationOptions, resolve_card
+from bioeval.base.errors import BioevalError, DataError, ProtocolError
 from bioeval.partition.base import SplitterLike
-from bioeval.protocol import load
-from bioeval.scores import are_pairs, knows_people, leaves_out_attacks, require_scores
+from bioeval.protocol.card import Protocol
+from bioeval.protocol.loading import load
+from bioeval.scores.bona_fide import leaves_out_attacks
+from bioeval.scores.matrix import Scores, are_pairs, knows_people, require_scores
 from bioeval.studies.folds.splits import IndexSet, SplitSides
 from bioeval.studies.summaries.counted_together import (
     PartitionScalars,
@@ -21,6 +22,7 @@ from bioeval.studies.summaries.counted_together import (
     summaries_tree,
 )
 from bioeval.studies.summaries.summary import scalars_of
+from bioeval.tasks.plan import EvaluationOptions, resolve_card
 
 
 @leaves_out_attacks

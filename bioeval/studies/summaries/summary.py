@@ -5,13 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from bioeval import Protocol, ProtocolError, Scores
-from bioeval.evaluation import EvaluationOptions, Plan, check_systems, resolve_card
-from bioeval.evaluation.task_plan import runner_of
-from bioeval.results import KindVerdict, Scalars
-from bioeval.scores import BlockReader, leaves_out_attacks, require_scores
+from bioeval.base.errors import ProtocolError
+from bioeval.protocol.card import Protocol
+from bioeval.results.dataset import Scalars
+from bioeval.results.support import KindVerdict
+from bioeval.scores.blocks import BlockReader
+from bioeval.scores.bona_fide import leaves_out_attacks
+from bioeval.scores.matrix import Scores, require_scores
 from bioeval.studies.summaries.counted_together import scalars_together
-from bioeval.views import warn_of_kind
+from bioeval.tasks.plan import EvaluationOptions, Plan, check_systems, resolve_card
+from bioeval.tasks.task_plan import runner_of
+from bioeval.views.messages import warn_of_kind
 
 
 @leaves_out_attacks

@@ -10,12 +10,13 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from bioeval import Scores, open_set, verification
-from bioeval.base import stage
-from bioeval.document import Message
-from bioeval.results import ComparedPeople, KindVerdict, RuleOf, Variables
-from bioeval.scores import BlockReader, are_pairs, knows_people, threads_for
-from bioeval.stats import IntervalOptions
+from bioeval.base.messages import Message
+from bioeval.base.progress import stage
+from bioeval.results.dataset import Variables
+from bioeval.results.support import ComparedPeople, KindVerdict, RuleOf
+from bioeval.scores.blocks import BlockReader, threads_for
+from bioeval.scores.matrix import Scores, are_pairs, knows_people
+from bioeval.stats.options import IntervalOptions
 from bioeval.studies.assurance.pairs_of_people import SearchShares
 from bioeval.studies.folds.folds import attempts_by_subject, verify
 from bioeval.studies.folds.intervals import PooledRates
@@ -23,7 +24,11 @@ from bioeval.studies.folds.options import FoldOptions
 from bioeval.studies.folds.results import Ends, Fold, ends_by_subject
 from bioeval.studies.folds.splits import PairSides, SplitPlan, SplitSides, plan_of_scores
 from bioeval.studies.thresholds.searches import Searches
-from bioeval.tallies import Judged, is_symmetric, to_user
+from bioeval.tallies.judged import Judged
+from bioeval.tallies.symmetry import is_symmetric
+from bioeval.tallies.thresholds import to_user
+from bioeval.tasks.identification import open_set
+from bioeval.tasks.verification_task import verification
 
 
 @dataclass(frozen=True)

@@ -9,31 +9,26 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from bioeval import DataError, Scores, verification
-from bioeval.base import (
-    IntervalMethod,
-    Name,
-    RandomState,
-    names_of,
-    rows_reported,
-)
-from bioeval.document import Message, messages_of
-from bioeval.evaluation import chosen_threshold
-from bioeval.results import Variables, about_attrs, actual_costs_above_1, build
-from bioeval.scores import (
-    BlockReader,
-    knows_people,
-    leaves_out_attacks,
-    people_of_both_sets,
-    require_scores,
-)
-from bioeval.stats import IntervalOptions, sum_limits
-from bioeval.tallies import (
-    Rule,
-    require_values,
-    to_user,
-    trivial_cost,
-)
+from bioeval.base.errors import DataError
+from bioeval.base.messages import Message, messages_of
+from bioeval.base.progress import rows_reported
+from bioeval.base.random import RandomState
+from bioeval.base.registry import names_of
+from bioeval.base.scalars import Name
+from bioeval.base.variables import IntervalMethod
+from bioeval.results.actual_costs import actual_costs_above_1
+from bioeval.results.dataset import Variables, about_attrs, build
+from bioeval.scores.blocks import BlockReader
+from bioeval.scores.bona_fide import leaves_out_attacks
+from bioeval.scores.matrix import Scores, knows_people, require_scores
+from bioeval.scores.shared_people import people_of_both_sets
+from bioeval.stats.effective_number import sum_limits
+from bioeval.stats.options import IntervalOptions
+from bioeval.tallies.points import trivial_cost
+from bioeval.tallies.threshold_rules import Rule
+from bioeval.tallies.thresholds import require_values, to_user
+from bioeval.tasks.threshold_choice import chosen_threshold
+from bioeval.tasks.verification_task import verification
 
 _COST = "prior c_miss FRR + (1 - prior) c_fa FAR, divided by that of the better trivial decision"
 JUDGED: dict[str, Name] = {

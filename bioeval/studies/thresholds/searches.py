@@ -6,18 +6,17 @@ from typing import Any
 
 import numpy as np
 
-from bioeval import ProtocolError, Scores
-from bioeval.scores import BlockReader, are_pairs, codes_of
+from bioeval.base.errors import ProtocolError
+from bioeval.scores.blocks import BlockReader
+from bioeval.scores.matrix import Scores, are_pairs, codes_of
 from bioeval.studies.assurance.pairs_of_people import SearchShares
 from bioeval.studies.folds.options import FoldOptions
 from bioeval.studies.folds.parts import Searched
 from bioeval.studies.folds.results import Fold
 from bioeval.studies.folds.splits import SplitPlan, plan_of
-from bioeval.tallies import (
-    IdentificationCounter,
-    Judged,
-    count_together,
-)
+from bioeval.tallies.identification_counter import IdentificationCounter
+from bioeval.tallies.judged import Judged
+from bioeval.tallies.passes import count_together
 
 
 def searches_of_people(scores: Scores) -> Scores:

@@ -9,38 +9,35 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from bioeval.base import larger_is_closer, noun_of
-from bioeval.document import (
+from bioeval.base.kinds import larger_is_closer, noun_of
+from bioeval.base.messages import Message
+from bioeval.document.blocks import (
     Block,
     Column,
-    Count,
     Fact,
-    Label,
-    Message,
     Messages,
-    Number,
     Paragraph,
-    Rate,
     ResultsBySystem,
     Section,
-    Strong,
     Table,
-    Text,
+)
+from bioeval.document.cells import Count, Label, Number, Rate, threshold_to_install
+from bioeval.document.messages.assurance import REFUSED
+from bioeval.document.results import (
     attempts_in_words,
     data_facts,
     is_doubt,
     messages_of_result,
-    rates_are_of,
     result_messages,
     rule_in_words,
-    say,
     table_of_variables,
-    threshold_to_install,
 )
-from bioeval.document.messages.assurance import REFUSED
-from bioeval.results import RuleOf
+from bioeval.document.terms import rates_are_of
+from bioeval.document.text import Strong, Text, say
+from bioeval.results.support import RuleOf
 from bioeval.studies.assurance.section import may_be_absent
-from bioeval.tallies import Rule, to_user
+from bioeval.tallies.threshold_rules import Rule
+from bioeval.tallies.thresholds import to_user
 
 #: Ratio to its target above which a FAR on new people is reported as missed.
 CLEARLY = 1.1

@@ -10,28 +10,22 @@ from typing import Any, get_args
 import numpy as np
 import xarray as xr
 
-from bioeval import DataError, Scores, partition
-from bioeval.base import (
-    Argument,
-    Name,
-    RandomState,
-    chosen_task,
-    names_of,
-    require_integer,
-    rows_reported,
-)
-from bioeval.document import Message, messages_of
-from bioeval.results import Layout, RuleOf, Variables, about_attrs, build, expanded
-from bioeval.scores import (
-    BlockReader,
-    FusionRule,
-    are_pairs,
-    codes_of,
-    leaves_out_attacks,
-    require_scores,
-    require_subjects,
-)
-from bioeval.stats import IntervalOptions
+from bioeval import partition
+from bioeval.base.arguments import require_integer
+from bioeval.base.errors import Argument, DataError, chosen_task
+from bioeval.base.messages import Message, messages_of
+from bioeval.base.progress import rows_reported
+from bioeval.base.random import RandomState
+from bioeval.base.registry import names_of
+from bioeval.base.scalars import Name
+from bioeval.results.dataset import Variables, about_attrs, build
+from bioeval.results.layouts import Layout, expanded
+from bioeval.results.support import RuleOf
+from bioeval.scores.arrays import FusionRule
+from bioeval.scores.blocks import BlockReader, require_subjects
+from bioeval.scores.bona_fide import leaves_out_attacks
+from bioeval.scores.matrix import Scores, are_pairs, codes_of, require_scores
+from bioeval.stats.options import IntervalOptions
 from bioeval.studies.assurance.assured import (
     ASSURED,
     Shares,
@@ -52,13 +46,10 @@ from bioeval.studies.thresholds.counts import (
     number_of_subjects,
 )
 from bioeval.studies.thresholds.searches import searches_of_people
-from bioeval.tallies import (
-    RankUnit,
-    Rule,
-    require_values,
-    to_user,
-)
-from bioeval.views import warn_of_kind
+from bioeval.tallies.identification_counter import RankUnit
+from bioeval.tallies.threshold_rules import Rule
+from bioeval.tallies.thresholds import require_values, to_user
+from bioeval.views.messages import warn_of_kind
 
 STUDY = {
     "threshold": Name("threshold chosen on all data", "score", "threshold T"),

@@ -6,8 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from bioeval import DataError
-from bioeval.base import Argument
+from bioeval.base.errors import Argument, DataError
 from bioeval.studies.tracking.matching import Scene
 
 

@@ -13,19 +13,18 @@ from typing import Any
 
 import numpy as np
 
-from bioeval import DataError
-from bioeval.base import (
+from bioeval.base.arguments import require_integer, require_path
+from bioeval.base.errors import (
     Argument,
+    DataError,
     Part,
     Words,
     nearest_name,
     received,
     require_choice,
-    require_integer,
-    require_path,
 )
-from bioeval.document import Message
-from bioeval.scores import existing_file, read_text
+from bioeval.base.messages import Message
+from bioeval.scores.formats.files import existing_file, read_text
 
 #: The order of the columns in the formats that have a name.
 LAYOUTS = {

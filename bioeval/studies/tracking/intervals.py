@@ -16,8 +16,8 @@ from typing import Any, Literal
 
 import numpy as np
 
-from bioeval.document import Message
-from bioeval.stats import student_limits
+from bioeval.base.messages import Message
+from bioeval.stats.jackknife import student_limits
 from bioeval.studies.tracking.scalars import Counts, MatchSums, TrackingMeasure
 
 #: Methods of the intervals of tracking.

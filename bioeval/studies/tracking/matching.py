@@ -15,8 +15,8 @@ from scipy import sparse
 from scipy.optimize import linear_sum_assignment
 from scipy.sparse.csgraph import min_weight_full_bipartite_matching
 
-from bioeval import DataError
-from bioeval.document import Message
+from bioeval.base.errors import DataError
+from bioeval.base.messages import Message
 from bioeval.studies.tracking.inputs import Pair, Rows, frames_of, in_order
 from bioeval.studies.tracking.kernel import (
     Frames,

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from bioeval.base import Name, Scalar
+from bioeval.base.scalars import Name, Scalar
 
 #: Counts of a sequence, or of several added up, by name; ``overlap`` is the sum of IoU over the
 #: matches. Each is a number, or an array with those of several results.

@@ -9,26 +9,11 @@ from typing import Any
 
 import xarray as xr
 
-from bioeval.document import (
-    Block,
-    Column,
-    Count,
-    Fact,
-    Facts,
-    Label,
-    Number,
-    Rate,
-    ResultsBySystem,
-    Section,
-    Strong,
-    Table,
-    Text,
-    cell_of_scalar,
-    label_of,
-    result_messages,
-    say,
-    table_of_variables,
-)
+from bioeval.document.blocks import Block, Column, Fact, Facts, ResultsBySystem, Section, Table
+from bioeval.document.cells import Count, Label, Number, Rate
+from bioeval.document.results import result_messages, table_of_variables
+from bioeval.document.scalars import cell_of_scalar, label_of
+from bioeval.document.text import Strong, Text, say
 from bioeval.studies.tracking.scalars import MEASURES, OF_HOTA
 
 

@@ -9,25 +9,21 @@ from typing import Any, Literal, get_args
 import numpy as np
 import xarray as xr
 
-from bioeval import BioevalError, DataError, __version__
-from bioeval.base import (
+from bioeval.base.errors import (
     Argument,
-    RandomState,
+    BioevalError,
+    DataError,
     Words,
     counted,
     received,
     require_choice,
-    seed_sequence,
-    stage,
 )
-from bioeval.document import Message
-from bioeval.stats import (
-    Differences,
-    IntervalOptions,
-    drawn_deviations,
-    jackknife_errors,
-    normal_draws,
-)
+from bioeval.base.messages import Message
+from bioeval.base.progress import stage
+from bioeval.base.random import RandomState, seed_sequence
+from bioeval.base.version import __version__
+from bioeval.stats.options import IntervalOptions
+from bioeval.stats.simultaneous import Differences, drawn_deviations, jackknife_errors, normal_draws
 from bioeval.studies.compare.limits import least_discordant
 from bioeval.studies.compare.ranking import RankedMeasure, ranking_dataset
 from bioeval.studies.tracking.inputs import LISTED, names_of_sequences

@@ -11,20 +11,14 @@ from typing import Any, Literal, get_args
 import numpy as np
 import xarray as xr
 
-from bioeval import DataError, __version__
-from bioeval.base import (
-    Argument,
-    Name,
-    Part,
-    report,
-    require_choice,
-    require_flag,
-    require_integer,
-    require_number,
-)
-from bioeval.document import Message, message_attrs
-from bioeval.results import along, build
-from bioeval.stats import IntervalOptions
+from bioeval.base.arguments import require_flag, require_integer, require_number
+from bioeval.base.errors import Argument, DataError, Part, require_choice
+from bioeval.base.messages import Message, message_attrs
+from bioeval.base.progress import report
+from bioeval.base.scalars import Name
+from bioeval.base.version import __version__
+from bioeval.results.dataset import along, build
+from bioeval.stats.options import IntervalOptions
 from bioeval.studies.tracking.blocks import cut
 from bioeval.studies.tracking.inputs import parse_columns, read_pairs
 from bioeval.studies.tracking.intervals import (

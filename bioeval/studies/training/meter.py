@@ -8,13 +8,19 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 
-from bioeval import DataError, Protocol, ProtocolError, Scores, evaluate
-from bioeval.base import Kind, received, require_choice, require_path, require_text
-from bioeval.evaluation import EvaluationOptions, Plan, resolve_card
-from bioeval.protocol import load
-from bioeval.scores import FloatType, Metric, NanPolicy, kind_of_metric, leaves_out_attacks
+from bioeval.base.arguments import require_path, require_text
+from bioeval.base.errors import DataError, ProtocolError, received, require_choice
+from bioeval.base.kinds import Kind
+from bioeval.evaluation import evaluate
+from bioeval.protocol.card import Protocol
+from bioeval.protocol.loading import load
+from bioeval.scores.bona_fide import leaves_out_attacks
+from bioeval.scores.embeddings import FloatType, Metric, kind_of_metric
+from bioeval.scores.labelled_matrix import NanPolicy
+from bioeval.scores.matrix import Scores
 from bioeval.studies.training.names import flat_numbers
 from bioeval.studies.training.templates import Batch, Templates
+from bioeval.tasks.plan import EvaluationOptions, Plan, resolve_card
 
 if TYPE_CHECKING:
     import xarray as xr

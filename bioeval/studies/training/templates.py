@@ -13,8 +13,9 @@ from typing import Any, Self
 
 import numpy as np
 
-from bioeval import DataError
-from bioeval.scores import as_embeddings, as_labels, as_meta
+from bioeval.base.errors import DataError
+from bioeval.scores.embeddings import as_embeddings
+from bioeval.scores.labels import as_labels, as_meta
 
 #: Two embeddings of one template may differ by rounding; by this part of their length, they do not
 #: come from one state of a model.

@@ -7,25 +7,10 @@ from typing import Literal
 
 import xarray as xr
 
-from bioeval.document import (
-    Block,
-    Column,
-    Enumeration,
-    Flag,
-    Label,
-    Number,
-    Paragraph,
-    Picture,
-    ResultsBySystem,
-    Score,
-    Section,
-    Strong,
-    Table,
-    Text,
-    result_messages,
-    say,
-    table_of_variables,
-)
+from bioeval.document.blocks import Block, Column, Paragraph, ResultsBySystem, Section, Table
+from bioeval.document.cells import Label, Number, Picture, Score
+from bioeval.document.results import result_messages, table_of_variables
+from bioeval.document.text import Enumeration, Flag, Strong, Text, say
 
 _TITLES = {"impostor": "Nearest impostor pairs", "genuine": "Farthest genuine pairs"}
 

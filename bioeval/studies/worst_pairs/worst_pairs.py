@@ -8,21 +8,19 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
-from bioeval import ProtocolError, Scores
-from bioeval.base import Name, require_integer, rows_reported
-from bioeval.results import about_attrs, along, build
-from bioeval.scores import (
-    Block,
-    BlockReader,
-    are_pairs,
-    codes_of,
-    knows_people,
-    leaves_out_attacks,
-    threads_for,
-)
+from bioeval.base.arguments import require_integer
+from bioeval.base.errors import ProtocolError
+from bioeval.base.progress import rows_reported
+from bioeval.base.scalars import Name
+from bioeval.results.dataset import about_attrs, along, build
+from bioeval.scores.blocks import Block, BlockReader, threads_for
+from bioeval.scores.bona_fide import leaves_out_attacks
+from bioeval.scores.matrix import Scores, are_pairs, codes_of, knows_people
 from bioeval.studies.check.counts import block_medians
 from bioeval.studies.check.label_errors import ColumnReader, suspect_templates
-from bioeval.tallies import ImpostorBlock, SecondPass, require_values, to_user
+from bioeval.tallies.counters import ImpostorBlock
+from bioeval.tallies.second_pass import SecondPass
+from bioeval.tallies.thresholds import require_values, to_user
 
 WORST_PAIRS = {
     "suspect": Name("template with a suspected label error, the most likely first"),

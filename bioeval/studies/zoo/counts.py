@@ -24,18 +24,18 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from bioeval import DataError, Scores
-from bioeval.base import Stream, reporter
-from bioeval.scores import Block, BlockReader, Codes, Provenance, plain, threads_for
+from bioeval.base.errors import DataError
+from bioeval.base.progress import reporter
+from bioeval.base.random import Stream
+from bioeval.scores.blocks import Block, BlockReader, threads_for
+from bioeval.scores.labels import Codes, plain
+from bioeval.scores.matrix import Scores
+from bioeval.scores.provenance import Provenance
 from bioeval.studies.zoo import kernel
-from bioeval.tallies import (
-    ConcatenatedRows,
-    ExactSums,
-    gather,
-    is_accepted,
-    merged,
-    rounded_down,
-)
+from bioeval.tallies.cells import is_accepted, rounded_down
+from bioeval.tallies.counters import gather
+from bioeval.tallies.exact_sums import ExactSums
+from bioeval.tallies.parts import ConcatenatedRows, merged
 
 
 @dataclass(frozen=True)

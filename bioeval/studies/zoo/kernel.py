@@ -8,7 +8,7 @@ counter (SplitMix64; Steele, Lea and Flood 2014) that is started anew for each.
 import numpy as np
 from numba.extending import register_jitable
 
-from bioeval.kernels import parallel_rows
+from bioeval.kernels.compiling import parallel_rows
 
 #: Columns of the counts of a row; the first three are also those of a column. From `BY_GROUP` on
 #: there is a column for each group.

@@ -8,33 +8,36 @@ from collections.abc import Iterator
 import numpy as np
 import xarray as xr
 
-from bioeval.base import larger_is_closer
-from bioeval.document import (
+from bioeval.base.kinds import larger_is_closer
+from bioeval.document.blocks import (
     Column,
-    Count,
     Fact,
     Facts,
+    Paragraph,
+    ResultsBySystem,
+    Section,
+    Table,
+    Vocabulary,
+)
+from bioeval.document.cells import (
+    Count,
     Label,
     Labels,
     Number,
-    Paragraph,
     Probability,
     Rate,
-    ResultsBySystem,
     Score,
-    Section,
-    Table,
-    Text,
-    Vocabulary,
-    people_and_attempts,
-    rates_are_of,
-    result_messages,
-    say,
-    table_of_variables,
-    threshold_choice,
     threshold_to_install,
 )
-from bioeval.results import excluded
+from bioeval.document.results import (
+    people_and_attempts,
+    result_messages,
+    table_of_variables,
+    threshold_choice,
+)
+from bioeval.document.terms import rates_are_of
+from bioeval.document.text import Text, say
+from bioeval.results.words import excluded
 from bioeval.studies.zoo.results import NAMED, most_errors
 
 #: The kinds of errors: the name of the errors, of their rate and of the attempts, and a label.

@@ -10,23 +10,21 @@ import numpy as np
 import xarray as xr
 from scipy.stats import chi2, rankdata, tiecorrect
 
-from bioeval import DataError, Scores
-from bioeval.base import (
-    RandomState,
-    Stream,
-    require_integer,
-    rows_reported,
-    seed_sequence,
-    stage,
-)
-from bioeval.document import Message
-from bioeval.evaluation import chosen_threshold
-from bioeval.results import Variables
-from bioeval.scores import BlockReader, leaves_out_attacks, require_subjects
+from bioeval.base.arguments import require_integer
+from bioeval.base.errors import DataError
+from bioeval.base.messages import Message
+from bioeval.base.progress import rows_reported, stage
+from bioeval.base.random import RandomState, Stream, seed_sequence
+from bioeval.results.dataset import Variables
+from bioeval.scores.blocks import BlockReader, require_subjects
+from bioeval.scores.bona_fide import leaves_out_attacks
+from bioeval.scores.matrix import Scores
 from bioeval.studies.zoo.counts import SubjectTally, count_by_subject
 from bioeval.studies.zoo.kernel import permuted_products
 from bioeval.studies.zoo.results import Quantile, zoo_dataset
-from bioeval.tallies import Rule, require_values
+from bioeval.tallies.threshold_rules import Rule
+from bioeval.tallies.thresholds import require_values
+from bioeval.tasks.threshold_choice import chosen_threshold
 
 # Fewer subjects are not tested.
 LEAST_SUBJECTS = 8

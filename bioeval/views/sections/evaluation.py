@@ -10,22 +10,11 @@ import xarray as xr
 from bioeval.base.errors import counted
 from bioeval.base.kinds import larger_is_closer
 from bioeval.base.messages import Message
-from bioeval.document import (
-    Block,
-    Column,
-    Count,
-    Enumeration,
-    Messages,
-    Paragraph,
-    Score,
-    Section,
-    Table,
-    Text,
-    interval_note,
-    messages_of_result,
-    rates_are_of,
-    say,
-)
+from bioeval.document.blocks import Block, Column, Messages, Paragraph, Section, Table
+from bioeval.document.cells import Count, Score
+from bioeval.document.results import interval_note, messages_of_result
+from bioeval.document.terms import rates_are_of
+from bioeval.document.text import Enumeration, Text, say
 from bioeval.scores.arrays import parse_fusion
 from bioeval.views.sections.header import OF_RANK_ONE, about, alarms, differs_by_rank, optimistic
 from bioeval.views.sections.rows import (

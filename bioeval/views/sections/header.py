@@ -9,17 +9,11 @@ import xarray as xr
 
 from bioeval.base.kinds import larger_is_closer
 from bioeval.base.messages import Message
-from bioeval.document import (
-    Fact,
-    Facts,
-    Label,
-    Text,
-    data_facts,
-    is_doubt,
-    messages_of_result,
-    rates_are_of,
-    say,
-)
+from bioeval.document.blocks import Fact, Facts
+from bioeval.document.cells import Label
+from bioeval.document.results import data_facts, is_doubt, messages_of_result
+from bioeval.document.terms import rates_are_of
+from bioeval.document.text import Text, say
 from bioeval.protocol.loading import CARD_OF_LAYOUT
 from bioeval.results.words import enumerated
 from bioeval.views.tasks import system_of, systems, value_of

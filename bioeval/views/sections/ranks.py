@@ -2,16 +2,9 @@
 
 from __future__ import annotations
 
-from bioeval.document import (
-    Column,
-    Label,
-    Number,
-    ResultsBySystem,
-    Score,
-    Section,
-    Table,
-    result_messages,
-)
+from bioeval.document.blocks import Column, ResultsBySystem, Section, Table
+from bioeval.document.cells import Label, Number, Score
+from bioeval.document.results import result_messages
 from bioeval.views.sections.header import about
 
 #: Probes that are listed, the first of all.

@@ -28,16 +28,10 @@ from bioeval.base.scalars import (
     Scalar,
 )
 from bioeval.base.variables import TARGETS
-from bioeval.document import (
-    Interval,
-    Quantity,
-    Rate,
-    Text,
-    cell_of_scalar,
-    label_of,
-    rates_are_of,
-    say,
-)
+from bioeval.document.cells import Interval, Quantity, Rate
+from bioeval.document.scalars import cell_of_scalar, label_of
+from bioeval.document.terms import rates_are_of
+from bioeval.document.text import Text, say
 from bioeval.views.tasks import place_in, report_ranks, value_of, values_at
 
 #: Up to this number of thresholds each has its rows: they were given.

@@ -7,22 +7,10 @@ from typing import Any, NamedTuple
 
 from bioeval.base.registry import scalar_registry
 from bioeval.base.scalars import CMC, MIN_DCF, QUERY_MEANS, Scalar
-from bioeval.document import (
-    Block,
-    Column,
-    Count,
-    Enumeration,
-    Label,
-    Paragraph,
-    Quantity,
-    Score,
-    Section,
-    Table,
-    Text,
-    cell_of_scalar,
-    label_of,
-    say,
-)
+from bioeval.document.blocks import Block, Column, Paragraph, Section, Table
+from bioeval.document.cells import Count, Label, Quantity, Score
+from bioeval.document.scalars import cell_of_scalar, label_of
+from bioeval.document.text import Enumeration, Text, say
 
 
 def section(results: Mapping[str, Any]) -> Section:

@@ -10,22 +10,12 @@ import xarray as xr
 
 from bioeval.base.errors import DataError, bad_choice
 from bioeval.base.messages import Message
-from bioeval.document import (
-    Block,
-    Column,
-    Enumeration,
-    Label,
-    Messages,
-    Paragraph,
-    Quantity,
-    Section,
-    Table,
-    Text,
-    cell_of_scalar,
-    interval_note,
-    rates_are_of,
-    say,
-)
+from bioeval.document.blocks import Block, Column, Messages, Paragraph, Section, Table
+from bioeval.document.cells import Label, Quantity
+from bioeval.document.results import interval_note
+from bioeval.document.scalars import cell_of_scalar
+from bioeval.document.terms import rates_are_of
+from bioeval.document.text import Enumeration, Text, say
 from bioeval.results.dataset import task_code
 from bioeval.views.sections.evaluation import is_identification, rows_of_task
 from bioeval.views.sections.header import alarms, optimistic

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from bioeval.document import Column, Flag, Label, Missing, Quantity, Table, Text
+from bioeval.document.blocks import Column, Table
+from bioeval.document.cells import Label, Quantity
+from bioeval.document.text import Flag, Missing, Text
 from bioeval.views.writers.lines import Lines
 from bioeval.views.writers.numbers import NOT_DEFINED, Printed, printed_column
 

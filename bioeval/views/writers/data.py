@@ -5,26 +5,18 @@ from __future__ import annotations
 from typing import Any
 
 from bioeval.base.messages import Message
-from bioeval.document import (
+from bioeval.document.blocks import (
     Facts,
-    Flag,
-    Label,
-    Labels,
     Messages,
-    Missing,
     Paragraph,
-    Phrase,
-    Picture,
-    Quantity,
     Section,
-    Strong,
     Table,
-    Text,
     Vocabulary,
-    parts,
     tables,
     walk,
 )
+from bioeval.document.cells import Label, Labels, Picture, Quantity
+from bioeval.document.text import Flag, Missing, Phrase, Strong, Text, parts
 from bioeval.views.writers.lines import Lines, Naming, python_naming
 
 #: A row of a table: a value for each key.

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from bioeval.base.errors import escaped
-from bioeval.document import Facts, Messages, Paragraph, Section, Table
-from bioeval.document.blocks import Block
+from bioeval.document.blocks import Block, Facts, Messages, Paragraph, Section, Table
 from bioeval.views.writers.columns import PrintedColumn, printed_columns
 from bioeval.views.writers.lines import Lines, Naming, python_naming
 from bioeval.views.writers.numbers import NOT_DEFINED, Printed

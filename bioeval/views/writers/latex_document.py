@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from bioeval.document import Facts, Messages, Paragraph, Section, Table
-from bioeval.document.blocks import Block
+from bioeval.document.blocks import Block, Facts, Messages, Paragraph, Section, Table
 from bioeval.views.writers.columns import PrintedColumn, printed_columns
 from bioeval.views.writers.latex import LatexLines, tabular
 from bioeval.views.writers.lines import Lines, Naming, python_naming

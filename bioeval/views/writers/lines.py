@@ -8,30 +8,21 @@ from typing import Any
 
 from bioeval.base.errors import Argument, escaped
 from bioeval.base.messages import Message
-from bioeval.document import (
-    Enumeration,
-    Flag,
-    Label,
-    Labels,
-    Missing,
-    Phrase,
-    Picture,
-    Quantity,
-    Rate,
+from bioeval.document.blocks import (
+    Block,
+    Fact,
+    Facts,
+    Messages,
+    Paragraph,
     Section,
-    Strong,
     Table,
-    Term,
-    Text,
     Vocabulary,
-    in_other_vocabulary,
-    parts,
-    rate_of_term,
-    sentence_of,
     walk,
-    word_for,
 )
-from bioeval.document.blocks import Block, Fact, Facts, Messages, Paragraph
+from bioeval.document.cells import Label, Labels, Picture, Quantity, Rate
+from bioeval.document.message_types import sentence_of
+from bioeval.document.terms import in_other_vocabulary, rate_of_term, word_for
+from bioeval.document.text import Enumeration, Flag, Missing, Phrase, Strong, Term, Text, parts
 from bioeval.views.writers.numbers import NOT_DEFINED, Printed, printed_in_sentence
 
 #: How a surface writes an argument: from its name, and its value as text or None.

@@ -7,8 +7,7 @@ from collections.abc import Iterator
 
 from rich.cells import cell_len
 
-from bioeval.document import Facts, Messages, Paragraph, Section, Table
-from bioeval.document.blocks import Block
+from bioeval.document.blocks import Block, Facts, Messages, Paragraph, Section, Table
 from bioeval.views.writers.columns import PrintedColumn, printed_columns
 from bioeval.views.writers.lines import Lines, Naming, python_naming
 

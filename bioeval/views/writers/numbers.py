@@ -10,16 +10,7 @@ from fractions import Fraction
 
 from bioeval.base.errors import singular
 from bioeval.base.memory import in_words
-from bioeval.document import (
-    Count,
-    Duration,
-    Number,
-    Probability,
-    Quantity,
-    Rate,
-    Score,
-    Size,
-)
+from bioeval.document.cells import Count, Duration, Number, Probability, Quantity, Rate, Score, Size
 
 NOT_DEFINED = "n/a"
 

@@ -13,17 +13,8 @@ from rich.table import Table as RichTable
 from rich.text import Text as RichText
 
 from bioeval.base.errors import without_controls, wrapped
-from bioeval.document import (
-    Facts,
-    Figure,
-    Messages,
-    Paragraph,
-    Section,
-    Table,
-    Text,
-    walk,
-)
-from bioeval.document.blocks import Block
+from bioeval.document.blocks import Block, Facts, Figure, Messages, Paragraph, Section, Table, walk
+from bioeval.document.text import Text
 from bioeval.views.writers.columns import PrintedColumn, printed_columns, sharing_widths
 from bioeval.views.writers.lines import Lines, Naming, python_naming
 

@@ -11,7 +11,7 @@ import pytest
 from optional import optional_import
 
 import bioeval as be
-from bioeval.cli import main
+from bioeval.cli.program import main
 
 WHO = ["ann", "ann", "bob", "é"]
 VALUES = np.arange(16.0).reshape(4, 4)

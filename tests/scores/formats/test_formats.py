@@ -17,7 +17,7 @@ from strategies import examples_of
 
 import bioeval as be
 from bioeval.base.errors import DataError
-from bioeval.cli import main
+from bioeval.cli.program import main
 
 DTYPES = ["f2", "f4", "f8", ">f8", "i1", "u1", "i4", "u8", ">i2", "?"]
 

@@ -15,7 +15,8 @@ import numpy as np
 import pytest
 
 import bioeval as be
-from bioeval.cli import main, outputs
+from bioeval.cli import outputs
+from bioeval.cli.program import main
 from bioeval.scores import columns
 from bioeval.scores.formats import archive, files
 from bioeval.scores.stored import SpooledRows

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import bioeval as be
-from bioeval.cli import main
+from bioeval.cli.program import main
 from bioeval.scores.formats import losses
 
 ENDINGS = [".npz", ".h5"]

@@ -11,7 +11,7 @@ from optional import optional_import
 
 import bioeval as be
 from bioeval.base.messages import Message
-from bioeval.cli import main
+from bioeval.cli.program import main
 from bioeval.scores.formats import text_table
 
 LINES = [

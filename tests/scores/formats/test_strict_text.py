@@ -7,7 +7,7 @@ import pytest
 
 import bioeval as be
 from bioeval.base.json_text import parse_json
-from bioeval.cli import main
+from bioeval.cli.program import main
 
 DEEP = 100_000
 

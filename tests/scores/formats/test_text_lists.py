@@ -15,7 +15,7 @@ from result_messages import arguments, codes
 
 import bioeval as be
 from bioeval.base.errors import DataError
-from bioeval.cli import main
+from bioeval.cli.program import main
 from bioeval.results.support import KIND_DOUBTS
 from bioeval.scores.formats import text_table
 

@@ -152,7 +152,7 @@ def test_a_table_without_names_says_which_column_it_lacks(tmp_path, scores, head
 
 
 def test_a_table_is_known_as_a_second_file(tmp_path, scores, capsys):
-    from bioeval.cli import main
+    from bioeval.cli.program import main
 
     speakers = table(tmp_path, "subject,template,gender")
     assert main(["run", str(scores), str(speakers), "--kind", "similarity", "--no-auc"]) == 0

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from bioeval.cli import main
+from bioeval.cli.program import main
 from bioeval.studies.attacks.presentation_lists import read_presentations
 
 HAND = """score,attack,subject,instrument

@@ -21,7 +21,7 @@ from twins import one_thread  # noqa: F401
 
 import bioeval as be
 from bioeval.base.errors import BioevalWarning, DataError, ProtocolError
-from bioeval.cli import main
+from bioeval.cli.program import main
 from bioeval.scores import blocks
 from bioeval.studies.calibration import calibrator
 from bioeval.studies.calibration.calibration import LOG_ODDS

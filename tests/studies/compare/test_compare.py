@@ -12,7 +12,7 @@ from result_messages import codes
 from twins import one_thread  # noqa: F401
 
 import bioeval as be
-from bioeval.cli import main
+from bioeval.cli.program import main
 from bioeval.scores.simulation.scores_of_people import simulate_embeddings
 from bioeval.studies.compare.section import section
 

@@ -12,7 +12,7 @@ import xarray as xr
 from twins import one_thread  # noqa: F401
 
 import bioeval as be
-from bioeval.cli import main
+from bioeval.cli.program import main
 
 
 def worse(people, others, seed=0, by=3.0):

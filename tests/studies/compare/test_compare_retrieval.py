@@ -10,8 +10,8 @@ import pytest
 from twins import one_thread  # noqa: F401
 
 import bioeval as be
-from bioeval.base import QUERY_MEANS
-from bioeval.cli import main
+from bioeval.base.scalars import QUERY_MEANS
+from bioeval.cli.program import main
 
 PEOPLE = 25
 

@@ -15,16 +15,16 @@ from scipy.stats import t
 
 import bioeval as be
 from bioeval.base.random import seed_sequence
-from bioeval.cli import main
+from bioeval.cli.program import main
 from bioeval.protocol.tasks import OpenSet
-from bioeval.stats import IntervalOptions
+from bioeval.stats.options import IntervalOptions
 from bioeval.studies.calibration import measures as of_calibration
 from bioeval.studies.compare.measures import ComparedSystem
 from bioeval.studies.compare.ranking_section import SHOWS_DIFFERENCES, section
 from bioeval.studies.compare.systems import discordant_people, system_measures
 from bioeval.studies.compare.wanted import WantedMeasures
-from bioeval.studies.reid import measures as of_reid
 from bioeval.tallies.verification_counter import Claim
+from bioeval.tasks.reid import measures as of_reid
 from bioeval.views.writers.lines import python_naming
 from bioeval.views.writers.terminal import as_text as text_of_section
 

@@ -13,7 +13,7 @@ from hypothesis import assume, given, settings, strategies as st
 from rendered import require_names_kept
 
 import bioeval as be
-from bioeval.cli import main
+from bioeval.cli.program import main
 from bioeval.studies.conventions.conventions import MEASURES
 from bioeval.studies.conventions.readings import Published
 from bioeval.studies.conventions.section import section, verdict

@@ -13,9 +13,9 @@ import pytest
 from twins import one_thread  # noqa: F401
 
 import bioeval as be
-from bioeval.cli import main
-from bioeval.protocol import for_layout
+from bioeval.cli.program import main
 from bioeval.protocol.card import Claims
+from bioeval.protocol.loading import for_layout
 from bioeval.studies.explain.lists import fused
 from bioeval.studies.explain.results import Count
 

@@ -11,7 +11,7 @@ from strategies import TIES, matrices
 from twins import one_thread  # noqa: F401
 
 import bioeval as be
-from bioeval.protocol import load
+from bioeval.protocol.loading import load
 from bioeval.studies.explain.results import Count
 
 RULES = ("same-id-same-camera", "same-camera", "none")

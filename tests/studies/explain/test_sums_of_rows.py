@@ -11,7 +11,7 @@ from strategies import FUSIONS, TIES, UNITS, claims, matrices, thresholds
 from twins import one_thread  # noqa: F401
 
 import bioeval as be
-from bioeval.protocol import for_layout
+from bioeval.protocol.loading import for_layout
 from bioeval.protocol.tasks import OpenSet
 from bioeval.studies.explain.results import Count
 

@@ -15,7 +15,7 @@ from bioeval.studies.explain.results import GENUINE
 from bioeval.studies.explain.section import section
 from bioeval.studies.explain.shown_lists import LONGEST, lists_of
 from bioeval.studies.explain.steps_section import section as steps_section
-from bioeval.views import written
+from bioeval.views.writers.lines import written
 from bioeval.views.writers.terminal import as_text
 
 WHO = np.repeat(np.arange(20), 4)

@@ -15,7 +15,7 @@ import bioeval as be
 from bioeval import protocol
 from bioeval.base.errors import CardError, DataError, ProtocolError
 from bioeval.cli.lazy_group import root
-from bioeval.results import expanded
+from bioeval.results.layouts import expanded
 
 CARD = """
 schema = 1

@@ -16,7 +16,7 @@ from twins import crossed, one_thread  # noqa: F401
 
 import bioeval as be
 from bioeval.base.errors import DataError, ProtocolError
-from bioeval.results import expanded
+from bioeval.results.layouts import expanded
 from bioeval.studies.folds.section import section
 from bioeval.tables.sections import table_of
 from bioeval.tallies import fold_counts as passes, fold_passes as sweep
@@ -535,7 +535,7 @@ def test_thresholds_of_many_scores_are_interpolated():
     """Where not every score is a threshold, the limits are nearly those of taking all of them."""
     from unittest import mock
 
-    from bioeval.tallies import SubjectAttempts
+    from bioeval.tallies.by_subject import SubjectAttempts
 
     scores = be.simulate(30, 4, random_state=4, within=0.9)
     options = {"interval": "subject-bootstrap"}

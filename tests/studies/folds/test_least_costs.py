@@ -10,7 +10,7 @@ from naive_calibration import min_dcf
 from named_arguments import raises_about
 
 import bioeval as be
-from bioeval.cli import main
+from bioeval.cli.program import main
 from bioeval.studies.folds import parts
 
 PRIORS = [0.1, 0.5, 0.01]

@@ -18,7 +18,7 @@ from twins import crossed, one_thread  # noqa: F401
 
 import bioeval as be
 from bioeval.base.messages import messages_of
-from bioeval.cli import main
+from bioeval.cli.program import main
 from bioeval.studies.calibration import derived_rows as derived
 from bioeval.studies.fusion import fusion
 from bioeval.studies.fusion.section import SideBySide, section

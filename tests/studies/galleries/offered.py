@@ -3,7 +3,7 @@
 from systems import scores, square
 
 import bioeval as be
-from bioeval.base import names_of
+from bioeval.base.registry import names_of
 from bioeval.studies.galleries.gallery_size import GALLERY_SIZE
 
 CALLS = {

@@ -11,7 +11,7 @@ import xarray as xr
 from rendered import require_names_kept
 
 import bioeval as be
-from bioeval.cli import main
+from bioeval.cli.program import main
 from bioeval.studies.galleries import size_section
 
 

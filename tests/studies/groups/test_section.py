@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 import bioeval as be
-from bioeval.document import Section
+from bioeval.document.blocks import Section
 from bioeval.studies.groups.section import section
 from bioeval.views.writers.lines import python_naming
 from bioeval.views.writers.terminal import as_text

@@ -14,7 +14,7 @@ from hypothesis import given, strategies as st
 
 import bioeval as be
 from bioeval.base.errors import DataError, ProtocolError
-from bioeval.cli import main
+from bioeval.cli.program import main
 from bioeval.studies.planning import sample_size as planning
 
 SCRIPTS = Path(__file__).parents[3] / "scripts"

@@ -12,7 +12,7 @@ from hypothesis import given, strategies as st
 
 import bioeval as be
 from bioeval.base.errors import DataError, ProtocolError
-from bioeval.cli import main
+from bioeval.cli.program import main
 from bioeval.results.failures import with_failures
 from bioeval.stats.binomial import clopper_pearson
 from bioeval.studies.planning.workload import count_limits, rounded_down, values_of_rate

@@ -14,7 +14,7 @@ from scipy.spatial.distance import cdist
 
 import bioeval as be
 from bioeval import protocol as cards
-from bioeval.results import expanded
+from bioeval.results.layouts import expanded
 from bioeval.studies.summaries import counted_together, summaries as module
 from bioeval.studies.summaries.section import section
 

@@ -12,7 +12,7 @@ from twins import crossed
 
 import bioeval as be
 from bioeval import protocol
-from bioeval.cli import main
+from bioeval.cli.program import main
 
 TARGET = ("far", 0.1)
 FOLDS = be.partition.SubjectKFold(3, shuffle=True, random_state=0)

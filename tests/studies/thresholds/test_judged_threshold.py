@@ -9,7 +9,7 @@ import pytest
 from rendered import require_names_kept
 
 import bioeval as be
-from bioeval.cli import main
+from bioeval.cli.program import main
 from bioeval.studies.thresholds.judged_section import section
 
 

@@ -16,8 +16,8 @@ from result_messages import arguments
 from twins import crossed, one_thread  # noqa: F401
 
 import bioeval as be
-from bioeval.cli import main
-from bioeval.document import is_doubt, messages_of_result
+from bioeval.cli.program import main
+from bioeval.document.results import is_doubt, messages_of_result
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ import scipy
 from mot_sequences import Rows, follow, lines, sequences, walk, write_benchmark
 
 import bioeval as be
-from bioeval.cli import main
+from bioeval.cli.program import main
 from bioeval.stats.jackknife import student_limits
 from bioeval.studies.tracking.intervals import FEWEST
 from bioeval.studies.tracking.scalars import MEASURES

@@ -14,8 +14,8 @@ from mot_sequences import Rows, sequences, write_benchmark
 
 import bioeval as be
 from bioeval.base.random import seed_sequence
-from bioeval.cli import main
-from bioeval.stats import normal_draws
+from bioeval.cli.program import main
+from bioeval.stats.simultaneous import normal_draws
 from bioeval.studies.tracking.intervals import FEWEST
 from bioeval.studies.tracking.scalars import MEASURES
 

@@ -21,7 +21,7 @@ from rendered import require_names_kept
 from scipy.optimize import linear_sum_assignment
 
 import bioeval as be
-from bioeval.cli import main
+from bioeval.cli.program import main
 from bioeval.studies.tracking.matching import find_overlaps, match, most_in_common, serials
 from bioeval.studies.tracking.section import with_targets
 from bioeval.studies.tracking.tracking import TRACKING, TRACKING_SPELLS, TRACKING_TARGETS

@@ -15,7 +15,7 @@ from strategies import arrange, examples_of, matrices
 from twins import one_thread  # noqa: F401
 
 import bioeval as be
-from bioeval.cli import main
+from bioeval.cli.program import main
 from bioeval.scores import blocks
 from bioeval.studies.worst_pairs.section import section
 

@@ -18,7 +18,7 @@ from scipy import stats
 
 import bioeval as be
 from bioeval.base.random import Stream, seed_sequence
-from bioeval.cli import main
+from bioeval.cli.program import main
 from bioeval.scores.blocks import BlockReader
 from bioeval.studies.zoo.counts import GROUPS, Halves, count_by_subject
 from bioeval.studies.zoo.zoo import _deviations, halves_test, opponents_test

@@ -1,0 +1,178 @@
+"""All tasks of a protocol: one pass over the scores, and a tree of results."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import xarray as xr
+
+from bioeval.base.progress import rows_reported
+from bioeval.base.random import RandomState
+from bioeval.base.variables import IntervalMethod
+from bioeval.protocol.card import Protocol
+from bioeval.results.dataset import tree_of
+from bioeval.scores.blocks import threads_for
+from bioeval.scores.bona_fide import leaves_out_attacks
+from bioeval.scores.matrix import Scores
+from bioeval.stats.options import IntervalOptions
+from bioeval.tasks.gallery_means import mean_over_galleries
+from bioeval.tasks.plan import (
+    MEAN,
+    EvaluationOptions,
+    Plan,
+    check_systems,
+    galleries_of,
+    resolve_card,
+)
+from bioeval.tasks.task_plan import runner_of
+
+
+@leaves_out_attacks
+def evaluate(
+    scores: Scores | Mapping[str, Scores],
+    protocol: str | Protocol = "auto",
+    *,
+    thresholds: Any = None,
+    extra_thresholds: Sequence[float] | None = None,
+    max_rank: int | None = None,
+    far_targets: Sequence[float] | None = None,
+    frr_targets: Sequence[float] | None = None,
+    auc: bool = True,
+    interval: IntervalMethod | None = None,
+    confidence: float = IntervalOptions.CONFIDENCE,
+    replicates: int = IntervalOptions.REPLICATES,
+    random_state: RandomState = 0,
+    per_query: bool = False,
+) -> xr.DataTree:
+    """Evaluate every task of a protocol, in one pass over the scores.
+
+    Parameters
+    ----------
+    scores : Scores, or mapping of str to Scores
+        One system, or several by name.
+    protocol, thresholds, max_rank, far_targets
+        As for :func:`tally`.
+    extra_thresholds : sequence of float, optional
+        Thresholds besides those: every task then has rows at these, and at the operating points of
+        all tasks, of several systems at those of all that have the same units. An empty list gives
+        the operating points alone. The scores are read once more for them.
+    frr_targets : sequence of float, optional
+        FAR of verification is given where FRR is at most each of these; those of the card by
+        default.
+    auc : bool
+        As for :func:`verification`: without it an evaluation is several times faster.
+    interval, confidence, replicates, random_state
+        As for :func:`verification`; all tasks and systems share the same resamples.
+    per_query : bool
+        As for :func:`reid`: also the values of each query, of a card with re-identification.
+
+    Returns
+    -------
+    xarray.DataTree
+        Nodes ``/verification/single``, ``/verification/multi``, ``/open_set``, ``/closed_set``,
+        ``/reid``, ``/gom``, as far as the card has them; under ``/<system>`` for several systems.
+        Of a card with folds, ``/folds/verification/single`` and so on, as
+        :func:`bioeval.cross_evaluate` gives them; there are no curves then, and options about
+        them are refused. Of a card with several galleries, under ``/<gallery>/...`` and
+        ``/mean/...``: the mean of their rates, each at its own thresholds, and the sum of their
+        attempts.
+
+    Raises
+    ------
+    CardError
+        If there is no such card, or it is not valid.
+    DataError
+        Bad options; NaN under ``nan="raise"``.
+    ProtocolError
+        If the scores cannot support the protocol, or an option has no effect under it.
+
+    Examples
+    --------
+    >>> import bioeval as be
+    >>> tree = be.evaluate(be.simulate(20, 4, random_state=1))
+    >>> sorted(node.path for node in tree.leaves)
+    ['/closed_set', '/open_set', '/verification/multi', '/verification/single']
+    """
+    options = EvaluationOptions.parse(
+        thresholds=thresholds,
+        extra_thresholds=extra_thresholds,
+        max_rank=max_rank,
+        far_targets=far_targets,
+        frr_targets=frr_targets,
+        auc=auc,
+        per_query=per_query,
+        interval=IntervalOptions.parse(interval, confidence, replicates, random_state),
+    )
+    with rows_reported():
+        if isinstance(scores, Mapping):
+            return _evaluate_systems(scores, protocol, options)
+        return _evaluate_system(scores, protocol, options)
+
+
+def _evaluate_systems(
+    scores: Mapping[str, Scores],
+    protocol: str | Protocol,
+    options: EvaluationOptions,
+) -> xr.DataTree:
+    """Return the results of several systems, at the operating points of all if these are wanted."""
+    check_systems(scores)
+    each = dict.fromkeys(scores, options)
+    if (extra := options.extra_thresholds) is not None and len(scores) > 1:
+        plain = replace(options, extra_thresholds=None, interval=None)
+        alone = {k: _evaluate_system(v, protocol, plain) for k, v in scores.items()}
+        from bioeval.results.threshold_lookup import shared_points
+
+        each = {}
+        for name, points in shared_points(alone).items():
+            each[name] = replace(options, extra_thresholds=np.union1d(extra, points))
+    trees = {k: _evaluate_system(v, protocol, each[k]) for k, v in scores.items()}
+    tree = xr.DataTree()
+    tree.children = trees  # which copies nothing
+    return tree
+
+
+def _evaluate_system(
+    scores: Scores, protocol: str | Protocol, options: EvaluationOptions
+) -> xr.DataTree:
+    """Return the results of one system, by the part of the library that its scores or card need."""
+    card = resolve_card(scores, protocol)
+    if (runner := runner_of(scores)) is not None:
+        return runner.evaluate(scores, card, options)
+    if (galleries := galleries_of(scores, card)) is not None:
+        return _evaluate_galleries(galleries, card, options)
+    if card.has_folds:
+        from bioeval.studies.folds import tasks as folds
+
+        return folds.evaluate(scores, card, options)
+    plan, counted = Plan.counted(scores, card, options, automatic=protocol == "auto")
+    ranks = card.report.ranks
+    datasets = {k: part.dataset_of_card(k, card.name, ranks) for k, part in counted.items()}
+    if options.interval is None:
+        return tree_of(datasets)
+    with threads_for(scores):
+        for node, part in counted.items():
+            counted_by = plan.counted_by(node)
+            datasets[node] = part.with_intervals(
+                datasets[node], counted_by, plan.reader, options.interval
+            )
+    return tree_of(datasets)
+
+
+def _evaluate_galleries(
+    galleries: Mapping[str, Scores], card: Protocol, options: EvaluationOptions
+) -> xr.DataTree:
+    """Evaluate each gallery separately, and return its results with the mean rates."""
+    alone = replace(card, galleries=None)
+    trees = {k: _evaluate_system(x, alone, options) for k, x in galleries.items()}
+    datasets = {}
+    for gallery, tree in trees.items():
+        for node in tree.leaves:
+            datasets[f"{gallery}/{node.path.strip('/')}"] = node.to_dataset()
+    for node in next(iter(trees.values())).leaves:
+        path = node.path.strip("/")
+        of_each = {gallery: datasets[f"{gallery}/{path}"] for gallery in trees}
+        datasets[f"{MEAN}/{path}"] = mean_over_galleries(of_each)
+    return tree_of(datasets)

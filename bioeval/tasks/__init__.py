@@ -1,0 +1,1 @@
+"""The public calls: one task, a card, rates at a threshold."""

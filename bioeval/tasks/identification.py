@@ -1,0 +1,315 @@
+"""Identification, open-set and closed-set: searches become ranks, counts and a result."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import xarray as xr
+
+from bioeval.base.errors import Argument, DataError, received
+from bioeval.base.progress import rows_reported
+from bioeval.base.random import RandomState
+from bioeval.base.scalars import Name
+from bioeval.base.variables import IntervalMethod
+from bioeval.protocol.tasks import ClosedSet, OpenSet, Search
+from bioeval.results.dataset import about_attrs, along, build
+from bioeval.results.identification import Unmated
+from bioeval.scores.arrays import EnrolledTemplates, FusionRule
+from bioeval.scores.blocks import BlockReader
+from bioeval.scores.bona_fide import leaves_out_attacks
+from bioeval.scores.matrix import Scores, require_scores
+from bioeval.stats.options import IntervalOptions
+from bioeval.tallies.counts import IdentificationTally, ImpostorProbes
+from bioeval.tallies.identification_counter import IdentificationCounter, RankUnit
+from bioeval.tallies.passes import count_together
+from bioeval.tallies.points import FAR_TARGETS, check_targets
+from bioeval.tallies.thresholds import check_thresholds, to_user
+from bioeval.tallies.tied_places import Ties
+from bioeval.tasks.task_counts import TaskCounts
+from bioeval.tasks.task_plan import TaskPlanner
+
+RANKS = {
+    "identification_rank": Name("rank of the best mate; NaN where there is none"),
+    "mate_distance": Name("score of the best mate; NaN where there is none", "score"),
+    "nearest_other": Name("score of the nearest candidate of another subject", "score"),
+    "closer": Name("candidates of other subjects ranked before the best mate", "candidates"),
+    "tied": Name("candidates of other subjects tied with the best mate", "candidates"),
+    "mates": Name("usable mates", "candidates"),
+    "others": Name("usable candidates of other subjects", "candidates"),
+    "enrolled": Name("whether the probe's subject is in the gallery (1) or not (0)"),
+}
+
+
+def ranks_dataset(tally: IdentificationTally, ties: str) -> xr.Dataset:
+    """Return rank, scores and candidates of each probe."""
+    chosen = np.nonzero(tally.mates > 0)[0]
+    probes, ranks, weights = tally.rank_weights(chosen, ties)
+    rank = np.full(len(tally.mate), np.nan)
+    rank[chosen] = np.bincount(probes, weights * ranks, minlength=len(rank))[chosen]
+    kind = tally.about.kind
+    over = ("probe",)
+    variables = {
+        **along(
+            over,
+            identification_rank=rank,
+            mate_distance=to_user(tally.mate, kind),
+            nearest_other=to_user(tally.other, kind),
+            closer=tally.closer,
+            tied=tally.tied,
+            mates=tally.mates,
+            others=tally.others,
+            enrolled=tally.enrolled.astype(np.int64),
+        )
+    }
+    attrs = about_attrs(tally.about, "ranks", "ranks of the best mates", [])
+    attrs |= {"rank_unit": tally.rank_unit, "fusion": tally.fusion, "ties": ties}
+    return build(variables, RANKS, {"probe": np.arange(len(rank))}, attrs)
+
+
+@leaves_out_attacks
+def open_set(
+    scores: Scores,
+    *,
+    thresholds: Any = None,
+    max_rank: int | None = None,
+    rank_unit: RankUnit = "template",
+    fusion: FusionRule = "min",
+    ties: Ties = "pessimistic",
+    impostors: ImpostorProbes = "auto",
+    far_targets: Sequence[float] = FAR_TARGETS,
+    gallery: EnrolledTemplates = "all",
+    interval: IntervalMethod | None = None,
+    confidence: float = IntervalOptions.CONFIDENCE,
+    replicates: int = IntervalOptions.REPLICATES,
+    random_state: RandomState = 0,
+) -> xr.Dataset:
+    """Evaluate open-set identification: is the probe's subject enrolled, and which one is it?
+
+    Parameters
+    ----------
+    scores : Scores
+    thresholds : None, int or increasing array of float
+        As for :func:`verification`; the default grid spans the distances of best mates and of
+        the impostors' nearest templates.
+    max_rank : int, optional
+        Number of ranks. None gives every attainable rank while thresholds x ranks is at most
+        2,000,000, else 100, and says so in its messages.
+    rank_unit : {"template", "subject"}
+        Whether a rank counts templates (the lecture's) or subjects, each once by its fused
+        score.
+    fusion : str
+        As for :func:`verification`; used with subject ranks.
+    ties : {"pessimistic", "optimistic", "stable", "expected"}
+        Rank of the best mate among candidates of other subjects exactly as close: after them,
+        before them, in gallery order, or the mean over all orders.
+    impostors : {"auto", "unenrolled", "leave-subject-out", "both"}
+        Impostor attempts of probes against a gallery: the probes whose subject is not
+        enrolled, each enrolled probe with its own subject taken out of the gallery, or both.
+        ``"auto"``: the unenrolled if there is any, else leave-subject-out. All-against-all is
+        always leave-subject-out.
+    far_targets : sequence of float
+        For each, the largest DIR with FAR at most the target, at every rank.
+    gallery : {"all", "single"}
+        ``"all"``: all templates are enrolled. ``"single"``: one template of each subject, drawn
+        uniformly for each probe anew; rates are the exact means over all such galleries.
+    interval, confidence, replicates, random_state
+        As for :func:`verification`. All-against-all, methods by subject give intervals for new
+        people: each subject is left out, as a probe and from the gallery (a jackknife, without
+        replicates). Of probes against a gallery, probe subjects are resampled and the gallery is
+        fixed. The attribute ``interval_for`` says which.
+
+    Returns
+    -------
+    xarray.Dataset
+        ``dir di`` over ``threshold, rank``; ``far grr fa gr frr ttr ttr_identity ftr`` over
+        ``threshold``; scalars ``genuine_attempts impostor_attempts genuine_subjects
+        impostor_subjects tied target_probes non_target_probes``, ``eer`` (where FAR and 1 - DIR at
+        rank 1 cross) with ``eer_threshold far_at_eer frr_at_eer eer_bracket_low
+        eer_bracket_high``; ``dir_at_far threshold_at_far`` over ``far_target, rank``, exact at
+        the scores themselves. With an interval: ``_low`` and
+        ``_high`` of ``dir far grr frr dir_at_far`` (of the first ten ranks), and, resampled,
+        of ``eer``.
+
+        With ``gallery="single"``, counts are expected counts (float64), and there are bounds in
+        place of operating points: ``eer_at_least eer_at_most dir_at_far_at_least
+        dir_at_far_at_most``.
+
+    Raises
+    ------
+    DataError
+        Bad options; NaN under ``nan="raise"``.
+    ProtocolError
+        If the scores cannot support the task.
+
+    Notes
+    -----
+    Definitions: biometrics lecture, "open-set identification"; ISO/IEC 19795-1 (FPIR, FNIR);
+    ``docs/definitions.md``.
+
+    Examples
+    --------
+    >>> import bioeval as be
+    >>> d = [[1, 4, 6], [5, 3, 2], [4, 3, 5]]
+    >>> scores = be.Scores(d, ["ann", "bob", "eve"], ["ann", "bob", "cat"])
+    >>> ds = be.open_set(scores, thresholds=[1, 2, 3])
+    >>> ds.dir.values
+    array([[0.5, 0.5, 0.5],
+           [0.5, 0.5, 0.5],
+           [0.5, 1. , 1. ]])
+    >>> ds.far.values
+    array([0., 0., 1.])
+    """
+    limits = IntervalOptions.parse(interval, confidence, replicates, random_state)
+    options = OpenSet(
+        impostors=impostors,
+        rank_unit=rank_unit,
+        fusion=fusion,
+        ties=ties,
+        max_rank=max_rank,
+        gallery=gallery,
+    )
+    targets = check_targets(far_targets)
+    require_scores(scores)
+    check_thresholds(thresholds)
+    planner = TaskPlanner(BlockReader(scores), thresholds, targets)
+    with rows_reported():
+        return _identify(planner, options, limits)
+
+
+@leaves_out_attacks
+def closed_set(
+    scores: Scores,
+    *,
+    max_rank: int | None = None,
+    rank_unit: RankUnit = "template",
+    fusion: FusionRule = "min",
+    ties: Ties = "pessimistic",
+    unmated: Unmated = "auto",
+    gallery: EnrolledTemplates = "all",
+    interval: IntervalMethod | None = None,
+    confidence: float = IntervalOptions.CONFIDENCE,
+    replicates: int = IntervalOptions.REPLICATES,
+    random_state: RandomState = 0,
+) -> xr.Dataset:
+    """Evaluate closed-set identification: at which rank is the subject of each probe?
+
+    Parameters
+    ----------
+    scores : Scores
+    max_rank : int, optional
+        Number of ranks; None gives every attainable one (up to 1,000,000).
+    rank_unit, fusion, ties
+        As for :func:`open_set`.
+    unmated : {"auto", "raise", "skip"}
+        What to do with probes without a usable mate. ``"auto"`` leaves them out and counts them
+        in all-against-all, and is an error with probes against a gallery.
+    gallery, interval, confidence, replicates, random_state
+        As for :func:`open_set`.
+
+    Returns
+    -------
+    xarray.Dataset
+        ``cms`` and ``cms_count`` over ``rank``; scalars ``recognition_rate`` (CMS at rank 1),
+        ``attempts``, ``subjects``, ``skipped``, ``tied``. With an interval: ``cms_low cms_high
+        recognition_rate_low recognition_rate_high``. With ``gallery="single"``, counts are expected
+        counts (float64).
+
+    Raises
+    ------
+    DataError
+        Bad options; NaN under ``nan="raise"``.
+    ProtocolError
+        If a probe has no usable mate and may not be skipped.
+
+    Notes
+    -----
+    Definitions: biometrics lecture, "closed-set identification"; ISO/IEC 19795-1 (CMC);
+    ``docs/definitions.md``.
+
+    Examples
+    --------
+    >>> import bioeval as be
+    >>> scores = be.Scores([[1, 4, 6], [5, 3, 2]], ["ann", "bob"], ["ann", "bob", "cat"])
+    >>> be.closed_set(scores).cms.values
+    array([0.5, 1. , 1. ])
+
+    One template of each subject, on average over all such galleries:
+
+    >>> people = ["ann", "ann", "bob", "bob"]
+    >>> d = [[0, 1, 4, 6], [1, 0, 5, 3], [4, 5, 0, 3], [6, 3, 3, 0]]
+    >>> be.closed_set(be.Scores(d, people), gallery="single").cms.values
+    array([0.875, 1.   ])
+    """
+    limits = IntervalOptions.parse(interval, confidence, replicates, random_state)
+    options = ClosedSet(
+        rank_unit=rank_unit,
+        fusion=fusion,
+        ties=ties,
+        max_rank=max_rank,
+        unmated=unmated,
+        gallery=gallery,
+    )
+    with rows_reported():
+        return _identify(TaskPlanner(BlockReader(scores)), options, limits)
+
+
+def _identify(
+    planner: TaskPlanner,
+    task: OpenSet | ClosedSet,
+    limits: IntervalOptions | None,
+) -> xr.Dataset:
+    """Return the result of open-set or closed-set identification."""
+    if limits is not None and task.gallery == "single":
+        raise DataError(
+            Argument("interval"),
+            f" is {received(limits.method)}, but intervals are of the whole gallery; give ",
+            Argument("gallery", "all"),
+            ", or leave ",
+            Argument("interval"),
+            " out",
+        )
+    counter, options = planner.identification(task)
+    reader = planner.reader
+    (tally,) = count_together(reader, [counter])
+    node = "open_set" if isinstance(task, OpenSet) else "closed_set"
+    counts = TaskCounts(tally, options)
+    dataset = counts.dataset(node)
+    return dataset if limits is None else counts.with_intervals(dataset, counter, reader, limits)
+
+
+@leaves_out_attacks
+def ranks(
+    scores: Scores,
+    *,
+    rank_unit: RankUnit = "template",
+    fusion: FusionRule = "min",
+    ties: Ties = "pessimistic",
+) -> xr.Dataset:
+    """Return the ranks, mates and nearest candidates of each probe.
+
+    Parameters
+    ----------
+    scores, rank_unit, fusion, ties
+        As for :func:`open_set`. Order-only scores (``kind="order"``) are accepted.
+
+    Returns
+    -------
+    xarray.Dataset
+        Over ``probe``: ``identification_rank`` (NaN without a mate; the mean rank under
+        ``"expected"`` ties), ``mate_distance``, ``nearest_other``, ``closer``, ``tied``,
+        ``mates``, ``others``, ``enrolled``.
+
+    Examples
+    --------
+    >>> import bioeval as be
+    >>> scores = be.Scores([[1, 4, 6], [5, 3, 2]], ["ann", "bob"], ["ann", "bob", "cat"])
+    >>> be.ranks(scores).identification_rank.values
+    array([1., 2.])
+    """
+    search = Search(rank_unit=rank_unit, fusion=fusion, ties=ties)
+    reader = BlockReader(scores)
+    with rows_reported():
+        (result,) = count_together(reader, [IdentificationCounter(reader, search)])
+    return ranks_dataset(result, ties)

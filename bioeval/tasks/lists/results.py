@@ -1,0 +1,353 @@
+"""Measures of top-K lists: CMC and average precision, exactly, up to the depth of the lists."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import xarray as xr
+
+from bioeval.base.arguments import require_flag, require_integer
+from bioeval.base.errors import Argument, DataError, ProtocolError, received
+from bioeval.base.messages import Message
+from bioeval.base.registry import names_of
+from bioeval.base.scalars import MATCH_SUMS, QUERY_MEANS, Name
+from bioeval.results.dataset import about_attrs, along, build, rate
+from bioeval.results.query_means import MatchCurve, QueryMean, QueryMeasures
+from bioeval.scores.labels import Codes
+from bioeval.scores.matrix import codes_of
+from bioeval.scores.provenance import Provenance
+from bioeval.scores.top_k import TopKScores
+from bioeval.tallies.identification_counter import check_max_rank
+from bioeval.tasks.reid.convention import (
+    Convention,
+    cameras_of,
+    left_out_notes,
+    left_out_queries,
+)
+from bioeval.tasks.reid.counts import query_labels
+from bioeval.tasks.reid.matches import (
+    MatchLists,
+    cut_messages,
+    interpolated_precision,
+    match_sum,
+)
+from bioeval.tasks.reid.results import (
+    _RANKED,
+    RECALL_LEVELS,
+    REID,
+    ranked_curves,
+)
+
+TOP_K = {
+    **names_of(REID, "cmc", "cmc_count", *QUERY_MEANS, "precision_at_k"),
+    **names_of(REID, "identity"),
+    **names_of(REID, "recall_at_k", "interpolated_precision", "queries", "subjects", "skipped"),
+    **names_of(REID, "left_out"),
+    "rank_k_average_precision": REID["rank_k_average_precision"],
+    **{scalar.of_query[0]: scalar.each for scalar in MATCH_SUMS.values()},
+    "rank_k": Name("rank K at which lists are cut"),
+    "beyond_lists": Name("queries with more matches than a list has places", "queries"),
+    "first_match_rank": Name("rank of the first match; NaN where none is listed"),
+}
+
+for _name in _RANKED:
+    TOP_K |= TOP_K[_name].ends_of(_name)
+
+
+#: The only values of these fields of a convention that lists support.
+_SUPPORTED = {"cmc": "first-match", "ap": "sum", "removed_for_ap": "as-above", "ties": "stable"}
+
+
+def reid_of_lists(
+    scores: TopKScores, rules: Convention, *, max_rank: int | None = None, per_query: bool = False
+) -> tuple[xr.Dataset, QueryMeasures]:
+    """Evaluate top-K lists by a convention; return the result and each query's contribution.
+
+    A ProtocolError if lists do not support the convention. `max_rank` None takes the convention's,
+    or the last rank covered by all lists if that is less.
+    """
+    for name, word in _SUPPORTED.items():
+        if getattr(rules, name) != word:
+            raise ProtocolError(
+                f"the convention {rules.name} has {name} = {getattr(rules, name)!r}; top-K "
+                f"lists do not determine it; give {word!r}, or a matrix of scores"
+            )
+    result, measures = _lists_dataset(scores, rules, max_rank, require_flag("per_query", per_query))
+    if not int(result["queries"]):
+        raise ProtocolError(
+            f"none of the {len(scores.indices)} queries has a match in the gallery that the "
+            f"convention leaves it (removed = {rules.removed!r}); check that both sides use the "
+            "same labels, and the cameras"
+        )
+    if max_rank is None:
+        result = result.isel(rank=slice(rules.max_rank))
+    result.attrs |= {
+        "convention": rules.name,
+        "removes": rules.removed,
+        "junk": rules.junk_in_words,
+        "cmc_counts": rules.cmc,
+        "ties": "listed",
+        "ap": rules.ap,
+        "unmatched_queries": rules.unmatched,
+    }
+    if rules.changed:
+        result.attrs["changed"] = ", ".join(rules.changed)
+    return result, measures
+
+
+def _lists_dataset(
+    scores: TopKScores, rules: Convention, max_rank: int | None, per_query: bool
+) -> tuple[xr.Dataset, QueryMeasures]:
+    """Return the measures of top-K lists, and each query's contribution.
+
+    The average precision of a list is cut at the convention's `rank_k`, else as far as all lists
+    are known. A removed entry leaves its place to the next, so a list covers fewer ranks. Tang et
+    al., CityFlow (CVPR 2019), "rank-K mAP".
+    """
+    check_max_rank(max_rank, scores.shape[1])
+    junk = junk_codes(scores, rules.junk_ids)
+    if rules.junk == "keep":
+        junk = []
+    distractor_ids = (*rules.distractor_ids, *scores.distractor_ids)
+    left_out = left_out_queries(scores, (*rules.junk_ids, *distractor_ids))
+    lists = listed_matches(scores, rules.removed, junk, left_out)
+    valid = lists.positives > 0
+    counted = valid | ((rules.unmatched == "zero") & ~left_out)
+    queries = int(counted.sum())
+
+    cmc_reach = lists.reach(valid & (lists.first == 0))
+    last = _rank("max_rank", max_rank, cmc_reach, scores.depth)
+    listed, query = np.flatnonzero(lists.first), np.flatnonzero(valid)
+    cmc = MatchCurve(counted, listed, lists.first[listed], np.ones(len(listed)))
+    counts = cmc.counts(last).astype(np.int64)
+
+    ap_reach = lists.reach(valid & (lists.listed < lists.positives))
+    cut = _rank("rank_k", rules.rank_k, ap_reach, scores.depth)
+    over = total = np.where(valid, lists.positives, 1)
+    if rules.rank_k_over == "smaller":
+        over = np.minimum(total, cut)
+    elif rules.rank_k_over == "found":
+        over = np.maximum((lists.hits & (lists.ranks <= cut)).sum(axis=1), 1)
+    at_k = lists.precisions(cut) / over
+    matches = lists.matches()
+    curves = ranked_curves(
+        matches, counted, "stable", last, total, precision_over=rules.precision_over
+    )
+    unknown = np.arange(1, last + 1) > (last if ap_reach is None else ap_reach)
+
+    complete = bool((lists.listed >= lists.positives).all())
+    whole = lists.precisions(None) / total
+    values = {"rank_k_mean_ap": at_k}
+    if complete:
+        levels = interpolated_precision(matches, "stable")
+        values |= {"mean_ap": whole, "interpolated_precision": levels}
+    each_query = {}
+    for name, (far, near) in lists.match_sums().items():
+        each_query[name] = each = np.where(far == near, near, np.nan)
+        if not np.isnan(each[query]).any():
+            values[name] = each
+    size = scores.gallery_size
+    means = {name: QueryMean.of(name, x, counted, query, size) for name, x in values.items()}
+    beyond = int((lists.positives > scores.depth).sum())
+    skipped = int((~valid & ~left_out).sum())
+    about = Provenance.of(scores)
+    notes: list[Message] = [*cut_messages(lists.positives, cut, rules.rank_k_over)]
+    notes += left_out_notes(scores, distractor_ids, rules.junk_ids)
+    if skipped:
+        treatment = "left out" if rules.unmatched == "skip" else "counted as 0"
+        notes.append(Message("queries-without-match", queries=skipped, treatment=treatment))
+    if not complete:
+        lost = [x.label for x in QUERY_MEANS.values() if x.name not in means]
+        notes.append(Message("matches-beyond-lists", measures=lost))
+    if unknown.any():
+        notes.append(Message("precision-up-to-rank", rank=int(ap_reach or 0)))
+    over_ranks = {}
+    for name, curve in curves.items():
+        over_ranks[name] = np.where(unknown, np.nan, curve.means(last))
+    variables = {
+        "cmc": (("rank",), rate(counts, queries)),
+        "cmc_count": (("rank",), counts),
+        "rank_k_mean_ap": means["rank_k_mean_ap"].mean,
+        "rank_k": cut,
+        **dict.fromkeys(("mean_ap", *MATCH_SUMS), np.nan),
+        **along(("rank",), **over_ranks),
+        "interpolated_precision": (("recall_level",), np.full(len(RECALL_LEVELS), np.nan)),
+        "queries": queries,
+        "subjects": len(np.unique(scores._codes.probe[counted])),
+        "skipped": skipped,
+        "left_out": int(left_out.sum()),
+        "beyond_lists": beyond,
+    }
+    if complete:
+        levels = means["interpolated_precision"].mean
+        variables["interpolated_precision"] = (("recall_level",), levels)
+    for name in ("mean_ap", *MATCH_SUMS):
+        if name in means:
+            variables[name] = means[name].mean
+    coordinates = {"rank": np.arange(1, last + 1), "recall_level": RECALL_LEVELS}
+    if per_query:
+        ranks = np.where(lists.first > 0, lists.first, np.nan)
+        variables["rank_k_average_precision"] = (("probe",), np.where(valid, at_k, np.nan))
+        variables["first_match_rank"] = (("probe",), ranks)
+        for name, each in each_query.items():
+            variables[MATCH_SUMS[name].of_query[0]] = (("probe",), each)
+        coordinates["probe"] = np.arange(len(valid))
+        variables["identity"] = ("probe",), query_labels(scores)
+    measures = QueryMeasures(cmc, means, curves)
+    attrs = about_attrs(about, "top-k", "top-K lists", notes)
+    attrs |= {
+        "depth": scores.depth,
+        "removed": rules.removed,
+        "junk": rules.junk,
+        "unmatched": rules.unmatched,
+        "rank_k_over": rules.rank_k_over,
+        "precision_over": rules.precision_over,
+    }
+    return build(variables, TOP_K, coordinates, attrs), measures
+
+
+@dataclass(frozen=True)
+class ListedMatches:
+    """The matches along each list."""
+
+    kept: np.ndarray  # (q, k): whether an entry is on the query's list
+    hits: np.ndarray  # (q, k): whether an entry is a match on the query's list
+    ranks: np.ndarray  # (q, k): its rank on that list
+    positives: np.ndarray  # (q,): matches in the gallery
+    listed: np.ndarray  # (q,): those of them that are listed
+    first: np.ndarray  # (q,): the rank of the first of these, 0 without any
+    depth: np.ndarray  # (q,): number of ranks that the list covers
+    candidates: np.ndarray  # (q,): entries of the gallery on the query's list, listed or not
+
+    def reach(self, open_: np.ndarray) -> int | None:
+        """Return the last rank covered by every list, None for all; `open_` masks cut queries."""
+        return int(self.depth[open_].min()) if open_.any() else None
+
+    def matches(self) -> MatchLists:
+        """Return the matches on the lists, by their ranks."""
+        return _by_ranks(self.ranks[self.hits], self.listed)
+
+    def match_sums(self) -> dict[str, tuple[np.ndarray, np.ndarray]]:
+        """Return the measures of each query that are sums over its matches, by name.
+
+        With unlisted matches behind all others, and right behind the list.
+        """
+        unlisted = self.positives - self.listed
+        beyond = np.repeat(np.arange(len(unlisted)), unlisted)
+        place = np.arange(1, len(beyond) + 1) - np.repeat(np.cumsum(unlisted) - unlisted, unlisted)
+        order = np.argsort(np.append(np.nonzero(self.hits)[0], beyond), kind="stable")
+
+        def behind(end: np.ndarray) -> MatchLists:
+            ranks = np.append(self.ranks[self.hits], end[beyond] + place)
+            return _by_ranks(ranks[order], self.positives)
+
+        far, near = behind(self.candidates - unlisted), behind(self.depth)
+        sums = {}
+        for name in MATCH_SUMS:
+            sums[name] = match_sum(far, "stable", name), match_sum(near, "stable", name)
+        return sums
+
+    def precisions(self, cut: int | None) -> np.ndarray:
+        """Return the sum of the precisions at the matches, up to a rank, for each query."""
+        hits = self.hits
+        if cut is not None:
+            hits = hits & (self.ranks <= cut)
+        precision = np.cumsum(hits, axis=1) / np.maximum(self.ranks, 1)
+        return np.where(hits, precision, 0.0).sum(axis=1)
+
+
+def _by_ranks(ranks: np.ndarray, counts: np.ndarray) -> MatchLists:
+    """Return matches by their ranks, `counts` of each query."""
+    starts = np.concatenate([[0], np.cumsum(counts)])
+    none = np.zeros_like(ranks)
+    lists = MatchLists(starts, ranks.astype(np.float64), ranks, none, none)
+    lists.closer = ranks - lists.order
+    return lists
+
+
+def listed_matches(
+    scores: TopKScores, removed: str, junk: list[int], left_out: np.ndarray
+) -> ListedMatches:
+    """Return the matches along each list, without entries that a rule removes, and junk.
+
+    Queries that are left out have none.
+    """
+    gallery = codes_of(scores).gallery
+    query = np.where(left_out, -1, codes_of(scores).probe)
+    index = scores.indices
+    is_listed = index >= 0
+    same_identity = gallery[index] == query[:, None]
+    kept = is_listed & ~np.isin(gallery, junk)[index]
+    usable = ~np.isin(gallery, junk)
+    size = int(max(query.max(), gallery.max())) + 1
+    positives = np.where(left_out, 0, np.bincount(gallery[usable], minlength=size)[query])
+    candidates = np.full(len(query), int(usable.sum()))
+    if removed != "none":
+        cameras = Codes(*cameras_of(scores), "cameras")
+        same_camera = cameras.gallery[index] == cameras.probe[:, None]
+        kept &= ~(same_camera & (same_identity | (removed == "same-camera")))
+        width = int(max(cameras.probe.max(), cameras.gallery.max())) + 1
+        seen, count = np.unique(
+            gallery[usable] * width + cameras.gallery[usable], return_counts=True
+        )
+        wanted = query * width + cameras.probe
+        at = np.minimum(np.searchsorted(seen, wanted), len(seen) - 1)
+        here = np.zeros(len(query), dtype=np.int64)
+        if len(seen):
+            here = np.where(seen[at] == wanted, count[at], 0)
+        positives = positives - here
+        whole = np.bincount(cameras.gallery[usable], minlength=width)[cameras.probe]
+        candidates = candidates - (whole if removed == "same-camera" else here)
+    # A query that is a gallery entry itself is no match of its own, unless a rule removed it.
+    entry = scores._entry_of_query
+    is_entry = (entry >= 0) & usable[entry]
+    if removed != "none":
+        is_entry &= cameras.gallery[entry] != cameras.probe
+    positives = positives - is_entry
+    candidates = candidates - is_entry
+    hits = kept & same_identity
+    ranks = np.cumsum(kept, axis=1)
+    any_hit = hits.any(axis=1)
+    rows = np.arange(len(index))
+    return ListedMatches(
+        kept=kept,
+        hits=hits,
+        ranks=ranks,
+        positives=positives,
+        listed=hits.sum(axis=1),
+        first=np.where(any_hit, ranks[rows, np.argmax(hits, axis=1)], 0),
+        depth=ranks[:, -1],
+        candidates=candidates,
+    )
+
+
+def junk_codes(scores: TopKScores, junk_ids: Sequence[int]) -> list[int]:
+    """Return the codes of the junk ids; labels from text files are text."""
+    if isinstance(junk_ids, str) or not isinstance(junk_ids, Iterable):
+        raise DataError(
+            f"junk_ids is {received(junk_ids)}; expected a sequence, such as ({junk_ids!r},)"
+        )
+    labels = list(junk_ids)
+    codes = map(codes_of(scores).code, [*labels, *map(str, labels)])
+    return sorted({*codes} - {-1})
+
+
+def _rank(name: str, requested: int | None, reach: int | None, depth: int) -> int:
+    """Return a given rank, or the last one covered by every list."""
+    if requested is None:
+        if reach == 0:
+            raise ProtocolError(
+                f"a list of {depth} places covers no rank: every entry is removed for its "
+                "query, or it is empty; give longer lists, or a matrix of scores"
+            )
+        return depth if reach is None else reach
+    rank = require_integer(name, requested, low=1)
+    if reach is not None and rank > reach:
+        raise ProtocolError(
+            Argument(name),
+            f" is {rank}, but a list covers only {reach} ranks (of its {depth} places, less those "
+            f"removed); expected at most {reach}, longer lists, or a matrix of scores",
+        )
+    return rank

@@ -1,0 +1,263 @@
+"""Re-identification conventions: the ``[reid]`` section of a card, with some options changed.
+
+Of a card that has ``[gom]`` alone, what a query sees is that section's, and the rest the default.
+
+A convention fixes which gallery entries a query searches, what a CMC counts, which queries are
+left out of the means and the form of average precision. Conventions are cards; no data set is
+named here.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Literal, get_args
+
+import numpy as np
+
+from bioeval.base.arguments import require_integer
+from bioeval.base.errors import CardError, DataError, ProtocolError, received, require_choice
+from bioeval.base.messages import Message
+from bioeval.protocol.card import Protocol
+from bioeval.protocol.loading import available, is_path, load
+from bioeval.protocol.tasks import Reid
+from bioeval.scores.labels import missing_values
+from bioeval.scores.matrix import Scores, are_pairs, codes_of, knows_people
+
+FIELDS = Reid.fields()
+
+#: Entries of the list of a query that are left out, and what becomes of junk.
+Removed = Literal["same-id-same-camera", "same-camera", "none"]
+Junk = Literal["keep", "remove"]
+#: The list of average precision and INP, and the matches that the CMC counts.
+RemovedForAp = Literal["as-above", "same-id-same-camera", "none"]
+Cmc = Literal["first-match", "allshots", "single-gallery-shot", "identity-dedup"]
+REMOVED: tuple[Removed, ...] = get_args(Removed)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Convention(Reid):
+    """A card's ``[reid]`` section by the card's `name`, with options `changed`."""
+
+    name: str
+    changed: tuple[str, ...] = ()
+    #: Columns whose comparisons are excluded: a card's, and not those of its section.
+    exclude: ClassVar[tuple[str, ...]] = ()
+
+    @property
+    def ap_removed(self) -> str:
+        """The entries removed for average precision and INP."""
+        if self.removed_for_ap == "as-above":
+            return self.removed
+        return self.removed_for_ap
+
+    def result_options(self) -> dict[str, Any]:
+        """Return the options of :func:`bioeval.tasks.reid.results.reid_dataset`."""
+        names = ("max_rank", "ties", "ap", "unmatched", "rank_k", "rank_k_over", "precision_over")
+        return {name: self[name] for name in names}
+
+    @property
+    def junk_in_words(self) -> str:
+        """Treatment of junk, in the words of an attribute."""
+        ids = ", ".join(map(str, self.junk_ids))
+        if self.junk == "remove" and ids:
+            return f"removed ({ids})"
+        return "kept"
+
+    @property
+    def last_rank(self) -> str:
+        """The place of `max_rank`, for messages: the card's field, or the option in its place."""
+        return (
+            "max_rank" if "max_rank" in self.changed else f"protocol {self.name}: [reid] max_rank"
+        )
+
+    @property
+    def needs_cameras(self) -> bool:
+        """Whether any rule depends on cameras."""
+        return self.removed != "none" or self.ap_removed != "none"
+
+
+def convention_of(
+    convention: str | os.PathLike[str] | Protocol | Convention,
+    sections: Sequence[str] = ("reid",),
+    **options: Any,
+) -> Convention:
+    """Return a convention by the name or path of its card, with some options changed.
+
+    It is the first of the `sections` that the card has; ``"gom"`` says only what a query sees, with
+    its ties. Options are fields of ``[reid]``, or open-reid's flags ``single_gallery_shot``,
+    ``separate_camera_set`` and ``first_match_break``; None leaves the card's value.
+    """
+    base = convention if isinstance(convention, Convention) else _of_card(convention, sections)
+    flags = {k: options.pop(k, None) for k in _FLAGS}
+    changes = {k: _checked(k, v) for k, v in options.items() if v is not None}
+    changes = {**_of_flags(base, changes, flags), **changes}
+    changed = []
+    for name, value in changes.items():
+        if value != getattr(base, name):
+            changed.append(name)
+    return replace(base, **changes, changed=(*base.changed, *changed))
+
+
+_FLAGS = ("single_gallery_shot", "separate_camera_set", "first_match_break")
+
+
+def _of_card(convention: str | os.PathLike[str] | Protocol, sections: Sequence[str]) -> Convention:
+    """Return the convention of the first of the sections that a card has."""
+    if isinstance(convention, str) and not is_path(convention) and convention not in available():
+        require_choice("the convention", convention, conventions(sections), CardError)
+    card = load(convention)
+    for name in sections:
+        if name in card.tasks:
+            values = dict(card.tasks[name])
+            return Convention(name=card.name, **{k: v for k, v in values.items() if k in FIELDS})
+    lacking = " and no ".join(map("[{}]".format, sections))
+    raise CardError(
+        f"the card {card.name} has no {lacking} section; expected one of "
+        f"{', '.join(conventions(sections))}, or a card of your own with that section"
+    )
+
+
+def conventions(sections: Sequence[str] = ("reid",)) -> list[str]:
+    """Return the names of the shipped cards that have one of the sections."""
+    return [name for name in available() if set(sections) & set(load(name).tasks)]
+
+
+def _checked(name: str, value: Any) -> Any:
+    """Return an option, checked as the value of the card's field."""
+    require_choice("the option", name, FIELDS)
+    field = FIELDS[name]
+    if field.choices:
+        require_choice(name, value, field.words())
+        return value
+    if not field.many:
+        return require_integer(name, value, low=1)
+    try:
+        return tuple(require_integer(name, x, low=-(2**62)) for x in value)
+    except TypeError:
+        raise DataError(f"{name} is {received(value)}; expected a list of whole numbers") from None
+
+
+def _of_flags(
+    base: Convention, changes: Mapping[str, Any], flags: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Convert open-reid's flags to fields of a card."""
+    for name, value in flags.items():
+        if not isinstance(value, (bool, np.bool_, type(None))):
+            raise DataError(f"{name} is {received(value)}; expected True, False or None")
+    meant = {}
+    shot = flags["single_gallery_shot"]
+    other = flags["separate_camera_set"]
+    first = flags["first_match_break"]
+    if (shot is not None or first is not None) and "cmc" in changes:
+        raise DataError("cmc and a flag set the same rule; give one of them")
+    if other is not None and "removed" in changes:
+        raise DataError("removed and separate_camera_set set the same rule; give one of them")
+    single = base.cmc == "single-gallery-shot" if shot is None else shot
+    if single and shot is not None:
+        meant["cmc"] = "single-gallery-shot"
+    elif not single and (shot is not None or first is not None):
+        every = base.cmc == "allshots" if first is None else not first
+        meant["cmc"] = "allshots" if every else "first-match"
+    if other:
+        # The flag is the CMC's; average precision stays over the card's own list.
+        meant["removed"] = "same-camera"
+        if base.removed != "same-camera":
+            meant["removed_for_ap"] = base.ap_removed
+    elif other is not None and base.removed == "same-camera":
+        meant["removed"] = "same-id-same-camera"
+    return meant
+
+
+#: Names of the column of cameras, the first that is there wins.
+CAMERA_COLUMNS = ("camera", "cam", "camid", "cam_id", "camera_id", "cameraid", "camids", "cams")
+
+
+def cameras_of(scores: Any) -> tuple[np.ndarray, np.ndarray]:
+    """Return the camera column of queries and gallery; both must be complete and of one type."""
+    sides = {"probe_meta": scores.probe_meta, "gallery_meta": scores.gallery_meta}
+    names = {}
+    missing, there = [], []
+    for side, meta in sides.items():
+        if name := _camera_column(meta):
+            names[side] = name
+            continue
+        missing.append(side)
+        if meta:
+            there.append(f"{side} has {', '.join(map(repr, meta))}")
+    if missing:
+        where = " and ".join(missing)
+        if there:
+            where += f" ({' and '.join(there)})"
+        raise ProtocolError(
+            "the convention removes gallery entries by camera, but there is no column 'camera' in "
+            f"{where}; give the cameras "
+            "of both sides (on the command line --meta probe_camera=KEY --meta "
+            "gallery_camera=KEY), or choose a convention that removes none"
+        )
+    columns, are_text = [], []
+    for side, meta in sides.items():
+        column = meta[names[side]]
+        absent = missing_values(column)
+        if absent.any():
+            raise DataError(
+                f"{side}[{names[side]!r}] lacks {int(absent.sum())} cameras (None or NaN), the "
+                f"first at position {int(np.argmax(absent))}; every template needs one"
+            )
+        columns.append(column)
+        are_text.append({isinstance(x, (str, bytes)) for x in column.tolist()})
+    queries, gallery = columns
+    if are_text in ([{True}, {False}], [{False}, {True}]):
+        raise DataError(
+            f"cameras are of two types, such as {queries.tolist()[0]!r} of a query and "
+            f"{gallery.tolist()[0]!r} in the gallery: no camera would be equal and nothing "
+            "removed; make both numbers, or both text"
+        )
+    return queries, gallery
+
+
+def left_out_queries(scores: Any, ids: Sequence[int]) -> np.ndarray:
+    """Return which queries bear one of the ids of junk or distractors: they match nothing."""
+    codes = codes_of(scores)
+    return codes.of_no_person(ids)[codes.probe]
+
+
+def left_out_notes(
+    scores: Any, distractor_ids: Sequence[int], junk_ids: Sequence[int]
+) -> list[Message]:
+    """Return messages of queries that are junk or distractors."""
+    notes = []
+    for ids, role in ((distractor_ids, "distractors"), (junk_ids, "junk")):
+        count = int(left_out_queries(scores, ids).sum())
+        if count:
+            listed = list(map(str, ids))
+            notes.append(Message("queries-left-out", queries=count, role=role, ids=listed))
+    return notes
+
+
+def has_cameras(scores: Scores) -> bool:
+    """Whether both sides of a matrix have a column of cameras."""
+    if are_pairs(scores):
+        return False
+    return None not in map(_camera_column, (scores.probe_meta, scores.gallery_meta))
+
+
+def column_warnings(scores: Scores) -> list[Message]:
+    """Return a message if the data have cameras and no convention states their use."""
+    if are_pairs(scores) or not knows_people(scores) or scores._has_mask:
+        return []
+    cameras = scores.probe_meta.get("camera")
+    if cameras is None or "camera" not in scores.gallery_meta or "camera" in scores.exclude:
+        return []
+    if len(np.unique(cameras.astype(str))) < 2:
+        return []
+    return [Message("same-camera-counted")]
+
+
+def _camera_column(meta: Mapping[str, Any]) -> str | None:
+    folded = {name.casefold(): name for name in reversed(list(meta))}
+    for name in CAMERA_COLUMNS:
+        if name in folded:
+            return folded[name]
+    return None

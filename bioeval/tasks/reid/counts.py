@@ -1,0 +1,98 @@
+"""Tallies of re-identification: the ranks of the matches of each query."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+import numpy as np
+
+from bioeval.scores.matrix import Scores, codes_of
+from bioeval.scores.provenance import Provenance
+from bioeval.scores.top_k import TopKScores
+from bioeval.tasks.reid.matches import MatchLists, concatenated
+
+
+@dataclass
+class ReidTally:
+    """Counts from which the measures of re-identification are computed, query by query."""
+
+    form: ClassVar[str] = "reid"
+
+    about: Provenance
+    #: The rules of counting.
+    convention: str
+    removed: str
+    removed_for_ap: str
+    junk: str
+    cmc: str
+    #: bool (m,): whether the query's identity is in the gallery, the query itself not counted.
+    enrolled: np.ndarray
+    left_out: np.ndarray  # bool (m,): whether the query is junk or a distractor
+    subject_of_query: np.ndarray  # int64 (m,): a number for the subject of each query
+    removed_entries: np.ndarray  # int64 (m,): gallery entries removed from the query's list
+    matches: MatchLists  # on the list for average precision and INP
+    cmc_matches: MatchLists | None = None  # on the list for the CMC, if that is another one
+    #: float64 (m, K): probability that the one match of a single-shot gallery is at rank 1 ... K.
+    shots: np.ndarray | None = None
+    #: int64 (m, 3): other identities with an entry closer than the best match, with the nearest
+    #: exactly as close, and those of the latter in an earlier column.
+    identities: np.ndarray | None = None
+    thresholds: np.ndarray | None = None  # float64 (t,): increasing distances
+    #: int64 (m, t): entries of the list of `matches` within each threshold.
+    retrieved: np.ndarray | None = None
+    labels: np.ndarray | None = None  # int or str (m,): the identity of each query
+
+    @property
+    def absent(self) -> np.ndarray:
+        """Which queries are of an identity that the gallery lacks, but for those left out."""
+        return ~self.enrolled & ~self.left_out
+
+
+def query_labels(scores: Scores | TopKScores) -> np.ndarray:
+    """Return the label of each query: a number, or a text as Python writes it."""
+    codes = codes_of(scores)
+    values = codes.values
+    if values.dtype.kind not in "iuU":
+        listed = values.tolist()
+        all_text = all(isinstance(x, str) for x in listed)
+        values = np.array(listed if all_text else [*map(repr, listed)], dtype=str)
+    return values[codes.probe]
+
+
+@dataclass
+class GomTally:
+    """Gallery entries retrieved by each query within each threshold, for GOM."""
+
+    form: ClassVar[str] = "gom"
+
+    about: Provenance
+    #: The rules of counting. Of the variant ``"reference"``, removed entries are counted at
+    #: distance 1.
+    convention: str
+    removed: str
+    junk: str
+    variant: str
+    #: ``(distance - low) / (high - low)`` is the normalised distance.
+    low: float
+    high: float
+    thresholds: np.ndarray  # float64 (t,): increasing, on the normalised scale
+    retrieved: np.ndarray  # int64 (m, t): gallery entries within each threshold
+    enrolled: np.ndarray  # bool (m,)
+    left_out: np.ndarray  # bool (m,): whether the query is junk or a distractor
+    removed_entries: np.ndarray  # int64 (m,)
+    matches: MatchLists  # with normalised distances
+
+    @property
+    def absent(self) -> np.ndarray:
+        """Which queries are of an identity that the gallery lacks, but for those left out."""
+        return ~self.enrolled & ~self.left_out
+
+    def append(self, other: GomTally) -> GomTally:
+        """Append the queries of another data set, counted alike, with the provenance of both."""
+        return replace(
+            self,
+            about=self.about.with_appended(other.about),
+            matches=MatchLists.joined([self.matches, other.matches]),
+            **concatenated([self, other], ("retrieved", "enrolled", "left_out", "removed_entries")),
+        )

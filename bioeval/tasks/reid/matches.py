@@ -1,0 +1,324 @@
+"""The matches of each query from near to far, and the measures of their ranks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from operator import attrgetter
+from typing import Any, Literal
+
+import numpy as np
+
+from bioeval.base.messages import Message
+from bioeval.base.scalars import MATCH_SUMS
+from bioeval.results.query_means import QueryMean
+from bioeval.tallies.tied_places import place_weights
+
+ApForm = Literal["sum", "trapezoid", "tied-once"]
+
+#: A query without a match in any mean; the divisors of the average precision of a cut list, and of
+#: the precision at a rank.
+Unmatched = Literal["skip", "zero"]
+RankKOver = Literal["positives", "smaller", "found"]
+PrecisionOver = Literal["rank", "smaller"]
+
+#: Places of tied entries that are looked at together.
+MOST_PLACES = 1 << 22
+
+#: Recall levels of interpolated precision are 0, 1/10 ... 1.
+TENTHS = 10
+
+
+@dataclass
+class MatchLists:
+    """The matches of each query, from near to far."""
+
+    #: int64 (m + 1,): those of query ``i`` are ``starts[i]:starts[i + 1]`` of the other arrays.
+    starts: np.ndarray
+    distance: np.ndarray  # float64: of each match; equal ones are ordered by their column
+    #: int64: non-matches closer than the match, exactly as close, and those of the latter in an
+    #: earlier column of the gallery.
+    closer: np.ndarray
+    tied: np.ndarray
+    before: np.ndarray
+
+    @property
+    def counts(self) -> np.ndarray:
+        """The number of matches of each query."""
+        return np.diff(self.starts)
+
+    @cached_property
+    def query(self) -> np.ndarray:
+        """The query of each match."""
+        return np.repeat(np.arange(len(self.starts) - 1), self.counts)
+
+    @cached_property
+    def order(self) -> np.ndarray:
+        """The place of each match among the matches of its query, from 1."""
+        return np.arange(1, len(self.distance) + 1) - np.repeat(self.starts[:-1], self.counts)
+
+    @classmethod
+    def joined(cls, parts: Sequence[MatchLists]) -> MatchLists:
+        """Concatenate the queries of all parts."""
+        each = concatenated(parts, ("distance", "closer", "tied", "before"))
+        return cls(np.cumsum(np.concatenate([[0], *(part.counts for part in parts)])), **each)
+
+
+def concatenated(parts: Iterable[Any], names: Iterable[str]) -> dict[str, Any]:
+    """Return arrays of several objects put one after the other, by name."""
+    return {name: np.concatenate([*map(attrgetter(name), parts)]) for name in names}
+
+
+def ranks_of(lists: MatchLists, ties: str) -> np.ndarray:
+    """Return the rank of each match under pessimistic, optimistic or stable ties."""
+    behind = {"pessimistic": lists.tied, "optimistic": 0, "stable": lists.before}[ties]
+    return lists.order + lists.closer + behind
+
+
+def per_query(lists: MatchLists, values: np.ndarray) -> np.ndarray:
+    """Return the sum over the matches of each query; NaN where it has none."""
+    sums = np.bincount(lists.query, values, minlength=len(lists.counts))
+    return np.where(lists.counts > 0, sums, np.nan)
+
+
+def average_precision(lists: MatchLists, ties: str, form: str = "sum") -> np.ndarray:
+    """Return the average precision of each query; NaN where it has no match.
+
+    With ``P(k)`` the precision at rank ``k``, the form ``"sum"`` is the mean of ``P`` at the
+    matches; ``"trapezoid"`` the mean of ``(P(k - 1) + P(k)) / 2`` there, with ``P(0) = 1``; and
+    ``"tied-once"`` the mean of the precision of all that is not farther than the match: equal
+    scores are one threshold, whatever `ties` says.
+    """
+    order = lists.order
+    with np.errstate(invalid="ignore", divide="ignore"):
+        if form == "tied-once":
+            _, within = _equal_runs(lists)
+            precision = within / (within + lists.closer + lists.tied)
+        else:
+            rank = ranks_of(lists, ties)
+            precision = order / rank
+            if form == "trapezoid":
+                earlier = np.where(rank > 1, (order - 1) / np.maximum(rank - 1, 1), 1.0)
+                precision = (earlier + precision) / 2
+        return per_query(lists, precision) / lists.counts
+
+
+def _equal_runs(lists: MatchLists) -> tuple[np.ndarray, np.ndarray]:
+    """Return the order of the first and the last match tied with each match."""
+    order = lists.order
+    new = order == 1
+    new[1:] |= lists.distance[1:] != lists.distance[:-1]
+    first = np.flatnonzero(new)
+    last = np.append(first[1:], len(order)) - 1
+    run = np.cumsum(new) - 1
+    return order[first[run]], order[last[run]]
+
+
+def interpolated_precision(lists: MatchLists, ties: str) -> np.ndarray:
+    """Return the interpolated precision of each query at each recall level, NaN without a match.
+
+    That is the largest precision at this recall or beyond. The recall of the ``i``-th of ``h``
+    matches is ``i / h``, compared with the level exactly; the precision is largest at a match.
+    """
+    some = lists.counts > 0
+    first, count = lists.starts[:-1][some], lists.counts[some]
+    precision = np.append(lists.order / ranks_of(lists, ties), 0.0)
+    out = np.full((len(some), TENTHS + 1), np.nan)
+    for tenth in range(TENTHS + 1):
+        needed = np.maximum(-(-tenth * count // TENTHS), 1)
+        runs = np.column_stack([first + needed - 1, first + count])
+        out[some, tenth] = np.maximum.reduceat(precision, runs.reshape(-1))[::2]
+    return out
+
+
+def cut_average_precision(lists: MatchLists, ties: str, rank_k: int, over: str) -> np.ndarray:
+    """Return the average precision of lists cut at a rank.
+
+    The denominator `over` is ``"positives"``, the number of matches of the query; ``"smaller"``,
+    the smaller of that number and the cut; or ``"found"``, the number of matches within the cut, of
+    which a list without one has the average precision 0.
+    """
+    rank = ranks_of(lists, ties)
+    within = rank <= rank_k
+    inside = np.where(within, lists.order / rank, 0.0)
+    counts = lists.counts
+    if over == "smaller":
+        counts = np.minimum(counts, rank_k)
+    elif over == "found":
+        counts = np.maximum(np.bincount(lists.query[within], minlength=len(counts)), 1)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return per_query(lists, inside) / counts
+
+
+def cut_messages(matches: np.ndarray, rank_k: int, over: str) -> list[Message]:
+    """Return a message if a query has more `matches` than fit into a list cut at a rank."""
+    beyond = int((matches > rank_k).sum())
+    if over != "positives" or not beyond:
+        return []
+    return [
+        Message("more-matches-than-places", beyond=beyond, queries=len(matches), places=int(rank_k))
+    ]
+
+
+def match_sum(lists: MatchLists, ties: str, name: str) -> np.ndarray:
+    """Return a measure of each query that is a sum over its matches; NaN without one.
+
+    Under expected ties the mean over all orders of the tied, of a measure of the ranks alone.
+    """
+    if ties == "expected":
+        return _expected_match_sum(lists, name)
+    of_match: Any = MATCH_SUMS[name].of_match
+    number = lists.counts[lists.query]
+    return per_query(lists, of_match(lists.order, ranks_of(lists, ties), number))
+
+
+def _expected_match_sum(lists: MatchLists, name: str) -> np.ndarray:
+    """Return the mean of such a measure over all orders of the tied (McSherry and Najork 2008).
+
+    Each of the matches tied with each other is at each place of the tied with equal chance.
+    """
+    of_match: Any = MATCH_SUMS[name].of_match
+    first, last = _equal_runs(lists)
+    heads = np.flatnonzero(lists.order == first)  # the first match of those tied with each other
+    matches = (last - first + 1)[heads]
+    before = (lists.closer + first - 1)[heads]
+    entries = lists.tied[heads] + matches
+    query = lists.query[heads]
+    sums = np.zeros(len(lists.counts))
+    ends = np.cumsum(entries)
+    low = 0
+    while low < len(heads):  # as many places at a time as fit into memory, and at least one head
+        start = ends[low] - entries[low]
+        high = max(low + 1, int(np.searchsorted(ends, start + MOST_PLACES, side="right")))
+        times = entries[low:high]
+        head = np.repeat(np.arange(low, high), times)
+        rank = before[head] + 1 + np.arange(len(head)) - (ends - entries)[head] + start
+        added = of_match(None, rank, lists.counts[query[head]]) * (matches / entries)[head]
+        sums += np.bincount(query[head], added, minlength=len(sums))
+        low = high
+    return np.where(lists.counts > 0, sums, np.nan)
+
+
+def first_places(lists: MatchLists, ties: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return (query, rank, weight) of the first match of each query that has one."""
+    chosen = np.flatnonzero(lists.counts > 0)
+    first = lists.starts[chosen]
+    best = np.repeat(lists.distance[first], lists.counts[chosen])
+    mates_tied = np.bincount(lists.query[lists.distance == best], minlength=len(lists.counts))
+    index, rank, weight = place_weights(
+        lists.closer[first], lists.tied[first], lists.before[first], mates_tied[chosen], ties
+    )
+    return chosen[index], rank, weight
+
+
+def match_places(
+    lists: MatchLists, ties: str, max_rank: int
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return (query, rank, weight) of all matches up to a rank.
+
+    Under expected ties a match is with equal chance at each place of the entries as close as it.
+    """
+    if ties != "expected":
+        rank = ranks_of(lists, ties)
+        kept = rank <= max_rank
+        return lists.query[kept], rank[kept], np.ones(np.count_nonzero(kept))
+    first, last = _equal_runs(lists)
+    before, tied = lists.closer + first - 1, lists.tied + last - first + 1
+    times = np.clip(max_rank - before, 0, tied)
+    place = np.arange(times.sum()) - np.repeat(np.cumsum(times) - times, times)
+    return (
+        np.repeat(lists.query, times),
+        np.repeat(1 + before, times) + place,
+        np.repeat(1.0 / tied, times),
+    )
+
+
+def over_smaller(
+    query: np.ndarray, rank: np.ndarray, weight: np.ndarray, positives: np.ndarray, max_rank: int
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return (query, rank, change) of a precision at each rank K, over the smaller of K and h.
+
+    From those of the matches, `positives` (h) of each query. The sum of the changes up to K is the
+    number of matches there over K, and from rank h on over h.
+    """
+    last = np.minimum(positives, max_rank)  # from the next rank on, the divisor is one number
+    stops = np.cumsum(last)
+    starts = stops - last
+    early = rank <= last[query]
+    added = np.bincount((starts[query] + rank - 1)[early], weight[early], minlength=int(last.sum()))
+    of_query = np.repeat(np.arange(len(positives)), last)
+    place = np.arange(len(of_query)) - starts[of_query] + 1
+    sums = np.append(0.0, np.cumsum(added))
+    precision = (sums[1:] - sums[starts[of_query]]) / place
+    change = precision.copy()
+    change[1:] -= np.where(place[1:] > 1, precision[:-1], 0.0)
+    late = ~early
+    return (
+        np.append(of_query, query[late]),
+        np.append(place, rank[late]),
+        np.append(change, (weight / positives[query])[late]),
+    )
+
+
+def counted_places(lists: MatchLists, ties: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return (query, rank among non-matches, ``1 / h``) of all ``h`` matches of each query.
+
+    Under expected ties a match is with equal chance at each place among the non-matches exactly
+    as close.
+    """
+    weight = 1.0 / np.repeat(lists.counts, lists.counts)
+    if ties != "expected":
+        behind = {"pessimistic": lists.tied, "optimistic": 0, "stable": lists.before}[ties]
+        return lists.query, 1 + lists.closer + behind, weight
+    times = lists.tied + 1
+    place = np.arange(times.sum()) - np.repeat(np.cumsum(times) - times, times)
+    return (
+        np.repeat(lists.query, times),
+        np.repeat(1 + lists.closer, times) + place,
+        np.repeat(weight / times, times),
+    )
+
+
+class RetrievedSets:
+    """Entries that each query retrieves within each threshold, ``d <= tau``.
+
+    - `retrieved` (int64 (queries, t)): gallery entries within each threshold, matches included
+    - `thresholds` (float64 (t,)): increasing distances
+    """
+
+    def __init__(self, matches: MatchLists, retrieved: np.ndarray, thresholds: np.ndarray):
+        self.matches, self.retrieved = matches, retrieved
+        self.positives = matches.counts[:, None].astype(np.float64)
+        self._within = np.searchsorted(thresholds, matches.distance)
+
+    def sums(self, weights: np.ndarray) -> np.ndarray:
+        """Return the sum of weights of the matches that each query retrieves, (queries, t)."""
+        shape = self.retrieved.shape
+        inside = self._within < shape[1]
+        flat = self.matches.query[inside] * shape[1] + self._within[inside]
+        added = np.bincount(flat, weights[inside], minlength=shape[0] * shape[1])
+        return added.reshape(shape).cumsum(axis=1)
+
+    @cached_property
+    def hits(self) -> np.ndarray:
+        """The number of matches that each query retrieves, shape (queries, t), as floats."""
+        return np.rint(self.sums(np.ones(len(self.matches.distance))))
+
+    def measures(self, counted: np.ndarray) -> dict[str, QueryMean]:
+        """Return mean precision (0 where nothing is retrieved), recall, F1 of counted queries."""
+        hits, matched = self.hits, self.matches.counts > 0
+        with np.errstate(invalid="ignore", divide="ignore"):
+            values = {
+                "precision": np.where(self.retrieved > 0, hits / self.retrieved, 0.0),
+                "recall": hits / self.positives,
+                "f1": 2 * hits / (self.retrieved + self.positives),
+            }
+        query = np.flatnonzero(matched)
+        return {name: QueryMean(counted, query, each[query]) for name, each in values.items()}
+
+    def micro_f1(self) -> np.ndarray:
+        """Return F1 of the entries of all queries together, with unmatched queries."""
+        whole = self.retrieved.sum(axis=0) + self.positives.sum()
+        with np.errstate(invalid="ignore"):
+            return 2 * self.hits.sum(axis=0) / whole

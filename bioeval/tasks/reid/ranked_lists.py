@@ -1,0 +1,79 @@
+"""Ranked lists of a few queries, to be drawn."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import xarray as xr
+
+from bioeval.base.errors import DataError, counted
+from bioeval.base.registry import names_of
+from bioeval.base.scalars import Name
+from bioeval.protocol.pairs import with_exclusions
+from bioeval.results.dataset import build
+from bioeval.scores.blocks import BlockReader, require_subjects
+from bioeval.scores.bona_fide import without_attacks
+from bioeval.scores.matrix import Scores, codes_of, require_scores
+from bioeval.tallies.thresholds import to_user
+from bioeval.tasks.reid.convention import convention_of
+from bioeval.tasks.reid.passes import kept_scores
+from bioeval.tasks.reid.reid import gom
+from bioeval.tasks.reid.results import GOM
+
+#: The most queries and places that are drawn.
+QUERIES, PLACES = 30, 40
+
+RANKED = {
+    "match": Name("whether the entry at the rank is a match (1) or not (0); -1 beyond the list"),
+    "entry_score": Name("score of the entry at the rank; NaN beyond the list", "score"),
+    "average_precision": Name("average precision of the whole list; NaN without a match"),
+    **names_of(GOM, "rp", "vp", "rep", "fr"),
+}
+
+
+def ranked_lists(
+    scores: Scores, thresholds: Sequence[float], convention: Any, budget: int | None
+) -> xr.Dataset:
+    """Return the list of each query, nearest first, and its measures at the thresholds."""
+    require_scores(scores)
+    require_subjects(scores, "a ranked list")
+    scores = without_attacks(scores)
+    m, n = scores.shape
+    if m > QUERIES:
+        raise DataError(
+            f"ranked lists of {counted(m, 'queries')}; expected at most {QUERIES}: "
+            "scores.select(probes=[0, 1, 2])"
+        )
+    options = {"convention": convention, "normalize": False, "per_query": True, "budget": budget}
+    at_thresholds = gom(scores, thresholds=thresholds, **options)
+    whole = gom(scores, thresholds=[np.inf], **options)
+    rules = convention_of(convention, ("reid", "gom"))
+    rows = BlockReader(kept_scores(with_exclusions(scores, convention), rules)).given
+    values = rows.distances(0, m).astype(np.float64)
+    kept = ~rows.masked(0, m)
+    order = np.argsort(np.where(kept, values, np.inf), axis=1, kind="stable")[:, :PLACES]
+    listed = np.take_along_axis(kept, order, axis=1)
+    same_person = codes_of(scores).probe[:, None] == codes_of(scores).gallery[order]
+    score = to_user(np.take_along_axis(values, order, axis=1), scores.kind)
+    both = ("probe", "rank")
+    variables = {
+        "match": (both, np.where(listed, same_person.astype(np.int64), -1)),
+        "entry_score": (both, np.where(listed, score, np.nan)),
+        "average_precision": (("probe",), whole["rp"].values[:, 0]),
+        **{x: (("probe", "threshold"), at_thresholds[x].values) for x in ("rp", "vp", "rep", "fr")},
+    }
+    coordinates = {
+        "probe": np.arange(m),
+        "rank": np.arange(1, min(n, PLACES) + 1),
+        "threshold": at_thresholds["threshold"].values,
+    }
+    kept_attrs = ("system", "kind", "convention", "budget", "messages")
+    attrs = {name: at_thresholds.attrs[name] for name in kept_attrs}
+    return build(
+        variables,
+        RANKED,
+        coordinates,
+        {"result_type": "ranked-lists", "task": "ranked lists", **attrs},
+    )

@@ -1,0 +1,736 @@
+"""Re-identification: CMC, mAP and mINP under a convention, and GOM within a threshold."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any, Literal, get_args
+from warnings import warn
+
+import numpy as np
+import xarray as xr
+
+from bioeval.base.arguments import require_integer
+from bioeval.base.errors import DataError, ProtocolError, received, require_choice
+from bioeval.base.kinds import larger_is_closer
+from bioeval.base.messages import Message, MessageWarning, messages_of
+from bioeval.base.registry import names_of, scalar_registry
+from bioeval.base.scalars import MATCH_SUMS, QUERY_MEANS, Name
+from bioeval.base.version import __version__
+from bioeval.results.dataset import about_attrs, build, rate
+from bioeval.results.query_means import MatchCurve, QueryMean, QueryMeasures
+from bioeval.tallies.identification_counter import check_max_rank
+from bioeval.tallies.thresholds import check_thresholds, to_user
+from bioeval.tallies.tied_places import PlainTies, Ties
+from bioeval.tasks.reid.counts import GomTally, ReidTally
+from bioeval.tasks.reid.matches import (
+    TENTHS,
+    ApForm,
+    MatchLists,
+    PrecisionOver,
+    RankKOver,
+    RetrievedSets,
+    Unmatched,
+    average_precision,
+    counted_places,
+    cut_average_precision,
+    cut_messages,
+    first_places,
+    interpolated_precision,
+    match_places,
+    match_sum,
+    over_smaller,
+    ranks_of,
+)
+
+_RETRIEVED_SETS = names_of(scalar_registry(), "precision", "recall", "f1", "micro_f1")
+
+REID: dict[str, Name] = {
+    "cmc": scalar_registry()["cmc"],
+    "cmc_count": Name(
+        "queries whose first counted match is at rank R or better, or expected number", "queries"
+    ),
+    **QUERY_MEANS,
+    **names_of(scalar_registry(), "precision_at_k", "recall_at_k", "interpolated_precision"),
+    **_RETRIEVED_SETS,
+    "queries": Name("queries that the means are over", "queries"),
+    "cmc_queries": Name(
+        "queries that the CMC is over, where its list is not that of average precision", "queries"
+    ),
+    "subjects": Name("identities of the queries that the means are over", "subjects"),
+    "skipped": Name("queries without a match, left out of the means", "queries"),
+    "unmatched": Name("queries that have no match left", "queries"),
+    "not_in_gallery": Name("of these, queries whose identity is not in the gallery", "queries"),
+    "left_out": Name("queries that are junk or distractors, left out of the means", "queries"),
+    "removed": Name("gallery entries excluded for a query, summed over queries", "comparisons"),
+    "tied": Name("queries with a non-match tied with one of their matches", "queries"),
+    **{scalar.of_query[0]: scalar.each for scalar in QUERY_MEANS.values()},
+    "identity": Name("label of the query"),
+    "first_match_rank": Name("rank of the first match; NaN without one"),
+    "matches": Name("matches of the query that are not excluded", "entries"),
+    "removed_entries": Name("gallery entries excluded for the query", "entries"),
+}
+
+_RANKED = (
+    *("cmc", *QUERY_MEANS),
+    *("precision_at_k", "recall_at_k", "interpolated_precision"),
+)
+
+for _name in (*_RANKED, "precision", "recall", "f1"):
+    REID |= REID[_name].ends_of(_name)
+
+
+@dataclass(frozen=True)
+class ReidOptions:
+    """Options of the measures of re-identification, checked; see :func:`bioeval.reid`."""
+
+    max_rank: int = 50
+    ties: str = "stable"
+    ap: str = "sum"
+    unmatched: str = "skip"
+    rank_k: int | None = None
+    rank_k_over: str = "positives"
+    precision_over: str = "rank"
+    per_query: bool = False
+
+    def __post_init__(self) -> None:
+        check_max_rank(self.max_rank)
+        require_choice("ties", self.ties, Ties)
+        require_choice("ap", self.ap, ApForm)
+        require_choice("unmatched", self.unmatched, get_args(Unmatched))
+        require_choice("rank_k_over", self.rank_k_over, get_args(RankKOver))
+        require_choice("precision_over", self.precision_over, get_args(PrecisionOver))
+        if self.rank_k is not None:
+            require_integer("rank_k", self.rank_k, low=1)
+
+
+def reid_dataset(tally: ReidTally, options: ReidOptions) -> xr.Dataset:
+    """Return the measures of re-identification; see :func:`bioeval.reid`."""
+    ties = options.ties
+    matched = tally.matches.counts > 0
+    total, valid = len(matched), int(matched.sum())
+    in_means = _counted(tally, tally.matches, options)
+    queries = int(in_means.sum())
+    ambiguous = _ambiguous(tally)
+
+    measures = reid_measures(tally, options)
+    counted = measures.cmc.counts(options.max_rank)
+    if ties != "expected" and tally.cmc not in ("allshots", "single-gallery-shot"):
+        counted = np.rint(counted).astype(np.int64)
+    absent = int(tally.absent.sum())
+    left_out = int(tally.left_out.sum())
+    variables = {
+        "cmc": (("rank",), rate(counted, int(measures.cmc.counted.sum()))),
+        "cmc_count": (("rank",), counted),
+        **{name: (_OVER.get(name, ()), x.mean) for name, x in measures.means.items()},
+        **{name: (("rank",), x.means(options.max_rank)) for name, x in measures.curves.items()},
+        "queries": queries,
+        "skipped": total - left_out - queries,
+        "unmatched": total - left_out - valid,
+        "not_in_gallery": absent,
+        "left_out": left_out,
+        "removed": tally.removed_entries.sum(),
+        "tied": ambiguous,
+    }
+    if tally.cmc_matches is not None:
+        variables["cmc_queries"] = int(measures.cmc.counted.sum())
+    if tally.about.people:
+        variables["subjects"] = len(np.unique(tally.subject_of_query[in_means]))
+    coordinates = {"rank": np.arange(1, options.max_rank + 1), "recall_level": RECALL_LEVELS}
+    if (sets := _sets(tally)) is not None and tally.thresholds is not None:
+        variables["micro_f1"] = ("threshold",), _in_order(sets.micro_f1(), tally)
+        coordinates["threshold"] = _in_order(to_user(tally.thresholds, tally.about.kind), tally)
+    if options.per_query:
+        of_cmc = _matches_of_cmc(tally)
+        query, rank, weight = first_places(of_cmc, ties)
+        sums = np.bincount(query, rank * weight, minlength=total)
+        first = np.where(of_cmc.counts > 0, sums, np.nan)
+        for scalar in QUERY_MEANS.values():
+            if scalar.name in measures.means:
+                each = measures.means[scalar.name].each
+                variables[scalar.of_query[0]] = ("probe",), each
+        variables["first_match_rank"] = ("probe",), first
+        variables["matches"] = ("probe",), tally.matches.counts
+        variables["removed_entries"] = ("probe",), tally.removed_entries
+        coordinates["probe"] = np.arange(total)
+        if tally.labels is not None:
+            variables["identity"] = ("probe",), tally.labels
+    messages = list[Message]()
+    if ties == "expected" and ambiguous:
+        undefined = ["mAP", *(x.label for x in MATCH_SUMS.values() if not x.of_rank)]
+        undefined.append("interpolated precision")
+        messages.append(Message("expected-ties", queries=ambiguous, measures=undefined))
+    if options.rank_k is not None:
+        messages += cut_messages(tally.matches.counts, options.rank_k, options.rank_k_over)
+    messages += _unmatched(total - left_out, valid, absent, options.unmatched)
+    attrs = about_attrs(tally.about, "reid", "re-identification", messages)
+    attrs |= {
+        "convention": tally.convention,
+        "removes": tally.removed,
+        "removes_for_ap": tally.removed_for_ap,
+        "junk": tally.junk,
+        "cmc_counts": tally.cmc,
+        "ties": ties,
+        "ap": options.ap,
+        "unmatched_queries": options.unmatched,
+        "precision_over": options.precision_over,
+    }
+    if options.rank_k is not None:
+        attrs |= {"rank_k": int(options.rank_k), "rank_k_over": options.rank_k_over}
+    return build(variables, REID, coordinates, attrs)
+
+
+#: The recall levels of interpolated precision.
+RECALL_LEVELS = np.arange(TENTHS + 1) / TENTHS
+
+#: Dimensions of means that are not single numbers.
+_OVER = {
+    "interpolated_precision": ("recall_level",),
+    **dict.fromkeys(("precision", "recall", "f1"), ("threshold",)),
+}
+
+
+def reid_measures(tally: ReidTally, options: ReidOptions, *, curves: bool = True) -> QueryMeasures:
+    """Return the measures of re-identification, by the contribution of each query.
+
+    Without `curves`, of those that are curves the CMC alone.
+    """
+    matches = tally.matches
+    counted = _counted(tally, matches, options)
+    cmc, means = _curve(tally, options), _means(tally, options, counted)
+    if not curves:
+        return QueryMeasures(cmc, means)
+    query, entries = np.flatnonzero(matches.counts), tally.about.gallery_templates
+    levels = np.full((len(counted), TENTHS + 1), np.nan)
+    if options.ties != "expected" or not _ambiguous(tally):
+        levels = interpolated_precision(matches, _plain(options.ties))
+    name = "interpolated_precision"
+    means[name] = QueryMean.of(name, levels, counted, query, entries)
+    over_ranks = ranked_curves(
+        matches,
+        counted,
+        options.ties,
+        options.max_rank,
+        matches.counts,
+        precision_over=options.precision_over,
+    )
+    return QueryMeasures(cmc, means, over_ranks)
+
+
+def _plain(ties: str) -> str:
+    """Return a policy for lists without ties under expected ones: all are the same there."""
+    return "stable" if ties == "expected" else ties
+
+
+def _matches_of_cmc(tally: ReidTally) -> MatchLists:
+    """Return the matches on the list of the CMC."""
+    return tally.matches if tally.cmc_matches is None else tally.cmc_matches
+
+
+def _counted(tally: ReidTally, matches: MatchLists, options: ReidOptions) -> np.ndarray:
+    """Return which queries are in the means over a list: those with a match on it, or all."""
+    return (matches.counts > 0) | ((options.unmatched == "zero") & ~tally.left_out)
+
+
+def ranked_curves(
+    matches: MatchLists,
+    counted: np.ndarray,
+    ties: str,
+    max_rank: int,
+    positives: np.ndarray,
+    *,
+    precision_over: str,
+) -> dict[str, MatchCurve]:
+    """Return precision and recall over the ranks; `positives` are the matches in the gallery."""
+    query, rank, weight = match_places(matches, ties, max_rank)
+    precision = MatchCurve(counted, query, rank, weight, per_rank=True)
+    if precision_over == "smaller":
+        numbers = np.where(counted, positives, 0)
+        precision = MatchCurve(counted, *over_smaller(query, rank, weight, numbers, max_rank))
+    return {
+        "precision_at_k": precision,
+        "recall_at_k": MatchCurve(counted, query, rank, weight / positives[query]),
+    }
+
+
+def _ambiguous(tally: ReidTally) -> int:
+    """Return the number of queries with a non-match tied with one of their matches."""
+    return len(np.unique(tally.matches.query[tally.matches.tied > 0]))
+
+
+def _means(tally: ReidTally, options: ReidOptions, counted: np.ndarray) -> dict[str, QueryMean]:
+    """Return the means, curves left out; NaN if ties leave them undefined."""
+    matches, ties = tally.matches, _plain(options.ties)
+    undefined = options.ties == "expected" and _ambiguous(tally) > 0
+    nothing = np.full(len(matches.counts), np.nan)
+    sums = MATCH_SUMS
+    values: dict[str, np.ndarray] = {"mean_ap": nothing, **dict.fromkeys(sums, nothing)}
+    if not undefined or options.ap == "tied-once":
+        values["mean_ap"] = average_precision(matches, ties, options.ap)
+    for name, scalar in sums.items():
+        if not undefined:
+            values[name] = match_sum(matches, ties, name)
+        elif scalar.of_rank:
+            values[name] = match_sum(matches, "expected", name)
+    if options.rank_k is not None:
+        values["rank_k_mean_ap"] = nothing
+        if not undefined:
+            values["rank_k_mean_ap"] = cut_average_precision(
+                matches, ties, options.rank_k, options.rank_k_over
+            )
+    query = np.flatnonzero(matches.counts)
+    entries = tally.about.gallery_templates
+    means = {name: QueryMean.of(name, x, counted, query, entries) for name, x in values.items()}
+    if (sets := _sets(tally)) is not None:
+        for name, mean in sets.measures(counted).items():
+            means[name] = replace(mean, values=_in_order(mean.values, tally))
+    return means
+
+
+def _sets(tally: ReidTally) -> RetrievedSets | None:
+    """Return the measures of entries retrieved within thresholds, if these were counted."""
+    if tally.thresholds is None or tally.retrieved is None:
+        return None
+    return RetrievedSets(tally.matches, tally.retrieved, tally.thresholds)
+
+
+def _in_order(values: np.ndarray, tally: ReidTally) -> np.ndarray:
+    """Return values over increasing distances in the order of the user's thresholds."""
+    return values[..., ::-1] if larger_is_closer(tally.about.kind) else values
+
+
+def warn_of_cut_lists(result: xr.Dataset) -> None:
+    """Warn where a query has more matches than fit into a list cut at rank K."""
+    from bioeval.views.messages import sentence_about
+
+    for message in messages_of(result.attrs):
+        if message.code == "more-matches-than-places":
+            warn(sentence_about(message), MessageWarning, stacklevel=3)
+
+
+def require_matches(dataset: xr.Dataset) -> None:
+    """Raise :class:`ProtocolError` with the reason if no query has a match."""
+    total = int(dataset.attrs["probes"]) - int(dataset["left_out"])
+    if int(dataset["unmatched"]) < total:
+        return
+    absent = int(dataset["not_in_gallery"])
+    if not total:
+        raise ProtocolError(
+            f"all {dataset.attrs['probes']} queries are junk or distractors, which match nothing; "
+            "give queries of people"
+        )
+    if absent == total:
+        raise ProtocolError(
+            f"no identity of the {total} queries is in the gallery, so there is nothing to rank; "
+            "check that both sides use the same labels"
+        )
+    rule = dataset.attrs["removes"]
+    raise ProtocolError(
+        f"no query has a match left. The gallery lacks the identity of {absent} of {total} "
+        f"queries; all matches of the other {total - absent} are removed (removed = {rule!r}, "
+        f"junk {dataset.attrs['junk']}) or failed; check the cameras, or choose another "
+        "convention"
+    )
+
+
+def _curve(tally: ReidTally, options: ReidOptions) -> MatchCurve:
+    """Return the counted matches of the queries on the list of the CMC."""
+    over = _matches_of_cmc(tally)
+    counted = _counted(tally, over, options)
+    ties, max_rank = options.ties, options.max_rank
+    if tally.cmc == "single-gallery-shot":
+        assert tally.shots is not None
+        query, place = np.indices((len(counted), max_rank)).reshape(2, -1)
+        return MatchCurve(counted, query, 1 + place, tally.shots[:, :max_rank].reshape(-1))
+    if tally.cmc == "identity-dedup":
+        assert tally.identities is not None
+        query = np.flatnonzero(over.counts)
+        closer, tied, before = tally.identities[query].T
+        if ties == "expected":
+            if tied.any():
+                raise ProtocolError(
+                    f"{int((tied > 0).sum())} queries have ties: a CMC over distinct identities "
+                    "is not offered under expected ties; choose stable, pessimistic or optimistic"
+                )
+            ties = "stable"
+        behind = {"pessimistic": tied, "optimistic": 0, "stable": before}
+        return MatchCurve(counted, query, 1 + closer + behind[ties], np.ones(len(closer)))
+    places = counted_places if tally.cmc == "allshots" else first_places
+    return MatchCurve(counted, *places(over, ties))
+
+
+def _unmatched(total: int, valid: int, absent: int, unmatched: str) -> list[Message]:
+    """Return messages of queries without a match, if there are any."""
+    if valid == total:
+        return []
+    if not valid:
+        consequence = "nothing can be ranked"
+        if unmatched != "skip":
+            consequence += ", and every mean is 0"
+        return [Message("no-query-with-match", consequence=consequence)]
+    treatment = "left out" if unmatched == "skip" else "counted as 0 in every mean"
+    messages = []
+    if absent:
+        messages.append(Message("queries-not-in-gallery", queries=absent, treatment=treatment))
+    removed = total - valid - absent
+    if removed > 0:
+        messages.append(
+            Message("queries-with-removed-matches", queries=removed, treatment=treatment)
+        )
+    return messages
+
+
+#: The means over queries that GOM has too.
+GOM_MEANS = {name: scalar for name, scalar in QUERY_MEANS.items() if "gom" in scalar.results}
+
+GOM = {
+    "mrp": Name("mean ranking precision: AP of the retrieved entries, over the matches retrieved"),
+    "mvp": Name("mean verification precision: TP / (TP + FN + FP)"),
+    "mrep": Name("mean re-identification precision: sqrt(VP RP)"),
+    "mfr": Name("mean false rate of the queries without a match: min(FP / B, 1)"),
+    **_RETRIEVED_SETS,
+    "dir": Name("queries with a match within the threshold, at rank R or better"),
+    "far": Name("false accept rate: queries not in the gallery with any retrieved entry"),
+    "ttr": Name("true target rate: queries with a match in the gallery and any retrieved entry"),
+    "ttr_identity": Name("queries with a match in the gallery and a retrieved match"),
+    "ftr": Name("false target rate, the same proportion as FAR"),
+    **names_of(
+        scalar_registry(), "max_mvp", "max_mrep", "tau_max", "tau_nz", "mrep_area", "mfr_area"
+    ),
+    **names_of(scalar_registry(), "max_f1", "tau_f1"),
+    **GOM_MEANS,
+    "cmc": REID["cmc"],
+    "queries": Name("queries that mRP, mVP and mReP are over", "queries"),
+    "open_queries": Name("queries not in the gallery (denominator of mFR)", "queries"),
+    "skipped": Name("queries whose matches are all removed, in neither set", "queries"),
+    **names_of(REID, "left_out"),
+    "removed": REID["removed"],
+    "rp": Name("ranking precision; NaN without a match"),
+    "vp": Name("verification precision; NaN without a match"),
+    "rep": Name("re-identification precision; NaN without a match"),
+    "fr": Name("false rate; NaN where the identity is in the gallery"),
+}
+
+for _name in (
+    *("mrp", "mvp", "mrep", "precision", "recall", "f1", "mfr", "far", "ttr", "ttr_identity"),
+    *("ftr", "mrep_area", "mfr_area", "max_mrep", "max_mvp", "max_f1", *GOM_MEANS, "cmc"),
+):
+    GOM |= GOM[_name].ends_of(_name)
+
+GomVariant = Literal["paper", "reference"]
+VARIANTS: tuple[GomVariant, ...] = get_args(GomVariant)
+
+# Curves may be published with two decimals.
+_ROUNDED = 0.006
+
+
+@dataclass(frozen=True)
+class GomOptions:
+    """Options of the measures of GOM, checked; see :func:`bioeval.gom`."""
+
+    budget: int = 3000
+    variant: str = "paper"
+    ties: str = "stable"
+    max_rank: int = 10
+    per_query: bool = False
+
+    def __post_init__(self) -> None:
+        require_choice("variant", self.variant, VARIANTS)
+        require_choice("ties", self.ties, PlainTies)
+        require_integer("budget", self.budget, low=1)
+        require_integer("max_rank", self.max_rank, low=1)
+
+
+def gom_dataset(tally: GomTally, options: GomOptions) -> xr.Dataset:
+    """Return the measures of GOM; see :func:`bioeval.gom`."""
+    max_rank, tau, matches = options.max_rank, tally.thresholds, tally.matches
+    matched, absent = matches.counts > 0, tally.absent
+    measures = _over_distances(tally, options)
+    cmc = measures.cmc
+    means = {name: measure.mean for name, measure in measures.means.items()}
+    within = np.searchsorted(tau, matches.distance[matches.starts[cmc.query]])
+    kept = (within < len(tau)) & (cmc.rank <= max_rank)
+    flat = within[kept] * max_rank + cmc.rank[kept] - 1
+    identified = np.bincount(flat, minlength=len(tau) * max_rank).reshape(len(tau), max_rank)
+    identified = identified.cumsum(axis=0).cumsum(axis=1)
+    valid = int(matched.sum())
+    single = {name: means.pop(name) for name in GOM_MEANS}
+    means["micro_f1"] = RetrievedSets(tally.matches, tally.retrieved, tally.thresholds).micro_f1()
+    variables = {
+        **{name: (("threshold",), values) for name, values in means.items()},
+        "dir": (("threshold", "rank"), rate(identified, valid)),
+        **summary(tau, means),
+        **single,
+        "cmc": (("rank",), rate(cmc.counts(max_rank), valid)),
+        "queries": measures.means["mrep"].counted.sum(),
+        "open_queries": absent.sum(),
+        "skipped": (~matched & ~absent & ~tally.left_out).sum(),
+        "left_out": tally.left_out.sum(),
+        "removed": tally.removed_entries.sum(),
+    }
+    coordinates = {"threshold": tau, "rank": np.arange(1, max_rank + 1)}
+    if options.per_query:
+        for name in ("rp", "vp", "rep", "fr"):
+            variables[name] = (("probe", "threshold"), measures.means[f"m{name}"].each)
+        coordinates["probe"] = np.arange(len(matched))
+    kept = ~tally.left_out
+    messages = missing_messages(matched[kept], absent[kept], options.variant)
+    attrs = about_attrs(tally.about, "gom", "GOM", messages)
+    attrs |= {
+        "variant": options.variant,
+        "budget": int(options.budget),
+        "ties": options.ties,
+        "normalised_low": float(tally.low),
+        "normalised_high": float(tally.high),
+        "normalised_span": float(tally.high - tally.low),
+        "convention": tally.convention,
+        "removes": tally.removed,
+        "junk": tally.junk,
+    }
+    return in_units_of_user(build(variables, GOM, coordinates, attrs))
+
+
+def is_turned(kind: str, low: float, high: float) -> bool:
+    """Whether thresholds of GOM are similarities: those of similarities that are not scaled."""
+    return larger_is_closer(kind) and (low, high) == (0.0, 1.0)
+
+
+def in_units_of_user(dataset: xr.Dataset) -> xr.Dataset:
+    """Return measures of GOM over thresholds in the unit of the scores, if these are not scaled."""
+    attrs = dataset.attrs
+    if not is_turned(attrs["kind"], attrs["normalised_low"], attrs["normalised_high"]):
+        return dataset
+    turned = dataset.isel(threshold=slice(None, None, -1))
+    for name in ("threshold", "tau_max", "tau_nz", "tau_f1"):
+        if name in turned:
+            turned[name] = turned[name].copy(data=to_user(turned[name].values, attrs["kind"]))
+    return turned
+
+
+def gom_measures(tally: GomTally, options: GomOptions) -> QueryMeasures:
+    """Return the measures of GOM that are means over queries; over thresholds in their order."""
+    measures = _over_distances(tally, options)
+    if not is_turned(tally.about.kind, tally.low, tally.high):
+        return measures
+    means = dict(measures.means)
+    for name, mean in measures.means.items():
+        if mean.values.ndim > 1:
+            means[name] = replace(mean, values=mean.values[:, ::-1])
+    return replace(measures, means=means)
+
+
+def _over_distances(tally: GomTally, options: GomOptions) -> QueryMeasures:
+    """Return these means at increasing distances."""
+    matches, ties = tally.matches, options.ties
+    matched, absent = matches.counts > 0, tally.absent
+    capped = options.variant == "reference"
+    counted = matched | (capped & ~tally.left_out)
+    sets = RetrievedSets(tally.matches, tally.retrieved, tally.thresholds)
+    rp, vp = _per_threshold(sets, ties, capped=capped)
+    something = tally.retrieved > 0
+    nearest = np.full(len(matched), np.inf)
+    nearest[matched] = matches.distance[matches.starts[:-1][matched]]
+    within = matched[:, None] & (nearest[:, None] <= tally.thresholds)  # whether a match is
+
+    def over(counted: np.ndarray, has: np.ndarray, values: np.ndarray) -> QueryMean:
+        return QueryMean(counted, np.flatnonzero(has), values[has])
+
+    means = {
+        "mrp": over(counted, matched, rp),
+        "mvp": over(counted, matched, vp),
+        "mrep": over(counted, matched, np.sqrt(rp * vp)),
+        **sets.measures(counted),
+        "mfr": over(absent, absent, np.minimum(tally.retrieved / options.budget, 1.0)),
+        "far": over(absent, absent, something),
+        "ttr": over(matched, matched, something),
+        "ttr_identity": over(matched, matched, within),
+        "ftr": over(absent, absent, something),
+    }
+    query, entries = np.flatnonzero(matched), tally.about.gallery_templates
+    for x in GOM_MEANS.values():
+        each = match_sum(matches, ties, x.name) if x.of_match else average_precision(matches, ties)
+        means[x.name] = QueryMean.of(x.name, each, counted, query, entries)
+    chosen, rank, weight = first_places(matches, ties)
+    return QueryMeasures(MatchCurve(matched, chosen, rank, weight), means)
+
+
+def gom_from_curves(
+    threshold: Any,
+    *,
+    mrep: Any,
+    mfr: Any,
+    mrp: Any = None,
+    mvp: Any = None,
+    cmc: Any = None,
+    name: str = "",
+) -> xr.Dataset:
+    """Return the measures of GOM that follow from published or saved curves.
+
+    Parameters
+    ----------
+    threshold : increasing array of float, shape (t,)
+        Of distances on the scale 0 ... 1.
+    mrep : array of float, shape (t,)
+        Mean re-identification precision: the mean over the queries of ``sqrt(RP VP)``. It does not
+        follow from `mrp` and `mvp`: the root of the product of two means is larger than the mean
+        of the roots, unless all queries have the same.
+    mfr : array of float, shape (t,)
+        Mean false rate of the queries whose identity is not in the gallery; NaN throughout if
+        there are none.
+    mrp, mvp : array of float, shape (t,), optional
+        Mean ranking precision and mean verification precision.
+    cmc : array of float, optional
+        The CMC at ranks 1, 2 ...
+    name : str
+        Name of the system.
+
+    Returns
+    -------
+    xarray.Dataset
+        The curves over ``threshold`` and ``rank`` as they are given, with the names that
+        :func:`gom` gives them, and the scalars ``mrep_area mfr_area tau_max tau_nz max_mrep``;
+        with `mvp` ``max_mvp``; with `mrp` at a threshold of 1, where everything is retrieved,
+        ``mean_ap``. Rates and areas are proportions.
+
+    Raises
+    ------
+    DataError
+        If a curve is not one of proportions at each threshold, a CMC falls, or `mrep` is larger
+        than the root of `mrp` times `mvp`, which no queries give.
+
+    Notes
+    -----
+    Definitions: Re-identification = Retrieval + Verification: Back to Essence and Forward with a
+    New Metric (arXiv:2011.11506, 2020), whose Table 3 follows from the curves that its authors
+    published; ``docs/reid.md``, "GOM".
+
+    Examples
+    --------
+    >>> import bioeval as be
+    >>> from bioeval.tasks.reid.results import gom_from_curves
+    >>> result = gom_from_curves([0, 0.5, 1], mrep=[0, 0.6, 0.4], mfr=[0, 0.2, 1])
+    >>> float(result.max_mrep), float(result.tau_max), float(result.mfr_area)
+    (0.6, 0.5, 0.35)
+    """
+    first = threshold[0] if isinstance(threshold, (tuple, list)) and threshold else threshold
+    tau = check_thresholds(threshold) if not isinstance(first, str) else None
+    if not isinstance(tau, np.ndarray):
+        raise DataError(
+            f"threshold is {received(threshold)}; expected an increasing array of numbers, "
+            "one threshold "
+            "for each value of the curves"
+        )
+    means = {}
+    for key, curve in {"mrep": mrep, "mfr": mfr, "mrp": mrp, "mvp": mvp}.items():
+        if curve is not None or key in ("mrep", "mfr"):
+            means[key] = _checked_curve(key, curve, len(tau))
+    for key, values in means.items():
+        lacking = np.isnan(values)
+        if lacking.any() and (key != "mfr" or not lacking.all()):
+            at = int(np.argmax(lacking))
+            raise DataError(f"{key}[{at}] is NaN; expected a proportion at each threshold")
+    if "mrp" in means and "mvp" in means:
+        beyond = means["mrep"] - np.sqrt(means["mrp"] * means["mvp"])
+        if (beyond > _ROUNDED).any():
+            i = int(np.argmax(beyond))
+            raise DataError(
+                f"mrep[{i}] = {means['mrep'][i]:g} is larger than the root of mrp[{i}] = "
+                f"{means['mrp'][i]:g} times mvp[{i}] = {means['mvp'][i]:g}; a mean of roots never "
+                "is: check that the curves are of the same queries"
+            )
+    scalars = summary(tau, means)
+    if "mrp" in means and (at_one := np.flatnonzero(tau == 1.0)).size:
+        scalars["mean_ap"] = means["mrp"][at_one[0]]
+    variables: dict[str, Any] = {k: (("threshold",), values) for k, values in means.items()}
+    variables |= scalars
+    coordinates = {"threshold": tau}
+    if cmc is not None:
+        values = _checked_curve("cmc", cmc)
+        if not (np.diff(values) >= 0).all():
+            raise DataError("cmc falls, or holds NaN; expected the CMC at ranks 1, 2 ...")
+        variables["cmc"], coordinates["rank"] = (("rank",), values), np.arange(1, len(values) + 1)
+    attrs = {
+        "result_type": "gom",
+        "task": "GOM",
+        "system": name,
+        "origin": "curves",
+        "bioeval_version": __version__,
+    }
+    return build(variables, GOM, coordinates, attrs)
+
+
+def _checked_curve(name: str, values: Any, length: int | None = None) -> np.ndarray:
+    """Return a curve of proportions as float64."""
+    expected = "a list of proportions" if length is None else f"{length} numbers, one per threshold"
+    try:
+        curve = np.asarray(values)
+    except ValueError as error:
+        raise DataError(f"{name} is not an array: {error}; expected {expected}") from None
+    right = curve.dtype.kind in "iuf" and curve.ndim == 1
+    if not right or curve.size != (length or max(1, curve.size)):
+        raise DataError(
+            f"{name} has shape {curve.shape} and dtype {curve.dtype}; expected {expected}"
+        )
+    wrong = (curve < 0) | (curve > 1)
+    if wrong.any():
+        i = int(np.argmax(wrong))
+        raise DataError(
+            f"{name}[{i}] = {curve[i]:g}; expected proportions from 0 to 1 (divide per cent by 100)"
+        )
+    return curve.astype(np.float64)
+
+
+def summary(tau: np.ndarray, means: dict[str, np.ndarray]) -> dict[str, np.float64]:
+    """Return areas, maxima and their thresholds of ``mvp mrep mfr f1`` over `tau`; NaN of none."""
+    names = ["mrep_area", "mfr_area", "tau_max", "tau_nz", "max_mrep"]
+    if "mvp" in means:
+        names.append("max_mvp")
+    if "f1" in means:
+        names += ["max_f1", "tau_f1"]
+    scalars = dict.fromkeys(names, np.float64(np.nan))
+    mrep, mfr = means["mrep"], means["mfr"]
+    if np.isfinite(tau).all():
+        scalars["mrep_area"] = np.float64(np.trapezoid(mrep, tau))
+        scalars["mfr_area"] = np.float64(np.trapezoid(mfr, tau))
+    if not np.isnan(mfr).any() and (mfr > 0).any():
+        scalars["tau_nz"] = tau[int(np.argmax(mfr > 0))]
+    if np.isnan(mrep).any():
+        return scalars
+    scalars["tau_max"], scalars["max_mrep"] = tau[int(np.argmax(mrep))], mrep.max()
+    if "mvp" in means:
+        scalars["max_mvp"] = means["mvp"].max()
+    if "f1" in means:
+        scalars["max_f1"], scalars["tau_f1"] = means["f1"].max(), tau[int(np.argmax(means["f1"]))]
+    return scalars
+
+
+def _per_threshold(sets: RetrievedSets, ties: str, *, capped: bool) -> tuple[np.ndarray, ...]:
+    """Return RP and VP of each query at each threshold."""
+    matches, hits = sets.matches, sets.hits
+    ranks = ranks_of(matches, ties)
+    listed = sets.retrieved.astype(np.float64)
+    if capped:
+        last = np.zeros(len(listed))
+        some = matches.counts > 0
+        last[some] = ranks[matches.starts[1:][some] - 1]
+        listed = np.minimum(listed, last[:, None])
+    with np.errstate(invalid="ignore", divide="ignore"):
+        rp = np.where(hits > 0, sets.sums(matches.order / ranks) / hits, 0.0)
+        return rp, hits / (listed - hits + sets.positives)
+
+
+def missing_messages(matched: np.ndarray, absent: np.ndarray, variant: str) -> list[Message]:
+    """Return messages of queries in no mean, and of measures without a query."""
+    messages = []
+    lost = int((~matched & ~absent).sum())
+    if lost and variant == "paper":
+        messages.append(
+            Message(
+                "queries-with-removed-matches", queries=lost, treatment="in neither set of queries"
+            )
+        )
+    if not matched.any():
+        consequence = "mRP, mVP and mReP are not defined"
+        messages.append(Message("no-query-with-match", consequence=consequence))
+    if not absent.any():
+        messages.append(Message("all-queries-in-gallery"))
+    return messages

@@ -1,0 +1,144 @@
+"""Results of expected counts over all galleries of one template of each subject."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import xarray as xr
+
+from bioeval.base.errors import Argument, DataError, ProtocolError
+from bioeval.base.messages import Message
+from bioeval.protocol.tasks import ClosedSet, OpenSet
+from bioeval.results.dataset import Scalars
+from bioeval.results.identification import ClosedSetCounts, OpenSetAttempts, OpenSetCounts
+from bioeval.scores.blocks import BlockReader, require_subjects
+from bioeval.tallies.counts import role_of
+from bioeval.tallies.single_template import (
+    ENROLLED,
+    MATE,
+    TARGET,
+    UNENROLLED,
+    SingleTemplateCounter,
+    SingleTemplateTally,
+    thresholds_over,
+)
+
+if TYPE_CHECKING:
+    from bioeval.stats.options import IntervalOptions
+    from bioeval.tasks.task_counts import TaskCounts
+
+#: Attributes that describe the galleries.
+ATTRS = {
+    "rank_unit": "subject",
+    "fusion": "none",
+    "gallery": "single",
+    "draw": "uniformly without replacement, independently for each probe and subject",
+}
+
+
+def single_template_counter(
+    reader: BlockReader, task: OpenSet | ClosedSet, thresholds: np.ndarray | int | None
+) -> tuple[SingleTemplateCounter, list[Message]]:
+    """Return the counter of a task, and messages on its ranks."""
+    require_subjects(reader.scores, 'a gallery of one template of each subject (gallery="single")')
+    if task.rank_unit == "subject" and task.fusion != "min":
+        raise DataError(
+            f"gallery='single' with fusion={task.fusion!r}: one template of each subject leaves "
+            "nothing to fuse. Give ",
+            Argument("fusion", "min"),
+        )
+    if reader.scores.layout == "pairs":
+        raise ProtocolError("fixed pairs have no gallery to take one template of each subject from")
+    grid = np.empty(0)
+    if isinstance(task, OpenSet):
+        grid = thresholds_over(reader, thresholds)
+    subjects = len(reader.gallery.subjects)
+    ranks, notes = ClosedSetCounts.max_ranks(subjects, task.max_rank, len(grid))
+    return SingleTemplateCounter(reader, ties=task.ties, thresholds=grid, ranks=ranks), notes
+
+
+def dataset(tally: SingleTemplateTally, node: str, options: dict[str, Any]) -> xr.Dataset:
+    """Return the result; `node` is ``"open_set"`` or ``"closed_set"``."""
+    if node == "open_set":
+        return _open_set(tally, **options)
+    return _closed_set(tally, **options)
+
+
+def scalars(tally: SingleTemplateTally, node: str, options: dict[str, Any]) -> Scalars:
+    """Return the numbers of the result."""
+    return Scalars.of_dataset(dataset(tally, node, options))
+
+
+def with_intervals(
+    dataset: xr.Dataset,
+    counts: TaskCounts,
+    counter: Any,
+    reader: BlockReader,
+    options: IntervalOptions,
+) -> Message:
+    """Return that the result has no confidence intervals."""
+    return Message("no-interval-over-galleries")
+
+
+def _closed_set(tally: SingleTemplateTally, *, unmated: str, notes: list[Message]) -> xr.Dataset:
+    """Return the expected CMS over the ranks; probes without a mate as in one gallery."""
+    tied = tally.tied.values()[0, 0]
+    counts = ClosedSetCounts(_expected_ranks(tally)[-1], tally.genuine, tally.unmated, tied)
+    counts.require_mated(tally.about.layout, unmated, tally.first_unmated)
+    options = {**ATTRS, "ties": tally.ties, "unmated": unmated}
+    return counts.dataset(tally.about, options, notes)
+
+
+def _open_set(
+    tally: SingleTemplateTally, *, impostors: str, far_targets: np.ndarray, notes: list[Message]
+) -> xr.Dataset:
+    """Return expected DIR over thresholds and ranks, and FAR over thresholds."""
+    about = tally.about
+    role = role_of(about.layout, impostors, not tally.non_targets)
+    expected = _expected_ranks(tally)
+    within = tally.within
+    accepted, impostor = _expected_accepts(tally, role)
+    counts = OpenSetCounts(
+        attempts=OpenSetAttempts(
+            genuine=tally.genuine,
+            impostor=impostor,
+            tied=tally.tied.values()[0, 0],
+            targets=tally.targets,
+            non_targets=tally.non_targets,
+            unmated=tally.unmated_targets,
+        ),
+        thresholds=tally.thresholds,
+        detected=tally.di[:-1].accumulated(axis=0).values(),
+        identified=expected[:-1],
+        accepted=accepted,
+        targets_within=within[TARGET].values(),
+        own_within=within[MATE].values(),
+        non_targets_within=within[UNENROLLED].values(),
+    )
+    points = counts.bounds(expected[-1], far_targets)
+    options = {**ATTRS, "ties": tally.ties, "impostors": role}
+    if tally.genuine and impostor:
+        notes = [*notes, Message("points-between-thresholds")]
+    return counts.dataset(points, far_targets, about, options, notes, [])
+
+
+def _expected_accepts(tally: SingleTemplateTally, role: str) -> tuple[np.ndarray, int]:
+    """Return the expected number of impostor searches accepted within each threshold, of all."""
+    within = tally.within
+    accepted, impostor = {
+        "leave-subject-out": (within[ENROLLED], tally.impostors_enrolled),
+        "unenrolled": (within[UNENROLLED], tally.impostors_unenrolled),
+        "both": (
+            within[ENROLLED].merge(within[UNENROLLED]),
+            tally.impostors_enrolled + tally.impostors_unenrolled,
+        ),
+    }[role]
+    return np.minimum(accepted.values(), impostor), impostor
+
+
+def _expected_ranks(tally: SingleTemplateTally) -> np.ndarray:
+    """Return the expected number at each rank or better, within each threshold and overall."""
+    table = tally.di.accumulated(axis=0).accumulated(axis=1).values()
+    # The chances of a probe add up to 1 but for their rounding.
+    return np.minimum(table, tally.genuine)

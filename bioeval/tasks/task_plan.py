@@ -1,0 +1,76 @@
+"""The counter of one task, and the options of its result."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from bioeval.protocol.card import LAYOUTS
+from bioeval.protocol.tasks import ClosedSet, OpenSet
+from bioeval.scores.blocks import BlockReader
+from bioeval.scores.matrix import Scores
+from bioeval.tallies.counting import Counter
+from bioeval.tallies.identification_counter import IdentificationCounter, check_max_rank
+from bioeval.tallies.thresholds import require_values
+from bioeval.tasks.single_template_counts import single_template_counter
+
+
+def runner_of(scores: Any) -> Any:
+    """Return the module of a study that evaluates scores of their layout; None of matrix and pairs.
+
+    It has the functions `require_card`, which refuses cards, `evaluate` and `open_set`.
+    """
+    if isinstance(scores, Scores) and scores.layout not in LAYOUTS:
+        from bioeval.tasks.lists import tasks
+
+        return tasks
+    return None
+
+
+class TaskPlan(NamedTuple):
+    """The counter of one task, and the options of its result."""
+
+    counter: Counter[Any]
+    options: dict[str, Any]
+
+
+class StudyPlan(NamedTuple):
+    """The pass of a study that counts one task, and the options of its result."""
+
+    study_pass: Any  # with a function `run` that returns the tally
+    options: dict[str, Any]
+
+
+@dataclass(eq=False)
+class TaskPlanner:
+    """Plans identification tasks over the same scores, each with the options of its section.
+
+    No score is read before the options are checked; thresholds and FAR targets are given checked.
+    """
+
+    reader: BlockReader
+    thresholds: np.ndarray | int | None = None
+    far_targets: np.ndarray | None = None
+    _shared: dict[tuple[str, str], IdentificationCounter] = field(default_factory=dict)
+
+    def identification(self, task: OpenSet | ClosedSet) -> TaskPlan:
+        """Return the plan of identification."""
+        check_max_rank(task.max_rank, self.reader.scores.shape[-1])
+        options: dict[str, Any]
+        if isinstance(task, OpenSet):
+            require_values(self.reader.scores, "open-set identification")
+            options = {"impostors": task.impostors, "far_targets": self.far_targets}
+        else:
+            options = {"unmated": task.unmated}
+        if task.gallery == "single":
+            counter, options["notes"] = single_template_counter(self.reader, task, self.thresholds)
+            return TaskPlan(counter, options)
+        options |= {"ties": task.ties, "max_rank": task.max_rank}
+        if isinstance(task, OpenSet):
+            options["thresholds"] = self.thresholds
+        key = task.rank_unit, task.fusion
+        if key not in self._shared:  # open and closed set share it where ranks are alike
+            self._shared[key] = IdentificationCounter(self.reader, task)
+        return TaskPlan(self._shared[key], options)

@@ -1,0 +1,173 @@
+"""Verification: claims become attempts, counts and a labelled result."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import xarray as xr
+
+from bioeval.base.arguments import require_flag
+from bioeval.base.progress import rows_reported
+from bioeval.base.random import RandomState
+from bioeval.base.registry import scalar_registry
+from bioeval.base.variables import IntervalMethod
+from bioeval.results.verification import verification_dataset
+from bioeval.scores.arrays import FusionRule
+from bioeval.scores.blocks import BlockReader, threads_for
+from bioeval.scores.bona_fide import leaves_out_attacks
+from bioeval.scores.matrix import Scores, require_scores
+from bioeval.stats.options import IntervalOptions
+from bioeval.tallies.passes import count_with_points
+from bioeval.tallies.point_search import PointFinder
+from bioeval.tallies.points import FAR_TARGETS, check_costs, check_targets
+from bioeval.tallies.second_pass import PointsWanted
+from bioeval.tallies.symmetry import is_symmetric
+from bioeval.tallies.verification_counter import Templates, UnenrolledClaims, VerificationCounter
+from bioeval.views.messages import warn_of_kinds
+
+
+@leaves_out_attacks
+def verification(
+    scores: Scores,
+    *,
+    templates: Templates = "single",
+    fusion: FusionRule = "min",
+    thresholds: Any = None,
+    claims: Any = None,
+    unenrolled_claims: UnenrolledClaims = "raise",
+    far_targets: Sequence[float] = FAR_TARGETS,
+    frr_targets: Sequence[float] = (),
+    costs: Sequence[tuple[float, float, float]] = PointsWanted.COSTS,
+    auc: bool = True,
+    interval: IntervalMethod | None = None,
+    confidence: float = IntervalOptions.CONFIDENCE,
+    replicates: int = IntervalOptions.REPLICATES,
+    random_state: RandomState = 0,
+) -> xr.Dataset:
+    """Evaluate verification: is the probe of the subject that it claims?
+
+    Parameters
+    ----------
+    scores : Scores
+        A matrix of either layout, or a list of pairs.
+    templates : {"single", "multi"}
+        ``"single"``: each comparison with a template is an attempt. ``"multi"``: each probe
+        claims each subject once, by the fused score of that subject's templates.
+    fusion : {"min", "mean", "max", "median", "kth:K"}
+        How a subject's templates are fused, in the sense of distances: ``"min"`` takes the
+        nearest template (the largest similarity).
+    thresholds : None, int or increasing array of float
+        None: about 1,000 evenly spaced ones, and the operating points. A number: that many from
+        the smallest to the largest score. An array, in the units of the scores: as given.
+    claims : sequence of shape (m,), pair (probe_index, subjects), or ClaimSampler, optional
+        Explicit claims instead of all: one claimed subject for each probe, or any list; or claims
+        drawn by :class:`bioeval.partition.ClaimSampler`.
+    unenrolled_claims : {"raise", "skip"}
+        Whether a claim of a subject without templates is an error, or is left out and counted.
+    far_targets : sequence of float
+        For each, the smallest FRR with FAR at most the target, and its threshold.
+    frr_targets : sequence of float
+        For each, the smallest FAR with FRR at most the target, and its threshold; none by default.
+    costs : sequence of (prior, c_miss, c_fa)
+        For each, the least cost ``prior c_miss FRR + (1 - prior) c_fa FAR``; the default is the
+        half total error rate.
+    auc : bool
+        Whether to also find AUC, d', the EER on the hull and the least costs. They take every
+        impostor score, not only those near an operating point, and cost more than all the rest.
+    interval : None or str
+        Method of the confidence intervals; none by default, since they take another pass over
+        the scores. ``"subject-bootstrap"`` resamples subjects and is recommended (``...-bca`` and
+        ``...-logit`` are variants); ``"analytic"`` has variances by subject in closed form;
+        ``"wilson"`` and ``"clopper-pearson"`` take attempts as independent, which attempts that
+        share a subject are not.
+    confidence : float
+        Confidence level of the two-sided intervals.
+    replicates : int
+        Number of resamples of the subjects.
+    random_state : int, None, numpy SeedSequence, Generator or RandomState
+        The same integer gives the same intervals on every platform.
+
+    Returns
+    -------
+    xarray.Dataset
+        Over ``threshold``: rates ``gar frr`` (of the genuine attempts) and ``far grr`` (of the
+        impostor attempts), counts ``ga fr fa gr``; scalars ``genuine_attempts``,
+        ``impostor_attempts``, ``skipped_claims``, and independent units: ``impostor_pairs subjects
+        disjoint_pairs``; of drawn claims ``far_unenrolled fa_unenrolled unenrolled_attempts``, of
+        probes who are not enrolled, which are not in ``far``. Operating points, exact at the scores
+        themselves and never read off the thresholds: ``eer eer_threshold far_at_eer frr_at_eer
+        eer_bracket_low eer_bracket_high eer_hull auc d_prime zero_far zero_frr`` (with
+        thresholds); over ``far_target``: ``frr_at_far threshold_at_far
+        expected_false_accepts``; over ``frr_target``: ``far_at_frr threshold_at_frr``; over
+        ``cost``: ``min_dcf min_cost min_cost_threshold``. Targets that the number of impostor
+        attempts cannot support are named by :func:`messages`. With an interval: ``_low``
+        and ``_high`` of ``gar frr far grr frr_at_far far_at_frr auc eer`` (resampled only: the last
+        two).
+
+    Raises
+    ------
+    DataError
+        Bad options, thresholds or claims; NaN under ``nan="raise"``.
+    ProtocolError
+        If the scores cannot support the task: order-only values, multi-template pairs.
+
+    Notes
+    -----
+    Definitions: biometrics lecture, "verification"; ISO/IEC 19795-1 (FMR, FNMR);
+    ``docs/definitions.md``.
+
+    Examples
+    --------
+    >>> import bioeval as be
+    >>> d = [[0, 1, 4, 6], [1, 0, 5, 3], [4, 5, 0, 2], [6, 3, 2, 0]]
+    >>> scores = be.Scores(d, ["ann", "ann", "bob", "bob"])
+    >>> ds = be.verification(scores, thresholds=[1, 2, 3, 4])
+    >>> ds.gar.values, ds.far.values
+    (array([0.5, 1. , 1. , 1. ]), array([0.  , 0.  , 0.25, 0.5 ]))
+
+    How far off may the EER be?
+
+    >>> ds = be.verification(be.simulate(60, 4), interval="subject-bootstrap")
+    >>> print(f"{ds.eer:.3f} [{ds.eer_low:.3f}, {ds.eer_high:.3f}]")
+    0.039 [0.024, 0.062]
+    """
+    limits = IntervalOptions.parse(interval, confidence, replicates, random_state)
+    require_scores(scores)
+    targets, weights = check_targets(far_targets), check_costs(costs)
+    at_frr = check_targets(frr_targets, "frr_targets")
+    reader = BlockReader(scores)
+    reader.scores = scores._held()  # operating points take a second pass
+    scores = reader.scores
+    counter = VerificationCounter(
+        reader,
+        templates=templates,
+        fusion=fusion,
+        thresholds=thresholds,
+        claims=claims,
+        unenrolled_claims=unenrolled_claims,
+    )
+    wanted = PointsWanted(
+        targets,
+        weights,
+        require_flag("auc", auc),
+        frr_targets=at_frr,
+        optima=scalar_registry().optima,
+    )
+    with rows_reported():
+        (result,), second_passes = count_with_points(reader, [counter], wanted)
+    symmetric = templates == "single" and is_symmetric(scores)
+    with threads_for(scores):
+        result.points = PointFinder.points_of(
+            result,
+            counter,
+            wanted,
+            symmetric=symmetric,
+            second_pass=second_passes.get(counter),
+        )
+        dataset = warn_of_kinds(verification_dataset(result))
+        if limits is not None:
+            from bioeval.tasks.task_counts import TaskCounts
+
+            dataset = TaskCounts(result, {}).with_intervals(dataset, counter, reader, limits)
+    return dataset

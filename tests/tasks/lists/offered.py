@@ -1,0 +1,11 @@
+"""What the tests of the whole take of this study."""
+
+import bioeval as be
+from bioeval.tasks.lists.results import TOP_K
+
+
+def listed() -> be.TopKScores:
+    return be.TopKScores([[0, 1], [2, 0]], ["a", "b"], ["a", "b", "b"])
+
+
+VARIABLES = {"top K": (lambda: be.reid(listed(), "cityflow", rank_k=2, interval="analytic"), TOP_K)}

@@ -1,0 +1,497 @@
+"""Top-K lists: what they cover is exact, and what they do not is refused."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+from hypothesis import given, strategies as st
+from named_arguments import raises_about
+
+import bioeval as be
+from bioeval.base.errors import BioevalWarning, DataError, ProtocolError
+
+
+def naive(distances, query, gallery, q_cam, g_cam, k, removed, junk, unmatched, rank_k, over):
+    """CMC, rank-K mAP, mAP and mINP of whole rankings, by the definitions."""
+    cmc, aps, wholes, inps, skipped = [], [], [], [], 0
+    for i, row in enumerate(distances):
+        order = sorted(range(len(row)), key=lambda j: (row[j], j))
+        seen = []
+        for j in order:
+            same, camera = gallery[j] == query[i], g_cam[j] == q_cam[i]
+            if removed == "same-camera" and camera:
+                continue
+            if removed == "same-id-same-camera" and same and camera:
+                continue
+            if junk == "remove" and gallery[j] == -1:
+                continue
+            seen.append(same)
+        if query[i] == -1:  # junk matches nothing, and is left out as a query
+            continue
+        matches = sum(seen)
+        if matches == 0:
+            skipped += 1
+            if unmatched == "zero":
+                cmc.append([0] * k)
+                aps.append(0.0)
+                wholes.append(0.0)
+                inps.append(0.0)
+            continue
+        cmc.append([int(any(seen[: r + 1])) for r in range(k)])
+        precisions = [sum(seen[: r + 1]) / (r + 1) if hit else 0 for r, hit in enumerate(seen)]
+        found = sum(seen[:rank_k])
+        divisors = {"positives": matches, "smaller": min(matches, rank_k), "found": max(found, 1)}
+        divisor = divisors[over]
+        aps.append(sum(precisions[:rank_k]) / divisor)
+        wholes.append(sum(precisions) / matches)
+        inps.append(matches / (max(r for r, hit in enumerate(seen) if hit) + 1))
+    mean = [float(np.mean(x)) if x else np.nan for x in (aps, wholes, inps)]
+    return (np.mean(cmc, axis=0) if cmc else np.full(k, np.nan)), *mean, skipped
+
+
+def lists_of(distances, k) -> np.ndarray:
+    return np.argsort(distances, axis=1, kind="stable")[:, :k]
+
+
+@pytest.mark.filterwarnings("ignore::bioeval.base.errors.BioevalWarning")
+@given(
+    seed=st.integers(0, 2**32),
+    k=st.integers(1, 12),
+    removed=st.sampled_from(["none", "same-camera", "same-id-same-camera"]),
+    junk=st.sampled_from(["keep", "remove"]),
+    unmatched=st.sampled_from(["skip", "zero"]),
+    over=st.sampled_from(["positives", "smaller", "found"]),
+    precision_over=st.sampled_from(["rank", "smaller"]),
+    text=st.booleans(),
+)
+def test_lists_give_what_the_whole_ranking_gives(
+    seed, k, removed, junk, unmatched, over, precision_over, text
+):
+    rng = np.random.default_rng(seed)
+    q, n = 7, 12
+    query, gallery = rng.integers(-1, 5, q), rng.integers(-1, 5, n)
+    q_cam, g_cam = rng.integers(0, 3, q), rng.integers(0, 3, n)
+    distances = rng.integers(0, 9, (q, n)) / 8
+    labels = [x.astype(str) if text else x for x in (query, gallery)]
+    lists = be.TopKScores(
+        lists_of(distances, k),
+        *labels,
+        distances=np.sort(distances, axis=1)[:, :k],
+        probe_meta={"camera": q_cam},
+        gallery_meta={"camera": g_cam},
+    )
+    options = {"removed": removed, "junk": junk, "unmatched": unmatched, "rank_k_over": over}
+    options["precision_over"] = precision_over
+    try:
+        result = be.reid(lists, "top-k", junk_ids=(-1,), **options)
+    except ProtocolError as error:
+        # A list is emptied by what is removed, or nobody has a match.
+        assert "covers no rank" in str(error) or "has a match" in str(error)
+        return
+    args = (distances, query, gallery, q_cam, g_cam)
+    ranks, rank_k = result.sizes["rank"], int(result.rank_k)
+    cmc, ap, whole, inp, skipped = naive(*args, ranks, removed, junk, unmatched, rank_k, over)
+    np.testing.assert_allclose(result.cmc, cmc, atol=1e-12)
+    np.testing.assert_allclose(result.rank_k_mean_ap, ap, atol=1e-12)
+    assert int(result.skipped) == skipped
+    people = int((query >= 0).sum())
+    assert int(result.left_out) == q - people
+    assert int(result.queries) == people - (skipped if unmatched == "skip" else 0)
+    matrix = be.Scores(
+        distances, *labels, probe_meta={"camera": q_cam}, gallery_meta={"camera": g_cam}
+    )
+    if result.queries:
+        rules = {k: v for k, v in options.items() if k != "rank_k_over"}
+        exact = None
+        if skipped < people:
+            exact = be.reid(matrix, "viper", junk_ids=(-1,), **rules, max_rank=ranks)
+        for name in ("precision_at_k", "recall_at_k", "interpolated_precision"):
+            values = result[name].values
+            known = ~np.isnan(values)
+            if exact is not None:
+                np.testing.assert_allclose(values[known], exact[name].values[known], atol=1e-12)
+        for name in ("mean_inp", "mrr", "r_precision", "mean_ap_at_r", "ndcg"):
+            if exact is not None and not np.isnan(result[name]):
+                np.testing.assert_allclose(result[name], exact[name], atol=1e-12)
+            if not np.isnan(result.mean_ap):
+                assert not np.isnan(result[name])
+            if not np.isnan(result.mean_ap):
+                assert known.all()
+        assert not np.isnan(result.precision_at_k.values[:rank_k]).any()
+    if not np.isnan(result.mean_ap):
+        np.testing.assert_allclose(result.mean_ap, whole, atol=1e-12)
+        np.testing.assert_allclose(result.mean_inp, inp, atol=1e-12)
+    if k == n and not np.isnan(whole):  # the whole gallery is listed
+        assert not np.isnan(result.mean_ap)
+    if removed == "none" and junk == "keep":
+        assert ranks >= k or ranks == 12
+
+
+def test_by_hand():
+    """Three of ann's are in the gallery, at ranks 1 and 3 of a list of three."""
+    gallery = ["ann", "bob", "ann", "ann", "eve"]
+    lists = be.TopKScores([[0, 1, 2], [4, 0, 1]], ["ann", "bob"], gallery)
+    result = be.reid(lists, "top-k", per_query=True)
+    assert result.cmc.values.tolist() == [0.5, 0.5, 1.0]
+    assert result.rank_k_average_precision.values.tolist() == pytest.approx(
+        [(1 + 2 / 3) / 3, 1 / 3]
+    )
+    assert result.first_match_rank.values.tolist() == [1, 3]
+    assert np.isnan([result.mean_ap, result.mean_inp, result.ndcg]).all()
+    (message,) = (x for x in be.messages(result) if x.code == "matches-beyond-lists")
+    assert message.arguments["measures"][:3] == ["mAP", "mINP", "NDCG"]
+    assert result.reciprocal_rank.values.tolist() == [1, pytest.approx(1 / 3)]
+    assert result.query_r_precision.values.tolist() == pytest.approx([2 / 3, 0])
+    assert (result.mrr, result.r_precision) == (pytest.approx(2 / 3), pytest.approx(1 / 3))
+    assert result.inp.values.tolist() == pytest.approx([np.nan, 1 / 3], nan_ok=True)
+    one, every = (
+        be.reid(x, "top-k", rank_k_over="smaller")
+        for x in (
+            be.TopKScores([[0], [4]], ["ann", "bob"], gallery),
+            be.TopKScores([[0, 1]], ["ann"], ["ann", "bob", "ann", "ann"]),
+        )
+    )
+    assert np.isnan(one.mrr) and np.isnan(one.r_precision)
+    assert every.mean_inp == 3 / 4 and np.isnan(every.mean_ap)  # all that follow are matches
+    smaller = be.reid(lists, "top-k", rank_k=2, rank_k_over="smaller", per_query=True)
+    assert smaller.rank_k_average_precision.values.tolist() == [0.5, 0.0]
+
+
+def test_more_matches_than_places():
+    lists = be.TopKScores([[0, 2]], ["ann"], ["ann", "bob", "ann", "ann"])
+    with pytest.warns(BioevalWarning, match="1 of 1 query with more matches .* rank 2"):
+        result = be.reid(lists, "top-k")
+    assert float(result.rank_k_mean_ap) == pytest.approx(2 / 3)
+    assert int(result.beyond_lists) == 1
+
+
+def test_what_is_removed_shortens_what_a_list_tells():
+    meta = {"probe_meta": {"camera": [1]}, "gallery_meta": {"camera": [1, 2, 2, 2]}}
+    lists = be.TopKScores([[0, 1, 2]], ["ann"], ["ann", "bob", "eve", "ann"], **meta)
+    result = be.reid(lists, "top-k", removed="same-id-same-camera")
+    assert result.sizes["rank"] == 2 and int(result.rank_k) == 2
+    with pytest.raises(ProtocolError, match="rank_k is 3, but a list covers only 2 ranks"):
+        be.reid(lists, "top-k", removed="same-id-same-camera", rank_k=3)
+    with raises_about(ProtocolError, "max_rank"):
+        be.reid(lists, "top-k", removed="same-id-same-camera", max_rank=3)
+    assert be.reid(lists, "top-k", max_rank=9).cmc.values.tolist() == [1.0] * 9  # found at rank 1
+
+
+def test_a_shorter_list_tells_less_unless_the_gallery_ends():
+    lists = be.TopKScores([[1, 2], [0, -1]], ["ann", "bob"], ["ann", "bob", "eve"])
+    assert be.reid(lists, "top-k").sizes["rank"] == 1
+    whole = be.TopKScores([[0, 1]], ["ann"], ["bob", "ann"])
+    result = be.reid(whole, "top-k")
+    assert (float(result.mean_ap), float(result.mean_inp)) == (0.5, 0.5)
+
+
+def test_nobody_is_matched():
+    lists = be.TopKScores([[0]], ["ann"], ["bob"])
+    with pytest.raises(ProtocolError, match="none of the 1 queries has a match"):
+        be.reid(lists, "top-k")
+    assert float(be.reid(lists, "top-k", unmatched="zero").rank_k_mean_ap) == 0
+
+
+@pytest.mark.slow
+def test_results_survive_a_file(tmp_path):
+    import xarray as xr
+
+    result = be.reid(
+        be.TopKScores([[0, 1]], ["ann"], ["ann", "bob", "ann"]), "top-k", per_query=True
+    )
+    result.to_netcdf(tmp_path / "r.nc", engine="h5netcdf")
+    with xr.open_dataset(tmp_path / "r.nc", engine="h5netcdf") as back:
+        assert back.identical(result)
+        assert {k: type(v) for k, v in result.attrs.items()} == {
+            k: v.item().__class__ if isinstance(v, np.generic) else type(v)
+            for k, v in back.attrs.items()
+        }
+
+
+@pytest.mark.filterwarnings("ignore::bioeval.base.errors.BioevalWarning")
+@pytest.mark.parametrize("k", [5, 20, 100])
+@pytest.mark.parametrize("case", ["many_positives", "multi_camera"])
+def test_the_reference_programs(shared, case, k):
+    """Rank-K mAP of a participant's program, and trec_eval's on the same lists."""
+    data = np.load(shared / "reid" / f"{case}.npz")
+    expected = f"ref/voc_reid/eval_results/K={k}"
+    if f"{expected}/mAP" not in data:
+        pytest.skip(f"{case} has no figures at K = {k}")
+    lists = be.TopKScores(lists_of(data["distmat"], k), data["q_pids"], data["g_pids"])
+    result = be.reid(lists, "top-k")
+    np.testing.assert_allclose(result.rank_k_mean_ap, data[f"{expected}/mAP"], rtol=1e-12)
+    cmc = data[f"{expected}/cmc"]
+    np.testing.assert_allclose(result.cmc, cmc[: result.sizes["rank"]], rtol=1e-12)
+    zero = be.reid(lists, "top-k", unmatched="zero")
+    trec = data[f"ref/trec_eval/top_K_run/K={k}/map_per_query"]
+    np.testing.assert_allclose(zero.rank_k_mean_ap, trec.mean(), rtol=1e-12)
+
+
+# ------------------------------------------------------------------------ what is refused
+
+
+LISTS = be.TopKScores([[2, 0], [1, 2]], ["ann", "bob"], ["ann", "bob", "ann"])
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        be.verification,
+        be.closed_set,
+        be.open_set,
+        be.gom,
+        be.ranks,
+        lambda x: be.evaluate(x, "course-probe-vs-gallery"),
+        lambda x: x.values,
+        lambda x: x._base,
+        lambda x: x.select(gallery=[0]),
+        lambda x: x.at_pairs([0], [0]),
+        lambda x: x._read_rows(0, 1),
+    ],
+)
+def test_what_needs_the_whole_gallery(call):
+    with pytest.raises(
+        ProtocolError, match="all 3 gallery entries.*the 2 nearest.*protocol=.top-k"
+    ):
+        call(LISTS)
+
+
+def test_a_part_of_the_queries():
+    part = LISTS.select(probes=[1])
+    assert part.shape == (1, 3) and part.probe_labels.tolist() == ["bob"]
+    assert float(be.reid(part, "top-k").rank_k_mean_ap) == 1.0
+    assert LISTS.select() is LISTS
+
+
+@pytest.mark.parametrize(
+    ("indices", "options", "message"),
+    [
+        ([[0, 3]], {}, "1 indices are outside of 0..2, the first is 3 in list 0; .* begin with 1"),
+        ([[0, -2]], {}, "the first is -2 in list 0$"),
+        ([[1, 1]], {}, "1 lists hold an entry twice, the first is list 0 with 1"),
+        ([[-1, 1]], {}, "list 0 has entries after -1"),
+        ([0, 1], {}, r"shape \(2,\) and dtype int64; expected integers \(queries, K\)"),
+        ([[0.5, 1]], {}, "dtype float64; expected integers"),
+        ([[0, 1]], {"distances": [[1.0]]}, r"shape \(1, 1\); expected \(1, 2\)"),
+        ([[0, 1]], {"distances": [[1.0, 0.5]]}, "decrease along the list.*kind=.similarity"),
+        ([[0, 1]], {"distances": [[0.5, np.nan]]}, "query 0 hold NaN"),
+        ([[0, 1]], {"distances": [[1, 2]], "kind": "similarity"}, "increase along .*kind=.dist"),
+        ([[0, 1]], {"kind": "order"}, "kind is 'order'"),
+        ([[0, 1], [1, 2]], {}, "probe_labels has 1 labels for 2 lists"),
+    ],
+)
+def test_lists_that_are_none(indices, options, message):
+    with pytest.raises(DataError, match=message):
+        be.TopKScores(indices, ["ann"], ["ann", "bob", "ann"], **options)
+
+
+def test_behind_the_end_of_a_list_distances_mean_nothing():
+    for filler in (0.0, np.nan, np.inf):
+        far = [[0.5, filler], [0.25, 0.5]]
+        lists = be.TopKScores([[1, -1], [0, 1]], ["a", "b"], ["a", "b"], distances=far)
+        assert be.reid(lists, "top-k").cmc.values.tolist() == [0.0]
+
+
+# ------------------------------------------------------------------------ files
+
+
+def same(a: be.TopKScores, b: be.TopKScores) -> None:
+    assert isinstance(a, be.TopKScores) and isinstance(b, be.TopKScores)
+    np.testing.assert_array_equal(a.indices, b.indices)
+    assert (a.distances is None) == (b.distances is None)
+    if a.distances is not None:
+        np.testing.assert_array_equal(a.distances, b.distances)
+    for name in ("probe_labels", "gallery_labels"):
+        np.testing.assert_array_equal(getattr(a, name), getattr(b, name))
+    assert a.kind == b.kind
+    assert {k: v.tolist() for k, v in a.gallery_meta.items()} == {
+        k: v.tolist() for k, v in b.gallery_meta.items()
+    }
+
+
+@pytest.mark.parametrize(
+    "lists",
+    [
+        LISTS,
+        be.TopKScores(
+            [[2, 0], [1, -1]],
+            [1, 2],
+            [1, 2, 1],
+            distances=[[0.9, 0.5], [0.7, np.nan]],
+            kind="similarity",
+            probe_meta={"camera": [1, 2]},
+            gallery_meta={"camera": ["a", "b", "a"]},
+        ),
+    ],
+)
+def test_npz_keeps_lists(tmp_path, lists):
+    be.save(lists, tmp_path / "x.npz")
+    same(be.load(tmp_path / "x.npz"), lists)
+    with pytest.raises(DataError, match="top-K lists are not a matrix; save them as .npz"):
+        be.save(lists, tmp_path / "x.npy")
+
+
+def test_lists_under_other_names(tmp_path):
+    np.savez(
+        tmp_path / "x.npz",
+        top=[[3, 1], [2, 3]],
+        far=[[0.1, 0.2], [0.3, 0.4]],
+        who=["ann", "bob"],
+        gallery=["ann", "bob", "ann"],
+        scores=np.eye(2),
+    )
+    keys = {"probe_labels_key": "who", "gallery_labels_key": "gallery", "indices_key": "top"}
+    result = be.load(tmp_path / "x.npz", scores_key="far", first_index=1, **keys)
+    same(result, be.TopKScores(LISTS.indices, ["ann", "bob"], ["ann", "bob", "ann"],
+                              distances=[[0.1, 0.2], [0.3, 0.4]]))  # fmt: skip
+    with pytest.raises(DataError, match="outside of 0..2, the first is 3 .*begin with 1"):
+        be.load(tmp_path / "x.npz", scores_key="far", **keys)
+    with pytest.raises(DataError, match="no gallery_labels; top-K lists need .* every gallery"):
+        be.load(tmp_path / "x.npz", indices_key="top", probe_labels_key="who")
+    with pytest.raises(DataError, match="first_index has no meaning"):
+        be.load(tmp_path / "x.npz", scores_key="far", first_index=1)
+    with pytest.raises(DataError, match="'who'.*expected integers"):
+        be.load(tmp_path / "x.npz", **{**keys, "indices_key": "who"})
+
+
+@pytest.fixture
+def sides(tmp_path):
+    (tmp_path / "q.csv").write_text("label,camera\nann,1\nbob,1\n")
+    (tmp_path / "g.csv").write_text("label,camera\nann,1\nbob,2\nann,2\n")
+    return {"probe_labels": tmp_path / "q.csv", "gallery_labels": tmp_path / "g.csv"}
+
+
+@pytest.mark.parametrize(
+    ("text", "options", "indices"),
+    [
+        ("2 0\n1 2\n", {}, [[2, 0], [1, 2]]),
+        ("3 1\n2 3\n", {}, [[2, 0], [1, 2]]),
+        ("0003,0001\n0002\n\n", {}, [[2, 0], [1, -1]]),
+        ("2 1\n1\n", {"first_index": 0}, [[2, 1], [1, -1]]),
+        ("2 1\n1\n", {"first_index": 1}, [[1, 0], [0, -1]]),
+    ],
+)
+def test_lists_as_text(tmp_path, sides, text, options, indices):
+    (tmp_path / "track2.txt").write_text(text)
+    result = be.load(tmp_path / "track2.txt", **options, **sides)
+    assert result.indices.tolist() == indices
+    assert result.gallery_meta["camera"].tolist() == ["1", "2", "2"]
+    assert result.name == "track2"
+
+
+@pytest.mark.parametrize(
+    ("text", "options", "message"),
+    [
+        ("2 1\n1 2\n", {}, r"do not show whether .* give first_index=0 or"),
+        ("0 3\n1 2\n", {}, "outside of 0..2, the first is 3"),
+        ("2 0\n1 2\n", {"first_index": 1}, "list 0 holds 0, and the first entry is said to be 1"),
+        ("2 0\n1 2\n", {"first_index": 2}, "first_index is 2; expected an integer from 0 to 1"),
+        ("2 0\n", {}, "2 labels for 1 lists, one per query"),
+        ("2 0\n\n1 2\n", {}, "line 2: is blank"),
+        ("2 0\n1 x\n", {}, "line 2: expected whole numbers"),
+        ("2 0\n1 -1\n", {}, "line 2: holds -1; expected entries from 0"),
+        (f"2 0\n1 {2**62}\n", {}, "line 2: holds 4611686018427387904; expected entries from 0"),
+        ("2 0\n1 0_2\n", {}, "line 2: expected whole numbers"),
+        ("2 0\n1 ٢\n", {}, "line 2: expected whole numbers"),
+        ("\n", {}, "nothing but blank lines"),
+        ("2 0\n1 2\n", {"metric": "l2"}, "metric has no meaning for a text file"),
+    ],
+)
+def test_text_that_is_no_list(tmp_path, sides, text, options, message):
+    (tmp_path / "x.txt").write_text(text, encoding="utf-8")
+    with pytest.raises(DataError, match=message) as error:
+        be.load(tmp_path / "x.txt", **options, **sides)
+    assert "x" in str(error.value) and "\n" not in str(error.value)
+
+
+def test_lists_in_text_need_labels(tmp_path):
+    (tmp_path / "x.txt").write_text("118 7 32 5\n90 2 118 41\n")
+    with pytest.raises(DataError, match="top-K lists need probe_labels and gallery_labels"):
+        be.load(tmp_path / "x.txt")
+
+
+# ------------------------------------------------------------------------ features in .npy
+
+
+def test_features_as_npy(tmp_path):
+    rng = np.random.default_rng(3)
+    query, gallery = rng.normal(size=(2, 4)), rng.normal(size=(3, 4))
+    np.save(tmp_path / "q.npy", query)
+    np.save(tmp_path / "g.npy", gallery)
+    (tmp_path / "q.labels.csv").write_text("id,camera\n7,1\n8,2\n")
+    (tmp_path / "g.labels.csv").write_text("id,camera\n7,1\n8,2\n7,2\n")
+    result = be.load(tmp_path / "q.npy", gallery_embeddings=tmp_path / "g.npy", metric="l2")
+    expected = be.Scores.from_embeddings(query, [7, 8], gallery, [7, 8, 7], metric="l2")
+    np.testing.assert_array_equal(result.values, expected.values)
+    assert result.gallery_labels.tolist() == ["7", "8", "7"]
+    assert result.gallery_meta["camera"].tolist() == ["1", "2", "2"]
+
+    square = be.load(tmp_path / "q.npy", metric="cosine")
+    assert square.layout == "all-against-all"
+
+    np.save(tmp_path / "g.npy", gallery[:, :3])
+    with pytest.raises(DataError, match="4 features a row and .*g.npy 3"):
+        be.load(tmp_path / "q.npy", gallery_embeddings=tmp_path / "g.npy")
+    with pytest.raises(DataError, match="3 labels for 2 rows"):
+        be.load(tmp_path / "q.npy", metric="l2", labels=tmp_path / "g.labels.csv")
+    (tmp_path / "q.labels.csv").unlink()
+    with pytest.raises(DataError, match="labels of its 2 rows are missing; expected q.labels.csv"):
+        be.load(tmp_path / "q.npy", metric="l2")
+    with pytest.raises(DataError, match="q.csv: no such file"):
+        be.load(tmp_path / "q.npy", metric="l2", labels=tmp_path / "q.csv")
+    with raises_about(DataError, "metric"):
+        be.load(tmp_path / "q.npy", metric="l3")
+    with pytest.raises(DataError, match="kind has no meaning for embeddings without names"):
+        be.load(tmp_path / "q.npy", metric="l2", kind="distance")
+    (tmp_path / "t.csv").write_text("label\na\n")
+    with pytest.raises(DataError, match="t.csv: is text; expected a .npy file of embeddings"):
+        be.load(tmp_path / "q.npy", gallery_embeddings=tmp_path / "t.csv")
+
+
+def test_the_command_line(tmp_path, sides, capsys, monkeypatch):
+    from bioeval.cli.program import main
+
+    monkeypatch.chdir(tmp_path)
+    np.save("q.npy", np.eye(2))
+    np.save("g.npy", np.eye(3)[:, :2] + 0.1)
+    args = ["run", "q.npy", "--gallery-embeddings", "g.npy", "--json"]
+    args += ["--probe-labels", "q.csv", "--gallery-labels", "g.csv"]
+    assert main(args) == 0
+    assert json.loads(capsys.readouterr().out)["tasks"]["closed_set"]
+    (tmp_path / "l.txt").write_text("2 0\n1 2\n")
+    labels = ["--probe-labels", "q.csv", "--gallery-labels", "g.csv"]
+    assert main(["run", "l.txt", *labels, "--protocol", "course-probe-vs-gallery"]) == 2
+    assert "a top-K list has the 2 nearest alone" in capsys.readouterr().err
+    assert main(["run", "l.txt", *labels]) == 0
+    assert "Protocol  top-k" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("card", ["vehicleid", "cityflow"])
+def test_a_matrix_warns_of_cut_lists_as_lists_do(card):
+    gallery = ["ann", "bob", "ann", "ann"]
+    matrix = be.Scores([[1, 2, 3, 4], [3, 4, 1, 2]], ["ann", "bob"], gallery)
+    lists = be.TopKScores([[0, 1, 2], [2, 3, 0]], ["ann", "bob"], gallery)
+    messages = []
+    for scores in (matrix, lists):
+        with pytest.warns(BioevalWarning, match="1 of 2 queries .* cut at rank 2") as caught:
+            result = be.reid(scores, card, rank_k=2)
+        messages.append(str(caught[0].message))
+        assert messages[-1] in [message.sentence for message in be.messages(result)]
+        be.reid(scores, card, rank_k=3)
+        be.reid(scores, card, rank_k=2, rank_k_over="smaller")
+    assert messages[0] == messages[1]
+
+
+@pytest.mark.filterwarnings("ignore::bioeval.base.errors.BioevalWarning")
+def test_subjects_are_those_of_the_queries_in_the_means():
+    """Queries 4 to 6 have no match in the gallery; two of their subjects have no other query."""
+    query, gallery = ["a", "a", "b", "c", "d", "e", "e"], ["a", "b", "b", "c"]
+    order = lists_of(np.random.default_rng(5).random((7, 4)), 3)
+    lists = be.TopKScores(order, query, gallery)
+    matched = {x for x in query if x in gallery}
+    ds = be.reid(lists, "top-k")
+    assert int(ds.subjects) == len(matched) == 3
+    assert set(be.to_frame(ds)["subjects"]) == {3}
+    assert int(be.reid(lists, "top-k", unmatched="zero").subjects) == len(set(query))

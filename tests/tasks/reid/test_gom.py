@@ -1,0 +1,488 @@
+"""GOM as a protocol: curves as input, the card, merging by queries, the command and the figure."""
+
+from __future__ import annotations
+
+import csv
+import json
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+from kept_pairs import kept
+from named_arguments import raises_about
+
+import bioeval as be
+from bioeval import plot
+from bioeval.cli.program import main
+from bioeval.protocol.loading import parse
+from bioeval.tasks.reid import section
+from bioeval.tasks.reid.results import gom_from_curves
+from tests.rendered import require_names_kept
+
+CARD = "gom-market1501"
+
+
+def searched(seed: int = 0, people: int = 12, sign: int = 1, **options) -> be.Scores:
+    """Queries of 12 subjects, of whom 4 are not in the gallery, under three cameras."""
+    made = be.simulate(people, 6, random_state=seed)
+    subject = np.repeat(np.arange(1, people + 1), 6)
+    camera = np.tile([0, 1, 2], 2 * people)
+    query = np.tile([True, True, True, False, False, False], people)
+    enrolled = ~query & (subject <= people - 4)
+    values = made._read_rows(0, 6 * people)[np.ix_(query, enrolled)]
+    return be.Scores(
+        sign * values,
+        subject[query],
+        subject[enrolled],
+        probe_meta={"camera": camera[query]},
+        gallery_meta={"camera": camera[enrolled]},
+        **options,
+    )
+
+
+# ------------------------------------------------------------------------------------- curves
+
+
+def test_gom_from_curves_by_hand():
+    curves = {
+        "mrep": [0.0, 0.5, 0.8, 0.8, 0.3],
+        "mfr": [0.0, 0.0, 0.1, 0.6, 1.0],
+        "mrp": [0.0, 0.9, 0.9, 0.8, 0.7],
+        "mvp": [0.0, 0.4, 0.8, 0.9, 0.2],
+    }
+    ds = gom_from_curves([0.0, 0.2, 0.4, 0.8, 1.0], **curves, cmc=[0.6, 0.6, 1], name="A")
+    expected = {
+        "mrep_area": 0.2 * 0.25 + 0.2 * 0.65 + 0.4 * 0.8 + 0.2 * 0.55,
+        "mfr_area": 0.2 * 0.05 + 0.4 * 0.35 + 0.2 * 0.8,
+        "tau_max": 0.4,  # the first of two
+        "tau_nz": 0.4,
+        "max_mrep": 0.8,
+        "max_mvp": 0.9,
+        "mean_ap": 0.7,
+    }
+    assert {name: float(ds[name]) for name in expected} == pytest.approx(expected, abs=1e-15)
+    assert {name: ds[name].values.tolist() for name in curves} == curves
+    assert ds.cmc.sel(rank=2) == 0.6
+    assert ds.attrs["system"] == "A"
+    few = gom_from_curves([0.0, 0.5], mrep=[0, 1], mfr=[np.nan] * 2, mrp=[0, 1])
+    assert not {"mean_ap", "max_mvp", "mvp", "cmc"} & set(few)  # the curves end below 1
+    assert few.mrep_area == 0.25
+    assert np.isnan([few.mfr_area, few.tau_nz]).all()
+
+
+@pytest.mark.parametrize("variant", ["paper", "reference"])
+def test_the_curves_of_a_result_give_its_numbers(variant):
+    result = be.gom(searched(), budget=4, variant=variant)
+    curves = {name: result[name] for name in ("mrep", "mfr", "mrp", "mvp")}
+    again = gom_from_curves(result.threshold, **curves, cmc=result.cmc)
+    for name in again.data_vars:
+        np.testing.assert_allclose(again[name], result[name], rtol=1e-14, err_msg=str(name))
+    # A mean of roots is not the root of the means.
+    assert (result.mrep < np.sqrt(result.mrp * result.mvp) - 0.001).any()
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"threshold": [0, 1, 1]}, "do not increase"),
+        ({"threshold": 3}, "expected an increasing array"),
+        ({"mrep": [0, 50, 10]}, r"mrep\[1\] = 50; .*divide per cent by 100"),
+        ({"mfr": [0, 1]}, r"mfr has shape \(2,\) .* expected 3 numbers"),
+        ({"mfr": [0, np.nan, 1]}, r"mfr\[1\] is NaN"),
+        ({"mrep": [np.nan] * 3}, r"mrep\[0\] is NaN"),
+        ({"mrep": [[0], [0, 1]]}, "mrep is not an array"),
+        ({"cmc": [0.5, 0.4]}, "cmc falls"),
+        ({"cmc": []}, "cmc has shape"),
+        ({"mrp": [0, 0.5, 0.5], "mvp": [0, 0.5, 0.2]}, r"mrep\[2\] = 0.4 is larger than the root"),
+    ],
+)
+def test_curves_that_are_none(changes, words):
+    curves = {"threshold": [0, 0.5, 1], "mrep": [0, 0.5, 0.4], "mfr": [0, 0, 1], **changes}
+    with pytest.raises(be.DataError, match=words):
+        gom_from_curves(**curves)
+
+
+# --------------------------------------------------------------------------------------- card
+
+
+def card(*lines: str, before: str = "") -> be.Protocol:
+    """A card with [gom], of these lines."""
+    head = ["schema = 1", 'name = "mine"', 'title = "T"', 'summary = "S"',
+            'layout = "probe-against-gallery"', "[source]", 'text = "X"', before]  # fmt: skip
+    return parse("\n".join([*head, "[gom]", *lines]), "mine.toml")
+
+
+def test_the_card_gives_what_the_function_gives():
+    scores = searched()
+    result = be.evaluate(scores, CARD)["gom"].to_dataset()
+    alone = be.gom(scores, convention=CARD)
+    assert result.equals(alone) and result.equals(be.gom(scores, max_rank=20))
+    assert result.attrs["convention"] == result.attrs["protocol"] == CARD
+    options = {"interval": "subject-bootstrap", "replicates": 100}
+    limits = be.evaluate(scores, CARD, **options)["gom"].to_dataset()
+    assert "mrep_area_low" in limits
+    assert limits.equals(be.gom(scores, convention=CARD, **options))
+
+
+@pytest.mark.slow
+def test_every_field_of_the_section_has_its_effect():
+    scores = searched()
+    lines = {
+        "removed": ('removed = "none"', {"convention": "vehicleid"}),
+        "distances": ('distances = "as-given"', {"normalize": False}),
+        "thresholds": ("thresholds = [0.1, 0.3]", {"thresholds": [0.1, 0.3]}),
+        "budget": ("budget = 7", {"budget": 7}),
+        "variant": ('variant = "reference"', {"variant": "reference"}),
+        "max_rank": ("max_rank = 3", {"max_rank": 3}),
+    }
+    usual = be.gom(scores)
+    for name, (line, options) in lines.items():
+        mine = card(line)
+        result = be.evaluate(scores, mine)["gom"].to_dataset()
+        assert result.equals(be.gom(scores, **options)), name
+        assert result.equals(be.gom(scores, convention=mine)), name
+        assert not result.equals(usual), name
+    strict = card('ties = "pessimistic"')
+    assert be.gom(scores, convention=strict).attrs["ties"] == "pessimistic"
+    assert be.gom(scores, convention=strict, ties="optimistic").attrs["ties"] == "optimistic"
+
+
+def test_gom_beside_other_tasks():
+    """Verification is over what a query sees; thresholds are those of verification."""
+    both = card(before='[verification]\ntemplates = ["single"]\n[reid]\nties = "expected"')
+    scores = searched()
+    tree = be.evaluate(scores, both, thresholds=[2.0, 4.0])
+    seen = be.verification(kept(scores), thresholds=[2.0, 4.0])
+    assert tree["verification/single"].far.equals(seen.far)
+    assert tree["gom"].to_dataset().equals(be.gom(scores))
+    assert tree["reid"].ds.attrs["ties"] == "expected"
+    narrow = be.evaluate(scores, CARD, thresholds=[0.2, 0.5], max_rank=2)["gom"].to_dataset()
+    assert narrow.equals(be.gom(scores, thresholds=[0.2, 0.5], max_rank=2))
+
+
+@pytest.mark.parametrize(
+    ("lines", "before", "says"),
+    [
+        (['ties = "expected"'], "", 'ties = "expected"; expected one of "pessimistic"'),
+        (["budget = 0"], "", "budget = 0; expected an integer >= 1"),
+        (["thresholds = [1, 0.5]"], "", "thresholds holds 1.0 before 0.5"),
+        (['removed = "none"'], "[reid]", 'removed = "none"; expected "same-id-same-camera", as in'),
+        ([], '[partition]\nby = "subject-folds"', r"\[gom\] is not evaluated in folds"),
+    ],
+)
+def test_cards_that_are_not_valid(lines, before, says):
+    with pytest.raises(be.CardError, match=says):
+        card(*lines, before=before)
+
+
+def test_options_without_effect_are_refused():
+    scores = searched()
+    with pytest.raises(be.ProtocolError, match="far_targets do nothing under protocol gom-market"):
+        be.evaluate(scores, CARD, far_targets=[0.1])
+    with pytest.raises(be.ProtocolError, match="per_query applies to re-identification only"):
+        be.evaluate(scores, CARD, per_query=True)
+    with pytest.raises(be.DataError, match="thresholds = 5; of GOM expected None or an increasing"):
+        be.evaluate(scores, CARD, thresholds=5)
+
+
+# ------------------------------------------------------------------------------------- merging
+
+
+@pytest.mark.parametrize("call", [be.gom, be.reid])
+def test_flags_are_checked(call):
+    with raises_about(be.DataError, "per_query"):
+        call(searched(), per_query=np.array([np.nan, np.nan]))
+
+
+@pytest.mark.parametrize("scale", [(1, 1), (2, 1), (0, np.inf), (np.nan, 1), 3, "ab", (1, 2, 3)])
+def test_scales_that_are_none(scale):
+    with pytest.raises(be.DataError, match="expected True, False, or the smallest and the largest"):
+        be.gom(searched(), normalize=scale)
+
+
+def test_a_scale_holds_all_distances():
+    with pytest.raises(
+        be.DataError, match=r"normalize is \(2, 3\), but the distances reach from 1"
+    ):
+        be.gom(searched(), normalize=(2, 3))
+
+
+# ------------------------------------------------------------------- queries of another data set
+
+
+def strangers_to(scores: be.Scores, labels, seed: int = 9, **options) -> be.Scores:
+    """Queries of another data set against the gallery of some scores, at their distances."""
+    rng = np.random.default_rng(seed)
+    sign = -1 if scores.kind == "similarity" else 1
+    values = sign * rng.uniform(0.2, 14, (len(labels), scores.shape[1]))
+    meta = {"camera": np.arange(len(labels)) % 3}
+    fields = {"probe_meta": meta, "gallery_meta": scores.gallery_meta, **options}
+    return be.Scores(values, labels, scores.gallery_labels, kind=scores.kind, **fields)
+
+
+def appended(scores: be.Scores, queries: be.Scores) -> be.Scores:
+    """The scores with the rows of the others, under labels that nobody else has."""
+    labels = 1000 + np.unique(queries.probe_labels, return_inverse=True)[1]
+    camera = [x.probe_meta["camera"] for x in (scores, queries)]
+    return be.Scores(
+        np.concatenate([scores.values, queries.values]),
+        np.concatenate([scores.probe_labels, labels]),
+        scores.gallery_labels,
+        kind=scores.kind,
+        probe_meta={"camera": np.concatenate(camera)},
+        gallery_meta=scores.gallery_meta,
+    )
+
+
+@pytest.mark.parametrize("kind", ["distance", "similarity"])
+@pytest.mark.parametrize("variant", ["paper", "reference"])
+@pytest.mark.parametrize("convention", ["market1501", "vehicleid", "cuhk03"])
+@pytest.mark.cases(1)
+def test_open_queries_are_as_rows_that_are_appended(kind, variant, convention):
+    scores = searched() if kind == "distance" else searched(sign=-1, kind=kind)
+    queries = strangers_to(
+        scores, [1, 2, 2, -1, 0, 77, 77]
+    )  # labels that the gallery has, and junk
+    whole = appended(scores, queries)
+    options = {"budget": 4, "variant": variant, "convention": convention, "per_query": True,
+             "interval": "subject-bootstrap", "replicates": 100}  # fmt: skip
+    result, expected = (
+        be.gom(scores, open_queries=queries, **options),
+        be.gom(whole, **options),
+    )
+    for name in expected.data_vars:
+        np.testing.assert_array_equal(result[name], expected[name], err_msg=str(name))
+    for name in ("normalised_low", "normalised_high", "removes", "junk"):
+        assert result.attrs[name] == expected.attrs[name]
+    alone = be.gom(scores, **options)
+    assert int(result.open_queries) == int(alone.open_queries) + 7
+    assert int(result.queries) == int(alone.queries) + 7 * (variant == "reference")
+    assert result.attrs["normalised_high"] != alone.attrs["normalised_high"]
+
+
+def test_open_queries_in_a_square_matrix_and_without_cameras():
+    made = be.simulate(8, 3, random_state=2)
+    queries = strangers_to(made, ["a", "b"], probe_meta={})
+    square = be.Scores(
+        np.asarray(made.values), made.probe_labels, probe_meta={"camera": np.arange(24) % 3}
+    )
+    assert int(be.gom(made, convention="vehicleid").open_queries) == 0
+    result = be.gom(square, open_queries=queries, thresholds=[0.5], budget=9)
+    fr = np.minimum((_unit(queries.values, result) <= 0.5).sum(axis=1) / 9, 1)
+    assert result.mfr.values.tolist() == [fr.mean()]
+    assert "2 open queries of another data set" in result.attrs["reading"]
+
+
+def _unit(values, result):
+    low, high = result.attrs["normalised_low"], result.attrs["normalised_high"]
+    return (values - low) / (high - low)
+
+
+def test_open_queries_that_are_none():
+    scores = searched()
+    queries = strangers_to(scores, [1, 2])
+    fewer = strangers_to(scores.select(gallery=np.arange(5)), [1, 2])
+    labels = scores.gallery_labels.copy()
+    labels[3] = 99
+    camera = {"camera": np.append(scores.gallery_meta["camera"][:-1], 7)}
+    values = queries.values
+    square = be.simulate(4, 2, random_state=0)
+    for wrong, says in (
+        (3, "open_queries is int; expected bioeval.Scores"),
+        (fewer, r"open_queries has a gallery of 5 templates, .* one of 24; expected the same"),
+        (be.Scores(values, [1, 2], labels), r"the label of template 3 is 99, and 2 in the scores"),
+        (be.Scores(values, [1, 2], scores.gallery_labels, gallery_meta=camera),
+         r"the camera of template 23 is 7, .*1 template differ"),
+        (be.Scores(-values, [1, 2], scores.gallery_labels, kind="similarity"),
+         "open_queries has kind = 'similarity', and the scores have 'distance'"),
+        (be.Scores(values, [1, 2], scores.gallery_labels, nan="reject"), "has nan = 'reject'"),
+    ):  # fmt: skip
+        with pytest.raises(be.DataError, match=says):
+            be.gom(scores, open_queries=wrong)
+    with pytest.raises(be.DataError, match="is an all-against-all matrix"):
+        be.gom(square, convention="vehicleid", open_queries=square)
+    with pytest.raises(be.ProtocolError, match="no column 'camera' in probe_meta"):
+        be.gom(scores, convention="cuhk03", open_queries=strangers_to(scores, [1], probe_meta={}))
+
+
+# ------------------------------------------------------------------------ command and figure
+
+
+@pytest.fixture
+def files(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for seed, name in enumerate(("a", "b")):
+        be.save(searched(seed), f"{name}.npz")
+    return ["a.npz", "b.npz"]
+
+
+@pytest.mark.slow
+def test_the_command(files, capsys):
+    args = ["gom", *files, "--budget", "9", "--interval", "subject-bootstrap",
+            "--replicates", "100"]  # fmt: skip
+    assert main([*args, "--out", "o", "--plots"]) == 0
+    shown = capsys.readouterr().out
+    expected = {
+        name: be.gom(
+            searched(seed), convention=CARD, budget=9, interval="subject-bootstrap", replicates=100
+        )
+        for seed, name in enumerate("ab")
+    }
+    columns = ("mean_ap", "max_mvp", "max_mrep", "tau_max", "mrep_area", "mfr_area")
+    document = json.loads((Path("o") / "summary.json").read_text())
+    for row, (name, result) in zip(document["gom"], expected.items(), strict=True):
+        assert (row["system"], row["cmc"]) == (name, float(result.cmc[0]))
+        assert [row[x] for x in columns] == [float(result[x]) for x in columns]
+        assert f"{100 * float(result.mean_ap):.2f} %" in shown
+    mean_ap = [row for row in document["intervals"] if row["measure"] == "mAP"]
+    assert [x["value_low"] for x in mean_ap] == [float(x.mean_ap_low) for x in expected.values()]
+    assert (Path("o") / "table.txt").read_text() == shown
+    assert document["results"]["b"]["mrep_area"] == float(expected["b"].mrep_area)
+    assert {"gom.png", "cmc.png", "curves.csv"} <= set(document["files"])
+    rows = list(csv.DictReader((Path("o") / "curves.csv").read_text().splitlines()))
+    assert [row["system"] for row in rows] == ["a"] * 101 + ["b"] * 101
+    assert [float(row["mrep"]) for row in rows[101:]] == expected["b"].mrep.values.tolist()
+    at_1 = expected["b"].dir.sel(rank=1).values.tolist()
+    assert [float(row["dir_rank_1"]) for row in rows[101:]] == at_1
+    assert main(["gom", "a.npz", "a.npz", "--name", "one", "--name", "two", "--json"]) == 0
+    systems = json.loads(capsys.readouterr().out)["results"]
+    assert list(systems) == ["one", "two"]
+
+
+@pytest.mark.parametrize(
+    ("args", "says"),
+    [
+        (["a.npz", "a.npz"], "2 systems are called 'a'; name each with --name"),
+        (["a.npz", "b.npz", "--name", "x"], "--name is given 1 times for 2 systems"),
+        (["a.npz", "--name", "x/y"], "expected a word without '/'"),
+        (["a.npz", "--protocol", "course-kfold"], r"no \[gom\] and no \[reid\] section"),
+        (["a.npz", "--thresholds", "7"], "--thresholds = 7; of GOM expected"),
+        (["a.npz", "--confidence", "0.9"], "--confidence needs --interval"),
+    ],
+)
+def test_what_the_command_refuses(args, says, files, capsys):
+    assert main(["gom", *args]) == 2
+    assert re.search(says, capsys.readouterr().err)
+
+
+def test_the_command_with_queries_of_another_data_set(files, capsys):
+    queries = [strangers_to(searched(seed), [1, 2, 2], seed) for seed in (0, 1)]
+    for name, made in zip("ab", queries, strict=True):
+        be.save(made, f"others-{name}.npz")
+    args = ["gom", *files, "--open-queries", "others-a.npz"]
+    assert main([*args, "--open-queries", "others-b.npz", "--json"]) == 0
+    systems = json.loads(capsys.readouterr().out)["results"]
+    for seed, name in enumerate("ab"):
+        result = be.gom(searched(seed), convention=CARD, open_queries=queries[seed])
+        assert systems[name]["mfr_area"] == float(result.mfr_area)
+    assert main(args) == 2
+    assert "--open-queries is given 1 times for 2 systems" in capsys.readouterr().err
+    assert main(["gom", "b.npz", "--open-queries", "a.npz"]) == 0  # of the same gallery
+
+
+def test_the_command_leaves_the_camera_of_an_open_query_out(tmp_path, monkeypatch, capsys):
+    """By [gom] removed = "same-camera": of 4 templates within the threshold, 2 are of camera 1."""
+    monkeypatch.chdir(tmp_path)
+    gallery, cameras = ["a", "a", "b", "b"], {"camera": [1, 2, 1, 2]}
+    values = [[1.0, 2.0, 8.0, 9.0]]
+    be.save(be.Scores(values, ["a"], gallery, probe_meta={"camera": [3]},
+                      gallery_meta=cameras), "s.npz")  # fmt: skip
+    strangers = be.Scores(
+        [[3.0, 3.0, 3.0, 3.0], [3.0, 9.0, 9.0, 3.0]], ["a", "x"], gallery,
+        probe_meta={"camera": [1, 2]}, gallery_meta=cameras,
+    )  # fmt: skip
+    be.save(strangers, "o.npz")
+    args = ["gom", "s.npz", "--open-queries", "o.npz", "--protocol", "cuhk03", "--budget", "4"]
+    assert main([*args, "--normalize", "0,10", "--thresholds", "0.1,0.5", "--json"]) == 0
+    system = json.loads(capsys.readouterr().out)["results"]["s"]
+    # At 0.5 the first retrieves both of camera 2, the second one of camera 1: (2/4 + 1/4) / 2.
+    assert system["mfr_area"] == pytest.approx((0 + 3 / 8) / 2 * 0.4)
+
+
+def test_run_by_the_card(files, capsys):
+    assert main(["run", "a.npz", "--protocol", CARD, "--json"]) == 0
+    task = json.loads(capsys.readouterr().out)["tasks"]["gom"]
+    result = be.gom(searched(), convention=CARD)
+    assert task["max_mrep"] == float(result.max_mrep)
+    assert {row["rank"]: row["cmc"] for row in task["ranks"]} == {
+        rank: float(result.cmc.sel(rank=rank)) for rank in (1, 5, 10, 20)
+    }
+    assert main(["run", "a.npz", "--protocol", CARD]) == 0
+    shown = capsys.readouterr().out
+    assert f"MREP {100 * float(result.mrep_area):.2f} %" in " ".join(shown.split())
+
+
+def test_the_figure_holds_the_curves():
+    results = {name: be.gom(searched(seed), budget=9) for seed, name in enumerate("ab")}
+    display = plot.gom(results)
+    for panel, rate in ((display, "mrep"), (display.false_rate, "mfr")):
+        for name, result in results.items():
+            np.testing.assert_array_equal(panel.lines_[name].get_ydata(), result[rate])
+            np.testing.assert_array_equal(panel.lines_[name].get_xdata(), result.threshold)
+    assert display.ax_.get_position().y0 > display.false_rate.ax_.get_position().y1
+    assert display.ax_.get_shared_x_axes().joined(display.ax_, display.false_rate.ax_)
+    colours = [panel.lines_["b"].get_color() for panel in (display, display.false_rate)]
+    assert colours[0] == colours[1]
+
+
+@pytest.mark.parametrize(
+    ("probes", "drawn", "why"),
+    [
+        (range(24), "mReP", "the identity of every query is in the gallery: mFR is not defined"),
+        (range(24, 36), "mFR", "no query has a match: mReP is not defined"),
+    ],
+)
+def test_the_figure_has_no_empty_panel(probes, drawn, why):
+    display = plot.gom(be.gom(searched().select(probes=np.array(probes))))
+    assert len(display.figure_.axes) == 1
+    panel = display if drawn == "mReP" else display.false_rate
+    assert len(panel.lines_) == 1
+    assert panel.ax_.get_ylabel().endswith(drawn)
+    assert panel.ax_.get_xlabel().startswith("Threshold")
+    below = " ".join(text.get_text() for text in panel.ax_.texts)
+    assert why in " ".join(below.split())
+    assert "dots" not in below or drawn == "mReP"
+    assert display.why_empty == ""
+
+
+@pytest.mark.slow
+def test_what_is_not_defined_is_not_drawn(files, capsys, tmp_path):
+    """Where every query is in the gallery, the plots and the page have no figure against FAR."""
+    probes = searched().select(probes=np.arange(24))  # those of the subjects that are enrolled
+    be.save(probes, tmp_path / "known.npz")
+    known = str(tmp_path / "known.npz")
+    assert main(["gom", known, "--plots", "--out", "g"]) == 0
+    why = "the identity of every query is in the gallery: FAR is not defined"
+    message = capsys.readouterr().err
+    assert (
+        f"dir-far is not drawn: {why}" in message and f"dir-far-log is not drawn: {why}" in message
+    )
+    drawn = {path.name for path in Path("g").glob("*.png")}
+    assert drawn == {"cmc.png", "gom.png"}
+    assert (
+        main(["run", known, "--protocol", CARD, "--plots", "--out", "r", "--report", "r.html"]) == 0
+    )
+    assert f"dir-far is not drawn: {why}" in capsys.readouterr().err
+    assert not list(Path("r").glob("dir-far*"))
+    page = Path("r.html").read_text()
+    assert set(re.findall(r'<svg data-plot="(\w+)"', page)) == {"cmc", "gom"}
+    assert "far-target" not in page.split("<script")[0]
+    assert ">mFR</text>" not in page and ">mReP</text>" in page
+
+
+@pytest.mark.parametrize("bounds", [False, True])
+def test_the_section_in_all_writers(bounds):
+    def section_of(name):
+        scores = searched()
+        if bounds:
+            order = np.argsort(scores.values, axis=1)[:, :3]
+            nearest = np.take_along_axis(scores.values, order, axis=1)
+            meta = {"probe_meta": scores.probe_meta, "gallery_meta": scores.gallery_meta}
+            scores = be.TopKScores(order, scores.probe_labels, scores.gallery_labels,
+                                   distances=nearest, **meta)  # fmt: skip
+            return section.section({name: be.gom(scores, normalize=(0.0, 9.0))})
+        more = {"interval": "subject-bootstrap", "replicates": 100}
+        return section.section({name: be.gom(scores, **more), "b": be.gom(searched(1))})
+
+    require_names_kept(section_of)

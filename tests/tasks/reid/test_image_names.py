@@ -1,0 +1,243 @@
+"""Names of images and lists of them: identities and cameras, or one clear error."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import bioeval as be
+from bioeval.base.errors import DataError
+from bioeval.cli.program import main
+from bioeval.scores.formats.label_files import read_names
+from bioeval.scores.image_names import PATTERNS
+
+CASES = [
+    ("market1501", "0002_c1s1_000451_03.jpg", 2, 1, {"sequence": 1, "frame": 451, "box": 3}),
+    ("market1501", "-1_c6s3_000401_00.jpg", -1, 6, {"sequence": 3}),
+    ("market1501", "0000_c3s2_105478_04.jpg", 0, 3, {}),
+    ("market1501", "query/0065_c6s1_009501_02.jpg.jpg", 65, 6, {}),
+    ("market1501", "C:\\data\\1501_c6s4_001877_01", 1501, 6, {}),
+    ("dukemtmc-reid", "0005_c2_f0046985.jpg", 5, 2, {"frame": 46985}),
+    ("msmt17", "0000/0000_000_01_0303morning_0015_0_ex.jpg", 0, 1, {"session": "0303morning"}),
+    ("msmt17", "1040_012_15_0302afternoon_1241_2.jpg", 1040, 15, {"image": "012"}),
+    ("veri776", "0002_c002_00030600_0.jpg", 2, 2, {"frame": 30600}),
+    ("vehicleid", "0371895 4815", 4815, None, {"image": "0371895"}),
+    ("vehicleid", "0371895.jpg,12", 12, None, {}),
+]
+
+
+@pytest.mark.parametrize(("pattern", "name", "label", "camera", "other_fields"), CASES)
+def test_published_names(pattern, name, label, camera, other_fields):
+    result = be.parse_names([name], pattern)
+    assert result.label.dtype == np.int64 and result.label.tolist() == [label]
+    if camera is None:
+        with pytest.raises(DataError, match="have no camera; they have label, image"):
+            _ = result.camera
+    else:
+        assert result.camera.dtype == np.int64 and result.camera.tolist() == [camera]
+    for key, value in other_fields.items():
+        assert result.meta[key].tolist() == [value]
+
+
+@pytest.mark.parametrize("pattern", PATTERNS)
+def test_the_example_of_a_pattern_is_its_own_and_no_others(pattern):
+    example = PATTERNS[pattern].example
+    assert [other for other, known in PATTERNS.items() if known.compiled.fullmatch(example)] == [
+        pattern
+    ]
+
+
+@pytest.mark.parametrize(
+    ("names", "pattern", "message"),
+    [
+        (["0002_c1s1_000451_03.jpg", "me.jpg", "x"], "market1501", r"2 of 3 .*'me.jpg' \(line 2\)"),
+        (["0002_c002_00030600_0.jpg"], "market1501", "It has the form of veri776"),
+        (["0005_c2_f0046985.jpg"], "veri776", "It has the form of dukemtmc-reid"),
+        (["02_c1s1_000451_03.jpg"], "market1501", "1 of 1 names are not"),
+        (["0002_c1s1_000451_03.jpg", ""], "market1501", "first is '' .line 2"),
+        (["x" * 500], "market1501", r"x \.\.\. x+' \(line 1\)$"),
+        (["0001_c1s1_" + "9" * 30 + "_03.jpg"], "market1501", "a frame beyond the range"),
+        (["0001_c1s1_" + "9" * 5000 + "_03.jpg"], "market1501", "a frame beyond the range"),
+        ([], "veri776", "is empty"),
+        ("0002_c002_00030600_0.jpg", "veri776", "is one text"),
+        (["0002_c002_00030600_0.jpg", 7], "veri776", "entry 1 is int"),
+        (["x"], "market", "Did you mean 'market1501'"),
+        (["٠٠٠٢_c1s1_000451_03.jpg"], "market1501", "1 of 1 names are not"),
+    ],
+)
+def test_names_of_another_form(names, pattern, message):
+    with pytest.raises(DataError, match=message):
+        be.parse_names(names, pattern)
+
+
+def test_names_as_numpy_has_them():
+    names = ["0002_c1s1_000451_03.jpg", "-1_c3s2_000726_01.jpg"]
+    for listed in (np.array(names), [np.str_(name) for name in names], iter(names)):
+        assert be.parse_names(listed, "market1501").label.tolist() == [2, -1]
+
+
+@pytest.mark.slow
+def test_many_names():
+    """Every name is looked at once: a million take seconds."""
+    names = [f"{i % 1502:04d}_c{i % 6 + 1}s1_{i:06d}_00.jpg" for i in range(100_000)]
+    result = be.parse_names(names * 3, "market1501")
+    np.testing.assert_array_equal(result.label, np.tile(np.arange(100_000) % 1502, 3))
+    np.testing.assert_array_equal(result.camera, np.tile(np.arange(100_000) % 6 + 1, 3))
+
+
+# ------------------------------------------------------------------------ lists
+
+
+MARKET = ["0002_c1s1_000451_03.jpg", "0002_c2s1_000301_01.jpg", "-1_c1s1_000401_03.jpg"]
+
+
+@pytest.fixture
+def features(tmp_path):
+    np.savez(
+        tmp_path / "f.npz",
+        x=np.array([[0.0, 0.0], [3.0, 4.0]]),
+        g=np.array([[0.0, 1.0], [0.0, 2.0], [0.0, 3.0]]),
+        q_names=MARKET[:2],
+        g_names=MARKET,
+    )
+    (tmp_path / "q.txt").write_text("\n".join(MARKET[:2]) + "\n\n")
+    (tmp_path / "g.txt").write_text("\ufeff" + "\r\n".join(f"gallery/{x}" for x in MARKET))
+    (tmp_path / "g.csv").write_text("name,weather\n" + "".join(f"{x},dry\n" for x in MARKET))
+    return tmp_path / "f.npz"
+
+
+@pytest.mark.parametrize("gallery", [{"gallery_labels": "g.txt"}, {"gallery_labels": "g.csv"}])
+def test_lists_of_names_label_embeddings(features, gallery):
+    scores = be.load(
+        features,
+        embeddings_key="x",
+        gallery_embeddings_key="g",
+        probe_labels=features.with_name("q.txt"),
+        gallery_labels=features.with_name(gallery["gallery_labels"]),
+        names_of="market1501",
+        metric="l2",
+    )
+    assert scores.values[0].tolist() == [1, 2, 3]
+    assert scores.gallery_labels.tolist() == [2, 2, -1]
+    assert scores.probe_meta["camera"].tolist() == [1, 2]
+    assert scores.gallery_meta["camera"].tolist() == [1, 2, 1]
+    assert ("weather" in scores.gallery_meta) == gallery["gallery_labels"].endswith(".csv")
+
+
+@pytest.mark.slow
+def test_lists_of_names_on_the_command_line(features, capsys):
+    sides = ["--probe-labels", str(features.with_name("q.txt"))]
+    sides += ["--gallery-labels", str(features.with_name("g.txt"))]
+    keys = ["--embeddings", "x", "--gallery-embeddings", "g", "--metric", "l2", "--json"]
+    assert main(["run", str(features), *keys, *sides, "--names-of", "market1501"]) == 0
+    result = json.loads(capsys.readouterr().out)
+    assert (result["gallery_templates"], result["gallery_subjects"]) == (3, 2)
+    assert main(["run", str(features), *keys, *sides]) == 2
+    assert "give --names-of market1501 to read the identities" in capsys.readouterr().err
+    assert main(["run", str(features), *keys, *sides, "--names-of", "veri776"]) == 2
+    error = capsys.readouterr().err
+    assert "3 of 3 names are not of the form of veri776" in error and "form of market1501" in error
+
+
+def test_names_in_the_file_itself(features):
+    scores = be.load(
+        features,
+        embeddings_key="x",
+        gallery_embeddings_key="g",
+        probe_labels_key="q_names",
+        gallery_labels_key="g_names",
+        names_of="market1501",
+    )
+    assert scores.gallery_labels.tolist() == [2, 2, -1]
+
+
+def test_names_beside_a_matrix(tmp_path):
+    np.save(tmp_path / "dist.npy", np.ones((2, 3)))
+    (tmp_path / "q.txt").write_text("\n".join(MARKET[:2]))
+    (tmp_path / "g.csv").write_text("\n".join(MARKET))  # a list without a header
+    sides = {"probe_labels": tmp_path / "q.txt", "gallery_labels": tmp_path / "g.csv"}
+    scores = be.load(tmp_path / "dist.npy", names_of="market1501", **sides)
+    assert scores.gallery_meta["camera"].tolist() == [1, 2, 1]
+    with pytest.raises(DataError, match='give names_of="market1501"'):
+        be.load(tmp_path / "dist.npy", **sides)
+    with pytest.raises(DataError, match="q.txt: 2 of 2 names are not of the form of veri776"):
+        be.load(tmp_path / "dist.npy", names_of="veri776", **sides)
+    with pytest.raises(DataError, match="names_of is 'markt1501'.*Did you mean 'market1501'"):
+        be.load(tmp_path / "dist.npy", names_of="markt1501", **sides)
+    sides["probe_labels"] = sides["gallery_labels"]
+    with pytest.raises(DataError, match="3 labels for 2 rows"):
+        be.load(tmp_path / "dist.npy", names_of="market1501", **sides)
+
+
+def test_a_list_of_vehicleid(tmp_path):
+    (tmp_path / "list.txt").write_text("0000001 7612\n0000002 7612\n0000003 15\n")
+    labels = read_names(tmp_path / "list.txt", "vehicleid")
+    assert labels.label.tolist() == [7612, 7612, 15]
+    assert labels.meta["image"].tolist() == ["0000001", "0000002", "0000003"]
+
+
+XML = """<?xml version="1.0" encoding="gb2312"?>
+<TrainingImages Version="1.0">
+  <Items number="2">
+    <Item imageName="000001.jpg" vehicleID="0334" cameraID="c016" color="\u7ea2" />
+    <Item imageName="000002.jpg" vehicleID="0095" cameraID="c001" color="\u84dd" />
+  </Items>
+</TrainingImages>
+"""
+
+
+@pytest.mark.parametrize("encoding", ["gb2312", "utf-8"])
+def test_a_label_list_in_xml(tmp_path, encoding):
+    text = XML.replace("gb2312", encoding)
+    (tmp_path / "l.xml").write_bytes(text.encode(encoding))
+    np.save(tmp_path / "d.npy", np.eye(2))
+    scores = be.load(tmp_path / "d.npy", labels=tmp_path / "l.xml")
+    assert scores.probe_labels.tolist() == [334, 95]
+    assert scores.probe_meta["camera"].tolist() == [16, 1]
+    assert scores.probe_meta["image"].tolist() == ["000001.jpg", "000002.jpg"]
+    assert scores.probe_meta["color"].tolist() == ["\u7ea2", "\u84dd"]
+    renamed = be.load(tmp_path / "d.npy", labels=tmp_path / "l.xml", meta={"hue": "color"})
+    assert "hue" in renamed.probe_meta
+    with pytest.raises(DataError, match="these names have no 'colour'.*Did you mean 'color'"):
+        be.load(tmp_path / "d.npy", labels=tmp_path / "l.xml", meta={"hue": "colour"})
+
+
+BOMB = """<?xml version="1.0"?>
+<!DOCTYPE l [<!ENTITY a "aaaaaaaaaa"><!ENTITY b "&a;&a;&a;&a;&a;&a;&a;&a;&a;&a;">]>
+<l><Item vehicleID="&b;"/></l>"""
+FETCH = """<!DOCTYPE l SYSTEM "file:///etc/passwd"><l><Item vehicleID="1"/></l>"""
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (BOMB, "declares a document type"),
+        (FETCH, "declares a document type"),
+        (XML.replace(' vehicleID="0095"', "").replace("gb2312", "utf-8"), "item 2 has imageName"),
+        ("<l><Item imageName='1.jpg' cameraID='c1'/></l>", "no vehicleID.*have no identities"),
+        ("<l><item/></l>", "holds no <Item"),
+        ("<l><Item></l>", "not well-formed XML"),
+        ("<l><Item vehicleID='&x;'/></l>", "not well-formed XML"),
+        ("<?xml version='1.0' encoding='utf-7'?><l/>", "encoding is 'utf-7'; expected one of"),
+    ],
+)
+def test_xml_that_is_refused(tmp_path, text, message):
+    (tmp_path / "l.xml").write_text(text, encoding="utf-8")
+    with pytest.raises(DataError, match=message) as error:
+        read_names(tmp_path / "l.xml", "label-xml")
+    assert "l.xml" in str(error.value) and "\n" not in str(error.value)
+
+
+def test_xml_that_is_cut_off(tmp_path):
+    (tmp_path / "l.xml").write_bytes(XML.encode("gb2312")[:200])
+    with pytest.raises(DataError, match="not well-formed"):
+        read_names(tmp_path / "l.xml", "label-xml")
+
+
+def test_the_page_on_files_has_every_pattern():
+    page = (Path(__file__).resolve().parents[3] / "docs" / "formats.md").read_text("utf-8")
+    for name, known in PATTERNS.items():
+        assert f"| `{name}` | `{known.example}` |" in page

@@ -1,0 +1,269 @@
+"""Intervals of re-identification and GOM: queries of resampled people, evaluated by slow twins."""
+
+from __future__ import annotations
+
+import json
+import math
+from fractions import Fraction
+
+import naive_few_errors
+import naive_reid
+import numpy as np
+import pytest
+import strategies
+from hypothesis import given, settings, strategies as st
+from named_arguments import raises_about
+from strategies import examples_of
+from twins import one_thread  # noqa: F401
+
+import bioeval as be
+from bioeval import stats
+from bioeval.base.random import Stream, seed_sequence
+from bioeval.cli.program import main
+from bioeval.stats.options import IntervalOptions
+from bioeval.stats.replicates import open_limits
+from bioeval.tasks.reid.intervals import query_mean_intervals
+
+REPLICATES = 7
+OPTIONS = IntervalOptions("subject-bootstrap", 0.95, REPLICATES, seed_sequence(3))
+SIZES = ((2, 2, 1), (3, 1, 2, 2), (1, 4), (5,))
+
+
+@st.composite
+def cases(draw, **options):
+    case = draw(strategies.matrices(sizes=SIZES, kinds=("distance",), nans=("raise",), **options))
+    m, n = case.values.shape
+    probe = draw(st.lists(st.sampled_from("ab"), min_size=m, max_size=m))
+    gallery = draw(st.lists(st.sampled_from("ab"), min_size=n, max_size=n))
+    return case, (probe, probe if case.square else gallery)
+
+
+def scores_of(case, cameras) -> be.Scores:
+    meta = {"probe_meta": {"camera": cameras[0]}}
+    if not case.square:
+        meta["gallery_meta"] = {"camera": cameras[1]}
+    return be.Scores(**case.scores(), **meta)
+
+
+def replicates(scores, cameras, case, counted, evaluate):
+    """Evaluate the queries of the people of each replicate, as often as they were drawn.
+
+    People none of whose queries is counted are not drawn.
+    """
+    people = np.unique(scores._codes.probe[counted]).tolist()
+    weights = Stream(seed_sequence(3), 0).resampled(len(people), REPLICATES)
+    owners = [people.index(x) if x in people else None for x in scores._codes.probe.tolist()]
+    every = naive_reid.queries
+    for column in weights.T.astype(int):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(
+                naive_reid, "queries",
+                lambda *args, column=column, **options: [
+                    query
+                    for query, owner in zip(every(*args, **options), owners, strict=True)
+                    for _ in range(0 if owner is None else column[owner])
+                ],
+            )  # fmt: skip
+            yield evaluate(case.naive(), cameras)
+
+
+def assert_percentiles(result, name, drawn, counted):
+    """Assert that the limits are percentiles of the replicates, or the bound by subjects."""
+    drawn = np.array([np.asarray(x, dtype=float) for x in drawn])
+    value, people = result[name].values, len(set(counted))
+    for end, share in (("low", 0.025), ("high", 0.975)):
+        kept = [x[~np.isnan(x)] for x in drawn.reshape(len(drawn), -1).T]
+        ends = np.array([np.quantile(x, share) if len(x) else np.nan for x in kept])
+        ends = np.where(np.isnan(value), np.nan, ends.reshape(value.shape))
+        both = open_limits(value, ends, ends, people if people > 1 else 0, 0.95)
+        expected = both[end == "high"]
+        np.testing.assert_allclose(result[f"{name}_{end}"].values, expected, atol=1e-12)
+
+
+@pytest.mark.slow
+@settings(max_examples=examples_of(15))
+@given(
+    cases(),
+    st.sampled_from(("first-match", "allshots", "identity-dedup")),
+    st.sampled_from(("skip", "zero")),
+)
+def test_intervals_are_those_of_resampled_queries(drawn, cmc, unmatched):
+    from bioeval.tasks.reid.convention import convention_of
+    from bioeval.tasks.reid.passes import RetrievalPass
+    from bioeval.tasks.reid.results import REID, ReidOptions, reid_dataset, reid_measures
+
+    case, cameras = drawn
+    scores = scores_of(case, cameras)
+    rules = convention_of(
+        "market1501", cmc=cmc, unmatched=unmatched, max_rank=5, rank_k=3, junk="keep"
+    )
+    tally, options = RetrievalPass(scores, rules).run(), ReidOptions(**rules.result_options())
+    measures, people = reid_measures(tally, options), scores._codes.probe
+    result = query_mean_intervals(reid_dataset(tally, options), measures, people, REID, OPTIONS)
+    included = (tally.matches.counts > 0) | (unmatched == "zero")
+    expected = list(
+        replicates(
+            scores, cameras, case, included,
+            lambda data, cameras: naive_reid.reid(
+                data, cameras, removed="same-id-same-camera", counts=cmc, unmatched=unmatched
+            ),
+        )
+    )  # fmt: skip
+    counted = scores._codes.probe[included].tolist()
+    means = ("mean_ap", "rank_k_mean_ap", "interpolated_precision")
+    means += tuple(name for name, _ in naive_reid.OF_LISTS)
+    for name in ("precision_at_k", "recall_at_k", *means):
+        assert_percentiles(result, name, [getattr(x, name) for x in expected], counted)
+    curve = measures.cmc
+    hits, number = {}, {}
+    for person in counted:
+        number[person] = number.get(person, 0) + 1
+    for query, rank, weight in zip(curve.query, curve.rank, curve.weight, strict=True):
+        hits.setdefault(people[query], []).append((float(rank), float(weight)))
+    trials = len(number) if len(number) > 1 else 0
+    ends = [(math.nan, math.nan)] * len(result.cmc)
+    if trials:
+        drawn = np.array([x.cmc for x in expected], dtype=float)
+        ends = np.nanquantile(drawn, [0.025, 0.975], axis=0).T.tolist()
+    points = [(float(k), *x) for k, x in enumerate(ends, 1)]
+    limits = naive_few_errors.limits_along(hits, number, trials, points)
+    np.testing.assert_allclose(np.transpose([result.cmc_low, result.cmc_high]), limits, atol=1e-9)
+
+
+@pytest.mark.slow
+@settings(max_examples=10)
+@given(cases(), st.integers(1, 4))
+def test_intervals_of_gom_are_those_of_resampled_queries(drawn, budget):
+    from bioeval.tasks.reid.convention import convention_of
+    from bioeval.tasks.reid.passes import GomPass
+    from bioeval.tasks.reid.results import GOM, GomOptions, gom_dataset, gom_measures
+
+    case, cameras = drawn
+    scores = scores_of(case, cameras)
+    taus = np.array([0.1, 0.5, 2.0])
+    gom_pass = GomPass(scores, convention_of("market1501", junk="keep"), taus, normalize=False)
+    tally, options = gom_pass.run(), GomOptions(budget=budget, max_rank=3)
+    result = query_mean_intervals(
+        gom_dataset(tally, options), gom_measures(tally, options), scores._codes.probe, GOM, OPTIONS
+    )
+    expected = list(
+        replicates(
+            scores, cameras, case, (tally.matches.counts > 0) | ~tally.enrolled,
+            lambda data, cameras: naive_reid.gom(
+                data, cameras, taus.tolist(), removed="same-id-same-camera", budget=budget
+            ),
+        )
+    )  # fmt: skip
+    counted = scores._codes.probe[tally.matches.counts > 0].tolist()
+    opened = scores._codes.probe[~tally.enrolled].tolist()
+    for name in ("mrp", "mvp", "mrep", "precision", "recall", "f1", "ttr", "ttr_identity"):
+        assert_percentiles(result, name, [getattr(x, name) for x in expected], counted)
+    for name in ("mfr", "far"):
+        assert_percentiles(result, name, [getattr(x, name) for x in expected], opened)
+    for of, name in (("mrep", "max_mrep"), ("mvp", "max_mvp")):
+        assert_percentiles(result, name, [max(getattr(x, of)) for x in expected], counted)
+    width = taus[-1] - taus[0]
+    for of, name, people in (("mrep", "mrep_area", counted), ("mfr", "mfr_area", opened)):
+        areas = [np.trapezoid(getattr(x, of), taus) / width for x in expected]
+        shares = result[[name, f"{name}_low", f"{name}_high"]] / width
+        assert_percentiles(shares, name, areas, people)
+
+
+@pytest.fixture(scope="module")
+def scores():
+    """Four queries each of 30 people, against other templates, from two cameras."""
+    crowd = be.simulate_embeddings(30, 8, within=1.2, random_state=5)
+    values, labels = crowd.scores("l2").values, crowd.labels
+    camera = np.tile([1, 2, 1, 2], 30)
+    query = np.tile([True] * 4 + [False] * 4, 30)
+    return be.Scores(
+        values[np.ix_(query, ~query)], labels[query], labels[~query],
+        probe_meta={"camera": camera}, gallery_meta={"camera": camera},
+    )  # fmt: skip
+
+
+@pytest.mark.slow
+def test_queries_of_an_identity_are_one_unit(scores):
+    """More copies of each person's queries say nothing more."""
+    copies = scores.select(probes=np.repeat(np.arange(120), 3))
+    one, many = (be.reid(x, interval="subject-bootstrap") for x in (scores, copies))
+    for name in ("mean_ap", "mean_inp", "cmc"):
+        for end in ("low", "high"):
+            np.testing.assert_allclose(one[f"{name}_{end}"], many[f"{name}_{end}"], atol=1e-12)
+    wilson = be.reid(copies, interval="wilson")
+    width = float(one.cmc_high[0] - one.cmc_low[0])
+    assert wilson.cmc_high[0] - wilson.cmc_low[0] < 0.7 * width
+
+
+def test_closed_forms(scores):
+    ds = be.reid(scores, interval="analytic", per_query=True)
+    precision, mean = ds.average_precision.values, float(ds.mean_ap)
+    people = [precision[scores._codes.probe == person] for person in range(30)]
+    variance = (
+        sum(sum(float(x) - mean for x in values) ** 2 for values in people) * 30 / 29 / 120**2
+    )
+    half = 1.959963984540054 * np.sqrt(variance)
+    np.testing.assert_allclose([ds.mean_ap_low, ds.mean_ap_high], [mean - half, mean + half])
+    binomial = be.reid(scores, interval="clopper-pearson")
+    low, high = stats.clopper_pearson(binomial.cmc_count[0], 120)
+    assert (binomial.cmc_low[0], binomial.cmc_high[0]) == (low, high)
+    assert "mean_ap_low" not in binomial
+    assert "intervals-of-proportions" in [message.code for message in be.messages(binomial)]
+
+
+def test_a_perfect_system_has_the_bound_by_subjects():
+    rows = np.repeat(np.arange(12), 2)
+    values = (rows[:, None] != np.arange(12)).astype(float)
+    ds = be.reid(be.Scores(values, rows, np.arange(12)), "vehicleid", interval="subject-bootstrap")
+    bound = 0.05 ** Fraction(1, 12)
+    for name in ("mean_ap", "mean_inp", "cmc"):
+        assert float(np.min(ds[f"{name}_low"])) == pytest.approx(bound)
+        assert float(np.max(ds[f"{name}_high"])) == 1
+
+
+def test_lists_and_matrices_have_the_same_intervals(scores):
+    order = np.argsort(scores.values, axis=1, kind="stable")[:, :100]
+    lists = be.TopKScores(order, scores.probe_labels, scores.gallery_labels)
+    options = {"rank_k": 50, "interval": "subject-bootstrap", "replicates": 100, "random_state": 4}
+    ours, matrix = (be.reid(x, "cityflow", max_rank=20, **options) for x in (lists, scores))
+    for name in ("cmc_low", "cmc_high", "rank_k_mean_ap_low", "rank_k_mean_ap_high"):
+        np.testing.assert_allclose(ours[name], matrix[name], atol=1e-12)
+    tree = be.evaluate(lists, "cityflow", interval="subject-bootstrap", replicates=100)
+    assert "cmc_low" in tree["reid"]
+    assert not any("confidence interval" in x.sentence for x in be.messages(tree["reid"]))
+
+
+@pytest.mark.slow
+def test_an_evaluation_has_the_same_intervals(scores, tmp_path, capsys):
+    options = {"interval": "subject-bootstrap-bca", "replicates": 100, "random_state": 4}
+    ds = be.reid(scores, **options)
+    tree = be.evaluate(scores, "market1501", **options)
+    for name in ("mean_ap", "mean_inp", "cmc"):
+        np.testing.assert_array_equal(ds[f"{name}_low"], tree["reid"][f"{name}_low"])
+    path = tmp_path / "reid.npz"
+    meta = {"q_camids": scores.probe_meta["camera"], "g_camids": scores.gallery_meta["camera"]}
+    np.savez(
+        path, distmat=scores.values, q_pids=scores.probe_labels, g_pids=scores.gallery_labels,
+        **meta,
+    )  # fmt: skip
+    args = [str(path), "--protocol", "market1501", "--interval", "subject-bootstrap-bca"]
+    args += ["--replicates", "100", "--seed", "4"]
+    assert main(["run", *args]) == 0
+    low, high = 100 * float(ds.mean_ap_low), 100 * float(ds.mean_ap_high)
+    assert f"[{low:.2f}, {high:.2f}]" in capsys.readouterr().out
+    assert main(["run", *args, "--json"]) == 0
+    result = json.loads(capsys.readouterr().out)["tasks"]["reid"]
+    assert result["mean_ap_low"] == float(ds.mean_ap_low)
+    assert result["ranks"][0]["cmc_high"] == float(ds.cmc_high[0])
+    curve = be.plot.cmc(ds).curves
+    (only,) = curve.values()
+    np.testing.assert_array_equal(only.low, ds.cmc_low)
+
+
+def test_one_person_has_no_interval():
+    single = be.Scores([[0.1, 0.2], [0.3, 0.1]], [1, 1], [1, 2])
+    ds = be.reid(single, "vehicleid", interval="subject-bootstrap")
+    assert np.isnan(ds.mean_ap_low)
+    assert "interval-of-one-subject" in [message.code for message in be.messages(ds)]
+    with raises_about(be.DataError, "interval"):
+        be.gom(single, convention="vehicleid", interval="bootstrap")

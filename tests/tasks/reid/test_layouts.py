@@ -1,0 +1,190 @@
+"""Which layouts of scores a card takes is one rule, for every function and command.
+
+A card takes its own layout; one of re-identification or GOM alone takes any matrix, in which a
+query that is itself in the gallery is not compared with itself. Top-K lists answer conventions,
+GOM, and open-set identification alone.
+"""
+
+from __future__ import annotations
+
+import functools
+
+import numpy as np
+import pytest
+from offers import offered
+
+import bioeval as be
+from bioeval.protocol.loading import available, load
+
+SQUARE, RECTANGLE, PAIRS, LISTS = (
+    "all-against-all", "probe-against-gallery", "pairs", "top-k"
+)  # fmt: skip
+FROM_GALLERY = "probes from the gallery"
+OWN = {SQUARE: {SQUARE, FROM_GALLERY}, RECTANGLE: {RECTANGLE}, PAIRS: {PAIRS}}
+MATRICES = {SQUARE, FROM_GALLERY, RECTANGLE}
+
+RNG = np.random.default_rng(7)
+WHO, CAMERA = np.repeat(np.arange(24), 4), np.tile(np.arange(4), 24)
+FEATURES = RNG.normal(size=(24, 8))[WHO] + 0.6 * RNG.normal(size=(96, 8))
+DISTANCES = np.linalg.norm(FEATURES[:, None] - FEATURES, axis=-1)
+COLUMNS = {"camera": CAMERA, "session": CAMERA % 2, "fold": WHO % 4}
+PROBES, GALLERY = np.flatnonzero(CAMERA == 0), np.flatnonzero(CAMERA > 0)
+
+#: A card of each kind: conventions, GOM, the tasks of each layout, folds, several galleries.
+CARDS = (
+    "market1501", "cuhk03", "vehicleid", "gom-market1501", "top-k", "course-all-vs-all",
+    "course-probe-vs-gallery", "course-kfold-pairs", "fvc2004", "frte-1n", "ijbc-1n", "voxceleb",
+)  # fmt: skip
+
+
+def of(rows: np.ndarray) -> dict[str, np.ndarray]:
+    return {name: column[rows] for name, column in COLUMNS.items()}
+
+
+def pair_list() -> be.Scores:
+    i, j = np.triu_indices(96, 1)
+    chosen = np.flatnonzero((WHO[i] == WHO[j]) | (RNG.random(len(i)) < 0.2))
+    i, j = i[chosen], j[chosen]
+    subjects = np.stack([WHO[i], WHO[j]], axis=1)
+    return be.Scores.from_pairs(DISTANCES[i, j], WHO[i] == WHO[j], subjects=subjects)
+
+
+@functools.cache
+def layouts() -> dict[str, be.Scores]:
+    whole = be.Scores(DISTANCES, WHO, probe_meta=COLUMNS)
+    some = DISTANCES[np.ix_(PROBES, GALLERY)]
+    sides = WHO[PROBES], WHO[GALLERY]
+    meta = {"probe_meta": of(PROBES), "gallery_meta": of(GALLERY)}
+    order = np.argsort(some, axis=1)[:, :20]
+    near = np.take_along_axis(some, order, axis=1)
+    return {
+        SQUARE: whole,
+        FROM_GALLERY: whole.select(PROBES, range(96)),
+        RECTANGLE: be.Scores(some, *sides, **meta),
+        PAIRS: pair_list(),
+        LISTS: be.TopKScores.from_search(near, order, *sides, **meta),
+    }
+
+
+def of_meter(scores: be.Scores, card: str) -> dict[str, float]:
+    meter = be.Meter(card, "l2")
+    if scores.layout == SQUARE:
+        meter.update(FEATURES, WHO, index=range(96), **COLUMNS)
+    else:
+        for role, rows in (("probe", PROBES), ("gallery", GALLERY)):
+            meter.update(FEATURES[rows], WHO[rows], role=role, index=rows, **of(rows))
+    return meter.compute()
+
+
+CALLS = {"evaluate": be.evaluate} | offered("UNDER_CARD")
+if hasattr(be, "Meter"):
+    CALLS["Meter"] = of_meter
+
+#: Layouts that a call has no answer for, whatever the card; it says so in its own words.
+NEVER = {
+    "summaries": {PAIRS, LISTS},
+    "explain": {PAIRS, LISTS},
+    "Meter": {FROM_GALLERY, PAIRS, LISTS},
+}
+
+
+def taken(card: str) -> set[str]:
+    """Return the layouts that a card takes: the rule in words, from the tasks of the card."""
+    tasks = set(load(card).tasks)
+    if tasks <= {"reid", "gom"}:
+        return MATRICES | {LISTS}
+    return OWN[load(card).layout]
+
+
+def refusal(call, *arguments) -> str:
+    """Return the error of a call, empty without one."""
+    try:
+        call(*arguments)
+    except be.BioevalError as error:
+        return str(error)
+    return ""
+
+
+@pytest.mark.filterwarnings("ignore::bioeval.BioevalWarning")
+@pytest.mark.parametrize("card", CARDS)
+def test_every_function_takes_the_layouts_of_a_card_and_no_others(card):
+    of_search = set(load(card).tasks) <= {"reid", "gom"}
+    for layout, scores in layouts().items():
+        for name, call in CALLS.items():
+            if layout in NEVER.get(name, ()):
+                continue
+            text = refusal(call, scores, card)
+            about_layout = "is for the layout" in text or "nearest alone" in text
+            if layout not in taken(card):
+                assert about_layout, (name, layout, text)
+            else:
+                assert not about_layout, (name, layout, text)
+                if of_search and layout != LISTS:  # which do not determine some options
+                    assert not text, (name, layout, text)
+
+
+@pytest.mark.parametrize("layout", [SQUARE, FROM_GALLERY, RECTANGLE, PAIRS, LISTS])
+@pytest.mark.parametrize("card", ["market1501", "course-all-vs-all", "voxceleb"])
+def test_commands_take_the_layouts_that_functions_take(card, layout, tmp_path, capsys):
+    from bioeval.cli.program import main
+
+    file = tmp_path / "scores.npz"
+    be.save(layouts()[layout], file)
+    commands = [["run", file, "--protocol", card], ["check", file, "--protocol", card]]
+    for command in commands:
+        code = main(list(map(str, command)))
+        text = capsys.readouterr().err
+        assert ("is for the layout" in text or "nearest alone" in text) == (
+            layout not in taken(card)
+        )
+        assert (code == 2) == (layout not in taken(card)), (command, text)
+
+
+@pytest.mark.parametrize("layout", [SQUARE, FROM_GALLERY])
+@pytest.mark.parametrize("card", ["market1501", "cuhk03-new", "vehicleid", "market1501-original"])
+def test_a_query_in_the_gallery_is_not_compared_with_itself(card, layout):
+    scores, rules = layouts()[layout], load(card).reid
+    rows = range(96) if layout == SQUARE else PROBES
+    precision, first = [], []
+    for i in rows:
+        seen = [
+            j for j in range(96)
+            if j != i and not (
+                rules.removed != "none" and WHO[i] == WHO[j] and CAMERA[i] == CAMERA[j]
+            )
+        ]  # fmt: skip
+        seen.sort(key=lambda j, i=i: DISTANCES[i, j])
+        places = [place for place, j in enumerate(seen, 1) if WHO[j] == WHO[i]]
+        each = [n / place for n, place in enumerate(places, 1)]
+        if rules.ap == "trapezoid":
+            before = [(n - 1) / (p - 1) if p > 1 else 1.0 for n, p in enumerate(places, 1)]
+            each = [(a + b) / 2 for a, b in zip(each, before, strict=True)]
+        precision.append(np.mean(each))
+        first.append(places[0])
+    result = be.reid(scores, card)
+    np.testing.assert_allclose(result.mean_ap, np.mean(precision), rtol=1e-12)
+    assert float(result.cmc.sel(rank=1)) == np.mean(np.array(first) == 1)
+    assert int(result.queries) == len(rows)
+    tree = be.evaluate(scores, card)["reid"]
+    assert float(tree["mean_ap"]) == float(result.mean_ap)
+
+
+def test_all_cards_of_re_identification_alone_take_every_matrix():
+    for name in available():
+        card = load(name)
+        if set(card.tasks) <= {"reid", "gom"}:
+            assert set(card.layouts) == {SQUARE, RECTANGLE}, name
+            assert card.layout in card.layouts
+        else:
+            assert card.layouts == (card.layout,), name
+
+
+def test_other_tasks_keep_the_layout_of_their_card():
+    card = load("market1501")
+    mixed = be.Protocol(
+        name="mixed", title="Mixed", summary="Both.", layout=card.layout, source=card.source,
+        reid=card.reid, closed_set=load("course-probe-vs-gallery").closed_set,
+    )  # fmt: skip
+    assert mixed.layouts == (RECTANGLE,)
+    with pytest.raises(be.ProtocolError, match="is for the layout probe-against-gallery"):
+        be.evaluate(layouts()[SQUARE], mixed)

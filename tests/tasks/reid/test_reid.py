@@ -1,0 +1,1151 @@
+"""Re-identification and GOM: held to slow twins, to worked lists, and to what must always hold."""
+
+from __future__ import annotations
+
+import csv
+import itertools
+import json
+import os
+import warnings
+from pathlib import Path
+from typing import Any
+
+import naive_reid
+import numba
+import numpy as np
+import pytest
+import strategies
+from hypothesis import given, strategies as st
+from kept_pairs import kept
+from result_messages import codes
+from twins import floats, one_thread  # noqa: F401
+
+import bioeval as be
+from bioeval.cli.program import main
+from bioeval.tasks.reid import matches as matches_module
+from bioeval.tasks.reid.convention import conventions
+from bioeval.tasks.reid.passes import unscaled
+
+RULES = ("same-id-same-camera", "same-camera", "none")
+COUNTS = ("first-match", "allshots", "single-gallery-shot", "identity-dedup")
+TIES = ("pessimistic", "optimistic", "stable", "expected")
+
+
+@st.composite
+def cases(draw, **options: Any):
+    """A small case and the cameras of both sides."""
+    case = draw(strategies.matrices(masks=("none", "labelled"), **options))
+    m, n = case.values.shape
+    cameras = st.sampled_from(("a", "b", "c"))
+    probe = draw(st.lists(cameras, min_size=m, max_size=m))
+    gallery = probe if case.square else draw(st.lists(cameras, min_size=n, max_size=n))
+    return case, (probe, gallery)
+
+
+def as_scores(case, cameras) -> be.Scores:
+    meta = {"probe_meta": {"camera": cameras[0]}}
+    if not case.square:
+        meta["gallery_meta"] = {"camera": cameras[1]}
+    return be.Scores(**case.scores(), **meta)
+
+
+def assert_close(ours, expected) -> None:
+    expected = [np.nan if x is None else float(x) for x in np.atleast_1d(expected)]
+    np.testing.assert_allclose(np.atleast_1d(ours), expected, rtol=0, atol=1e-12)
+
+
+@given(
+    cases(),
+    st.sampled_from(RULES),
+    st.sampled_from(("as-above", "same-id-same-camera", "none")),
+    st.sampled_from(COUNTS[:2] + COUNTS[3:]),
+    st.sampled_from(("skip", "zero")),
+)
+def test_each_list_has_its_own_queries(drawn, removed, removed_for_ap, counts, unmatched):
+    """A query with matches on one list alone is in the means over this list, and in no other."""
+    case, cameras = drawn
+    options = {"removed": removed, "removed_for_ap": removed_for_ap, "unmatched": unmatched}
+    expected = naive_reid.reid(case.naive(), cameras, counts=counts, **options)
+    if not expected.queries:
+        return
+    ds = be.reid(
+        as_scores(case, cameras), **options, cmc=counts, max_rank=5, junk="keep", per_query=True
+    )
+    assert ds.queries == expected.queries
+    assert ds.get("cmc_queries", ds.queries) == expected.cmc_queries
+    assert_close(ds.cmc, expected.cmc)
+    assert_close(ds.mean_ap, [expected.mean_ap])
+    assert_close(ds.recall_at_k, expected.recall_at_k)
+    seen = naive_reid.queries(case.naive(), cameras, removed)
+    assert np.isnan(ds.first_match_rank).values.tolist() == [not q.matches for q in seen]
+    assert not (ds.cmc > 1).any()
+
+
+@given(
+    cases(),
+    st.sampled_from(RULES),
+    st.sampled_from(COUNTS[:2] + COUNTS[3:]),
+    st.sampled_from(TIES),
+    st.sampled_from(("sum", "trapezoid", "tied-once")),
+    st.sampled_from(("skip", "zero")),
+    st.sampled_from(("no", "remove", "keep", "distractors")),
+    st.sampled_from((("smaller", "smaller"), ("found", "rank"), ("positives", "smaller"))),
+)
+def test_measures_are_those_of_the_sorted_lists(
+    drawn, removed, counts, ties, ap, unmatched, junk, divisors
+):
+    case, cameras = drawn
+    if counts == "identity-dedup" and ties == "expected":
+        ties = "stable"
+    numbered = not isinstance(case.naive()["probe_labels"][0], str)
+    ids: dict[str, tuple[int, ...]] = {"remove": (), "keep": (), "distractors": ()}
+    if numbered and junk != "no":
+        ids[junk] = (100,)
+    nobody = {"junk_ids": ids["remove"], "kept_ids": ids["keep"] + ids["distractors"]}
+    options = {"ties": ties, "ap": ap, "unmatched": unmatched, "max_rank": 5}
+    over, precision_over = divisors
+    options["precision_over"] = precision_over
+    expected = naive_reid.reid(
+        case.naive(), cameras, removed=removed, counts=counts, over=over, **nobody, **options
+    )
+    scores = as_scores(case, cameras)
+    keywords: dict[str, Any] = {
+        **options, "removed": removed, "cmc": counts, "junk": "keep" if ids["keep"] else "remove",
+        "junk_ids": ids["remove"] + ids["keep"], "distractor_ids": ids["distractors"],
+        "rank_k": 3, "rank_k_over": over, "per_query": True,
+    }  # fmt: skip
+    if not expected.queries:
+        with pytest.raises(
+            be.ProtocolError, match="no (query has a match|identity of the)|match nothing"
+        ):
+            be.reid(scores, **keywords)
+        return
+    ds = be.reid(scores, **keywords)
+    assert ds.queries == expected.queries
+    assert ds.unmatched == expected.unmatched
+    assert ds.skipped == (expected.unmatched if unmatched == "skip" else 0)
+    assert ds.not_in_gallery == expected.not_in_gallery
+    for name in ("cmc", "precision_at_k", "recall_at_k"):
+        assert_close(ds[name], getattr(expected, name))
+    seen = naive_reid.queries(case.naive(), cameras, removed, **nobody)
+    assert ds.left_out == sum(q.left_out for q in seen)
+    assert ds.matches.values.tolist() == [q.matches for q in seen]
+    assert ds.removed_entries.values.tolist() == [q.removed for q in seen]
+    if ties == "expected" and ds.tied > 0:
+        of_ranks = [("r_precision", "query_r_precision"), ("ndcg", "query_ndcg")]
+        for mean, each in of_ranks:
+            tied = naive_reid.tie_averaged(seen, naive_reid.OF_LISTS[mean, each])
+            assert_close(ds[each], tied)
+            total = sum(x for x in tied if x is not None)
+            assert_close(ds[mean], [float(total) / expected.queries])
+        others = [names for names in naive_reid.OF_LISTS if names not in of_ranks]
+        undefined = [ds[name] for names in others for name in names]
+        assert np.isnan(np.concatenate([x.values.ravel() for x in undefined])).all()
+        assert np.isnan(ds.interpolated_precision).all()
+        assert "expected-ties" in [message.code for message in be.messages(ds)]
+        return
+    assert_close(ds.interpolated_precision, expected.interpolated_precision)
+    assert_close(ds.average_precision, expected.average_precision)
+    for mean, each in naive_reid.OF_LISTS:
+        assert_close(ds[mean], [getattr(expected, mean)])
+        assert_close(ds[each], getattr(expected, each))
+    for name in ("mean_ap", "rank_k_mean_ap"):
+        assert_close(ds[name], [getattr(expected, name)])
+
+
+@given(
+    cases(sizes=((1,), (2, 1), (2, 2), (3, 1, 2), (1, 1, 1, 1)), dtypes=("float32", "float64")),
+    st.sampled_from(RULES),
+    st.sampled_from(TIES),
+)
+def test_single_shots_are_the_mean_of_all_galleries(drawn, removed, ties):
+    case, cameras = drawn
+    expected = naive_reid.reid(
+        case.naive(), cameras, removed=removed, counts="single-gallery-shot", ties=ties
+    )
+    if expected.queries:
+        ds = be.reid(
+            as_scores(case, cameras), removed=removed, cmc="single-gallery-shot", ties=ties,
+            max_rank=5, junk="keep",
+        )  # fmt: skip
+        np.testing.assert_allclose(ds.cmc, floats(expected.cmc), rtol=0, atol=1e-9)
+
+
+@given(
+    cases(dtypes=("float32", "float64"), nans=("exclude", "raise")),
+    st.sampled_from(RULES),
+    st.integers(1, 4),
+    st.data(),
+)
+def test_gom_is_its_definition(drawn, removed, budget, data):
+    case, cameras = drawn
+    if case.kind == "similarity":
+        taus = np.sort(-data.draw(strategies.thresholds(case)) + 0.0)
+    else:
+        taus = data.draw(strategies.thresholds(case))
+    expected = naive_reid.gom(case.naive(), cameras, taus.tolist(), removed=removed, budget=budget)
+    card = {"none": "vehicleid", "same-camera": "cuhk03"}.get(removed, "market1501")
+    scores = as_scores(case, cameras)
+    order = slice(None, None, -1 if case.kind == "similarity" else 1)
+    thresholds = (-taus + 0.0)[order] if case.kind == "similarity" else taus
+    ds = be.gom(
+        scores, thresholds=thresholds, budget=budget, normalize=False, convention=card, max_rank=3
+    )
+    assert ds.threshold.values.tolist() == thresholds.tolist()
+    assert (ds.queries, ds.open_queries, ds.skipped) == (
+        expected.queries,
+        expected.open_queries,
+        expected.skipped,
+    )
+    sets = ("precision", "recall", "f1", "micro_f1")
+    for name in ("mrp", "mvp", "mrep", "mfr", *sets, "far", "ttr", "ttr_identity"):
+        assert_close(ds[name], np.asarray(getattr(expected, name))[order])
+    if expected.queries:
+        within = be.reid(scores, removed=removed, thresholds=thresholds)
+        assert within.threshold.values.tolist() == thresholds.tolist()
+        for name in sets:
+            assert_close(within[name], getattr(expected, name)[order])
+    np.testing.assert_allclose(ds["dir"], np.asarray(expected.dir)[order], rtol=0, atol=1e-12)
+    np.testing.assert_array_equal(ds.ftr, ds.far)
+
+
+# ------------------------------------------------------------------------ what must always hold
+
+
+@pytest.mark.slow
+@given(cases(nans=("raise",)), st.sampled_from(RULES))
+def test_ties_stand_in_order_and_measures_between_0_and_1(drawn, removed):
+    case, cameras = drawn
+    scores = as_scores(case, cameras)
+    results = {
+        ties: be.reid(scores, removed=removed, ties=ties, unmatched="zero", max_rank=6)
+        for ties in TIES
+    }
+    low, high = results["pessimistic"], results["optimistic"]
+    curves = ("cmc", "precision_at_k", "recall_at_k")
+    means = ("mean_ap", *(name for name, _ in naive_reid.OF_LISTS))
+    for name in (*curves, *means, "interpolated_precision"):
+        assert (low[name] <= high[name] + 1e-12).all()
+        assert ((low[name] >= 0) & (high[name] <= 1 + 1e-12)).all()
+        if name in curves:
+            for ties in ("stable", "expected"):
+                assert (low[name] <= results[ties][name] + 1e-12).all()
+                assert (results[ties][name] <= high[name] + 1e-12).all()
+    for ds in results.values():
+        assert (np.diff(ds.cmc) >= -1e-12).all() and (np.diff(ds.recall_at_k) >= -1e-12).all()
+    for ds in (low, high):
+        assert (np.diff(ds.interpolated_precision) <= 1e-12).all()
+        assert (ds.interpolated_precision >= ds.mean_inp - 1e-12).all()
+    np.testing.assert_array_equal(
+        be.reid(scores, removed=removed, ap="tied-once", ties="pessimistic", unmatched="zero")
+        .mean_ap, be.reid(scores, removed=removed, ap="tied-once", unmatched="zero").mean_ap,
+    )  # fmt: skip
+
+
+@pytest.mark.slow
+@given(cases(layouts=("rectangular",), nans=("raise", "reject")), st.sampled_from(TIES))
+def test_without_removal_the_cmc_is_closed_set(drawn, ties):
+    case, cameras = drawn
+    scores = as_scores(case, cameras)
+    options: dict[str, Any] = {"ties": ties, "max_rank": 5}
+    closed = be.closed_set(scores, unmated="skip", **options)
+    if closed.attempts == 0:
+        return
+    ds = be.reid(scores, removed="none", junk="keep", **options)
+    np.testing.assert_allclose(ds.cmc, closed.cms, rtol=0, atol=1e-12)
+    if ties != "expected":
+        subject = be.closed_set(scores, unmated="skip", rank_unit="subject", **options)
+        distinct = be.reid(scores, "identity-dedup", **options)
+        np.testing.assert_allclose(distinct.cmc, subject.cms, rtol=0, atol=1e-12)
+
+
+def population(seed: int = 0, subjects: int = 12, templates: int = 6, **options: Any) -> be.Scores:
+    """Queries against a gallery, four cameras, some identities unknown to the gallery."""
+    rng = np.random.default_rng(seed)
+    gallery = rng.permutation(np.repeat(np.arange(1, subjects + 1), templates))
+    probes = rng.integers(1, subjects + 3, 40)
+    d = rng.normal(size=(40, len(gallery))) - 1.5 * (probes[:, None] == gallery[None])
+    return be.Scores(
+        d, probes, gallery, probe_meta={"camera": rng.integers(0, 4, 40)},
+        gallery_meta={"camera": rng.integers(0, 4, len(gallery))}, **options,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("templates", [3, 40, 90])
+@pytest.mark.parametrize("grid", [0, 4])
+@pytest.mark.parametrize("kind", ["distance", "similarity"])
+@pytest.mark.cases(1)
+def test_few_and_many_matches_are_ranked_alike(templates, grid, kind):
+    """The ways for few matches, for many, and for very many give the ranks of a sorted row."""
+    rng = np.random.default_rng(templates)
+    n = 5 * templates
+    gallery = rng.permutation(np.repeat(np.arange(5), templates))
+    probes = np.arange(8) % 5
+    d = rng.normal(size=(8, n))
+    d = np.round(d * grid) if grid else d
+    cameras = {"probe": rng.integers(0, 3, 8), "gallery": rng.integers(0, 3, n)}
+    sign = 1 if kind == "distance" else -1
+    scores = be.Scores(
+        sign * d, probes, gallery, kind=kind, probe_meta={"camera": cameras["probe"]},
+        gallery_meta={"camera": cameras["gallery"]},
+    )  # fmt: skip
+    ds = be.reid(scores, per_query=True)
+    for i in range(8):
+        keep = ~((gallery == probes[i]) & (cameras["gallery"] == cameras["probe"][i]))
+        order = np.argsort(d[i][keep], kind="stable")
+        hits = np.flatnonzero((gallery[keep] == probes[i])[order]) + 1
+        assert ds.matches[i] == len(hits)
+        if not len(hits):
+            continue
+        precision = np.arange(1, len(hits) + 1) / hits
+        assert ds.average_precision[i] == pytest.approx(precision.mean(), abs=1e-12)
+        assert ds.inp[i] == pytest.approx(len(hits) / hits[-1], abs=1e-12)
+        assert ds.first_match_rank[i] == hits[0]
+
+
+@pytest.mark.slow
+def test_streamed_features_and_parts_of_a_matrix():
+    rng = np.random.default_rng(5)
+    x = np.round(4 * rng.normal(size=(70, 6)))
+    labels = np.arange(70) % 9
+    cameras = rng.integers(0, 3, 70)
+    fields: dict[str, Any] = {
+        "probe": x[:25], "probe_labels": labels[:25], "gallery": x[25:],
+        "gallery_labels": labels[25:], "metric": "l1", "probe_meta": {"camera": cameras[:25]},
+        "gallery_meta": {"camera": cameras[25:]},
+    }  # fmt: skip
+    matrix = be.Scores.from_embeddings(**fields)
+    streamed = be.Scores.from_embeddings(**fields, memory_limit=1)
+    assert streamed._streams
+    for name in ("market1501", "cuhk03", "identity-dedup", "open-reid"):
+        assert be.reid(matrix, name, per_query=True).equals(be.reid(streamed, name, per_query=True))
+    gallery = rng.permutation(45)[:30]
+    part = matrix.select(gallery=gallery)
+    copied = be.Scores(
+        matrix.values[:, gallery], labels[:25], labels[25:][gallery],
+        probe_meta={"camera": cameras[:25]}, gallery_meta={"camera": cameras[25:][gallery]},
+    )  # fmt: skip
+    assert be.reid(part).equals(be.reid(copied))
+    assert be.gom(part).equals(be.gom(copied))
+    mask = kept(part, "cuhk03").mask
+    np.testing.assert_array_equal(mask, kept(copied, "cuhk03").mask)
+    ones = be.verification(kept(part, "cuhk03"), thresholds=[5.0, 20.0])
+    other = be.verification(kept(copied, "cuhk03"), thresholds=[5.0, 20.0])
+    np.testing.assert_array_equal(ones.far, other.far)
+
+
+@pytest.mark.slow
+def test_the_same_on_any_number_of_threads():
+    rng = np.random.default_rng(2)
+    labels, cameras = rng.integers(0, 40, 600), rng.integers(0, 5, 600)
+    scores = be.Scores(
+        rng.integers(0, 50, (600, 600)).astype(np.float32), labels, probe_meta={"camera": cameras}
+    )
+    result = {}
+    for threads in (1, min(2, numba.config.NUMBA_NUM_THREADS)):
+        numba.set_num_threads(threads)
+        result[threads] = [
+            *(be.reid(scores, name, per_query=True) for name in ("market1501", "cuhk03")),
+            be.reid(scores, "identity-dedup", per_query=True),
+            be.gom(scores, per_query=True),
+        ]
+    numba.set_num_threads(1)
+    for one, other in zip(*(result[t] for t in (min(result), max(result))), strict=True):
+        assert one.identical(other)
+
+
+def test_memory_maps_and_other_layouts(tmp_path):
+    scores = population()
+    expected = be.reid(scores, per_query=True)
+    np.save(tmp_path / "d.npy", scores.values)
+    meta = {"probe_meta": scores.probe_meta, "gallery_meta": scores.gallery_meta}
+    for values in (
+        np.load(tmp_path / "d.npy", mmap_mode="r"),
+        np.asfortranarray(scores.values),
+        np.repeat(scores.values, 2, axis=1)[:, ::2],
+    ):
+        changed = be.Scores(values, scores.probe_labels, scores.gallery_labels, **meta)
+        assert be.reid(changed, per_query=True).equals(expected)
+    words = be.Scores(
+        scores.values, scores.probe_labels.astype(str), scores.gallery_labels.astype(str), **meta
+    )
+    assert (
+        be.reid(words, per_query=True).drop_vars("identity").equals(expected.drop_vars("identity"))
+    )
+
+
+# ------------------------------------------------------------------------ worked by hand
+
+
+def lists(distances, matches, cameras=None, probe_camera=1, **options: Any):
+    """One query of identity 1 on camera 1; entry i is its match or somebody else."""
+    gallery = [1 if match else 10 + i for i, match in enumerate(matches)]
+    cameras = [2] * len(gallery) if cameras is None else cameras
+    scores = be.Scores(
+        [distances], [1], gallery, probe_meta={"camera": [probe_camera]},
+        gallery_meta={"camera": cameras},
+    )  # fmt: skip
+    return be.reid(scores, **options)
+
+
+@pytest.mark.parametrize("places", [1 << 22, 3])
+@pytest.mark.parametrize("kind", ["distance", "similarity"])
+def test_ndcg_of_expected_ties_is_that_of_scikit_learn(kind, places, monkeypatch):
+    """scikit-learn averages the gains of the tied, as McSherry and Najork (2008) do."""
+    from sklearn.metrics import ndcg_score
+
+    monkeypatch.setattr(matches_module, "MOST_PLACES", places)
+    rng = np.random.default_rng(2)
+    query, gallery = rng.integers(0, 5, 12), rng.integers(0, 5, 40)
+    values = rng.integers(0, 4, (12, 40))
+    relevant = query[:, None] == gallery
+    sign = 1 if kind == "similarity" else -1
+    ds = be.reid(
+        be.Scores(sign * values, query, gallery, kind=kind), "vehicleid", ties="expected",
+        per_query=True,
+    )  # fmt: skip
+    assert ds.ndcg.item() == pytest.approx(ndcg_score(relevant, values), abs=1e-12)
+    assert np.isnan(ds.mean_ap) and np.isnan(ds.mean_ap_at_r) and not np.isnan(ds.r_precision)
+    for i in range(12):
+        each = ndcg_score(relevant[[i]], values[[i]])
+        assert ds.query_ndcg[i].item() == pytest.approx(each, abs=1e-12)
+
+
+def test_a_list_by_hand():
+    """Matches at ranks 1, 3 and 6 of six."""
+    row, matches = [1, 2, 3, 4, 5, 6], [1, 0, 1, 0, 0, 1]
+    ds = lists(row, matches, max_rank=4, rank_k=3)
+    assert ds.mean_ap == pytest.approx((1 / 1 + 2 / 3 + 3 / 6) / 3)
+    assert ds.mean_inp == pytest.approx(3 / 6)
+    assert (ds.mrr, ds.r_precision) == (1, pytest.approx(2 / 3))
+    assert ds.mean_ap_at_r == pytest.approx((1 / 1 + 2 / 3) / 3)  # of the first three
+    assert ds.ndcg == pytest.approx((1 + 1 / 2 + 1 / np.log2(7)) / (1 + 1 / np.log2(3) + 1 / 2))
+    assert ds.rank_k_mean_ap == pytest.approx((1 + 2 / 3) / 3)
+    assert lists(row, matches, rank_k=2, rank_k_over="smaller").rank_k_mean_ap == 0.5
+    assert lists(row, matches, rank_k=3, rank_k_over="found").rank_k_mean_ap == (1 + 2 / 3) / 2
+    assert lists(row, matches, precision_over="smaller").precision_at_k.values[:6] == pytest.approx(
+        [1, 1 / 2, 2 / 3, 2 / 3, 2 / 3, 1]  # over 1, 2, 3, 3, 3 and 3
+    )
+    none = lists([1, 2, 3], [0, 0, 1], rank_k=2, rank_k_over="found")
+    assert none.rank_k_mean_ap == 0 and "more-matches-than-places" not in codes(none)
+    assert lists(row, matches, ap="trapezoid").mean_ap == pytest.approx(
+        (1 + (1 / 2 + 2 / 3) / 2 + (2 / 5 + 3 / 6) / 2) / 3
+    )
+    shots = lists(row, matches, cmc="allshots", max_rank=4).cmc
+    np.testing.assert_allclose(shots, [1 / 3, 2 / 3, 2 / 3, 1])
+
+
+def test_the_camera_rules_by_hand():
+    """The nearest two are the query's own person and a stranger, both on its camera."""
+    row, matches, cameras = [1, 2, 3, 4, 5], [1, 0, 0, 1, 0], [1, 1, 2, 2, 2]
+    ranks = {
+        rule: int(lists(row, matches, cameras, removed=rule, per_query=True).first_match_rank[0])
+        for rule in RULES
+    }
+    assert ranks == {"same-id-same-camera": 3, "same-camera": 2, "none": 1}
+    assert lists(row, matches, cameras, separate_camera_set=True).cmc[1] == 1
+    # open-reid's flag is the CMC's alone.
+    assert lists(row, matches, cameras, separate_camera_set=True).mean_ap == pytest.approx(1 / 3)
+
+
+def test_junk_leaves_and_distractors_stay():
+    scores = be.Scores([[1, 2, 3]], [5], [-1, 0, 5])
+    options: dict[str, Any] = {"removed": "none", "per_query": True}
+    assert be.reid(scores, **options).first_match_rank[0] == 2
+    assert be.reid(scores, junk="keep", **options).first_match_rank[0] == 3
+    words = be.Scores([[1, 2, 3]], ["5"], ["-1", "0", "5"])
+    assert be.reid(words, **options).first_match_rank[0] == 2
+    bears = be.Scores([[1, 2], [2, 1]], [0, 3], [3, 0])
+    ds = be.reid(bears, distractor_ids=(0,), **options)
+    assert np.isnan(ds.first_match_rank[0]) and ds.first_match_rank[1] == 2
+    (message,) = (x for x in be.messages(ds) if x.code == "queries-left-out")
+    assert message.arguments == {"queries": 1, "role": "distractors", "ids": ["0"]}
+    assert ds.attrs["reading"] == "distractors: identity 0"
+
+
+@pytest.mark.parametrize("unmatched", ["skip", "zero"])
+@pytest.mark.parametrize("options", [{"junk": "keep"}, {"junk_ids": (), "distractor_ids": (-1,)}])
+def test_junk_and_distractors_match_no_query_in_any_layout(options, unmatched):
+    """Query 7 has its match at rank 3, behind junk; the query that is junk has no list."""
+    distances = np.array([[3.0, 1.0, 2.0], [3.0, 1.0, 2.0]])
+    scores = be.Scores(distances, [7, -1], [7, -1, -1])
+    keywords = {"removed": "none", "unmatched": unmatched, **options}
+    ds = be.reid(scores, **keywords)
+    assert (ds.queries, ds.left_out, ds.unmatched, ds.not_in_gallery) == (1, 1, 0, 0)
+    assert float(ds.mean_ap) == 1 / 3 and ds.cmc.values.tolist()[:3] == [0, 0, 1]
+    index = np.argsort(distances, axis=1)
+    lists = be.TopKScores(index, [7, -1], [7, -1, -1], distances=np.sort(distances, axis=1))
+    of_lists = be.reid(lists, **keywords)
+    assert (of_lists.queries, of_lists.left_out, of_lists.skipped) == (1, 1, 0)
+    assert float(of_lists.mean_ap) == 1 / 3
+    for result in (ds, of_lists):
+        assert "queries-left-out" in [message.code for message in be.messages(result)]
+    within = be.reid(scores, thresholds=[1.5, 3.5], **keywords)
+    assert within.micro_f1.values.tolist() == [0, 0.5]
+    if options.get("junk") == "keep":
+        pairs = be.verification(kept(scores, removed="none", junk="keep"))
+        assert (int(pairs.genuine_attempts), int(pairs.impostor_attempts)) == (1, 2)
+
+
+def test_queries_that_all_are_junk_are_refused():
+    with pytest.raises(be.ProtocolError, match="all 1 queries are junk or distractors"):
+        be.reid(be.Scores([[1, 2]], [-1], [-1, 5]), junk="keep", removed="none")
+
+
+def test_junk_and_distractors_are_in_no_set_of_gom():
+    scores = be.Scores([[3.0, 1.0, 2.0], [3.0, 1.0, 2.0], [1.0, 1.0, 1.0]], [7, -1, 8], [7, -1, -1])
+    alone = scores.select(probes=[0, 2])
+    keywords = {
+        "convention": "vehicleid",
+        "normalize": False,
+        "thresholds": [1.5, 3.5],
+        "budget": 4,
+    }
+    for variant in ("paper", "reference"):
+        ds = be.gom(scores, variant=variant, **keywords)
+        expected = be.gom(alone, variant=variant, **keywords)
+        assert (ds.queries, ds.open_queries, ds.skipped, ds.left_out) == (
+            expected.queries, expected.open_queries, expected.skipped, 1
+        )  # fmt: skip
+        for name in ("mrp", "mvp", "mrep", "mfr", "micro_f1", "far", "ttr", "dir", "mean_inp"):
+            np.testing.assert_array_equal(ds[name], expected[name], err_msg=name)
+
+
+def test_identity_0_is_a_distractor_only_where_names_say_so(tmp_path):
+    plain = be.reid(be.Scores([[1, 2]], [0], [3, 0]), removed="none")
+    assert "distractors" not in str(plain.attrs)
+    queries = np.array(["0000_c1s1_000451_03.jpg", "0003_c1s1_000451_03.jpg"])
+    names = queries, np.array(["0003_c2s1_1_1", "0000_c2s1_2_1"])
+    np.savez(
+        tmp_path / "x.npz", scores=[[1.0, 2.0]] * 2, probe_names=names[0], gallery_names=names[1]
+    )
+    keys = {"probe_labels_key": "probe_names", "gallery_labels_key": "gallery_names"}
+    read = be.load(tmp_path / "x.npz", names_of="market1501", kind="distance", **keys)
+    for scores in (read, read.select(probes=[1, 0], gallery=[1, 0])):
+        result = be.reid(scores)
+        assert result.attrs["reading"].endswith("distractors: identity 0")
+        assert "queries-left-out" in [message.code for message in be.messages(result)]
+
+
+def test_single_shot_by_hand():
+    """One match; identity 7 is before it with one of its two entries, identity 8 always."""
+    scores = be.Scores([[3, 1, 9, 2]], [5], [5, 7, 7, 8])
+    ds = be.reid(scores, "cuhk03", removed="none", removed_for_ap="none", max_rank=3)
+    np.testing.assert_allclose(ds.cmc, [0, 0.5, 1])
+
+
+@pytest.mark.parametrize("kind", ["similarity", "distance"])
+def test_gom_where_a_threshold_falls_on_0(kind):
+    """Cosines from -1 to 1: the threshold 1/2 is 0, near which too many numbers stand to try."""
+    scores = be.Scores([[-1.0, 0.0, 1e-300, 1.0]], [1], [1, 2, 1, 2], kind=kind)
+    ds = be.gom(scores, convention="viper", per_query=True)
+    hits = ds.recall.values * 2
+    # Normalised, all but the ends stand at 1/2 exactly.
+    expected = [1, 2] if kind == "distance" else [0, 1]
+    assert hits[[49, 50]].tolist() == expected
+    assert ds.precision.values[50] == (2 / 3 if kind == "distance" else 1 / 3)
+
+
+def test_thresholds_on_the_scale_of_the_scores():
+    """The largest number within each threshold, and no larger one."""
+    rng = np.random.default_rng(3)
+    tau = np.array([-np.inf, -2.0, 0.0, 1e-9, 0.3, 0.5, 1.0, 7.0, np.inf])
+    for low, span in ((-1.0, 2.0), (0.0, 3.7), (-1e-310, 1.0), (5.0, 1e-9), (-1e200, 1e200),
+                      *zip(rng.normal(size=20), rng.random(20) + 0.01, strict=True)):  # fmt: skip
+        result = unscaled(tau, low, span)
+        inner = result[1:-1]
+        assert ((inner - low) / span <= tau[1:-1]).all()
+        assert ((np.nextafter(inner, np.inf) - low) / span > tau[1:-1]).all()
+        assert result[0] == -np.inf and result[-1] == np.inf
+
+
+def test_gom_by_hand():
+    """The reference stops counting what is returned at the last match."""
+    scores = be.Scores([[0.0, 0.5, 1.0], [0.2, 0.4, 0.9]], [1, 2], [1, 3, 4])
+    options: dict[str, Any] = {"convention": "vehicleid", "budget": 2}
+    paper = be.gom(scores, **options)
+    assert len(paper.threshold) == 101
+    np.testing.assert_allclose(paper.mvp[[0, 50, 100]], [1, 1 / 2, 1 / 3])
+    np.testing.assert_allclose(paper.mfr[[0, 20, 40, 100]], [0, 0.5, 1, 1])
+    assert (paper.tau_max, paper.tau_nz) == (0, 0.2)
+    reference = be.gom(scores, variant="reference", **options)
+    np.testing.assert_allclose(reference.mvp[[0, 50, 100]], [0.5, 0.5, 0.5])
+    shifted = be.Scores(7 + 3 * scores.values, [1, 2], [1, 3, 4])
+    np.testing.assert_allclose(be.gom(shifted, **options).mvp, paper.mvp)
+    with np.errstate(divide="ignore"):
+        inverse = 1 / paper.precision + 1 / paper.recall - 1
+    np.testing.assert_allclose(1 / paper.mvp, inverse)  # of a single query
+
+
+# ------------------------------------------------------------------------ errors
+
+
+def test_errors_say_what_is_wrong():
+    scores = be.Scores([[1, 2]], [1], [1, 2])
+    for call, error, message in (
+        (lambda: be.reid(scores), be.ProtocolError, "no column 'camera' in probe_meta and"),
+        (lambda: be.reid(scores, "market"), be.CardError, "Did you mean 'market1501'"),
+        (lambda: be.reid(scores, "pairs"), be.CardError, r"has no \[reid\] section"),
+        (lambda: be.reid(scores, "viper", max_rank=0), be.DataError, "max_rank is 0; expected"),
+        (lambda: be.reid(scores, "viper", max_rank=10**10), be.DataError, "at most 10000: the ga"),
+        (
+            lambda: be.gom(scores, convention="viper", max_rank=10**10),
+            be.DataError,
+            "the gallery has 2 templates",
+        ),
+        (lambda: be.reid(scores, "viper", rank_k=0), be.DataError, "rank_k is 0"),
+        (lambda: be.reid(scores, "viper", ties="none"), be.DataError, "ties is 'none'"),
+        (lambda: be.reid(scores, "viper", ap="area"), be.DataError, "ap is 'area'"),
+        (lambda: be.reid(scores, "viper", junk_ids=3), be.DataError, "junk_ids is 3"),
+        (
+            lambda: be.reid(scores, "viper", cmc="allshots", first_match_break=True),
+            be.DataError,
+            "cmc and a flag set",
+        ),
+        (
+            lambda: be.reid(scores, "viper", separate_camera_set=1),
+            be.DataError,
+            "separate_camera_set is 1; expected True",
+        ),
+        (
+            lambda: be.reid(be.Scores([[1, 2]], [9], [1, 2]), "viper"),
+            be.ProtocolError,
+            "no identity of the 1 queries is in the gallery",
+        ),
+        (lambda: be.reid([[1, 2]]), be.DataError, "expected bioeval.Scores"),
+        (lambda: be.gom(scores, thresholds=5, convention="viper"), be.DataError, "increasing"),
+        (lambda: be.gom(scores, budget=0, convention="viper"), be.DataError, "budget is 0"),
+        (
+            lambda: be.gom(be.Scores([[1, 1]], [1], [1, 2]), convention="viper"),
+            be.DataError,
+            "cannot be normalised",
+        ),
+        (
+            lambda: be.gom(be.Scores([[-1e308, 0, 1e308]], [1], [1, 2, 1]), convention="viper"),
+            be.DataError,
+            "they reach from -1e\\+308 to 1e\\+308; scale them",
+        ),
+        (
+            lambda: be.gom(be.Scores([[1, 2]], [1], [1, 2], kind="order"), convention="viper"),
+            be.ProtocolError,
+            "order",
+        ),
+    ):
+        with pytest.raises(error, match=message):
+            call()
+
+
+def test_cameras_that_are_not_what_they_seem():
+    """A rule of cameras that could never apply is an error, and columns have their usual names."""
+    d, q, g = [[1, 2, 3]], [1], [1, 2, 1]
+    expected = be.reid(be.Scores(d, q, g, probe_meta={"camera": [1]},
+                                 gallery_meta={"camera": [1, 2, 3]})).mean_ap  # fmt: skip
+    assert expected == 0.5
+    for name in ("cam", "camid", "cam_id", "CameraID", "camids"):
+        meta = {"probe_meta": {name: [1]}, "gallery_meta": {name: [1, 2, 3], "x": [1, 1, 1]}}
+        assert be.reid(be.Scores(d, q, g, **meta)).mean_ap == expected
+        lists = be.TopKScores([[0, 1, 2]], q, g, **meta)
+        assert be.reid(lists, "top-k", removed="same-id-same-camera").mean_ap == expected
+    for ours, theirs, message in (
+        (["1"], [1, 2, 3], "of two types, such as '1' of a query and 1 in the gallery"),
+        ([1], np.array(["1", "2", "3"], dtype=object), "such as 1 of a query and '1' in"),
+        ([np.nan], [1.0, 2.0, 3.0], r"probe_meta\['camera'\] lacks 1 cameras"),
+        ([1], [1, None, 3], r"gallery_meta\['camera'\] lacks 1 cameras .* at position 1"),
+    ):
+        scores = be.Scores(d, q, g, probe_meta={"camera": ours}, gallery_meta={"camera": theirs})
+        for call in (be.reid, be.gom):
+            with pytest.raises(be.DataError, match=message):
+                call(scores)
+    one = be.Scores(d, q, g, probe_meta={"camera": [1]}, gallery_meta={"where": [1, 2, 3]})
+    with pytest.raises(be.ProtocolError, match=r"in gallery_meta \(gallery_meta has 'where'\)"):
+        be.reid(one)
+
+
+def test_gom_of_a_card_with_expected_ties(tmp_path):
+    """Stable ties are not taken in place of those that the card asks for."""
+    from bioeval.protocol.loading import load
+
+    text = load("viper").to_toml().replace('"stable"', '"expected"').replace('"viper"', '"mine"')
+    (tmp_path / "mine.toml").write_text(text)
+    scores = be.Scores([[1, 2]], [1], [1, 2])
+    with pytest.raises(be.ProtocolError, match='mine has expected ties.*give ties="stable"'):
+        be.gom(scores, convention=tmp_path / "mine.toml")
+    result = be.gom(scores, convention=tmp_path / "mine.toml", ties="stable")
+    assert result.attrs["ties"] == "stable"
+
+
+def test_the_rule_of_market1501_is_an_exclusion_by_camera():
+    scores = population()
+    ds = be.reid(scores, per_query=True)
+    other = be.reid(scores.excluding("camera"), removed="none", per_query=True)
+    for name in ("cmc", "mean_ap", "mean_inp", "average_precision", "matches"):
+        np.testing.assert_array_equal(ds[name], other[name])
+    for part in (scores, scores.excluding("camera")):
+        ones = be.verification(kept(part), thresholds=[-1.0, 0.5])
+        twos = be.verification(scores.excluding("camera"), thresholds=[-1.0, 0.5])
+        np.testing.assert_array_equal(ones.fa, twos.fa)
+        np.testing.assert_array_equal(ones.ga, twos.ga)
+
+
+@pytest.mark.filterwarnings("ignore::bioeval.base.errors.BioevalWarning")
+@pytest.mark.parametrize(("card", "k"), [("cityflow", 100), ("market1501", 40), ("viper", 200)])
+def test_top_k_lists_by_a_convention(card, k):
+    """What lists tell of a convention is what the matrix has."""
+    scores = population()
+    names = ("probe_labels", "gallery_labels")
+    sides = {name: getattr(scores, name) for name in ("probe_meta", "gallery_meta")}
+    order = np.argsort(scores.values, axis=1, kind="stable")[:, :k]
+    lists = be.TopKScores(order, *(getattr(scores, name) for name in names), **sides)
+    whole, result = (be.reid(x, card, per_query=True) for x in (scores, lists))
+    ranks = result.sizes["rank"]
+    assert 20 < ranks <= whole.sizes["rank"]
+    np.testing.assert_array_equal(result.cmc, whole.cmc[:ranks])
+    for name in ("queries", "skipped"):
+        assert result[name] == whole[name]
+    if "rank_k_mean_ap" in whole:
+        np.testing.assert_allclose(result.rank_k_mean_ap, whole.rank_k_mean_ap, rtol=1e-12)
+    for name in ("convention", "removes", "junk", "ap", "cmc_counts", "unmatched_queries"):
+        assert result.attrs[name] == whole.attrs[name]
+    tree = be.evaluate(lists, card)
+    np.testing.assert_array_equal(tree["reid"].cmc, result.cmc)
+    assert tree["reid"].attrs["protocol"] == card
+
+
+def test_what_lists_do_not_tell_of_a_convention():
+    lists = be.TopKScores([[2, 1]], [1], [2, 3, 1])
+    assert be.reid(lists, "vehicleid").mean_ap == 1
+    for call, error, message in (
+        (lambda: be.reid(lists, "identity-dedup"), be.ProtocolError, "cmc = 'identity-dedup'"),
+        (lambda: be.reid(lists, "vehicleid", ap="trapezoid"), be.ProtocolError, "give 'sum'"),
+        (
+            lambda: be.reid(lists, "vehicleid", ties="optimistic"),
+            be.ProtocolError,
+            "do not determine",
+        ),
+        (lambda: be.reid(lists), be.ProtocolError, "no column 'camera'"),
+        (lambda: be.gom(lists, convention="vehicleid"), be.ProtocolError, "give normalize"),
+        (lambda: be.evaluate(lists, "lfw-view2"), be.ProtocolError, "2 nearest alone"),
+        (
+            lambda: be.evaluate(lists, "viper", thresholds=5),
+            be.ProtocolError,
+            "lists that are cut do not hold",
+        ),
+        (
+            lambda: be.reid(be.TopKScores([[0, 1]], [9], [2, 3, 1]), "viper"),
+            be.ProtocolError,
+            "none of the 1 queries has a match",
+        ),
+        (
+            lambda: be.reid(be.TopKScores([[0, 1]], [1], [2, 3, 1]), "cityflow"),
+            be.ProtocolError,
+            "rank_k is 100, but a list covers only 2 ranks",
+        ),
+    ):
+        with pytest.raises(error, match=message):
+            call()
+    with pytest.warns(be.BioevalWarning, match="1 of 1 query with more matches"):
+        be.reid(be.TopKScores([[2]], [1], [1, 3, 1]), "viper")
+
+
+def test_far_targets_mean_nothing_where_all_is_ranks():
+    with pytest.raises(be.ProtocolError, match="do nothing under protocol viper"):
+        be.evaluate(be.Scores([[1, 2]], [1], [1, 2]), "viper", far_targets=[0.1])
+
+
+def test_all_matches_removed_is_said():
+    meta = {"probe_meta": {"camera": [1]}, "gallery_meta": {"camera": [1, 2]}}
+    scores = be.Scores([[1, 2]], [1], [1, 2], **meta)
+    with pytest.raises(be.ProtocolError, match="all matches of the other 1 are removed"):
+        be.reid(scores)
+    assert be.reid(scores, "market1501-original").mean_ap == 0
+    ds = be.evaluate(scores, "market1501")["reid"]
+    assert np.isnan(ds.mean_ap) and ds.queries == 0
+    assert "no-query-with-match" in [message.code for message in be.messages(ds)]
+
+
+def test_nan_is_an_error_only_where_it_is_read():
+    meta = {"probe_meta": {"camera": [1]}, "gallery_meta": {"camera": [1, 2, 3]}}
+    hidden = be.Scores([[np.nan, 2, 3]], [1], [1, 2, 1], **meta)
+    assert be.reid(hidden).mean_ap == 0.5
+    for row, k in (([1, np.nan, 3], 1), ([1, 2, np.nan], 2)):
+        with pytest.raises(be.DataError, match=f"1 NaN, the first at row 0, column {k}"):
+            be.reid(be.Scores([row], [1], [1, 2, 1], **meta))
+
+
+@pytest.mark.slow
+def test_results_survive_a_file(tmp_path):
+    import xarray as xr
+
+    scores = population()
+    for ds in (be.reid(scores, per_query=True), be.gom(scores, per_query=True)):
+        ds.to_netcdf(tmp_path / "x.nc", engine="h5netcdf")
+        with xr.open_dataset(tmp_path / "x.nc", engine="h5netcdf") as back:
+            assert back.load().identical(ds)
+
+
+def test_cards_in_plain_words():
+    from bioeval.protocol.loading import explain, load
+
+    for name, word in itertools.product(conventions(), ("ties", "unmatched", "removed")):
+        assert word in explain(load(name))
+
+
+# ------------------------------------------------------------------------ command line, files
+
+
+@pytest.fixture
+def on_disk(tmp_path, monkeypatch):
+    """Queries and gallery in a file, with cameras under names of their own."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("COLUMNS", raising=False)
+    scores = population()
+    np.savez(
+        "reid.npz", distmat=scores.values, q_pids=scores.probe_labels, g_pids=scores.gallery_labels,
+        q_camids=scores.probe_meta["camera"], g_camids=scores.gallery_meta["camera"],
+    )  # fmt: skip
+    return scores
+
+
+RUN = ("run", "reid.npz", "--scores", "distmat", "--probe-labels", "q_pids", "--gallery-labels",
+       "g_pids")  # fmt: skip
+CAMERAS = ("--meta", "probe_camera=q_camids", "--meta", "gallery_camera=g_camids")
+
+
+def test_a_run_by_a_convention(on_disk, capsys):
+    assert main([*RUN, *CAMERAS, "--protocol", "market1501"]) == 0
+    shown = capsys.readouterr().out
+    ds = be.reid(on_disk)
+    for text in ("mAP", "mINP", "Rank 1 ", "Rank 5 ", "Rank 10", "Rank 20", f"{ds.mean_ap:.1%}"[:4],
+                 f"{int(ds.queries)} queries; {int(ds.skipped)} skipped",
+                 f"{int(ds.removed):,} comparisons removed"):  # fmt: skip
+        assert text in shown
+    file = np.load("reid.npz")
+    np.savez("reid.npz", **{name: file[name] for name in ("distmat", "q_pids", "g_pids")})
+    assert main([*RUN, "--protocol", "market1501"]) == 2
+    message = capsys.readouterr().err
+    assert "no column 'camera'" in message and "--meta probe_camera=KEY" in message
+
+
+@pytest.mark.parametrize("matrix", ["distmat", "dist"])
+@pytest.mark.parametrize(
+    "names",
+    [
+        ("q_pids", "g_pids", "q_camids", "g_camids"),
+        ("query_ids", "gallery_ids", "query_cams", "gallery_cams"),
+        ("query_pids", "gallery_pids", "query_camids", "gallery_camids"),
+        ("query_label", "gallery_label", "query_cam", "gallery_cam"),
+    ],
+)
+@pytest.mark.cases(3)
+def test_arrays_under_their_usual_names(matrix, names, tmp_path, capsys):
+    """What rankers in Python take needs no options; what is named stays as it is named."""
+    scores = population()
+    columns = [scores.probe_labels, scores.gallery_labels,
+               scores.probe_meta["camera"], scores.gallery_meta["camera"]]  # fmt: skip
+    arrays = {matrix: scores.values, **dict(zip(names, columns, strict=True))}
+    place = tmp_path / "r.npz"
+    np.savez(place, **arrays)
+    expected = be.reid(scores)
+    for options in ({}, {"scores_key": matrix}, {"kind": "distance"}):
+        assert be.reid(be.load(place, **options)).mean_ap == expected.mean_ap
+    assert main(["run", str(place), "--protocol", "market1501", "--json"]) == 0
+    result = json.loads(capsys.readouterr().out)["tasks"]["reid"]
+    assert result["mean_ap"] == float(expected.mean_ap)
+    other = be.load(place, meta={"probe_camera": names[0], "gallery_camera": names[1]})
+    np.testing.assert_array_equal(other.probe_meta["camera"], scores.probe_labels)
+
+    np.savez(place, **arrays, qf=np.eye(40), gf=np.eye(40))
+    with pytest.raises(be.DataError, match=f"holds both {matrix} and qf; choose by scores_key="):
+        be.load(place)
+    assert be.load(place, scores_key=matrix).shape == scores.shape
+    np.savez(place, **arrays, qf=np.eye(40, 3), gf=np.eye(72, 3))
+    features = be.load(place, embeddings_key="qf", gallery_embeddings_key="gf", metric="l2")
+    np.testing.assert_array_equal(features.gallery_labels, scores.gallery_labels)
+    np.savez(place, **arrays, who=scores.probe_labels + 1)
+    result = be.load(place, probe_labels_key="who")
+    np.testing.assert_array_equal(result.probe_labels, scores.probe_labels + 1)
+    np.testing.assert_array_equal(result.probe_meta["camera"], scores.probe_meta["camera"])
+    np.savez(place, **{name: x for name, x in arrays.items() if name != names[3]})
+    with pytest.raises(be.ProtocolError, match="no column 'camera' in gallery_meta;"):
+        be.reid(be.load(place))
+    np.savez(place, **{matrix: scores.values, names[0]: scores.probe_labels})
+    with pytest.raises(be.DataError, match=f"has {matrix} and no labels; expected query_label"):
+        be.load(place)
+
+
+def test_a_matrix_beside_csv_files_of_usual_names(tmp_path, capsys):
+    scores = population()
+    np.save(tmp_path / "dist.npy", scores.values)
+    for side, camera in (("probe", "camid"), ("gallery", "cam_id")):
+        rows = zip(getattr(scores, f"{side}_labels"), getattr(scores, f"{side}_meta")["camera"],
+                   strict=True)  # fmt: skip
+        text = "".join(f"{a},{b}\n" for a, b in rows)
+        (tmp_path / f"dist.{side}.csv").write_text(f"pid,{camera}\n{text}")
+    assert main(["run", str(tmp_path / "dist.npy"), "--protocol", "market1501", "--json"]) == 0
+    result = json.loads(capsys.readouterr().out)["tasks"]["reid"]
+    assert result["mean_ap"] == float(be.reid(scores).mean_ap)
+
+
+@pytest.mark.slow
+def test_a_run_writes_json_and_plots(on_disk, capsys):
+
+    options = ["--protocol", "cityflow", "--json", "--out", "found", "--plots"]
+    assert main([*RUN, *options]) == 0
+    document = json.loads(capsys.readouterr().out)
+    task = document["tasks"]["reid"]
+    ds = be.reid(on_disk, "cityflow")
+    assert task["rank_k_mean_ap"] == float(ds.rank_k_mean_ap)
+    assert [row["rank"] for row in task["ranks"]] == [1, 5, 10, 20]
+    assert task["ranks"][0]["cmc"] == float(ds.cmc[0])
+    assert {"cmc.png", "reid.csv", "results.nc", "summary.json"} <= set(os.listdir("found"))
+
+
+@pytest.mark.slow
+def test_a_run_of_top_k_lists(on_disk, capsys):
+    order = np.argsort(on_disk.values, axis=1, kind="stable")[:, :100]
+    np.savez("lists.npz", indices=order, probe_labels=on_disk.probe_labels,
+             gallery_labels=on_disk.gallery_labels)  # fmt: skip
+    assert main(["run", "lists.npz", "--protocol", "cityflow", "--out", "found", "--plots"]) == 0
+    shown = capsys.readouterr().out
+    ds = be.reid(on_disk, "cityflow")
+    assert "mAP, lists cut at rank 100" in shown and "comparisons removed" not in shown
+    assert f"{100 * ds.rank_k_mean_ap:.2f}" in shown
+    assert {"cmc.png", "reid.csv", "results.nc", "summary.json"} <= set(os.listdir("found"))
+    document = json.loads(Path("found/summary.json").read_text())
+    assert document["tasks"]["reid"]["rank_k_mean_ap"] == pytest.approx(float(ds.rank_k_mean_ap))
+    assert main(["run", "lists.npz", "--protocol", "course-probe-vs-gallery"]) == 2
+    assert "by --protocol top-k" in " ".join(capsys.readouterr().err.split())
+    assert main(["run", "lists.npz"]) == 0
+    assert "Protocol  top-k" in capsys.readouterr().out
+
+
+@pytest.mark.slow
+def test_plots_of_scores_show_what_a_convention_keeps(on_disk, monkeypatch):
+    """The distributions are over the attempts that the results are over."""
+    from bioeval.tasks import plotted_scores
+
+    drawn = []
+    monkeypatch.setattr(plotted_scores, "plotted", lambda scores: drawn.append(scores) or [])
+    assert main([*RUN, "--protocol", "market1501", "--out", "found", "--plots"]) == 0
+    expected = be.verification(kept(on_disk)).genuine_attempts
+    assert be.verification(drawn[0]).genuine_attempts == expected
+    assert be.verification(on_disk).genuine_attempts > expected
+
+
+def test_the_worst_queries(on_disk, capsys):
+    ds = be.reid(on_disk, per_query=True)
+    ap = ds.average_precision.values
+    defined = np.sort(ap[~np.isnan(ap)])
+    tree = be.evaluate(on_disk, "market1501", per_query=True)
+    np.testing.assert_array_equal(tree["reid"].average_precision, ap)
+    worst = ds.sortby("average_precision")
+    np.testing.assert_array_equal(worst.average_precision[: len(defined)], defined)
+
+    run = [*RUN, "--protocol", "market1501", "--per-query"]
+    assert main([*run, "--out", "found"]) == 0
+    first = int(np.nanargmin(ap))
+    assert f"(rows, from 0): {first} (AP {100 * ap[first]:.1f} %), " in capsys.readouterr().out
+    with open("found/queries.csv", newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert len(rows) == len(ap)
+    values = np.array([float(row["average_precision"]) for row in rows])
+    np.testing.assert_array_equal(values[: len(defined)], defined)
+    assert np.isnan(values[len(defined) :]).all()
+    for row in rows:
+        i = int(row["query"])
+        assert int(row["label"]) == on_disk.probe_labels[i]
+        assert int(row["camera"]) == on_disk.probe_meta["camera"][i]
+        assert int(row["matches"]) == ds.matches[i]
+    assert main([*run, "--json"]) == 0
+    listed = json.loads(capsys.readouterr().out)["tasks"]["reid"]["worst_first"]
+    assert [row["query"] for row in listed] == [int(row["query"]) for row in rows]
+    assert listed[-1]["average_precision"] is None
+    assert main([*RUN, "--per-query"]) == 2
+    assert "--per-query applies to re-identification only" in capsys.readouterr().err
+    assert main([*RUN, "--protocol", "market1501", "--out", "plain"]) == 0
+    assert "queries.csv" not in os.listdir("plain")
+
+
+def test_the_plot_of_a_cmc():
+    scores = population()
+    results = {name: be.reid(scores, name) for name in ("market1501", "vehicleid")}
+    display = be.plot.cmc(results)
+    for name, ds in results.items():
+        np.testing.assert_array_equal(display.curves[name].y, ds.cmc)
+    assert "CMC(k)" in display.ax_.get_ylabel()
+    closed = be.closed_set(scores, unmated="skip")
+    with pytest.raises(be.DataError):
+        be.plot.cmc({"a": results["market1501"], "b": closed})
+
+
+def test_a_card_with_other_tasks_sees_what_the_queries_see(tmp_path):
+    from bioeval.protocol.loading import load
+
+    text = load("market1501").to_toml().replace('name = "market1501"', 'name = "mine"')
+    path = tmp_path / "mine.toml"
+    path.write_text(text + '\n[verification]\ntemplates = ["single"]\n', encoding="utf-8")
+    scores = population()
+    tree = be.evaluate(scores, path)
+    seen = be.verification(kept(scores))
+    assert tree["verification/single"].genuine_attempts == seen.genuine_attempts
+    assert tree["verification/single"].impostor_attempts == seen.impostor_attempts
+    assert tree["reid"].mean_ap == be.reid(scores).mean_ap
+
+
+@pytest.mark.slow  # a kernel of the benchmarks, which is compiled for this alone
+def test_the_sorting_of_the_benchmarks_gives_the_same():
+    from benchmarks.sorted_rows_kernel import average_precision_by_sorting
+
+    scores = population()
+    result = np.empty(40)
+    average_precision_by_sorting(
+        np.asarray(scores.values), scores.probe_labels, scores.gallery_labels,
+        scores.probe_meta["camera"], scores.gallery_meta["camera"], result,
+    )  # fmt: skip
+    np.testing.assert_allclose(
+        result, be.reid(scores, per_query=True).average_precision, atol=1e-12
+    )
+
+
+# ------------------------------------------------------------------------ precision and recall
+
+
+def ranked(seed: int = 3) -> be.Scores:
+    """Scores without ties, of queries that all have a match."""
+    rng = np.random.default_rng(seed)
+    gallery = np.repeat(np.arange(6), [1, 2, 3, 5, 8, 10])
+    query = rng.integers(0, 6, 15)
+    values = rng.random((15, len(gallery))) - 0.3 * (query[:, None] == gallery)
+    return be.Scores(values, query, gallery)
+
+
+def test_precision_and_recall_are_those_of_scikit_learn():
+    from sklearn.metrics import f1_score, precision_recall_curve, precision_score, recall_score
+
+    scores, taus = ranked(), [-1.0, 0.1, 0.4]
+    n = scores.shape[1]
+    ds = be.reid(scores, "viper", max_rank=n + 2, thresholds=taus)
+    truth = scores.probe_labels[:, None] == scores.gallery_labels
+    ranks = np.argsort(np.argsort(scores.values, axis=1), axis=1) + 1
+    for k in (1, 4, n):
+        for name, score in (("precision_at_k", precision_score), ("recall_at_k", recall_score)):
+            assert ds[name].sel(rank=k) == pytest.approx(
+                score(truth, ranks <= k, average="samples", zero_division=0)
+            )
+    # Beyond its end a list holds nothing more.
+    assert ds.precision_at_k[-1] == pytest.approx(ds.precision_at_k.sel(rank=n) * n / (n + 2))
+    assert ds.recall_at_k[-1] == pytest.approx(1)
+    for t, tau in enumerate(taus):
+        within = scores.values <= tau
+        for name, average in (("f1", "samples"), ("micro_f1", "micro")):
+            expected = f1_score(truth, within, average=average, zero_division=0)
+            assert ds[name][t] == pytest.approx(expected), (name, tau)
+    levels = []
+    for row, mates in zip(scores.values, truth, strict=True):
+        precision, recall, _ = precision_recall_curve(mates, -row)
+        some = recall[:-1] > 0  # the last point, precision 1 at recall 0, is not of the list
+        precision, recall = precision[:-1][some], recall[:-1][some]
+        levels.append([precision[recall >= j / 10 - 1e-12].max() for j in range(11)])
+    np.testing.assert_allclose(ds.interpolated_precision, np.mean(levels, axis=0), atol=1e-12)
+
+
+def test_interpolated_precision_by_hand():
+    """Matches at ranks 1, 3 and 6: precision 1, 2/3 and 1/2 at recall 1/3, 2/3 and 1."""
+    scores = be.Scores([[1, 2, 3, 4, 5, 6, 7]], [1], [1, 0, 1, 0, 0, 1, 0])
+    ds = be.reid(scores, "viper", max_rank=3, thresholds=[0.5, 3])
+    assert ds.recall_level.values.tolist() == [j / 10 for j in range(11)]
+    expected = [1] * 4 + [2 / 3] * 3 + [1 / 2] * 4
+    assert ds.interpolated_precision.values.tolist() == pytest.approx(expected)
+    assert ds.precision_at_k.values.tolist() == pytest.approx([1, 1 / 2, 2 / 3])
+    assert ds.recall_at_k.values.tolist() == pytest.approx([1 / 3, 1 / 3, 2 / 3])
+    assert ds.precision.values.tolist() == pytest.approx([0, 2 / 3])
+    assert ds.f1.values.tolist() == pytest.approx([0, 4 / 6])
+
+
+def test_a_recall_level_is_reached_exactly():
+    """Three of ten matches have a recall of 0.3, which 3 * 0.1 in floating point exceeds."""
+    labels = np.repeat([1, 0], 10)
+    values = np.r_[1, 2, 3, np.arange(14, 21), np.arange(4, 14)][None]
+    ds = be.reid(be.Scores(values, [1], labels), "viper")
+    assert ds.interpolated_precision.sel(recall_level=0.3) == 1
+    assert ds.interpolated_precision.values[4] == 10 / 20
+
+
+def test_thresholds_of_retrieval():
+    scores = ranked()
+    with pytest.raises(be.DataError, match=r"of re-identification expected .* not a number"):
+        be.reid(scores, "viper", thresholds=5)
+    order = be.Scores(np.argsort(np.argsort(scores.values)) + 1, scores.probe_labels,
+                      scores.gallery_labels, kind="order")  # fmt: skip
+    assert be.reid(order, "viper").precision_at_k.equals(be.reid(scores, "viper").precision_at_k)
+    with pytest.raises(be.ProtocolError, match="retrieval within a threshold compares"):
+        be.reid(order, "viper", thresholds=[0.1])
+    lists = be.TopKScores([[2, 1], [0, 1]], ["ann", "bob"], ["ann", "bob", "ann"])
+    with pytest.raises(be.ProtocolError, match="within a threshold; leave them out"):
+        be.reid(lists, "cityflow", rank_k=2, thresholds=[0.1])
+    tree = be.evaluate(scores, "viper", thresholds=[0.1, 0.4])
+    assert tree["reid"].to_dataset().f1.equals(be.reid(scores, "viper", thresholds=[0.1, 0.4]).f1)
+
+
+@pytest.mark.parametrize("places", [4, None])
+def test_the_rank_k_warning_is_that_of_matrices_and_of_lists(places, tmp_path):
+    scores = ranked()
+    if places:
+        order = np.argsort(scores.values, axis=1)[:, :places]
+        scores = be.TopKScores(order, scores.probe_labels, scores.gallery_labels)
+    with pytest.warns(be.BioevalWarning, match="with more matches .* cut at rank 4"):
+        result = be.reid(scores, "cityflow", rank_k=4)
+    assert "more-matches-than-places" in [message.code for message in be.messages(result)]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        be.reid(scores, "cityflow", rank_k=4, rank_k_over="smaller")
+
+
+@pytest.mark.parametrize("ties", ["pessimistic", "expected"])
+@pytest.mark.parametrize("mates", [3, 70])
+def test_missing_scores_are_no_entries_however_many_mates(mates, ties):
+    """Beyond 64 mates a query is counted in another way."""
+    rng = np.random.default_rng(0)
+    labels = np.array([1] * mates + list(range(2, 102)))
+    values = rng.random((3, len(labels))).round(2)
+    missing = rng.random(len(labels)) < 0.1
+    values[:, missing] = np.nan
+    known = ~missing
+    result = be.reid(be.Scores(values, [1] * 3, labels, nan="exclude"), "viper", ties=ties)
+    expected = be.reid(be.Scores(values[:, known], [1] * 3, labels[known]), "viper", ties=ties)
+    for name in ("cmc", "mean_ap", "mean_inp", "mrr", "r_precision", "mean_ap_at_r", "ndcg"):
+        np.testing.assert_array_equal(result[name], expected[name], err_msg=name)
+
+
+def subjects_of_queries(labels, gallery, cameras, rule, zero) -> tuple[int, int]:
+    """Queries in the means of templates against all others, and their subjects, by loops."""
+    queries, subjects = 0, set()
+    for i, label in enumerate(labels):
+        has_match = False
+        for j, other in enumerate(gallery):
+            removed = rule == "market1501" and cameras[i] == cameras[j]
+            if i != j and label == other and not removed:
+                has_match = True
+        if has_match or zero:
+            queries += 1
+            subjects.add(label)
+    return queries, len(subjects)
+
+
+@pytest.mark.parametrize("card", ["vehicleid", "market1501"])
+@pytest.mark.parametrize("unmatched", ["skip", "zero"])
+def test_subjects_are_those_of_the_queries_in_the_means(card, unmatched, tmp_path, capsys):
+    """Singletons, and subjects of whom one camera has all images, are skipped."""
+    rng = np.random.default_rng(3)
+    labels = [f"s{i}" for i in np.repeat(np.arange(9), [1, 1, 2, 2, 3, 3, 4, 4, 5])]
+    cameras = rng.integers(0, 2, len(labels)).tolist()
+    scores = be.Scores(rng.random((25, 25)), labels, probe_meta={"camera": cameras})
+    queries, subjects = subjects_of_queries(labels, labels, cameras, card, unmatched == "zero")
+    assert subjects < 9 or unmatched == "zero"
+    ds = be.reid(scores, card, unmatched=unmatched)
+    assert (int(ds.queries), int(ds.subjects)) == (queries, subjects)
+    assert set(be.to_frame(ds)["subjects"]) == {subjects}
+    if unmatched == "skip":
+        be.save(scores, tmp_path / "s.npz")
+        assert main(["run", str(tmp_path / "s.npz"), "--protocol", card, "--json"]) == 0
+        assert json.loads(capsys.readouterr().out)["tasks"]["reid"]["subjects"] == subjects

@@ -1,0 +1,434 @@
+"""Re-identification against what public reference programs return on the same matrices.
+
+The matrices and outputs lie beside the checkout, in ``shared/data/reid``; where they do not, these
+tests are skipped. A reference that sorts with an unstable sort leaves ties undefined: it is held to
+the ends, pessimistic and optimistic. One that draws at random is held to its standard error.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import numpy as np
+import pytest
+from kept_pairs import kept
+from sklearn.metrics import roc_curve
+from twins import one_thread  # noqa: F401
+
+import bioeval as be
+from bioeval.tasks.reid.results import gom_from_curves
+
+CASES = (
+    "distances_on_threshold_grid",
+    "junk_and_distractors",
+    "large",
+    "many_positives",
+    "multi_camera",
+    "one_gallery_per_id_one_camera",
+    "open_set_queries",
+    "same_camera_only_matches",
+    "single_shot_two_camera",
+    "ties_large",
+    "ties_small",
+    "tiny",
+    "two_camera",
+)
+
+# Reference function -> the convention that should give the same.
+SAME: dict[str, tuple[str, dict[str, Any]]] = {
+    "torchreid/eval_market1501": ("market1501", {"junk": "keep"}),
+    "torchreid/eval_market1501_cython": ("market1501", {"junk": "keep"}),
+    "fast_reid/eval_market1501": ("market1501", {"junk": "keep"}),
+    "fast_reid/eval_market1501_cython": ("market1501", {"junk": "keep"}),
+    "agw/eval_func": ("msmt17", {"junk": "keep"}),
+    "vehicle_reid_baseline/eval_veri": ("veri776", {"junk": "keep"}),
+    "vehicle_reid_baseline/eval_vehicleid": ("vehicleid", {"junk": "keep"}),
+    "cross_modal/eval_sysu": ("identity-dedup", {}),
+    "lomo_xqda/EvalCMC": ("viper", {}),
+    "layumi/evaluate_gpu": ("market1501-original", {}),
+    "market1501_matlab/evaluation": ("market1501-original", {}),
+    "open_reid/mean_ap": ("open-reid", {}),
+    "torchreid/eval_cuhk03": ("cuhk03-torchreid", {}),
+}
+
+# An output of a reference -> ours.
+OUTPUT = {
+    "cmc": "cmc",
+    "CMC": "cmc",
+    "identity_dedup_cmc": "cmc",
+    "": "cmc",
+    "mAP": "mean_ap",
+    "map": "mean_ap",
+    "mINP": "mean_inp",
+    "all_AP": "average_precision",
+    "ap": "average_precision",
+    "all_INP": "inp",
+}
+
+
+@pytest.fixture(scope="module")
+def folder(request):
+    path = request.getfixturevalue("shared") / "reid"
+    return path
+
+
+def load(folder, name: str) -> tuple[be.Scores, dict[str, np.ndarray]]:
+    with np.load(folder / f"{name}.npz") as file:
+        arrays = {key: file[key] for key in file.files}
+    scores = be.Scores(
+        arrays["distmat"],
+        arrays["q_pids"],
+        arrays["g_pids"],
+        probe_meta={"camera": arrays["q_camids"]},
+        gallery_meta={"camera": arrays["g_camids"]},
+    )
+    result = {k.removeprefix("ref/"): v for k, v in arrays.items() if k.startswith("ref/")}
+    return scores, result
+
+
+class Ours:
+    """Our results on one matrix, each computed once."""
+
+    def __init__(self, scores: be.Scores):
+        self.scores, self.results = scores, {}
+
+    def __call__(self, convention: str, **options: Any):
+        key = (convention, tuple(sorted(options.items())))
+        if key not in self.results:
+            self.results[key] = be.reid(self.scores, convention, per_query=True, **options)
+        return self.results[key]
+
+
+def tolerance(reference: np.ndarray, key: str) -> float:
+    narrow = reference.dtype == np.float32 or "cython" in key
+    return 3e-7 if narrow else 1e-12
+
+
+def assert_equal(ours: np.ndarray, reference: np.ndarray, key: str) -> None:
+    np.testing.assert_allclose(ours, reference, rtol=0, atol=tolerance(reference, key), err_msg=key)
+
+
+def hold(results, output: str, reference: np.ndarray, key: str, *, unsure: bool) -> None:
+    """Hold an output to ours under the reference's ties, or between the two ends."""
+
+    def of(ties: str) -> np.ndarray:
+        values = results(ties)[output].values
+        if output == "cmc":
+            return values[: len(reference)]
+        if output in ("average_precision", "inp") and len(reference) < len(values):
+            return values[~np.isnan(values)]
+        return values
+
+    if not unsure:
+        assert_equal(of("stable"), reference, key)
+        return
+    low, high = of("pessimistic"), of("optimistic")
+    slack = tolerance(reference, key)
+    assert ((low - slack <= reference) & (reference <= high + slack) | np.isnan(low)).all(), key
+
+
+def split(key: str) -> tuple[str, str, dict[str, str]]:
+    """Return the function, the output and the marks of a key."""
+    body, *marks = key.split("|")
+    settings, tail = {}, ""
+    for mark in marks:
+        mark, _, rest = mark.partition("/")
+        name, _, value = mark.partition("=")
+        settings[name] = value
+        tail = rest or tail
+    for function in sorted([*SAME, "voc_reid/eval_results"], key=len, reverse=True):
+        if body == function or body.startswith(function + "/"):
+            return function, tail or body[len(function) + 1 :], settings
+    return "", "", settings
+
+
+@pytest.mark.parametrize("name", CASES)
+@pytest.mark.cases(4)
+def test_rankers(folder, name):
+    scores, result = load(folder, name)
+    ours = Ours(scores)
+    held = 0
+    for key, reference in result.items():
+        function, output, settings = split(key)
+        if function not in SAME or output not in OUTPUT or "cuhk03/cmc" in key:
+            continue
+        if function == "open_reid/mean_ap":
+            output = "mAP"
+        convention, options = SAME[function]
+        options = dict(options)
+        if "gallery" in settings:
+            options["removed"] = "same-camera"
+        if "ties" in settings:
+            options["ties"] = {"positives_first": "optimistic", "positives_last": "pessimistic"}[
+                settings["ties"]
+            ]
+        if OUTPUT[output] == "cmc":
+            options["max_rank"] = len(reference)
+            if "cython" in function and len(reference) > len(scores.gallery_labels) - 20:
+                continue  # past the end of a short list it returns what was there before
+
+        def results(ties: str, convention=convention, options=options):
+            return ours(convention, **{"ties": ties, **options})
+
+        backwards = function.startswith("layumi") and bool(settings)
+        unsure = settings.get("sort") == "default" or backwards
+        hold(results, OUTPUT[output], reference, key, unsure=unsure)
+        held += 1
+    assert held >= 3
+
+
+@pytest.mark.parametrize("name", CASES)
+@pytest.mark.cases(4)
+def test_open_reid_with_its_flags(folder, name):
+    scores, result = load(folder, name)
+    for key, reference in result.items():
+        if not key.startswith("open_reid/cmc/") or key.endswith(("standard_error", "n_calls")):
+            continue
+        flags, *marks = key.removeprefix("open_reid/cmc/").removesuffix("/mean").split("|")
+        chosen = {k: v == "1" for k, v in (word.split("=") for word in flags.split(","))}
+
+        length = len(reference)
+
+        def results(ties: str, chosen=chosen, length=length):
+            return be.reid(scores, "open-reid", max_rank=length, ties=ties, **chosen)
+
+        if key.endswith("/mean"):
+            error = result[key.removesuffix("mean") + "standard_error"]
+            # With first_match_break the ten draws are added up, not averaged.
+            scale = 10.0 if chosen["first_match_break"] else 1.0
+            exact = results("stable").cmc.values
+            assert (
+                np.abs(exact - reference / scale) <= np.maximum(5 * error / scale, 5e-3)
+            ).all(), key
+        else:
+            hold(results, "cmc", reference, key, unsure="sort=default" in marks)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_single_shots_of_torchreid(folder, name):
+    scores, result = load(folder, name)
+    for key, reference in result.items():
+        if "eval_cuhk03" in key and key.endswith("/mean"):
+            error = result[key.removesuffix("mean") + "standard_error"]
+            length = min(len(reference), len(np.unique(scores.gallery_labels)))
+            exact = be.reid(scores, "cuhk03-torchreid", max_rank=length).cmc.values
+            allowed = np.maximum(5 * error[:length], 5e-3)
+            assert (np.abs(exact - reference[:length]) <= allowed).all(), key
+
+
+@pytest.mark.filterwarnings("ignore::bioeval.base.errors.BioevalWarning")
+@pytest.mark.parametrize("name", CASES)
+@pytest.mark.cases(4)
+def test_cut_lists(folder, name):
+    scores, result = load(folder, name)
+    for key, reference in result.items():
+        if not key.startswith(("voc_reid/eval_results/", "trec_eval/top_K_run/")):
+            continue
+        if np.isnan(reference).all():
+            continue  # no query has a match: the mean of nothing
+        head, output = key.rsplit("/", 1)
+        length = int(head.partition("K=")[2].partition("|")[0])
+
+        def results(ties: str, length=length, output=output):
+            ds = be.reid(
+                scores, "cityflow", rank_k=length, max_rank=length, junk="keep", ties=ties,
+                per_query=True, unmatched="zero",
+            )  # fmt: skip
+            each = ds["rank_k_average_precision"]
+            matched = ds["matches"].values > 0
+            if output == "all_AP":
+                return {"x": each[matched]}
+            if output.endswith("per_query"):
+                return {"x": each.fillna(0.0)}
+            share = matched.mean() if matched.any() else 1.0
+            name = {"mAP": "rank_k_mean_ap", "cmc": "cmc"}[output]
+            return {"x": ds[name] / share}
+
+        hold(results, "x", reference, key, unsure="sort=default" in key)
+
+
+@pytest.mark.parametrize("name", CASES)
+@pytest.mark.cases(4)
+def test_gom_program(folder, name):
+    scores, result = load(folder, name)
+    for key, reference in result.items():
+        if key.startswith("gom/evaluate_closed") and not key.endswith("cmc"):
+
+            def results(ties: str):
+                return be.gom(scores, normalize=False, variant="reference", ties=ties)
+
+            output = key.rsplit("/", 1)[1]
+            ours = {"mRP": "mrp", "mVP": "mvp", "mReP": "mrep"}[output]
+            if "sort=default" in key:
+                low, high = (results(t)[ours].values for t in ("pessimistic", "optimistic"))
+                assert ((low - 1e-12 <= reference) & (reference <= high + 1e-12)).all(), key
+            else:
+                np.testing.assert_allclose(
+                    results("stable")[ours], reference, rtol=0, atol=1e-12, err_msg=key
+                )
+        elif key.startswith("gom/evaluate_closed"):
+            ds = be.gom(scores, normalize=False, variant="reference", max_rank=len(reference))
+            if "sort=default" not in key:
+                np.testing.assert_allclose(ds.cmc, reference, rtol=0, atol=1e-7)
+        elif key.startswith("gom/evaluate_open"):
+            # It takes every query for one that is not in the gallery, and removes all the same.
+            budget = int(key.partition("B=")[2].partition("|")[0])
+            values = np.where(kept(scores).mask == 0, 1.0, scores.values)
+            unknown = 10**6 + np.arange(len(values))
+            strangers = be.Scores(values, unknown, scores.gallery_labels)
+            ds = be.gom(strangers, normalize=False, convention="vehicleid", budget=budget)
+            np.testing.assert_allclose(ds.mfr, reference, rtol=0, atol=1e-12, err_msg=key)
+            if name == "open_set_queries":
+                computed = be.gom(scores, normalize=False, variant="reference", budget=budget)
+                np.testing.assert_allclose(computed.mfr, reference, rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("name", CASES)
+@pytest.mark.cases(4)
+def test_roc_of_the_pairs_that_are_kept(folder, name):
+    scores, result = load(folder, name)
+    positive, negative = result["fast_reid/evaluate_roc/n_pos_n_neg"]
+    pairs = kept(scores, junk="keep")
+    ds = be.verification(pairs, auc=False)
+    assert (ds.genuine_attempts, ds.impostor_attempts) == (positive, negative)
+    reference = result.get("fast_reid/evaluate_roc/tpr_at_fpr_1e-4_1e-3_1e-2")
+    if reference is None or not positive:
+        return
+    # The program takes non-matches as the positive class: its FPR is FRR, its TPR is GRR, read
+    # where FPR is nearest to the target on scikit-learn's curve.
+    present = pairs.mask > 0
+    false, true, thresholds = roc_curve(pairs.mask[present] == 1, scores.values[present])
+    for target, rate in zip((1e-4, 1e-3, 1e-2), reference, strict=True):
+        at = int(np.argmin(np.abs(false - target)))
+        assert true[at] == pytest.approx(rate, abs=1e-12)
+        if np.isfinite(thresholds[at]):  # what is not closer is rejected there
+            ours = be.verification(pairs, thresholds=[np.nextafter(thresholds[at], -1)], auc=False)
+            assert ours.grr[0] == pytest.approx(rate, abs=1e-12)
+            assert ours.frr[0] == pytest.approx(false[at], abs=1e-12)
+
+
+# ------------------------------------------------------------------------------------ GOM
+
+
+def test_toy_lists(shared):
+    lesson = json.loads((shared / "lecture" / "gom_toy_lists.json").read_text(encoding="utf-8"))
+    for toy in lesson["lists"].values():
+        gallery = [1 if match else 2 + i for i, match in enumerate(toy["match"])]
+        scores = be.Scores([toy["distance"]], [1], gallery)
+        ds = be.gom(
+            scores, thresholds=[lesson["tau1"], lesson["tau2"]], budget=lesson["B"],
+            normalize=False, convention="vehicleid",
+        )  # fmt: skip
+        exact = toy["exact"]
+        for i, tau in enumerate(("tau1", "tau2")):
+            if "FR" in exact:
+                assert ds.mfr[i] == pytest.approx(exact["FR"][tau], abs=1e-12)
+                assert ds.far[i] == exact["FAR"][tau]
+                continue
+            for name, ours in (("RP", "mrp"), ("VP", "mvp"), ("ReP", "mrep")):
+                assert ds[ours][i] == pytest.approx(exact[tau][name], abs=1e-12)
+        if "AP" in exact:
+            assert ds.mean_ap == pytest.approx(exact["AP"], abs=1e-12)
+            assert ds.mean_inp == pytest.approx(exact["INP"], abs=1e-12)
+            assert ds.cmc[0] == exact["CMC1"]
+
+
+def test_published_table_from_the_published_curves(shared):
+    """All 84 cells of Market-1501 in Table 3."""
+    about = json.loads((shared / "gom" / "market1501_supervised.json").read_text(encoding="utf-8"))
+    cells = 0
+    with np.load(shared / "gom" / "market1501_supervised.npz") as curves:
+        for i, method in enumerate(curves["methods"].tolist()):
+            result = gom_from_curves(
+                curves["thresholds"],
+                mrep=curves["mReP"][i],
+                mfr=curves["mFR"][i],
+                mrp=curves["mRP"][i],
+                mvp=curves["mVP"][i],
+                cmc=curves["CMC_list"][i],
+                name=method,
+            )
+            row = about["rows"][method]
+            for name, ours, scale in (
+                ("CMC@1", result.cmc.sel(rank=1), 100), ("mAP", result.mean_ap, 100),
+                ("mVP_max", result.max_mvp, 100), ("mReP_max", result.max_mrep, 100),
+                ("tau_max", result.tau_max, 1),
+                ("MREP", result.mrep_area, 100), ("MFR", result.mfr_area, 100),
+            ):  # fmt: skip
+                assert scale * float(ours) == pytest.approx(row["from_curves"][name], abs=2e-6)
+                assert round(scale * float(ours), 2 if scale == 1 else 1) == pytest.approx(
+                    row["published"][name], abs=1e-9
+                )
+                cells += 1
+    assert cells == 84
+
+
+def test_distinct_identities_of_the_lecture(shared):
+    text = (shared / "lecture" / "identity_dedup.json").read_text(encoding="utf-8")
+    lesson = json.loads(text)
+    distances = np.arange(len(lesson["retrieved_ids"]), dtype=float)[None]
+    scores = be.Scores(distances, [lesson["query_id"]], lesson["retrieved_ids"])
+    ds = be.reid(scores, "identity-dedup", max_rank=4, per_query=True)
+    assert ds.cmc.values.tolist() == list(lesson["cmc_at"].values())
+    assert ds.first_match_rank[0] == lesson["template_rank"]
+
+
+@pytest.mark.filterwarnings("ignore::bioeval.base.errors.BioevalWarning")
+def test_the_numbers_of_the_page(folder):
+    """What docs/reid.md says of the disagreements."""
+    ap = {form: "mean_ap" for form in ("sum", "trapezoid")}
+
+    def value(name: str, output: str, convention: str = "market1501", **options: Any) -> float:
+        ds = be.reid(load(folder, name)[0], convention, **{"junk": "keep", **options})
+        return round(float(ds[output][0] if output == "cmc" else ds[output]), 3)
+
+    assert [value("single_shot_two_camera", ap[x], ap=x) for x in ap] == [0.393, 0.297]
+    assert [value("tiny", ap[x], ap=x) for x in ap] == [0.778, 0.741]
+    queries = [value("multi_camera", "mean_ap", unmatched=x) for x in ("skip", "zero")]
+    assert queries == [0.679, 0.544]
+    first = [value("multi_camera", "cmc", unmatched=x) for x in ("skip", "zero")]
+    assert first == [0.854, 0.683]
+    junk = [value("junk_and_distractors", "mean_ap", junk=x) for x in ("keep", "remove")]
+    assert junk == [0.661, 0.694]
+    junk = [value("junk_and_distractors", "cmc", junk=x) for x in ("keep", "remove")]
+    assert junk == [0.84, 0.86]
+    rules = ("same-id-same-camera", "same-camera", "none")
+    removed = [value("multi_camera", "mean_ap", removed=x) for x in rules]
+    assert removed == [0.679, 0.698, 0.731]
+    assert value("multi_camera", "cmc", cmc="allshots") == 0.328
+    cut = {"convention": "cityflow", "output": "rank_k_mean_ap"}
+    over = [value("many_positives", rank_k_over=x, **cut) for x in ("positives", "smaller")]
+    assert over == [0.546, 0.639]
+    assert value("many_positives", "mean_ap", "cityflow") == 0.737
+    ends = [value("ties_small", "mean_ap", ties=x) for x in ("pessimistic", "optimistic", "stable")]
+    assert ends == [0.647, 0.748, 0.712]
+    assert value("ties_small", "mean_ap", ap="tied-once") == 0.663
+
+
+@pytest.mark.parametrize("name", [x for x in CASES if not x.startswith("ties")])
+@pytest.mark.cases(4)
+def test_published_numbers_are_found_by_the_names_of_their_cards(folder, name):
+    """The mAP of each reference program, printed to two digits, names its card or departure."""
+    scores, result = load(folder, name)
+    checked = 0
+    for key, reference in result.items():
+        program, _, output = key.rpartition("/")
+        if program not in SAME or OUTPUT.get(output) != "mean_ap" or reference.ndim:
+            continue
+        card, options = SAME[program]
+        words = {f"the card {card}"}
+        if options:
+            words.add("junk: junk stays, as wrong entries that match no query")
+        ds = be.conventions(scores, measure="mean_ap", published=f"{100 * float(reference):.2f}")
+        agree = [
+            x
+            for row, also, how in zip(
+                ds.reading.values, ds.also.values, ds.agrees.values, strict=True
+            )
+            if how
+            for x in (row, *also.splitlines())
+        ]
+        assert words & set(agree), (key, float(reference), agree)
+        checked += 1
+    assert checked

@@ -1,0 +1,144 @@
+"""FAR at FRR targets in folds, comparisons, look-ups and what is printed of them.
+
+The points of whole data are in tests/tallies/test_points.py, their replicates in tests/stats.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import naive
+import numpy as np
+import pytest
+from result_messages import arguments
+
+import bioeval as be
+from bioeval.cli.program import main
+from bioeval.partition import ProbeGallerySplit, SubjectKFold
+from bioeval.protocol.loading import load
+
+TARGETS = [0.2, 0.0, 1.0]
+
+
+def ties(kind: str = "distance", seed: int = 0) -> be.Scores:
+    """Scores of 12 subjects with ties."""
+    rng = np.random.default_rng(seed)
+    label = np.repeat(np.arange(12), 3)
+    d = rng.integers(0, 30, (36, 36)) - 8 * (label[:, None] == label)
+    return be.Scores(d if kind == "distance" else -d, label, kind=kind)
+
+
+def naive_far(scores: be.Scores) -> list[float]:
+    """FAR at each target, from plain loops over the cells of a square matrix."""
+    label, values = scores.probe_labels, np.asarray(scores.values)
+    classes: dict[bool, list[float]] = {True: [], False: []}
+    for i in range(len(label)):
+        for j in range(len(label)):
+            if i != j:
+                classes[label[i] == label[j]].append(float(values[i, j]))
+    both = classes[True], classes[False]
+    return [float(naive.far_at_frr(*both, scores.kind, x)[0]) for x in TARGETS]
+
+
+@pytest.mark.parametrize("listed", [True, False])
+@pytest.mark.parametrize("kind", ["distance", "similarity"])
+@pytest.mark.cases(2)
+def test_each_fold_has_the_points_of_its_test_part(kind, listed, monkeypatch):
+    from bioeval.studies.folds import parts
+
+    if not listed:
+        monkeypatch.setattr(parts, "MOST_LISTED", 1)
+    scores, splitter = ties(kind), SubjectKFold(3)
+    result = be.cross_evaluate(scores, splitter, frr_targets=TARGETS)
+    assert result.frr_target.values.tolist() == TARGETS and "frr_at_far" in result
+    repeated = be.repeat(scores, splitter, frr_targets=TARGETS)
+    for fold, (_, test) in enumerate(splitter.split(scores.probe_labels, scores.probe_labels)):
+        expected = naive_far(scores.select(probes=test, gallery=test))
+        np.testing.assert_allclose(result.far_at_frr[0, fold], expected, atol=1e-12)
+        np.testing.assert_allclose(repeated.far_at_frr[0, fold], expected, atol=1e-12)
+    mean = result.far_at_frr_summary.sel(statistic="mean")
+    np.testing.assert_allclose(mean, result.far_at_frr.mean(("repeat", "fold")))
+
+
+def test_a_partition_without_attempts_has_no_such_point():
+    labels = np.arange(8) // 2
+    scores = be.Scores(np.arange(64.0).reshape(8, 8), labels)
+    galleries = ProbeGallerySplit(1, random_state=0)
+    assert "far_at_frr" not in be.repeat(scores, galleries)
+    result = be.repeat(scores, SubjectKFold(4), frr_targets=[0.1])  # one subject a part
+    assert result.far_at_frr.shape == (1, 4, 1) and np.isnan(result.far_at_frr).all()
+
+
+def test_a_card_and_an_option_give_the_targets():
+    card = load("course-all-vs-all")
+    card = replace(card, report=replace(card.report, frr_targets=(0.2,)))
+    scores = ties()
+    tree = be.evaluate(scores, card)
+    assert tree["verification/single"].far_at_frr.values.tolist() == naive_far(scores)[:1]
+    assert be.summary(scores, card, frr_targets=[0.0])["verification/multi"][
+        "far_at_frr"
+    ].keys() == {0.0}
+    folds = be.evaluate(scores, "course-kfold", frr_targets=[0.2])["folds"]
+    assert folds["verification/single"].far_at_frr.dims == ("repeat", "fold", "frr_target")
+    assert "far_at_frr" not in folds["open_set"]
+
+
+def test_the_points_of_two_systems_are_compared():
+    first, second = be.simulate(30, 3, random_state=1), be.simulate(30, 3, random_state=2)
+    options = {"frr_targets": [0.1, 0.001], "far_targets": [], "replicates": 100}
+    result = be.compare(first, second, **options).sel(measure="FAR at FRR <= 10 %")
+    for system, value in ((first, result.value_a), (second, result.value_b)):
+        ds = be.verification(system, frr_targets=[0.1])
+        assert value == ds.far_at_frr[0]
+    both = be.compare(first, second, **options)
+    assert both.supported.sel(measure="FAR at FRR <= 0.1 %") == 0
+    assert "too few genuine attempts for this FRR" in both.attrs["verdicts"]
+
+
+def test_targets_that_genuine_attempts_cannot_support_are_said():
+    ds = be.verification(be.simulate(30, 3, random_state=1), frr_targets=[0.5, 0.1, 0.001])
+    few = arguments(ds, "too-few-people")
+    assert (few["people"], few["targets"], few["needed"]) == (30, [0.5, 0.1], [60, 300])
+    (below,) = [
+        x.arguments
+        for x in be.messages(ds)
+        if x.code == "target-below-one-error" and x.arguments["chosen"] == "frr"
+    ]
+    assert below["targets"] == [0.001]
+
+
+def test_they_are_of_verification_by_all_templates():
+    scores = ties()
+    with pytest.raises(be.ProtocolError, match=r"frr_targets\b.* applies to verification only"):
+        be.cross_evaluate(scores, SubjectKFold(3), task="open_set", frr_targets=[0.1])
+    card = replace(load("course-all-vs-all"), verification=None)
+    for protocol in (card, replace(load("course-kfold"), verification=None)):
+        with pytest.raises(be.ProtocolError, match=r"frr_targets\b.* applies to verification only"):
+            be.evaluate(scores, protocol, frr_targets=[0.1])
+
+
+def test_the_command_prints_and_writes_them(tmp_path, capsys):
+    scores, file = ties(), str(tmp_path / "s.npz")
+    be.save(scores, file)
+    assert main(["run", file, "--frr", "20%", "--json"]) == 0
+    (row,) = json.loads(capsys.readouterr().out)["tasks"]["verification/single"]["frr_targets"]
+    ds = be.verification(scores, frr_targets=[0.2])
+    far, threshold = ds.far_at_frr.item(), ds.threshold_at_frr.item()
+    assert row == {"frr_target": 0.2, "far_at_frr": far, "threshold_at_frr": threshold}
+    assert main(["run", file, "--frr", "0.2"]) == 0
+    line = next(x for x in capsys.readouterr().out.splitlines() if "FAR at FRR <= 20 %" in x)
+    assert f"{100 * far:.2f} %" in line and f"{threshold:g}" in line
+
+
+@pytest.mark.slow
+def test_a_page_and_a_fusion_have_them(tmp_path, capsys):
+    files = [str(tmp_path / name) for name in ("a.npz", "b.npz")]
+    for seed, file in enumerate(files):
+        be.save(ties(seed=seed), file)
+    page = tmp_path / "page.html"
+    assert main(["report", *files, "--frr", "0.2", "--out", str(page)]) == 0
+    assert "FAR at FRR &lt;= " in page.read_text()
+    capsys.readouterr()
+    assert main(["fuse", *files, "--frr", "0.2"]) == 0
+    assert "FAR at FRR <= 20 %" in capsys.readouterr().out

@@ -1,0 +1,85 @@
+"""How often scores are read: where they are computed, each pass is a matrix product."""
+
+from collections import Counter
+
+import numpy as np
+import pytest
+from twins import in_folds
+
+import bioeval as be
+from bioeval.scores.embedding_tiles import EmbeddingTiles
+from bioeval.scores.embeddings import EmbeddingSource
+
+BOOTSTRAP = {"interval": "subject-bootstrap", "replicates": 100}
+
+# The most passes over each system, and the call.
+MOST_PASSES = {
+    "verification": (1, lambda a, b: be.verification(a)),
+    "interval": (3, lambda a, b: be.verification(a, **BOOTSTRAP)),
+    "comparison": (3, lambda a, b: be.compare(a, b, replicates=100)),
+    "folds": (2, lambda a, b: be.cross_evaluate(a, be.partition.RepeatedSubjectKFold(5))),
+    "fused folds": (
+        1,
+        lambda a, b: in_folds(a, be.partition.SubjectKFold(5), templates="multi"),
+    ),
+    # A threshold of each fold is chosen anew without each person, in one pass for all folds.
+    "pooled": (3, lambda a, b: be.cross_evaluate(a, be.partition.SubjectKFold(5), **BOOTSTRAP)),
+    "pooled repeats": (
+        3,
+        lambda a, b: be.cross_evaluate(
+            a, be.partition.RepeatedSubjectKFold(4, n_repeats=3), threshold="hter", **BOOTSTRAP
+        ),
+    ),
+    "pooled and fused": (
+        2,
+        lambda a, b: in_folds(a, be.partition.SubjectKFold(5), templates="multi", **BOOTSTRAP),
+    ),
+    "pooled at a given threshold": (
+        3,
+        lambda a, b: be.cross_evaluate(a, be.partition.SubjectKFold(5), threshold=1.0, **BOOTSTRAP),
+    ),
+    "study": (6, lambda a, b: be.study_threshold(a, ("far", 0.01), replicates=100)),
+    "zoo": (2, lambda a, b: be.zoo(a, permutations=9)),
+    "zoo at a threshold": (1, lambda a, b: be.zoo(a, threshold=2.0, permutations=9)),
+}
+
+
+RULE = """
+{name}: {passes:.1f} passes over the scores; at most {most} were needed.
+CONTRIBUTING.md, "Rules", Passes: count with the counters of a pass that is there
+(count_together of bioeval.tallies). Where the question needs another pass, raise the number in
+MOST_PASSES of tests/tasks/test_passes.py, and say in the commit what it is for.
+"""
+
+
+@pytest.mark.parametrize("people", [30, 80])
+@pytest.mark.parametrize("name", MOST_PASSES)
+@pytest.mark.cases(1)
+def test_no_more_passes_than_needed(name, people, monkeypatch):
+    scores_computed: Counter = Counter()
+    rows_of, tile_of = EmbeddingSource.__getitem__, EmbeddingTiles.compute
+
+    def counting(self, rows):
+        computed = rows_of(self, rows)
+        scores_computed[self.metric] += computed.size
+        return computed
+
+    def counting_tiles(self, i, j, buffer):
+        sizes = self.rows.sizes()[i], self.columns.sizes()[j]
+        scores_computed[self.source.metric] += int(np.prod(sizes))
+        return tile_of(self, i, j, buffer)
+
+    monkeypatch.setattr("bioeval.tallies.tiled_scores.LARGEST", {4: 16, 8: 16})
+    crowd = be.simulate_embeddings(people, 4, random_state=1)
+    systems = [
+        be.Scores.from_embeddings(crowd.embeddings, crowd.labels, metric=metric, memory_limit=1)
+        for metric in ("l2", "cosine")
+    ]
+    monkeypatch.setattr(EmbeddingSource, "__getitem__", counting)
+    monkeypatch.setattr(EmbeddingTiles, "compute", counting_tiles)
+    most, call = MOST_PASSES[name]
+    call(*systems)
+    assert scores_computed
+    for scores in scores_computed.values():  # a sample that places cells is less than half a pass
+        passes = scores / len(crowd.labels) ** 2
+        assert passes < most + 0.5, RULE.format(name=name, passes=passes, most=most)

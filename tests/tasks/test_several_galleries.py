@@ -1,0 +1,129 @@
+"""Several galleries: each at its own thresholds, and the mean of the rates."""
+
+from __future__ import annotations
+
+import doctest
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import bioeval as be
+from bioeval.cli.program import main
+
+
+def two_galleries(seed: int = 0, sizes: tuple[int, int] = (12, 15)) -> be.Scores:
+    """Two templates of each of 40 subjects against G1 and G2; the rest are in neither."""
+    rng = np.random.default_rng(seed)
+    enrolled = rng.permutation(40)[: sum(sizes)]
+    probes = np.repeat(np.arange(40), 2)
+    values = rng.normal(size=(80, len(enrolled))) - 2.0 * (probes[:, None] == enrolled)
+    values[:, : sizes[0]] *= 1.5  # thresholds differ
+    names = np.repeat(["G1", "G2"], sizes)
+    return be.Scores(values, probes, enrolled, gallery_meta={"gallery": names})
+
+
+def naive_dir(values, probes, enrolled, target, rank):
+    """The largest DIR with FPIR at most the target, of one gallery."""
+    mates = np.isin(probes, enrolled)
+    nearest = values[~mates].min(axis=1)
+    best = 0.0
+    for t in [-np.inf, *values.ravel()]:
+        if np.mean(nearest <= t) > target:
+            continue
+        result = 0
+        for row, who in zip(values[mates], probes[mates], strict=True):
+            own = row[list(enrolled).index(who)]
+            result += own <= t and 1 + np.sum(row < own) <= rank
+        best = max(best, result / mates.sum())
+    return best
+
+
+def test_the_mean_is_of_each_gallery_at_its_own_threshold():
+    scores = two_galleries()
+    tree = be.evaluate(scores, "ijbc-1n")
+    assert sorted(tree.children) == ["G1", "G2", "mean"]
+    mean = tree["mean/open_set"].to_dataset()
+    own = scores.gallery_meta["gallery"]
+    for target in (0.1, 0.01):
+        for rank in (1, 5):
+            each = [
+                naive_dir(scores.values[:, own == g], scores.probe_labels,
+                          scores.gallery_labels[own == g], target, rank)
+                for g in ("G1", "G2")
+            ]  # fmt: skip
+            result = mean.dir_at_far.sel(far_target=target, rank=rank)
+            assert result == pytest.approx(np.mean(each), abs=1e-12)
+    thresholds = [tree[f"{g}/open_set"].threshold_at_far for g in ("G1", "G2")]
+    assert (thresholds[0] != thresholds[1]).all() and "threshold_at_far" not in mean
+    assert "threshold" not in mean.dims and mean.attrs["galleries"] == "G1 G2"
+    assert [x.code for x in be.messages(mean)][0] == "mean-over-galleries"
+    assert mean.genuine_attempts == sum(
+        tree[f"{g}/open_set"].genuine_attempts for g in ("G1", "G2")
+    )
+    cms = [tree[f"{g}/closed_set"].cms for g in ("G1", "G2")]
+    np.testing.assert_array_equal(tree["mean/closed_set"].cms, (cms[0] + cms[1]) / 2)
+    # The galleries differ in size, so that pooled probes would give something else.
+    pooled = be.evaluate(scores.select(), be.protocol.load("course-probe-vs-gallery"))
+    assert float(pooled["open_set"].dir_at_far.sel(far_target=0.1, rank=1)) != float(
+        mean.dir_at_far.sel(far_target=0.1, rank=1)
+    )
+
+
+def test_the_page_on_galleries():
+    page = (Path(__file__).parents[2] / "docs" / "definitions.md").read_text(encoding="utf-8")
+    section = page[page.index("## Several galleries") : page.index("## Operating points")]
+    examples = doctest.DocTestParser().get_doctest(
+        section.replace("```\n", "\n"), {"np": np, "be": be}, "galleries", "definitions.md", 0
+    )
+    assert len(examples.examples) > 5
+    assert doctest.DocTestRunner().run(examples).failed == 0
+
+
+def test_one_gallery_is_said_to_be_one():
+    scores = two_galleries().select(gallery=np.arange(12))
+    tree = be.evaluate(scores, "ijbc-1n")
+    assert sorted(tree.children) == ["closed_set", "open_set"]
+    assert "one-gallery" in [x.code for x in be.messages(tree["open_set"])]
+
+
+def test_galleries_that_cannot_be_taken_apart():
+    scores = two_galleries()
+    for call in (be.summary,):
+        with pytest.raises(be.ProtocolError, match="averages over several galleries; use be.ev"):
+            call(scores, "ijbc-1n")
+    names = np.array(scores.gallery_meta["gallery"])
+    names[:3] = "a/"
+    scores = scores._with(_gallery_meta={**scores.gallery_meta, "gallery": names})
+    with pytest.raises(be.DataError, match="name a gallery 'a/'; expected different words"):
+        be.evaluate(scores, "ijbc-1n")
+
+
+@pytest.mark.slow
+def test_the_command_averages_media_and_galleries(tmp_path, capsys):
+    rng = np.random.default_rng(1)
+    people = rng.normal(size=(30, 6))
+    who, gallery = np.repeat(np.arange(30), 6), np.repeat(np.arange(20), 4)
+    data = {
+        "embeddings": people[who] + rng.normal(size=(180, 6)), "labels": who,
+        "probe_template": np.arange(180) // 3, "probe_media": np.arange(180) % 3 // 2,
+        "gallery_embeddings": people[gallery] + rng.normal(size=(80, 6)),
+        "gallery_labels": gallery, "gallery_template": gallery, "gallery_media": np.arange(80) % 2,
+        "gallery_gallery": np.where(gallery < 10, "G1", "G2"),
+    }  # fmt: skip
+    np.savez(tmp_path / "ijbc.npz", **data)
+    arguments = ["run", str(tmp_path / "ijbc.npz"), "--protocol", "ijbc-1n"]
+    arguments += ["--average", "template,media"]
+    assert main([*arguments, "--json"]) == 0
+    tasks = json.loads(capsys.readouterr().out)["tasks"]
+    rates = [
+        [row["dir_at_far"]["1"] for row in tasks[f"{g}/open_set"]["far_targets"]]
+        for g in ("G1", "G2", "mean")
+    ]
+    np.testing.assert_allclose(np.mean(rates[:2], axis=0), rates[2])
+    assert tasks["G1/open_set"]["genuine_attempts"] == 20
+    assert main(arguments) == 0
+    shown = capsys.readouterr().out
+    section = shown[shown.index("mean: open-set") : shown.index("mean: closed-set")]
+    assert f"{100 * rates[2][0]:.2f} %" in section

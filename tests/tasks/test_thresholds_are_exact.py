@@ -1,0 +1,286 @@
+"""Scores and thresholds are compared as the numbers they are, in every call and every dtype.
+
+Thresholds are the scores, their neighbours in float64, the smallest and the largest numbers, and
+what lies beyond the dtype of the scores. Counts are those of loops over Python numbers, which
+compare integers and floats exactly.
+"""
+
+from __future__ import annotations
+
+import math
+import sys
+from fractions import Fraction
+from typing import Any
+
+import naive
+import naive_groups
+import naive_reid
+import numpy as np
+import pytest
+from named_arguments import raises_about
+from twins import floats, one_thread  # noqa: F401
+
+import bioeval as be
+from bioeval.base.arguments import number_in
+from bioeval.cli.program import main
+
+LABELS = [0, 0, 0, 1, 1, 1, 2, 2, 2, 3, 3, 3]
+FOLDS = [0, 0, 0, 1, 1, 1, 0, 0, 0, 1, 1, 1]
+LARGEST = sys.float_info.max
+
+#: Beyond half floats, beyond float32, between their numbers, and at the ends of float64.
+ODD = (5e-324, 1e-310, 1e-46, 1e-8, 65519.99, 65520.0, 3.4028235677973366e38, 1e39, LARGEST,
+       0.5, 2.0**53 - 1, 2.0**53, 2.0**53 + 2, 2.0**64, math.inf)  # fmt: skip
+
+KINDS = ("distance", "similarity")
+DTYPES = ("bool", "float16", "float32", "float64", "longdouble", "int8", "uint8", "int16", "uint16",
+          "int32", "uint32", "int64", "uint64")  # fmt: skip
+every = pytest.mark.parametrize(
+    ("dtype", "kind", "step"),
+    [("float64", "similarity", 11), ("float32", "distance", 30)]
+    + [pytest.param(x, kind, 2, marks=pytest.mark.slow) for x in DTYPES for kind in KINDS],
+)
+
+
+def pool(dtype: str) -> list[Any]:
+    """Scores: around 0, close neighbours, and both ends of what is counted exactly."""
+    kind = np.dtype(dtype)
+    if kind.kind == "b":
+        return [0, 1]
+    if kind.kind in "iu":
+        info = np.iinfo(kind)
+        low, high = max(info.min, -(2**53)), min(info.max, 2**53)
+        return [0, 1, 2, 3, low, low + 1, high, high - 1]
+    one = np.dtype("float64" if dtype == "longdouble" else dtype).type
+    info = np.finfo(one)
+    tenth, largest = one(0.1), info.max
+    result = [one(0), info.smallest_subnormal, info.tiny, tenth, np.nextafter(tenth, one(1)),
+             np.nextafter(tenth, one(0)), one(1) / one(3), largest, np.nextafter(largest, one(0)),
+             one(np.inf)]  # fmt: skip
+    return [*result, *(-x for x in result)]
+
+
+class Data:
+    """A small matrix of one dtype, with the thresholds that could be confused with its scores.
+
+    One in `step` of the thresholds, and the smallest number above 0.
+    """
+
+    def __init__(self, dtype: str, kind: str, step: int = 1, *, largest: bool = True):
+        known = [x for x in pool(dtype) if largest or not 1e300 < abs(float(x)) < math.inf]
+        rng = np.random.default_rng(1)
+        self.values = np.array([known[i] for i in rng.integers(0, len(known), 144)], dtype)
+        self.values = self.values.reshape(12, 12)
+        self.kind, self.sign = kind, 1 if kind == "distance" else -1
+        meta = {"half": ["a"] * 6 + ["b"] * 6}
+        self.scores = be.Scores(self.values, LABELS, kind=kind, probe_meta=meta)
+        read = self.values.astype(np.float64) if dtype == "longdouble" else self.values
+        self.case = {
+            "values": read.tolist(), "probe_labels": LABELS, "gallery_labels": None, "kind": kind
+        }  # fmt: skip
+        near = set(ODD) | {-x for x in ODD}
+        for x in {float(x) for x in known}:
+            near |= {x, math.nextafter(x, math.inf), math.nextafter(x, -math.inf)}
+            near |= {x * (1 + 2**-30), x * (1 - 2**-30)} if abs(x) < 1e300 else set()
+        at = sorted({x + 0.0 for x in near})
+        self.thresholds = sorted({*at[::step], at[-1], 5e-324})
+        self.attempts = {
+            "single": naive.attempts_single(**self.case), "multi": naive.attempts_multi(**self.case)
+        }  # fmt: skip
+
+    def errors(self, templates: str, thresholds: Any = None) -> tuple[list[int], list[int]]:
+        """Return false rejects and false accepts, by definition."""
+        at = self.thresholds if thresholds is None else thresholds
+        result = naive.verification_counts(*self.attempts[templates], at, self.kind)
+        return result[1], result[2]
+
+
+def assert_errors(ds: Any, expected: tuple[list[int], list[int]], case: str) -> None:
+    for name, counts in zip(("fr", "fa"), expected, strict=True):
+        np.testing.assert_array_equal(ds[name].values.ravel(), counts, err_msg=f"{case}: {name}")
+
+
+@every
+@pytest.mark.cases(2)
+def test_at_many_thresholds(dtype, kind, step):
+    data = Data(dtype, kind, step)
+    scores, at = data.scores, data.thresholds
+    for templates in ("single", "multi"):
+        expected = data.errors(templates)
+        options = {"templates": templates, "thresholds": at}
+        ds = be.verification(scores, **options)
+        assert_errors(ds, expected, templates)
+        assert_errors(
+            be.verification(scores, **options, interval="subject-bootstrap", replicates=100),
+            expected, "with an interval",
+        )  # fmt: skip
+    genuine, impostor = data.attempts["single"]
+    scored = np.array(genuine + impostor, dtype)
+    flags = [True] * len(genuine) + [False] * len(impostor)
+    listed = be.Scores.from_pairs(scored, flags, kind=kind)
+    assert_errors(be.verification(listed, thresholds=at), data.errors("single"), "pairs")
+
+    for unit in ("template", "subject"):
+        expected = naive.open_set(**data.case, thresholds=at, unit=unit, max_rank=3)
+        ds = be.open_set(scores, thresholds=at, rank_unit=unit, max_rank=3)
+        np.testing.assert_array_equal(ds.fa, expected.fa)
+        np.testing.assert_array_equal(ds.di, expected.di)
+    # Of subjects: DIR of the whole gallery, and FAR without the probe's own.
+    ds = be.gallery_size(scores, [3, 4], thresholds=at, max_rank=1)
+    np.testing.assert_allclose(ds.dir[1] * 12, [x[:1] for x in expected.di], atol=1e-9)
+    np.testing.assert_allclose(ds.far[0] * 12, expected.fa, atol=1e-9)
+    np.testing.assert_allclose(
+        be.open_set(scores, thresholds=at, gallery="single", max_rank=1).far,
+        [float(far_of_single_galleries(data, t)) for t in at], atol=1e-12,
+    )  # fmt: skip
+
+
+def far_of_single_galleries(data: Data, threshold: float) -> Fraction:
+    """1 minus the product, over other subjects, of the share of templates beyond the threshold."""
+    total = Fraction(0)
+    for i, row in enumerate(data.case["values"]):
+        none = Fraction(1)
+        for s in {*LABELS} - {LABELS[i]}:
+            mates = [x for x, who in zip(row, LABELS, strict=True) if who == s]
+            none *= 1 - Fraction(sum(naive.accepted(x, threshold, data.kind) for x in mates), 3)
+        total += 1 - none
+    return total / len(LABELS)
+
+
+@every
+@pytest.mark.cases(1)
+def test_of_retrieval(dtype, kind, step):
+    data = Data(dtype, kind, step)
+    at = sorted(data.sign * t + 0.0 for t in data.thresholds)
+    options = {"removed": "nothing", "budget": 5, "max_rank": 3}
+    expected = naive_reid.gom(data.case, None, at, **options)
+    gom = be.gom(data.scores, thresholds=data.thresholds, budget=5, normalize=False,
+                 convention="viper", max_rank=3)  # fmt: skip
+    for name in ("mvp", "precision", "recall", "dir", "ttr"):
+        values = floats(getattr(expected, name))[:: data.sign]
+        np.testing.assert_allclose(gom[name], values, atol=1e-12)
+    reid = be.reid(data.scores, "viper", thresholds=data.thresholds)
+    for name in ("precision", "recall", "f1", "micro_f1"):
+        values = floats(getattr(expected, name))[:: data.sign]
+        np.testing.assert_allclose(reid[name], values, atol=1e-12, err_msg=name)
+
+
+@every
+@pytest.mark.cases(1)
+def test_at_one_threshold(dtype, kind, step):
+
+    data = Data(dtype, kind, 5 * step)
+    averaged = Data(dtype, kind, 5 * step, largest=False)  # whose means do not overflow
+    scores, quality, read = data.scores, list(map(float, range(12))), naive.read(**data.case)
+    folds = be.partition.PredefinedFolds(FOLDS)
+    for t in data.thresholds:
+        single, multi = data.errors("single", [t]), data.errors("multi", [t])
+        ds = be.error_discard(scores, quality, threshold=t, fractions=[0, 0.25])
+        for k, fraction in enumerate((0, 0.25)):
+            expected = naive_groups.error_discard(read, (quality,) * 2, t, fraction, kind)
+            assert [ds.fr[k], ds.fa[k]] == [expected["fr"], expected["fa"]], t
+        assert_errors(be.by_group(scores, "half", threshold=t)[["fr", "fa"]].sum(), single, "group")
+        claims = be.claim_scores(scores)
+        assert_errors(be.by_group(claims, "half", threshold=t)[["fr", "fa"]].sum(), multi, "group")
+        tested = be.cross_evaluate(scores, folds, threshold=("fixed", t))[["fr", "fa"]]
+        assert_errors(tested.sum(), of_folds(data, t), "folds")
+        counts = be.step_by_step(scores, threshold=t).totals[-1]
+        for templates, (fr, fa) in (("single", single), ("multi", multi)):
+            result = {k.name: v for k, v in counts[f"verification/{templates}"].items()}
+            assert ([result.get("fr", 0)], [result.get("fa", 0)]) == (fr, fa), t
+    for t in averaged.thresholds:
+        fr, fa = averaged.errors("single", [t])
+        ds = be.zoo(averaged.scores, threshold=t, permutations=1)
+        ds = ds[["fr", "fa_as_probe", "fa_as_claimed"]].sum()
+        assert [ds.fr, ds.fa_as_probe, ds.fa_as_claimed] == [*fr, *fa, *fa], t
+
+
+def of_folds(data: Data, threshold: float) -> tuple[list[int], list[int]]:
+    """Return the errors among the templates of each fold, of both folds together."""
+    total = np.zeros(2, dtype=int)
+    for fold in (0, 1):
+        members = [i for i in range(12) if FOLDS[i] == fold]
+        values = [[data.case["values"][i][j] for j in members] for i in members]
+        made = naive.attempts_single(values, [LABELS[i] for i in members], kind=data.kind)
+        total += np.ravel(naive.verification_counts(*made, [threshold], data.kind)[1:3])
+    return [total[0]], [total[1]]
+
+
+@pytest.mark.parametrize(("dtype", "kind"), [("float16", "similarity"), ("uint8", "distance")])
+def test_far_targets_between_attainable_rates(dtype, kind):
+    """The neighbours of k / n in float64, and the smallest and the largest below 1."""
+    data = Data(dtype, kind)
+    genuine, impostor = data.attempts["single"]
+    n = len(impostor)
+    near = {0.0, 5e-324, 1.0, math.nextafter(1.0, 0.0)}
+    for k in (1, 2, 53):
+        near |= {k / n, math.nextafter(k / n, 0), math.nextafter(k / n, 1)}
+    targets = sorted(near)
+    expected = [naive.threshold_at_far(genuine, impostor, kind, x) for x in targets]
+    ds = be.verification(data.scores, far_targets=targets)
+    np.testing.assert_array_equal(ds.threshold_at_far, floats(expected))
+    for x, t in zip(targets, expected, strict=True):
+        chosen = be.by_group(data.scores, "half", threshold=("far", x))
+        np.testing.assert_array_equal(chosen.threshold, float(t))
+
+
+def test_the_smallest_far_target_is_one():
+    """What the rules of 3 and 30 take for it is more than int64 holds."""
+    scores = be.simulate(10, 3, random_state=1)
+    target = 5e-324
+    ds = be.study_threshold(scores, ("far", target), replicates=100, folds=2, repeats=1)
+    assert ds.more_for_3 > 2**62 and ds.impostors_for_30 == 2**63 - 1
+    assert len(be.check_data(scores, far_targets=[target]).findings) > 5
+    with raises_about(be.DataError, "far"):
+        be.sample_size(far=target, frr=0.02, icc=0.2)
+
+
+@pytest.mark.parametrize("dtype", ["int64", "uint64"])
+def test_whole_numbers_beyond_float64_are_refused(dtype):
+    values = np.array([[0, 2**53 + 1], [2**53 + 1, 0]], dtype)
+    with pytest.raises(be.DataError, match="cannot be counted exactly in float64"):
+        be.verification(be.Scores(values, ["a", "b"]), thresholds=[2.0**53])
+    with pytest.raises(be.DataError, match="cannot be counted exactly in float64"):
+        be.verification(be.Scores.from_pairs(values[0], [True, False]), thresholds=[1.0])
+
+
+@pytest.mark.parametrize(
+    "threshold", [2**53 + 1, np.int64(2**53 + 1), Fraction(1, 3), np.longdouble(1) / 3]
+)
+def test_a_threshold_that_float64_does_not_hold_is_refused(threshold):
+    """Rounded, it would be a threshold on the other side of a score."""
+    scores = Data("int64", "similarity").scores
+    if isinstance(threshold, np.longdouble) and threshold == float(threshold):
+        pytest.skip("long doubles are float64 here")
+    message = (
+        "thresholds?: .* is not exact in float64, the type in which scores are compared; "
+        "the nearest one"
+    )
+    calls = [lambda: be.zoo(scores, threshold=threshold)]
+    if not isinstance(threshold, Fraction):  # which arrays do not take
+        calls += [
+            lambda: be.verification(scores, thresholds=[0.5, threshold]),
+            lambda: be.verification(scores, thresholds=np.array([threshold])),
+        ]
+    for call in calls:
+        with pytest.raises(be.DataError, match=message):
+            call()
+
+
+def test_thresholds_that_text_cannot_say(tmp_path, capsys):
+    assert [number_in(x) for x in ("inf", "-Infinity", "0e9", "-0.0", "5e-324")] == [
+        math.inf, -math.inf, 0.0, 0.0, 5e-324,
+    ]  # fmt: skip
+    file, out = tmp_path / "scores.npz", tmp_path / "t.txt"
+    be.save(be.simulate(8, 2, random_state=1), file)
+    out.write_text("0.5\n1e400\n")
+    with raises_about(be.DataError, "threshold"):
+        be.zoo(be.simulate(8, 2), threshold="fixed=1e400")
+    for command in (
+        ["zoo", str(file), "--threshold", "1e400"],
+        ["run", str(file), "--thresholds", "0.5,1e-400"],
+        ["run", str(file), "--thresholds", str(out)],
+        ["workload", str(file), "--people", "9", "--impostors", "0.1", "--threshold", "1e400"],
+    ):
+        assert main(command) == 2
+        assert "1e" in capsys.readouterr().err, command
