@@ -16,7 +16,6 @@ from bioeval.base.registry import scalar_registry
 from bioeval.base.scalars import DECISIONS, QUERY_MEANS, Name, Scalar, rates_of
 from bioeval.base.variables import COORDINATES
 from bioeval.base.version import __version__
-from bioeval.scores.matrix import Scores
 from bioeval.scores.provenance import Provenance
 from bioeval.tallies.points import (
     VerificationPoints,
@@ -250,15 +249,6 @@ def _index(name: str, labels: np.ndarray) -> PandasIndex:
     with contextlib.suppress(NotImplementedError, UnicodeEncodeError):  # xarray converts these
         index = pd.Index(labels, dtype=object if labels.dtype == object else None)
     return PandasIndex(index, name, coord_dtype=labels.dtype)
-
-
-def attrs_of_data(scores: Scores) -> dict[str, str]:
-    """Return the attributes by which results of the same data are known to belong together.
-
-    A result of the claims of a system in use has those of the scores that they were made of.
-    """
-    about = Provenance.of(scores)
-    return {"fingerprint": "; ".join(about.fingerprints), "exclude": about.exclude}
 
 
 def about_attrs(

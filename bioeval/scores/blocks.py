@@ -378,8 +378,6 @@ class GivenRows:
 class BlockReader:
     """Reads the blocks of one :class:`Scores`; the gallery's order is found once."""
 
-    of_rows = True  # whether a row of a block is one row of the scores
-
     def __init__(self, scores: Scores):
         require_scores(scores)
         scores._require_matrix()

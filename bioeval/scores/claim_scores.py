@@ -9,6 +9,7 @@ import numpy as np
 from bioeval.base.errors import Argument, DataError, counted, nearest_name, received, require_choice
 from bioeval.base.kinds import larger_is_closer
 from bioeval.base.memory import require_memory
+from bioeval.base.messages import Message
 from bioeval.scores.arrays import FusionRule, Templates, parse_fusion
 from bioeval.scores.blocks import BlockReader, require_subjects, threads_for
 from bioeval.scores.bona_fide import leaves_out_attacks
@@ -120,7 +121,7 @@ def claim_scores(
         _origin=scores._origin,
         _metric=scores._metric,
         _reading=scores._reading,
-        _remarks=scores._remarks,
+        _remarks=(*scores._remarks, *_too_few(scores, enrol)),
         _attacks_left_out=scores._attacks_left_out,
         _excluded_before=tuple(excluded),
         _claims=_in_words(tries, attempts, templates, fusion, enrol),
@@ -276,6 +277,17 @@ def _enrolled(scores: Scores, enrol: str, templates: str, fusion: str) -> Scores
             f"{counted(most, 'templates')}",
         )
     return scores.select(probes=rest, gallery=enrolled)
+
+
+def _too_few(scores: Scores, enrol: str | None) -> list[Message]:
+    """Return a message on subjects with fewer templates than are enrolled."""
+    if enrol is None:
+        return []
+    number = _parse_enrol(enrol)[0]
+    each = np.unique(scores._codes.gallery, return_counts=True)[1]
+    fewer = int(np.count_nonzero(each < number))
+    code = "fewer-templates-than-enrolled"
+    return [Message(code, subjects=fewer, templates=number)] if fewer else []
 
 
 def _places(scores: Scores, column: str) -> np.ndarray:

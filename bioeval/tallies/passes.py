@@ -42,7 +42,7 @@ def count_with_points(
 
     `wanted` are the operating points of verification that are looked for next.
     """
-    kernel = kernel_counters(reader.scores, counters) if reader.of_rows else None
+    kernel = kernel_counters(reader.scores, counters)
     with threads_for(reader.scores):
         second_passes = None
         if kernel is not None:

@@ -198,7 +198,7 @@ class TiledScores(ComputedTiles):
     def of(cls, reader: BlockReader) -> TiledScores | None:
         """Return the tiles of a reader's scores; None if they cannot be counted by tiles."""
         scores = reader.scores
-        source = source_of_tiles(scores) if reader.of_rows else None
+        source = source_of_tiles(scores)
         if source is None:
             return None
         largest = LARGEST[source.dtype.itemsize] * MOST_OF_SUBJECT

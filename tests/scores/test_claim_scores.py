@@ -154,6 +154,14 @@ def test_the_first_templates_are_enrolled_and_the_others_probe():
     assert single.values.min() == 6
 
 
+def test_subjects_with_fewer_templates_are_counted():
+    scores = be.Scores(np.arange(6.0).reshape(2, 3), ["a", "b"], ["a", "a", "b"])
+    (message,) = be.claim_scores(scores, enrol="first:2")._remarks
+    assert message.arguments == {"subjects": 1, "templates": 2}
+    codes = [x.code for x in be.messages(be.verification(be.claim_scores(scores, enrol="first:2")))]
+    assert "fewer-templates-than-enrolled" in codes
+
+
 def test_they_keep_names_exclusions_and_the_metadata_of_the_first_try():
     base = be.simulate(8, 4, sessions=2, random_state=1)
     sex = np.where(base.probe_labels % 2, "f", "m")

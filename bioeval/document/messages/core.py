@@ -197,6 +197,11 @@ _ATTEMPTS = (
         "{probes:count probes} without a usable mate left out",
     ),
     MessageType(
+        "fewer-templates-than-enrolled",
+        "{subjects:count subjects} with fewer than {templates:count templates}: all that there are "
+        "are enrolled",
+    ),
+    MessageType(
         "enrolled-without-mate",
         "no genuine attempt of {probes:count enrolled probes}: no mate is left to compare "
         "with; check what is excluded",
