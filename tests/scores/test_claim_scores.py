@@ -100,7 +100,7 @@ def test_studies_have_the_numbers_of_the_system_in_use():
                   "optimistic_far": 0.049818840579710144, "far_mean": 0.05416666666666667,
                   "people_estimated": 12},
         "claim": {"far": 0.0009057971014492754, "far_low": 1.526394656056677e-08,
-                  "far_high": 0.014949062781193196, "people_to_settle": 130},
+                  "far_high": 0.014949062781193196},
         "frr": {"frr": 0.6458333333333334, "frr_low": 0.5173383341195181,
                 "frr_high": 0.7840540558590094},
         "judge": {"threshold": 4.103047417383305, "far": 0.019927536231884056,
