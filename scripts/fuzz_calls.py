@@ -161,7 +161,7 @@ def pools(given: dict[str, Any]) -> dict[str, list[Any]]:
         "normalise.scores": [square, two], "at_pairs.probe_index": [[0, 1]], "display": [roc],
         "at_pairs.gallery_index": [[1, 5]], "subject_bootstrap.errors": [[1, 0, 2]],
         "subject_bootstrap.attempts": [[5, 5, 5]], "matrix.scores": [square, two],
-        "score_distributions.data": [square], "row_walk.data": [be.explain(square, 0)],
+        "score_distributions.data": [square],
         "timeline.dataset": [tracked],
         "pad.values": [[0.9, 0.4, 0.6, 0.1]], "pad.attack": [["", "", "mask", "print"]],
         "pad.kind": ["similarity"], "pad.threshold": [0.5, "d_eer", ("apcer", 0.1)],

@@ -2134,7 +2134,6 @@ def cases_of_plots() -> None:
     one("score_distributions", "threshold", lambda: scores("square32"), thresholds=2.0, log=True)
     for name in ("tiny", "watch", "masked", "reject", "large"):
         one("matrix", name, lambda n=name: scores(n), pixels=60)
-    one("row_walk", "one", lambda: be().explain(scores("columns"), 4))
 
     def saved_all() -> Any:
         found = scores("columns")

@@ -181,8 +181,8 @@ bioeval conventions reid.npz --measure cmc=1 --card vehicleid --out readings
 
 # Explain one row at the EER threshold
 bioeval explain scores.npz --probe 17
-# Draw a row at a threshold
-bioeval explain scores.npz --probe 17 --threshold 0.4 --plot row.png
+# Explain a row at a threshold
+bioeval explain scores.npz --probe 17 --threshold 0.4
 # Count every row of a small matrix
 bioeval explain tiny.npy --labels people.csv --step-by-step
 # Explain a query of re-identification

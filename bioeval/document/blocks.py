@@ -118,10 +118,9 @@ class Messages:
 
 @dataclass(frozen=True)
 class Figure:
-    """A plot of ``be.plot`` by its name, with its caption; a page draws it."""
+    """A plot of ``be.plot`` by its name; a page draws it."""
 
     plot: str
-    caption: Text = ""
     options: Mapping[str, Any] = field(default_factory=dict)
 
 

@@ -307,8 +307,7 @@ class Page:
         drawn = Drawn(layout="constrained")
         DISPLAYS[figure.plot].from_results(result, **figure.options).plot(drawn)
         source, wide = as_address(drawn)
-        caption = self.writer.lines().write(figure.caption)
-        return picture(figure.plot, caption, f"{name}-{figure.plot}", source, wide)
+        return picture(figure.plot, "", f"{name}-{figure.plot}", source, wide)
 
     # -------------------------------------------------------------------- messages, header
 

@@ -23,7 +23,6 @@ from .calibration_plots import (
     tippett as tippett,
 )
 from .epc_plots import EpcDisplay as EpcDisplay, epc as epc
-from .explain_plots import RowWalkDisplay as RowWalkDisplay, row_walk as row_walk
 from .files import save as save
 from .fold_plots import (
     FoldsDisplay as FoldsDisplay,

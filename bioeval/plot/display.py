@@ -103,18 +103,16 @@ class Display:
         ax: Axes | Figure | None,
         size: tuple[float, float] = plot_style.SIZE,
         style: dict[str, Any] | None = None,
-        wordy: bool = False,
     ) -> Axes:
         """Begin a drawing in `ax`, in a figure, or in a new figure of this size.
 
         `figsize` and `title` are taken out of `style`; the rest must be properties of matplotlib,
-        and is left to what is drawn. On paper a plot that is mostly words, `wordy`, is two columns
-        wide.
+        and is left to what is drawn.
         """
         style = {} if style is None else style
         figsize, self._own_title = _figsize_and_title(style)
         _require_properties(style, options=inspect.signature(self.plot).parameters)
-        self.ax_ = plot_style.axes_for(ax, size, figsize, wordy)
+        self.ax_ = plot_style.axes_for(ax, size, figsize)
         self.figure_ = plot_style.figure_of(self.ax_)
         return self.ax_
 

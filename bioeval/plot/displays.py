@@ -17,7 +17,6 @@ from bioeval.plot.calibration_plots import (
 )
 from bioeval.plot.display import Display
 from bioeval.plot.epc_plots import EpcDisplay
-from bioeval.plot.explain_plots import RowWalkDisplay
 from bioeval.plot.fold_plots import FoldsDisplay, RepeatedDisplay, SpreadDisplay
 from bioeval.plot.gallery_plots import GallerySizeDisplay
 from bioeval.plot.group_plots import GroupsDisplay
@@ -51,7 +50,6 @@ DISPLAYS: dict[str, type[Display]] = {
     "bayes_error": BayesErrorDisplay,
     "ranking": RankingDisplay,
     "epc": EpcDisplay,
-    "row_walk": RowWalkDisplay,
     "repeated": RepeatedDisplay,
     "folds": FoldsDisplay,
     "spread": SpreadDisplay,

@@ -92,7 +92,6 @@ class Look:
     smallest: float = 7.5
     width: float | None = None  # of every figure; None: as wide as the plot needs
     height: float | None = None  # of every figure; None: what the plot needs at this width
-    two_columns: float | None = None  # width of plots that are mostly words, where it differs
 
     @property
     def is_flat(self) -> bool:
@@ -110,7 +109,7 @@ class Look:
 LOOKS = {
     "default": Look(),
     "slide": Look(12.0, 10.0, 9.0, 9.0, 9.0, 9.0, width=6.4, height=3.6),
-    "paper": Look(8.0, 8.0, 8.0, 8.0, 8.0, 8.0, width=3.5, two_columns=7.0),
+    "paper": Look(8.0, 8.0, 8.0, 8.0, 8.0, 8.0, width=3.5),
 }
 
 # Inches that the words around the axes need more on paper, where they are larger beside the axes;
@@ -259,27 +258,22 @@ SIZED: WeakSet[Figure] = WeakSet()
 
 
 def size_of_figure(
-    size: tuple[float, float], figsize: tuple[float, float] | None = None, wordy: bool = False
+    size: tuple[float, float], figsize: tuple[float, float] | None = None
 ) -> tuple[float, float]:
-    """Return the size of a figure in inches: as given, by the style, or as the plot needs it.
-
-    Plots that are mostly words are `wordy`: on paper they take two columns.
-    """
+    """Return the size of a figure in inches: as given, by the style, or as the plot needs it."""
     if figsize is not None:
         return figsize
     look, (wide, high) = Style.look, size
     if look.width is None:
         return size
-    width = look.width if look.two_columns is None or not wordy else look.two_columns
     words = _WORDS_OF_HIGH if high > wide else _WORDS_ON_PAPER
-    return width, look.height or width * high / wide + words
+    return look.width, look.height or look.width * high / wide + words
 
 
 def axes_for(
     ax: Axes | Figure | None,
     size: tuple[float, float] = SIZE,
     figsize: tuple[float, float] | None = None,
-    wordy: bool = False,
 ) -> Axes:
     """Return `ax`, or axes in a given figure, or in a new figure of `size`, or of `figsize`."""
     if ax is None:
@@ -291,7 +285,7 @@ def axes_for(
     if isinstance(ax, Figure):
         if figsize is not None or Style.look.width is not None:
             SIZED.add(ax)
-        ax.set_size_inches(size_of_figure(size, figsize, wordy))
+        ax.set_size_inches(size_of_figure(size, figsize))
         ax = ax.add_subplot()
     elif figsize is not None:
         raise DataError("figsize is the size of a new figure; leave out figsize, or ax")

@@ -111,7 +111,6 @@ _ALL = (
         one_system=True,
     ),
     Plot("epc", "be.epc", (along("alpha", "hter", "threshold"),), {"epc": {}}),
-    Plot("row_walk", "be.explain"),
     Plot(
         "repeated",
         "be.repeat",

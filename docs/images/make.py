@@ -314,18 +314,6 @@ def eigenfaces(path: Path) -> None:
     Image.fromarray(sheet).save(path, optimize=True)
 
 
-def row(path: Path) -> None:
-    """One row of a small matrix, of explain.md."""
-    d = [
-        [0, 2, 6, 9, 5, 8], [2, 0, 4, 7, 3, 6], [6, 4, 0, 5, 8, 4],
-        [9, 7, 5, 0, 6, 9], [5, 3, 8, 6, 0, 1], [8, 6, 4, 9, 1, 0],
-    ]  # fmt: skip
-    names = {"name": ["a1", "a2", "b1", "b2", "c1", "c2"]}
-    subjects = ["ann", "ann", "bob", "bob", "cat", "cat"]
-    scores = be.Scores(np.array(d, dtype=float), subjects, probe_meta=names, name="tiny")
-    be.plot.save(be.explain(scores, "b1").plot(), path)
-
-
 def how_it_counts(path: Path) -> None:
     """Twelve scores in cells, and the rates that the cells leave open, of how-it-counts.md."""
     genuine, edges = np.array([0.1, 0.4]), np.arange(9) / 8
@@ -544,7 +532,7 @@ def benchmarks(path: Path) -> None:
 
 #: Each picture is a file of this name.
 PICTURES = (
-    who, faces_1991_2017, worst_pairs, det, errors, matrix, reid, report, claims, ranking, zoo, row,
+    who, faces_1991_2017, worst_pairs, det, errors, matrix, reid, report, claims, ranking, zoo,
     one_or_all, all_attempts, eigenfaces, how_it_counts, tiles, benchmarks,
 )  # fmt: skip
 

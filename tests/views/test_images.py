@@ -168,25 +168,6 @@ def test_a_page_reads_no_file_that_no_option_names(folder, monkeypatch):
     assert "<img" not in text.replace("<img data-plot", "") and 'worst_pairs" src' not in text
 
 
-def test_a_notebook_shows_the_probe_and_its_templates():
-    faces = be.datasets.faces("deep")
-    html = be.explain(faces, "faces:s24/3")._repr_html_()
-    assert html.count("<figcaption>probe</figcaption>") == 1
-    assert "<figcaption>1. s24</figcaption>" in html and "<table" in html
-    assert "<img" not in be.explain(be.Scores(D, PEOPLE), 0)._repr_html_()
-
-
-@pytest.mark.slow
-def test_the_row_plot_has_faces_beside_the_names():
-    from matplotlib.offsetbox import AnnotationBbox
-
-    faces = be.datasets.faces("deep").select(probes=[0, 1, 2, 10, 11])
-    display = be.plot.row_walk(be.explain(faces, 0))
-    boxes = [x for ax in display.axes_ for x in ax.get_children() if isinstance(x, AnnotationBbox)]
-    named = [line for shown in display.lists for line in shown.lines if line.number == 1]
-    assert len(boxes) == len(named) + 1
-
-
 @pytest.mark.slow
 def test_the_command_reads_images_below_a_folder_that_is_named(folder, tmp_path, capsys):
     from bioeval.cli.program import main

@@ -24,7 +24,7 @@ from bioeval.results.layouts import expanded
 from bioeval.views.terms import in_terms
 
 #: Plots whose words lie beside each other inside the axes, as near as the data are.
-INSIDE = {"attack_potential", "matrix", "ranked_lists", "row_walk", "timeline", "zoo", "groups"}
+INSIDE = {"attack_potential", "matrix", "ranked_lists", "timeline", "zoo", "groups"}
 
 
 @pytest.fixture(autouse=True)
@@ -38,8 +38,6 @@ def nothing_left_behind():
 
 def drawn_in(name, look, **options):
     """Return a plot of one system, drawn in a style."""
-    if name == "row_walk" and look == "slide":
-        options["lists"] = "templates"
     with be.plot.style(look):
         return drawn(name, **options)
 
@@ -110,8 +108,7 @@ def test_letters_of_a_slide_are_read_from_the_last_row(name):
 @pytest.mark.cases(6)
 def test_plots_on_paper_fit_a_column_in_8_points(name):
     figure = drawn_in(name, "paper").figure_
-    columns = 2 if name == "row_walk" else 1
-    assert figure.get_size_inches()[0] <= 3.5 * columns
+    assert figure.get_size_inches()[0] <= 3.5
     other = {x.get_text(): x.get_fontsize() for x in texts(figure) if x.get_fontsize() != 8}
     assert not other
     holds(figure, name)
@@ -464,14 +461,6 @@ def test_lines_of_equal_systems_show_beside_each_other(name):
     assert len(colours) == 2
     for colour in colours:
         assert (np.abs(pixels - np.array(colour)).max(axis=1) <= 2).sum() > 300
-
-
-def test_a_row_is_drawn_as_one_list():
-    row = be.explain(be.simulate(4, 3), 2)
-    assert [x.unit for x in be.plot.row_walk(row, lists="templates").lists] == ["template"]
-    assert [x.unit for x in be.plot.row_walk(row, lists="subjects").lists] == ["subject"]
-    with pytest.raises(be.DataError, match="lists is 'both'"):
-        be.plot.row_walk(row, lists="both")
 
 
 @pytest.mark.parametrize("look", ["default", "slide", "paper"])

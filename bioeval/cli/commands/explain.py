@@ -72,18 +72,6 @@ class ExplainedRows(MoreResults):
 )
 @shared_options(protocol=True, use=True)
 @option("--claim SUBJECT", "Let the probe claim this subject only.")
-@option("--plot FILE", "Draw the row to a .png, .pdf or .svg file.", name="picture")
-@option(
-    "--lists",
-    "With --plot: the lists that are drawn; one fits a slide.  [all]",
-    ["all", "templates", "subjects"],
-)
-@option(
-    "--plot-style",
-    "With --plot: sizes of the picture and its letters, for a slide (16:9, read from the last "
-    "row) or for paper (two columns of a journal).  [default]",
-    ["default", "slide", "paper"],
-)
 @output_options("summary.json, table.txt and list.csv")
 @shared_options(name=True, reading=True)
 def command(
@@ -91,8 +79,6 @@ def command(
     probe: str | None,
     steps: bool,
     protocol: str,
-    picture: str | None,
-    lists: str | None,
     claim: str | None,
     threshold: Any,
     **options: Any,
@@ -105,14 +91,9 @@ def command(
     """
     if steps == (probe is not None):
         raise click.UsageError("give --probe N, or --step-by-step for every row of a small matrix")
-    if steps and (picture or claim):
-        raise click.UsageError(f"--{'plot' if picture else 'claim'} is of one row: give --probe N")
-    for name, value in (("--lists", lists), ("--plot-style", options["plot_style"])):
-        if value and picture is None:
-            raise click.UsageError(f"{name} is of the picture: give --plot FILE")
+    if steps and claim:
+        raise click.UsageError("--claim is of one row: give --probe N")
     with StudyCommand(data, options) as run:
-        if picture is not None:
-            run.file_to_write(picture)
         from bioeval.studies.explain.explain import explain, step_by_step
 
         scores = run.read(mates=False)
@@ -121,18 +102,7 @@ def command(
         if probe is None:
             explained = step_by_step(scores, threshold=threshold, protocol=protocol)
         else:
-            row = explain(scores, probe, threshold=threshold, protocol=protocol, claim=claim)
-            explained = row
-            if picture is not None:
-                run.stages(f"drawing {picture}")
-                from matplotlib.figure import Figure
-
-                from bioeval.plot.explain_plots import RowWalkDisplay
-                from bioeval.plot.files import save
-
-                display = RowWalkDisplay.from_results(row, lists or "all")
-                with run.output.styled():
-                    save(display.plot(Figure(layout="constrained")), picture)
+            explained = explain(scores, probe, threshold=threshold, protocol=protocol, claim=claim)
         document, csv = {}, {}
         if run.output.documented:  # entries of a long row take longer than the row
             document = {

@@ -62,7 +62,6 @@ from bioeval.views.show import Shown
 
 if TYPE_CHECKING:
     from bioeval.document.blocks import Section
-    from bioeval.plot.explain_plots import RowWalkDisplay
 
 
 _RULES = {
@@ -247,7 +246,7 @@ class SearchedRow:
 
     @property
     def enrolled(self) -> bool:
-        """Whether the probe's subject is in the gallery at the time of the probe."""
+        """Whether the probe's subject is in the gallery."""
         return bool(self.counter.reader.enrolled[self.i])
 
 
@@ -578,7 +577,7 @@ MOST_ROWS, MOST_CELLS = 100, 10_000
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class Explanation(Shown, RowExplanation):
-    """Result of :func:`explain`: a :class:`RowExplanation` that can be printed and drawn."""
+    """Result of :func:`explain`: a :class:`RowExplanation` that prints as text."""
 
     def _section(self) -> Section:
         from bioeval.studies.explain.section import section
@@ -587,17 +586,6 @@ class Explanation(Shown, RowExplanation):
 
     def __repr__(self) -> str:
         return f"<Explanation of {self.title}, protocol {self.protocol}; print shows it>"
-
-    def _repr_html_(self) -> str:
-        from bioeval.studies.explain.shown_lists import strip_of
-
-        return f"{strip_of(self)}{super()._repr_html_()}"
-
-    def plot(self, ax: Any = None, **options: Any) -> RowWalkDisplay:
-        """Draw the row; see :func:`bioeval.plot.row_walk`."""
-        from bioeval.plot.explain_plots import row_walk
-
-        return row_walk(self, ax, **options)
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -643,7 +631,7 @@ def explain(
     Returns
     -------
     Explanation
-        ``print`` shows it as text, ``.plot()`` as a picture. `tasks` are one
+        ``print`` shows it as text. `tasks` are one
         :class:`~bioeval.studies.explain.results.TaskExplanation` for each task and role, with
         `entries` in order and `counts`, the sum of what the row adds to each counter;
         ``.document()`` is all of it as plain values.

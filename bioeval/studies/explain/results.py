@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from bioeval.document.cells import Label, Number
@@ -495,16 +495,16 @@ class StepByStep:
 
     Attributes
     ----------
-    walks : tuple of RowWalk
+    walks : tuple of RowExplanation
     totals : tuple of dict
         After each row: by task, the sum by counter so far.
-    scores : Scores or None
+    scores : Scores
         The scores that are explained; a small matrix is shown before the steps.
     """
 
     walks: tuple[RowExplanation, ...]
-    totals: tuple[Mapping[str, Mapping[Count, float]], ...] = field(default=())
-    scores: Scores | None = None
+    totals: tuple[Mapping[str, Mapping[Count, float]], ...]
+    scores: Scores
 
     @property
     def rates(self) -> dict[str, dict[str, float | dict[int, float]]]:

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator
 from dataclasses import replace
 
-from bioeval.document.blocks import Block, Column, Fact, Facts, Figure, Paragraph, Section, Table
+from bioeval.document.blocks import Block, Column, Fact, Facts, Paragraph, Section, Table
 from bioeval.document.cells import Label, Number, Picture, Score
 from bioeval.document.text import Strong, Text, say
 from bioeval.studies.explain.results import GENUINE, RowExplanation
@@ -38,7 +38,6 @@ def section(explained: RowExplanation) -> Section:
         *lists(explained),
         _adds(explained),
         *_whole_lists(explained),
-        Figure("row_walk", say("{row} as a picture", row=explained.heading)),
     )
     return Section("row", explained.heading, blocks, task="verification")
 

@@ -9,14 +9,10 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from html import escape
-from operator import attrgetter
 
-from bioeval.base.errors import DataError, printable
 from bioeval.base.kinds import larger_is_closer, noun_of
 from bioeval.document.cells import Count as Counted, Label, Number
 from bioeval.document.text import Enumeration, Text, say
-from bioeval.results.words import threshold_text
 from bioeval.studies.explain.results import (
     GENUINE,
     IMPOSTOR,
@@ -118,17 +114,8 @@ class ShownList:
         return any(task.conditional for task in self.tasks)
 
 
-def lists_of(
-    explained: RowExplanation, shorten: bool = True, most: int | None = None
-) -> list[ShownList]:
-    """Return the lists of a row, those in the same order joined.
-
-    Each has at most as many lines as are given by `most`, of which six or more are needed.
-    """
-    if not isinstance(explained, RowExplanation):
-        raise DataError(
-            f"data is {type(explained).__name__}; expected an explained row, of be.explain"
-        )
+def lists_of(explained: RowExplanation, shorten: bool = True) -> list[ShownList]:
+    """Return the lists of a row, those in the same order joined."""
     groups: list[list[TaskExplanation]] = []
     for task in explained.tasks:
         for group in groups:
@@ -137,7 +124,7 @@ def lists_of(
                 break
         else:
             groups.append([task])
-    return [_shown(group, shorten, most) for group in groups]
+    return [_shown(group, shorten) for group in groups]
 
 
 def _same_list(first: TaskExplanation, other: TaskExplanation) -> bool:
@@ -160,7 +147,7 @@ def _placed(task: TaskExplanation) -> list[Entry]:
     return [entry for entry in task.entries if entry.place is not None]
 
 
-def _shown(tasks: Sequence[TaskExplanation], shorten: bool, most: int | None) -> ShownList:
+def _shown(tasks: Sequence[TaskExplanation], shorten: bool) -> ShownList:
     """Return the list that some tasks share."""
     first = tasks[0]
     rows: dict[int, list[Entry]] = {column: [] for column in _columns(_placed(first))}
@@ -170,13 +157,10 @@ def _shown(tasks: Sequence[TaskExplanation], shorten: bool, most: int | None) ->
                 rows[entry.column].append(entry)
     listed = list(rows.values())
     kept = [True] * len(listed)
-    fits = most is not None and len(listed) > most
-    if most is not None and fits:
-        kept = _fitting(listed, tasks, most)
-    elif shorten and len(listed) > LONGEST:
+    if shorten and len(listed) > LONGEST:
         kept = _kept(listed, tasks)
     lines = []
-    for line in _lines(listed, kept, alone=len(tasks) == 1, mixed=fits):
+    for line in _lines(listed, kept, len(tasks) == 1):
         if first.task == "reid" and not line.word:
             line = replace(line, word=_WORDS[line.role])
         lines.append(line)
@@ -202,62 +186,11 @@ def _kept(rows: Sequence[Sequence[Entry]], tasks: Sequence[TaskExplanation]) -> 
     return kept
 
 
-def _fitting(
-    rows: Sequence[Sequence[Entry]], tasks: Sequence[TaskExplanation], most: int
-) -> list[bool]:
-    """Return which rows are shown individually in a list of at most so many lines.
-
-    These are the first row, the rows on both sides of the threshold, those that decide a task, the
-    nearest and the farthest mate, other mates, and then the first rows, as far as there is room.
-    """
-    edge = [row[0].accepted for row in rows].count(True)
-    important = [0]
-    if rows[0][0].accepted is not None:
-        important += [k for k in (edge - 1, edge) if 0 <= k < len(rows)]
-    deciding, mates = [], []
-    for k, row in enumerate(rows):
-        for entry, task in zip(row, tasks, strict=True):
-            if not task.task.startswith("verification") and (
-                entry.if_accepted or entry.if_rejected
-            ):
-                deciding.append(k)
-        if row[0].role == GENUINE:
-            mates.append(k)
-    mates = [*mates[:1], *mates[-1:], *mates[1:most]]
-    kept = [False] * len(rows)
-    for k in [*important, *deciding[:most], *mates, *range(most)]:
-        before = kept[k]
-        kept[k] = True
-        if _number_of_lines(rows, kept) > most:
-            kept[k] = before
-    return kept
-
-
-def _number_of_lines(rows: Sequence[Sequence[Entry]], kept: Sequence[bool]) -> int:
-    """Return the lines of a list in which neighbours of both roles are joined."""
-    number = run = 0
-    accepted = rows[0][0].accepted
-    for row, shown in zip(rows, kept, strict=True):
-        if shown or row[0].accepted != accepted:
-            number += run if run < _JOINED else 1
-            run = 0
-        number += shown
-        run += not shown
-        accepted = row[0].accepted
-    return number + (run if run < _JOINED else 1)
-
-
-def _lines(
-    rows: Sequence[Sequence[Entry]], kept: Sequence[bool], *, alone: bool, mixed: bool = False
-) -> Iterator[Line]:
-    """Yield the lines of a list; neighbours of one kind that are not shown are joined.
-
-    If they are `mixed`, those of both roles are.
-    """
+def _lines(rows: Sequence[Sequence[Entry]], kept: Sequence[bool], alone: bool) -> Iterator[Line]:
+    """Yield the lines of a list; neighbours of one kind that are not shown are joined."""
     run: list[Sequence[Entry]] = []
-    first = 1 if mixed else 0
     for row, shown in zip(rows, kept, strict=True):
-        if run and (shown or _kind(row[0])[first:] != _kind(run[-1][0])[first:]):
+        if run and (shown or _kind(row[0]) != _kind(run[-1][0])):
             yield from _joined(run, alone)
             run = []
         if shown:
@@ -278,7 +211,6 @@ def _joined(run: list[Sequence[Entry]], alone: bool) -> Iterator[Line]:
             yield _line(row, alone)
         return
     first = run[0][0]
-    roles = {row[0].role for row in run}
     cells = list[Text]()
     for of_task in zip(*run, strict=True):
         counts = []
@@ -293,12 +225,11 @@ def _joined(run: list[Sequence[Entry]], alone: bool) -> Iterator[Line]:
         template="",
         subject="",
         score=None,
-        role=first.role if len(roles) == 1 else LEFT_OUT,
+        role=first.role,
         accepted=first.accepted,
         tied=False,
         cells=tuple(cells),
         number=len(run),
-        word="" if len(roles) == 1 else "both",
     )
 
 
@@ -411,42 +342,6 @@ def about(explained: RowExplanation) -> Iterator[tuple[str, Text]]:
         yield "Accepted", f"iff {acceptance(explained.kind)}"
     else:
         yield "Threshold", source
-
-
-def templates_of(explained: RowExplanation) -> list[str]:
-    """Return the names of the probe, and of the templates of its displayed lists."""
-    names = [explained.name]
-    for shown in lists_of(explained):
-        names += map(attrgetter("template"), shown.single)
-    return names
-
-
-def strip_of(explained: RowExplanation) -> str:
-    """Return pictures of the probe and its first list as HTML, empty for templates without any."""
-    from bioeval.views.images import Images
-    from bioeval.views.thumbnails import pictures_of_templates
-
-    names, captions = [explained.name], ["probe"]
-    for shown in lists_of(explained)[:1]:
-        for line in shown.single:
-            names.append(line.template)
-            captions.append(f"{line.place}. {line.subject}")
-    pictures = pictures_of_templates(Images(folder=None), names)
-    strip = ""
-    for name, caption in zip(names, captions, strict=True):
-        if name in pictures:
-            text = escape(printable(caption)).replace("\n", "<br>")
-            strip += (
-                '<figure style="display:inline-block;margin:0 0.6em 0.6em 0;text-align:center">'
-                f'<img alt="{escape(printable(name))}" src="{pictures[name].source}" '
-                f'style="width:64px;height:64px"><figcaption>{text}</figcaption></figure>'
-            )
-    return strip
-
-
-def score_text(value: float) -> str:
-    """Return a score with six digits."""
-    return "NaN" if math.isnan(value) else threshold_text(float(value))
 
 
 def acceptance(kind: str) -> str:

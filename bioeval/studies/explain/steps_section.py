@@ -36,7 +36,7 @@ def section(steps: StepByStep) -> Section:
     """Return what is said of every row, one after the other."""
     walks, totals = steps.walks, steps.totals
     blocks: list[Block] = [Facts([Fact(*fact) for fact in about(walks[0])])]
-    if steps.scores is not None and max(steps.scores.shape) <= MOST_SHOWN:
+    if max(steps.scores.shape) <= MOST_SHOWN:
         blocks.append(_matrix(steps.scores))
     for k, (explained, so_far) in enumerate(zip(walks, totals, strict=True), start=1):
         title = say(
