@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bioeval.stats import normal_draws
+from bioeval.stats.simultaneous import normal_draws
 from bioeval.studies.compare.ranking import RankedMeasure
 from bioeval.studies.tracking.intervals import SequenceSums
 from bioeval.studies.tracking.scalars import MEASURES
