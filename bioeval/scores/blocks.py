@@ -17,7 +17,7 @@ import mmap
 import sys
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -30,12 +30,9 @@ from bioeval.base.errors import (
     Part,
     ProtocolError,
 )
-from bioeval.base.kinds import larger_is_closer
 from bioeval.base.memory import in_words, memory_limited
-from bioeval.base.messages import Message
 from bioeval.base.options import OPTIONS
 from bioeval.base.progress import report, reporter
-from bioeval.kernels.argument_groups import RawRows
 from bioeval.scores.arrays import (
     Mask,
     as_distances,
@@ -44,9 +41,8 @@ from bioeval.scores.arrays import (
     rows_of,
     writable_alias,
 )
-from bioeval.scores.failure_codes import EndValue, FailureCodeWatch
 from bioeval.scores.labels import Codes, plain
-from bioeval.scores.matrix import Scores, are_pairs, require_scores
+from bioeval.scores.matrix import Scores, require_scores
 from bioeval.scores.provenance import Provenance
 
 if TYPE_CHECKING:
@@ -382,7 +378,6 @@ class BlockReader:
         require_scores(scores)
         scores._require_matrix()
         self.scores = scores
-        self.failure_codes: list[Message] = []  # after note_failure_codes
         #: Makes second passes by the tiles that have counted the scores, if tiles have.
         self.second_reading: Any = None
 
@@ -424,41 +419,10 @@ class BlockReader:
         """Return the distances of some cells."""
         return as_distances(self.scores._cells(rows, columns)[None], self.scores.kind)[0]
 
-    @cached_property
-    def watch(self) -> FailureCodeWatch:
-        """Findings about failure codes in the rows that were read."""
-        columns, position = self.gallery.columns[0], self.gallery.probe_position
-        self_column = np.where(position >= 0, columns[position], -1)
-        return FailureCodeWatch(self.scores, self_column, np.argsort(columns))
-
-    def end_values(self, values: np.ndarray, impostor: np.ndarray) -> list[EndValue]:
-        """Return the least and the most similar of some scores, if suspiciously many share them."""
-        return EndValue.among(values, impostor, self.scores.kind, copies=True)
-
     @property
     def is_small(self) -> bool:
         """Whether the matrix is so small that the steps around its counting take longer."""
         return is_small(self.scores)
-
-    def look(self, low: int, values: np.ndarray) -> None:
-        """Look for failure codes in distances of the rows from `low` on, in the gallery's order."""
-        if not self.scores._computed:
-            sign = -1.0 if larger_is_closer(self.scores.kind) else 1.0
-            raw = RawRows(values, np.arange(len(values)))
-            self.watch.look(low, raw, self.watch.positions, sign)
-
-    def note_failure_codes(self) -> None:
-        """Add findings about failure codes to the provenance; computed distances have none."""
-        if self.scores._computed:
-            return
-        self.failure_codes = self._warnings()
-        notes = dict.fromkeys([*self.about.notes, *self.failure_codes])
-        self.about = replace(self.about, notes=tuple(notes))
-
-    def _warnings(self) -> list[Message]:
-        if are_pairs(self.scores):
-            return self.scores._failure_codes()
-        return self.watch.notes()
 
     def rows_per_block(self) -> int:
         """Return the number of rows that are read together."""
@@ -543,7 +507,6 @@ class BlockReader:
         if is_small(scores):  # one dtype, so that another compiles no kernel
             values = values.astype(np.float64, copy=False)
         values = writable_alias(values)
-        self.look(low, values)
         return Gallery.block(gallery, low, values, mask)
 
     @cached_property

@@ -769,11 +769,6 @@ class LabelledMatrix:
         return rows_of(self._source) == "embeddings"
 
     @property
-    def _computed(self) -> bool:
-        """Whether the scores are computed when they are read, or when a matrix is made of them."""
-        return rows_of(self._source) in ("embeddings", "matrix to be made")
-
-    @property
     def _embedding_source(self) -> EmbeddingSource | None:
         """What computes the scores from embeddings, if they are not in memory."""
         source = self._source

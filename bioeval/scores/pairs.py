@@ -17,7 +17,6 @@ from bioeval.base.panels import panel
 from bioeval.scores.arrays import as_array, as_distances, as_index
 from bioeval.scores.columns import PIECE, CodedSides, release, taken
 from bioeval.scores.description import lines_of_pairs
-from bioeval.scores.failure_codes import SAMPLE_VALUES, SHOWN, EndValue
 from bioeval.scores.labelled_matrix import NanPolicy
 from bioeval.scores.labels import (
     Codes,
@@ -193,20 +192,6 @@ class PairScores(Scores):
                 Argument("nan", "exclude"),
             )
         return np.where(failed, distances.dtype.type(np.inf), distances)
-
-    def _failure_codes(self) -> list[Message]:
-        """Return messages about values that may stand for failed comparisons."""
-        step = -(-self.shape[0] // SAMPLE_VALUES)
-        sample, genuine = self.values[::step].astype(np.float64), self.genuine[::step]
-        release(self.values)
-        known = np.isfinite(sample)
-        notes = []
-        for end in EndValue.among(sample[known], ~genuine[known], self.kind):
-            if end.severity != "note":
-                hits = np.flatnonzero(sample == end.value)
-                first = [f"pair {i}" for i in (step * hits[:SHOWN]).tolist()]
-                notes.append(end.message(len(hits), int(known.sum()), first))
-        return notes
 
     @property
     def _agreeing_codes(self) -> Codes:

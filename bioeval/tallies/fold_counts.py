@@ -47,7 +47,6 @@ class FoldRowReader:
         self.from_memory = (
             not self.multi and _is_plain(self.scores) and reader.gallery.order is None
         )
-        self.looked_at = 0
         self.kept: list[tuple[slice, FoldRows]] = []
 
     def of_block(self, block: Block) -> FoldRows:
@@ -84,9 +83,6 @@ class FoldRowReader:
         step = max(1, VALUES_IN_MEMORY // n)
         for low in range(0, m, step):
             rows = slice(low, min(low + step, m))
-            if low >= self.looked_at:  # for failure codes, once
-                self.reader.look(low, self.scores._base[rows])
-                self.looked_at = rows.stop
             yield rows, self._in_memory(rows)
 
     def _in_memory(self, rows: slice | np.ndarray) -> FoldRows:

@@ -207,7 +207,6 @@ class GroupTally:
             inside = inside[passes.edges.searchsorted(values[inside]) == b]
             more = np.bincount(codes[inside], weights[inside], number**2).astype(np.int64)
             accepted = pairs.counts[..., :b].sum(axis=-1) + more.reshape(number, number)
-        reader.note_failure_codes()
         made = pairs.counts.sum(axis=-1)
         equal_error = every.about_equal_error()
         return cls(reader.about, chosen, rejected, genuine, accepted, made, equal_error)
@@ -227,7 +226,6 @@ class GroupTally:
         every = Attempts.listed(values[genuine], values[~genuine])
         chosen = choose(rule, every, wanted_bins(rule, every))
         accepted = is_accepted(values, chosen.threshold)  # NaN rejects all
-        attempts.reader.note_failure_codes()
         return cls(
             attempts.reader.about,
             chosen,

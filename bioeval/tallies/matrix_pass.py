@@ -88,15 +88,14 @@ class MatrixRows:
         self.by_blocks = scores.dtype != self.dtype or (gaps and not _mask_in_place(scores))
         in_place = scores._in_memory and not self.by_blocks
         # A block that is read comes with the columns of a selection already chosen.
-        self.columns = np.arange(scores.shape[1])
+        order, gathered = np.arange(scores.shape[1]), in_place and scores._selects_columns
         if in_place:
             self.base = writable_alias(scores._base)
             self.mask: Any = None
             if scores._mask is not None:
                 self.mask = writable_alias(scores._mask)
             self.rows = scores._base_rows(np.arange(scores.shape[0]))
-            self.columns = scores._base_columns(self.columns)
-        order, gathered = self.columns, in_place and scores._selects_columns
+            order = scores._base_columns(order)
         if gallery.order is not None and not self.by_blocks:
             order, gathered = order[gallery.order], True
         self.gallery = GalleryColumns(
@@ -486,8 +485,6 @@ class MatrixPass:
             complete &= not left
             for start, stop in left:
                 self._by_blocks(start, stop, block)
-            if not (self.scores._computed or rows.by_blocks):
-                reader.watch.look(first, matrix.raw, rows.columns, 1.0)
             give_back(self.scores)
             report_rows(last, m)
         return include_kinds(self.kinds, counts, complete=complete)

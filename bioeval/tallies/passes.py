@@ -51,7 +51,6 @@ def count_with_points(
                 second_passes = count_by_rows(reader, counters, kernel, wanted)
         if second_passes is None:
             count_by_blocks(reader, counters)
-    reader.note_failure_codes()
     return Counted([counter.result() for counter in counters], second_passes or {})
 
 

@@ -14,7 +14,6 @@ from bioeval.results.histogram import FAR_OFF, ScoreHistograms, is_coarse, score
 from bioeval.scores.arrays import as_distances
 from bioeval.scores.blocks import BlockReader
 from bioeval.scores.bona_fide import without_attacks
-from bioeval.scores.failure_codes import SAMPLE_ROWS, SAMPLE_VALUES
 from bioeval.scores.matrix import Scores, are_pairs
 from bioeval.scores.matrix_image import MatrixImage, reduced_matrix
 from bioeval.tallies.cells import CellGrid
@@ -25,6 +24,9 @@ from bioeval.tallies.verification_counter import VerificationCounter
 from bioeval.tasks.task_plan import runner_of
 
 NODE = "verification/single"
+
+# Sampled values, about, and the least and the largest number of sampled rows.
+SAMPLE_VALUES, SAMPLE_ROWS = 1 << 16, (8, 128)
 
 # Pixels along the longer side of a matrix.
 PIXELS = 600

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 
-from bioeval.kernels import compiling, constant_rows, count, fuse, hull, ranks
-from bioeval.kernels.argument_groups import RankFacts, RawRows
+from bioeval.kernels import compiling, count, fuse, hull, ranks
+from bioeval.kernels.argument_groups import RankFacts
 from bioeval.tallies.counters import guide_to
 
 SPECIAL = np.array([0.0, -0.0, 0.5, 1.0, 1e300, 5e-324, np.inf, -np.inf, np.nan])
@@ -99,22 +99,6 @@ def test_numpy_counts_the_same_bits(seed):
             rows.values, rows.columns, rows.start, rows.stop, rows.probe_position, RankFacts(*out)
         ),
         *facts,
-    )  # fmt: skip
-
-
-@pytest.mark.parametrize("seed", range(12))
-def test_numpy_finds_the_same_constant_rows(seed):
-    rows = Rows(seed)
-    rng = np.random.default_rng(seed)
-    values = np.where(rng.random((rows.m, 1)) < 0.5, rows.values, rows.values[:, :1])
-    none = np.empty((0, 0), dtype=np.uint8)
-    mask = rng.integers(0, 2, values.shape).astype(np.uint8) if seed % 2 else none
-    every = np.arange(rows.m)
-    raw = RawRows(values=values, rows=every, mask=mask, mask_rows=every)
-    assert_same_bits(
-        constant_rows.constant_rows,
-        lambda out: (raw, np.arange(rows.n), rows.probe_position, *out),
-        (rows.m, float), (rows.m, np.int64),
     )  # fmt: skip
 
 

@@ -43,7 +43,6 @@ def both_ways(scores, choose=slice(None), thresholds=None):
             assert thresholds is not None  # too uneven for the kernel
             kernel = False
         (by_kernel if kernel else passes.count_by_blocks)(reader, counters)
-        reader.note_failure_codes()
         out.append([counter.result() for counter in counters])
     return zip(*out, strict=True)
 

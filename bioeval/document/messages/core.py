@@ -59,30 +59,6 @@ _SCORES = (
     ),
 )
 
-#: The advice of scores that may stand for failed comparisons.
-_FAILED = (
-    "if comparisons failed there, make these scores NaN and give {arg.nan=exclude} (no attempt) or "
-    "{arg.nan=reject}, or mask them"
-)
-
-_FAILURE_CODES = (
-    MessageType(
-        "constant-rows",
-        "all comparisons of {number:count rows} have one score: {values:scores} (rows from 0, "
-        f"first: {{first:names}}); {_FAILED}",
-    ),
-    MessageType(
-        "constant-columns",
-        "all comparisons of {number:count columns} have one score: {values:scores} (columns from "
-        f"0, first: {{first:names}}); {_FAILED}",
-    ),
-    MessageType(
-        "value-at-the-end",
-        "{shared:count} of {compared:count comparisons} have the score {value:score}, {how} "
-        f"(first: {{places:names}}); {_FAILED}",
-    ),
-)
-
 _LISTS = (
     MessageType(
         "repeated-pairs",
@@ -370,7 +346,6 @@ _SETS = (
 
 CORE: tuple[MessageType, ...] = (
     *_SCORES,
-    *_FAILURE_CODES,
     *_LISTS,
     *_ATTEMPTS,
     *_SUPPORT,

@@ -159,7 +159,6 @@ def count_for_calibration(
             none = np.zeros(1, dtype=np.int64)
             blocks = chain(verification.impostors_again(), [(genuine[None], none, none)])
             low, high = ThresholdCounter(pooled.edges).ranges(blocks)
-    reader.note_failure_codes()
     return CalibrationCounts(
         about=reader.about,
         genuine=genuine,

@@ -20,13 +20,13 @@ from bioeval.document.text import Text, say
 from bioeval.protocol.card import Protocol
 from bioeval.results.support import KindVerdict
 from bioeval.scores.arrays import lattice_step
-from bioeval.scores.blocks import BlockReader
 from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.labels import plain
 from bioeval.scores.matrix import Scores, are_pairs, codes_of, knows_people
 from bioeval.scores.pairs import PairScores
 from bioeval.studies.check.confusions import confusions_at
 from bioeval.studies.check.counts import SHOWN, DataScan, perfect_distance, scan, sign_of
+from bioeval.studies.check.failure_codes import EndValue
 from bioeval.studies.check.findings import (
     SEVERITIES,
     DataCheck,
@@ -356,7 +356,7 @@ def duplicates_finding(scores: Scores, scanned: DataScan, copies: Copies) -> Fin
     varied = scanned.rows[:, 0] < scanned.rows[:, 1]
     enough = scanned.row_digests[:, 1] >= max(_LEAST_COLUMNS, (scores.shape[1] - 2) // 2)
     groups = _equal("row", scanned.row_digests[:, 0], varied & enough)
-    if (scanned.reader.watch.itself < 0).sum() >= _LEAST_COLUMNS:
+    if (scanned.failure_codes.self_columns < 0).sum() >= _LEAST_COLUMNS:
         varied = scanned.columns[0] < scanned.columns[1]
         groups += _equal("column", scanned.column_digests, varied)
     codes = {"row": codes_of(scores).probe, "column": codes_of(scores).gallery}
@@ -514,7 +514,7 @@ def pair_checks(scores: PairScores) -> Iterator[Finding]:
     )
     known = np.isfinite(values)
     finite, impostor = values[known], ~scores.genuine[known]
-    ends = BlockReader(scores).end_values(finite, impostor)
+    ends = EndValue.among(finite, impostor, scores.kind, copies=True)
     hits = [np.flatnonzero(values == end.value) for end in ends]
     places = np.concatenate([np.empty(0, int), *hits])
     yield end_finding(
@@ -708,7 +708,8 @@ def _sentinels(scores: Scores, scanned: DataScan, scattered: np.ndarray | None) 
     `scattered` are sampled impostor distances, where some are at the distance of a copy and none is
     known to be of one.
     """
-    seen = scanned.reader.watch.found()
+    codes = scanned.failure_codes
+    seen = codes.found()
     lines = [f"row {i}" for i in seen.rows] + [f"column {j}" for j in seen.columns]
     if lines:
         values = np.unique(np.concatenate([seen.row_values, seen.column_values]))
@@ -718,12 +719,11 @@ def _sentinels(scores: Scores, scanned: DataScan, scattered: np.ndarray | None) 
     if scattered is not None:
         sampled = sign_of(scores.kind) * scattered
         impostor = np.ones(len(scattered), dtype=bool)
-        for end in scanned.reader.end_values(sampled, impostor):
+        for end in EndValue.among(sampled, impostor, scores.kind, copies=True):
             if end.accepted and end not in ends:
-                watch = scanned.reader.watch
-                places = np.argwhere(watch.sample == end.value)
+                places = np.argwhere(codes.sample == end.value)
                 ends.append(end)
-                hits.append(np.column_stack([watch.sampled[places[:, 0]], places[:, 1]]))
+                hits.append(np.column_stack([codes.sampled[places[:, 0]], places[:, 1]]))
     return end_finding(
         zip(ends, map(len, hits), strict=True),
         {"sampled comparisons": int(seen.compared)},
@@ -807,12 +807,12 @@ def _symmetry(scores: Scores, scanned: DataScan) -> Finding:
 
 def _samples(scores: Scores, scanned: DataScan) -> tuple[np.ndarray, np.ndarray]:
     """Return sampled impostor distances and sampled scores, each pair of templates once."""
-    watch = scanned.reader.watch
-    sample = watch.sample.copy()
+    sampled = scanned.failure_codes.sampled
+    sample = scanned.failure_codes.sample.copy()
     if scanned.same:  # each pair of templates in one direction
-        for k, row in enumerate(watch.sampled):
-            sample[k, watch.sampled[watch.sampled < row]] = np.nan
-    foreign = codes_of(scores).probe[watch.sampled][:, None] != codes_of(scores).gallery[None]
+        for k, row in enumerate(sampled):
+            sample[k, sampled[sampled < row]] = np.nan
+    foreign = codes_of(scores).probe[sampled][:, None] != codes_of(scores).gallery[None]
     if not knows_people(scores):
         foreign = np.isfinite(sample)
     impostor = sign_of(scores.kind) * sample[foreign & np.isfinite(sample)]

@@ -8,10 +8,10 @@ import numpy as np
 
 from bioeval.base.kinds import larger_is_closer
 from bioeval.base.progress import reporter, stage
-from bioeval.kernels.argument_groups import RawRows
 from bioeval.scores.arrays import Mask
 from bioeval.scores.blocks import Block, BlockReader, threads_for
 from bioeval.scores.matrix import Scores, knows_people
+from bioeval.studies.check.failure_codes import FailureCodeScan
 from bioeval.studies.check.kernel import KINDS, label_medians, scan_rows
 
 
@@ -99,8 +99,9 @@ class DataScan:
     back: np.ndarray
     #: bool (2, k, n): which of both are attempts: not left out by a mask, an exclusion or a date.
     compared: np.ndarray
-    #: What was seen of failure codes, with a sample of rows in the units of the scores.
     reader: BlockReader
+    #: Constant lines, with a sample of rows in the units of the scores.
+    failure_codes: FailureCodeScan
     #: float64 (m, 3): of each row, as :func:`bioeval.studies.check.kernel.label_medians` writes
     #: them; empty without labels, and of scores that are only an order.
     medians: np.ndarray
@@ -139,6 +140,7 @@ def scan(scores: Scores) -> DataScan:
         back=np.empty((len(lines), n)),
         compared=np.ones((2, len(lines), n), dtype=bool),
         reader=reader,
+        failure_codes=FailureCodeScan(scores, _self_columns(reader)),
         medians=np.empty((judged, 3)),
     )
     genuine = []
@@ -154,8 +156,7 @@ def scan(scores: Scores) -> DataScan:
 
 def _scan_rows(reader: BlockReader, scanned: DataScan, low: int, high: int) -> np.ndarray:
     """Scan rows ``low:high``; return genuine distances in them."""
-    scores, self_columns = reader.scores, reader.watch.itself[low:high]
-    n = scores.shape[1]
+    scores, self_columns = reader.scores, scanned.failure_codes.self_columns[low:high]
     values = reader.given.distances(low, high, exact=False)
     values = np.ascontiguousarray(values, dtype=np.float64)
     mates = _mates(reader, low, high)
@@ -189,13 +190,18 @@ def _scan_rows(reader: BlockReader, scanned: DataScan, low: int, high: int) -> n
             scanned.compared[0, first:last] = state[scanned.lines[first:last] - low] != Mask.IGNORE
             scanned.compared[1, :, low:high] = state[:, scanned.lines].T != Mask.IGNORE
     seen = np.where(state == Mask.IGNORE, np.nan, values) if len(state) else values
-    raw = RawRows(seen, rows - low)
-    reader.watch.look(low, raw, np.arange(n), sign_of(scores.kind))
+    scanned.failure_codes.add(low, seen, scanned.rows[low:high, :2])
     if len(scanned.medians):
         scanned.medians[low:high] = row_medians(reader, low, seen)
     kept = seen[mates] if labelled else seen[state == Mask.GENUINE]
     kept = kept[~np.isnan(kept)]
     return kept[:: max(1, scores.shape[0] // (high - low) * len(kept) // _MOST_GENUINE)]
+
+
+def _self_columns(reader: BlockReader) -> np.ndarray:
+    """Return the column of each probe itself, -1 for none."""
+    position = reader.gallery.probe_position
+    return np.where(position >= 0, reader.gallery.columns[0, position], -1)
 
 
 def _mates(reader: BlockReader, low: int, high: int) -> tuple[np.ndarray, np.ndarray]:

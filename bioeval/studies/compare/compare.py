@@ -570,8 +570,7 @@ class _Comparison:
             remarks += [*column_warnings(a), *column_warnings(b)]
         warnings = [*self.apart, *self.interval.few_people(first.people), *dict.fromkeys(remarks)]
         for name, system in zip(self.names, (first, second), strict=True):
-            notes = dict.fromkeys([*system.scores._remarks, *system.failure_codes])
-            warnings += [note.concerning(name) for note in notes]
+            warnings += [note.concerning(name) for note in system.scores._remarks]
         if alone := _made_by_one(a, b):
             warnings.append(
                 Message(

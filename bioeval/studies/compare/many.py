@@ -212,7 +212,7 @@ class _Measured:
         scores = system.scores
         self.measures.append(list(measures))
         self._attempts.setdefault(tuple(system.attempts), []).append(name)
-        self._say(name, [*scores._remarks, *system.failure_codes, *system.remarks])
+        self._say(name, [*scores._remarks, *system.remarks])
         for measure in measures:
             if measure.scalar.name == "eer":
                 fused = bool(scores._claims)

@@ -279,11 +279,6 @@ class ComparedSystem:
         return numbers
 
     @property
-    def failure_codes(self) -> Sequence[Message]:
-        """Messages of scores that may be failed comparisons."""
-        return self.reader.failure_codes
-
-    @property
     def remarks(self) -> list[Message]:
         """Messages of the targets that the attempts do not support."""
         warnings = []
@@ -634,7 +629,6 @@ class ComparedRetrieval:
         self.people = len(np.unique(codes_of(scores).probe[self.counted]))
         self.attempts = (int(dataset["queries"]),)
         self.remarks = messages_of(dataset.attrs)
-        self.failure_codes: tuple[Message, ...] = ()  # they are among the remarks
         self.details = {name: dataset.attrs[name] for name in _DETAILS}
         cut = rules.rank_k or int(dataset.get("rank_k", 0))
         self.ranks = ranks  # of the CMC

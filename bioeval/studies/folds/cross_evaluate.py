@@ -315,7 +315,6 @@ def evaluate_tasks(
                 evaluated.append(verify(reader, plan, sides, options).folds)
             else:
                 evaluated += evaluate_by_parts(plan, sides, [options], reader.about)
-    reader.note_failure_codes()
     datasets = []
     for options, folds in zip(tasks, evaluated, strict=True):
         resampled: list[PooledRates | LeftOutRates] = []

@@ -85,7 +85,6 @@ def count_by_quality(
             value, row, position = gather(values, start, stop, block.probe_position)
             lower = np.minimum(code[row], template[position])
             np.add.at(genuine, (lower, (~is_accepted(value, threshold)).astype(np.int64)), 1)
-    reader.note_failure_codes()
     # Left at step k: those with a code above k.
     mates = np.cumsum(genuine[::-1], axis=0)[::-1][1:]
     impostors = np.cumsum(tables.sum(axis=0)[::-1], axis=0)[::-1][1:]

@@ -261,7 +261,6 @@ def study_threshold(
             counts = count_searches(scores, reader, splitter, options, interval)
             shares = counts.shares
             studied = f"open set, {rank_unit} ranks"
-    reader.note_failure_codes()
     bound: Bound = "column" if counts.by_subject else ""
     folded = fold_dataset(
         counts.folds, counts.plan.shape, reader.about, options, splitter, confidence, bound=bound

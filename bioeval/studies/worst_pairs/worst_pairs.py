@@ -227,7 +227,6 @@ def worst_pairs(
     medians = np.empty((scores.shape[0], 3))
     with rows_reported():
         impostor, genuine = worst_cells(reader, n, mirrored, medians)
-    reader.note_failure_codes()
     row = np.concatenate([impostor.row, genuine.row])
     column = np.concatenate([impostor.column, genuine.column])
     distance = np.concatenate([impostor.value, -genuine.value])

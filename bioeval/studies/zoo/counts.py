@@ -191,7 +191,6 @@ def count_by_subject(reader: BlockReader, threshold: float, stream: Stream) -> S
     scores = reader.scores
     with threads_for(scores), np.errstate(over="ignore", invalid="ignore"):
         counts = subject_pass.rows(reader, 0, scores.shape[0])
-        reader.note_failure_codes()
         tally = subject_pass.tally(counts)
     for part in (tally.genuine, tally.as_probe, tally.as_claimed):
         _require_finite(part.total)

@@ -209,7 +209,6 @@ class Lists:
 
     def about(self, reader: RowReader) -> Provenance:
         """Return the provenance of the data, with :meth:`notes`."""
-        reader.note_failure_codes()
         about, reading = reader.about, reader.about.reading
         if self.distractor_ids:
             identities = ", ".join(map(str, self.distractor_ids))
@@ -234,7 +233,6 @@ class Lists:
             high = min(low + step, last)
             if direct:
                 values = rows.distances(low, high)
-                reader.look(low, values)
             else:
                 values = reader.block(low, high).values
             yield RowsAsRead(reader, low, values)

@@ -1,27 +1,19 @@
 """Failure codes: scores that stand for a failed comparison, such as -1 in a whole row or column.
 
-Rows are looked at while they are counted. Columns, and values at the ends of the others, are
-suspected from a sample of these rows, so that no score is read twice but those of a suspected
-column.
+All rows are scanned. Columns, and values at the ends of the others, are suspected from a sample of
+these rows, so that no score is read twice but those of a suspected column.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from bioeval.base.kinds import larger_is_closer
-from bioeval.base.messages import Message
-from bioeval.kernels.argument_groups import RawRows
-from bioeval.kernels.constant_rows import constant_rows
 from bioeval.scores.arrays import Mask
-from bioeval.scores.labelled_matrix import LabelledMatrix
-
-if TYPE_CHECKING:
-    pass
+from bioeval.scores.matrix import Scores
 
 # Sampled values, about, and the least and the largest number of sampled rows.
 SAMPLE_VALUES, SAMPLE_ROWS = 1 << 16, (8, 128)
@@ -44,8 +36,6 @@ _BLOCK_ROWS = 4096
 FAR_OFF, NEGATIVE = "far from all others", "the only value below 0"
 APART, CUT_OFF = "apart from all others", "at the end of all others"
 
-SHOWN = 3
-
 
 @dataclass(frozen=True)
 class EndValue:
@@ -63,17 +53,6 @@ class EndValue:
         if self.how in (APART, NEGATIVE) and not self.accepted:
             return "warning"
         return "error"
-
-    def message(self, shared: int, compared: int, first: Sequence[str]) -> Message:
-        """Return the message that many of some comparisons share the value; `first` are places."""
-        return Message(
-            "value-at-the-end",
-            value=self.value,
-            shared=shared,
-            compared=compared,
-            how=self.how,
-            places=list(first),
-        )
 
     @classmethod
     def among(
@@ -118,15 +97,14 @@ class FailureCodes(NamedTuple):
     compared: int  # sampled comparisons
 
 
-class FailureCodeWatch:
-    """Looks for constant rows and columns, and for values far from all others, during a pass.
+class FailureCodeScan:
+    """Looks for constant rows and columns, and for values far from all others.
 
-    `self_columns` is the column of each probe itself, -1 for none, and `positions` the position of
-    each column in a block.
+    `self_columns` is the column of each probe itself, -1 for none.
     """
 
-    def __init__(self, scores: LabelledMatrix, self_columns: np.ndarray, positions: np.ndarray):
-        self.scores, self.itself, self.positions = scores, self_columns, positions
+    def __init__(self, scores: Scores, self_columns: np.ndarray):
+        self.scores, self.self_columns = scores, self_columns
         m, n = scores.shape
         least, most = SAMPLE_ROWS
         rows = min(m, most, max(least, SAMPLE_VALUES // n))
@@ -134,23 +112,27 @@ class FailureCodeWatch:
         self.sample = np.full((len(self.sampled), n), np.nan)
         self.value, self.count = np.full(m, np.nan), np.zeros(m, dtype=np.int64)
 
-    def look(self, low: int, raw: RawRows, places: np.ndarray, sign: float) -> None:
-        """Examine raw rows from `low` on, times `sign`; score ``j`` is in column ``places[j]``."""
-        high = low + len(raw.rows)
-        value = self.value[low:high]
-        constant_rows(raw, places, self.itself[low:high], value, self.count[low:high])
-        value *= sign
+    def add(self, low: int, distances: np.ndarray, ends: np.ndarray) -> None:
+        """Scan rows from `low` on, NaN where there is no comparison.
+
+        `ends` are the nearest and the farthest finite distance of each row.
+        """
+        sign = -1.0 if larger_is_closer(self.scores.kind) else 1.0
+        high = low + len(distances)
+        constant = np.flatnonzero(ends[:, 0] == ends[:, 1])
+        self.value[low + constant] = sign * ends[constant, 0]
+        self.count[low + constant] = self._finite(low, constant, distances).sum(axis=1)
         first, last = np.searchsorted(self.sampled, [low, high])
-        chosen = self.sampled[first:last]
-        if not len(chosen):
-            return
-        sample = sign * raw.values[np.ix_(raw.rows[chosen - low], places)].astype(np.float64)
-        sample[~np.isfinite(sample)] = np.nan
-        if len(raw.mask):
-            sample[raw.mask[np.ix_(raw.mask_rows[chosen - low], places)] == Mask.IGNORE] = np.nan
-        self_column = self.itself[chosen]
-        sample[self_column >= 0, self_column[self_column >= 0]] = np.nan
-        self.sample[first:last] = sample
+        chosen = self.sampled[first:last] - low
+        finite = self._finite(low, chosen, distances)
+        self.sample[first:last] = np.where(finite, sign * distances[chosen], np.nan)
+
+    def _finite(self, low: int, rows: np.ndarray, distances: np.ndarray) -> np.ndarray:
+        """Return which distances of some rows are finite, but for those of a probe to itself."""
+        finite = np.isfinite(distances[rows])
+        self_column = self.self_columns[low + rows]
+        finite[self_column >= 0, self_column[self_column >= 0]] = False
+        return finite
 
     def found(self) -> FailureCodes:
         """Return the constant rows and columns, and the value far from all others."""
@@ -182,24 +164,6 @@ class FailureCodeWatch:
             return np.ones(self.sample.shape, dtype=bool)
         codes = self.scores._codes
         return codes.probe[self.sampled][:, None] != codes.gallery
-
-    def notes(self) -> list[Message]:
-        """Return messages about what was found."""
-        codes = self.found()
-        notes = []
-        for code, lines, values in (
-            ("constant-rows", codes.rows, codes.row_values),
-            ("constant-columns", codes.columns, codes.column_values),
-        ):
-            if len(lines):
-                some = np.unique(values)[:SHOWN].tolist()
-                first = lines[:SHOWN].tolist()
-                notes.append(Message(code, number=len(lines), first=first, values=some))
-        for end, hits in zip(codes.ends, codes.hits, strict=True):
-            if end.severity != "note":
-                first = [f"row {i} column {j}" for i, j in hits[:SHOWN].tolist()]
-                notes.append(end.message(len(hits), codes.compared, first))
-        return notes
 
     def _constant(self, columns: np.ndarray, value: np.ndarray) -> np.ndarray:
         """Return which suspected columns have the same value in all finite scores."""
