@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import threading
 import time
+from html import escape
 from typing import Any
 
-from bioeval.base.panels import safe
+from bioeval.base.errors import printable
 
 # Seconds of work that shows nothing, and between two changes of the line.
 _SHORTEST, _BETWEEN = 0.5, 0.2
@@ -60,7 +61,7 @@ class NotebookProgress:
             value = f'value="{done}" max="{total}"'
         text = f"{name} {share}".strip()
         shown = {
-            "text/html": _BAR.format(name=safe(name), value=value, share=share),
+            "text/html": _BAR.format(name=escape(printable(name)), value=value, share=share),
             "text/plain": text,
         }
         if self._handle is not None:

@@ -15,7 +15,6 @@ from typing import Any, Generic, Protocol, Self, TypeVar
 import numpy as np
 
 from bioeval.base.errors import DataError, bad_choice, received
-from bioeval.base.panels import panel
 from bioeval.base.random import seed_sequence
 from bioeval.scores.labels import Codes, as_labels, as_meta, digest
 from bioeval.scores.matrix import Scores, are_pairs
@@ -393,12 +392,6 @@ class Parameters:
             text = short.repr(value.tolist() if isinstance(value, np.ndarray) else value)
             shown.append(f"{name}={text}")
         return f"{type(self).__name__}({', '.join(shown)})"
-
-    def _repr_html_(self) -> str:
-        short = reprlib.Repr()
-        short.maxother = short.maxstring = 200
-        rows = [(name, short.repr(x)) for name, x in self.get_params(deep=False).items()]
-        return panel(type(self).__name__, rows)
 
 
 class Division(Parameters, ABC, Generic[Parts]):

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import base64
 import functools
 import inspect
-import io
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Self
@@ -28,7 +26,6 @@ from matplotlib.ticker import MaxNLocator
 from bioeval.base.arguments import require_integer, require_list, require_numbers, require_text
 from bioeval.base.errors import Argument, DataError, nearest_name
 from bioeval.base.kinds import larger_is_closer, noun_of
-from bioeval.base.panels import panel
 from bioeval.document.text import Text, say
 from bioeval.plot import plot_style
 from bioeval.plot.legend import draw_legend, name_in_legend
@@ -90,13 +87,6 @@ class Display:
     def _write(self, text: Text) -> str:
         """Return a text in the terms of the view."""
         return Lines().write(text)
-
-    def _repr_html_(self) -> str:
-        rows = [("systems", ", ".join(getattr(self, "curves", {})))]
-        figure = getattr(self, "figure_", None)
-        if figure is None:
-            return panel(type(self).__name__, [*rows, ("drawn", "not yet: .plot()")])
-        return panel(type(self).__name__, rows, picture_of(figure))
 
     def _axes(
         self,
@@ -384,18 +374,6 @@ class OneResultDisplay(Display):
         if ax is None:
             name = name or as_plot_text(self._dataset.attrs.get("system", ""))
         super()._titled(plot_style.sentence(self._write(title)), name, lines, ax, gap, share)
-
-
-def picture_of(figure: Figure) -> str:
-    """Return a figure as part of a page; nothing where pyplot shows the figure."""
-    import matplotlib.pyplot as plt
-
-    if plt.fignum_exists(getattr(figure, "number", None) or -1):
-        return ""
-    picture = io.BytesIO()
-    figure.savefig(picture, format="png", dpi=72)
-    data = base64.b64encode(picture.getvalue()).decode()
-    return f'<img alt="The plot" style="max-width:100%" src="data:image/png;base64,{data}">'
 
 
 # Corners drawn of a longer curve.

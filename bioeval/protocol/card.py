@@ -582,19 +582,6 @@ class Protocol:
             "path": self.path,
         }
 
-    def _repr_html_(self) -> str:
-        """Return the head of the card as a panel, for notebooks."""
-        rows = [
-            ("title", self.title),
-            ("layout", self.layout),
-            ("tasks", ", ".join(self.tasks)),
-            ("source", self.source.text),
-            ("summary", self.summary),
-        ]
-        from bioeval.base.panels import panel
-
-        return panel(f"Protocol {self.name}", rows)
-
     def as_tables(self) -> dict[str, Any]:
         """Return the values and the sections of the card's file, with every default written out.
 

@@ -239,13 +239,6 @@ class Scores(LabelledMatrix):
             _memory_limit=memory_limit,
         )
 
-    def _repr_html_(self) -> str:
-        from bioeval.base.panels import panel
-        from bioeval.scores.description import lines_of_matrix
-        from bioeval.scores.matrix_image import preview
-
-        return panel(type(self).__name__, lines_of_matrix(self), preview(self))
-
     @staticmethod
     def from_pairs(
         scores: Any,

@@ -13,10 +13,8 @@ from bioeval.base.array_libraries import joined
 from bioeval.base.errors import Argument, DataError, Part, ProtocolError, received
 from bioeval.base.kinds import Kind
 from bioeval.base.messages import Message
-from bioeval.base.panels import panel
 from bioeval.scores.arrays import as_array, as_distances, as_index
 from bioeval.scores.columns import PIECE, CodedSides, release, taken
-from bioeval.scores.description import lines_of_pairs
 from bioeval.scores.labelled_matrix import NanPolicy
 from bioeval.scores.labels import (
     Codes,
@@ -264,9 +262,6 @@ class PairScores(Scores):
             f"<PairScores {len(self._base)} pairs, {int(self.genuine.sum())} genuine, "
             f"{self.dtype} {self.kind}, nan={self.nan!r}>"
         )
-
-    def _repr_html_(self) -> str:
-        return panel(type(self).__name__, lines_of_pairs(self))
 
     def _as_columns(self, exclude: Sequence[str]) -> NoReturn:
         """Raise: pairs are left out, not excluded by metadata."""

@@ -18,9 +18,7 @@ from bioeval.base.array_libraries import joined
 from bioeval.base.errors import Argument, DataError, ProtocolError
 from bioeval.base.kinds import VALUED, Kind, larger_is_closer
 from bioeval.base.messages import Message, MessageWarning
-from bioeval.base.panels import panel
 from bioeval.scores.arrays import as_array, as_distances, as_index
-from bioeval.scores.description import lines_of_lists
 from bioeval.scores.labels import NAME_COLUMNS, Codes, as_labels, as_meta, digest_of_values, fixed
 from bioeval.scores.matrix import Scores
 
@@ -389,9 +387,6 @@ class TopKScores(Scores):
             f"<TopKScores {q} queries, the nearest {self.depth} of {n} gallery entries, "
             f"{len(self.subjects)} subjects>"
         )
-
-    def _repr_html_(self) -> str:
-        return panel(type(self).__name__, lines_of_lists(self))
 
     def select(self, *index: Any, probes: Any = None, gallery: Any = None) -> Self:
         """Take some queries; part of the gallery would need entries that are not listed."""

@@ -56,12 +56,6 @@ class Interval:
             f"{100 * self.confidence:g} %, {self.method}>"
         )
 
-    def _repr_html_(self) -> str:
-        limits = f"{self.estimate:.6g} [{self.low:.6g}, {self.high:.6g}]"
-        from bioeval.base.panels import panel
-
-        return panel(limits, [(f"{100 * self.confidence:g} %", self.method)])
-
 
 def weights_of(
     subjects: int,

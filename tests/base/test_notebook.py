@@ -117,7 +117,6 @@ def test_in_a_kernel():
         "import bioeval as be\nfrom bioeval.base import notebook": [],
         "notebook._SHORTEST = 0\nscores = be.simulate(20, 3)": [],
         "result = be.verification(scores)": ["ended after 0 s"],
-        "be.simulate(4, 2)": ["all against all, 8 x 8"],
         "print('one')\nresult = be.verification(scores)": ["one", "ended after 0 s"],
         "import xarray as xr\nxr.DataTree(xr.Dataset({'a': 1}))": ["xr-"],
         "assert shell.kernel.session.send == send": [],

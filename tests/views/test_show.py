@@ -1,15 +1,11 @@
-"""be.show: the table of every result, as text and as HTML; the picture of scores in a notebook."""
+"""be.show: the table of every result, as text and as HTML."""
 
 from __future__ import annotations
 
-import base64
 import re
-import struct
 import sys
-import zlib
 from types import SimpleNamespace
 
-import numpy as np
 import pytest
 import xarray as xr
 from marked_up import latex_tables, markdown_tables
@@ -173,100 +169,3 @@ def test_html_has_the_styles_and_the_numbers_of_a_table():
     assert "<i>value</i></th>" in page and "<i>n</i></th><td>t</td>" in page
     # Digits stand below digits: a blank before them is as wide as one.
     assert ">\u20072.78 % [1.00, 2.00]</td>" in page and ">16.11 %" in page
-
-
-# ------------------------------------------------------------------------ scores in a notebook
-
-
-def pixels(page: str) -> np.ndarray:
-    """The indices of the palette of the picture in a page."""
-    data = base64.b64decode(re.search(r"base64,([^\"]+)", page)[1])
-    width, height = struct.unpack(">II", data[16:24])
-    at, found = 8, b""
-    while at < len(data):
-        (size,) = struct.unpack(">I", data[at : at + 4])
-        kind, body = data[at + 4 : at + 8], data[at + 8 : at + 8 + size]
-        assert struct.unpack(">I", data[at + 8 + size : at + 12 + size])[0] == zlib.crc32(
-            kind + body
-        )
-        found, at = found + body * (kind == b"IDAT"), at + 12 + size
-    rows = np.frombuffer(zlib.decompress(found), np.uint8).reshape(height, width + 1)
-    assert not rows[:, 0].any()
-    return rows[:, 1:]
-
-
-def test_scores_show_a_picture_of_themselves():
-    values = [[0.0, 1.0, np.nan], [1.0, 0.0, np.inf], [3.0, 2.0, 0.0]]
-    page = be.Scores(values, ["b", "b", "a"], nan="raise")._repr_html_()
-    # Subject a first; 253, 254, 255: not compared, NaN, infinite.
-    assert pixels(page).tolist() == [[253, 252, 126], [254, 253, 0], [255, 0, 253]]
-    assert 'alt="Scores of probes' in page and "Orange: NaN. Grey: infinite" in page
-    near = be.Scores([[5.0, 1.0]], ["a"], ["a", "b"], kind="similarity")
-    assert pixels(near._repr_html_()).tolist() == [[0, 252]]
-    flat = be.Scores([[1.0, 1.0]], ["a"], ["a", "b"])
-    assert pixels(flat._repr_html_()).tolist() == [[0, 0]]
-    wide = be.Scores([[0.0, 1e308], [-1e308, 0.0]], ["a", "b"])
-    assert pixels(wide._repr_html_()).tolist() == [[253, 252], [0, 253]]
-
-
-class Counted(np.ndarray):
-    """An array that counts what is read of it."""
-
-    read = 0
-
-    def __getitem__(self, key):
-        found = super().__getitem__(key)
-        Counted.read += np.size(found)
-        return np.asarray(found)
-
-
-def test_of_a_large_matrix_a_bounded_sample_is_read():
-    values = np.add.outer(np.arange(900) // 3, -(np.arange(900) // 3)).astype(np.float32)
-    scores = be.Scores(np.abs(values), np.arange(900) // 3)
-    scores = scores._with(_base=scores._base.view(Counted))
-    Counted.read = 0
-    page = scores._repr_html_()
-    assert 96 * 96 <= Counted.read < 2 * 96 * 96
-    assert "A sample: 96 x 96 templates of 32 of 300 enrolled subjects" in page
-    found = pixels(page)
-    blocks = np.kron(np.eye(32, dtype=bool), np.ones((3, 3), dtype=bool))
-    assert (found[blocks & ~np.eye(96, dtype=bool)] == 0).all()  # the templates of one subject
-    assert found[~blocks].min() > 0
-
-
-def test_embeddings_are_sampled_and_the_page_is_small():
-    x = np.random.default_rng(0).normal(size=(4000, 8))
-    scores = be.Scores.from_embeddings(x, np.arange(4000) // 4, memory_limit=1)
-    page = scores._repr_html_()
-    assert "96 x 96 templates of 24 of 1,000" in page and len(page) < 30_000
-    view = scores.select(np.arange(0, 4000, 4), np.arange(1, 4000, 2))
-    assert "enrolled subjects, evenly taken" in view._repr_html_()
-    late = be.Scores(np.zeros((600, 600)), np.arange(600), np.arange(600, 1200))  # none enrolled
-    assert pixels(late._repr_html_()).shape == (96, 96)
-
-
-class Rows:
-    """A large matrix that is read by rows, or fails."""
-
-    rows_of, dtype, ndim = "rows", np.dtype(float), 2
-
-    def __init__(self, size: int):
-        self.shape = (size, size)
-
-    def __getitem__(self, key):
-        raise OSError("the disk is gone")
-
-
-def test_without_a_picture_the_panel_says_why():
-    def metric(a, b):
-        raise ZeroDivisionError
-
-    x = np.eye(8)
-    scores = be.Scores.from_embeddings(x, range(8), metric=metric, kind="distance", memory_limit=1)
-    assert "No picture: the metric is a function" in scores._repr_html_()
-    scores = be.Scores(Rows(1000), np.arange(1000))
-    assert "No picture: the matrix is large and read by rows" in scores._repr_html_()
-    assert "No picture: the disk is gone" in be.Scores(Rows(4), range(4))._repr_html_()
-    mask = np.ones((8, 8), np.uint8)
-    scores = be.Scores.from_embeddings(x, range(8), mask=mask * 1, memory_limit=1)
-    assert "No picture: the rows are computed" in scores._repr_html_()

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from html import escape
 
-from bioeval.base.panels import safe
+from bioeval.base.errors import printable
 from bioeval.document.blocks import Block, Facts, Messages, Paragraph, Section, Table
 from bioeval.views.writers.columns import PrintedColumn, printed_columns
 from bioeval.views.writers.lines import Lines, Naming, python_naming
@@ -32,6 +33,11 @@ padding:.06em 1.3em .06em 0;text-align:left;vertical-align:top;max-width:44em}
 """
 
 
+def _safe(text: str) -> str:
+    """Return text escaped for HTML, its line ends kept."""
+    return escape(printable(text)).replace("\n", "<br>")
+
+
 class HtmlLines(Lines):
     """Lines of HTML."""
 
@@ -39,7 +45,7 @@ class HtmlLines(Lines):
 
     def literal(self, text: str) -> str:
         """Return text with its characters escaped."""
-        return safe(text)
+        return _safe(text)
 
     def strong(self, text: str) -> str:
         """Return bold text."""
@@ -155,4 +161,4 @@ def _aligned(column: PrintedColumn) -> list[str]:
     """Return the cells of a column; blanks as wide as digits set numbers at their points."""
     if not column.numeric or not _is_ragged(column):
         return column.texts
-    return [_BLANKS.sub(lambda run: _DIGIT * len(run[0]), safe(x)) for x in column.aligned()]
+    return [_BLANKS.sub(lambda run: _DIGIT * len(run[0]), _safe(x)) for x in column.aligned()]

@@ -50,7 +50,6 @@ def test_a_table_gives_the_metadata_of_both_sides(lists):
     assert pairs.probe_meta["age"].tolist() == [str(20 + j // 2) for _, j, _ in scores]
     some = pairs[np.arange(0, len(scores), 7)]
     assert some.probe_meta["age"].tolist() == pairs.probe_meta["age"][::7].tolist()
-    assert "gender" in pairs._repr_html_()
 
 
 def test_groups_of_a_list_are_those_of_its_columns(lists):

@@ -341,9 +341,8 @@ def test_the_page_shows_what_the_commands_print(tmp_path, monkeypatch, capsys, r
     [
         ([], "give --probe N, or --step-by-step"),
         (["--probe", "1", "--all"], "give --probe N, or --step-by-step"),
-        (["--all", "--plot", "x.png"], "--plot is of one row"),
+        (["--all", "--claim", "ann"], "--claim is of one row"),
         (["--probe", "17"], "--probe is 17; expected a position from 0 to 4"),
-        (["--probe", "1", "--plot", "row.gif"], "'png', 'pdf', 'svg'"),
         (["--probe", "1", "--threshold", "nan"], "NaN"),
     ],
 )
