@@ -2,8 +2,8 @@
 
 One :class:`Scalar` says what a number means, how it is computed, how a table shows it and how two
 systems are compared by it. Datasets, tables, JSON and CSV, comparisons, folds and repeated
-partitions read it here: a new scalar is one entry, in this file or in that which a study names at
-its manifest. :mod:`bioeval.base.registry` collects them.
+partitions read it here: a new scalar is one entry, in this file or in that of its study.
+:mod:`bioeval.base.registry` collects them.
 """
 
 from __future__ import annotations

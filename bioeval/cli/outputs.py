@@ -262,7 +262,7 @@ def _cell(value: Any) -> Any:
 class MoreOutputs:
     """What a study adds to the outputs of ``bioeval run``: nothing, in this base class.
 
-    A study names a class derived from it at its manifest, as the hook ``run_outputs``.
+    A class derived from it is listed by the command.
     """
 
     #: The options that it adds, one after the other, and takes from those of the command.
@@ -311,7 +311,7 @@ class MoreOutputs:
 class MoreResults:
     """What a study adds to the page of ``bioeval report``: nothing, in this base class.
 
-    A study names a class derived from it at its manifest, as the hook ``report_results``.
+    A class derived from it is listed by the command.
     """
 
     #: The options that it adds, one after the other, and takes from those of the command.
@@ -326,9 +326,6 @@ class MoreResults:
         """Take its options from those of the command, and keep the others."""
         self.options = options
 
-    def require(self, files: Sequence[str]) -> None:
-        """Raise unless its options go with the files and the other options."""
-
     def of_system(self, scores: Scores, target: str | None) -> dict[str, xr.Dataset]:
         """Return further results of a system by name.
 
@@ -342,16 +339,6 @@ class MoreResults:
 
     def rows(self, scores: Scores, target: str | None) -> dict[str, Any]:
         """Return results of a system that are no datasets, by name: rows, a check of its data."""
-        return {}
-
-    def apart(self, systems: Mapping[str, Scores]) -> dict[str, str]:
-        """Return why a system cannot be compared directly, by name."""
-        return {}
-
-    def of_all(
-        self, systems: Mapping[str, Scores], results: Mapping[str, xr.DataTree], target: str | None
-    ) -> dict[str, xr.Dataset]:
-        """Return results of several systems together by name; `results` has those of each."""
         return {}
 
 

@@ -89,12 +89,12 @@ _PIECE = 1 << 22  # bytes of a file that are read at a time
 class PageSources:
     """What a page was made from."""
 
-    files: Sequence[tuple[str, str]] = ()  # the name of each file, and its digest
-    command: str = ""
-    date: str = ""
+    files: Sequence[tuple[str, str]]  # the name of each file, and its digest
+    command: str
+    date: str
 
     @classmethod
-    def of(cls, files: Iterable[str | os.PathLike[str]], command: str = "") -> PageSources:
+    def of(cls, files: Iterable[str | os.PathLike[str]], command: str) -> PageSources:
         """Read files to compute their digests."""
         listed = []
         for file in dict.fromkeys(files):
@@ -188,7 +188,7 @@ def _sections_of(result: Any) -> list[Section]:
 class Page:
     """Results as sections of a page, each written once."""
 
-    def __init__(self, results: Any, images: Images, terms: str = ""):
+    def __init__(self, results: Any, images: Images, terms: str):
         rest, self.told = apart(results)
         self.parts = [] if self.told and rest is None else labelled(parts_of(rest))
         self.told = [x.of_one_of(systems_of(self.parts)) for x in self.told]
@@ -448,9 +448,7 @@ def picture(plot: str, title: str, file: str, source: str, wide: bool) -> str:
     )
 
 
-def page_text(
-    results: Any, title: str, provenance: PageSources, images: Images, terms: str = ""
-) -> str:
+def page_text(results: Any, title: str, provenance: PageSources, images: Images, terms: str) -> str:
     """Return results as the text of an HTML page, in their own terms unless others are given."""
     page = Page(results, images, terms)
     parts, state, drawing, writer = page.parts, page.state, page.drawing, page.writer

@@ -643,7 +643,7 @@ def _gom(parts: list[LivePart], drawing: Drawing) -> PageFigure:
     return fig
 
 
-# What the page shows by itself; the surface of DIR is its threshold and its rank.
+# What the page shows by itself.
 _LIVE = ("roc", "det", "error_rates", "cmc", "dir_far", "gom", "attack_scores")
 
 # Words of the names of plots that are abbreviations.

@@ -485,31 +485,6 @@ def _verdicts(parts: list[PageItem], state: LiveState, ask: bool) -> Iterator[Te
             "attempts."
         )
     yield from (_difference(part, state) for part in compared)
-    first = grouped(compared, lambda part: str(part.dataset.attrs.get("system_a")))
-    if len(compared) < 2 or len(first) > 1:
-        return
-    of_first = [_compared_at(part, state) for part in compared]
-    one, name = of_first[0], Label(next(iter(first)))
-    scalar = scalar_registry().compared[str(one["scalar"].item())]
-    target = float(one["target"])
-    places: dict[str, Any] = {} if math.isnan(target) else {"target": target}
-    at = {"task": "comparison", "system": compared[0].system, "measure": one["measure"].item()}
-    value = cell_of_scalar(scalar, float(one["value_a"]), variable="value_a", at=at)
-    is_smallest = all(bool(other["value_a"] <= other["value_b"]) for other in of_first)
-    yield say(
-        "{measure} is smallest for {system}, {value}."
-        if is_smallest
-        else "{measure} of {system}: {value}.",
-        measure=label_of(scalar, **places),
-        system=name,
-        value=value,
-    )
-    if is_smallest:
-        yield say(
-            "The best of {count} systems on the data that chose it leads partly by chance: "
-            "confirm its lead on other people.",
-            count=len(compared) + 1,
-        )
 
 
 def _difference(part: PageItem, state: LiveState) -> Text:

@@ -42,7 +42,7 @@ def rule_kept(target: float, expected: float, people: ComparedPeople | None) -> 
     return None
 
 
-def support(target: float, expected: float, people: ComparedPeople | None = None) -> Text:
+def support(target: float, expected: float, people: ComparedPeople | None) -> Text:
     """Return what a FAR target lacks, by the rules of 30 and 3; empty if nothing."""
     if np.isnan(expected) or not target > 0:
         return ""

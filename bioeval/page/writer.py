@@ -162,7 +162,7 @@ class PageWriter:
     vocabulary: str
     images: Images
     hues: Mapping[str, int]
-    pictures: Any = None  # draws a figure of a result: (Figure, result) -> HTML
+    pictures: Any  # draws a figure of a result: (Figure, result) -> HTML
     facts: set[tuple[str, str]] = field(default_factory=set)
 
     def lines(self, task: str = "", at: Mapping[str, Any] | None = None) -> PageLines:
@@ -214,7 +214,7 @@ class PageWriter:
                 for about, sentences in lines.sentences_about(block.messages).items():
                     whose = f"{about}: " if about else ""
                     yield from (paragraph(f"{whose}{x}", "alarm") for x in sentences)
-            case Figure() if self.pictures is not None:
+            case Figure():
                 yield self.pictures(block, result, name)
 
     def _facts(self, block: Facts, lines: Lines, whole: Section) -> str:
@@ -278,7 +278,7 @@ class PageWriter:
         return column.texts[i]
 
 
-def paragraph(text: str, role: str = "") -> str:
+def paragraph(text: str, role: str) -> str:
     """Return a sentence or several."""
     if not text:
         return ""

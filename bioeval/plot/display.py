@@ -62,7 +62,7 @@ class Display:
     `from_results`::
 
         class AgesDisplay(OneResultDisplay):
-            _plot = "ages"  # its name in the manifest, with the variables that it needs
+            _plot = "ages"  # its name in the registry, with the variables that it needs
 
             def plot(self, ax=None, *, name=None, **style):
                 self._axes(ax, style=style).hist(self._dataset["age"].values, **style)
@@ -457,7 +457,7 @@ def on_unit_axes(display: CurvesDisplay) -> Mapping[str, Any]:
 class CurveSpec:
     """A plot of curves as data: the variables drawn, the axes and the words.
 
-    A new plot gives the first six fields: its name in the manifest, its title, the variable on the
+    A new plot gives the first six fields: its name in the registry, its title, the variable on the
     horizontal axis, those drawn against it with a word for each (empty for one alone), and the
     labels of the axes. Bands are drawn of variables with ``_low`` and ``_high``::
 

@@ -66,9 +66,7 @@ def scalar(
 
     Notes
     -----
-    A measure of the scores themselves, such as a divergence, is one for :func:`make_scorer`. A
-    package adds measures for all its users: ``scalars`` of its manifest, in the page on extending
-    bioeval.
+    A measure of the scores themselves, such as a divergence, is one for :func:`make_scorer`.
 
     Examples
     --------

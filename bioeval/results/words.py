@@ -20,27 +20,6 @@ def percent(rate: float, digits: str = ".2f", unit: str = " %") -> str:
     return text + unit if rate == rate else text
 
 
-def decimals_beside(rate: float, *rates: float, least: int = 2) -> int:
-    """Return the decimals in per cent of a rate that a sentence compares with other rates.
-
-    As few from `least` on as leave the rate above, or below, each rate that it is above, or below.
-    """
-    for decimals in range(least, _MOST_DECIMALS):
-        rounded = round(100 * rate, decimals)
-        if all(_order(rate, x) == _order(rounded, round(100 * x, decimals)) for x in rates):
-            return decimals
-    return _MOST_DECIMALS
-
-
-#: Decimals of a rate in per cent at which float64 has no more digits.
-_MOST_DECIMALS = 15
-
-
-def _order(a: float, b: float) -> int:
-    """Return 1 where a number is above another one, -1 below, 0 where they are equal or nearly."""
-    return 0 if math.isclose(a, b, rel_tol=1e-12) else int(a > b) - int(a < b)
-
-
 def number(value: float, digits: str = ".4g") -> str:
     """Return a number; with digits ``"p"`` two of them, and small ones as ``< 0.0001``."""
     if math.isnan(value):

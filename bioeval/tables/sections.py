@@ -39,7 +39,6 @@ from bioeval.views.sections.evaluation import section as evaluation
 from bioeval.views.show import Shown
 from bioeval.views.tasks import datasets, systems
 from bioeval.views.terms import words_of
-from bioeval.views.writers.data import answer_of
 from bioeval.views.writers.lines import Naming, python_naming
 from bioeval.views.writers.terminal import TerminalDocument
 
@@ -198,11 +197,6 @@ def study_sections(results: Mapping[str, Mapping[str, xr.Dataset]]) -> list[tupl
         else:
             made += [(system, view.section({"": part})) for system, part in parts.items()]
     return made
-
-
-def answer_to(dataset: xr.Dataset) -> str:
-    """Return what a study answers to the question of its result; empty without a document."""
-    return " ".join(filter(None, map(answer_of, sections_of(dataset))))
 
 
 def paper_table(results: Any, measures: Sequence[str] = ()) -> TerminalDocument:

@@ -9,7 +9,6 @@ import pytest
 
 from bioeval.document.cells import Rate
 from bioeval.document.text import say
-from bioeval.results.words import decimals_beside
 from bioeval.views.writers.lines import written
 
 
@@ -35,10 +34,3 @@ from bioeval.views.writers.lines import written
 def test_a_rate_beside_others_shows_which_is_larger(rate, others, text):
     phrase = say("{rate} {first}", rate=Rate(rate), first=Rate(others[0] if others else math.nan))
     assert written(phrase).startswith(text)
-
-
-def test_decimals_are_as_few_as_keep_the_order():
-    assert decimals_beside(0.00101, 0.001) == 3
-    assert decimals_beside(0.00101, 0.001, least=4) == 4
-    assert decimals_beside(0.0012, 0.001) == 2
-    assert decimals_beside(0.00101, 0.001, 0.0010101) == 5

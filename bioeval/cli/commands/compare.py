@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -17,12 +16,12 @@ from bioeval.base.kinds import Kind
 from bioeval.cli.arguments import Value
 from bioeval.cli.command import Command, option
 from bioeval.cli.options import output_options, shared_options
-from bioeval.cli.outputs import MoreResults
 from bioeval.cli.study_command import StudyCommand
 
 if TYPE_CHECKING:
     import xarray as xr
 
+    from bioeval.cli.progress import Stages
     from bioeval.protocol.card import Protocol
     from bioeval.scores.matrix import Scores
 
@@ -34,45 +33,40 @@ _OF_B = ("kind", "scores", "embeddings", "gallery_embeddings", "metric")
 _APART = {"scores": ("embeddings", "gallery_embeddings", "metric"), "embeddings": ("scores",)}
 
 
-class ComparedSystems(MoreResults):
-    """Paired comparisons of the systems of a page."""
+def differences_of(systems: Mapping[str, Scores]) -> dict[str, str]:
+    """Return what a system lacks of the first one with names, and what it adds."""
+    from bioeval.studies.compare.paired_systems import Named, differences
 
-    def apart(self, systems: Mapping[str, Scores]) -> dict[str, str]:
-        """Return what a system lacks of the first one with names, and what it adds."""
-        from bioeval.studies.compare.paired_systems import Named, differences
+    return differences({name: Named.of(scores) for name, scores in systems.items()})
 
-        return differences({name: Named.of(scores) for name, scores in systems.items()})
 
-    def of_all(
-        self, systems: Mapping[str, Scores], results: Mapping[str, xr.DataTree], target: str | None
-    ) -> dict[str, xr.Dataset]:
-        """Return the comparison of two systems, or the ranking of more.
+def compared_systems(
+    systems: Mapping[str, Scores], given: Mapping[str, Any], stages: Stages
+) -> dict[str, xr.Dataset]:
+    """Return the comparison of two systems, or the ranking of more.
 
-        Nothing where the systems cannot be compared, as those that have different attempts: the
-        page says so.
-        """
-        from bioeval.studies.compare.compare import compare
-        from bioeval.tasks.plan import resolve_card
+    Nothing where the systems cannot be compared, as those that have different attempts: the
+    page says so.
+    """
+    from bioeval.studies.compare.compare import compare
+    from bioeval.tasks.plan import resolve_card
 
-        options = {}
-        for name in ("confidence", "replicates", "random_state", "far_targets", "frr_targets"):
-            if self.options[name] is not None:
-                options[name] = self.options[name]
-        card = resolve_card(next(iter(systems.values())), self.options["protocol"])
-        options["protocol"] = card if card.reid is not None else None
-        compared: dict[str, xr.Dataset] = {}
-        name = " and ".join(systems)
-        if len(systems) > 2:
-            name = f"{len(systems)} systems"
-            self.stages("ranking the systems")
-        elif len(systems) == 2:
-            self.stages(f"comparing {name}")
-        else:
-            return compared
-        both = (systems,) if len(systems) > 2 else tuple(systems.values())
-        with contextlib.suppress(BioevalError):
-            compared[name] = compare(*both, **options)
-        return compared
+    options = {}
+    for name in ("confidence", "replicates", "random_state", "far_targets", "frr_targets"):
+        if given[name] is not None:
+            options[name] = given[name]
+    card = resolve_card(next(iter(systems.values())), given["protocol"])
+    options["protocol"] = card if card.reid is not None else None
+    name, both = " and ".join(systems), tuple(systems.values())
+    if len(systems) > 2:
+        name, both = f"{len(systems)} systems", (systems,)
+        stages("ranking the systems")
+    else:
+        stages(f"comparing {name}")
+    try:
+        return {name: compare(*both, **options)}
+    except BioevalError:
+        return {}
 
 
 @click.command("compare", cls=Command)

@@ -15,7 +15,7 @@ from bioeval.cli.study_command import StudyCommand
 
 if TYPE_CHECKING:
     from bioeval.scores.matrix import Scores
-    from bioeval.studies.explain.explain import Explanation, Steps
+    from bioeval.studies.explain.results import Explanation, Steps
 
 
 class ExplainedRows(MoreResults):

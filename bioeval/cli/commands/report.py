@@ -11,7 +11,7 @@ import click
 from bioeval.base.variables import IntervalMethod
 from bioeval.cli.command import Command, option, option_group
 from bioeval.cli.commands.check import ReportedCheck
-from bioeval.cli.commands.compare import ComparedSystems
+from bioeval.cli.commands.compare import compared_systems, differences_of
 from bioeval.cli.commands.explain import ExplainedRows
 from bioeval.cli.commands.planning import ReportedWorkload
 from bioeval.cli.commands.threshold import RatesOnNewPeople
@@ -33,7 +33,6 @@ _RESULTS = "results of a command of bioeval"
 #: What a page can also have, in this order.
 _FURTHER = (
     ReportedCheck,
-    ComparedSystems,
     ExplainedRows,
     ReportedWorkload,
     RatesOnNewPeople,
@@ -89,8 +88,6 @@ def command(data: tuple[str, ...], names: tuple[str, ...], **options: Any) -> No
         words = sorted(filter(None, map(attrgetter("with_images"), extras)), reverse=True)
         raise click.UsageError(f"--images needs {' or '.join(words)}")
     folder = images.folder(data[0])
-    for extra in extras:
-        extra.require(data)
     words = sorted(filter(None, map(attrgetter("of_scores"), extras)))
     if words and saved:
         raise click.UsageError(f"{words[0]} needs scores; {saved[0]} holds results")
@@ -99,6 +96,7 @@ def command(data: tuple[str, ...], names: tuple[str, ...], **options: Any) -> No
         from bioeval.page.parts import NOT_SHARED, doubts_of_systems, parts_of
         from bioeval.page.together import one_tree_each
         from bioeval.results.saved import read_results
+        from bioeval.studies.check.saved import restored
         from bioeval.views.writers.lines import written
 
         results_of: dict[str, Any] = {}
@@ -110,7 +108,7 @@ def command(data: tuple[str, ...], names: tuple[str, ...], **options: Any) -> No
         for file, called, reading in zip(data, called_by, readings, strict=True):
             if _is_saved(file):
                 tree = read_results(file, _RESULTS)
-                found = _restored(tree)
+                found = restored(tree.to_dataset())  # the check of data that it is, if any
                 if found is None:
                     results_of[called] = tree
                 else:
@@ -144,15 +142,12 @@ def command(data: tuple[str, ...], names: tuple[str, ...], **options: Any) -> No
         results_of = one_tree_each(results_of, names)
         compared: dict[str, xr.Dataset] = {}
         if len(read) == len(data) > 1:
-            target = _target(results_of)
-            for extra in extras:
-                compared |= extra.of_all(under_card, results_of, target)
+            compared = compared_systems(under_card, options, run.stages)
         said: dict[str, None] = {}
         if len(results_of) > 1:
-            for extra in extras:
-                for called, text in extra.apart(read).items():
-                    for node in results_of[called].leaves:
-                        node.attrs[NOT_SHARED] = text
+            for called, text in differences_of(read).items():
+                for node in results_of[called].leaves:
+                    node.attrs[NOT_SHARED] = text
             said = dict.fromkeys(
                 written(text) for _, text in doubts_of_systems(parts_of(results_of))
             )
@@ -180,13 +175,6 @@ def _is_saved(file: str) -> bool:
     """Whether a file, or the folder of a command, has saved results, and no scores."""
     path = Path(file)
     return path.suffix.lower() == ".nc" or (path / "results.nc").is_file()
-
-
-def _restored(saved: xr.DataTree) -> Any:
-    """Return what a command has saved as a dataset that is none itself; None of other results."""
-    from bioeval.studies.check.saved import restored
-
-    return restored(saved.to_dataset())
 
 
 def _compared(scores: Scores, protocol: Any) -> Scores:

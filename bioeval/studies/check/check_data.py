@@ -151,7 +151,7 @@ def check_data(
             findings.append(finding)
         confusions = None
         if read_scores and threshold is not None:
-            confusions = confusions_at(scores, threshold, worst, claims=claims)
+            confusions = confusions_at(scores, threshold, worst, claims)
     return DataCheck(
         repr(scores)[1:-1],
         card.name,
@@ -163,9 +163,7 @@ def check_data(
     )
 
 
-def with_kind_finding(
-    tree: xr.DataTree, scores: Scores, protocol: str | Protocol = "auto"
-) -> xr.DataTree:
+def with_kind_finding(tree: xr.DataTree, scores: Scores, protocol: str | Protocol) -> xr.DataTree:
     """Return results whose doubt of labels or kind is replaced by the data check's finding.
 
     The check knows more than the results: whether each template is nearest to itself. The scores

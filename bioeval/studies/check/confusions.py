@@ -79,7 +79,7 @@ class Confusions:
     false_accepts: int
     pairs: int
     listed: tuple[ConfusedPair, ...]
-    use: str = ""
+    use: str
 
 
 class _PairCounts:
@@ -113,7 +113,7 @@ class _PairCounts:
 
 
 def confusions_at(
-    scores: Scores, threshold: Any, most: int, *, claims: Scores | None = None
+    scores: Scores, threshold: Any, most: int, claims: Scores | None
 ) -> Confusions | None:
     """Return who is confused with whom at a threshold; None where nobody can be named.
 

@@ -127,10 +127,10 @@ class DataCheck(Shown):
     data: str
     protocol: str
     findings: tuple[Finding, ...]
-    system: str = ""
-    fingerprint: str = ""
-    confusions: Confusions | None = None
-    label_errors: tuple[LabelError, ...] = ()
+    system: str
+    fingerprint: str
+    confusions: Confusions | None
+    label_errors: tuple[LabelError, ...]
 
     def _section(self) -> Section:
         from bioeval.studies.check.section import section

@@ -6,7 +6,7 @@ import math
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -42,8 +42,8 @@ from bioeval.studies.explain.results import (
     TITLES,
     Count,
     Entry,
-    RowExplanation,
-    StepByStep,
+    Explanation,
+    Steps,
     TaskExplanation,
     amounts,
     in_fractions,
@@ -58,11 +58,6 @@ from bioeval.tallies.verification_counter import VerificationCounter
 from bioeval.tasks.plan import EvaluationOptions, Plan, resolve_card
 from bioeval.tasks.task_counts import TaskCounts
 from bioeval.tasks.threshold_choice import chosen_threshold
-from bioeval.views.show import Shown
-
-if TYPE_CHECKING:
-    from bioeval.document.blocks import Section
-
 
 _RULES = {
     "single": "each comparison is an attempt: genuine if both templates are of the same subject",
@@ -573,32 +568,6 @@ def _require_explainable(card: Protocol) -> None:
 
 #: Step by step, more rows or comparisons are refused, being too long to read.
 MOST_ROWS, MOST_CELLS = 100, 10_000
-
-
-@dataclass(frozen=True, kw_only=True, repr=False)
-class Explanation(Shown, RowExplanation):
-    """Result of :func:`explain`: a :class:`RowExplanation` that prints as text."""
-
-    def _section(self) -> Section:
-        from bioeval.studies.explain.section import section
-
-        return section(self)
-
-    def __repr__(self) -> str:
-        return f"<Explanation of {self.title}, protocol {self.protocol}; print shows it>"
-
-
-@dataclass(frozen=True, kw_only=True, repr=False)
-class Steps(Shown, StepByStep):
-    """Result of :func:`step_by_step`: a :class:`StepByStep` that prints as text."""
-
-    def _section(self) -> Section:
-        from bioeval.studies.explain.steps_section import section
-
-        return section(self)
-
-    def __repr__(self) -> str:
-        return f"<Steps of {len(self.walks)} probes; print shows them>"
 
 
 def explain(

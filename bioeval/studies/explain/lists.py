@@ -49,7 +49,7 @@ class Cell:
     genuine: bool  # whether it is genuine: of the probe's subject, or so by the mask
     distance: float | None  # smaller is closer; None where it is not an attempt
     score: float | None  # as given; None where it is never read
-    why: Text = ""  # why it is not an attempt, or that it failed
+    why: Text  # why it is not an attempt, or that it failed
 
 
 class RowCells:
@@ -252,8 +252,8 @@ class Candidate:
     group: int
     genuine: bool
     distance: float | None
-    why: Text = ""
-    cells: tuple[Cell, ...] = ()
+    why: Text
+    cells: tuple[Cell, ...]
 
 
 Listed = TypeVar("Listed", Cell, Candidate)

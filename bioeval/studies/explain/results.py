@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from bioeval.document.cells import Label, Number
 from bioeval.document.text import Enumeration, Text, say
+from bioeval.views.show import Shown
 from bioeval.views.writers.lines import written
 
 if TYPE_CHECKING:
+    from bioeval.document.blocks import Section
     from bioeval.scores.matrix import Scores
 
 #: Counters as the lecture writes them, by name.
@@ -338,7 +340,7 @@ class TaskExplanation:
     entries: tuple[Entry, ...]
     role: str = ""
     also: tuple[Count, ...] = ()
-    remarks: tuple[Text, ...] = ()
+    remarks: tuple[Text, ...]
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -399,8 +401,8 @@ def in_words(entry: Entry) -> str:
     return f"{yes} if accepted, else {no}"
 
 
-@dataclass(frozen=True, kw_only=True)
-class RowExplanation:
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Explanation(Shown):
     """One row of scores under every task of a protocol.
 
     Attributes
@@ -416,7 +418,7 @@ class RowExplanation:
         In the units of the scores; None if none is given and none can be chosen. NaN rejects all.
     threshold_source, threshold_is : Text, str
         Where it comes from, in words.
-    tasks : tuple of TaskWalk
+    tasks : tuple of TaskExplanation
     remarks, notes : tuple of Text, tuple of str
         What is not explained, and why.
     """
@@ -432,7 +434,15 @@ class RowExplanation:
     threshold: float | None
     threshold_source: Text
     tasks: tuple[TaskExplanation, ...]
-    remarks: tuple[Text, ...] = ()
+    remarks: tuple[Text, ...]
+
+    def _section(self) -> Section:
+        from bioeval.studies.explain.section import section
+
+        return section(self)
+
+    def __repr__(self) -> str:
+        return f"<Explanation of {self.title}, protocol {self.protocol}; print shows it>"
 
     @property
     def threshold_is(self) -> str:
@@ -474,7 +484,7 @@ class RowExplanation:
         return columns_of([self])
 
 
-def columns_of(walks: Iterable[RowExplanation]) -> dict[str, list[Any]]:
+def columns_of(walks: Iterable[Explanation]) -> dict[str, list[Any]]:
     """Return all entries of some rows as columns, for a table."""
     names = "place", "column", "template", "subject", "score", "role", "accepted"
     columns: dict[str, list[Any]] = {}
@@ -489,22 +499,30 @@ def columns_of(walks: Iterable[RowExplanation]) -> dict[str, list[Any]]:
     return columns
 
 
-@dataclass(frozen=True, kw_only=True)
-class StepByStep:
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Steps(Shown):
     """Every row of a small matrix, one after the other, with the running totals of each counter.
 
     Attributes
     ----------
-    walks : tuple of RowExplanation
+    walks : tuple of Explanation
     totals : tuple of dict
         After each row: by task, the sum by counter so far.
     scores : Scores
         The scores that are explained; a small matrix is shown before the steps.
     """
 
-    walks: tuple[RowExplanation, ...]
+    walks: tuple[Explanation, ...]
     totals: tuple[Mapping[str, Mapping[Count, float]], ...]
     scores: Scores
+
+    def _section(self) -> Section:
+        from bioeval.studies.explain.steps_section import section
+
+        return section(self)
+
+    def __repr__(self) -> str:
+        return f"<Steps of {len(self.walks)} probes; print shows them>"
 
     @property
     def rates(self) -> dict[str, dict[str, float | dict[int, float]]]:

@@ -9,7 +9,7 @@ from dataclasses import replace
 from bioeval.document.blocks import Block, Column, Fact, Facts, Paragraph, Section, Table
 from bioeval.document.cells import Label, Number, Picture, Score
 from bioeval.document.text import Strong, Text, say
-from bioeval.studies.explain.results import GENUINE, RowExplanation
+from bioeval.studies.explain.results import GENUINE, Explanation
 from bioeval.studies.explain.shown_lists import (
     Line,
     ShownList,
@@ -30,7 +30,7 @@ _KEYS = 6
 MOST_ENTRIES = 400
 
 
-def section(explained: RowExplanation) -> Section:
+def section(explained: Explanation) -> Section:
     """Return what is said of an explained row."""
     blocks = (
         Facts([Fact(*fact) for fact in about(explained)]),
@@ -42,7 +42,7 @@ def section(explained: RowExplanation) -> Section:
     return Section("row", explained.heading, blocks, task="verification")
 
 
-def lists(explained: RowExplanation, start: str = "") -> Iterator[Block]:
+def lists(explained: Explanation, start: str = "") -> Iterator[Block]:
     """Yield the lists of a row, each a table with a name that begins with `start`."""
     for k, shown in enumerate(lists_of(explained), start=1):
         remarks = list(shown.left_out)
@@ -56,13 +56,13 @@ def lists(explained: RowExplanation, start: str = "") -> Iterator[Block]:
             yield from (Paragraph(text, "note") for text in remarks)
 
 
-def _picture(explained: RowExplanation) -> Table:
+def _picture(explained: Explanation) -> Table:
     """Return the image of the probe, where it has one."""
     column = Column("image", "image of the probe", only="page")
     return Table("probe", [column], [[Picture(explained.name, explained.name)]])
 
 
-def _whole_lists(explained: RowExplanation) -> Iterator[Block]:
+def _whole_lists(explained: Explanation) -> Iterator[Block]:
     """Yield the lists that were shortened, every entry of each, for a page."""
     pairs = zip(lists_of(explained), lists_of(explained, shorten=False), strict=True)
     for k, (shown, whole) in enumerate(pairs, start=1):
@@ -73,7 +73,7 @@ def _whole_lists(explained: RowExplanation) -> Iterator[Block]:
             yield replace(table, title=title, columns=columns)
 
 
-def _list(shown: ShownList, explained: RowExplanation, id: str, remarks: list[Text]) -> Table:
+def _list(shown: ShownList, explained: Explanation, id: str, remarks: list[Text]) -> Table:
     """Return a list under its tasks, with the threshold between accepted and rejected entries."""
     threshold, empty = explained.threshold, [""] * len(shown.heads)
     cut: list[Text | None] = ["", "", "", "", "", Strong("threshold"), *empty, "", ""]
@@ -121,7 +121,7 @@ def _row(line: Line) -> list[Text | None]:
     ]
 
 
-def _adds(explained: RowExplanation) -> Table:
+def _adds(explained: Explanation) -> Table:
     """Return what the row adds to the counters of each task, and why."""
     rows = [(task.title, Strong(adds(task)), why(task)) for task in explained.tasks]
     columns = (Column("task"), Column("adds"), Column("why"))

@@ -19,7 +19,7 @@ from bioeval.studies.explain.results import (
     LEFT_OUT,
     Count,
     Entry,
-    RowExplanation,
+    Explanation,
     TaskExplanation,
     added,
     counter,
@@ -114,7 +114,7 @@ class ShownList:
         return any(task.conditional for task in self.tasks)
 
 
-def lists_of(explained: RowExplanation, shorten: bool = True) -> list[ShownList]:
+def lists_of(explained: Explanation, shorten: bool = True) -> list[ShownList]:
     """Return the lists of a row, those in the same order joined."""
     groups: list[list[TaskExplanation]] = []
     for task in explained.tasks:
@@ -313,7 +313,7 @@ _LEGEND = {
 }
 
 
-def legend(walks: Iterable[RowExplanation]) -> Iterator[Text]:
+def legend(walks: Iterable[Explanation]) -> Iterator[Text]:
     """Yield the meanings of the counters of the tasks."""
     there = set()
     for explained in walks:
@@ -324,7 +324,7 @@ def legend(walks: Iterable[RowExplanation]) -> Iterator[Text]:
             yield say(text, task="identification")
 
 
-def about(explained: RowExplanation) -> Iterator[tuple[str, Text]]:
+def about(explained: Explanation) -> Iterator[tuple[str, Text]]:
     """Yield the description of the row, and the source of its threshold: names and texts."""
     probes = say(
         "{layout}, {probes:count probes}", layout=explained.layout, probes=explained.probes
@@ -387,7 +387,7 @@ def why(task: TaskExplanation) -> Text:
     return task.rule
 
 
-def notes(explained: RowExplanation) -> list[Text]:
+def notes(explained: Explanation) -> list[Text]:
     """Return the notes on a row, with the tasks that they are about."""
     by_sentence: dict[str, tuple[Text, list[str]]] = {}
     for task in explained.tasks:

@@ -16,9 +16,9 @@ from bioeval.scores.matrix import knows_people
 from bioeval.studies.explain.results import (
     TITLES,
     Count,
+    Explanation,
     Quotient,
-    RowExplanation,
-    StepByStep,
+    Steps,
     in_fractions,
     quotients,
 )
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 MOST_SHOWN = 12
 
 
-def section(steps: StepByStep) -> Section:
+def section(steps: Steps) -> Section:
     """Return what is said of every row, one after the other."""
     walks, totals = steps.walks, steps.totals
     blocks: list[Block] = [Facts([Fact(*fact) for fact in about(walks[0])])]
@@ -80,7 +80,7 @@ def _matrix(scores: Scores) -> Table:
 
 
 def _so_far(
-    explained: RowExplanation, totals: Mapping[str, Mapping[Count, float]], step: int
+    explained: Explanation, totals: Mapping[str, Mapping[Count, float]], step: int
 ) -> Table:
     """Return the contributions of a step to each task, and the sums after it."""
     rows: list[tuple[Text, ...]] = []

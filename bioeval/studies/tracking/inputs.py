@@ -86,7 +86,7 @@ class Rows:
     box: np.ndarray  # float64: left, top, width, height
     flag: np.ndarray  # float64: 0 where a row of the ground truth is ignored
     category: np.ndarray  # int64: the class, numbered as by MOTChallenge; -1 without one
-    line_word: str = "line"
+    line_word: str
 
     def __len__(self) -> int:
         return len(self.frame)
@@ -140,7 +140,7 @@ def least_width(columns: tuple[str, ...]) -> int:
 
 
 def complaint(name: str, value: float) -> str:
-    """Return the values expected in a column; None if the value is one of them."""
+    """Return the values expected in a column; empty if the value is one of them."""
     valid, expected = _RULES[name]
     if valid(np.array([value]))[0]:
         return ""
@@ -385,8 +385,8 @@ def read_pairs(
     frames: Any,
     columns: tuple[str, ...],
     parts: str,
-    role: Part = "result",
-    only: Collection[str] | None = None,
+    role: Part,
+    only: Collection[str] | None,
 ) -> tuple[list[Pair], list[Message]]:
     """Return the pairs of ground truth and result, and remarks on skipped results.
 

@@ -59,30 +59,30 @@ def _iou(a, b):
 
 
 @parallel_rows("truth")
-def count_overlaps(begin, end, truth, frame_of_truth, result, result_start, least, counts):
-    """Count, for each ground-truth box, the result boxes of its frame that overlap it enough.
+def count_overlaps(begin, end, truth, frame_of_truth, result, result_start, counts):
+    """Count, for each ground-truth box, the result boxes of its frame that overlap it.
 
     Boxes are (left, top, width, height); the result boxes of frame ``f`` begin at
-    ``result_start[f]``, and overlap enough if their intersection over union is at least `least`.
+    ``result_start[f]``.
     """
     for i in range(begin, end):
         f = frame_of_truth[i]
         partner = 0
         for j in range(result_start[f], result_start[f + 1]):
-            if _iou(truth[i], result[j]) >= least:
+            if _iou(truth[i], result[j]) > 0.0:
                 partner += 1
         counts[i] = partner
 
 
 @parallel_rows("truth")
-def list_overlaps(begin, end, truth, frame_of_truth, result, result_start, least, start, row, iou):
+def list_overlaps(begin, end, truth, frame_of_truth, result, result_start, start, row, iou):
     """Write the counted overlaps, result box and IoU; those of box ``i`` from ``start[i]`` on."""
     for i in range(begin, end):
         f = frame_of_truth[i]
         k = start[i]
         for j in range(result_start[f], result_start[f + 1]):
             value = _iou(truth[i], result[j])
-            if value >= least:
+            if value > 0.0:
                 row[k] = j
                 iou[k] = value
                 k += 1

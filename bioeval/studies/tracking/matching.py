@@ -7,7 +7,7 @@ of both boxes are paired at once: every best assignment contains them.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Literal, NamedTuple, get_args
 
 import numpy as np
@@ -71,12 +71,7 @@ class Scene:
     frames: int  # with and without rows
     frames_from: str
     lengths: dict[str, int] | None  # of the recording of each camera, where they are known
-    notes: list[Message] = field(default_factory=list)
-
-    @property
-    def heading(self) -> str:
-        """What begins a remark on one of several sequences; empty for a single one."""
-        return f"{self.name}: " if self.name else ""
+    notes: list[Message]
 
 
 class _OrderedRows(NamedTuple):
@@ -229,13 +224,12 @@ class Overlaps:
 
 def find_overlaps(truth: Boxes, result: Boxes, frames: int) -> Overlaps:
     """Find the pairs of boxes of a frame that overlap."""
-    least = np.nextafter(0.0, 1.0)  # any at all
     begin = result.starts(frames)
     counts = np.zeros(len(truth), dtype=np.int64)
-    count_overlaps(truth.box, truth.frame, result.box, begin, least, counts)
+    count_overlaps(truth.box, truth.frame, result.box, begin, counts)
     start = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
     row, iou = np.zeros(start[-1], dtype=np.int64), np.zeros(start[-1])
-    list_overlaps(truth.box, truth.frame, result.box, begin, least, start, row, iou)
+    list_overlaps(truth.box, truth.frame, result.box, begin, start, row, iou)
     return Overlaps(start, row, iou)
 
 

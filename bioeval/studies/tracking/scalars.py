@@ -50,7 +50,7 @@ class MeanOverThresholds(TrackingMeasure):
 
     meaning: str
     at_thresholds: Callable[[Counts, MatchSums], np.ndarray]
-    without_match: float | None = None
+    without_match: float | None
 
     def value(self, counts: Counts, sums: MatchSums) -> np.ndarray:
         """Return the mean."""

@@ -99,11 +99,6 @@ TRACKING_SPELLS = {
 }
 
 
-def of_sequence(name: Name) -> Name:
-    """Describe a variable that has a value for each sequence."""
-    return Name(f"{name.long_name}; of each sequence", name.units, name.iso)
-
-
 #: States of a target, by its coverage.
 STATES = ("mostly lost", "partially tracked", "mostly tracked")
 
@@ -336,8 +331,8 @@ def tracking_dataset(
     measured: Sequence[Measured],
     options: dict[str, str | int | float],
     notes: Sequence[Message],
-    timeline: bool = False,
-    confidence: float | None = None,
+    timeline: bool,
+    confidence: float | None,
 ) -> xr.Dataset:
     """Return the Dataset; several sequences are listed beside the total.
 
@@ -354,7 +349,10 @@ def tracking_dataset(
         columns = _combined([_values(part.counts, part.hota) for part in measured], np.array)
         for name, column in columns.items():
             variables[f"sequence_{name}"] = ("sequence", *variables[name][0]), column
-            names[f"sequence_{name}"] = of_sequence(TRACKING[name])
+            total_name = TRACKING[name]
+            names[f"sequence_{name}"] = replace(
+                total_name, long_name=f"{total_name.long_name}; of each sequence"
+            )
         coordinates["sequence"] = np.array([scene.name for scene in scenes], dtype=str)
     targets = _combined([part.targets for part in measured], np.concatenate)
     coordinates["target"] = targets.pop("target")

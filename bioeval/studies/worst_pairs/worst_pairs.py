@@ -222,8 +222,7 @@ def worst_pairs(
         raise ProtocolError(
             "worst pairs need the labels of probes and gallery; a mask alone does not name subjects"
         )
-    both_sides = np.isin(scores.probe_ids, scores.gallery_ids).any()
-    mirrored = bool(both_sides)
+    mirrored = bool(np.isin(scores.probe_ids, scores.gallery_ids).any())
     medians = np.empty((scores.shape[0], 3))
     with rows_reported():
         impostor, genuine = worst_cells(reader, n, mirrored, medians)

@@ -12,7 +12,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Literal, get_args
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
@@ -33,7 +33,6 @@ Junk = Literal["keep", "remove"]
 #: The list of average precision and INP, and the matches that the CMC counts.
 RemovedForAp = Literal["as-above", "same-id-same-camera", "none"]
 Cmc = Literal["first-match", "allshots", "single-gallery-shot", "identity-dedup"]
-REMOVED: tuple[Removed, ...] = get_args(Removed)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -13,7 +13,8 @@ import bioeval as be
 from bioeval.studies.assurance import promise
 from bioeval.studies.assurance.pairs_of_people import PairShares
 from bioeval.studies.thresholds.section import refusal_of as refused
-from bioeval.tables.sections import answer_to
+from bioeval.tables.sections import sections_of
+from bioeval.views.writers.data import answer_of
 
 SINGLE = {"templates": "single", "fusion": "min"}
 STUDY = {"folds": 3, "repeats": 1, "replicates": 200}
@@ -262,8 +263,9 @@ def test_too_few_people_are_told_how_many_are_needed():
     assert refused(result).code == "too-few-people-to-promise"
     assert refused(result).arguments["people"] == result.assured_people == 12
     assert math.isnan(result.frr_price)
-    assert answer_to(result).startswith("No threshold can be promised: ")
-    assert f"About {result.people_estimated.item():,.0f} people are needed" in answer_to(result)
+    (said,) = map(answer_of, sections_of(result))
+    assert said.startswith("No threshold can be promised: ")
+    assert f"About {result.people_estimated.item():,.0f} people are needed" in said
 
 
 def test_two_people_are_too_few_for_anything():
