@@ -1,6 +1,6 @@
 """The reference of all fields of a card, for ``docs/protocol-cards.md``.
 
-``scripts/page_tables.py`` writes it into the page; a test compares the page with it.
+A test compares the page with it.
 """
 
 from __future__ import annotations
