@@ -73,6 +73,7 @@ class Display:
 
     ax_: Axes
     figure_: Figure
+    from_results: Callable[..., Any]
     plot: Callable[..., Any]
 
     _why: Text = ""

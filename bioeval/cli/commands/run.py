@@ -139,8 +139,8 @@ def command(
         tell = output.remarks.append
         files = output.write(document, lambda folder: together.write(folder, formats, tell), stages)
         page_options: dict[str, Any] = {}
-        for one in together.more:
-            page_options |= one.page_options
+        for further in together.more:
+            page_options |= further.page_options
         output.write_page(together.shown_by_name(), [*systems, second], stages, **page_options)
     if document:
         together.add_queries(document)

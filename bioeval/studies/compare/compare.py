@@ -306,7 +306,7 @@ def compare(
                 a,
                 options,
                 lambda x, y: _require_alike(x, y, options),
-                lambda x, y: _compare_two(x, y, options, None),
+                lambda x, y: _compare_two(x, y, options),
             )
     return _compare_two(a, b, options)
 

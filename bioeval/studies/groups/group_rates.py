@@ -287,11 +287,11 @@ class _ByGroup:
         sink._between = self._between.fresh()
         return sink
 
-    def counts(self) -> dict[str, Any]:
+    def counts(self) -> np.ndarray:
         """Return all totals, whole numbers."""
         return self._between.counts()
 
-    def include_counts(self, counts: dict[str, Any]) -> None:
+    def include_counts(self, counts: np.ndarray) -> None:
         """Add totals of other attempts."""
         self._between.include_counts(counts)
 

@@ -175,14 +175,14 @@ def _rates(ds: xr.Dataset) -> Table:
         impostor = Count(int(ds["impostor_attempts"].values[i, i]), variable="impostor_attempts")
         far = _rate(ds, "far", i, i)
         rows.append((name, subjects, genuine, impostor, _rate(ds, "frr", i), far))
-    genuine = int(ds["genuine_attempts"].sum())
+    all_genuine = int(ds["genuine_attempts"].sum())
     rows.append(
         (
             "all",
             Count(int(ds["subjects"].sum())),
-            Count(genuine),
+            Count(all_genuine),
             None,
-            rate_of(ds, "frr_overall", attempts=genuine),
+            rate_of(ds, "frr_overall", attempts=all_genuine),
             None,
         )
     )

@@ -153,8 +153,8 @@ def _people(ds: xr.Dataset) -> Table:
         )
     needed = float(ds.get("people_estimated", math.nan))
     if not math.isnan(needed):
-        aim = say("to promise the target at {sure:rate}, about", sure=sure)
-        rows.append((aim, Count(needed, variable="people_estimated"), None))
+        promise = say("to promise the target at {sure:rate}, about", sure=sure)
+        rows.append((promise, Count(needed, variable="people_estimated"), None))
     return Table(
         "people",
         (Column("aim"), Column("people", "people"), Column("pairs", "pairs of people", priority=1)),

@@ -461,8 +461,8 @@ def _numbers_of_people(study: xr.Dataset) -> Iterator[dict[str, Text | None]]:
         }
     if np.isfinite(v.get("people_estimated", math.nan)):
         assure = float(study.attrs["assure"])
-        purpose = say("to promise the target at {assure:rate}, about", assure=assure)
-        yield {"purpose": Strong(purpose), **counts(people="people_estimated")}
+        promise = say("to promise the target at {assure:rate}, about", assure=assure)
+        yield {"purpose": Strong(promise), **counts(people="people_estimated")}
 
 
 def _of_people(study: xr.Dataset, *, people: bool, pairs: bool) -> Text:

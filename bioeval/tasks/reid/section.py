@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterator
+from typing import Any
 
 import xarray as xr
 
@@ -96,7 +97,7 @@ def _value(ds: xr.Dataset, name: str) -> float:
 
 def _measures(results: ResultsBySystem) -> Table:
     """Return the measures of each system."""
-    rows = []
+    rows: list[tuple[Any, ...]] = []
     for system, ds in results.items():
         cells = []
         for name in _COLUMNS:
