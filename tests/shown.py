@@ -6,8 +6,6 @@ import numpy as np
 from attacked import simulated_attacks
 
 import bioeval as be
-from bioeval.results.failures import with_failures
-from bioeval.tasks.reid.results import gom_from_curves
 
 WHO = np.repeat(list("abcdef"), 3)
 META = {
@@ -55,8 +53,8 @@ SHOWN = {
     "ranks": (lambda: be.ranks(square()), "nearest other"),
     "reid": (lambda: be.reid(street()), "mAP"),
     "gom": (lambda: be.gom(street()), "max mReP"),
-    "gom_from_curves": (lambda: gom_from_curves([0.1, 1], mrep=[0, 1], mfr=[0, 1]), "MREP"),
-    "with_failures": (lambda: with_failures(be.verification(square()), fta=0.1), "FTA 10 %"),
+    "gom_from_curves": (lambda: be.gom_from_curves([0.1, 1], mrep=[0, 1], mfr=[0, 1]), "MREP"),
+    "with_failures": (lambda: be.with_failures(be.verification(square()), fta=0.1), "FTA 10 %"),
     "judge_threshold": (lambda: be.judge_threshold(square(), square()), "FAR"),
     "zoo": (lambda: be.zoo(square(), permutations=20), "goats, wolves and lambs"),
     "by_group": (lambda: be.by_group(square(), "sex"), "Verification by group"),

@@ -42,7 +42,7 @@ _OTHERS = {
     "rank_low": "ranking",
     "also": "conventions",
     "alpha": "epc",
-    "extrapolated": "gallery_size",
+    "gallery_size": "gallery_size",
     "garbe": "groups",
     "people_per_day": "workload",
     "pauc": "error_discard",

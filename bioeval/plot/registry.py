@@ -134,7 +134,7 @@ _ALL = (
     Plot(
         "gallery_size",
         "be.gallery_size",
-        ({"cms": ("gallery_size", "rank"), "extrapolated": ("gallery_size",)},),
+        ({"cms": ("gallery_size", "rank")},),
         {"gallery-size": {}},
     ),
     Plot(

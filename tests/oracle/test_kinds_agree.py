@@ -61,14 +61,17 @@ OTHERS = {
     *(
         "claim_scores",
         "datasets",
+        "gom_from_curves",
         "load",
         "parse_names",
         "partition",
         "plot",
         "save",
         "scalar",
+        "set_options",
         "show",
         "simulate",
+        "with_failures",
     ),
     *(
         "messages",
@@ -300,14 +303,6 @@ def be_kinds() -> tuple[str, ...]:
     return ("distance", "similarity", "llr")
 
 
-def test_a_scale_from_0_to_1_of_lists_is_checked():
-    """A pair is a scale, also where it is the one of distances that stay as they are."""
-    lists = be.TopKScores([[0, 1, 2]], [7], [7, 8, 7], distances=[[0.5, 1.5, 2.0]])
-    with pytest.raises(be.DataError, match=r"is \(0, 1\), but the listed distances reach"):
-        be.gom(lists, convention="identity-dedup", normalize=(0, 1), thresholds=[0.5, 1.0])
-    be.gom(lists, convention="identity-dedup", normalize=False, thresholds=[0.5, 1.0])
-
-
 def plain_gom(scores: be.Scores, threshold: float) -> dict[str, float]:
     """Mean precision within a threshold, ranked, and the largest proportion of false retrievals.
 
@@ -351,30 +346,6 @@ def test_thresholds_of_gom_are_in_the_unit_of_the_scores():
         expected = values.values[::-1] if "threshold" in values.dims else values.values
         expected = 0.0 - expected if name.startswith("tau_") else expected
         np.testing.assert_array_equal(found[name].values, expected, err_msg=name)
-
-
-def lists_of(scores: be.Scores) -> be.TopKScores:
-    """The whole gallery of each row, the nearest first."""
-    sign = 1 if scores.kind == "distance" else -1
-    order = np.argsort(sign * scores.values, axis=1, kind="stable")
-    return be.TopKScores(
-        order,
-        scores.probe_labels,
-        scores.gallery_labels,
-        kind=scores.kind,
-        distances=np.take_along_axis(scores.values, order, 1),
-    )
-
-
-def test_thresholds_of_gom_of_lists_are_in_the_unit_of_the_scores():
-    lists = [lists_of(searched(kind)) for kind in ("similarity", "distance")]
-    given = {"normalize": False, "budget": 5, "convention": "identity-dedup"}
-    found = be.gom(lists[0], thresholds=[-1.0, 0.2, 0.9], **given)
-    mirrored = be.gom(lists[1], thresholds=[-0.9, -0.2, 1.0], **given)
-    whole = be.gom(searched("similarity"), thresholds=[-1.0, 0.2, 0.9], **given)
-    np.testing.assert_array_equal(found.mrep.values, mirrored.mrep.values[::-1])
-    np.testing.assert_array_equal(found.mrep.values, whole.mrep.values)
-    assert found.threshold.values.tolist() == [-1.0, 0.2, 0.9]
 
 
 PACKAGE = Path(be.__file__).parent

@@ -97,16 +97,15 @@ def test_a_table_of_pandas_has_its_labels():
     labels = ["ann", "ann", "bob"]
     values = [[0.0, 0.2, 0.9], [0.2, 0.0, 0.8], [0.9, 0.8, 0.0]]
     table = pd.DataFrame(values, index=labels, columns=labels)
-    for result in (be.Scores(table), be.load(table, kind="distance")):
-        assert result.layout == "all-against-all"
-        assert result.probe_labels.tolist() == labels
-        np.testing.assert_array_equal(result.values, values)
+    result = be.Scores(table)
+    assert result.layout == "all-against-all"
+    assert result.probe_labels.tolist() == labels
+    np.testing.assert_array_equal(result.values, values)
     part = be.Scores(table.iloc[:2])
     assert part.layout == "probe-against-gallery"
     assert part.gallery_labels.tolist() == labels
     numbered = pd.DataFrame(values, index=[7, 7, 8], columns=[7, 7, 8])
     assert be.Scores(numbered).probe_labels.tolist() == [7, 7, 8]
-    assert be.load(numbered, kind="distance").layout == "all-against-all"
     assert be.Scores(numbered, labels).probe_labels.tolist() == labels
     # The numbers that pandas gives to rows and columns are no labels.
     assert "probe_labels is missing" in message(be.Scores, pd.DataFrame(values))
@@ -117,18 +116,10 @@ def test_labels_and_metadata_are_levels_of_an_index():
         [["ann", "ann", "bob"], [1, 2, 1]], names=["subject", "session"]
     )
     table = pd.DataFrame(RNG.random((3, 3)), index=levels, columns=levels)
-    for result in (be.Scores(table), be.load(table, kind="distance")):
-        assert result.layout == "all-against-all"
-        assert result.probe_labels.tolist() == ["ann", "ann", "bob"]
-        assert result.probe_meta["session"].tolist() == [1, 2, 1]
-
-
-def test_a_list_has_columns_in_its_index():
-    table = pd.DataFrame(
-        {"subject_a": ["ann", "ann"], "subject_b": ["ann", "bob"], "distance": [0.1, 0.9]}
-    )
-    result = be.load(table.set_index(["subject_a", "subject_b"]))
-    assert result.genuine.tolist() == [True, False]
+    result = be.Scores(table)
+    assert result.layout == "all-against-all"
+    assert result.probe_labels.tolist() == ["ann", "ann", "bob"]
+    assert result.probe_meta["session"].tolist() == [1, 2, 1]
 
 
 NAMES = {

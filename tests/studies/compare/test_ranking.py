@@ -23,7 +23,6 @@ from bioeval.studies.compare.measures import ComparedSystem
 from bioeval.studies.compare.ranking_section import SHOWS_DIFFERENCES, section
 from bioeval.studies.compare.systems import discordant_people, system_measures
 from bioeval.studies.compare.wanted import WantedMeasures
-from bioeval.tallies.verification_counter import Claim
 from bioeval.tasks.reid import measures as of_reid
 from bioeval.views.writers.lines import python_naming
 from bioeval.views.writers.terminal import as_text as text_of_section
@@ -62,7 +61,7 @@ def measured(scores, measures=tuple(ALL), gallery="new"):
     interval = IntervalOptions("subject-bootstrap", 0.95, MANY, seed_sequence(0))
 
     def count(scores):
-        return ComparedSystem(scores, Claim("single", "min"), OpenSet(), wanted)
+        return ComparedSystem(scores, OpenSet(), wanted)
 
     return system_measures(scores, count, wanted, interval, gallery)[1]
 

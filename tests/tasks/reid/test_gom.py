@@ -471,17 +471,9 @@ def test_what_is_not_defined_is_not_drawn(files, capsys, tmp_path):
     assert ">mFR</text>" not in page and ">mReP</text>" in page
 
 
-@pytest.mark.parametrize("bounds", [False, True])
-def test_the_section_in_all_writers(bounds):
+def test_the_section_in_all_writers():
     def section_of(name):
         scores = searched()
-        if bounds:
-            order = np.argsort(scores.values, axis=1)[:, :3]
-            nearest = np.take_along_axis(scores.values, order, axis=1)
-            meta = {"probe_meta": scores.probe_meta, "gallery_meta": scores.gallery_meta}
-            scores = be.TopKScores(order, scores.probe_labels, scores.gallery_labels,
-                                   distances=nearest, **meta)  # fmt: skip
-            return section.section({name: be.gom(scores, normalize=(0.0, 9.0))})
         more = {"interval": "subject-bootstrap", "replicates": 100}
         return section.section({name: be.gom(scores, **more), "b": be.gom(searched(1))})
 

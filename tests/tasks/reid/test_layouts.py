@@ -92,7 +92,7 @@ def taken(card: str) -> set[str]:
     """Return the layouts that a card takes: the rule in words, from the tasks of the card."""
     tasks = set(load(card).tasks)
     if tasks <= {"reid", "gom"}:
-        return MATRICES | {LISTS}
+        return MATRICES if "gom" in tasks else MATRICES | {LISTS}
     return OWN[load(card).layout]
 
 

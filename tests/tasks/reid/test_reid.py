@@ -723,7 +723,7 @@ def test_what_lists_do_not_tell_of_a_convention():
             "do not determine",
         ),
         (lambda: be.reid(lists), be.ProtocolError, "no column 'camera'"),
-        (lambda: be.gom(lists, convention="vehicleid"), be.ProtocolError, "give normalize"),
+        (lambda: be.gom(lists, convention="vehicleid"), be.ProtocolError, "2 nearest alone"),
         (lambda: be.evaluate(lists, "lfw-view2"), be.ProtocolError, "2 nearest alone"),
         (
             lambda: be.evaluate(lists, "viper", thresholds=5),
