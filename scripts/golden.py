@@ -1984,6 +1984,11 @@ def cases_of_files() -> None:
         be().save(scores(name), f"kept{ending}")
         return be().load(f"kept{ending}")
 
+    def streamed(name: str, size: int | str | None) -> Any:
+        with be().set_options(memory_limit=size):
+            made = scores(name)._with(_limited=False)
+        return be().evaluate(made, thresholds=12, max_rank=5)
+
     for name in ("columns", "watch", "pairs_named", "masked", "reject", "over_years"):
         for ending in (
             ".npz",
@@ -1996,11 +2001,7 @@ def cases_of_files() -> None:
                 continue
             case(f"save and load/{name} {ending}", functools.partial(saved, name, ending))
     for name, size in (("emb_l2", None), ("emb_cosine", "20KiB"), ("emb_watch", 20000)):
-        options = {} if size is None else {"memory_limit": size}
-        case(
-            f"streamed/{name}",
-            later("evaluate", data(name, **options), thresholds=12, max_rank=5),
-        )
+        case(f"streamed/{name}", functools.partial(streamed, name, size))
     case(
         "select/columns",
         lambda: scores("columns").select(np.arange(0, 180, 2), np.arange(1, 180, 3)),

@@ -100,18 +100,21 @@ def peak(kind: str, folder: Path, size: int, limit: str, task: str) -> dict[str,
     gc.collect()
     Path("/proc/self/clear_refs").write_text("5")  # the peak begins anew
     before = status("VmRSS")
-    scores = opened(kind, folder, size)._within(limit)
+    with be.set_options(memory_limit=limit):
+        scores = opened(kind, folder, size)
     run(scores)
     return {"peak": status("VmHWM") - before, "before": before}
 
 
 def ratio(kind: str, folder: Path, size: int, limit: str) -> dict[str, float]:
     """Return the times of a sweep that reads and counts, and of both alone."""
-    scores = opened(kind, folder, size)._within(limit)
+    with be.set_options(memory_limit=limit):
+        scores = opened(kind, folder, size)
     reader = BlockReader(scores)
     step = reader.rows_per_block()
     base = scores._base.array if scores._is_stored else scores._base
-    held = be.Scores(np.array(base[:]), labels_of(size), memory_limit=limit)
+    with be.set_options(memory_limit=limit):
+        held = be.Scores(np.array(base[:]), labels_of(size))
 
     def read() -> None:
         for low in range(0, size, step):

@@ -41,7 +41,8 @@ class set_options:  # noqa: N801 (a call, as users see it)
     memory_limit : int or str, optional
         The most memory that reading and counting take, besides the data that are in memory
         already: bytes, or text such as ``"2 GiB"``. A matrix of embeddings that is larger is
-        computed block by block. Scores keep the limit under which they were made or read. By
+        computed block by block. Scores keep the limit under which they were made or read; the
+        results are the same. An error says how much would do where the limit is too small. By
         default, matrices up to 1 GiB are made.
     progress : callable or False, optional
         Called as ``progress(rows_done, rows)`` while a call counts. By default, a notebook shows

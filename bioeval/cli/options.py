@@ -12,6 +12,7 @@ from click.core import ParameterSource
 
 from bioeval.base.errors import (
     Argument,
+    DataError,
     Part,
     ProtocolError,
     Words,
@@ -19,7 +20,7 @@ from bioeval.base.errors import (
 from bioeval.base.kinds import KINDS
 from bioeval.base.variables import INTERVALS
 from bioeval.cli.arguments import ThresholdsOption, Value
-from bioeval.cli.command import F, option, option_group
+from bioeval.cli.command import F, naming, option, option_group
 from bioeval.cli.use import USE
 
 if TYPE_CHECKING:
@@ -27,6 +28,19 @@ if TYPE_CHECKING:
 
 
 # ------------------------------------------------------------------------- reading a file
+
+
+def _limit_memory(ctx: click.Context, param: click.Parameter, size: str | None) -> None:
+    """Set the memory limit while the command runs."""
+    if size is None:
+        return
+    from bioeval.base.options import set_options
+
+    try:
+        ctx.with_resource(set_options(memory_limit=size))
+    except DataError as error:
+        raise DataError(error.message(naming())) from error
+
 
 #: How a file is read, for each command that reads one.
 _READING = option_group(
@@ -144,6 +158,8 @@ _READING = option_group(
         "--memory SIZE",
         "Memory limit, beyond the memory of the program itself, such as 2GiB.",
         name="memory_limit",
+        callback=_limit_memory,
+        expose_value=False,
     ),
 )
 
@@ -345,7 +361,7 @@ def _first_method() -> str:
 
 _WORDS = (
     *("kind", "nan", "metric", "names_of", "first_index", "missing_pairs", "exclude"),
-    *("trials", "impostor", "subject_from", "session_from", "as_", "format_", "memory_limit"),
+    *("trials", "impostor", "subject_from", "session_from", "as_", "format_"),
     *("keep", "unordered"),
 )
 _KEYS = ("scores", "genuine", "embeddings", "indices")

@@ -27,7 +27,6 @@ from bioeval.base.errors import (
     short_name,
 )
 from bioeval.base.kinds import KINDS, Kind, larger_is_closer
-from bioeval.base.memory import require_bytes
 from bioeval.base.messages import Message
 from bioeval.base.options import OPTIONS
 from bioeval.base.progress import stage
@@ -96,13 +95,10 @@ def as_ids(ids: Any, name: str = "distractor_ids") -> tuple[int, ...]:
     return tuple(dict.fromkeys(require_integer(name, x, low=-(2**62)) for x in listed))
 
 
-def _limits(memory_limit: int | str | None) -> dict[str, Any]:
-    """Return the attributes that a limit of memory sets: a stated one, or that of the options."""
-    if memory_limit is None:
-        memory_limit = OPTIONS["memory_limit"]
-    if memory_limit is None:
-        return {}
-    return {"_memory_limit": require_bytes("memory_limit", memory_limit), "_limited": True}
+def memory_attributes() -> dict[str, Any]:
+    """Return the attributes of scores that the memory limit of the options sets."""
+    limit = OPTIONS["memory_limit"]
+    return {"_memory_limit": limit or MEMORY_LIMIT, "_limited": limit is not None}
 
 
 def _unless_all(index: Any) -> Any:
@@ -220,11 +216,10 @@ class LabelledMatrix:
         name: str | None = None,
         exclude: Sequence[str] = (),
         distractor_ids: Sequence[int] = (),
-        memory_limit: int | str | None = None,
     ):
         """Check what is given, and mark what is left out."""
         self._set_words(kind, nan, name)
-        self._set(**_limits(memory_limit), _base=as_values(values))
+        self._set(**memory_attributes(), _base=as_values(values))
         m, n = self._source.shape
         if probe_labels is gallery_labels is mask is None and (sides := labels_of_table(values)):
             (probe_labels, probe_columns), (gallery_labels, other) = sides
@@ -662,10 +657,6 @@ class LabelledMatrix:
                 "scores.select(gallery=...)"
             )
         return index, index
-
-    def _within(self, memory_limit: int | str | None) -> Self:
-        """Return the same scores, evaluated within a limit; None changes nothing."""
-        return self._with(**_limits(memory_limit))
 
     def _held(self) -> Self:
         """Return a view of the values of a container in memory, for more than one pass.

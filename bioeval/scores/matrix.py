@@ -16,7 +16,6 @@ from bioeval.base.arguments import require_array, require_list, require_text
 from bioeval.base.array_libraries import joined_labels
 from bioeval.base.errors import DataError, Part, counted
 from bioeval.base.kinds import Kind
-from bioeval.base.memory import require_bytes
 from bioeval.base.options import OPTIONS
 from bioeval.scores.arrays import Mask, as_index, named_sides
 from bioeval.scores.labelled_matrix import MEMORY_LIMIT, LabelledMatrix, NanPolicy, length_of
@@ -72,11 +71,6 @@ class Scores(LabelledMatrix):
         Labels of gallery templates of no labelled person, such as 0 in Market-1501: wrong entries
         for every probe. Divisions never split them: they are in the gallery of every part, and
         no probes of any.
-    memory_limit : int or str, optional
-        Bytes, or text such as ``"2 GiB"``: what an evaluation may take beyond the interpreter with
-        its libraries and compiled kernels, scores in memory not counted. Blocks of rows are chosen
-        from it; the results are the same. Whatever evaluates the scores raises
-        :class:`DataError` where the limit is too small, and says how much would do.
 
     Attributes
     ----------
@@ -115,7 +109,6 @@ class Scores(LabelledMatrix):
         metric_name: str | None = None,
         kind: Kind | None = None,
         dtype: FloatType = "float64",
-        memory_limit: int | str | None = None,
         nan: NanPolicy = "raise",
         mask: Any = None,
         probe_meta: Mapping[str, Any] | None = None,
@@ -126,6 +119,9 @@ class Scores(LabelledMatrix):
         distractor_ids: Sequence[int] = (),
     ) -> Scores:
         """Compare embeddings by a metric.
+
+        A matrix that is larger than the memory limit of :class:`bioeval.set_options` is never made:
+        its rows are computed whenever they are read.
 
         Parameters
         ----------
@@ -147,9 +143,6 @@ class Scores(LabelledMatrix):
             larger ones are closer. The named metrics give distances.
         dtype : {"float64", "float32"}
             In which distances are computed; float32 is about twice as fast.
-        memory_limit : int or str
-            Bytes, or text such as ``"2 GiB"``. A matrix that would take more is never made: its
-            rows are computed whenever they are read, in blocks that stay well below the limit.
         nan, mask, probe_meta, gallery_meta, name, exclude, distractor_ids
             As for :class:`Scores`. A NaN in an embedding makes all its comparisons NaN.
         average : sequence of str
@@ -211,10 +204,8 @@ class Scores(LabelledMatrix):
                 )
         source = EmbeddingSource(left, right, metric, dtype, metric_name)
         kind = kind_of_metric(metric, kind)
-        if memory_limit is None:
-            memory_limit = OPTIONS["memory_limit"] or MEMORY_LIMIT
-        memory_limit = require_bytes("memory_limit", memory_limit)
-        small = math.prod(source.shape) * source.dtype.itemsize <= memory_limit
+        limit = OPTIONS["memory_limit"] or MEMORY_LIMIT
+        small = math.prod(source.shape) * source.dtype.itemsize <= limit
         values = source if not small else source.matrix()
         made = cls(
             values,
@@ -236,7 +227,6 @@ class Scores(LabelledMatrix):
             _embeddings=left,
             _origin=origin,
             _metric=own_metric(source.metric, metric_name),
-            _memory_limit=memory_limit,
         )
 
     @staticmethod

@@ -15,7 +15,7 @@ from bioeval.base.kinds import Kind
 from bioeval.base.messages import Message
 from bioeval.scores.arrays import as_array, as_distances, as_index
 from bioeval.scores.columns import PIECE, CodedSides, release, taken
-from bioeval.scores.labelled_matrix import NanPolicy
+from bioeval.scores.labelled_matrix import NanPolicy, memory_attributes
 from bioeval.scores.labels import (
     Codes,
     as_labels,
@@ -91,6 +91,7 @@ class PairScores(Scores):
     ):
         """Check what is given of each pair."""
         self._set_words(kind, nan, name)
+        self._set(**memory_attributes())
         array = as_array(joined(scores, "scores", 1), "scores")
         if array.ndim != 1 or len(array) == 0:
             raise DataError(f"scores has shape {array.shape}; expected one score per pair")

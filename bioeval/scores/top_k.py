@@ -19,6 +19,7 @@ from bioeval.base.errors import Argument, DataError, ProtocolError
 from bioeval.base.kinds import VALUED, Kind, larger_is_closer
 from bioeval.base.messages import Message, MessageWarning
 from bioeval.scores.arrays import as_array, as_distances, as_index
+from bioeval.scores.labelled_matrix import memory_attributes
 from bioeval.scores.labels import NAME_COLUMNS, Codes, as_labels, as_meta, digest_of_values, fixed
 from bioeval.scores.matrix import Scores
 
@@ -122,6 +123,7 @@ class TopKScores(Scores):
     ):
         """Check the lists and their distances."""
         self._set_words(kind, "raise", name)
+        self._set(**memory_attributes())
         enrolled = as_labels(gallery_labels, Argument("gallery_labels"))
         n = len(enrolled)
         if n == 0:

@@ -13,6 +13,7 @@ from benchmarks.rows import Row, number, timed
 from benchmarks.series import Tell
 from benchmarks.sorted_rows_kernel import average_precision_by_sorting
 from benchmarks.timing import Contender, interleaved
+from bioeval.base.options import set_options
 from bioeval.scores.blocks import BlockReader
 from bioeval.scores.matrix import Scores
 from bioeval.tasks.reid.reid import gom, reid
@@ -74,10 +75,10 @@ class Gallery:
             for who in (self.queries, self.gallery)
         )
         limit = self.values.nbytes - 1
-        scores = Scores.from_embeddings(
-            x, self.queries, y, self.gallery, metric="cosine", dtype="float32",
-            memory_limit=limit, **self.meta,
-        )  # fmt: skip
+        with set_options(memory_limit=limit):
+            scores = Scores.from_embeddings(
+                x, self.queries, y, self.gallery, metric="cosine", dtype="float32", **self.meta
+            )
         return scores, x, y
 
 

@@ -17,6 +17,7 @@ from benchmarks import peers
 from benchmarks.matrices import Matrix, features, vectors
 from benchmarks.options import Options
 from benchmarks.peers import NotRun
+from bioeval.base.options import set_options
 from bioeval.evaluation import evaluate
 from bioeval.scores.formats import load, save
 from bioeval.scores.matrix import Scores
@@ -163,7 +164,8 @@ def _on_pairs(make: Callable[..., Any], most: int, what: str) -> Callable[[Workb
 def streamed(x: np.ndarray, labels: np.ndarray, dtype: Any) -> Scores:
     """Return the scores of embeddings whose matrix is never made, by the cosine."""
     matrix = len(x) ** 2 * np.dtype(dtype).itemsize
-    return Scores.from_embeddings(x, labels, metric="cosine", dtype=dtype, memory_limit=matrix - 1)
+    with set_options(memory_limit=matrix - 1):
+        return Scores.from_embeddings(x, labels, metric="cosine", dtype=dtype)._with(_limited=False)
 
 
 def _embeddings(bench: Workbench, run: Callable[[Scores], object]) -> Work:

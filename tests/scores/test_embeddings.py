@@ -9,6 +9,7 @@ from fractions import Fraction
 import numba
 import numpy as np
 import pytest
+from limits import streaming
 from named_arguments import raises_about
 from threadpoolctl import threadpool_limits
 from twins import assert_same_but_d_prime, one_thread  # noqa: F401
@@ -128,9 +129,7 @@ def test_near_pairs_keep_their_digits(metric, given, dtype):
         left, labels = x.astype(given), list("abcdef")
         expected = [far_enough(u, v, metric) for u, v in zip(left, y, strict=True)]
         for limit in (1 << 30, 1):
-            scores = be.Scores.from_embeddings(
-                left, labels, y, labels, metric=metric, dtype=dtype, memory_limit=limit
-            )
+            scores = streaming(left, labels, y, labels, metric=metric, dtype=dtype, limit=limit)
             assert scores._streams == (limit == 1) and scores.dtype == dtype
             found = scores._read_rows(0, 6).diagonal()
             np.testing.assert_allclose(found, expected, rtol=3e-7, atol=1e-40, err_msg=str(spread))
@@ -285,7 +284,7 @@ def test_rows_computed_when_they_are_read_give_the_same(metric, dtype, monkeypat
     x, labels = whole_numbers()
     given = {"metric": metric, "dtype": dtype}
     made = be.Scores.from_embeddings(x, labels, **given)
-    streamed = be.Scores.from_embeddings(x, labels, memory_limit=1, **given)
+    streamed = streaming(x, labels, **given)
     assert streamed._streams and not made._streams
     assert streamed.dtype == made.dtype == np.dtype(dtype) and streamed.shape == made.shape
     np.testing.assert_array_equal(streamed.values, made.values)
@@ -299,7 +298,7 @@ def test_rows_computed_when_they_are_read_give_the_same(metric, dtype, monkeypat
         assert part._streams
     pairs = [s.at_pairs([0, 5, 39], [1, 4, 0]) for s in (streamed, made)]
     np.testing.assert_array_equal(pairs[0].values, pairs[1].values)
-    two = be.Scores.from_embeddings(x[:9], labels[:9], x[9:], labels[9:], memory_limit=1, **given)
+    two = streaming(x[:9], labels[:9], x[9:], labels[9:], **given)
     plain = be.Scores(made.values[:9, 9:], labels[:9], labels[9:])
     assert two._streams
     found, expected = be.verification(two), be.verification(plain)
@@ -316,7 +315,7 @@ def test_a_second_look_finds_what_the_first_one_saw(metric, seed, monkeypatch):
     x = np.abs(rng.normal(size=(61, 33)) + rng.normal(size=(12, 33))[labels])
     made = be.evaluate(be.Scores.from_embeddings(x, labels, metric=metric))
     monkeypatch.setattr(blocks, "BLOCK_VALUES", int(rng.integers(61, 1000)))
-    streamed = be.Scores.from_embeddings(x, labels, metric=metric, memory_limit=1)
+    streamed = streaming(x, labels, metric=metric)
     found = be.evaluate(streamed)["verification/single"]
     expected = made["verification/single"]
     for name in ("eer", "auc", "zero_far", "eer_threshold", "frr_at_far"):
@@ -336,22 +335,19 @@ def test_in_float32_distances_are_good_to_a_millionth(metric):
 
 
 def test_what_asks_for_streams_is_checked():
-    for wrong in (0, -1, 1.5, None, "much"):
-        with raises_about(be.DataError, "memory_limit"):
-            be.Scores.from_embeddings(X, list("abc"), memory_limit=wrong)
     for wrong in ("float16", "f8", None, np.float32):
         with raises_about(be.DataError, "dtype"):
             be.Scores.from_embeddings(X, list("abc"), dtype=wrong)
-    at_the_limit = be.Scores.from_embeddings(X, list("abc"), memory_limit=9 * 8)
+    at_the_limit = streaming(X, list("abc"), limit=9 * 8)
     assert not at_the_limit._streams
-    assert be.Scores.from_embeddings(X, list("abc"), memory_limit=9 * 8 - 1)._streams
-    assert not be.Scores.from_embeddings(X, list("abc"), memory_limit=36, dtype="float32")._streams
+    assert streaming(X, list("abc"), limit=9 * 8 - 1)._streams
+    assert not streaming(X, list("abc"), limit=36, dtype="float32")._streams
 
 
 def test_streamed_scores_say_what_a_failed_template_means():
     x = features(5)
     x[2, 3] = NAN
-    streamed = be.Scores.from_embeddings(x, list("aabbb"), metric="l2", memory_limit=1)
+    streamed = streaming(x, list("aabbb"), metric="l2")
     with pytest.raises(be.DataError, match="hold 8 NaN, the first at row 0, column 2"):
         be.verification(streamed)
 
@@ -369,7 +365,7 @@ def test_a_function_as_metric_states_its_kind():
         be.Scores.from_embeddings(x, who, metric=product)
     scores = be.Scores.from_embeddings(x, who, metric=product, kind="similarity")
     assert scores.kind == "similarity"
-    streamed = be.Scores.from_embeddings(x, who, metric=product, kind="llr", memory_limit=1)
+    streamed = streaming(x, who, metric=product, kind="llr")
     assert streamed._streams and streamed.kind == "llr"
     with pytest.raises(be.DataError, match="metric 'l2' gives distances"):
         be.Scores.from_embeddings(x, who, metric="l2", kind="similarity")
@@ -431,13 +427,13 @@ def test_rows_in_the_memory_of_earlier_ones_count_as_the_matrix():
     rng = np.random.default_rng(9)
     labels = rng.integers(0, 100, 600)
     x = rng.normal(size=(100, 16))[labels] + rng.normal(size=(600, 16))
-    given = {"dtype": "float32", "memory_limit": 1 << 20}
+    given = {"dtype": "float32", "limit": 1 << 20}
     expected = be.verification(be.Scores.from_embeddings(x, labels, dtype="float32"))
     if not same_in_any_tile(16, np.dtype("float32")):  # then tiles may have other last digits
-        expected = be.verification(be.Scores.from_embeddings(x, labels, **given))
+        expected = be.verification(streaming(x, labels, **given))
     for threads in {1, min(2, numba.config.NUMBA_NUM_THREADS)}:
         numba.set_num_threads(threads)
-        scores = be.Scores.from_embeddings(x, labels, **given)
+        scores = streaming(x, labels, **given)
         assert scores._streams
         assert_same_but_d_prime(be.verification(scores), expected)
     numba.set_num_threads(1)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from hypothesis import given, strategies as st
+from limits import streaming
 from result_messages import codes
 
 import bioeval as be
@@ -122,7 +123,7 @@ def test_streamed_embeddings_exclude_too():
     meta = {"session": np.tile([1, 1, 2, 2, 3], 8)}
     given = {"metric": "l2", "probe_meta": meta, "exclude": ("session",)}
     whole = be.Scores.from_embeddings(x, labels, **given)
-    streamed = be.Scores.from_embeddings(x, labels, memory_limit=1, **given)
+    streamed = streaming(x, labels, **given)
     assert streamed._streams
     a, b = be.evaluate(whole), be.evaluate(streamed)
     for node in ("verification/single", "open_set", "closed_set"):

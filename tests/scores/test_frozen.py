@@ -7,6 +7,7 @@ import pickle
 
 import numpy as np
 import pytest
+from limits import streaming
 
 import bioeval as be
 
@@ -21,7 +22,7 @@ def all_kinds() -> dict[str, be.Scores]:
         "rectangle": be.Scores(VALUES, list("aabb"), list("aabc"), probe_meta=META),
         "mask": be.Scores(VALUES, mask=np.ones((4, 4), dtype=int)),
         "selection": be.Scores(VALUES, list("aabb"), probe_meta=META).select([0, 1, 3]),
-        "embeddings": be.Scores.from_embeddings(x, list("aabb"), memory_limit=1),
+        "embeddings": streaming(x, list("aabb")),
         "pairs": be.Scores.from_pairs(
             [0.1, 0.4, 0.3], [1, 0, 1], folds=[0, 1, 1], subjects=[[1, 1], [1, 2], [2, 2]]
         ),

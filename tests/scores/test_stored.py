@@ -16,6 +16,7 @@ import numba
 import numpy as np
 import pytest
 from hypothesis import given, strategies as st
+from limits import limited
 from named_arguments import raises_about
 from optional import optional_import
 
@@ -188,7 +189,7 @@ def test_results_are_those_of_the_array_on_any_number_of_threads(tmp_path):
         for values in containers(d, tmp_path):
             for threads in {1, before}:
                 numba.set_num_threads(threads)
-                found = be.evaluate(be.Scores(values, shuffled, memory_limit="200 MiB"))
+                found = be.evaluate(limited(be.Scores(values, shuffled), "200 MiB"))
                 for node in expected.leaves:
                     assert found[node.path].to_dataset().equals(node.to_dataset())
     finally:
@@ -222,7 +223,7 @@ def test_what_is_not_held_in_memory(monkeypatch):
     scores = be.Scores(StoredRows(Chunked(d, 10), "x"), labels)
     assert not scores._held()._is_stored
     assert scores._held().fingerprint == scores.fingerprint
-    assert scores._within("1 GiB")._held()._is_stored
+    assert limited(scores, "1 GiB")._held()._is_stored
     assert scores.select(probes=[1, 2])._held()._is_stored
     monkeypatch.setattr(labelled_matrix, "MEMORY_LIMIT", d.nbytes - 1)
     assert scores._held()._is_stored
@@ -234,8 +235,8 @@ def test_pages_are_released_of_large_mapped_files_or_under_a_limit(tmp_path, mon
     scores = be.Scores(np.load(tmp_path / "x.npy", mmap_mode="r"), labels)
     monkeypatch.setattr(blocks, "MAPPED", 2 * d.nbytes)
     assert not is_mapped(scores)
-    assert not is_mapped(scores._within(5 * d.nbytes))
-    assert is_mapped(scores._within(4 * d.nbytes))
+    assert not is_mapped(limited(scores, 5 * d.nbytes))
+    assert is_mapped(limited(scores, 4 * d.nbytes))
     monkeypatch.setattr(blocks, "MAPPED", d.nbytes)  # the file has a header, too
     assert is_mapped(scores)
 
@@ -281,10 +282,10 @@ def test_the_smallest_limit_that_is_named_works(chunk, tmp_path):
         file.create_dataset("scores", data=d, chunks=(chunk, 600))
     scores = be.Scores(h5py.File(tmp_path / "x.h5")["scores"], labels)
     with pytest.raises(be.DataError, match="memory_limit is 1 MiB, too little.*at least") as found:
-        be.evaluate(scores._within("1 MiB"))
+        be.evaluate(limited(scores, "1 MiB"))
     least = re.search(r"at least ([\d.]+ .iB)", str(found.value))
     assert least is not None
-    enough = scores._within(least[1])
+    enough = limited(scores, least[1])
     assert BlockReader(enough).rows_per_block() >= chunk
     assert be.verification(enough).eer == be.verification(be.Scores(d, labels)).eer
 

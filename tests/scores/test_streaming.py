@@ -10,7 +10,7 @@ import textwrap
 import numba
 import numpy as np
 import pytest
-from named_arguments import raises_about
+from limits import streaming
 from twins import assert_same_but_d_prime
 
 import bioeval as be
@@ -29,7 +29,7 @@ def features(n=60, f=12, seed=0, dtype="float64"):
 def both(*args, **options):
     """The same scores as a matrix and streamed."""
     matrix = be.Scores.from_embeddings(*args, **options)
-    streamed = be.Scores.from_embeddings(*args, **options, memory_limit=1)
+    streamed = streaming(*args, **options)
     assert streamed._streams
     assert not matrix._streams
     return matrix, streamed
@@ -79,7 +79,7 @@ def test_equal_embeddings_are_at_distance_zero(dtype):
     x, labels = features(30)
     x[4] = x[20]
     for metric in ("l2", "cosine"):
-        scores = be.Scores.from_embeddings(x, labels, metric=metric, dtype=dtype, memory_limit=1)
+        scores = streaming(x, labels, metric=metric, dtype=dtype)
         assert scores.values[4, 20] == 0
         assert scores.values[20, 4] == 0
         assert (scores.values.diagonal() == 0).all()
@@ -103,14 +103,7 @@ def test_failed_templates_and_policies_stream():
         assert one.genuine_attempts == other.genuine_attempts
         np.testing.assert_array_equal(one.fa, other.fa)
     with pytest.raises(be.DataError, match="118 NaN, the first at row 0, column 7"):
-        be.closed_set(be.Scores.from_embeddings(x, labels, memory_limit=1))
-
-
-@pytest.mark.parametrize("limit", [0, -5, "1G", None])
-def test_a_limit_is_a_number_of_bytes(limit):
-    x, labels = features(9)
-    with raises_about(be.DataError, "memory_limit"):
-        be.Scores.from_embeddings(x, labels, memory_limit=limit)
+        be.closed_set(streaming(x, labels))
 
 
 @pytest.mark.slow
@@ -131,10 +124,10 @@ def test_peak_memory_stays_under_the_limit():
         labels = np.repeat(np.arange(1500), 4)
         x = rng.normal(size=(1500, 64))[labels] + rng.normal(size=(6000, 64))
         limit = 100 << 20
-        few = be.Scores.from_embeddings(x[:400], labels[:400], metric="l2", memory_limit=1)
+        few = streaming(x[:400], labels[:400], metric="l2")
         be.evaluate(few, max_rank=20)  # compiles, and loads what is loaded late
         before = peak()
-        scores = be.Scores.from_embeddings(x, labels, metric="l2", memory_limit=limit)
+        scores = streaming(x, labels, metric="l2", limit=limit)
         assert scores._streams
         tree = be.evaluate(scores, max_rank=20)
         print(int(tree["closed_set"].attempts), peak() - before)
@@ -249,8 +242,7 @@ def test_a_library_that_adds_up_larger_products_in_another_order_is_noticed(monk
 )  # fmt: skip
 def test_blocks_have_the_rows_of_a_piece_up_to_64_mebibytes(n, dtype, rows):
     y, x = np.ones((n, 1), dtype="float32"), np.ones((2000, 1), dtype="float32")
-    given = {"metric": "l2", "dtype": dtype, "memory_limit": 1}
-    scores = be.Scores.from_embeddings(x, x[:, 0], y, y[:, 0], **given)
+    scores = streaming(x, x[:, 0], y, y[:, 0], metric="l2", dtype=dtype)
     scores = scores._with(_memory_limit=1 << 30)
     assert BlockReader(scores).rows_per_block() == rows
 
@@ -266,9 +258,7 @@ def test_streamed_results_are_those_of_the_matrix_in_tiles(dtype, shuffled, monk
     x = (rng.normal(size=(100, 24))[labels] + rng.normal(size=(600, 24))).astype(dtype)
     order = rng.permutation(600) if shuffled else np.arange(600)
     found = [
-        be.evaluate(
-            be.Scores.from_embeddings(x[order], labels[order], dtype=dtype, memory_limit=limit)
-        )
+        be.evaluate(streaming(x[order], labels[order], dtype=dtype, limit=limit))
         for limit in ("1 GiB", "1 MiB", "300 kB")
     ]
     for other in found[1:]:

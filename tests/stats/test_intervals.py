@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 import strategies
 from hypothesis import given, settings, strategies as st
+from limits import streaming
 from result_messages import arguments, codes
 from strategies import examples_of
 from twins import one_thread  # noqa: F401
@@ -553,7 +554,7 @@ def test_streamed_embeddings_have_the_intervals_of_their_matrix():
     mixed = np.random.default_rng(0).permutation(60)  # whose rows do not stand side by side
     given = crowd.embeddings[mixed], crowd.labels[mixed]
     whole = be.Scores.from_embeddings(*given)
-    streamed = be.Scores.from_embeddings(*given, memory_limit=1000)
+    streamed = streaming(*given, limit=1000)
     assert streamed._streams and not whole._streams
     options = {"interval": "subject-bootstrap", "replicates": 100, "thresholds": [0.2, 0.5]}
     one, other = (be.verification(s, **options) for s in (whole, streamed))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numba
 import numpy as np
 import pytest
+from limits import streaming
 from twins import assert_same_but_d_prime
 
 import bioeval as be
@@ -208,7 +209,7 @@ def test_streamed_embeddings(dtype, metric, monkeypatch, second_passes):
     rng = np.random.default_rng(1)
     labels = rng.permutation(np.repeat(np.arange(30), 5))
     x = rng.normal(size=(30, 16))[labels] + rng.normal(size=(150, 16))
-    scores = be.Scores.from_embeddings(x, labels, metric=metric, dtype=dtype, memory_limit=1 << 16)
+    scores = streaming(x, labels, metric=metric, dtype=dtype, limit=1 << 16)
     assert scores._streams
     actual = points(scores)
     assert not second_passes

@@ -12,6 +12,7 @@ import numba
 import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
+from limits import streaming
 from strategies import examples_of
 from twins import assert_all_tasks, assert_same_but_d_prime, one_thread  # noqa: F401
 
@@ -72,8 +73,7 @@ class Case:
         meta = {"session": rng.integers(0, 3, n), "camera": rng.integers(0, 4, n)}
         meta["team"] = TEAMS[labels % len(TEAMS)]
         options: dict[str, Any] = {"metric": self.exact_metric, "dtype": self.dtype}
-        if not matrix:
-            options["memory_limit"] = 1
+        embed = be.Scores.from_embeddings if matrix else streaming
         exclude = {"exclude": self.exclude} if self.exclude else {}
         if self.layout == "gallery":  # some probes are not enrolled, and some templates alone
             cut = max(1, n // 3)
@@ -83,11 +83,11 @@ class Case:
                 for some in (slice(cut), slice(cut, None))
             ]
             sides[0]["team"] = TEAMS[probes % len(TEAMS)]
-            return be.Scores.from_embeddings(
+            return embed(
                 x[:cut], names[probes], x[cut:], names[labels[cut:]],
                 probe_meta=sides[0], gallery_meta=sides[1], **options, **exclude,
             )  # fmt: skip
-        scores = be.Scores.from_embeddings(x, names[labels], probe_meta=meta, **options, **exclude)
+        scores = embed(x, names[labels], probe_meta=meta, **options, **exclude)
         some = rng.permutation(n)
         if self.layout == "selection":
             return scores[some[: max(2, 3 * n // 4)]]
@@ -441,7 +441,7 @@ def test_second_passes_of_what_tiles_have_not_counted_read_rows():
     wanted = PointsWanted(np.array([0.01]), np.empty((0, 3)), every_score=True)
     found = []
     for limit in ("1 MB", "1 GiB"):
-        scores = be.Scores.from_embeddings(x, labels, memory_limit=limit)
+        scores = streaming(x, labels, limit=limit)
         reader = BlockReader(scores)
         if limit == "1 MB":
             passes.count_with_points(reader, [VerificationCounter(reader)], wanted)

@@ -4,6 +4,7 @@ from collections import Counter
 
 import numpy as np
 import pytest
+from limits import streaming
 from twins import in_folds
 
 import bioeval as be
@@ -72,8 +73,7 @@ def test_no_more_passes_than_needed(name, people, monkeypatch):
     monkeypatch.setattr("bioeval.tallies.tiled_scores.LARGEST", {4: 16, 8: 16})
     crowd = be.simulate_embeddings(people, 4, random_state=1)
     systems = [
-        be.Scores.from_embeddings(crowd.embeddings, crowd.labels, metric=metric, memory_limit=1)
-        for metric in ("l2", "cosine")
+        streaming(crowd.embeddings, crowd.labels, metric=metric) for metric in ("l2", "cosine")
     ]
     monkeypatch.setattr(EmbeddingSource, "__getitem__", counting)
     monkeypatch.setattr(EmbeddingTiles, "compute", counting_tiles)

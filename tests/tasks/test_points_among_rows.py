@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 import strategies
 from hypothesis import given, settings, strategies as st
+from limits import streaming
 from named_arguments import raises_about
 from twins import one_thread  # noqa: F401
 
@@ -135,7 +136,7 @@ def test_points_as_rows_take_one_look_where_tasks_share_them_and_none_alone(shar
         return result
 
     crowd = be.simulate_embeddings(30, 4, random_state=1)
-    scores = be.Scores.from_embeddings(crowd.embeddings, crowd.labels, memory_limit=1)
+    scores = streaming(crowd.embeddings, crowd.labels)
     monkeypatch.setattr(blocks, "SMALL_CELLS", 0)
     monkeypatch.setattr(point_search, "FEW", 0)
     monkeypatch.setattr(EmbeddingSource, "__getitem__", counting)

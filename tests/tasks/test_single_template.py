@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 import strategies as own
 from hypothesis import given, strategies as st
+from limits import streaming
 from twins import floats, one_thread  # noqa: F401
 
 import bioeval as be
@@ -388,7 +389,7 @@ def test_streamed_embeddings_give_the_same(tmp_path):
     rng = np.random.default_rng(2)
     x, labels = rng.normal(size=(90, 8)), np.repeat(np.arange(30), 3)
     whole = be.Scores.from_embeddings(x, labels, metric="l2")
-    streamed = be.Scores.from_embeddings(x, labels, metric="l2", memory_limit=1)
+    streamed = streaming(x, labels, metric="l2")
     assert streamed._streams
     given_ = {"gallery": "single", "thresholds": [2.0, 3.0, 4.0]}
     a, b = be.open_set(whole, **given_), be.open_set(streamed, **given_)

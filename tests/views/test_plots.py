@@ -16,6 +16,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 import xarray as xr
+from limits import streaming
 from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 from twins import crossed
@@ -627,8 +628,8 @@ def test_scores_far_from_all_others_leave_the_rest_its_bins(value, form):
     if form == "pairs":
         scores = be.Scores.from_pairs(values[off], same[off])
     elif form == "streamed":
-        scores = be.Scores.from_embeddings(
-            np.arange(160.0)[:, None], labels, memory_limit=1,
+        scores = streaming(
+            np.arange(160.0)[:, None], labels,
             kind="distance",
             metric=lambda a, b: values[np.ix_(a[:, 0].astype(int), b[:, 0].astype(int))],
         )  # fmt: skip

@@ -63,7 +63,6 @@ def load(
     exclude: Sequence[str] = (),
     format_: str | None = None,
     average: Sequence[str] | None = None,
-    memory_limit: int | str | None = None,
     keep_embeddings: bool | None = None,
 ) -> Scores:
     r"""Read scores, or embeddings, with their labels.
@@ -160,9 +159,6 @@ def load(
     average : sequence of str, optional
         Metadata columns by which several embeddings become one template, such as ``("template",
         "media")``; see :meth:`Scores.from_embeddings`.
-    memory_limit : int or str, optional
-        Bytes, or text such as ``"2 GiB"``, that an evaluation of the scores may take; see
-        :class:`Scores`.
     keep_embeddings : bool, optional
         The file must hold embeddings, and :func:`save` to an array format (.npz, .h5) then writes
         these and not their distances, which are computed as they are read. Averaged embeddings

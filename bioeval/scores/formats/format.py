@@ -26,8 +26,6 @@ from bioeval.base.errors import (
     require_choice,
 )
 from bioeval.base.kinds import KINDS, METRICS, Kind, larger_is_closer
-from bioeval.base.memory import require_bytes
-from bioeval.base.options import OPTIONS
 from bioeval.scores.embeddings import Metric
 from bioeval.scores.formats.files import COMPRESSED
 from bioeval.scores.image_names import NAMES_OF
@@ -90,7 +88,6 @@ class ReadOptions:
     exclude: tuple[str, ...] = ()
     format_: str | None = None
     average: tuple[str, ...] | None = None
-    memory_limit: int | None = None
     keep_embeddings: bool | None = None
     #: Columns that the reader chose for the subjects, in words.
     chosen_columns: list[str] = field(default_factory=list, init=False, compare=False)
@@ -118,10 +115,6 @@ class ReadOptions:
         keep = arguments["keep"]
         arguments["keep"] = ListRules.parse(keep, arguments["unordered"]).keep or None
         arguments["meta"] = _columns(arguments["meta"])
-        if arguments.get("memory_limit") is None:
-            arguments["memory_limit"] = OPTIONS["memory_limit"]
-        if arguments["memory_limit"] is not None:
-            arguments["memory_limit"] = require_bytes("memory_limit", arguments["memory_limit"])
         options = cls(**arguments)
         for name, choices in _CHOICES.items():
             value = getattr(options, name)
@@ -271,10 +264,10 @@ FLAGS = {
     f.name: "--" + f.name.removesuffix("_key").strip("_").replace("_", "-")
     for f in fields(ReadOptions)
     if f.init
-} | {"memory_limit": "--memory"}
+}
 
 #: The options that hold for every format.
-EVERY_FORMAT = ("exclude", "format_", "memory_limit", "keep_embeddings")
+EVERY_FORMAT = ("exclude", "format_", "keep_embeddings")
 
 #: The options of files with named arrays.
 _NOT_OF_ARRAYS = ("mask", "trials", "impostor", *_PATTERNS, "as_", *EVERY_FORMAT)

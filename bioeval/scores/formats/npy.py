@@ -444,8 +444,6 @@ def _read_embeddings(path: Path, values: Any, options: ReadOptions) -> Scores:
         "name": path.stem,
         "average": options.average or (),
     }
-    if options.keep_embeddings:
-        how["memory_limit"] = 1  # no distances are made
     left = as_embeddings(_checked(path, values)[:], str(path))
     if other is None:
         labels = embedding_labels(path, "labels", options, len(left))

@@ -42,7 +42,6 @@ from bioeval.scores.formats.named_arrays import (
     reid_layout,
 )
 from bioeval.scores.formats.trials import FoundPairs, find_pairs, read_lfw_pairs, scores_in_order
-from bioeval.scores.labelled_matrix import MEMORY_LIMIT
 from bioeval.scores.labels import IDS_OF_NO_PERSON
 from bioeval.scores.listed_templates import ListRules, places
 from bioeval.scores.matrix import Scores, are_pairs
@@ -489,15 +488,12 @@ def read_embeddings(named: NamedArrays) -> Scores:
     if other:
         right = as_embeddings(file.read(other), f"{file.path}: {other}")
     if not named.options.lists_pairs:
-        # The most bytes of distances that are computed at once; with 1, embeddings are kept.
-        memory = min(MEMORY_LIMIT, (named.options.memory_limit or 4 * MEMORY_LIMIT) // 4)
         return Scores.from_embeddings(
             left,
             probe.label,
             right if other else None,
             gallery and gallery.label,
             metric=metric,
-            memory_limit=1 if named.options.keep_embeddings else memory,
             nan=named.nan,
             mask=file.read_if_there(mask),
             probe_meta=probe_meta,

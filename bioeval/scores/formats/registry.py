@@ -19,6 +19,7 @@ from bioeval.base.errors import (
     printable,
     require_choice,
 )
+from bioeval.base.options import set_options
 from bioeval.scores.formats import (
     bee,
     hdf5,
@@ -37,6 +38,7 @@ from bioeval.scores.formats.files import (
     guarded,
 )
 from bioeval.scores.formats.format import FileFacts, Format, ReadOptions
+from bioeval.scores.labelled_matrix import memory_attributes
 from bioeval.scores.matrix import Scores
 
 #: Every format, in the order in which they are tried: where several recognise a file, the first one
@@ -65,14 +67,19 @@ def read(path: Any, options: ReadOptions) -> Scores:
         form = recognise(place, options)
     try:
         options.allow(form.expected, form.options)
-        with _unchanged(form, place), guarded(place, expected=form.expected):
-            scores = form.read(place, options)._within(options.memory_limit)
+        limit = {"memory_limit": 1} if options.keep_embeddings else {}  # no distances are made
+        with (
+            set_options(**limit),
+            _unchanged(form, place),
+            guarded(place, expected=form.expected),
+        ):
+            scores = form.read(place, options)
         reading = (*scores._reading, *dict.fromkeys(options.chosen_columns))
         scores = scores._with(_reading=reading)
         if options.keep_embeddings:
             if not scores._streams:
                 raise DataError(f"{place}: holds no embeddings that could be kept")
-            scores = scores._with(_keep_embeddings=True)
+            scores = scores._with(_keep_embeddings=True, **memory_attributes())
         if options.exclude:
             return scores.excluding(*options.exclude)
         return scores

@@ -43,7 +43,7 @@ class Meter:
         As for :meth:`Scores.from_embeddings`.
     far_targets, frr_targets, auc
         As for :func:`evaluate`.
-    kind, metric_name, dtype, memory_limit, nan, exclude, average, distractor_ids, name
+    kind, metric_name, dtype, nan, exclude, average, distractor_ids, name
         As for :meth:`Scores.from_embeddings`.
     spill : path, optional
         A folder in which the embeddings wait until :meth:`compute` reads them, in files that are
@@ -92,7 +92,6 @@ class Meter:
         kind: Kind | None = None,
         metric_name: str | None = None,
         dtype: FloatType = "float64",
-        memory_limit: int | str | None = None,
         nan: NanPolicy = "raise",
         exclude: Sequence[str] = (),
         average: Sequence[str] = (),
@@ -118,8 +117,6 @@ class Meter:
             "kind": kind, "metric_name": metric_name, "dtype": dtype, "nan": nan,
             "exclude": exclude, "average": average, "distractor_ids": distractor_ids, "name": name,
         }  # fmt: skip
-        if memory_limit is not None:
-            self._comparison["memory_limit"] = memory_limit
         self._spill = None
         if spill is not None:
             self._spill = require_path("spill", spill)

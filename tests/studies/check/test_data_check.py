@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
+from limits import streaming
 from rendered import require_names_kept
 from result_messages import arguments
 from strategies import examples_of
@@ -77,7 +78,7 @@ def test_sound_data_have_no_finding():
     embedded = np.random.default_rng(1).normal(size=(40, 8))[WHO]
     embedded = embedded + 0.5 * np.random.default_rng(2).normal(size=embedded.shape)
     for limit in (1, 1 << 30):  # streamed, and as a matrix
-        scores = be.Scores.from_embeddings(embedded, WHO, metric="l2", memory_limit=limit)
+        scores = streaming(embedded, WHO, metric="l2", limit=limit)
         assert faults(be.check_data(scores, far_targets=TARGETS)) == {}
 
 
@@ -441,7 +442,7 @@ def test_copied_embeddings():
     x[60] = x[4]
     for limit in (1, 1 << 30):
         for metric in ("l2", "cosine"):
-            scores = be.Scores.from_embeddings(x, WHO, metric=metric, memory_limit=limit)
+            scores = streaming(x, WHO, metric=metric, limit=limit)
             result = be.check_data(scores, far_targets=TARGETS)
             assert result["zero-distance"].severity == "error", str(result)
 

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 import xarray as xr
 from hypothesis import given, settings, strategies as st
+from limits import streaming
 from strategies import examples_of
 
 import bioeval as be
@@ -266,7 +267,7 @@ def test_streamed_embeddings_and_files(tmp_path):
     labels = np.repeat(np.arange(30), 5)
     x = rng.normal(size=(30, 8))[labels] + 0.3 * rng.normal(size=(150, 8))
     given, wrong = planted(rng, labels, 3)
-    streamed = be.Scores.from_embeddings(x, given, metric="l2", memory_limit=1)
+    streamed = streaming(x, given, metric="l2")
     assert streamed._streams
     result = be.worst_pairs(streamed, 1).suspect_templates.values.tolist()
     assert set(result) >= wrong

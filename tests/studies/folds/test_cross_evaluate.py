@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 import strategies as cases
 from hypothesis import given, strategies as st
+from limits import streaming
 from naive_folds import RULES, assert_folds, folds_of
 from named_arguments import raises_about
 from rendered import require_names_kept
@@ -632,7 +633,7 @@ def test_streamed_embeddings_and_string_labels():
     subject = np.repeat([f"s{i}" for i in range(12)], 4)
     x = np.repeat(rng.normal(size=(12, 6)), 4, axis=0) + 0.5 * rng.normal(size=(48, 6))
     whole = be.Scores.from_embeddings(x, subject, metric="l1")
-    streamed = be.Scores.from_embeddings(x, subject, metric="l1", memory_limit=1)
+    streamed = streaming(x, subject, metric="l1")
     assert streamed._streams
     splitter = be.partition.SubjectKFold(3)
     a, b = (crossed(s, splitter) for s in (whole, streamed))

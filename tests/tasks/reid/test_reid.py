@@ -17,6 +17,7 @@ import pytest
 import strategies
 from hypothesis import given, strategies as st
 from kept_pairs import kept
+from limits import streaming
 from result_messages import codes
 from twins import floats, one_thread  # noqa: F401
 
@@ -315,7 +316,7 @@ def test_streamed_features_and_parts_of_a_matrix():
         "gallery_meta": {"camera": cameras[25:]},
     }  # fmt: skip
     matrix = be.Scores.from_embeddings(**fields)
-    streamed = be.Scores.from_embeddings(**fields, memory_limit=1)
+    streamed = streaming(**fields)
     assert streamed._streams
     for name in ("market1501", "cuhk03", "identity-dedup", "open-reid"):
         assert be.reid(matrix, name, per_query=True).equals(be.reid(streamed, name, per_query=True))

@@ -13,6 +13,7 @@ import numba
 import numpy as np
 import pytest
 from hypothesis import given, strategies as st
+from limits import streaming
 from twins import one_thread  # noqa: F401
 
 import bioeval as be
@@ -50,7 +51,7 @@ class Case:
         metric = self.metric
         if not same_in_any_tile(FEATURES, np.dtype(self.dtype)):
             metric = "l1"
-        options: dict[str, Any] = {"metric": metric, "dtype": self.dtype, "memory_limit": 1}
+        options: dict[str, Any] = {"metric": metric, "dtype": self.dtype}
         if self.exclude:
             options["exclude"] = self.exclude
         if self.layout == "gallery":
@@ -59,11 +60,11 @@ class Case:
                 {name: column[some] for name, column in meta.items()}
                 for some in (slice(cut), slice(cut, None))
             ]
-            return be.Scores.from_embeddings(
+            return streaming(
                 x[:cut], names[:cut], x[cut:], names[cut:],
                 probe_meta=sides[0], gallery_meta=sides[1], **options,
             )  # fmt: skip
-        scores = be.Scores.from_embeddings(x, names, probe_meta=meta, **options)
+        scores = streaming(x, names, probe_meta=meta, **options)
         some = rng.permutation(n)
         if self.layout == "selection":
             return scores[some[: max(2, 3 * n // 4)]]
@@ -237,8 +238,8 @@ def test_failed_templates_and_masks_are_read_by_rows(change):
     else:
         x = np.random.default_rng(0).random((12, 3))
         x[4] = np.nan
-        scores = be.Scores.from_embeddings(
-            x, np.arange(12) // 3, metric="l1", nan="exclude", memory_limit=1,
+        scores = streaming(
+            x, np.arange(12) // 3, metric="l1", nan="exclude",
             probe_meta={"camera": np.arange(12) % 2},
         )  # fmt: skip
     with by_tiles(4) as answers:

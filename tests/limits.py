@@ -1,0 +1,22 @@
+"""Scores under a memory limit."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import bioeval as be
+from bioeval.base.memory import require_bytes
+
+
+def streaming(*args: Any, limit: int | str = 1, **options: Any) -> be.Scores:
+    """Scores of embeddings whose matrix is not made if it is larger than the limit.
+
+    The limit does not hold for what is counted, so that it may be as small as a byte.
+    """
+    with be.set_options(memory_limit=limit):
+        return be.Scores.from_embeddings(*args, **options)._with(_limited=False)
+
+
+def limited(scores: be.Scores, limit: int | str) -> be.Scores:
+    """The same scores as if they were made under a memory limit."""
+    return scores._with(_memory_limit=require_bytes("memory_limit", limit), _limited=True)
