@@ -487,6 +487,7 @@ def test_memory_is_measured_in_another_process(monkeypatch):
             assert row.ratio >= 1  # eight bytes of index for four of score
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(shutil.which("false") is None, reason="there is no program that fails")
 def test_a_process_that_fails_is_a_line(monkeypatch):
     monkeypatch.setattr(memory, "CASES", {"counts": "counts"})

@@ -214,6 +214,7 @@ def test_control_characters_do_not_reach_the_terminal(capsys):
     assert "\x1b" not in one_line(capsys.readouterr().err)
 
 
+@pytest.mark.slow
 def test_streams_and_codes_of_the_real_program(scores):
     assert main(["run", str(scores)]) == 0  # which compiles
     good = bioeval("run", scores)
@@ -270,6 +271,7 @@ def test_an_output_that_is_full(scores, capsys, monkeypatch, line):
     assert one_line(capsys.readouterr().err).endswith("No space left on device")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", ["run scores.npz", "--help"])
 @pytest.mark.cases(1)
 def test_a_pipe_that_nobody_reads(scores, command):
@@ -711,6 +713,7 @@ def test_nothing_is_written_when_something_fails(
         assert os.listdir() == ["scores.npz"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)], ids=["ctrl-c", "kill"]
 )

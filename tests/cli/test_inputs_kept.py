@@ -87,6 +87,7 @@ def test_files_with_names_that_only_run_knows_are_kept(here, capsys):
     assert (here / "results" / "results-2" / "summary.json").exists()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "line",
     [

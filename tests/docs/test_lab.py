@@ -243,6 +243,7 @@ def test_every_check_is_tested():
     assert all(len(answers) >= 3 for answers in WRONG.values())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("check", CHECKS)
 def test_right_answers_pass_after_all_later_cells(check, capsys):
     solved()
@@ -343,6 +344,7 @@ def test_counts_and_rates_that_are_no_numbers_stop(answer):
     assert "frr" in stopped("check_rates", {"rates": lambda _: (0.25, answer)})
 
 
+@pytest.mark.slow
 def test_each_gap_that_is_left_stops_at_its_check():
     lab, solution = sources("lab"), sources("lab-solution")
     for k, (gap, answer) in enumerate(zip(lab, solution, strict=True)):

@@ -95,6 +95,7 @@ def check_number(cell: Quantity, text: str) -> None:
         assert value == pytest.approx(cell.value, rel=0.06, abs=1e-12)
 
 
+@pytest.mark.cases(16)
 @pytest.mark.filterwarnings("ignore::bioeval.BioevalWarning")
 @pytest.mark.parametrize("name", SHOWN)
 def test_each_form_has_the_same_cells(name):

@@ -312,7 +312,7 @@ GENUINE = {
 @pytest.mark.parametrize("chunks", [1, 3])
 @pytest.mark.parametrize("genuine", GENUINE)
 @pytest.mark.parametrize("by_cell", [True, False])
-@pytest.mark.cases(144)
+@pytest.mark.cases(36)
 def test_look_at_rows(seed, dtype, chunks, genuine, by_cell):
     """Scores in windows are kept, and pairs with genuine scores counted, NaN left out."""
     case = Case(seed, dtype)

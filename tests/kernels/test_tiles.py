@@ -174,7 +174,7 @@ CASES = [
 @pytest.mark.parametrize(("seed", "dtype"), CASES)
 @pytest.mark.parametrize("kind", ["both sides", "diagonal", "one side", "one side with mates"])
 @pytest.mark.parametrize("piece", [5, 64], ids=["in pieces", "at once"])
-@pytest.mark.cases(56)
+@pytest.mark.cases(12)
 def test_count_tile(seed, dtype, kind, piece):
     """Facts of rows and of columns, counts of templates and of subjects: NaN is no score."""
     rng = np.random.default_rng(seed)
@@ -316,7 +316,7 @@ class Rows:
 @pytest.mark.parametrize(("seed", "dtype"), CASES)
 @pytest.mark.parametrize("negative", [False, True])
 @pytest.mark.parametrize("limited", [False, True])
-@pytest.mark.cases(28)
+@pytest.mark.cases(10)
 def test_whole_rows(seed, dtype, negative, limited):
     """Rows are put in order, their mates are taken out, and all that is left is counted."""
     rng = np.random.default_rng(seed)
@@ -394,7 +394,7 @@ def test_whole_rows(seed, dtype, negative, limited):
 
 
 @pytest.mark.parametrize(("seed", "dtype"), CASES)
-@pytest.mark.cases(28)
+@pytest.mark.cases(10)
 def test_take_mates(seed, dtype):
     """Of each row: its genuine scores, the best one, where it stands, and how many are as close."""
     rng = np.random.default_rng(seed)

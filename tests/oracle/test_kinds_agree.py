@@ -143,6 +143,7 @@ def test_an_llr_is_a_similarity(call, capsys):
     assert words(found, capsys) == words(expected, capsys)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("call", CALLS)
 @pytest.mark.cases(2)
 def test_float32_is_float64_where_the_values_are_exact(call, capsys):
@@ -248,6 +249,7 @@ def plots() -> dict[str, str]:
 NOT_DRAWN = {"assured", "worst_pairs"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("plot", [x for x in plots() if x not in NOT_DRAWN])
 @pytest.mark.cases(2)
 def test_plots_draw_an_llr_and_float32_as_they_draw_similarities(plot, monkeypatch):

@@ -53,6 +53,7 @@ def test_all_results_together_have_one_answer_and_one_threshold(scores, study, t
     assert {x["system"] for x in page.numbers if "system" in x} == {"simulated"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rule", ["eer", "hter", "frr=0.05", "fixed=3.2"])
 def test_the_page_opens_at_the_threshold_of_any_study(rule, scores, tmp_path):
     study = be.study_threshold(scores, rule, **QUICK)
@@ -62,6 +63,7 @@ def test_the_page_opens_at_the_threshold_of_any_study(rule, scores, tmp_path):
     assert opened(page) == threshold
 
 
+@pytest.mark.slow
 def test_a_study_at_another_threshold_names_it(scores, study, tmp_path):
     tree = be.evaluate(scores)
     zoo = be.zoo(scores, threshold=2.5, permutations=20)
@@ -99,6 +101,7 @@ def test_checks_of_several_systems_are_of_the_system_under_whose_name_they_are(s
         be.report(results, tmp_path / "a.html")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("study_of", [be.zoo, be.check_data, be.study_threshold])
 def test_other_scores_under_the_same_labels_are_refused(study_of, scores, tmp_path):
     other = scores.with_values(scores.values + 0.01, scores.kind)

@@ -269,6 +269,7 @@ def test_several_systems_say_what_their_intervals_and_columns_are(scores, tree, 
 _SLOW = pytest.mark.slow
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "number", [0, 1, 2, *(pytest.param(i, marks=_SLOW) for i in (3, 4, 5, 7)), 6, 8]
 )
@@ -384,6 +385,7 @@ def test_systems_with_and_without_intervals_share_the_table_of_ranks(tree, order
     assert len({len(re.findall("<t[hd]", row)) for row in rows}) == 1, rows
 
 
+@pytest.mark.slow
 def test_systems_have_a_colour_each(scores, tmp_path):
     """Also one without a task that moves with the threshold, which is drawn after the others."""
     systems = {name: be.evaluate(scores) for name in "ABCD"}
@@ -408,6 +410,7 @@ def test_results_of_a_list_are_one_page_with_one_answer(scores, tmp_path):
     assert {x["system"] for x in page.numbers if "system" in x} == {"simulated"}
 
 
+@pytest.mark.slow
 def test_what_studies_find_is_on_top(tmp_path):
     """Rates on new people, the worst subject, the groups farthest apart."""
     scores = be.simulate(60, 4, random_state=1)

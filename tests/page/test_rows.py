@@ -34,6 +34,7 @@ def _text(cell: str) -> str:
     return digits[1] if digits else html.unescape(re.sub(r"<[^>]*>", "", cell))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["distance", "similarity"])
 @pytest.mark.cases(1)
 def test_a_row_is_the_ordered_list_of_its_probe(kind, tmp_path):

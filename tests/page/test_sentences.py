@@ -274,6 +274,7 @@ def test_a_page_opens_where_its_table_finds_support(people, tmp_path):
     assert ("at least 30 false accepts" in answer) == (lacks["1 %"] == "")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("target", "doubt"), [(0.01, "is weakly supported"), (0.001, "is not supported")]
 )

@@ -796,6 +796,7 @@ def test_seeds():
         assert (first == bp.fold_codes(cloned, range(60))).all()
 
 
+@pytest.mark.slow
 def test_hash_randomisation_changes_nothing(root):
     program = (
         "from bioeval.partition import SubjectKFold, fold_codes\n"

@@ -88,6 +88,7 @@ def test_evaluations_side_by_side_bring_the_threads_back():
         assert before.strip("[]") == after.strip("[]") and "1" not in before.strip("[]").split(", ")
 
 
+@pytest.mark.slow
 def test_an_evaluation_with_the_default_threads_has_the_same_numbers():
     """To the last bit: each product is on one thread, and threads share the rows."""
     clean = {name: x for name, x in os.environ.items() if not name.endswith("_NUM_THREADS")}

@@ -264,6 +264,7 @@ def test_templates_alone_are_an_option_of_verification_in_run(file, capsys):
     assert "--attempts names 'sesion'" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_a_page_is_of_the_claims(file):
     assert main(["report", file, "--check", "--zoo", *USE, "--out", "door.html"]) == 0
     with open("door.html", encoding="utf-8") as page:

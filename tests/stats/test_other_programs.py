@@ -124,6 +124,7 @@ def test_other_draws_of_scipy_give_nearly_the_same_percentiles(genuine):
     np.testing.assert_allclose(list(ours), theirs, rtol=0.05)
 
 
+@pytest.mark.slow
 def test_limits_of_mansfield_and_wayman_are_those_of_a_cluster_robust_mean(
     scores, threshold, genuine
 ):

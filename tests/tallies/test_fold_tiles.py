@@ -218,6 +218,7 @@ def test_scores_that_were_kept_need_no_second_pass():
     assert taken[:1] == ["TileCountPass"] and "TileCollectPass" not in taken
 
 
+@pytest.mark.slow
 def test_tiles_without_such_scores_are_skipped():
     """Around a small threshold, few tiles are computed again."""
     case = Case((4,) * 12, seed=3, metric="l2", dtype="float64")

@@ -196,6 +196,7 @@ def test_tiles_are_what_is_counted(layout, metric):
     assert sum(answers) == len(answers) // 2  # those of the matrix in memory are counted by rows
 
 
+@pytest.mark.slow
 @given(cases(layout="square", exclude=(), most=8, given="float64"))
 @settings(max_examples=examples_of(60))
 def test_slow_twins_say_the_same(case):

@@ -213,6 +213,7 @@ def convolved(closer: np.ndarray, tied: np.ndarray) -> np.ndarray:
     return out
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("count", [1, 2, 7, 40, 150])
 def test_expected_ties_against_a_convolution(count):
     rng = np.random.default_rng(count)

@@ -93,6 +93,7 @@ def holds(figure: Figure, name: str) -> None:
         assert not overlap(one, other), f"{a.get_text()!r} lies on {b.get_text()!r}"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", sorted(PLOTS))
 @pytest.mark.cases(6)
 def test_letters_of_a_slide_are_read_from_the_last_row(name):
@@ -104,6 +105,7 @@ def test_letters_of_a_slide_are_read_from_the_last_row(name):
     holds(figure, name)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", sorted(PLOTS))
 @pytest.mark.cases(6)
 def test_plots_on_paper_fit_a_column_in_8_points(name):
@@ -114,6 +116,7 @@ def test_plots_on_paper_fit_a_column_in_8_points(name):
     holds(figure, name)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", sorted(PLOTS))
 @pytest.mark.cases(6)
 def test_title_none_leaves_out_the_title_and_the_lines_below_it(name):
@@ -126,6 +129,7 @@ def test_title_none_leaves_out_the_title_and_the_lines_below_it(name):
     assert figure.texts[0].get_text() == "Mine" and figure.texts[0].get_fontweight() == "bold"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", sorted(PLOTS))
 @pytest.mark.cases(4)
 def test_figsize_is_the_size_of_the_figure(name, tmp_path):
@@ -202,6 +206,7 @@ def test_axes_have_a_figure_of_their_own(single):
     assert be.plot.roc(single, ax, title="$x$ and $y$").ax_.get_title("left") == r"\$x\$ and \$y\$"
 
 
+@pytest.mark.slow
 def test_files_have_the_size_of_a_slide_exactly(single, tmp_path):
     with be.plot.style("slide"):
         display = be.plot.roc(single)
@@ -420,6 +425,7 @@ def test_names_in_the_zoo_lie_on_nothing(look, system):
         assert not any(box.contains(*ring) for ring in rings)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("look", ["slide", "paper"])
 @pytest.mark.parametrize("number", [2, 4, 8, 14])
 @pytest.mark.parametrize("terms", ["lecture", "iso"])
@@ -491,6 +497,7 @@ def test_every_plot_of_one_system_is_listed():
     assert {*PLOTS} >= ONE and isinstance(made_for("roc"), xr.Dataset)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", sorted(PLOTS))
 def test_a_name_that_no_plot_takes_is_an_error_with_the_nearest_one(name):
     with raises_about(be.DataError, "titel") as caught:

@@ -24,6 +24,7 @@ def _vulnerable(name: str):
     return be.vulnerability(scores, threshold=("far", 0.01), **bootstrap)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("module", "result_of"),
     [

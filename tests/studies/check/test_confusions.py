@@ -162,6 +162,7 @@ def test_a_saved_check_is_the_check(folder):
     assert restored(be.verification(be.simulate(4, 2), auc=False)) is None
 
 
+@pytest.mark.slow
 def test_the_folder_of_a_check_goes_on_a_page(folder):
     assert main(["check", "scores.npz", "--threshold", "5", "--out", "check"]) == 0
     assert main(["run", "scores.npz", "--out", "run"]) == 0

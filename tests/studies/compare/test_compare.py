@@ -75,6 +75,7 @@ def test_what_is_concluded(result):
             assert ("no significant difference at 95 %" in sentence) != apart
 
 
+@pytest.mark.slow
 def test_names_of_systems_are_no_terms(systems, result):
     require_names_kept(lambda name: section({"": result.assign_attrs(system_a=name)}))
     adjusted = be.compare(*systems, replicates=100, adjust="holm")

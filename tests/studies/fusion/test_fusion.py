@@ -237,6 +237,7 @@ def test_in_folds_nothing_is_learnt_from_the_test_people():
     assert closed.cms_mean.shape == (1,)
 
 
+@pytest.mark.slow
 def test_names_of_systems_are_no_terms():
     a, b = (be.simulate(12, 3, within=1.2, random_state=i) for i in range(2))
     points = {"a": be.verification(a), "b": be.verification(b)}

@@ -43,6 +43,7 @@ def test_groups_show_frr_with_intervals_and_far_of_pairs(grouped):
     assert message.count("*") >= 1
 
 
+@pytest.mark.slow
 def test_groups_without_false_accepts_and_with_many_names(scores):
     none = plot.groups(be.by_group(scores, scores.probe_labels % 2, threshold=-1.0))
     assert "white: 0" in words(none)

@@ -267,6 +267,7 @@ def test_min_dcf_is_an_option_of_run(files, capsys):
     assert "--no-auc" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_plots_have_the_format_that_is_asked_for(tmp_path):
     systems = [str(tmp_path / f"{name}.npz") for name in "ab"]
     for i, system in enumerate(systems):

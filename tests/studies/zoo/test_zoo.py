@@ -288,6 +288,7 @@ def test_the_test_of_opponents_against_loops():
     assert result.p_value == pytest.approx(p, abs=0.03)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dimensions", [3, 8])
 def test_directions_of_few_dimensions_do_not_pass_for_wolves(dimensions):
     """Whom a person is near to differs, but nobody is near to all."""

@@ -213,6 +213,7 @@ def test_a_tile_is_counted_around_few_and_many_matches(mates, listed):
     np.testing.assert_array_equal(counts, expected)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("layout", ["square", "gallery"])
 @pytest.mark.cases(1)
 def test_what_needs_rows_reads_rows(layout):

@@ -122,6 +122,7 @@ def test_means_under_other_conventions(card, options):
     check(scores_of("unequal", 6), rules(card, **options))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dtype", [np.float32, np.int16])
 def test_means_of_other_types(dtype):
     check(scores_of("unequal", 20, dtype), rules("market1501"))
