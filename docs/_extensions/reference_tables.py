@@ -1,4 +1,4 @@
-"""A page of the site for each public name, and links to them from the tables of ``api.md``."""
+"""Pages of the site for each public name and command, and for the variables of the results."""
 
 from __future__ import annotations
 
@@ -11,13 +11,33 @@ from docutils import nodes
 from docutils.parsers.rst import Directive
 from docutils.statemachine import StringList
 from sphinx.application import Sphinx
+from variables import variables_page
 
 from bioeval.cli.command import by_heading
 from bioeval.cli.examples import all_examples
-from bioeval.cli.lazy_group import COMMANDS, HEADINGS, root
+from bioeval.cli.lazy_group import root
+from bioeval.cli.table import COMMANDS, HEADINGS
 
 #: The modules whose names are public.
 PUBLIC = ("bioeval", "bioeval.plot", "bioeval.partition", "bioeval.stats", "bioeval.datasets")
+
+#: What ``api.md`` ends with on the site.
+LISTED = """
+## Variables of results
+
+What each variable is, its unit, and its term in ISO/IEC 19795-1:
+
+```{toctree}
+generated/variables
+```
+
+```{toctree}
+:hidden:
+:glob:
+
+generated/bioeval.*
+```
+"""
 
 
 class Commands(Directive):
@@ -27,9 +47,9 @@ class Commands(Directive):
         lines: list[str] = []
         for heading, commands in HEADINGS.items():
             lines += [f".. rubric:: {heading}", ""]
-            lines += [f"* :doc:`generated/bioeval-{x.name}`: {x.does}" for x in commands]
+            lines += [f"* :doc:`generated/bioeval-{x}`: {commands[x].does}" for x in commands]
             lines += ["", ".. toctree::", "   :hidden:", ""]
-            lines += [f"   generated/bioeval-{x.name}" for x in commands] + [""]
+            lines += [f"   generated/bioeval-{x}" for x in commands] + [""]
         block = nodes.container()
         self.state.nested_parse(StringList(lines, source="commands"), 0, block)
         return block.children
@@ -111,6 +131,7 @@ def write_pages(app: Sphinx) -> None:
             pages[name] = "\n".join(page)
     for name, text in pages.items():
         _write_if_new(folder / f"{name}.rst", text)
+    _write_if_new(folder / "variables.md", variables_page())
     for path in folder.glob("bioeval*.rst"):  # of names that are gone
         if path.stem not in pages:
             path.unlink()
@@ -122,11 +143,11 @@ def _write_if_new(path: Path, text: str) -> None:
 
 
 def link(app: Sphinx, docname: str, source: list[str]) -> None:
-    """Fill pages; link the names in the tables of ``api.md`` to their pages, listed under it."""
+    """Link the names in the tables of ``api.md`` to their pages, and list the pages under it."""
     if docname == "docs/api":
         page = r"| [`be.\1`](generated/bioeval.\1.rst) "
         text = re.sub(r"^\| `be\.([\w.]+)` ", page, source[0], flags=re.MULTILINE)
-        source[0] = f"{text}\n```{{toctree}}\n:hidden:\n:glob:\n\ngenerated/bioeval.*\n```\n"
+        source[0] = f"{text}\n{LISTED}"
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
