@@ -1,0 +1,76 @@
+"""The page of the site with every variable of the results."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from bioeval.base.scalars import CORE_SCALARS, Name
+from bioeval.base.variables import COORDINATES, TASKS
+from bioeval.results.failures import FAILURES
+from bioeval.studies.assurance.assured import ASSURED, CLAIM
+from bioeval.studies.attacks import pad
+from bioeval.studies.attacks.vulnerability import VULNERABILITY
+from bioeval.studies.calibration.calibration import CALIBRATION
+from bioeval.studies.compare.compare import COMPARISON
+from bioeval.studies.compare.ranking import RANKING
+from bioeval.studies.epc.epc import EPC
+from bioeval.studies.folds.results import cross_names
+from bioeval.studies.galleries.gallery_size import GALLERY_SIZE
+from bioeval.studies.groups.group_rates import GROUPS
+from bioeval.studies.planning.sample_size import SAMPLE_SIZE
+from bioeval.studies.planning.workload import WORKLOAD
+from bioeval.studies.quality.error_discard import ERROR_DISCARD
+from bioeval.studies.thresholds.judged_threshold import JUDGED
+from bioeval.studies.thresholds.threshold_study import STUDY
+from bioeval.studies.tracking import tracking
+from bioeval.studies.worst_pairs.worst_pairs import WORST_PAIRS
+from bioeval.studies.zoo.results import ZOO
+from bioeval.tasks.identification import RANKS
+from bioeval.tasks.lists.results import TOP_K
+from bioeval.tasks.reid.ranked_lists import RANKED
+from bioeval.tasks.reid.results import GOM, REID
+
+SECTIONS: dict[str, Mapping[str, Name]] = {
+    "Dimensions": COORDINATES | tracking.TRACKING_DIMENSIONS,
+    "Scalars of every task": {scalar.name: scalar for scalar in CORE_SCALARS},
+    **{f"`be.{task}`": variables for task, variables in TASKS.items()},
+    "`be.with_failures`": FAILURES,
+    "`be.ranks`": RANKS,
+    "`be.reid`": REID | RANKED | TOP_K,
+    "`be.gom`": GOM,
+    "`be.tracking`": tracking.TRACKING | tracking.TRACKING_TARGETS | tracking.TRACKING_SPELLS,
+    "`be.cross_evaluate`": cross_names(),
+    "`be.judge_threshold`": JUDGED,
+    "`be.study_threshold`": STUDY | ASSURED,
+    "`be.check_claim`": CLAIM,
+    "`be.compare`": COMPARISON,
+    "`be.compare` of many systems": RANKING,
+    "`be.calibration`": CALIBRATION,
+    "`be.epc`": EPC,
+    "`be.sample_size`": SAMPLE_SIZE,
+    "`be.workload`": WORKLOAD,
+    "`be.zoo`": ZOO,
+    "`be.by_group`": GROUPS,
+    "`be.worst_pairs`": WORST_PAIRS,
+    "`be.error_discard`": ERROR_DISCARD,
+    "`be.gallery_size`": GALLERY_SIZE,
+    "`be.vulnerability`": VULNERABILITY,
+    "`be.pad`": pad.NAMES,
+}
+
+
+def variables_page() -> str:
+    """Return the page: a table of names, meanings, units and ISO terms for each result."""
+    lines = ["# Variables of the results", ""]
+    lines += ["Endings: `_low` and `_high` are confidence limits. `_at_least` and `_at_most` are"]
+    lines += ["bounds of a value that the data do not determine. `_summary` is a rate over folds."]
+    for title, variables in SECTIONS.items():
+        lines += ["", f"## {title}", "", "| variable | what it is | unit | ISO/IEC 19795-1 |"]
+        lines += ["|---|---|---|---|"]
+        for name, about in variables.items():
+            base, _, ending = name.rpartition("_")
+            if ending in ("low", "high", "summary") and base in variables:
+                continue
+            cells = [f"`{name}`", about.long_name, about.units, about.iso]
+            lines += [f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |"]
+    return "\n".join(lines) + "\n"
