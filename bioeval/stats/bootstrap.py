@@ -10,7 +10,6 @@ replicate is exact, whatever the order of summation, the number of threads or th
 
 from __future__ import annotations
 
-from copy import copy
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -53,9 +52,6 @@ class QuadraticForms:
         self._largest = int(weights.max(initial=1))
         dtype = np.uint8 if self._largest <= np.iinfo(np.uint8).max else np.uint32
         self._tiles = _tiled(weights.astype(dtype))
-        self._clear()
-
-    def _clear(self) -> None:
         tiles, _, width = self._tiles.shape
         self._totals = np.zeros((tiles, self.layers, width))
         self._sums = np.zeros((tiles, width), dtype=np.uint16)
@@ -65,20 +61,6 @@ class QuadraticForms:
         """The sums of each layer and column."""
         whole = np.moveaxis(self._totals, 0, 1).reshape(self.layers, -1)
         return whole[:, : self.weights.shape[1]]
-
-    def fresh(self) -> QuadraticForms:
-        """Return the same forms before anything is added."""
-        forms = copy(self)
-        forms._clear()
-        return forms
-
-    def counts(self) -> np.ndarray:
-        """Return the totals, whole numbers."""
-        return self.totals.astype(np.int64)
-
-    def include_counts(self, counts: np.ndarray) -> None:
-        """Add totals of other attempts."""
-        self._totals += _tiled(counts)
 
     def add(self, pairs: PairCounts) -> None:
         """Add attempts, each between two subjects."""

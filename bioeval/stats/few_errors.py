@@ -8,9 +8,8 @@ correlate within people where so many of them err.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 import scipy
@@ -18,7 +17,6 @@ import scipy
 from bioeval.stats.binomial import clopper_pearson, zero_error_bound
 from bioeval.stats.limits import Limits
 from bioeval.tallies.by_subject import PairCounts, summed
-from bioeval.tallies.parts import ConcatenatedRows
 
 #: Disjoint pairs of people who err, from which on errors show how uncertain a FAR is.
 LEAST_PAIRS = 10
@@ -284,21 +282,17 @@ class ErringPairs:
     def __init__(self, sides: tuple[np.ndarray, ...], no_person: np.ndarray, trials: int):
         """Begin without attempts; `sides` are the people of probes and gallery."""
         self._trials = trials
-        self._sides, self._no_person, self._people = sides, no_person, len(no_person)
+        self._no_person, self._people = no_person, len(no_person)
         people = self._people
         probing, enrolled = sides
         everyone = np.arange(people)
         self._both = np.isin(everyone, probing) & np.isin(everyone, enrolled)
         self._attempts = np.zeros(people, dtype=np.int64)  # of each person
         self._number = self._same = 0
-        # The pairs of a person whose attempts may go on in another block: (key, number).
-        self._first, self._open = -1, np.empty((0, 2), dtype=np.int64)
+        # The pairs of the last person, whose attempts may go on: (key, number).
+        self._open = np.empty((0, 2), dtype=np.int64)
         first = [_FirstPairs(people, enough_pairs(trials)) for _ in range(2)]
         self._ends = first[0], first[1]  # accepted, and rejected, pairs
-
-    def fresh(self) -> Self:
-        """Return the same before anything is counted."""
-        return type(self)(self._sides, self._no_person, self._trials)
 
     def add(self, pairs: PairCounts) -> None:
         """Add attempts; those of a pair of people in one order follow each other."""
@@ -314,13 +308,10 @@ class ErringPairs:
         number = np.add.reduceat(count, first)
         one, other = probe[first], claimed[first]
         self._number += int(number.sum())
-        if self._first < 0:
-            self._first = int(one[0])
         self._open = np.concatenate(
             [self._open, np.column_stack([one * self._people + other, number])]
         )
-        person_of_open = self._open[:, 0] // self._people
-        ended = (person_of_open != self._first) & (person_of_open != one[-1])
+        ended = self._open[:, 0] // self._people != one[-1]
         self._same += self._squares(self._open[ended])
         self._open = self._open[~ended]
         for person in (one, other):
@@ -333,26 +324,6 @@ class ErringPairs:
         key, number = summed(*pairs.T)
         twice = 1 + (self._both[key // self._people] & self._both[key % self._people])
         return int((twice * number**2).sum())
-
-    def counts(self) -> dict[str, Any]:
-        """Return what was counted; see :mod:`bioeval.tallies.parts`."""
-        return {
-            "attempts": self._attempts,
-            "number": self._number,
-            "same": self._same,
-            "open": ConcatenatedRows((self._open,)),
-            "accepted": ConcatenatedRows((self._ends[0].entries,)),
-            "rejected": ConcatenatedRows((self._ends[1].entries,)),
-        }
-
-    def include_counts(self, counts: Mapping[str, Any]) -> None:
-        """Include the counts of other attempts."""
-        self._attempts += counts["attempts"]
-        self._number += counts["number"]
-        self._same += counts["same"]
-        self._open = np.concatenate([self._open, counts["open"].array()])
-        for end, name in zip(self._ends, ("accepted", "rejected"), strict=True):
-            end.add(*counts[name].array().T)
 
     def few(self, copies: int = 1) -> tuple[FewErrors, FewErrors]:
         """Return where few pairs are accepted, and where few are rejected, each in `copies`."""

@@ -211,9 +211,9 @@ class NewPeople:
         impostor_rows = tally.impostor_probes(tally.impostor_role(impostors))
         person, nearest = left_out.person[impostor_rows], left_out.nearest[impostor_rows]
         second = left_out.second[impostor_rows]
-        #: Of each impostor attempt: its person, that of the nearest candidate, the distance of the
-        #: latter, and that of the nearest candidate of any further person.
-        self._searches = person, nearest, tally.other[impostor_rows], second
+        #: Of each impostor attempt: the person of the nearest candidate, and the distance of the
+        #: nearest candidate of any further person.
+        self._candidates = nearest, second
         only = np.isnan(second)  # without that subject there is nobody to be taken for
         one = np.ones(len(impostor_rows))
         accepted = person, tally.other[impostor_rows], one, one
@@ -263,7 +263,8 @@ class NewPeople:
         It is the first that would be one false accept too many; infinite where all may be accepted,
         NaN without an attempt. Shape (targets, people).
         """
-        person, nearest, first, second = self._searches
+        person, first = self.impostor.hits.person, self.impostor.hits.distance
+        nearest, second = self._candidates
 
         def limits_of(distances: np.ndarray) -> np.ndarray:
             attempts = len(distances)
@@ -534,9 +535,6 @@ def _without_limits(left_out: LeftOut, ranks: int) -> list[Message]:
     if most < ranks:
         return [Message("no-interval-above-rank", rank=most)]
     return []
-
-
-# ------------------------------------------------------------------------- independent attempts
 
 
 # ------------------------------------------------------------------------- by subject

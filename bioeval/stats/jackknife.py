@@ -8,8 +8,6 @@ account for most of it: hence Student's distribution, with degrees of freedom af
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 import numpy as np
 import scipy
 
@@ -115,10 +113,6 @@ class AttemptsOfEach:
         group, groups = groups_of_people(no_person)
         return cls(group, groups, layers)
 
-    def fresh(self) -> AttemptsOfEach:
-        """Return the same before anything is counted."""
-        return type(self)(self.group, self.groups, self.layers)
-
     def add(self, pairs: PairCounts) -> None:
         """Add attempts between different subjects."""
         layer, wide = pairs.layer.astype(np.int64), self.groups + 1
@@ -128,15 +122,6 @@ class AttemptsOfEach:
         for group, count in ((probe, pairs.count), (claimed, pairs.count * apart)):
             counted = np.bincount(layer * wide + group, count, self._each.size)
             self._each += counted.reshape(self._each.shape).astype(np.int64)
-
-    def counts(self) -> dict[str, np.ndarray]:
-        """Return what was counted, whole numbers."""
-        return {"all": self._all, "each": self._each}
-
-    def include_counts(self, counts: Mapping[str, np.ndarray]) -> None:
-        """Include the counts of other attempts."""
-        self._all += counts["all"]
-        self._each += counts["each"]
 
     def accepted(self) -> np.ndarray:
         """Return the attempts up to each layer: all of them, and those without each group.

@@ -17,7 +17,6 @@ from bioeval.base.variables import INTERVALS, Bootstrap
 if TYPE_CHECKING:
     import xarray as xr
 
-    from bioeval.base.messages import Message
     from bioeval.base.scalars import Name
 
 METHODS = INTERVALS

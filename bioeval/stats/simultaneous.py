@@ -178,9 +178,9 @@ def drawn_deviations(without: np.ndarray, normal: np.ndarray) -> np.ndarray:
     return np.sqrt((people - 1) / max(people, 1)) * (change @ normal)
 
 
-def normal_draws(people: int, seed: np.random.SeedSequence, draws: int = DRAWS) -> np.ndarray:
+def normal_draws(people: int, seed: np.random.SeedSequence) -> np.ndarray:
     """Return standard normal numbers, a row for each person and a column for each draw."""
-    return Stream(seed, _NORMAL).normals(people, draws)
+    return Stream(seed, _NORMAL).normals(people, DRAWS)
 
 
 def jackknife_errors(without: np.ndarray) -> np.ndarray:

@@ -28,7 +28,7 @@ from bioeval.stats.jackknife import AttemptsOfEach, jackknife_limits
 from bioeval.stats.limits import Limits, by_subject, normal_limits
 from bioeval.stats.options import IntervalOptions
 from bioeval.stats.replicates import open_limits
-from bioeval.tallies.by_subject import MergingSink, MergingSinks, PairCounts, Sinks, SubjectAttempts
+from bioeval.tallies.by_subject import PairCounts, Sink, Sinks, SubjectAttempts
 from bioeval.tallies.counts import VerificationTally
 from bioeval.tallies.points import VerificationPoints
 from bioeval.tallies.thresholds import to_internal
@@ -76,7 +76,7 @@ def _independent(
     dataset: xr.Dataset, options: IntervalOptions
 ) -> tuple[dict[str, Limits], list[Message]]:
     """Return intervals that assume independent attempts."""
-    genuine = int(dataset[f"{'genuine'}_attempts"])
+    genuine = int(dataset["genuine_attempts"])
     impostor = int(dataset["impostor_attempts"])
     limits = {
         "frr": options.independent_limits(dataset["fr"].values, genuine),
@@ -112,12 +112,11 @@ class ErrorColumns:
         attempts: SubjectAttempts,
         thresholds: np.ndarray,
         weights: np.ndarray,
-        sinks: Sequence[MergingSink] = (),
+        sinks: Sequence[Sink] = (),
     ) -> ErrorColumns:
         """Return the rates of attempts; `sinks` count the impostor attempts beside them."""
         forms = QuadraticForms(weights, len(thresholds) + 1)
-        sink = MergingSinks((forms, *sinks))
-        genuine = attempts.pass_over(thresholds, sink)
+        genuine = attempts.pass_over(thresholds, Sinks((forms, *sinks)))
         accepted = np.cumsum(forms.totals, axis=0)
         columns = cls(ratio(accepted[:-1], accepted[-1]), np.empty(0), genuine, weights)
         columns.frr = columns.frr_at(thresholds)

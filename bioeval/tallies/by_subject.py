@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, Protocol, Self, runtime_checkable
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -23,7 +23,6 @@ from bioeval.scores.matrix import Scores, are_pairs, codes_of
 from bioeval.scores.provenance import disjoint_pairs
 from bioeval.tallies.counters import gather, gather_claims, guide_to, impostor_scores
 from bioeval.tallies.counts import VerificationTally
-from bioeval.tallies.parts import ConcatenatedRows
 from bioeval.tallies.points import EqualError
 from bioeval.tallies.verification_counter import VerificationCounter
 
@@ -111,47 +110,16 @@ class Sink(Protocol):
         """Add attempts between different subjects."""
 
 
-@runtime_checkable
-class MergingSink(Sink, Protocol):
-    """A sink whose counts of blocks of rows add up."""
-
-    def fresh(self) -> Self:
-        """Return the same sink before it has counted anything."""
-
-    def counts(self) -> Any:
-        """Return the counts; see :mod:`bioeval.tallies.parts`."""
-
-    def include_counts(self, counts: Any) -> None:
-        """Include the counts of all rows."""
-
-
 @dataclass(frozen=True)
 class Sinks:
     """Several sinks: each gets all attempts."""
 
-    sinks: tuple[Any, ...]
+    sinks: tuple[Sink, ...]
 
     def add(self, pairs: PairCounts) -> None:
         """Add attempts between different subjects."""
         for sink in self.sinks:
             sink.add(pairs)
-
-
-class MergingSinks(Sinks):
-    """Several sinks whose counts of blocks of rows add up."""
-
-    def fresh(self) -> MergingSinks:
-        """Return the same sinks before they have counted anything."""
-        return MergingSinks(tuple(sink.fresh() for sink in self.sinks))
-
-    def counts(self) -> dict[str, Any]:
-        """Return the counts of each sink."""
-        return {str(i): sink.counts() for i, sink in enumerate(self.sinks)}
-
-    def include_counts(self, counts: dict[str, Any]) -> None:
-        """Include the counts of all rows."""
-        for i, sink in enumerate(self.sinks):
-            sink.include_counts(counts[str(i)])
 
 
 # Up to this many impostor scores are sorted; of more, the cells of the tally are used.
@@ -259,11 +227,8 @@ class SubjectAttempts:
         genuine = np.unique(tally.genuine.astype(np.float64))
         total = tally.impostor.total
         if total <= FEW and len(genuine) <= FEW:
-            if self._pairs is not None:
-                scores = self._impostors(())
-            else:
-                scores = self._impostors(self.reader)
-            edges, counts = np.unique(scores.array(), return_counts=True)
+            blocks = () if self._pairs is not None else self.reader
+            edges, counts = np.unique(self._impostors(blocks), return_counts=True)
             every = np.union1d(genuine, edges)
             if len(every) <= self.EXACT:
                 return every, True
@@ -305,13 +270,13 @@ class SubjectAttempts:
         few, most = np.arange(1, _SINGLE), total * (1 - _REJECTED)
         return np.concatenate([few, ratios[ratios < total], most, [total]])
 
-    def _impostors(self, blocks: Iterable[Block]) -> ConcatenatedRows:
+    def _impostors(self, blocks: Iterable[Block]) -> np.ndarray:
         """Return the impostor scores of some blocks, or of all listed pairs."""
         attempts = self.counter.attempts(blocks)
         scores = [np.empty(0)]
         for _, impostors in attempts:
             scores += [impostor_scores(x).astype(np.float64) for x in impostors]
-        return ConcatenatedRows(tuple(scores))
+        return np.concatenate(scores)
 
     def listed(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return every possible attempt, in an order that depends on the labels alone.
@@ -329,10 +294,7 @@ class SubjectAttempts:
             probe_person, claimed_person = self._pairs
             people = self._person.astype(np.int32)
             return row.astype(np.float64), people[probe_person], people[claimed_person]
-        attempts = self._list(self.reader)
-        names = ("values", "probe_person", "claimed_person")
-        values, probe_person, claimed_person = (attempts[name].array() for name in names)
-        return values, probe_person, claimed_person
+        return self._list(self.reader)
 
     def listed_in_parts(self) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
         """Yield every possible attempt as :meth:`listed` does, those of some rows at a time."""
@@ -340,11 +302,9 @@ class SubjectAttempts:
             yield self.listed()
             return
         for block in self.reader:
-            rows = self._list([block])
-            people = rows["probe_person"].array(), rows["claimed_person"].array()
-            yield rows["values"].array(), *people
+            yield self._list([block])
 
-    def _list(self, blocks: Iterable[Block]) -> dict[str, ConcatenatedRows]:
+    def _list(self, blocks: Iterable[Block]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """List the attempts of some blocks, one by one."""
         enrolled = self._person[self.reader.gallery.subjects].astype(np.int32)
         probing = self._person[self.scores._codes.probe].astype(np.int32)
@@ -361,11 +321,7 @@ class SubjectAttempts:
             values.append(block.values[compared].astype(np.float64))
             probe_person.append(probes[compared])
             claimed_person.append(groups[compared])
-        return {
-            "values": ConcatenatedRows(tuple(values)),
-            "probe_person": ConcatenatedRows(tuple(probe_person)),
-            "claimed_person": ConcatenatedRows(tuple(claimed_person)),
-        }
+        return np.concatenate(values), np.concatenate(probe_person), np.concatenate(claimed_person)
 
     def pass_over(self, thresholds: np.ndarray, sink: Sink) -> tuple[np.ndarray, np.ndarray]:
         """Count the impostor attempts into a sink; return the genuine scores and their subjects.
@@ -387,8 +343,14 @@ class SubjectAttempts:
         if changes > len(np.unique(codes)):  # make the probes of each subject adjacent
             scores = scores.select(probes=np.argsort(codes, kind="stable"))
             reader = BlockReader(scores)
-        attempts = self.pair_counter(reader, thresholds, sink).into(sink, reader)
-        return attempts["genuine"].array(), attempts["people"].array()
+        counter = self.pair_counter(reader, thresholds, sink)
+        genuine, people = [], []
+        for block in reader:
+            value, person = counter.of_block(block)
+            genuine.append(value)
+            people.append(person)
+            report(block.low + len(block.values), scores.shape[0])
+        return np.concatenate(genuine), np.concatenate(people)
 
     def pair_counter(self, reader: BlockReader, thresholds: np.ndarray, sink: Sink) -> _PairCounter:
         """Return what counts the blocks of a reader of these attempts, in any order of rows."""
@@ -401,26 +363,18 @@ class SubjectAttempts:
     def _of_claims(self, thresholds: np.ndarray, sink: Sink) -> tuple[np.ndarray, np.ndarray]:
         assert self.counter.claims is not None
         probes, groups = self.counter.claims
-        attempts = self._gather_claims(self.reader)
-        values, claim = attempts["values"].array(), attempts["claims"].array()
-        probe_person = self._person[self.scores._codes.probe[probes[claim]]]
-        claimed_person = self._person[self.reader.gallery.subjects[groups[claim]]]
-        return self._listed(values, probe_person, claimed_person, thresholds, sink)
-
-    def _gather_claims(self, blocks: Iterable[Block]) -> dict[str, ConcatenatedRows]:
-        """Return the scores of the claims of the rows of blocks, and their numbers."""
-        assert self.counter.claims is not None
         values, claims = [np.empty(0)], [np.empty(0, dtype=np.int64)]
-        for block in blocks:
+        for block in self.reader:
             if self.counter.templates == "multi":
                 block = block.fused(self.counter.fusion)
-            value, claim = gather_claims(block, self.counter.claims)
+            value, made = gather_claims(block, self.counter.claims)
             values.append(value.astype(np.float64))
-            claims.append(claim)
-        return {
-            "values": ConcatenatedRows(tuple(values)),
-            "claims": ConcatenatedRows(tuple(claims)),
-        }
+            claims.append(made)
+        claim = np.concatenate(claims)
+        probe_person = self._person[self.scores._codes.probe[probes[claim]]]
+        claimed_person = self._person[self.reader.gallery.subjects[groups[claim]]]
+        values_of_all = np.concatenate(values)
+        return self._listed(values_of_all, probe_person, claimed_person, thresholds, sink)
 
     def _of_pairs(self, thresholds: np.ndarray, sink: Sink) -> tuple[np.ndarray, np.ndarray]:
         assert self._pairs is not None and are_pairs(self.scores)
@@ -460,41 +414,22 @@ class _PairCounter:
     thresholds: np.ndarray
     sink: Sink
 
-    def __call__(self, blocks: Iterable[Block]) -> dict[str, Any]:
-        """Return the counts of some blocks, from a new sink."""
-        assert isinstance(self.sink, MergingSink)
-        sink = self.sink.fresh()
-        return self.into(sink, blocks) | {"sink": sink.counts()}
-
-    def into(self, sink: Sink, blocks: Iterable[Block]) -> dict[str, Any]:
-        """Count blocks into a sink; return their genuine scores and the subjects."""
-        genuine, people = [], []
-        for block in blocks:
-            value, person = self.of_block(block, sink)
-            genuine.append(value)
-            people.append(person)
-            report(block.low + len(block.values), len(self.people[0]))
-        return {
-            "genuine": ConcatenatedRows(tuple(genuine)),
-            "people": ConcatenatedRows(tuple(people)),
-        }
-
     @cached_property
     def _guide(self) -> tuple[Any, ...]:
         return guide_to(self.thresholds)  # of many thresholds it costs as much as a block
 
-    def of_block(self, block: Block, sink: Sink) -> tuple[np.ndarray, np.ndarray]:
-        """Count a block into a sink; return its genuine scores and their subjects."""
+    def of_block(self, block: Block) -> tuple[np.ndarray, np.ndarray]:
+        """Count a block into the sink; return its genuine scores and their subjects."""
         if self.fusion is not None:
             block = block.fused(self.fusion)
         who = self.people[0][block.low : block.low + len(block.values)]
         value, row, _ = gather(
             block.values, block.mate_start, block.mate_stop, block.probe_position
         )
-        self._count(block, who, sink)
+        self._count(block, who)
         return value.astype(np.float64), who[row]
 
-    def _count(self, block: Block, who: np.ndarray, sink: Sink) -> None:
+    def _count(self, block: Block, who: np.ndarray) -> None:
         """Count the impostor attempts of a block, a few subjects at a time."""
         groups, layers = self.people[1].astype(np.int32), len(self.thresholds) + 1
         first = np.concatenate([[0], np.nonzero(who[1:] != who[:-1])[0] + 1, [len(who)]])
@@ -525,7 +460,7 @@ class _PairCounter:
             filled = np.concatenate([np.arange(*x) for x in zip(begin, last, strict=True)])
             starts = np.append(0, np.cumsum(last - begin))
             entries = (claimed_person[filled], layer[filled], count[filled])
-            sink.add(PairCounts(who[ends[:-1]], starts, *entries))
+            self.sink.add(PairCounts(who[ends[:-1]], starts, *entries))
 
 
 @dataclass(eq=False)
@@ -542,7 +477,7 @@ class PartBySubject:
     rows: np.ndarray
     columns: np.ndarray
     thresholds: np.ndarray
-    sink: MergingSink
+    sink: Sink
     genuine: tuple[np.ndarray, np.ndarray] = field(
         default_factory=lambda: (np.empty(0), np.empty(0, dtype=np.int64))
     )
@@ -557,12 +492,18 @@ def count_parts(scores: Scores, parts: Sequence[PartBySubject]) -> None:
     if scores.nan == "raise":  # none has failed in a part, and beside the parts none matters
         scores = scores._with(nan="exclude")
     reader = BlockReader(scores)
-    counter = _PartsCounter(tuple(_PartCounter.of(part, reader) for part in parts))
-    counts = counter(reader)
-    for i, part in enumerate(parts):
-        counted = counts[str(i)]
-        part.sink.include_counts(counted["sink"])
-        part.genuine = counted["genuine"].array(), counted["people"].array()
+    counters = [_PartCounter.of(part, reader) for part in parts]
+    genuine: list[list[np.ndarray]] = [[np.empty(0)] for _ in parts]
+    people: list[list[np.ndarray]] = [[np.empty(0, dtype=np.int64)] for _ in parts]
+    for block in reader:
+        for i, counter in enumerate(counters):
+            inside = counter.of_block(block)
+            if inside is not None:
+                values, who = counter.counter.of_block(inside)
+                genuine[i].append(values)
+                people[i].append(who)
+    for part, values_of_part, people_of_part in zip(parts, genuine, people, strict=True):
+        part.genuine = np.concatenate(values_of_part), np.concatenate(people_of_part)
 
 
 @dataclass(frozen=True, eq=False)
@@ -573,7 +514,6 @@ class _PartCounter:
     positions: np.ndarray
     gallery: Gallery
     counter: _PairCounter
-    sink: MergingSink
 
     @classmethod
     def of(cls, part: PartBySubject, reader: BlockReader) -> _PartCounter:
@@ -584,9 +524,8 @@ class _PartCounter:
         position = np.arange(reader.scores.shape[1])
         if reader.gallery.order is not None:
             position[reader.gallery.order] = np.arange(len(position))
-        sink = part.sink.fresh()
-        counter = part.attempts.pair_counter(part_reader, part.thresholds, sink)
-        return cls(part.rows, position[columns], part_reader.gallery, counter, sink)
+        counter = part.attempts.pair_counter(part_reader, part.thresholds, part.sink)
+        return cls(part.rows, position[columns], part_reader.gallery, counter)
 
     def of_block(self, block: Block) -> Block | None:
         """Return the rows and columns of the part in a block of all scores, if there are any."""
@@ -595,34 +534,6 @@ class _PartCounter:
         if not len(rows):
             return None
         return self.gallery.block(int(ends[0]), block.values[np.ix_(rows, self.positions)])
-
-
-@dataclass(frozen=True, eq=False)
-class _PartsCounter:
-    """Counts every part in each block of the scores."""
-
-    parts: tuple[_PartCounter, ...]
-
-    def __call__(self, blocks: Iterable[Block]) -> dict[str, Any]:
-        """Return the counts of some blocks by the number of the part."""
-        sinks = [part.sink.fresh() for part in self.parts]
-        genuine: list[list[np.ndarray]] = [[np.empty(0)] for _ in self.parts]
-        people: list[list[np.ndarray]] = [[np.empty(0, dtype=np.int64)] for _ in self.parts]
-        for block in blocks:
-            for i, part in enumerate(self.parts):
-                inside = part.of_block(block)
-                if inside is not None:
-                    values, who = part.counter.of_block(inside, sinks[i])
-                    genuine[i].append(values)
-                    people[i].append(who)
-        return {
-            str(i): {
-                "sink": sink.counts(),
-                "genuine": ConcatenatedRows(tuple(genuine[i])),
-                "people": ConcatenatedRows(tuple(people[i])),
-            }
-            for i, sink in enumerate(sinks)
-        }
 
 
 def _around(count: float) -> np.ndarray:

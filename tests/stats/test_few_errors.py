@@ -131,7 +131,7 @@ def test_limits_of_verification_are_those_of_plain_loops(given):
     np.testing.assert_allclose(np.transpose([ds.gar_low, ds.gar_high]), expected, atol=1e-9)
 
 
-def test_pairs_in_error_add_up_over_blocks_of_rows():
+def test_the_attempts_of_a_person_may_be_in_two_blocks():
     rng, people = np.random.default_rng(2), 12
     left, right = (x[np.triu_indices(people, 1)] for x in np.indices((people, people)))
     layer, count = rng.integers(0, 30, (66, 2)), rng.integers(1, 3, (66, 2))
@@ -142,12 +142,10 @@ def test_pairs_in_error_add_up_over_blocks_of_rows():
     nobody = np.zeros(people, dtype=bool)
     sides = np.arange(people - 1), np.arange(1, people)
     whole, parts = ErringPairs(sides, nobody, 6), ErringPairs(sides, nobody, 6)
-    for i, some in enumerate(entries):
-        whole.add(some)
-        part = parts.fresh()
-        part.add(some)
-        part.add(entries[i - 1].in_layers(entries[i - 1].layer, np.zeros(2, dtype=bool)))
-        parts.include_counts(part.counts())
+    whole.add(PairCounts.of(np.repeat(left, 2), np.repeat(right, 2), layer.ravel(), count.ravel()))
+    for some in entries:
+        for kept in ([True, False], [False, False], [False, True]):
+            parts.add(some.in_layers(some.layer, np.array(kept)))
     assert whole.few() == parts.few()
     assert whole.few()[0].below < 1 and not math.isnan(whole.few()[1].place)
 

@@ -144,7 +144,8 @@ def _in_folds(
 ) -> dict[str, xr.Dataset]:
     """Return the verification of each system and of the fused one in the same folds."""
     from bioeval.protocol.loading import for_layout
-    from bioeval.studies.folds.cross_evaluate import cross_evaluate, splitter_of
+    from bioeval.studies.folds.cross_evaluate import cross_evaluate
+    from bioeval.studies.folds.tasks import splitter_of
 
     first = next(iter(systems.values()))
     chosen = for_layout(first.layout, protocol)

@@ -364,7 +364,6 @@ def check_claim(
         The claim: one of the two, above 0 and below 1.
     confidence : float
         Of each one-sided limit.
-        As for :func:`study_threshold`.
 
     Returns
     -------

@@ -7,18 +7,15 @@ directions together; its mean over pairs is the FAR of a pair of people drawn at
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
-from typing import Any
 
 import numpy as np
 
 from bioeval.base.messages import Message
-from bioeval.scores.blocks import Block, BlockReader, threads_for
+from bioeval.scores.blocks import BlockReader, threads_for
 from bioeval.scores.matrix import Scores, are_pairs, codes_of
 from bioeval.studies.assurance.promise import PeopleMeans
 from bioeval.tallies.by_subject import PairCounts, SubjectAttempts, summed
 from bioeval.tallies.counts import VerificationTally
-from bioeval.tallies.parts import ConcatenatedRows
 from bioeval.tallies.passes import count_together
 from bioeval.tallies.second_pass import SecondPass
 from bioeval.tallies.verification_counter import VerificationCounter
@@ -106,7 +103,8 @@ class PairShares(AttainableThresholds):
             self.beyond = at
             with threads_for(scores):
                 self._collect(attempts, np.array([at]))
-        elif rate is not None:
+        else:
+            assert rate is not None  # one of both is given
             (tally,) = count_together(reader, [counter])
             self._collect_up_to(rate, attempts, tally)
         self._who(scores, attempts, new_gallery)
@@ -237,28 +235,9 @@ class _Entries:
         self._keys.append(pairs.layer[near].astype(np.int64) * self.people**2 + pair[near])
         self._counts.append(pairs.count[near])
 
-    def fresh(self) -> _Entries:
-        """Return the same sink before it has counted anything."""
-        return _Entries(self.people, self.layers)
-
-    def _summed(self) -> tuple[np.ndarray, np.ndarray]:
-        """Return each entry once, in increasing order, however the rows were read."""
-        return summed(np.concatenate(self._keys), np.concatenate(self._counts))
-
-    def counts(self) -> dict[str, Any]:
-        """Return the attempts of all pairs of people, and those up to the last threshold."""
-        key, count = map(ConcatenatedRows.of, self._summed())
-        return {"total": self.total, "key": key, "count": count}
-
-    def include_counts(self, counts: dict[str, Any]) -> None:
-        """Include the counts of all rows."""
-        self.total += counts["total"]
-        self._keys.append(counts["key"].array())
-        self._counts.append(counts["count"].array())
-
     def entries(self) -> tuple[np.ndarray, ...]:
         """Return both people, the layer and the number of attempts of each entry."""
-        key, count = self._summed()
+        key, count = summed(np.concatenate(self._keys), np.concatenate(self._counts))
         layer, pair = np.divmod(key, max(self.people, 1) ** 2)
         return *np.divmod(pair, max(self.people, 1)), layer, count
 
@@ -269,15 +248,11 @@ def _impostors_up_to(attempts: SubjectAttempts, limit: float) -> np.ndarray:
     if are_pairs(scores):
         row = scores._distances().astype(np.float64)
         return row[~scores.genuine & (row <= limit)]
-
-    def near(blocks: Iterable[Block]) -> Any:
-        second = SecondPass([(-np.inf, limit)])
-        for _, impostors in attempts.counter.attempts(blocks):
-            for block in impostors:
-                second.add(block)
-        return ConcatenatedRows(tuple(x.astype(np.float64) for x in (np.empty(0), *second.kept)))
-
-    return near(attempts.reader).array()
+    second = SecondPass([(-np.inf, limit)])
+    for _, impostors in attempts.counter.attempts(attempts.reader):
+        for block in impostors:
+            second.add(block)
+    return np.concatenate([np.empty(0), *second.kept])
 
 
 class SearchShares(AttainableThresholds):

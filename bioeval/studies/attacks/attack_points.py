@@ -104,11 +104,11 @@ def count_bona_fide(
     passing: np.ndarray | None,
     options: Mapping[str, str],
     thresholds: Any,
-    expected: Expected | None = None,
+    expected: Expected,
 ) -> CountedBonaFide:
     """Count the attempts of bona fide presentations; rows that do not pass are never accepted.
 
-    Scores are kept where the points of attacks are `expected`, too.
+    Scores are kept where the points of attacks are `expected`.
     """
     view, missed = bona_fide, (0, 0)
     none_passes = passing is not None and not passing.any()

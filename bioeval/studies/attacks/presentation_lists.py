@@ -40,7 +40,7 @@ def class_of(word: str) -> bool | None:
     return None
 
 
-def read_presentations(path: str | Path, scores_key: str | None = None) -> PresentationList:
+def read_presentations(path: str | Path, scores_key: str | None) -> PresentationList:
     """Read a list of presentations.
 
     With the names of its columns: a score, and `attack`, the species, or a class such as

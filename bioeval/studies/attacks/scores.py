@@ -36,7 +36,7 @@ def _row_meta(scores: Scores) -> Mapping[str, np.ndarray]:
     return {"attack": scores.attack}
 
 
-def coded_species(attack: Any, input_name: str = "attack") -> tuple[list[str], np.ndarray]:
+def coded_species(attack: Any, input_name: str) -> tuple[list[str], np.ndarray]:
     """Return the sorted species of presentations, and the code of each, -1 for bona fide."""
     species = species_of(attack, input_name)
     names = np.unique(species[species != ""])

@@ -113,8 +113,6 @@ class CalibrationCounts:
 def count_for_calibration(
     scores: Scores,
     *,
-    templates: str = "single",
-    fusion: str = "min",
     wanted: np.ndarray | None = None,
     shifts: np.ndarray | None = None,
     laplace: bool = False,
@@ -124,7 +122,7 @@ def count_for_calibration(
     With `laplace` a genuine and an impostor attempt are added at either infinity before pooling.
     """
     reader = BlockReader(scores)
-    verification = VerificationCounter(reader, templates=templates, fusion=fusion)
+    verification = VerificationCounter(reader)
     with threads_for(scores):
         parts = [mated for mated, _ in verification.attempts(reader)]
         genuine = np.sort(np.concatenate(parts or [np.empty(0)])).astype(np.float64)

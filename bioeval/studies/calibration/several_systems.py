@@ -111,7 +111,7 @@ class SeveralSystems:
         return spreads
 
     def logistic(
-        self, origin: np.ndarray, inverse: np.ndarray, weights: np.ndarray, every: int = 1
+        self, origin: np.ndarray, inverse: np.ndarray, weights: np.ndarray, every: int
     ) -> list[LogisticSums]:
         """Return the sums of a logistic regression over impostor and over genuine attempts."""
         size = len(weights)

@@ -608,7 +608,7 @@ class ComparedRetrieval:
         scores: Scores,
         rules: Convention,
         gallery: str,
-        ranks: Sequence[int] = RANKS,
+        ranks: Sequence[int],
     ):
         """Count the queries, and take the means that the convention defines."""
         self.scores, self.rules = scores, rules

@@ -52,7 +52,7 @@ def section(results: ResultsBySystem) -> Section:
         _header(ds),
         Messages(doubts, alarm=True),
         *(Paragraph(x.answer, "answer") for x in shown),
-        _overview(ds, measures),
+        _overview(measures),
         _ranks(ds, measures, len(shown)),
         _differences(ds, measures, len(shown)),
         # A page draws the first measure with the other plots.
@@ -187,7 +187,7 @@ def _header(ds: xr.Dataset) -> Facts:
     return Facts(facts, indented=True)
 
 
-def _overview(ds: xr.Dataset, measures: Sequence[Ranked]) -> Table:
+def _overview(measures: Sequence[Ranked]) -> Table:
     """Return the values of all measures, a row for each system, the best in bold."""
     columns = [Column("system", "system", only="readers")]
     for i, measure in enumerate(measures):

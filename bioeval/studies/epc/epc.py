@@ -20,7 +20,6 @@ from bioeval.results.verification import doubt_of_kind
 from bioeval.scores.blocks import BlockReader, threads_for
 from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.matrix import Scores
-from bioeval.scores.provenance import Provenance
 from bioeval.scores.shared_people import people_of_both_sets
 from bioeval.tallies.counts import VerificationTally
 from bioeval.tallies.passes import count_together, count_with_points
@@ -82,7 +81,7 @@ def epc(
     DataError
         If the kinds of scores differ, alphas do not increase, or an option is wrong.
     ProtocolError
-        If scores hold only an order, or a list of pairs is to be multi-template.
+        If scores hold only an order.
 
     Notes
     -----
@@ -146,7 +145,7 @@ def epc(
         ),
         **attempts,
     }
-    remarks = _of_development(dev_reader.about)
+    remarks = [note.concerning("development set") for note in dev_reader.about.notes]
     remarks += people_of_both_sets(dev, test, "test")
     remarks += _without_attempts(attempts)
     doubt = doubt_of_kind(made, points.equal_error.eer)
@@ -176,17 +175,6 @@ def _of_one_system(
             dev_error=float(2 * dev_cost[i]),
         )
     ]
-
-
-def _of_development(about: Provenance) -> list[Message]:
-    """Return the notes on the development set, as those of that set."""
-    of_set = list[Message]()
-    for note in about.notes:
-        if isinstance(note, Message):
-            of_set.append(note.concerning("development set"))
-        else:
-            of_set.append(f"development set: {note}")
-    return of_set
 
 
 def _without_attempts(attempts: Mapping[str, Any]) -> list[Message]:

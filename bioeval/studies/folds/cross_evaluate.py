@@ -1,28 +1,23 @@
-"""Cross-evaluation: thresholds are chosen on the training part of a fold, judged on the test.
-
-:func:`cross_evaluate`, and the evaluation of protocol cards with folds.
-"""
+"""Cross-evaluation: thresholds are chosen on the training part of a fold, judged on the test."""
 
 from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from functools import partial
 from typing import Any, get_args
 
 import numpy as np
 import xarray as xr
 
 from bioeval import partition
-from bioeval.base.errors import Argument, DataError, ProtocolError, require_choice
+from bioeval.base.errors import Argument, DataError, ProtocolError
 from bioeval.base.kinds import Kind
 from bioeval.base.messages import Message, MessageWarning, message_attrs, messages_of
 from bioeval.base.progress import rows_reported
 from bioeval.base.random import RandomState
 from bioeval.base.variables import Bootstrap
 from bioeval.partition.base import Parameters, SplitterLike
-from bioeval.protocol.card import Protocol
 from bioeval.scores.arrays import FusionRule
 from bioeval.scores.blocks import BlockReader, require_subjects, threads_for
 from bioeval.scores.bona_fide import leaves_out_attacks
@@ -574,107 +569,3 @@ def check_task(scores: Scores, options: FoldOptions) -> None:
             require_subjects(scores, "multi-template")
     if options.assurance is not None:
         require_named_people(scores, "an assured threshold")
-
-
-def splitter_of(card: Protocol, scores: Scores) -> Any:
-    """Return the splitter of a card with folds."""
-    section = card.partition
-    if section is None:
-        raise ProtocolError(f"protocol {card.name} has no [partition], so there are no folds")
-    options = section.options()
-    if section.by == "given-folds" and are_pairs(scores):
-        if scores.pair_folds is None:
-            raise DataError(
-                f"protocol {card.name} takes the folds as given, but these pairs have none; give "
-                "Scores.from_pairs(..., folds=), an array or column fold in the file, or four "
-                "columns of pairs with the fold as the third"
-            )
-        return partition.PredefinedPairFolds(scores.pair_folds)
-    if section.by == "given-folds":
-        options["fold_of_sample"] = _column(scores, section.column)
-    if section.by == "experiment":
-        options["gallery_templates"] = _enrolled(section.gallery_templates, scores)
-    if section.by == "sample-folds":
-        options["stratify"] = section.stratify or "subject"
-    return getattr(partition, section.splitter)(**options)
-
-
-def _enrolled(templates: Any, scores: Scores) -> Any:
-    """Return the templates that are enrolled; of a text ``column=value,value``, the metadata."""
-    if not isinstance(templates, str):
-        return templates
-    column, _, listed = templates.partition("=")
-    words = listed.split(",")
-    values = [x for x in dict.fromkeys(_column(scores, column).tolist()) if str(x) in words]
-    return {column: values or words}
-
-
-def _column(scores: Scores, column: Any) -> np.ndarray:
-    meta = SplitSides(scores).meta
-    require_choice("the metadata column", column, meta)
-    return meta[column]
-
-
-# A prior at which both errors weigh the same.
-_EVEN = 0.5
-
-
-def evaluate_folds(
-    scores: Scores, card: Protocol, far_targets: Any, frr_targets: Any = ()
-) -> dict[str, xr.Dataset]:
-    """Evaluate all tasks of a card in its folds, by node, such as ``folds/verification/single``."""
-    from bioeval.tasks.plan import compared
-
-    scores = compared(scores, card)
-    uncertainty = card.section("uncertainty")
-    decision = card.section("decision")
-    rule = Rule("none")
-    if decision.rule != "none":
-        rule = Rule.parse(decision.as_rule())
-    assurance = Assurance.parse(decision.assure, rule)
-    if assurance is not None and card.verification is None:
-        raise ProtocolError(
-            Argument("assure"),
-            f" is for the FAR of verification, and protocol {card.name} has no verification; "
-            "leave it out",
-        )
-    make = partial(
-        FoldOptions,
-        rule=rule,
-        ranks=parse_ranks(card.report.ranks),
-        interval=uncertainty.interval,
-        far_targets=check_targets(far_targets),
-    )
-    claims = None
-    if (drawn := card.claims) is not None:
-        claims = partition.ClaimSampler(drawn.per_probe, drawn.genuine, drawn.seed)
-    nodes: dict[str, FoldOptions] = {}
-    if card.verification is not None:
-        for templates in card.verification.templates:
-            nodes[f"folds/verification/{templates}"] = make(
-                task="verification",
-                templates=templates,
-                fusion=card.verification.fusion,
-                claims=claims,
-                assurance=assurance,
-                frr_targets=check_targets(frr_targets, "frr_targets"),
-                # At one half the least cost is the smallest HTER, which tables leave out.
-                priors=np.array([x for x in card.report.priors if x != _EVEN]),
-            )
-    for name, task in card.tasks.items():
-        if name != "verification":
-            used = ("rank_unit", "fusion", "ties", "impostors")
-            options = {option: task[option] for option in used if hasattr(task, option)}
-            nodes[f"folds/{name}"] = make(task=name, **options)
-    resampling = None
-    if uncertainty.interval in get_args(Bootstrap):
-        resampling = IntervalOptions.parse(
-            uncertainty.interval, uncertainty.confidence, IntervalOptions.REPLICATES, 0
-        )
-        SubjectAttempts.require_people(scores, uncertainty.interval)
-    datasets = evaluate_tasks(
-        scores, splitter_of(card, scores), list(nodes.values()), uncertainty.confidence, resampling
-    )
-    for dataset in datasets:
-        dataset.attrs["protocol"] = card.name
-    return dict(zip(nodes, datasets, strict=True))

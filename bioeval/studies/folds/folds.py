@@ -185,7 +185,9 @@ def fold_of_pairs(
     return made
 
 
-def attempts_by_subject(scores: Scores, templates: str, fusion: str) -> SubjectAttempts:
+def attempts_by_subject(
+    scores: Scores, templates: str = "single", fusion: str = "min"
+) -> SubjectAttempts:
     """Return the verification attempts of some scores, by subject."""
     reader = BlockReader(scores)
     counter = VerificationCounter(reader, templates=templates, fusion=fusion)
@@ -498,7 +500,7 @@ class TransformedScores:
             judged = FoldSide(test, seen=split.seen)
             fold = fold_of(FoldSide(train), judged, sides.sizes(split), options)
         if options.task == "verification" and options.kind == "llr" and test is not None:
-            fold.points |= _cost_of_ratios(test, options)
+            fold.points |= _cost_of_ratios(test)
         return fold, test
 
     def _input(self, views: Sequence[Scores | None], part: str) -> Any:
@@ -563,11 +565,9 @@ def evaluate_fitted(
     return folds, replace(about, notes=tuple(dict.fromkeys([*about.notes, *notes])))
 
 
-def _cost_of_ratios(scores: Scores, options: FoldOptions) -> dict[str, float | np.ndarray]:
+def _cost_of_ratios(scores: Scores) -> dict[str, float | np.ndarray]:
     """Return Cllr of a test part, and its minimum."""
-    counts = count_for_calibration(
-        scores, templates=options.templates, fusion=options.fusion, shifts=LOG_ODDS[_EVEN]
-    )
+    counts = count_for_calibration(scores, shifts=LOG_ODDS[_EVEN])
     assert counts.genuine_loss is not None and counts.impostor_loss is not None
     cllr = float(counts.genuine_loss[0] + counts.impostor_loss[0]) / (2 * LOG2)
     pooled = counts.pooled

@@ -52,10 +52,6 @@ class PooledRates:
         if rejects:
             counts = np.stack([np.zeros_like(counts[0]), counts.sum(axis=0)])
         self._genuine[:, number] += counts  # each subject is listed once
-        self._see(attempts, number)
-
-    def _see(self, attempts: SubjectAttempts, number: np.ndarray) -> None:
-        """Note the people of some attempts, and how many disjoint pairs they form."""
         self._pairs += attempts.disjoint_pairs
         for seen, side in zip(self._seen, attempts.sides, strict=True):
             seen.update(number[side].tolist())
@@ -316,15 +312,6 @@ class _Renumbered:
 
     def __init__(self, forms: QuadraticForms, number: np.ndarray, rejects: bool):
         self.forms, self.number, self.rejects = forms, number, rejects
-
-    def fresh(self) -> _Renumbered:
-        return _Renumbered(self.forms.fresh(), self.number, self.rejects)
-
-    def counts(self) -> np.ndarray:
-        return self.forms.counts()
-
-    def include_counts(self, counts: np.ndarray) -> None:
-        self.forms.include_counts(counts)
 
     def add(self, pairs: PairCounts) -> None:
         if self.rejects:

@@ -51,11 +51,6 @@ class Assurance:
         confidence = check_assurance(assure, rule)
         return cls(rule.values[0], confidence)
 
-    @property
-    def attrs(self) -> dict[str, Any]:
-        """The attributes of a result."""
-        return {"assure": self.confidence}
-
 
 @dataclass(frozen=True)
 class FoldOptions:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -21,7 +21,6 @@ from bioeval.studies.folds.splits import IndexSet, Place
 from bioeval.tallies.counters import ImpostorBlock, gather
 from bioeval.tallies.counts import IdentificationTally, role_of
 from bioeval.tallies.identification_counter import IdentificationCounter
-from bioeval.tallies.parts import ConcatenatedRows
 from bioeval.tallies.passes import count_together, count_with_points
 from bioeval.tallies.point_search import PointFinder
 from bioeval.tallies.points import normalised_cost
@@ -122,38 +121,6 @@ def _attempts(
     except DataError:  # raised again where the parts are read
         return
     yield from ordered.attempts(places, rules)
-
-
-#: Scores of all attempts: genuine ones, impostor ones, and those of claims by probes who are not
-#: enrolled. NaN is none.
-Listed = dict[str, np.ndarray]
-
-
-def list_attempts(
-    counter: VerificationCounter, reader: BlockReader, blocks: Callable[[], Iterable[Block]]
-) -> Listed:
-    """Return the scores of all attempts of a counter; `blocks` are those of the reader."""
-    return {name: joined.array() for name, joined in _list_blocks(counter, blocks()).items()}
-
-
-def _list_blocks(
-    counter: VerificationCounter, blocks: Iterable[Block]
-) -> dict[str, ConcatenatedRows]:
-    """Return the scores of the attempts in some blocks."""
-    genuine = []
-    impostor = []
-    unenrolled = []
-    for block in blocks:
-        genuine_block, impostor_blocks = counter.of_block(block)
-        genuine.append(genuine_block)
-        impostor += impostor_blocks
-        if counter.unenrolled_probes is not None:
-            unenrolled.append(counter.of_strangers(block))
-    return {
-        "genuine": ConcatenatedRows.of(_copied(genuine)),
-        "unenrolled": ConcatenatedRows.of(_copied(unenrolled)),
-        "impostor": ConcatenatedRows.of(_impostor_scores(impostor)),
-    }
 
 
 def _impostor_scores(blocks: list[ImpostorBlock]) -> np.ndarray:
@@ -313,10 +280,17 @@ class FoldSide:
             genuine, impostor = self.counted.places[options.templates]
             values = self.counted.values
             return Attempts.ordered(values[genuine], values[impostor])
+        counter = self._counter(options)
+        genuine_blocks, impostor_blocks, strangers = [], list[ImpostorBlock](), []
         with threads_for(self.scores):
-            listed = list_attempts(self._counter(options), self.reader, self._blocks)
-        self._strangers = listed["unenrolled"]
-        return Attempts.listed(listed["genuine"], listed["impostor"])
+            for block in self._blocks():
+                mated, impostors = counter.of_block(block)
+                genuine_blocks.append(mated)
+                impostor_blocks += impostors
+                if counter.unenrolled_probes is not None:
+                    strangers.append(counter.of_strangers(block))
+        self._strangers = _copied(strangers)
+        return Attempts.listed(_copied(genuine_blocks), _impostor_scores(impostor_blocks))
 
     @property
     def unenrolled_probes(self) -> Attempts:

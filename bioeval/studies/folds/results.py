@@ -133,9 +133,8 @@ class Fold:
     Names of the training part's counts begin with ``train_``. `detected` has, by that prefix, the
     genuine attempts detected, or identified, at each rank or better; `galleries` the numbers of
     subjects in which training and test part are searched. `points` are operating points of the
-    test part by itself, over FAR targets and ranks, and rates by identity of both parts; `assured`
-    is there if a FAR is to be assured, `among` if the threshold is to be chosen anew without each
-    person.
+    test part by itself, over FAR targets and ranks; `assured` is there if a FAR is to be assured,
+    `among` if the threshold is to be chosen anew without each person.
     """
 
     threshold: float
@@ -507,7 +506,7 @@ def _attrs(options: FoldOptions, splitter: Any, confidence: float) -> dict[str, 
     if options.claims is not None:
         attrs["claims"] = repr(options.claims)
     if options.assurance is not None:
-        attrs |= options.assurance.attrs
+        attrs["assure"] = options.assurance.confidence
     if options.task == "verification":
         attrs |= {"templates": options.templates, "fusion": options.fusion_done}
     else:

@@ -2,15 +2,30 @@
 
 from __future__ import annotations
 
+from functools import partial
+from typing import Any, get_args
+
+import numpy as np
 import xarray as xr
 
-from bioeval.base.errors import ProtocolError
+from bioeval import partition
+from bioeval.base.errors import Argument, DataError, ProtocolError, require_choice
+from bioeval.base.variables import Bootstrap
 from bioeval.protocol.card import Protocol
 from bioeval.protocol.loading import available
 from bioeval.results.dataset import tree_of
-from bioeval.scores.matrix import Scores
-from bioeval.studies.folds.cross_evaluate import evaluate_folds
-from bioeval.tasks.plan import EvaluationOptions
+from bioeval.scores.matrix import Scores, are_pairs
+from bioeval.stats.options import IntervalOptions
+from bioeval.studies.folds.cross_evaluate import evaluate_tasks
+from bioeval.studies.folds.options import Assurance, FoldOptions, parse_ranks
+from bioeval.studies.folds.splits import SplitSides
+from bioeval.tallies.by_subject import SubjectAttempts
+from bioeval.tallies.points import check_targets
+from bioeval.tallies.threshold_rules import Rule
+from bioeval.tasks.plan import EvaluationOptions, compared
+
+# A prior at which both errors weigh the same.
+_EVEN = 0.5
 
 
 def evaluate(scores: Scores, card: Protocol, options: EvaluationOptions) -> xr.DataTree:
@@ -32,7 +47,95 @@ def evaluate(scores: Scores, card: Protocol, options: EvaluationOptions) -> xr.D
     options.refuse_unused(card)
     targets = card.report.far_targets if options.far_targets is None else options.far_targets
     at_frr = card.report.frr_targets if options.frr_targets is None else options.frr_targets
-    if at_frr is None:
-        at_frr = ()
-    datasets = evaluate_folds(scores, card, targets, at_frr)
-    return tree_of(dict(datasets))
+    scores = compared(scores, card)
+    uncertainty = card.section("uncertainty")
+    decision = card.section("decision")
+    rule = Rule("none")
+    if decision.rule != "none":
+        rule = Rule.parse(decision.as_rule())
+    assurance = Assurance.parse(decision.assure, rule)
+    if assurance is not None and card.verification is None:
+        raise ProtocolError(
+            Argument("assure"),
+            f" is for the FAR of verification, and protocol {card.name} has no verification; "
+            "leave it out",
+        )
+    make = partial(
+        FoldOptions,
+        rule=rule,
+        ranks=parse_ranks(card.report.ranks),
+        interval=uncertainty.interval,
+        far_targets=check_targets(targets),
+    )
+    claims = None
+    if (drawn := card.claims) is not None:
+        claims = partition.ClaimSampler(drawn.per_probe, drawn.genuine, drawn.seed)
+    nodes: dict[str, FoldOptions] = {}
+    if card.verification is not None:
+        for templates in card.verification.templates:
+            nodes[f"folds/verification/{templates}"] = make(
+                task="verification",
+                templates=templates,
+                fusion=card.verification.fusion,
+                claims=claims,
+                assurance=assurance,
+                frr_targets=check_targets(() if at_frr is None else at_frr, "frr_targets"),
+                # At one half the least cost is the smallest HTER, which tables leave out.
+                priors=np.array([x for x in card.report.priors if x != _EVEN]),
+            )
+    for name, task in card.tasks.items():
+        if name != "verification":
+            used = ("rank_unit", "fusion", "ties", "impostors")
+            search = {option: task[option] for option in used if hasattr(task, option)}
+            nodes[f"folds/{name}"] = make(task=name, **search)
+    resampling = None
+    if uncertainty.interval in get_args(Bootstrap):
+        resampling = IntervalOptions.parse(
+            uncertainty.interval, uncertainty.confidence, IntervalOptions.REPLICATES, 0
+        )
+        SubjectAttempts.require_people(scores, uncertainty.interval)
+    datasets = evaluate_tasks(
+        scores, splitter_of(card, scores), list(nodes.values()), uncertainty.confidence, resampling
+    )
+    for dataset in datasets:
+        dataset.attrs["protocol"] = card.name
+    return tree_of(dict(zip(nodes, datasets, strict=True)))
+
+
+def splitter_of(card: Protocol, scores: Scores) -> Any:
+    """Return the splitter of a card with folds."""
+    section = card.partition
+    if section is None:
+        raise ProtocolError(f"protocol {card.name} has no [partition], so there are no folds")
+    options = section.options()
+    if section.by == "given-folds" and are_pairs(scores):
+        if scores.pair_folds is None:
+            raise DataError(
+                f"protocol {card.name} takes the folds as given, but these pairs have none; give "
+                "Scores.from_pairs(..., folds=), an array or column fold in the file, or four "
+                "columns of pairs with the fold as the third"
+            )
+        return partition.PredefinedPairFolds(scores.pair_folds)
+    if section.by == "given-folds":
+        options["fold_of_sample"] = _column(scores, section.column)
+    if section.by == "experiment":
+        options["gallery_templates"] = _enrolled(section.gallery_templates, scores)
+    if section.by == "sample-folds":
+        options["stratify"] = section.stratify or "subject"
+    return getattr(partition, section.splitter)(**options)
+
+
+def _enrolled(templates: Any, scores: Scores) -> Any:
+    """Return the templates that are enrolled; of a text ``column=value,value``, the metadata."""
+    if not isinstance(templates, str):
+        return templates
+    column, _, listed = templates.partition("=")
+    words = listed.split(",")
+    values = [x for x in dict.fromkeys(_column(scores, column).tolist()) if str(x) in words]
+    return {column: values or words}
+
+
+def _column(scores: Scores, column: Any) -> np.ndarray:
+    meta = SplitSides(scores).meta
+    require_choice("the metadata column", column, meta)
+    return meta[column]

@@ -1,1 +1,1 @@
-"""Galleries of other sizes, and with fewer templates of each subject."""
+"""Galleries of fewer subjects."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -182,24 +181,6 @@ class PairsOfGroups:
         self.tables: np.ndarray | None = None
         if people <= MOST_TESTED:
             self.tables = np.zeros((2, people, people), dtype=np.int64)
-
-    def fresh(self) -> PairsOfGroups:
-        """Return the same sink before it has counted anything."""
-        return PairsOfGroups(self.group, self.number, self.accepted)
-
-    def counts(self) -> dict[str, Any]:
-        """Return all counts."""
-        counts = {"probing": self.probing, "claimed": self.claimed}
-        if self.tables is not None:
-            counts["tables"] = self.tables
-        return counts
-
-    def include_counts(self, counts: dict[str, Any]) -> None:
-        """Add counts of other attempts."""
-        self.probing += counts["probing"]
-        self.claimed += counts["claimed"]
-        if self.tables is not None:
-            self.tables += counts["tables"]
 
     def add(self, pairs: PairCounts) -> None:
         """Add attempts of pairs of subjects."""

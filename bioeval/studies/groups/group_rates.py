@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from copy import copy
 from typing import Any
 
 import numpy as np
@@ -31,7 +30,7 @@ from bioeval.studies.groups.differences import (
     limits_of_all,
 )
 from bioeval.studies.groups.measures import INEQUITY, inequity, measure_limits
-from bioeval.tallies.by_subject import MergingSinks, PairCounts, SubjectAttempts
+from bioeval.tallies.by_subject import PairCounts, Sinks, SubjectAttempts
 from bioeval.tallies.judged import GroupTally
 from bioeval.tallies.thresholds import to_user
 
@@ -225,7 +224,7 @@ def group_intervals(
         at = np.array([tally.chosen.threshold])
     sink = _ByGroup(weights, group, number, len(at))
     pairs = PairsOfGroups(group, number, len(at))
-    values, people = attempts.pass_over(at, MergingSinks((sink, pairs)))
+    values, people = attempts.pass_over(at, Sinks((sink, pairs)))
     far = sink.far
     frr = np.empty((number, weights.shape[1]))
     for g in range(number):
@@ -280,20 +279,6 @@ class _ByGroup:
         """FAR at the common threshold: (groups, groups, columns)."""
         accepted, rejected = self._between.totals.reshape(2, self.number, self.number, -1)
         return ratio(accepted, accepted + rejected)
-
-    def fresh(self) -> _ByGroup:
-        """Return the same sink before it has counted anything."""
-        sink = copy(self)
-        sink._between = self._between.fresh()
-        return sink
-
-    def counts(self) -> np.ndarray:
-        """Return all totals, whole numbers."""
-        return self._between.counts()
-
-    def include_counts(self, counts: np.ndarray) -> None:
-        """Add totals of other attempts."""
-        self._between.include_counts(counts)
 
     def add(self, pairs: PairCounts) -> None:
         """Add attempts of pairs of subjects."""

@@ -409,7 +409,7 @@ def _loosest(ds: xr.Dataset, far: float) -> Any:
     return float(ds["threshold"].values[within[np.argmax(rates.values[within])]])
 
 
-def _stated_rates(rates: Mapping[str, float] | None, far: float | None = None) -> _Rates:
+def _stated_rates(rates: Mapping[str, float] | None, far: float | None) -> _Rates:
     """Return the rates given by name; NaN for FRR that is not given beside a FAR of alarms."""
     if rates is None and far is not None:
         rates = {}

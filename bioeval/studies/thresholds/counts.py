@@ -127,13 +127,17 @@ def count_comparisons(
     folds, whole = verify(reader, plan, sides, options)
     assert whole is not None
     independent, subjects = whole.test.impostor_attempts, number_of_subjects(scores)
-    if options.templates == "single" and is_symmetric(scores):
+    if is_symmetric(scores):
         independent //= 2
-    by_subject, remarks = _by_subject(scores, whole, options.templates, options.fusion, interval)
-    people, compared = _people(scores, subjects)
+    by_subject, remarks = _by_subject(scores, whole, interval)
+    people: Variables = {}
+    if subjects:
+        people["subjects"] = subjects
+    compared = ComparedPeople.of_scores(scores)
+    if compared is not None:
+        people["pairs_of_people"] = compared.pairs
     if knows_people(scores):
-        attempts = attempts_by_subject(scores, options.templates, options.fusion)
-        people["disjoint_pairs"] = attempts.disjoint_pairs
+        people["disjoint_pairs"] = attempts_by_subject(scores).disjoint_pairs
     return ComparisonCounts(
         plan=plan,
         folds=folds,
@@ -174,20 +178,9 @@ def count_searches(
     )
 
 
-def _people(scores: Scores, subjects: int) -> tuple[Variables, ComparedPeople | None]:
-    """Return the numbers of people and of their pairs, where they are known."""
-    people: Variables = {}
-    if subjects:
-        people["subjects"] = subjects
-    compared = ComparedPeople.of_scores(scores)
-    if compared is not None:
-        people["pairs_of_people"] = compared.pairs
-    return people, compared
-
-
 @stage("bootstrap")
 def _by_subject(
-    scores: Scores, whole: Judged, templates: str, fusion: str, interval: IntervalOptions
+    scores: Scores, whole: Judged, interval: IntervalOptions
 ) -> tuple[dict[str, Ends], Sequence[Message]]:
     """Return the bootstrapped rates at the threshold chosen on all data, and warnings."""
     if not whole.chosen.defined:
@@ -196,13 +189,13 @@ def _by_subject(
         return {}, [Message("no-interval-by-subject", pattern=str(scores._subject_pattern))]
     pooled = PooledRates(scores.subjects.tolist(), interval)
     with threads_for(scores):
-        pooled.add(attempts_by_subject(scores, templates, fusion), whole.chosen.threshold)
+        pooled.add(attempts_by_subject(scores), whole.chosen.threshold)
     if not math.isfinite(whole.chosen.threshold):
         return ends_by_subject(pooled), pooled.remarks()
-    checked: Any = {"interval": interval.method, "templates": templates, "fusion": fusion}
+    method: Any = interval.method
     there = verification(
         scores,
-        **checked,
+        interval=method,
         thresholds=[to_user(whole.chosen.threshold, scores.kind)],
         auc=False,
         confidence=interval.confidence,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -156,7 +155,7 @@ def judge_threshold(
     if costs:
         variables |= _costs(variables, rule)
         variables["min_dcf"] = there["min_dcf"].values[0].item()
-    remarks = _of_development(dev_reader.about.notes)
+    remarks = [note.concerning("development set") for note in dev_reader.about.notes]
     remarks += people_of_both_sets(dev, test, "evaluation")
     remarks += _without_attempts(variables)
     if costs:
@@ -226,11 +225,6 @@ def _costs(variables: Variables, rule: Rule) -> Variables:
         frr, far = variables[f"{prefix}frr"], variables[f"{prefix}far"]
         costs[f"{prefix}dcf"] = of_frr * frr + of_far * far
     return costs
-
-
-def _of_development(notes: Iterable[Any]) -> list[Message]:
-    """Return the notes on the development set, as those of that set."""
-    return [x.concerning("development set") for x in notes if isinstance(x, Message)]
 
 
 def _without_attempts(variables: Variables) -> list[Message]:

@@ -40,23 +40,28 @@ def searches_of_people(scores: Scores) -> Scores:
     return scores.select(probes=np.flatnonzero(people))
 
 
-class _PeopleWhoSearch:
-    """The people who search a fixed gallery, and the subjects in it.
+class Searches:
+    """One search of each probe: distance and rank of its mate, or distance of the nearest other.
 
     - `person` (int64 (m,)): the person of each probe
     - `mated`, `unmated` (int64): probes of people who are enrolled and have a usable mate, and of
       people who are not enrolled
+    - `mate`, `ranks`, `other`: of `mated` the distance and the rank of the mate, of `unmated` the
+      distance of the nearest
     - `gallery` (int): the people who are enrolled
     """
 
-    mated: np.ndarray
-    unmated: np.ndarray
-
-    def __init__(self, scores: Scores, options: FoldOptions):
-        """Number the people."""
+    def __init__(self, scores: Scores, reader: BlockReader, options: FoldOptions):
+        """Search for each probe in the whole gallery."""
         enrolled = np.unique(codes_of(scores).gallery)
         self.options, self.gallery = options, int((~scores._no_person[enrolled]).sum())
         self.person = codes_of(scores).probe
+        (tally,) = count_together(reader, [IdentificationCounter(reader, options.search())])
+        mated = np.flatnonzero(tally.mates > 0)
+        self.mated, ranks, _ = tally.rank_weights(mated, options.ties)
+        self.ranks, self.mate = np.rint(ranks).astype(np.int64), tally.mate[self.mated]
+        self.unmated = tally.impostor_probes("unenrolled")
+        self.other = tally.other[self.unmated]
 
     @property
     def people(self) -> int:
@@ -74,30 +79,6 @@ class _PeopleWhoSearch:
         meta = {"enrolled": np.where(enrolled, "yes", "no")}
         return plan_of(splitter, len(self.person), self.person, None, meta)
 
-    def inside(self, probes: np.ndarray) -> np.ndarray:
-        """Return some probes as flags."""
-        inside = np.zeros(len(self.person), dtype=bool)
-        inside[probes] = True
-        return inside
-
-
-class Searches(_PeopleWhoSearch):
-    """One search of each probe: distance and rank of its mate, or distance of the nearest other.
-
-    - `mate`, `ranks`, `other`: of `mated` the distance and the rank of the mate, of `unmated` the
-      distance of the nearest
-    """
-
-    def __init__(self, scores: Scores, reader: BlockReader, options: FoldOptions):
-        """Search for each probe in the whole gallery."""
-        super().__init__(scores, options)
-        (tally,) = count_together(reader, [IdentificationCounter(reader, options.search())])
-        mated = np.flatnonzero(tally.mates > 0)
-        self.mated, ranks, _ = tally.rank_weights(mated, options.ties)
-        self.ranks, self.mate = np.rint(ranks).astype(np.int64), tally.mate[self.mated]
-        self.unmated = tally.impostor_probes("unenrolled")
-        self.other = tally.other[self.unmated]
-
     def shares(self) -> SearchShares:
         """Return the proportions of false alarms, of each person who is not enrolled."""
         genuine = np.where(self.ranks == 1, self.mate, np.inf)
@@ -105,7 +86,8 @@ class Searches(_PeopleWhoSearch):
 
     def part(self, probes: np.ndarray) -> Searched:
         """Return the searches of some probes."""
-        inside = self.inside(probes)
+        inside = np.zeros(len(self.person), dtype=bool)
+        inside[probes] = True
         mated = inside[self.mated]
         number = int(np.count_nonzero(mated))
         return Searched(

@@ -55,7 +55,7 @@ class Templates:
     metadata: it is the same in whichever batches the templates came.
     """
 
-    def __init__(self, spill: Path | None = None):
+    def __init__(self, spill: Path | None):
         """Begin without templates; with `spill`, embeddings are kept in a folder in there."""
         self.batches: list[Batch] = []
         self._files = 0

@@ -12,12 +12,12 @@ The groups divide the subjects, so that two halves of attempts can be of other o
 
 Sums of floats depend on their order. Rows are therefore added in chunks whose size follows from the
 shape of the scores alone, and the sums of chunks exactly (:class:`~bioeval.tallies.ExactSums`):
-they are the same on any number of threads and processes. A process that computes some of the chunks
-calls `part`, and one that computes all of them `rows`.
+they are the same on any number of threads.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import reduce
 from typing import Any, NamedTuple
@@ -35,7 +35,6 @@ from bioeval.studies.zoo import kernel
 from bioeval.tallies.cells import is_accepted, rounded_down
 from bioeval.tallies.counters import gather
 from bioeval.tallies.exact_sums import ExactSums
-from bioeval.tallies.parts import ConcatenatedRows, merged
 
 
 @dataclass(frozen=True)
@@ -190,8 +189,7 @@ def count_by_subject(reader: BlockReader, threshold: float, stream: Stream) -> S
     subject_pass = SubjectPass(reader, threshold, stream)
     scores = reader.scores
     with threads_for(scores), np.errstate(over="ignore", invalid="ignore"):
-        counts = subject_pass.rows(reader, 0, scores.shape[0])
-        tally = subject_pass.tally(counts)
+        tally = subject_pass.tally()
     for part in (tally.genuine, tally.as_probe, tally.as_claimed):
         _require_finite(part.total)
     return tally
@@ -208,7 +206,7 @@ def rows_per_chunk(scores: Scores) -> int:
 
 
 class SubjectPass:
-    """Attempts by subject, counted in blocks of rows in any place and order."""
+    """Attempts by subject, counted in blocks of rows."""
 
     def __init__(self, reader: BlockReader, threshold: float, stream: Stream):
         """Draw the halves, and select the impostors."""
@@ -232,29 +230,16 @@ class SubjectPass:
             (self.probe, self.column),
         )
 
-    def rows(self, reader: BlockReader, low: int, high: int) -> dict[str, Any]:
-        """Count the rows of a reader, chunk by chunk."""
-        counts: dict[str, Any] = {}
-        sums: ExactSums | None = None
-        for first in range(low, high, self.step):
-            last = min(first + self.step, high)
-            chunk = self._chunk(reader, first, last)
-            counts = merged(counts, chunk.counts()) if counts else chunk.counts()
-            sums = chunk.included_in(sums)
-            reporter()(last, self.scores.shape[0])
-        return {**counts, "column_sums": sums}
-
-    def _chunk(self, reader: BlockReader, low: int, high: int) -> _Chunk:
-        """Count the rows of one chunk."""
-        together = reader.rows_per_block() * (TOGETHER if self.scores._in_memory else 1)
-        chunk = _Chunk(self.impostors, self.threshold)
-        for first in range(low, high, together):
-            chunk.add(reader.block(first, min(first + together, high)))
-        return chunk
-
-    def tally(self, counts: dict[str, Any]) -> SubjectTally:
-        """Return the tally from the counts of all rows."""
-        sums = _Sums(self.impostors, counts)
+    def tally(self) -> SubjectTally:
+        """Count all rows, chunk by chunk, and return the attempts by subject."""
+        sums, rows = _Sums(self.impostors, self.threshold), self.scores.shape[0]
+        together = self.reader.rows_per_block() * (TOGETHER if self.scores._in_memory else 1)
+        for low in range(0, rows, self.step):
+            high = min(low + self.step, rows)
+            firsts = range(low, high, together)
+            sums.add(self.reader.block(first, min(first + together, high)) for first in firsts)
+            reporter()(high, rows)
+        sums.finish()
         people = len(self.names)
         value, row, _ = sums.genuine
         total, finite = sums.by_table()
@@ -326,80 +311,64 @@ class _Impostors:
         return probe[row[is_impostor]] * PAIRED + claimed[column[is_impostor]]
 
 
-class _Chunk:
-    """Sums and counts of the scores of one chunk of rows."""
+class _Sums:
+    """Sums and counts of the impostor scores of all rows, by row and by column."""
 
     def __init__(self, impostors: _Impostors, threshold: float):
-        n = len(impostors.group)
+        """Begin without rows."""
         self.impostors, self.threshold = impostors, threshold
-        self.genuine: list[tuple[np.ndarray, ...]] = []
-        self.rows: list[tuple[np.ndarray, np.ndarray]] = []
-        self.accepted: list[np.ndarray] = []
-        self.column_sums = np.zeros((impostors.tables, n))
-        self.column_counts = np.zeros((impostors.tables, kernel.BY_GROUP, n), dtype=np.int32)
+        self.mates, self.table, self.group = impostors.mates, impostors.table, impostors.group
+        self.tables = impostors.tables
+        self._genuine: list[tuple[np.ndarray, ...]] = []  # distance, row and position
+        self._rows: list[tuple[np.ndarray, np.ndarray]] = []
+        self._accepted: list[tuple[np.ndarray, np.ndarray]] = []
+        self._exact = ExactSums.zeros(self.tables, len(self.group))
+        shape = self.tables, kernel.BY_GROUP, len(self.group)
+        self.column_counts = np.zeros(shape, dtype=np.int32)
 
-    def add(self, block: Block) -> None:
-        """Add the scores of the next rows."""
+    def add(self, chunk: Iterable[Block]) -> None:
+        """Add the blocks of the next chunk of rows."""
+        column_sums = np.zeros((self.tables, len(self.group)))
+        accepted = [self._add_block(block, column_sums) for block in chunk]
+        self._accepted.append(np.unique(np.concatenate(accepted), return_counts=True))
+        _require_finite(column_sums)
+        self._exact = self._exact.reaching(column_sums)
+        self._exact.add(column_sums, np.arange(len(column_sums)))
+
+    def _add_block(self, block: Block, column_sums: np.ndarray) -> np.ndarray:
+        """Add the scores of some rows of a chunk; return the pairs of its false accepts."""
         (b, n), dtype = block.values.shape, block.values.dtype
         value, row, position = gather(
             block.values, block.mate_start, block.mate_stop, block.probe_position
         )
-        self.genuine.append((value.astype(np.float64), row + block.low, position))
+        self._genuine.append((value.astype(np.float64), row + block.low, position))
         rows, pieces = slice(block.low, block.low + b), -(-n // PIECE)
         threshold = rounded_down(np.array([self.threshold]), dtype)[0]
-        self.accepted.append(self.impostors.accepted(block.low, block.values, threshold))
         sums = np.zeros((pieces, b, GROUPS))
         counts = np.zeros((pieces, b, kernel.BY_GROUP + GROUPS), dtype=np.int64)
         kernel.sum_scores(
             block.values,
-            np.ascontiguousarray(self.impostors.mates[:, rows]),
-            self.impostors.table[rows],
-            self.impostors.group,
+            np.ascontiguousarray(self.mates[:, rows]),
+            self.table[rows],
+            self.group,
             threshold,
             sums,
             counts,
-            self.column_sums,
+            column_sums,
             self.column_counts,
         )
-        self.rows.append((reduce(np.add, sums), counts.sum(axis=0)))
+        self._rows.append((reduce(np.add, sums), counts.sum(axis=0)))
+        return self.impostors.accepted(block.low, block.values, threshold)
 
-    def counts(self) -> dict[str, Any]:
-        """Return the sums; see :mod:`bioeval.tallies.parts`."""
-        row_sums, row_counts = map(ConcatenatedRows, zip(*self.rows, strict=True))
-        genuine = map(ConcatenatedRows, zip(*self.genuine, strict=True))
-        pairs, accepted = np.unique(np.concatenate(self.accepted), return_counts=True)
-        return {
-            **dict(zip(("genuine", "row", "position"), genuine, strict=True)),
-            "row_sums": row_sums,
-            "row_counts": row_counts,
-            "pairs": ConcatenatedRows.of(pairs),
-            "accepted": ConcatenatedRows.of(accepted),
-            "column_counts": self.column_counts,
-        }
-
-    def included_in(self, sums: ExactSums | None) -> ExactSums:
-        """Return exact sums by table and column with those of this chunk."""
-        _require_finite(self.column_sums)
-        if sums is None:
-            sums = ExactSums.zeros(*self.column_sums.shape)
-        sums = sums.reaching(self.column_sums)
-        sums.add(self.column_sums, np.arange(len(self.column_sums)))
-        return sums
-
-
-class _Sums:
-    """Sums and counts of the impostor scores of all rows, by row and by column."""
-
-    def __init__(self, impostors: _Impostors, counts: dict[str, Any]):
-        self.mates, self.table, self.group = impostors.mates, impostors.table, impostors.group
-        self.tables = impostors.tables
+    def finish(self) -> None:
+        """Join what was counted of the blocks."""
+        genuine = list(map(np.concatenate, zip(*self._genuine, strict=True)))
         # Added in this order, whatever the order of the templates: distance, row and position.
-        order = np.argsort(counts["genuine"].array())
-        self.genuine = [counts[name].array()[order] for name in ("genuine", "row", "position")]
-        self.row_sums, self.row_counts = counts["row_sums"].array(), counts["row_counts"].array()
-        self.pairs, self.accepted = counts["pairs"].array(), counts["accepted"].array()
-        self.column_sums = counts["column_sums"].values()
-        self.column_counts = counts["column_counts"]
+        order = np.argsort(genuine[0])
+        self.genuine = [x[order] for x in genuine]
+        self.row_sums, self.row_counts = map(np.concatenate, zip(*self._rows, strict=True))
+        self.pairs, self.accepted = map(np.concatenate, zip(*self._accepted, strict=True))
+        self.column_sums = self._exact.values()
 
     def by_row(self) -> BySubject:
         """Return the attempts of each row."""
