@@ -65,28 +65,16 @@ def by_group(
     return found
 
 
-def limits_of_sum(
-    terms: Sequence[tuple[float, float, float, float]], correlation: Mapping[tuple[int, int], float]
+def limits_of_difference(
+    one: tuple[float, float, float], other: tuple[float, float, float]
 ) -> tuple[float, float]:
-    """Return the limits of a sum from those of its terms: (coefficient, rate, low, high).
-
-    `correlation` has that of the errors of two terms, 0 unless given.
-    """
-    value = sum(c * x for c, x, _, _ in terms)
-    half = []
-    for side in (0, 1):
-        moved = []
-        for c, x, low, high in terms:
-            down, up = x - low, high - x
-            # The lower limit of the sum: terms with a positive coefficient fall.
-            falls = (c > 0) == (side == 0)
-            moved.append(c * (down if falls else up))
-        total = 0.0
-        for i, x in enumerate(moved):
-            for j, y in enumerate(moved):
-                total += x * y * (1.0 if i == j else correlation.get((i, j), 0.0))
-        half.append(math.sqrt(max(total, 0.0)))
-    return value - half[0], value + half[1]
+    """Return the limits of the difference of two independent rates, each (rate, low, high)."""
+    (x, x_low, x_high), (y, y_low, y_high) = one, other
+    difference = x - y
+    return (
+        difference - math.hypot(x - x_low, y_high - y),
+        difference + math.hypot(x_high - x, y - y_low),
+    )
 
 
 def inequity(far: Sequence[Any], frr: Sequence[Any], alpha: Any) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from bioeval.stats.jackknife import jackknife_limits
 from bioeval.stats.options import Limits
 from bioeval.stats.replicates import open_limits
 from bioeval.stats.simultaneous import letters_of
-from bioeval.studies.groups.combinations import all_pairs, level_together, limits_of_sums
+from bioeval.studies.groups.combinations import level_together, limits_of_differences
 from bioeval.tallies.by_subject import PairCounts
 
 #: Permutations of the test whether groups differ.
@@ -116,11 +116,10 @@ class DifferencesOfGroups:
         place = np.flatnonzero(~np.isnan(rates))
         some = [x for x in groups if x is not None and not np.isnan(x.rate)]
         if len(some) > 1:
-            pairs = all_pairs(len(some))
             variance = np.array([jackknife_variance(x.without) for x in some])
-            level = level_together(pairs, np.diag(variance), confidence, stream)
+            level = level_together(variance, confidence, stream)
             alone = np.array([x.limits(level) for x in some]).T
-            ends = limits_of_sums(pairs, rates[place], (alone[0], alone[1]), np.eye(len(some)))
+            ends = limits_of_differences(rates[place], (alone[0], alone[1]))
             one, other = place[np.array(np.triu_indices(len(some), 1))]
             low[one, other], high[one, other] = ends
             low[other, one], high[other, one] = -ends[1], -ends[0]

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from typing import Any, get_args
+from typing import Any, NamedTuple, get_args
 
 import numpy as np
 import xarray as xr
 
 from bioeval.base.arguments import require_number
 from bioeval.base.errors import Argument, DataError, require_choice
-from bioeval.base.messages import Message, message_attrs
+from bioeval.base.messages import message_attrs
 from bioeval.base.progress import rows_reported
 from bioeval.base.random import RandomState
 from bioeval.base.variables import Bootstrap
@@ -136,88 +135,66 @@ def by_group(
     options = IntervalOptions.parse(interval, confidence, replicates, random_state)
     rule = Rule.parse(threshold)
     alpha = require_number("alpha", alpha, low=0, high=1)
-    counted = CountedGroups.of(scores, group, rule)
-    tally = counted.tally
-    ds = groups_dataset(tally, counted.groups, counted.subjects, alpha, is_symmetric(scores))
-    ds.attrs |= about_threshold(group, rule)
-    ds.attrs |= message_attrs(counted.doubt(scores), ds.attrs)
-    if options is not None:
-        with threads_for(scores):
-            ds = group_intervals(ds, tally, counted.attempts, counted.group, options)
-    return ds
-
-
-@dataclass(frozen=True)
-class CountedGroups:
-    """The attempts of scores by group.
-
-    - `groups`: the labels of the groups, sorted
-    - `group` (int64 (people,)): the group of each person, by its place in `groups`
-    """
-
-    groups: np.ndarray
-    group: np.ndarray
-    attempts: SubjectAttempts
-    tally: GroupTally
-
-    @classmethod
-    def of(
-        cls,
-        scores: Scores,
-        group: Any,
-        rule: Rule,
-    ) -> CountedGroups:
-        """Count scores."""
-        reader = BlockReader(scores)
-        require_values(scores, "verification by group")
-        codes = _subjects(scores)
-        of_probes, of_gallery = template_columns(scores, group, "group")
-        everyone = np.append(codes.probe, codes.gallery)
-        advice = ""
-        if are_pairs(scores) and not isinstance(group, str):
-            advice = "; the first array is of the probes, which are the second names of the pairs"
-        groups, of_code = _groups_of_subjects(everyone, codes.values, of_probes, of_gallery, advice)
-        counter = VerificationCounter(reader)
-        attempts = SubjectAttempts(counter)
-        of_person = of_code[np.unique(everyone)]
-        distance_rule = rule.as_distance(scores.kind)
-        if are_pairs(scores) or math.prod(scores.shape) <= LISTED:
-            with threads_for(scores):
-                tally = GroupTally.of_listed(attempts, of_person, distance_rule)
-        else:
-            both = of_code[codes.probe], of_code[codes.gallery]
-            with rows_reported(passes=2):
-                tally = GroupTally.of_matrix(reader, both, distance_rule)
-        return cls(groups, of_person, attempts, tally)
-
-    @property
-    def subjects(self) -> np.ndarray:
-        """The number of subjects of each group."""
-        return np.bincount(self.group, minlength=len(self.groups))
-
-    def doubt(self, scores: Scores) -> list[Message]:
-        """Return a doubt of the kind of the scores, with a warning if it is probably wrong."""
-        people = min(len(self.group), int(self.tally.genuine_attempts.sum()))
-        doubt = KindVerdict.doubt(
-            self.tally.equal_error,
-            scores.kind,
-            people,
-            fused=bool(scores._claims),
-            metric=scores._metric,
-        )
-        warn_of_kind(doubt)
-        return [] if doubt is None else [doubt]
-
-
-def about_threshold(group: Any, rule: Rule) -> dict[str, str]:
-    """Return the attributes of the groups and of the threshold."""
+    groups, of_person, attempts, tally = _counted(scores, group, rule)
+    subjects = np.bincount(of_person, minlength=len(groups))
+    doubt = KindVerdict.doubt(
+        tally.equal_error,
+        scores.kind,
+        min(len(of_person), int(tally.genuine_attempts.sum())),
+        fused=bool(scores._claims),
+        metric=scores._metric,
+    )
+    warn_of_kind(doubt)
+    ds = groups_dataset(tally, groups, subjects, alpha, is_symmetric(scores))
     is_given = rule.name == "fixed"
-    return {
+    ds.attrs |= {
         "by": group if isinstance(group, str) else "given values",
         "threshold_rule": str(rule),
         "threshold_rule_in_words": rule.words,
         "chosen_on": "given" if is_given else "the same data; its errors there are optimistic",
+        **message_attrs([] if doubt is None else [doubt], ds.attrs),
     }
+    if options is not None:
+        with threads_for(scores):
+            ds = group_intervals(ds, tally, attempts, of_person, options)
+    return ds
+
+
+class _Counted(NamedTuple):
+    """The attempts of scores by group.
+
+    - `groups`: the labels of the groups, sorted
+    - `of_person` (int64 (people,)): the group of each person, by its place in `groups`
+    """
+
+    groups: np.ndarray
+    of_person: np.ndarray
+    attempts: SubjectAttempts
+    tally: GroupTally
+
+
+def _counted(scores: Scores, group: Any, rule: Rule) -> _Counted:
+    """Count scores by group, at the threshold of a rule."""
+    reader = BlockReader(scores)
+    require_values(scores, "verification by group")
+    codes = _subjects(scores)
+    of_probes, of_gallery = template_columns(scores, group, "group")
+    everyone = np.append(codes.probe, codes.gallery)
+    advice = ""
+    if are_pairs(scores) and not isinstance(group, str):
+        advice = "; the first array is of the probes, which are the second names of the pairs"
+    groups, of_code = _groups_of_subjects(everyone, codes.values, of_probes, of_gallery, advice)
+    attempts = SubjectAttempts(VerificationCounter(reader))
+    of_person = of_code[np.unique(everyone)]
+    distance_rule = rule.as_distance(scores.kind)
+    if are_pairs(scores) or math.prod(scores.shape) <= LISTED:
+        with threads_for(scores):
+            tally = GroupTally.of_listed(attempts, of_person, distance_rule)
+    else:
+        both = of_code[codes.probe], of_code[codes.gallery]
+        with rows_reported(passes=2):
+            tally = GroupTally.of_matrix(reader, both, distance_rule)
+    return _Counted(groups, of_person, attempts, tally)
 
 
 def _subjects(scores: Scores) -> Codes:
@@ -234,7 +211,7 @@ def _groups_of_subjects(
     names: np.ndarray,
     probe: np.ndarray,
     gallery: np.ndarray,
-    advice: str = "",
+    advice: str,
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the labels of the groups, sorted, and the group of each subject by its code.
 

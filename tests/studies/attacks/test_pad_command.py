@@ -91,7 +91,7 @@ def test_potential_of_species(listed, capsys):
 def test_lists_as_they_are_written(text, attack, tmp_path):
     path = tmp_path / "list.txt"
     path.write_text(text)
-    assert read_presentations(path).attack == attack
+    assert read_presentations(path, None).attack == attack
 
 
 @pytest.mark.parametrize(
