@@ -7,7 +7,6 @@ and kept in the attribute ``messages`` of a result, as JSON. Its sentence is wri
 
 from __future__ import annotations
 
-import itertools
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -105,8 +104,3 @@ def message_attrs(
 def messages_of(attrs: Mapping[Any, Any]) -> list[Message]:
     """Return the messages of the attributes of a result."""
     return from_json(str(attrs.get(ATTRIBUTE) or ""))
-
-
-def named(names: Iterable[Any], most: int = 3) -> list[str]:
-    """Return the first of many names or places, as text, for an argument of a message."""
-    return list(map(str, itertools.islice(names, most)))

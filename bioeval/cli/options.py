@@ -196,12 +196,6 @@ _PROTOCOL = option(
     Value.CARD,
     "auto",
 )
-_TEMPLATES = option(
-    "--templates",
-    "Verification attempts: one per gallery template (single), or one per subject (multi).",
-    ["single", "multi"],
-    "single",
-)
 _FUSION = option(
     "--fusion RULE",
     "Fusion of the scores of a subject's templates: min, mean, max, median or kth:K.",
@@ -246,7 +240,6 @@ def shared_options(
     protocol: bool = False,
     thresholds: bool | str = False,
     max_rank: bool = False,
-    templates: bool = False,
     fusion: bool = False,
     use: bool = False,
     far: bool | str = False,
@@ -270,7 +263,6 @@ def shared_options(
         (protocol, _PROTOCOL),
         (thresholds, option("--thresholds", _help(thresholds, _THRESHOLDS), ThresholdsOption())),
         (max_rank, option("--max-rank K", "Number of ranks.", click.IntRange(1))),
-        (templates, _TEMPLATES),
         (fusion, _FUSION),
         (use, USE),
         (far, _targets("far", _help(far, _FAR))),

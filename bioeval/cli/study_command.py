@@ -327,7 +327,6 @@ class StudyCommand:
         more: Mapping[str, Any] | None = None,
         nodes: Callable[[str], str] = str,
         overlaid: bool = False,
-        apart: bool = False,
         files: Iterable[str] = (),
         page: Any = None,
         as_dataset: xr.Dataset | None = None,
@@ -335,13 +334,12 @@ class StudyCommand:
     ) -> None:
         """Write one result, or several datasets by name, and keep the table for printing.
 
-        The table is that of :func:`bioeval.show`, and `nodes` makes the node of the written tree
-        of a name. Several results are `overlaid` in one plot, or drawn `apart` as if each were the
-        only one. Without a `document` it is what the study says of its results, in data, with
-        `more` entries, and each of its tables is a file of CSV, beside those of `csv`. A result
-        that is no dataset is not drawn, and written `as_dataset`. A page is of the results, unless
-        it shows others, and names the `files`, unless it is the data that were read; `of_page` are
-        its other options, such as images.
+        The table is that of :func:`bioeval.show`, and `nodes` makes the node of the written tree of
+        a name. Several results are `overlaid` in one plot. Without a `document` it is what the
+        study says of its results, in data, with `more` entries, and each of its tables is a file of
+        CSV, beside those of `csv`. A result that is no dataset is not drawn, and written
+        `as_dataset`. A page is of the results, unless it shows others, and names the `files`,
+        unless it is the data that were read; `of_page` are its other options, such as images.
         """
         import xarray as xr
 
@@ -362,8 +360,6 @@ class StudyCommand:
         if saved is None:
             self.save(document, as_dataset, table, csv=csv)
         else:
-            if apart:
-                drawn = list(drawn.values())
             self.save(document, saved, table, csv=csv, drawn=drawn, overlaid=overlaid)
         if page is None and saved is None:
             self.write_page(drawn, *files, title=self.name, **of_page)

@@ -224,21 +224,19 @@ def rate_of(
     *,
     attempts: int | None = None,
     flagged: bool = False,
-    limits: str = "",
 ) -> Rate:
     """Return a rate of a dataset as a cell, with its interval where it has one.
 
-    `places` are positions along its dimensions. The interval has the limits of the variable, or of
-    the variable `limits`.
+    `places` are positions along its dimensions.
     """
     places = places or {}
 
     def value(variable: str) -> float:
         return float(dataset[variable].isel(places))
 
-    interval, limits = None, limits or name
-    if f"{limits}_low" in dataset:
-        interval = value(f"{limits}_low"), value(f"{limits}_high")
+    interval = None
+    if f"{name}_low" in dataset:
+        interval = value(f"{name}_low"), value(f"{name}_high")
     at = {dim: dataset[dim].values[i].item() for dim, i in places.items() if dim in dataset.coords}
     return Rate(value(name), interval, name, at, flagged=flagged, attempts=attempts)
 

@@ -208,9 +208,9 @@ class Display:
         """Write sentences on why nothing is drawn, in the middle of empty axes."""
         plot_style.empty(self.ax_, (plot_style.sentence(self._write(line)) for line in lines))
 
-    def _legend(self, ax: Axes | None = None, *, x_label: bool = True) -> Legend | None:
+    def _legend(self) -> Legend | None:
         """Name the labelled artists in a legend, below the axes where there is room."""
-        return draw_legend(ax or self.ax_, x_label=x_label)
+        return draw_legend(self.ax_)
 
     def _log_axis(self, low: float, high: float) -> None:
         """Make the axis of rates logarithmic, with ticks at powers of ten."""
@@ -218,13 +218,13 @@ class Display:
 
     def _rank_axis(self, last: int, log: bool | None = None, first: float = 1) -> None:
         """Make the axis of ranks, with whole numbers on it; a long one is logarithmic."""
-        plot_style.rank_axis(self.ax_, "x", last, log, first)
+        plot_style.rank_axis(self.ax_, last, log, first)
 
     _ranks_shown = staticmethod(plot_style.ranks_shown)
 
-    def _rates_from(self, low: float, ax: Axes | None = None) -> str:
+    def _rates_from(self, low: float) -> str:
         """Begin the axis of rates at 0, or at a round number below the smallest; return which."""
-        return plot_style.rate_axis(ax or self.ax_, low)
+        return plot_style.rate_axis(self.ax_, low)
 
     @staticmethod
     def _in_per_cent(axis: Axis) -> None:
@@ -247,11 +247,6 @@ class Display:
         """Return the label of an axis of thresholds, with the rule of acceptance."""
         sign = "≥" if larger_is_closer(kind) else "≤"
         return f"Threshold t ({noun_of(kind)}: accepted if {sign} t)"
-
-    def _band_in_words(self, attrs: Mapping[Any, Any], where: str, of: Text = "") -> str:
-        """Return the confidence and the method of a band."""
-        confidence, of = 100 * float(attrs["confidence"]), self._write(of)
-        return f"bands{of}: {confidence:g} % {where}, {interval_method(attrs)}"
 
     def _threshold_line(self, at: float, text: str, number: int = 0) -> None:
         """Draw a threshold as a vertical line over the whole axes, with a name for the legend."""
@@ -874,8 +869,9 @@ class CurvesDisplay(Display):
         for name in self.bands_:
             attrs = self.curves[name].system.dataset.attrs
             if "interval_method" in attrs:
+                confidence = 100 * float(attrs["confidence"])
                 extent = f"at each {self.spec.pointwise_over} alone"
-                methods.append(self._band_in_words(attrs, extent))
+                methods.append(f"bands: {confidence:g} % {extent}, {interval_method(attrs)}")
         return list(dict.fromkeys(methods))
 
 

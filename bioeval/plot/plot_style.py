@@ -685,14 +685,11 @@ def ranks_shown(curves: Iterable[Any], last: int, max_rank: int | None) -> tuple
     return shown, [f"ranks {shown + 1:,} to {last:,} are left out: nothing changes there"]
 
 
-def rank_axis(
-    ax: Axes, axis_name: str, last: int, log: bool | None = None, first: float = 1
-) -> None:
-    """Make an axis of ranks, with whole numbers on it; by default a long one is logarithmic."""
-    axis = getattr(ax, f"{axis_name}axis")
+def rank_axis(ax: Axes, last: int, log: bool | None = None, first: float = 1) -> None:
+    """Make the axis of ranks, with whole numbers on it; by default a long one is logarithmic."""
     log = last > LINEAR_RANKS if log is None else require_flag("log", log)
     if log:
-        ax.set(**{f"{axis_name}scale": "log"})
+        ax.set_xscale("log")
         tens = 10 ** np.arange(0, int(np.log10(max(last, 1))) + 1)
         if last < 1000:
             tens = np.outer(tens, (1, 2, 5)).ravel()
@@ -700,16 +697,16 @@ def rank_axis(
     else:
         step = next(s for s in _STEPS if last / s <= 10 or s == _STEPS[-1])
         ticks = sorted({1, *range(step, last + 1, step)})
-    axis.set_major_locator(FixedLocator(ticks))
-    axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.0f}"))
-    axis.set_minor_locator(NullLocator())
+    ax.xaxis.set_major_locator(FixedLocator(ticks))
+    ax.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.0f}"))
+    ax.xaxis.set_minor_locator(NullLocator())
     if log:
         margin = (last / first) ** 0.02
         limits = (first / margin, last * margin)
     else:
         margin = 0.02 * max(last - first, 1)
         limits = (first - margin, last + margin)
-    ax.set(**{f"{axis_name}lim": limits})
+    ax.set_xlim(limits)
 
 
 def rate_limits(low: float) -> tuple[float, float]:

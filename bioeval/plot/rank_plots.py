@@ -72,7 +72,7 @@ class CmcDisplay(CurvesDisplay):
                 x, y = thinned(x, y, log)
             self._line(curve, x, y, style, few)
             self._band(curve, shown)
-        plot_style.rank_axis(ax, "x", last, log)
+        plot_style.rank_axis(ax, last, log)
         beyond += filter(None, [self._rates_from(lowest if self.lines_ else 0.0)])
         if "cmc" in self.systems[0].dataset:
             return self._finish(

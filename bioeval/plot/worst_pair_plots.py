@@ -56,7 +56,7 @@ class ShownPair:
     gallery: str
     score: float
     pictures: tuple[Image.Image | None, Image.Image | None]
-    doubtful: bool = False
+    doubtful: bool
 
 
 class WorstPairsDisplay(Display):

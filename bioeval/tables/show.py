@@ -69,7 +69,7 @@ def to_latex(results: Any, measures: Sequence[str] = (), *, document: bool = Fal
         for all of them.
     document : bool
         Return a whole document that compiles on its own, with titles and sentences as text: a
-        handout of :func:`step_by_step`, an exam.
+        handout of :func:`step_by_step`.
 
     Raises
     ------

@@ -80,9 +80,9 @@ def sentences(dataset: xr.Dataset | xr.DataTree) -> list[str]:
     return list(dict.fromkeys(map(sentence_about, messages_of_result(dataset))))
 
 
-def sentence_about(message: Message, lines: Lines | None = None) -> str:
+def sentence_about(message: Message) -> str:
     """Return the sentence of a message, after the names of what it is about."""
-    lines = lines or Lines()
+    lines = Lines()
     about = [lines.literal(printable(escaped(name))) for name in message.about]
     return ": ".join([*about, lines.message(message)])
 

@@ -1,1 +1,1 @@
-"""Presentation attacks: vulnerability, detection and morphing."""
+"""Presentation attacks: vulnerability and detection."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -33,7 +33,7 @@ class Side:
 
     place: int
     subject: Any
-    names: Mapping[str, str] = field(default_factory=dict)
+    names: Mapping[str, str]
 
 
 @dataclass(frozen=True)

@@ -374,7 +374,7 @@ class RowExplainer:
     """Explains the rows of some scores under a protocol."""
 
     def __init__(
-        self, scores: Scores, protocol: str | Protocol, threshold: Any = None, *, claim: Any = None
+        self, scores: Scores, protocol: str | Protocol, threshold: Any, *, claim: Any = None
     ):
         """Choose the threshold; refuse what has no rows, or rates that are no sums over rows."""
         BlockReader(scores)  # which says what is not Scores

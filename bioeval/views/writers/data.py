@@ -65,9 +65,9 @@ def rows_of_table(table: Table, lines: Lines | None = None) -> list[Row]:
     return rows
 
 
-def columns_of_table(table: Table, lines: Lines | None = None) -> dict[str, list[Any]]:
+def columns_of_table(table: Table) -> dict[str, list[Any]]:
     """Return the values of each column of a table, also of one without rows."""
-    rows = rows_of_table(table, lines)
+    rows = rows_of_table(table)
     names = list(rows[0]) if rows else [column.name for column in table.columns]
     return {name: [row[name] for row in rows] for name in names}
 
@@ -93,12 +93,12 @@ def has_data(table: Table) -> bool:
     return any(column.only not in _NOT_IN_DATA for column in table.columns)
 
 
-def facts_data(section: Section, vocabulary: str = "lecture") -> Row:
+def facts_data(section: Section) -> Row:
     """Return the values of the facts that have a key in data."""
     values = Row()
     for place, block in walk(section):
         if isinstance(block, Facts):
-            lines = Lines(vocabulary, place.task or section.task)
+            lines = Lines(task=place.task or section.task)
             for fact in block.facts:
                 if fact.variable and not isinstance(fact.text, Vocabulary):
                     values[fact.variable] = value_of(fact.text, lines)
