@@ -218,7 +218,7 @@ def callables(given: dict[str, Any]) -> dict[str, Callable[..., Any]]:
                 found[prefix + name] = item
             elif inspect.isclass(item) and not issubclass(item, Exception | Warning):
                 stored = hasattr(item, "__dataclass_fields__") or issubclass(item, tuple)
-                if not (name.endswith("Display") or stored or name == "Tally"):
+                if not (name.endswith("Display") or stored):
                     found[prefix + name] = item
                 for way, kind in inspect.getmembers_static(item):
                     made = isinstance(kind, staticmethod | classmethod) and way != "from_results"

@@ -27,9 +27,8 @@ def score_distributions(
 
     Parameters
     ----------
-    data : Scores, Tally, or mapping of str to either
-        Scores are counted in one pass in blocks of rows, however large the matrix. A tally must
-        hold ``verification/single``.
+    data : Scores, or mapping of str to Scores
+        They are counted in one pass in blocks of rows, however large the matrix.
     ax : matplotlib Axes, optional
         Where to draw; the axes of a new figure unless given.
     thresholds : float, sequence of float, or mapping of str to float, optional

@@ -101,8 +101,6 @@ class ScoreDistributionsDisplay(Display):
                     some = "none"
                     if histogram.total:
                         some = f"all {histogram.total:,} are infinite"
-                    if histogram.coarse:
-                        some = "cells too wide, because of scores far off; draw the Scores"
                     missing.append(f"{text} scores: {some}")
                     continue
                 colour = Style.colour(number if several else i)  # of a class, as of its errors

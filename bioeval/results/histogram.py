@@ -38,7 +38,6 @@ class Histogram:
     edges: np.ndarray  # (b + 1,): in the user's units, increasing
     counts: np.ndarray  # int64 (b,): scores in each bin
     total: int  # all scores of the class, with those that have no bin
-    coarse: bool = False  # whether scores far from all others left no cells for the rest
 
     @property
     def density(self) -> np.ndarray:
@@ -104,17 +103,10 @@ class ScoreHistograms:
         return cls(histograms, dataset)
 
 
-def score_histograms(tally: VerificationTally, as_fine: bool = False) -> ScoreHistograms:
-    """Return the histograms of the scores that a tally of verification counts.
-
-    Impostor scores whose cells are too coarse have no bins, unless the cells are `as_fine` as the
-    scores allow.
-    """
+def score_histograms(tally: VerificationTally) -> ScoreHistograms:
+    """Return the histograms of the scores that a tally of verification counts."""
     kind = tally.about.kind
     genuine, impostor = _genuine(tally, kind), _impostor(tally, kind)
-    if not as_fine and is_coarse(tally):
-        none = np.zeros(1, dtype=np.int64)
-        impostor = Histogram(np.array([0.0, 1.0]), none, tally.impostor.total, coarse=True)
     attempts = {"genuine_attempts": genuine.total, "impostor_attempts": impostor.total}
     about = xr.Dataset(attempts, attrs=about_attrs(tally.about, "histogram", "", ()))
     return ScoreHistograms({"genuine": genuine, "impostor": impostor}, about)

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 import xarray as xr
 
 from bioeval.base.kinds import larger_is_closer
 from bioeval.base.messages import Message
 from bioeval.base.registry import names_of, scalar_registry
-from bioeval.base.scalars import EQUAL_ERROR
 from bioeval.results.dataset import (
     Scalars,
     Variables,
@@ -18,7 +15,6 @@ from bioeval.results.dataset import (
     along,
     build,
     decisions,
-    optima_names,
     rate,
 )
 from bioeval.results.support import ComparedPeople, KindVerdict, support_messages
@@ -27,30 +23,10 @@ from bioeval.tallies.counts import VerificationTally
 from bioeval.tallies.points import VerificationPoints
 from bioeval.tallies.thresholds import to_user
 
-if TYPE_CHECKING:
-    from bioeval.tallies.kept_points import Bounds
-
-# Variables left out where there are bounds in place of a point, besides itself and its threshold;
-# FRR at FAR targets is NaN at those that have bounds.
-UNKNOWN = {
-    "eer": tuple(scalar.name for scalar in EQUAL_ERROR),
-    "frr_at_far": (),
-    "zero_frr": ("zero_frr",),
-    "min_cost": ("min_cost", "min_cost_threshold", "eer_hull"),
-    "min_dcf": ("min_dcf",),
-}
-
 
 def verification_scalars(tally: VerificationTally) -> Scalars:
-    """Return the attempts and the operating points, or bounds from counts."""
-    points, bounds = _points_of(tally)
-    return _scalars(tally, points, bounds)
-
-
-def _scalars(
-    tally: VerificationTally, points: VerificationPoints | None, bounds: Bounds
-) -> Scalars:
-    """Return the attempts, the operating points that are known, and bounds of the others."""
+    """Return the attempts and the operating points."""
+    points = points_of(tally)
     variables: Variables = {
         "genuine_attempts": ((), np.int64(len(tally.genuine))),
         "impostor_attempts": ((), np.int64(tally.impostor.total)),
@@ -65,35 +41,14 @@ def _scalars(
         subjects, pairs = people
         variables["subjects"] = (), np.int64(subjects)
         variables["disjoint_pairs"] = (), np.int64(pairs)
-    over = {"frr_at_far": ("far_target",), "min_cost": ("cost",), "min_dcf": ("cost",)}
-    for name, (low, high) in bounds.items():
-        if np.size(low):
-            variables[f"{name}_at_least"] = over.get(name, ()), low
-            variables[f"{name}_at_most"] = over.get(name, ()), high
-    if points is None:
-        return Scalars(variables, {})
-    unknown: set[str] = set()
-    for name in bounds:
-        unknown.update(UNKNOWN.get(name, (name, f"{name}_threshold")))
-    if "min_cost" in bounds:
-        unknown.update(optima_names())
-    if tally.points is None and tally.kept is not None and not tally.kept.is_all:
-        unknown.add("d_prime")
     numbers, labels = Scalars.of_points(points, tally.about.kind, _independent(tally, points))
-    for name in unknown:
-        numbers.pop(name, None)
     return Scalars(variables | numbers, labels)
 
 
-def _points_of(tally: VerificationTally) -> tuple[VerificationPoints | None, Bounds]:
-    """Return the operating points that are known, and bounds of the others."""
-    if tally.points is not None:
-        return tally.points, {}
-    from bioeval.tallies.kept_points import bounds_of_counts, points_of_kept
-
-    if tally.kept is not None:
-        return points_of_kept(tally, scalar_registry().optima)
-    return None, bounds_of_counts(tally)
+def points_of(tally: VerificationTally) -> VerificationPoints:
+    """Return the operating points, which have been found."""
+    assert tally.points is not None
+    return tally.points
 
 
 def verification_dataset(tally: VerificationTally) -> xr.Dataset:
@@ -102,14 +57,13 @@ def verification_dataset(tally: VerificationTally) -> xr.Dataset:
     Each rate is over the attempts of its own class: GAR and FRR over the genuine, FAR and GRR
     over the impostor attempts. A rate without attempts is NaN.
     """
-    points, bounds = _points_of(tally)
+    points = points_of(tally)
     thresholds = tally.grid()
     genuine, impostor = len(tally.genuine), tally.impostor.total
     fa = (tally.given or tally.impostor).at_most(thresholds)
-    if points is not None:
-        every = np.append(thresholds, points.rows)
-        thresholds, first = np.unique(every, return_index=True)
-        fa = np.append(fa, points.rows_fa)[first]
+    every = np.append(thresholds, points.rows)
+    thresholds, first = np.unique(every, return_index=True)
+    fa = np.append(fa, points.rows_fa)[first]
     ga = np.searchsorted(tally.genuine, thresholds, side="right").astype(np.int64)
     unenrolled = tally.unenrolled
     if unenrolled is not None:
@@ -120,20 +74,16 @@ def verification_dataset(tally: VerificationTally) -> xr.Dataset:
         thresholds, ga, fa = thresholds[::-1], ga[::-1], fa[::-1]
         if unenrolled is not None:
             accepted = accepted[::-1]
-    scalars = _scalars(tally, points, bounds)
+    scalars = verification_scalars(tally)
     rates = decisions(ga, genuine, fa, impostor, scalar_registry().at_threshold["task"])
     variables = {**rates, **scalars.variables}
     if unenrolled is not None:
         far_unenrolled = rate(accepted, len(unenrolled))
         variables |= along(("threshold",), far_unenrolled=far_unenrolled, fa_unenrolled=accepted)
         variables["unenrolled_attempts"] = len(unenrolled)
-    coordinates = {"threshold": thresholds}
-    doubt = None
-    if points is not None:
-        coordinates |= scalars.labels
-        coordinates.pop("cost", None)
-        doubt = doubt_of_kind(tally, points.equal_error.eer)
-    messages = _messages(tally, points, bounds, doubt)
+    coordinates = {"threshold": thresholds, **scalars.labels}
+    coordinates.pop("cost", None)
+    messages = _messages(tally, points, doubt_of_kind(tally, points.equal_error.eer))
     attrs = about_attrs(
         tally.about, "verification", f"verification, {tally.templates}-template", messages
     )
@@ -147,10 +97,7 @@ def verification_dataset(tally: VerificationTally) -> xr.Dataset:
 
 
 def _messages(
-    tally: VerificationTally,
-    points: VerificationPoints | None,
-    bounds: Bounds,
-    doubt: Message | None,
+    tally: VerificationTally, points: VerificationPoints, doubt: Message | None
 ) -> list[Message]:
     """Return the messages of a result; of them a `doubt` about its labels and kind, if any."""
     genuine, impostor = len(tally.genuine), tally.impostor.total
@@ -161,9 +108,6 @@ def _messages(
         messages.append(Message("no-impostor-attempt", rates=["far", "grr"]))
     if tally.skipped_claims:
         messages.append(Message("claims-not-enrolled", claims=int(tally.skipped_claims)))
-    if points is None:
-        messages.append(Message("points-not-found"))
-        return messages
     if impostor:
         independent = _independent(tally, points)
         symmetric = bool(points.symmetric)
@@ -173,8 +117,6 @@ def _messages(
         messages += support_messages(points.frr_target, pairs, symmetric, "far", people, "frr")
     if doubt is not None:
         messages.append(doubt)
-    if bounds:
-        messages.append(Message("points-within-bounds", points=list(bounds)))
     return messages
 
 

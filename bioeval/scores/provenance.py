@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from bioeval.base.errors import DataError, counted, short_name
+from bioeval.base.errors import counted
 from bioeval.base.messages import Message
 from bioeval.scores.labels import digest, present
 from bioeval.scores.matrix import Scores, are_pairs
@@ -129,31 +129,6 @@ class Provenance:
             return (probes, gallery, both)
         return None
 
-    def merge(self, other: Provenance) -> Provenance:
-        """Return the provenance of both counts; options and gallery must be the same."""
-        for input_name in ("layout", "kind", "nan", "exclude"):
-            mine, theirs = getattr(self, input_name), getattr(other, input_name)
-            if mine != theirs:
-                raise DataError(f"tallies of different {input_name}: {mine!r} and {theirs!r}")
-        sizes = self.gallery_templates, other.gallery_templates
-        if self.gallery != other.gallery or sizes[0] != sizes[1]:
-            raise DataError(
-                f"tallies of different galleries, of {sizes[0]} and {sizes[1]} templates with "
-                "other labels: rates of identification depend on the gallery. Compare all "
-                "probes with the same gallery"
-            )
-        return replace(
-            self,
-            name=_both_names(self.name, other.name),
-            probes=self.probes + other.probes,
-            probe_subjects=self.probe_subjects | other.probe_subjects,
-            enrolled_subjects=self.enrolled_subjects | other.enrolled_subjects,
-            fingerprints=_joined(self.fingerprints, other.fingerprints),
-            notes=_joined(self.notes, other.notes),
-            reading=_joined(self.reading, other.reading),
-            attacks=self.attacks + other.attacks,
-        )
-
     def with_appended(self, other: Provenance) -> Provenance:
         """Return the provenance with that of further probes, of people who are not enrolled."""
         named = other.name or "another data set"
@@ -164,12 +139,6 @@ class Provenance:
             notes=_joined(self.notes, tuple(x for x in other.notes if not _lacks_mates(x))),
             reading=(*self.reading, f"{counted(other.probes, 'open queries')} of {named}"),
         )
-
-
-def _both_names(mine: str, theirs: str) -> str:
-    """Return the name of a system from the names of its two parts."""
-    names = dict.fromkeys([*mine.split(" + "), *theirs.split(" + ")])
-    return short_name(" + ".join(filter(None, names)))
 
 
 def disjoint_pairs(left: int, right: int, people: int) -> int:

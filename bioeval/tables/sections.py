@@ -249,8 +249,6 @@ def _is_mapping(results: Any) -> bool:
 
 def _grouped(results: Any) -> dict[View | None, dict[str, xr.Dataset]]:
     """Return the datasets of results by their view, those of an evaluation first."""
-    if hasattr(results, "tree") and not isinstance(results, xr.Dataset | xr.DataTree):
-        results = results.tree()  # of a tally
     if not _is_mapping(results):
         results = {"": results}
     groups: dict[View | None, dict[str, xr.Dataset]] = {None: {}}

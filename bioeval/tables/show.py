@@ -22,7 +22,7 @@ def show(results: Any) -> None:
 
     Parameters
     ----------
-    results : xarray.Dataset, xarray.DataTree, Tally, or another result of bioeval
+    results : xarray.Dataset, xarray.DataTree, or another result of bioeval
         What a function of bioeval returned: an evaluation of one or several systems, one task,
         a study, a comparison, a check of data, an explained row, a summary. Or several datasets by
         name. A result that was loaded from a file is one, too.
@@ -62,7 +62,7 @@ def to_latex(results: Any, measures: Sequence[str] = (), *, document: bool = Fal
 
     Parameters
     ----------
-    results : xarray.Dataset, xarray.DataTree, Tally, or another result of bioeval
+    results : xarray.Dataset, xarray.DataTree, or another result of bioeval
         As for :func:`show`; several systems as a mapping by name.
     measures : sequence of str
         Labels of the measures that are columns, such as ``["mAP", "Rank 1"]``, in this order; empty
@@ -106,7 +106,7 @@ def to_markdown(results: Any, measures: Sequence[str] = ()) -> str:
 
     Parameters
     ----------
-    results : xarray.Dataset, xarray.DataTree, Tally, or another result of bioeval
+    results : xarray.Dataset, xarray.DataTree, or another result of bioeval
     measures : sequence of str
 
     Examples

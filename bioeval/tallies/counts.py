@@ -1,6 +1,5 @@
-"""Tallies: counts of attempts, in integers that merge.
+"""Tallies: counts of attempts, in integers.
 
-Evaluating two disjoint sets of probes and merging their tallies equals evaluating both at once.
 Everything here is in internal distances (see :mod:`bioeval.tallies.thresholds`).
 """
 
@@ -8,109 +7,17 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar, Literal, NamedTuple
+from typing import ClassVar, Literal, NamedTuple
 
 import numpy as np
 
 from bioeval.base.errors import DataError
 from bioeval.scores.provenance import Provenance
-from bioeval.tallies.cells import CELLS, CellGrid, cell_exponent, joint_exponent, rounded_down
+from bioeval.tallies.cells import CELLS, CellGrid, cell_exponent, joint_exponent
 from bioeval.tallies.points import VerificationPoints
 from bioeval.tallies.thresholds import DEFAULT_COUNT, default_grid, with_infinities
 from bioeval.tallies.tied_places import place_weights
-
-
-@dataclass(frozen=True, eq=False)
-class KeptScores:
-    """All finite impostor scores in some windows, and the points that they are kept for."""
-
-    #: float64 (w,): the windows, increasing: scores above the one and at most the other.
-    lows: np.ndarray
-    highs: np.ndarray
-    #: int64 (w,): how many impostor scores are at most the lower end of each window.
-    below: np.ndarray
-    scores: np.ndarray  # float32 or float64: increasing
-    targets: np.ndarray  # float64: FAR targets
-    costs: np.ndarray  # float64 (c, 3)
-    rare: bool  # whether rarer targets are reported where the attempts support them
-
-    @property
-    def inside(self) -> np.ndarray:
-        """Number of scores in each window."""
-        return self._places(self.highs) - self._places(self.lows)
-
-    @property
-    def is_all(self) -> bool:
-        """Whether all finite scores are kept."""
-        return bool(len(self.lows)) and self.lows[0] == -np.inf and self.highs[0] == np.inf
-
-    def within(self, lows: np.ndarray, highs: np.ndarray) -> KeptScores:
-        """Return the kept scores in windows that lie inside the present ones."""
-        window = np.searchsorted(self.lows, lows, side="right") - 1
-        first, last = self._places(lows), self._places(highs)
-        below = self.below[window] + first - self._places(self.lows)[window]
-        runs = zip(first.tolist(), last.tolist(), strict=True)
-        scores = np.concatenate([self.scores[:0], *(self.scores[a:b] for a, b in runs)])
-        return replace(self, lows=lows, highs=highs, below=below, scores=scores)
-
-    def common(self, lows: np.ndarray, highs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return the windows that lie inside both these and other windows."""
-        ends = np.unique(np.concatenate([self.lows, self.highs, lows, highs]))
-        inside = np.ones(max(len(ends) - 1, 0), dtype=bool)
-        for low, high in ((self.lows, self.highs), (lows, highs)):
-            inside &= np.searchsorted(low, ends[:-1], "right") > np.searchsorted(
-                high, ends[:-1], "right"
-            )
-        first, last = np.flatnonzero(np.diff(inside, prepend=False, append=False)).reshape(-1, 2).T
-        return ends[first], ends[last]
-
-    def merge(self, other: KeptScores) -> KeptScores:
-        """Return the scores that both have kept, over both sets of scores."""
-        for name in ("targets", "costs"):
-            if not np.array_equal(getattr(self, name), getattr(other, name)):
-                raise DataError(f"scores were kept for different {name}; count both with the same")
-        windows = self.common(other.lows, other.highs)
-        mine, theirs = self.within(*windows), other.within(*windows)
-        scores = np.sort(np.concatenate([mine.scores, theirs.scores]), kind="stable")
-        below, rare = mine.below + theirs.below, self.rare and other.rare
-        return replace(mine, below=below, scores=scores, rare=rare)
-
-    def divide(self, edges: np.ndarray, counts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return upper edges and counts of bins that also end at the windows."""
-        ends = np.concatenate([edges, self.lows, self.highs])
-        counts = np.concatenate([np.cumsum(counts), self.below, self.below + self.inside])
-        ends, first = np.unique(ends, return_index=True)  # at the infinities, those of the bins
-        return ends, np.diff(counts[first], prepend=0)
-
-    def holds(self, edges: np.ndarray) -> np.ndarray:
-        """Return which bins made by :meth:`divide` have all their scores kept."""
-        held = np.searchsorted(self.lows, edges) > np.searchsorted(self.highs, edges)
-        return held & np.isfinite(edges)
-
-    def agrees(self, edges: np.ndarray, counts: np.ndarray) -> bool:
-        """Whether windows, scores and options are valid and agree with the counts, -inf to inf."""
-        lows, highs, scores = self.lows, self.highs, self.scores
-        targets, costs = self.targets, self.costs
-        right = bool(((targets >= 0) & (targets <= 1)).all()) and costs.shape[1:] == (3,)
-        if not right or not ((costs >= 0).all() and (costs[:, 0] <= 1).all()):
-            return False
-        if not len(lows) == len(highs) == len(self.below) or not (lows < highs).all():
-            return False
-        if not ((lows[1:] >= highs[:-1]).all() and (scores[1:] >= scores[:-1]).all()):
-            return False
-        if not np.isfinite(scores).all() or int(self.inside.sum()) != len(scores):
-            return False
-        # Windows without an end leave out what is infinite.
-        above = counts.sum() - counts[-1]
-        right = bool((self.below[lows == -np.inf] == counts[0]).all())
-        right = right and bool(((self.below + self.inside)[highs == np.inf] == above).all())
-        return right and bool((self.divide(edges, counts)[1] >= 0).all())
-
-    def _places(self, ends: np.ndarray) -> np.ndarray:
-        """Return the number of kept scores at or below each of the ends."""
-        return np.searchsorted(self.scores, rounded_down(ends, self.scores.dtype), side="right")
 
 
 @dataclass
@@ -224,11 +131,6 @@ class ThresholdCounts:
         """The number of scores counted."""
         return int(self.counts.sum())
 
-    def merge(self, other: ThresholdCounts) -> ThresholdCounts:
-        """Count the scores of both; the thresholds must be the same."""
-        require_alike(self, other, ("thresholds",))
-        return replace(self, counts=self.counts + other.counts)
-
     def at_most(self, thresholds: np.ndarray) -> np.ndarray:
         """Return the number of scores at or below each of the given thresholds."""
         place = np.searchsorted(self.thresholds, thresholds)
@@ -269,11 +171,9 @@ class VerificationTally:
     impostor: CellCounts
     given: ThresholdCounts | None = None
     skipped_claims: int = 0
-    requested: int | None = None
     points: VerificationPoints | None = None
     people: ListedPeople | None = None  # of listed attempts
     unenrolled: np.ndarray | None = None  # scores of drawn claims by probes who are not enrolled
-    kept: KeptScores | None = None  # impostor scores around the operating points
     missed: tuple[int, int] = (0, 0)  # genuine and impostor attempts that no threshold accepts
 
     def grid(self) -> np.ndarray:
@@ -294,32 +194,6 @@ class VerificationTally:
         negative = impostor.negative_infinite > 0 or bool((genuine == -np.inf).any())
         positive = impostor.positive_infinite > 0 or bool((genuine == np.inf).any())
         return with_infinities(default_grid(low, high, exponent, DEFAULT_COUNT), negative, positive)
-
-    def merge(self, other: VerificationTally) -> VerificationTally:
-        """Count the attempts of both; kind and thresholds must be the same.
-
-        Operating points do not merge: they need the scores again, or those that both have kept.
-        Nor do numbers of subjects, which do not say who is in both.
-        """
-        require_alike(self, other, ("templates", "fusion", "claims", "requested"))
-        if (self.given is None) != (other.given is None):
-            raise DataError("one tally has its own thresholds, the other the default grid")
-        return replace(
-            self,
-            about=self.about.merge(other.about),
-            genuine=np.sort(np.concatenate([self.genuine, other.genuine])),
-            impostor=self.impostor.merge(other.impostor),
-            given=None
-            if self.given is None or other.given is None
-            else self.given.merge(other.given),
-            skipped_claims=self.skipped_claims + other.skipped_claims,
-            points=None,
-            people=None,
-            unenrolled=None
-            if self.unenrolled is None or other.unenrolled is None
-            else np.sort(np.concatenate([self.unenrolled, other.unenrolled])),
-            kept=None if self.kept is None or other.kept is None else self.kept.merge(other.kept),
-        )
 
 
 ImpostorProbes = Literal["auto", "unenrolled", "leave-subject-out", "both"]
@@ -399,19 +273,3 @@ class IdentificationTally:
             ties,
         )
         return chosen[index], ranks, weights
-
-
-def require_alike(a: Any, b: Any, names: Sequence[str]) -> None:
-    """Raise :class:`DataError` unless two tallies have one type and the same options."""
-    if type(a) is not type(b):
-        raise DataError(f"a {type(a).__name__} cannot be merged with a {type(b).__name__}")
-    for name in names:
-        mine, theirs = getattr(a, name), getattr(b, name)
-        if name == "thresholds":
-            if not np.array_equal(mine, theirs):
-                raise DataError(
-                    f"tallies over different thresholds ({len(mine)} and {len(theirs)} of them) "
-                    "cannot be merged; count both at the same ones"
-                )
-        elif mine != theirs:
-            raise DataError(f"tallies of different {name}: {mine!r} and {theirs!r}")

@@ -82,16 +82,9 @@ class KindOfTemplates:
         if self.wanted is None:
             return
         every = counts.total / rows * of
-        keep = self.wanted.keep
-        anyway = max(keep, KEPT_ANYWAY) / every
+        anyway = KEPT_ANYWAY / every
         most = min(max(MOST_KEPT, anyway), at_most(PointsWanted.MOST_SCORES, 32) / every)
-        if keep:  # wider windows, of which the closest are kept
-            from bioeval.tallies.kept_points import closest_windows
-
-            self.windows, self.share = closest_windows(
-                grid, by_group.sum(axis=0), self.genuine, self.wanted, most * counts.total
-            )
-        elif len(by_group) < 2:  # nothing tells how far off they are: of so few, all are kept
+        if len(by_group) < 2:  # nothing tells how far off they are: of so few, all are kept
             self.windows, self.share = [(-np.inf, np.inf)], 1.0
         else:
             self.windows, self.share, self.divisions = expected_points(

@@ -106,16 +106,14 @@ Windows = Sequence[tuple[float, float]]
 class PointsWanted:
     """The operating points wanted: at FAR and FRR targets, and those that need every score.
 
-    The latter are AUC, d', the hull's EER, `optima`, and the least of each row of `costs`. Of a
-    tally that is to be merged, up to `keep` scores around the points are wanted as well; and the
-    false accepts at the thresholds `rows`, if given; `expected` yields cells of a pilot in which
-    more points may lie.
+    The latter are AUC, d', the hull's EER, `optima`, and the least of each row of `costs`. The
+    false accepts at the thresholds `rows`, if given, are wanted as well; `expected` yields cells of
+    a pilot in which more points may lie.
     """
 
     targets: np.ndarray
     costs: np.ndarray
     every_score: bool
-    keep: int = 0
     rows: np.ndarray | None = None
     expected: Callable[[Any], Iterator[np.ndarray]] | None = None
     frr_targets: np.ndarray = field(default_factory=lambda: np.empty(0))

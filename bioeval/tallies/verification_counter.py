@@ -96,10 +96,8 @@ class VerificationCounter(AttemptCounter[VerificationTally]):
         self.genuine: list[np.ndarray] = []
         self.cells = CellCounter()
         self.threshold_counter: ThresholdCounter | None = None
-        self.requested: int | None = None
         thresholds = check_thresholds(thresholds)
         if isinstance(thresholds, int):
-            self.requested = thresholds
             self.threshold_counter = ThresholdCounter(self._linear_grid(reader, thresholds))
         elif thresholds is not None:
             self.threshold_counter = ThresholdCounter(to_internal(thresholds, scores.kind))
@@ -239,7 +237,6 @@ class VerificationCounter(AttemptCounter[VerificationTally]):
             impostor=self.cells.cells,
             given=None if self.threshold_counter is None else self.threshold_counter.result(),
             skipped_claims=self.skipped,
-            requested=self.requested,
             people=self._people(),
             unenrolled=None if self.unenrolled_probes is None else _increasing(self.unenrolled),
         )

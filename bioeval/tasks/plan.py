@@ -195,7 +195,7 @@ class Plan:
             from bioeval.tallies.by_subject import SubjectAttempts
 
             SubjectAttempts.require_people(scores, limits.method)
-        counted = plan.count(points=True)
+        counted = plan.count()
         with threads_for(scores):
             plan.refine(counted)
         return plan, counted
@@ -239,8 +239,8 @@ class Plan:
             return False  # only ranks within a row have a meaning
         return self.scores._derives_subjects
 
-    def count(self, *, points: bool = False) -> dict[str, TaskCounts]:
-        """Return the counts of all tasks by node, made in one pass before that of `points`."""
+    def count(self) -> dict[str, TaskCounts]:
+        """Return the counts of all tasks by node, made in one pass before that of the points."""
         distinct = list(dict.fromkeys(task.counter for task in self.tasks.values()))
         # The kernel of whole rows serves neither studies nor galleries of one template of each
         # subject; apart, they do not slow the rest.
@@ -250,7 +250,7 @@ class Plan:
         of_studies = [counter for counter in distinct if counter not in core]
         passes: list[list[Counter[Any]]]
         passes = [[*x] for x in (together, apart, of_studies) if x] or [[]]
-        wanted = self.wanted() if points else None
+        wanted = self.wanted()
         results: dict[Counter[Any], Any] = {}
         second_passes: dict[Counter[Any], SecondPass] = {}
         for counters in passes:
@@ -296,7 +296,7 @@ class Plan:
         if rows is None:
             return
         points = [rows]
-        points += [x.tally.points.rows for x in finders if x.tally.points is not None]
+        points += [x.tally.points.rows for x in finders]
         searches = counted.get("open_set")
         if searches is not None and isinstance(searches.tally, IdentificationTally):
             from bioeval.results.identification import open_set_rows

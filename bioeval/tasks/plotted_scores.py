@@ -18,12 +18,10 @@ from bioeval.scores.matrix import Scores, are_pairs
 from bioeval.scores.matrix_image import MatrixImage, reduced_matrix
 from bioeval.tallies.cells import CellGrid
 from bioeval.tallies.counters import ThresholdCounter
-from bioeval.tallies.counts import CellCounts, VerificationTally
+from bioeval.tallies.counts import CellCounts
 from bioeval.tallies.passes import count_together
 from bioeval.tallies.verification_counter import VerificationCounter
 from bioeval.tasks.task_plan import runner_of
-
-NODE = "verification/single"
 
 # Sampled values, about, and the least and the largest number of sampled rows.
 SAMPLE_VALUES, SAMPLE_ROWS = 1 << 16, (8, 128)
@@ -33,7 +31,7 @@ PIXELS = 600
 
 
 def histograms_of(data: Any) -> dict[str, ScoreHistograms]:
-    """Count the scores of Scores, of a Tally, or of several by name."""
+    """Count the scores of a system, or of several by name."""
     several = isinstance(data, Mapping) and not isinstance(data, xr.Dataset | xr.DataTree)
     by_name = dict(data) if several else {"": data}
     if not by_name:
@@ -43,18 +41,10 @@ def histograms_of(data: Any) -> dict[str, ScoreHistograms]:
 
 def _histograms(data: Any) -> ScoreHistograms:
     """Count single-template verification, once more where cells are too coarse."""
-    if isinstance(data, VerificationTally):
-        return score_histograms(data)
     if not isinstance(data, Scores):
-        parts = getattr(data, "parts", None)
-        if isinstance(parts, Mapping):  # of a Tally
-            tally = parts[NODE].tally if NODE in parts else None
-            if not isinstance(tally, VerificationTally):
-                raise DataError(f"the tally holds {', '.join(parts)}, but not {NODE}")
-            return score_histograms(tally)
         raise DataError(
-            f"be.plot.score_distributions got {type(data).__name__}; expected Scores, a Tally, or "
-            "a mapping of name to either"
+            f"be.plot.score_distributions got {type(data).__name__}; expected Scores, or a mapping "
+            "of name to Scores"
         )
     data = without_attacks(data)
     reader = BlockReader(data)
@@ -68,7 +58,7 @@ def _histograms(data: Any) -> ScoreHistograms:
         below, *inside, above = tally.given.counts.tolist()
         cells = CellCounts(grid.exponent, grid.first, np.array(inside), below, above)
         counts = replace(counts, impostor=cells.fitted())
-    return score_histograms(counts, as_fine=True)
+    return score_histograms(counts)
 
 
 def _robust_grid(scores: Scores) -> CellGrid | None:

@@ -209,5 +209,3 @@ def test_counts_between_given_thresholds_are_exact(data, values, thresholds):
     np.testing.assert_array_equal(counts.at_most(exact), at_most(values, exact))
     part = data.draw(st.sampled_from([exact[:1], exact[-1:], exact[::2]]))
     np.testing.assert_array_equal(counts.at_most(part), at_most(values, part))
-    twice = counts.merge(counts)
-    np.testing.assert_array_equal(twice.at_most(exact), 2 * counts.at_most(exact))

@@ -287,7 +287,7 @@ def task_document(dataset: xr.Dataset) -> dict[str, Any]:
     for dim in dataset.dims:
         if dim not in (*_CURVES, "far_target"):
             document[f"{dim}s"] = rows_over(dataset, str(dim))
-    if {"cms", "cmc", "cmc_at_least"} & set(dataset):
+    if {"cms", "cmc"} & set(dataset):
         at_ranks = {"rank": ranks}
         for name, values in dataset.data_vars.items():
             if values.dims == ("rank",):

@@ -192,19 +192,6 @@ _ATTEMPTS = (
         "{thresholds:count thresholds} exceed {limit:count values}; {arg.max_rank} sets another "
         "number",
     ),
-    MessageType(
-        "points-not-found",
-        "the counts have no operating points: EER and AUC lie within the bounds eer_at_least to "
-        "eer_at_most and auc_at_least to auc_at_most; bioeval.studies.sites.tally.refine_tally "
-        "finds them in a second pass over the scores, and {arg.points} keeps what they need while "
-        "counting",
-    ),
-    MessageType(
-        "points-within-bounds",
-        "the scores that were kept do not hold all operating points: {points:names} lie within "
-        "the bounds ..._at_least and ..._at_most; bioeval.studies.sites.tally.refine_tally finds "
-        "them in the scores",
-    ),
 )
 
 _SUPPORT = (

@@ -117,9 +117,9 @@ def title(dataset: xr.Dataset, path: str, several: bool) -> str:
 
 def rows_of_task(dataset: xr.Dataset) -> Iterator[Row]:
     """Return the rows of the table of a task."""
-    if _holds(dataset, "mrep"):
+    if "mrep" in dataset:
         return gom_rows(dataset)
-    if _holds(dataset, "mean_ap") and "queries" in dataset:
+    if "mean_ap" in dataset and "queries" in dataset:
         return reid_rows(dataset)
     if "cms" in dataset:
         return closed_set_rows(dataset)
@@ -218,10 +218,10 @@ def _messages(
 def _options_and_notes(dataset: xr.Dataset) -> tuple[list[str], list[Text]]:
     """Return the options that are said of a task, and what there is to say of its rows."""
     attrs = dataset.attrs
-    if _holds(dataset, "mrep"):
+    if "mrep" in dataset:
         notes = [_queries(dataset)] if "queries" in dataset else []
         return ["removes", "junk", "variant", "budget", "ties"], [*notes]
-    if _holds(dataset, "mean_ap") and "queries" in dataset:
+    if "mean_ap" in dataset and "queries" in dataset:
         options = ["removes", "junk", "cmc_counts", "ties", "ap"]
         return options, [_queries(dataset), *_worst(dataset)]
     if "cms" in dataset:
@@ -243,11 +243,6 @@ def details_of_task(dataset: xr.Dataset) -> list[Text]:
     """Return the options of a task in words, and what there is to say of its rows."""
     options, notes = _options_and_notes(dataset)
     return [x for x in (_details(dataset.attrs, options), *notes) if x]
-
-
-def _holds(dataset: xr.Dataset, name: str) -> bool:
-    """Whether a dataset has a measure, or its bounds."""
-    return name in dataset or f"{name}_at_least" in dataset
 
 
 def _details(attrs: Mapping[str, Any], names: Iterable[str]) -> str:

@@ -288,8 +288,6 @@ def _of_scalar(dataset: xr.Dataset, scalar: Scalar, over: Classes) -> Iterator[R
     elif dims == ("cost",):
         yield from _costs(dataset, scalar, over)
     for point in _targets(dataset, scalar.name):
-        if math.isnan(point.rate) and f"{scalar.name}_at_least" in dataset:
-            continue
         ends = _ends(dataset, scalar.name, **point.place)
         label = _at_target(scalar, point.target, dataset)
         yield _row(scalar, point.rate, over, point.threshold, ends, label=label, at=point.at)
@@ -324,8 +322,6 @@ def _bounds(dataset: xr.Dataset, scalar: Scalar, over: Classes) -> Iterator[Row]
             bound = _row(scalar, value, over, label=label, variable=f"{name}{suffix}")
             yield replace(bound, undefined="")
     for point in _targets(dataset, f"{name}_at_least"):
-        if name in dataset and not math.isnan(_value_at(dataset, name, **point.place)):
-            continue
         for end, suffix in _ENDS.items():
             value = _value_at(dataset, f"{name}{suffix}", **point.place)
             label = say("{label}, {end}", label=_at_target(scalar, point.target, dataset), end=end)
