@@ -146,8 +146,6 @@ bioeval check scores.npz --far 0.0001 --json
 bioeval check reid.npz --protocol market1501
 # Show who is confused with whom at a threshold, with the pictures of files
 bioeval check scores.npz --threshold 0.31 --report check.html
-# Check tracks against their ground truth
-bioeval check gt.txt tracker.txt
 
 # Compare two systems
 bioeval compare old.npz new.npz
@@ -167,8 +165,6 @@ bioeval compare old.npz new.npz --far 0.001 --json
 bioeval compare old.npz new.npz --protocol market1501
 # Write results and plots
 bioeval compare old.npz new.npz --out comparison --plots
-# Count on two processes
-bioeval compare old.npz new.npz --workers 2
 
 # Evaluate by every reading
 bioeval conventions scores.npz
@@ -227,12 +223,8 @@ bioeval groups scores.npz --by country --interval subject-bootstrap
 bioeval groups faces.npz --embeddings dlib128 --labels subject --meta sex=sex --by sex
 # Use one threshold; write results and plots
 bioeval groups scores.npz --by sex --threshold 0.42 --out groups --plots
-# Use the threshold of a study that was saved
-bioeval groups scores.npz --by sex --threshold-of study
 # Take the groups of a list of trials from a table of its templates
 bioeval groups scores.txt --trials trials.txt --labels templates.csv --kind distance --by sex
-# Count on four processes, and keep what has been counted
-bioeval groups scores.npz --by sex --workers 4 --checkpoint counted
 
 # Write a page about one system
 bioeval report scores.npz --out report.html
@@ -240,19 +232,15 @@ bioeval report scores.npz --out report.html
 bioeval report old.npz new.npz --out both.html --name old --name new
 # Write a page from the results of bioeval run
 bioeval report results/results.nc --out report.html
-# Answer with the threshold to install, and give all figures there
-bioeval report scores.npz --threshold-study far=1% --zoo --check --out c.html
+# Add a check of the data, and the subjects with the most errors
+bioeval report scores.npz --zoo --check --out c.html
 # Write a page about re-identification
 bioeval report reid.npz --protocol market1501 --out reid.html
 # Explain a row on the page
 bioeval report scores.npz --out report.html --explain 17
-# Count on four processes
-bioeval report scores.npz --out report.html --workers 4
 
 # Verification of 2,000 people a day, one in a hundred of them an impostor
 bioeval workload scores.npz --people 2000 --impostors 0.01 --far 0.001
-# Use the threshold of a study that was saved
-bioeval workload scores.npz --people 2000 --impostors 1% --threshold-of study
 # Find the FAR at which three false alarms a day are expected
 bioeval workload --people 2000 --impostors 0.1 --alarms-per-day 3
 # Use rates that are known
@@ -290,8 +278,6 @@ bioeval gom osnet.npz --open-queries osnet-of-others.npz
 bioeval gom old.npz new.npz --name before --name after --interval subject-bootstrap
 # Use the published code's variant of GOM; print JSON
 bioeval gom osnet.npz --variant reference --budget 100 --json
-# Count on four processes
-bioeval gom osnet.npz agw.npz --workers 4
 # Scale the thresholds of top-K lists
 bioeval gom lists.npz --normalize 0,2
 
@@ -309,8 +295,6 @@ bioeval threshold visits.npz --target far=5% --templates multi --attempts visit
 bioeval threshold scores.npz --target far=1e-3 --folds 10 --repeats 20 --out study
 # Find the EER threshold of embeddings; print JSON
 bioeval threshold faces.npz --embeddings dlib128 --labels subject --target eer --json
-# Count on four processes, and keep what has been counted
-bioeval threshold scores.npz --repeats 100 --workers 4 --checkpoint counted
 
 # Evaluate one sequence
 bioeval tracking gt.txt tracker.txt --frames 1050
@@ -331,10 +315,6 @@ bioeval tracking MOT17/train tracker/MOT17 --pairing previous-frame --mostly-tra
 bioeval zoo scores.npz
 # Use the threshold of a FAR; write results and plots
 bioeval zoo scores.npz --threshold far=0.001 --out zoo --plots
-# Use the threshold of a study that was saved
-bioeval zoo scores.npz --threshold-of study
-# Count on two processes
-bioeval zoo scores.npz --workers 2
 # Use a threshold for embeddings; print JSON
 bioeval zoo faces.npz --embeddings dlib128 --labels subject --threshold 0.6 --json
 """

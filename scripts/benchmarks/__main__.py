@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 import sys
-from pathlib import Path
 from typing import Any
 
 import click
 
 from bioeval.cli.program import main
 
-PAGE = Path(__file__).resolve().parents[2] / "docs" / "contributing-benchmarks.md"
-
 HELP = """Measure speed and memory as ratios, each against a plain read of the same scores.
 
-What each row means is in docs/contributing-benchmarks.md. Other programs are measured where they
-are installed.
+Other programs are measured where they are installed.
 
 \b
 Examples:
@@ -42,14 +38,12 @@ Examples:
 @click.option("--large", is_flag=True, help="Embeddings of 50,000 and 100,000 templates as well.")
 @click.option("--only", multiple=True, metavar="NAME", help="Run this part; may be repeated.")
 @click.option("--list", "listing", is_flag=True, help="List the parts and stop.")
-@click.option("--docs", is_flag=True, help="Write the table into docs/contributing-benchmarks.md.")
 @click.option("--json", "out", metavar="FILE", help="Write JSON lines; - for standard output.")
 def command(
     size: int | None,
     repeat: int | None,
     quick: bool,
     listing: bool,
-    docs: bool,
     out: str | None,
     **given: Any,
 ) -> None:
@@ -73,7 +67,7 @@ def command(
     if out not in (None, "-"):
         check_target(str(out))
     from benchmarks.suite import run
-    from benchmarks.table import BenchTable, json_lines, with_table
+    from benchmarks.table import BenchTable, json_lines
 
     with Stages() as stages:
         report = run(options, stages)
@@ -82,10 +76,6 @@ def command(
         put(lines)
         return
     print_table(BenchTable(report))
-    if docs:
-        with replacing(PAGE) as part:
-            part.write_text(with_table(PAGE.read_text(encoding="utf-8"), report), encoding="utf-8")
-        note(f"wrote {PAGE}")
     if out is not None:
         with replacing(out) as part:
             part.write_text(lines, encoding="utf-8")

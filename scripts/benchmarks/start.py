@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -28,13 +28,6 @@ EXPERIMENT = 165, 5
 IMPORTS = ("-c", "import numba, xarray")
 
 
-class Taken(NamedTuple):
-    """Seconds of a process: of all processors that worked for it, and by the wall clock."""
-
-    processor: float
-    wall: float
-
-
 def start_rows(options: Options, tell: Callable[[str], None]) -> Iterator[Row]:
     """Take the processor time of whole processes, on two threads, in a new cache of kernels."""
     threads = min(2, most_threads())
@@ -51,7 +44,7 @@ def start_rows(options: Options, tell: Callable[[str], None]) -> Iterator[Row]:
             np.savez(files[key], scores=matrix.values, labels=matrix.labels)
 
         def seconds(*arguments: str | Path) -> float:
-            return taken_by(arguments, folder, threads).processor
+            return taken_by(arguments, folder, threads)
 
         plain = ("-m", "bioeval", "run")
         experiment = (*plain, files["experiment"], "--protocol", "course-experiment")
@@ -83,8 +76,8 @@ def _row(part: str, section: str, key: str, name: str, ratios: Any, amount: floa
     return Row(**about, figure=f"{number(amount)} s")
 
 
-def taken_by(arguments: Sequence[str | Path], cache: Path, threads: int) -> Taken:
-    """Return how long Python takes in a new process, with kernels compiled into a folder."""
+def taken_by(arguments: Sequence[str | Path], cache: Path, threads: int) -> float:
+    """Return the processor time of Python in a new process, with kernels compiled into a folder."""
     environment = os.environ | {
         "NUMBA_CACHE_DIR": str(cache / "kernels"),
         "NUMBA_NUM_THREADS": str(threads),
@@ -99,5 +92,4 @@ def taken_by(arguments: Sequence[str | Path], cache: Path, threads: int) -> Take
     used = (after.children_user - before.children_user) + (
         after.children_system - before.children_system
     )
-    wall = time.perf_counter() - start
-    return Taken(used or wall, wall)  # no time of children on Windows
+    return used or time.perf_counter() - start  # no time of children on Windows

@@ -14,11 +14,6 @@ from rich.text import Text
 from benchmarks.pieces import Piece
 from benchmarks.rows import SECTIONS, WITHIN, Row, number
 from benchmarks.suite import Report
-from bioeval.base.errors import DataError
-
-#: Where the table is in docs/contributing-benchmarks.md.
-TABLE_MARK = "<!-- table: written by `scripts/bench --docs` -->"
-END_MARK = "<!-- end of table -->"
 
 _HEADS = ("", "ratio", "quartiles", "on this machine", "", "")
 
@@ -27,29 +22,6 @@ def json_lines(report: Report) -> str:
     """Return one JSON document a line."""
     documents = report.documents()
     return "".join(json.dumps(d, ensure_ascii=False, allow_nan=False) + "\n" for d in documents)
-
-
-def with_table(page: str, report: Report) -> str:
-    """Return a page of Markdown with the report between its two marks."""
-    before, mark, rest = page.partition(TABLE_MARK)
-    _, end, after = rest.partition(END_MARK)
-    if not end:
-        raise DataError(f"the page lacks {TABLE_MARK!r} or {END_MARK!r}")
-    return f"{before}{mark}\n{as_markdown(report)}{end}{after}"
-
-
-def as_markdown(report: Report) -> str:
-    """Return the machine and one compact table of a report; amounts where an aim is an amount."""
-    lines = [f"{'; '.join(machine_lines(report.machine))}\n"]
-    lines += ["| figure | ratio | quartiles | aim |", "|---|---:|---:|---|"]
-    for section, title in SECTIONS.items():
-        rows = [row for row in report.rows if row.section == section and row.ratio is not None]
-        lines += [f"| **{title[0].upper()}{title[1:]}** | | | |"] if rows else []
-        for row in rows:
-            ratio, spread, figure = _cells(row)
-            shown = figure if row.key in WITHIN else ratio
-            lines.append(f"| {row.name} | {shown} | {spread.replace(' - ', '-')} | {aim(row)} |")
-    return "\n".join([*lines, ""])
 
 
 class BenchTable:

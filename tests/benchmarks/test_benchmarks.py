@@ -13,14 +13,14 @@ from collections import namedtuple
 import numpy as np
 import pytest
 from benchmarks import memory, peers, start, suite, users
-from benchmarks.__main__ import PAGE, command
+from benchmarks.__main__ import command
 from benchmarks.embeddings import CALLS, FLAT, noises
 from benchmarks.matrices import Matrix, features, vectors
 from benchmarks.options import PARTS, QUICK, Options
 from benchmarks.pieces import handed, pieces
 from benchmarks.rows import AT_LEAST, AT_MOST, SECTIONS, WITHIN, Row
 from benchmarks.suite import OTHERS, SWEEPS, VERSUS, Report, run
-from benchmarks.table import END_MARK, TABLE_MARK, BenchTable, aim, json_lines, missed, with_table
+from benchmarks.table import BenchTable, aim, json_lines, missed
 from benchmarks.timing import Contender, interleaved, most_threads
 from benchmarks.workbench import WORK, Workbench, streamed, without_auc
 
@@ -191,21 +191,9 @@ def test_every_aim_belongs_to_a_row(report):
     assert {*AT_MOST, *AT_LEAST, *WITHIN} <= keys
 
 
-def test_the_table_goes_into_the_page():
-    page = PAGE.read_text(encoding="utf-8")
-    row = Row("start", "start: warm", "imports", "a later run", 1.5, 1.5, 1.5, "1.25 s")
-    about = {**suite.machine.limits(), **TINY, "threads": 1}
-    about |= {"read_bytes_per_second": 1e9, "processor_share": None}
-    found = with_table(page, Report(about, [row], []))
-    start, end = page.index(TABLE_MARK), page.index(END_MARK)
-    assert found.startswith(page[:start]) and found.endswith(page[end:])
-    assert "a later run" in found and "| at most 1.7: yes |" in found
-    assert with_table(found, Report(about, [row], [])) == found
-
-
 def test_processes_are_held_against_their_aims(monkeypatch):
     taken = iter([9.0, 5.0, 3.0] + 3 * [4.0, 5.0, 2.0])
-    monkeypatch.setattr(start, "taken_by", lambda *_: start.Taken(next(taken), 0.0))
+    monkeypatch.setattr(start, "taken_by", lambda *_: next(taken))
     rows = list(start.start_rows(Options(**TINY), lambda step: None))
     assert [(row.key, row.ratio, row.reached) for row in rows] == [
         ("start: cold", 2.25, False),
@@ -214,17 +202,11 @@ def test_processes_are_held_against_their_aims(monkeypatch):
         ("start: experiment", 2.5, False),
     ]
     assert next(missed(Report({}, rows, []))) == "the first run: 2.25, where 2 is aimed at."
-    monkeypatch.setattr(start, "WORKERS", {"matrix": 40, "embeddings": 40})
-    walls = iter([9.0, 9.0] + 2 * [2.0, 1.5] + [9.0, 9.0] + 2 * [2.0, 3.0])
-    monkeypatch.setattr(start, "taken_by", lambda *_: start.Taken(0.0, next(walls)))
-    rows = list(start.worker_rows(Options(**TINY), lambda step: None))
-    found = [(row.name, row.ratio, row.reached) for row in rows]
-    assert found == [("40 x 40", 0.75, True), ("40 embeddings", 1.5, False)]
 
 
 def test_a_process_is_timed(tmp_path):
     taken = start.taken_by(("-c", "print(sum(range(10**6)))"), tmp_path, 1)
-    assert 0 < taken.processor < 60 and 0 < taken.wall < 60
+    assert 0 < taken < 60
 
 
 def test_amounts_are_held_against_their_aims():

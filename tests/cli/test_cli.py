@@ -1049,7 +1049,6 @@ def test_the_whole_experiment_in_one_command(tmp_path, capsys):
         (["--train", 0.5, "--protocol", "course-kfold"], "--train applies to experiments"),
         (["--by", "sample", "--protocol", "course-kfold"], "--by applies to experiments"),
         (["--repeats", 5, "--protocol", "course-kfold"], "write [partition] repeats = 5 in a card"),
-        (["--folds", 5], "write [partition] folds = 5 in a card (bioeval protocols course-kfold"),
         (["--unseen", 0.3], "--unseen is 0.3, but a division by subject tests new subjects"),
         (["--unseen", 0.3], "give --by sample with it"),
         (["--by", "sample", "--unseen", 9], "--unseen is 9: 9 subjects; only"),

@@ -6,7 +6,6 @@ import copy
 import json
 import pickle
 import re
-import subprocess
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -154,7 +153,6 @@ def test_a_card_is_read_as_it_is_written_and_the_rest_is_default():
         "fusion": "min",
         "pairs": "ordered",
         "unenrolled_claims": "raise",
-        "attempts": None,
     }
     assert dict(card.tasks["open_set"]) == {
         "impostors": "auto",
@@ -765,7 +763,7 @@ def test_the_explanation_of_other_choices():
 
 def test_the_page_on_cards_has_the_fields_of_the_table():
     page = (ROOT / "docs" / "protocol-cards.md").read_text(encoding="utf-8")
-    assert reference() in page, "run: .venv/bin/python scripts/page_tables.py"
+    assert reference() in page, "put there what scripts/card_reference.py prints"
 
 
 def test_the_cards_of_the_page_are_valid():
@@ -774,18 +772,6 @@ def test_the_cards_of_the_page_are_valid():
     assert cards
     for card in cards:
         assert protocol.parse(card, "docs/protocol-cards.md")
-
-
-def test_the_import_is_light(tmp_path):
-    code = (
-        "import sys; import bioeval.protocol; "
-        "print([name for name in ('numpy', 'xarray', 'tomllib', 'importlib.resources') "
-        "if name in sys.modules])"
-    )
-    done = subprocess.run(
-        [sys.executable, "-S", "-c", code], capture_output=True, text=True, cwd=ROOT, timeout=60
-    )
-    assert done.stdout.strip() == "[]", done.stdout + done.stderr
 
 
 EXPERIMENT = """
@@ -886,11 +872,3 @@ def test_the_ranks_of_a_card_are_not_blamed_on_the_option(tmp_path, capsys, name
     assert "--max-rank" not in said
     assert main([*words, "--max-rank", "20002"]) == 2
     assert "--max-rank is 20002; expected at most 10000" in capsys.readouterr().err
-
-
-def test_the_ranks_of_a_card_for_lists(tmp_path):
-    card = protocol.load("frte-1n")
-    card = replace(card, open_set=replace(card.open_set, max_rank=20001), closed_set=None)
-    lists = be.TopKScores([[0], [1]], [1, 2], [1, 2], distances=[[0.1], [0.2]])
-    with pytest.raises(be.DataError, match=r"frte-1n: \[open_set\] max_rank is 20001"):
-        be.evaluate(lists, protocol=card)
