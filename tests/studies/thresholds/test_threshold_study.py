@@ -444,7 +444,7 @@ def test_a_page_begins_with_the_people_needed(tmp_path, shown):
     ds = be.study_threshold(
         be.simulate(12, 3, random_state=1), ("far", 0.1), folds=3, repeats=9, assure=0.8
     )
-    assert "to promise the target at 80 %, estimated, about" in " ".join(shown(ds, 100).split())
+    assert "to promise the target at 80 %, about" in " ".join(shown(ds, 100).split())
     page = be.report(ds, tmp_path / "study.html").read_text(encoding="utf-8")
     assert "People needed for the FAR" in page
     assert "impostors for 3" not in page and "impostor_pairs required" not in page
