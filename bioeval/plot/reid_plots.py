@@ -189,9 +189,8 @@ def gom(data: Any, ax: Axes | Figure | None = None, **style: Any) -> GomDisplay:
     Examples
     --------
     >>> import bioeval as be
-    >>> from bioeval.tasks.reid.results import gom_from_curves
-    >>> a = gom_from_curves([0, 0.5, 1], mrep=[0, 0.6, 0.4], mfr=[0, 0.2, 1])
-    >>> b = gom_from_curves([0, 0.5, 1], mrep=[0, 0.7, 0.5], mfr=[0, 0.1, 1])
+    >>> a = be.gom_from_curves([0, 0.5, 1], mrep=[0, 0.6, 0.4], mfr=[0, 0.2, 1])
+    >>> b = be.gom_from_curves([0, 0.5, 1], mrep=[0, 0.7, 0.5], mfr=[0, 0.1, 1])
     >>> list(be.plot.gom({"old": a, "new": b}).curves)
     ['old', 'new']
     """

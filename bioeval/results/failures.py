@@ -88,8 +88,7 @@ def with_failures(
     --------
     >>> import bioeval as be
     >>> ds = be.verification(be.simulate(60, 4))
-    >>> from bioeval.results.failures import with_failures
-    >>> more = with_failures(ds, fta=0.02, fte=0.01)
+    >>> more = be.with_failures(ds, fta=0.02, fte=0.01)
     >>> print(f"{ds.frr_at_eer:.3f} {more.frr_iso_at_eer:.3f} {more.gfrr_at_eer:.3f}")
     0.039 0.058 0.068
     """

@@ -149,9 +149,8 @@ def claims(path: Path) -> None:
     values: dict[str, list[np.ndarray]] = {name: [] for name in names}
     for share in shares:
         ds = be.cross_evaluate(
-            scores, experiment, templates="multi", threshold=("fixed", 3.3),
-            claims=be.partition.ClaimSampler(1, share),
-        )  # fmt: skip
+            scores, experiment, threshold=4.4, claims=be.partition.ClaimSampler(1, share)
+        )
         found = {"frr": ds.frr, "far": ds.far, "errors": 1 - ds.accuracy}
         for name, each in found.items():
             values[name].append(100 * each.values.ravel())

@@ -606,8 +606,7 @@ def gom_from_curves(
     Examples
     --------
     >>> import bioeval as be
-    >>> from bioeval.tasks.reid.results import gom_from_curves
-    >>> result = gom_from_curves([0, 0.5, 1], mrep=[0, 0.6, 0.4], mfr=[0, 0.2, 1])
+    >>> result = be.gom_from_curves([0, 0.5, 1], mrep=[0, 0.6, 0.4], mfr=[0, 0.2, 1])
     >>> float(result.max_mrep), float(result.tau_max), float(result.mfr_area)
     (0.6, 0.5, 0.35)
     """
