@@ -1,4 +1,4 @@
-"""Promises of a FAR and claims about rates: assured thresholds, verdicts, looks, the rule of 30."""
+"""Promises of a FAR and claims about rates: assured thresholds, verdicts, the rule of 30."""
 
 from __future__ import annotations
 
