@@ -13,7 +13,6 @@ from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
 
 from bioeval.base.scalars import (
-    ATTACK_RATES,
     CALIBRATION_POINTS,
     CMS,
     CORE_SCALARS,
@@ -36,8 +35,7 @@ RESERVED = frozenset(itertools.chain(COORDINATES, *TASKS.values()))
 class ScalarRegistry(Mapping[str, Scalar]):
     """Every scalar by its name, EER that of verification; its attributes are selections.
 
-    `of_scripts` are scalars of verification that scripts have added, by name. Scalars of studies
-    are gathered when one is first looked up, since studies import this module.
+    `of_scripts` are scalars of verification that scripts have added, by name.
     """
 
     def __init__(self, of_scripts: Mapping[str, Scalar] | None = None):
@@ -60,11 +58,6 @@ class ScalarRegistry(Mapping[str, Scalar]):
             x.name for scalar in self._of_scripts.values() for x in scalar.with_threshold()
         }
         return RESERVED | (frozenset(self) - of_scripts)
-
-    @cached_property
-    def of_studies(self) -> list[Scalar]:
-        """What studies have besides, in the order of their folders."""
-        return [*ATTACK_RATES, *CALIBRATION_POINTS]
 
     @cached_property
     def added(self) -> tuple[Scalar, ...]:
@@ -98,9 +91,9 @@ class ScalarRegistry(Mapping[str, Scalar]):
     def __len__(self) -> int:
         return len(self._by_name)
 
-    @cached_property  # when one is first looked up, since studies import this module
+    @cached_property
     def _by_name(self) -> dict[str, Scalar]:
-        return {scalar.name: scalar for scalar in (*CORE_SCALARS, *self.of_studies, *self.added)}
+        return {scalar.name: scalar for scalar in (*CORE_SCALARS, *CALIBRATION_POINTS, *self.added)}
 
     @cached_property
     def compared(self) -> dict[str, Scalar]:
@@ -110,17 +103,14 @@ class ScalarRegistry(Mapping[str, Scalar]):
     @cached_property
     def in_parts(self) -> tuple[Scalar, ...]:
         """Rates of a test part, with those that only some test parts have the counts of."""
-        rates = self.at_threshold["folds"]
-        pooled = [x for x in self.of_studies if x.pooled and "folds" in x.results]
-        return (*rates, FAR_UNENROLLED, *SEEN, *(x for x in pooled if x not in rates))
+        return (*self.at_threshold["folds"], FAR_UNENROLLED, *SEEN)
 
     @cached_property
     def averaged(self) -> dict[str, Scalar]:
         """What is averaged over folds, by name; of several of a name the first."""
-        points = [x for x in self.of_studies if not x.pooled and "folds" in x.results]
         of_folds = [*self.at_threshold["folds"], *self.at_threshold["repeats"], *self.in_parts]
         of_folds += [DIR, CMS, *itertools.chain(*POINTS_OF_PARTS.values())]
-        return {scalar.name: scalar for scalar in (*points, *reversed(of_folds))}
+        return {scalar.name: scalar for scalar in (*CALIBRATION_POINTS, *reversed(of_folds))}
 
     @cached_property
     def variables_of_verification(self) -> dict[str, Name]:

@@ -121,7 +121,6 @@ class Scalar(Name):
     #: percentiles of the bootstrap hold too seldom; or the wider of both.
     jackknife: Literal["", "alone", "wider"] = ""
     results: tuple[str, ...] = ("task",)
-    pooled: bool = True  # over folds, from their summed counts
 
     def __post_init__(self) -> None:
         """Refuse one name for the best value over all thresholds and the value at one of them."""
@@ -811,39 +810,7 @@ def rates_of(scalars: Iterable[Scalar], known: Mapping[str, Any]) -> dict[str, n
     return {name: values for name, values in values_of.items() if name not in known}
 
 
-#: Of the attacks on the people of the test part of a fold.
-ATTACK_RATES = (
-    Scalar(
-        "largest IAPAR of a species",
-        name="iapar_max",
-        iso="IAPAR",
-        label="IAPAR max",
-        results=("folds",),
-    ),
-    Scalar(
-        "proportion of all attack attempts accepted, whatever their species",
-        name="iapar_pooled",
-        quotient=(("ia",), ("attack_attempts",)),
-        label="IAPAR pooled",
-        results=("folds",),
-    ),
-    Scalar(
-        "iapar_max + frr",
-        name="riapar",
-        iso="RIAPAR",
-        label="RIAPAR",
-        bounds=(0.0, 2.0),
-        results=("folds",),
-    ),
-    Scalar(
-        "attack attempts accepted, as a proportion, of each attack instrument species",
-        name="iapar_of_species",
-        iso="IAPAR",
-        results=("folds",),
-    ),
-)
-
-#: Of log-likelihood ratios that are learnt in folds.
+#: Of log-likelihood ratios that are learnt in folds, which no summed counts give.
 CALIBRATION_POINTS = (
     Scalar(
         "cost of the log-likelihood ratios (Cllr)",
@@ -854,7 +821,6 @@ CALIBRATION_POINTS = (
         decimals=4,
         bounds=(0.0, np.inf),
         results=("folds",),
-        pooled=False,
     ),
     Scalar(
         "Cllr after isotonic regression: the least by any monotone map",
@@ -865,6 +831,5 @@ CALIBRATION_POINTS = (
         decimals=4,
         bounds=(0.0, 1.0),
         results=("folds",),
-        pooled=False,
     ),
 )

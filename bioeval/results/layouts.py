@@ -13,16 +13,14 @@ import numpy as np
 import xarray as xr
 
 from bioeval.base.errors import DataError
-from bioeval.base.registry import scalar_registry
-from bioeval.base.scalars import POINTS_OF_PARTS, Name
+from bioeval.base.scalars import CALIBRATION_POINTS, POINTS_OF_PARTS, Name
 from bioeval.base.variables import COORDINATES, VERIFICATION
 from bioeval.results.dataset import SCHEMA, in_order
 
 _TRAINING = "train_"
 
 # Operating points of each test part by itself: there are no counts to sum.
-_NOT_POOLED = {x.name for x in itertools.chain(*POINTS_OF_PARTS.values())}
-_NOT_POOLED |= {x.name for x in scalar_registry().of_studies if not x.pooled}
+_NOT_POOLED = {x.name for x in itertools.chain(*POINTS_OF_PARTS.values(), CALIBRATION_POINTS)}
 
 # What describes a dimension of results over partitions.
 _PLACES = {**COORDINATES, "cost": VERIFICATION["cost_prior"]}

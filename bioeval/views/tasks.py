@@ -54,7 +54,7 @@ _POINTS = tuple(dict.fromkeys(x.name for points in POINTS_OF_PARTS.values() for 
 # The others follow, in the order of the registry.
 _FIRST = (
     *("accuracy", "far", "far_unenrolled", "frr", "hter", "dir", "cms"),
-    *(scalar.name for scalar in (*SEEN, *scalar_registry().of_studies) if scalar.pooled),
+    *(scalar.name for scalar in SEEN),
 )
 
 # Ranks that are shown where there are many.

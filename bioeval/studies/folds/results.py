@@ -14,7 +14,7 @@ import xarray as xr
 from bioeval import partition
 from bioeval.base.messages import Message
 from bioeval.base.registry import names_of, scalar_registry
-from bioeval.base.scalars import Name, rates_of
+from bioeval.base.scalars import CALIBRATION_POINTS, POINTS_OF_PARTS, SEEN, Name, rates_of
 from bioeval.results.dataset import Variables, about_attrs, along, build
 from bioeval.results.layouts import Layout
 from bioeval.results.support import ComparedPeople, support_messages
@@ -65,9 +65,13 @@ def cross_names() -> dict[str, Name]:
         quantity = both_parts[name]
         long_name = f"at the assured threshold: {quantity.long_name}"
         both_parts[f"assured_{name}"] = Name(long_name, quantity.units, quantity.iso)
+    points = itertools.chain(*POINTS_OF_PARTS.values(), CALIBRATION_POINTS)
+    of_test_parts = {x.name for x in (*SEEN, *points)}
     for name, quantity in both_parts.items():
-        long_name = f"on the training part: {quantity.long_name}"
-        names |= {name: quantity, f"train_{name}": Name(long_name, quantity.units, quantity.iso)}
+        names[name] = quantity
+        if name not in of_test_parts:
+            long_name = f"on the training part: {quantity.long_name}"
+            names[f"train_{name}"] = Name(long_name, quantity.units, quantity.iso)
     for name in ("fr", "fa", "genuine_attempts", "impostor_attempts"):
         quantity = names_of("verification")[name]
         for who, also in (("seen", "also"), ("unseen", "not")):
