@@ -42,7 +42,6 @@ import contextlib  # noqa: E402
 import dataclasses  # noqa: E402
 import fnmatch  # noqa: E402
 import functools  # noqa: E402
-import importlib  # noqa: E402
 import io  # noqa: E402
 import itertools  # noqa: E402
 import json  # noqa: E402
@@ -78,11 +77,6 @@ VOLATILE = {
     "python",
     "calibrated_template",
 }
-
-
-def with_failures(*args: Any, **options: Any) -> Any:
-    """Failures to acquire and to enrol, which are no public name yet."""
-    return importlib.import_module("bioeval.results.failures").with_failures(*args, **options)
 
 
 def be() -> Any:
@@ -771,12 +765,8 @@ def later(function: str, *args: Any, **options: Any) -> Callable[[], Any]:
 
     def call() -> Any:
         target: Any = be()
-        if function.startswith("studies."):
-            home, _, function_name = function.rpartition(".")
-            target = getattr(importlib.import_module(f"bioeval.{home}"), function_name)
-        else:
-            for part in function.split("."):
-                target = getattr(target, part)
+        for part in function.split("."):
+            target = getattr(target, part)
         return target(*map(_now, args), **{k: _now(v) for k, v in options.items()})
 
     return call
@@ -1145,15 +1135,15 @@ def cases_of_reid() -> None:
     }
     case(
         "gom_from_curves/four",
-        later("studies.reid.results.gom_from_curves", t, **curves, name="drawn"),
+        later("gom_from_curves", t, **curves, name="drawn"),
     )
     case(
         "gom_from_curves/two",
-        later("studies.reid.results.gom_from_curves", t, mrep=curves["mrep"], mfr=curves["mfr"]),
+        later("gom_from_curves", t, mrep=curves["mrep"], mfr=curves["mfr"]),
     )
     case(
         "gom_from_curves/cmc",
-        later("studies.reid.results.gom_from_curves", t, **curves, cmc=[0.5, 0.7, 0.8]),
+        later("gom_from_curves", t, **curves, cmc=[0.5, 0.7, 0.8]),
     )
     for i, options in enumerate(
         (
@@ -1635,13 +1625,13 @@ def cases_of_people() -> None:
     for fta, fte in ((0.02, 0.0), (0.0, 0.01), (0.1, 0.2)):
         case(
             f"with_failures/{fta} {fte}",
-            lambda a=fta, b=fte: with_failures(
+            lambda a=fta, b=fte: be().with_failures(
                 be().verification(scores("watch"), thresholds=12), fta=a, fte=b
             ),
         )
     case(
         "with_failures/tree",
-        lambda: with_failures(
+        lambda: be().with_failures(
             be().evaluate(scores("columns"), thresholds=12, max_rank=4), fta=0.05
         ),
     )
