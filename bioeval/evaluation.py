@@ -53,8 +53,11 @@ def evaluate(
     ----------
     scores : Scores, or mapping of str to Scores
         One system, or several by name.
-    protocol, thresholds, max_rank, far_targets
-        As for :func:`tally`.
+    protocol : str or Protocol
+        The name of a shipped card, the path of a card, a parsed card, or ``"auto"``: the course
+        card of the layout (of order-only scores, its closed set alone).
+    thresholds, max_rank, far_targets
+        In place of the card's.
     extra_thresholds : sequence of float, optional
         Thresholds besides those: every task then has rows at these, and at the operating points of
         all tasks, of several systems at those of all that have the same units. An empty list gives
