@@ -151,8 +151,8 @@ bioeval check scores.npz --threshold 0.31 --report check.html
 bioeval compare old.npz new.npz
 # Rank three systems by two measures
 bioeval compare old.npz new.npz others.npz --measure eer --measure auc
-# Rank a folder of submissions; write a page
-bioeval compare submissions --measure eer --report board.html
+# Rank three systems; write a page
+bioeval compare old.npz new.npz others.npz --measure eer --report board.html
 # Compare distances with similarities
 bioeval compare distances.npz similarities.npz --kind-b similarity
 # Compare two arrays of one file
