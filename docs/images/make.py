@@ -149,7 +149,7 @@ def claims(path: Path) -> None:
     values: dict[str, list[np.ndarray]] = {name: [] for name in names}
     for share in shares:
         ds = be.cross_evaluate(
-            scores, experiment, threshold=4.4, claims=be.partition.ClaimSampler(1, share)
+            scores, experiment, threshold=4.0, claims=be.partition.ClaimSampler(1, share)
         )
         found = {"frr": ds.frr, "far": ds.far, "errors": 1 - ds.accuracy}
         for name, each in found.items():
