@@ -296,7 +296,9 @@ class Plan:
         if rows is None:
             return
         points = [rows]
-        points += [x.tally.points.rows for x in finders]
+        for finding in finders:
+            if finding.tally.points is not None:
+                points.append(finding.tally.points.rows)
         searches = counted.get("open_set")
         if searches is not None and isinstance(searches.tally, IdentificationTally):
             from bioeval.results.identification import open_set_rows

@@ -57,14 +57,13 @@ def compared_systems(
             options[name] = given[name]
     card = resolve_card(next(iter(systems.values())), given["protocol"])
     options["protocol"] = card if card.reid is not None else None
-    name, both = " and ".join(systems), tuple(systems.values())
-    if len(systems) > 2:
-        name, both = f"{len(systems)} systems", (systems,)
-        stages("ranking the systems")
-    else:
-        stages(f"comparing {name}")
     try:
-        return {name: compare(*both, **options)}
+        if len(systems) > 2:
+            stages("ranking the systems")
+            return {f"{len(systems)} systems": compare(systems, **options)}
+        name = " and ".join(systems)
+        stages(f"comparing {name}")
+        return {name: compare(*systems.values(), **options)}
     except BioevalError:
         return {}
 
