@@ -7,7 +7,6 @@ import math
 import numba
 import numpy as np
 import pytest
-from optional import optional_import
 
 import bioeval as be
 from bioeval.kernels.argument_groups import VerificationTables
@@ -310,9 +309,8 @@ def unaligned(d):
         unaligned,
         np.asfortranarray,
         lambda d: np.repeat(d, 2, axis=1)[:, ::2],
-        lambda d: optional_import("dask.array").from_array(d, chunks=(7, 50)),
     ],
-    ids=["unaligned", "transposed", "strided", "dask"],
+    ids=["unaligned", "transposed", "strided"],
 )
 @pytest.mark.parametrize("kind", ["distance", "similarity"])
 @pytest.mark.cases(1)

@@ -26,7 +26,6 @@ from bioeval.tallies.identification_counter import IdentificationCounter
 from bioeval.tallies.point_search import PointFinder
 from bioeval.tallies.second_pass import Expected, PointsWanted
 from bioeval.tallies.verification_counter import VerificationCounter
-from tests.optional import optional_import
 
 METRICS = ("cosine", "l2", "l1", "linf", "bhattacharyya")
 FEATURES = 7
@@ -429,9 +428,6 @@ def test_failed_templates_are_refused_by_default(metric, most):
 
 
 # ------------------------------------------------------------------------- parts of a pass
-
-
-distributed = optional_import("distributed")
 
 
 def test_second_passes_of_what_tiles_have_not_counted_read_rows():

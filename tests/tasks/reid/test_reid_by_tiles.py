@@ -19,7 +19,6 @@ from twins import one_thread  # noqa: F401
 import bioeval as be
 from bioeval.scores.embeddings import same_in_any_tile
 from bioeval.tasks.reid import kernel, tiles
-from tests.optional import optional_import
 
 FEATURES = 5
 RULES = ("same-id-same-camera", "same-camera", "none")
@@ -275,6 +274,3 @@ def test_the_same_on_any_number_of_threads(layout, monkeypatch):
     numba.set_num_threads(1)
     assert all(answers)
     assert all(found[0].identical(other) for other in found)
-
-
-distributed = optional_import("distributed")
