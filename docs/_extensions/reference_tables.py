@@ -145,8 +145,16 @@ def _write_if_new(path: Path, text: str) -> None:
 def link(app: Sphinx, docname: str, source: list[str]) -> None:
     """Link the names in the tables of ``api.md`` to their pages, and list the pages under it."""
     if docname == "docs/api":
-        page = r"| [`be.\1`](generated/bioeval.\1.rst) "
-        text = re.sub(r"^\| `be\.([\w.]+)` ", page, source[0], flags=re.MULTILINE)
+        pages = {name for module in PUBLIC for name, _ in names(module)}
+
+        def linked(match: re.Match[str]) -> str:
+            name = f"bioeval.{match[1]}"
+            return f"[{match[0]}](generated/{name}.rst)" if name in pages else match[0]
+
+        def first_cell(match: re.Match[str]) -> str:
+            return re.sub(r"`be\.([\w.]+)`", linked, match[0])
+
+        text = re.sub(r"^\| `be\.[^|]*", first_cell, source[0], flags=re.MULTILINE)
         source[0] = f"{text}\n{LISTED}"
 
 
