@@ -209,7 +209,7 @@ bioeval normalise dev.scores dev.txt --kind similarity --method as --top 4 --sel
 # Evaluate at sizes up to that of the gallery
 bioeval gallery-size scores.npz
 # Choose sizes and ranks
-bioeval gallery-size scores.npz --sizes 10,100,1000 --max-rank 10
+bioeval gallery-size scores.npz --sizes 5,10 --max-rank 3
 # Evaluate embeddings
 bioeval gallery-size faces.npz --embeddings dlib128 --labels subject
 # Write results and plots
@@ -278,8 +278,6 @@ bioeval gom osnet.npz --open-queries osnet-of-others.npz
 bioeval gom old.npz new.npz --name before --name after --interval subject-bootstrap
 # Use the published code's variant of GOM; print JSON
 bioeval gom osnet.npz --variant reference --budget 100 --json
-# Scale the thresholds of top-K lists
-bioeval gom lists.npz --normalize 0,2
 
 # Find the threshold for a FAR of 0.1 %
 bioeval threshold scores.npz --target far=1e-3

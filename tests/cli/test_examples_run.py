@@ -24,7 +24,7 @@ from bioeval.cli.table import COMMANDS
 # Examples that draw, write pages, start processes, resample or measure this machine.
 SLOW = re.compile(
     "--plot|--report|--interval|--step-by-step|--train|course-kfold|--worst|"
-    "results|-of study|--out (study|d)|bioeval (report|plan|gom|conventions|gallery-|groups)|"
+    "results|--out (study|d)|bioeval (report|gom|conventions|gallery-|groups)|"
     "--measure eer"
 )
 
@@ -85,15 +85,12 @@ def matrices() -> dict[str, be.Scores]:
     made["ratios.npz"] = be.Scores(ratios, old.probe_labels, kind="llr", probe_meta=old.probe_meta)
     made |= {f"{x}.npz": searched(i) for i, x in enumerate(("reid", "osnet", "agw"))}
     made["osnet-of-others.npz"] = searched(7)
-    views = {"view": np.arange(len(old.probe_labels)) % 3}
-    made["gait.npz"] = be.Scores(old.values, old.probe_labels, probe_meta=views)
     few, attack = old.values[:6], {"attack": ["print", "mask"] * 3}
     who = old.probe_labels
     made["attacks.npz"] = be.Scores(few, who[:6], who, probe_meta=attack)
-    names = ("attacked", "dev", "test", "a-dev", "a-test", "b-dev", "b-test")
+    names = ("attacked", "dev", "test")
     for i, name in enumerate(names):
         made[f"{name}.npz"] = simulated_attacks(6, 3, {"print": 0.6, "mask": 0.9}, random_state=i)
-    who = np.repeat(np.arange(6), 2)
     return made
 
 
@@ -117,7 +114,6 @@ def texts() -> dict[str, str]:
         "people.csv": text("subject,sex", *(f"s{i},f" for i in who)),
         "images.txt": text(*names),
         "pairs.csv": text("distance,genuine", *listed),
-        "grid.txt": text(*map(str, range(1, 9))),
         "scores-dev.txt": text(*dev),
         "truth.txt": text(*city), "track3.txt": text(*city),
         "my-protocol.toml": (
@@ -127,10 +123,7 @@ def texts() -> dict[str, str]:
     }  # fmt: skip
     for part in ("dev", "eval"):
         made[f"{part}.txt"] = text(*trials)
-        for x in ("", "A", "B"):
-            made[f"{part}{x}.scores"] = text(
-                *(f"t{b} t{a} {(a - b + len(x)) % 7 + a / 50:.3f}" for a, b in pairs)
-            )
+        made[f"{part}.scores"] = text(*(f"t{b} t{a} {(a - b) % 7 + a / 50:.3f}" for a, b in pairs))
         made[f"{part}-cohort.scores"] = text(
             *(f"t{a} c{c} {a * c % 7 + c / 9:.3f}" for a in range(16) for c in range(1, 9))
         )
@@ -160,12 +153,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     np.savez(place / "both.npz", first=distances(x), second=distances(x), subject=who)
     np.save(place / "matrix.npy", -distances(x))
     np.save(place / "tiny.npy", distances(x))
-    lists = np.argsort(distances(x), axis=1)[:, 1:6]
-    near = 0.1 * np.take_along_axis(distances(x), lists, axis=1)
-    named = {"probe_labels": who, "gallery_labels": who, "kind": "distance"}
     cameras = np.arange(len(who)) % 3 + 1
-    named |= {"probe_camera": cameras, "gallery_camera": cameras}
-    np.savez(place / "lists.npz", indices=lists, distances=near, **named)
     mat = {f"{side}_{k}": v for side in ("query", "gallery")
            for k, v in (("f", x), ("label", who + 1), ("cam", cameras))}  # fmt: skip
     for name in ("features", "resnet", "osnet", "agw"):
@@ -195,9 +183,6 @@ def test_example_runs(
     _, *words = shlex.split(line)
     if any(word.startswith("results") for word in words):
         run("run", "scores.npz", "--out", "results", "--no-auc")
-    if "study" in words and "--out" not in words:
-        study = ["threshold", "scores.npz", "--target", "far=0.1", *SMALLER["threshold"]]
-        run(*study, "--out", "study")
     written = [words[i + 1] for i, word in enumerate(words) if word in ("--out", "--report")]
     for target in map(Path, [*written, *(words[2:3] if words[0] == "convert" else [])]):
         shutil.rmtree(target) if target.is_dir() else target.unlink(missing_ok=True)
