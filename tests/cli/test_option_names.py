@@ -14,26 +14,22 @@ from bioeval.cli.lazy_group import COMMANDS, root
 
 #: Where a command prints and writes, and on what it runs: options that no call has.
 OF_EVERY_COMMAND = {
-    *("as_json", "force", "images", "images_root", "latex", "markdown", "name", "no_auc", "out"),
-    *("plot_formats", "plot_style", "plots", "report", "terms", "worst"),
+    *("as_json", "force", "images", "images_root", "latex", "markdown", "memory_limit", "name"),
+    *("no_auc", "out", "plot_formats", "plot_style", "plots", "report", "terms", "worst"),
 }
 
 #: What one command does besides its call.
 OF_THE_COMMAND = {
-    # A Calibrator that is fitted to a set, and the scores of others; several systems.
-    "calibration": {"apply", "calibrate", "save_to", "system", "train"},
-    "check": {"columns"},  # of tracks
+    # A Calibrator that is fitted to a set, and the scores of others.
+    "calibration": {"apply", "calibrate", "save_to", "train"},
     "compare": {"differences"},  # which the table of a ranking shows
     "convert": {"dry_run", "listed"},
     "example": {"components", "people", "system"},  # of faces, which bioeval.datasets has
-    "explain": {"lists", "picture", "steps"},
+    "explain": {"steps"},
     "normalise": {"min_dcf", "save_to"},  # what is shown of the scores, and where they are written
     "pad": {"most"},
     "protocols": {"check", "toml"},
-    "report": {  # of several calls
-        *("assure", "check", "folds", "margin", "names", "probes"),
-        *("threshold_study", "workload", "zoo"),
-    },
+    "report": {"check", "folds", "names", "probes", "workload", "zoo"},  # of several calls
     # Failure rates, a column of the metadata, and priors of a card.
     "run": {"fta", "fte", "gallery_quality", "min_dcf"},
     "threshold": {"claim", "on"},  # other calls
@@ -64,7 +60,7 @@ def arguments(call: Callable[..., Any]) -> Iterator[str]:
             yield argument.removesuffix("_key")
 
 
-@pytest.mark.parametrize("command", sorted({*COMMANDS} - {"tally", "merge", "best-mates"}))
+@pytest.mark.parametrize("command", sorted(COMMANDS))
 def test_each_option_bears_the_name_of_an_argument(command):
     calls = {name for name in be.__all__ if name[0].islower() and callable(getattr(be, name))}
     calls.add("Calibrator")
