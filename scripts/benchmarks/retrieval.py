@@ -78,7 +78,7 @@ class Gallery:
         with set_options(memory_limit=limit):
             scores = Scores.from_embeddings(
                 x, self.queries, y, self.gallery, metric="cosine", dtype="float32", **self.meta
-            )
+            )._with(_limited=False)
         return scores, x, y
 
 

@@ -72,7 +72,6 @@ AT_MOST: Mapping[str, float] = MappingProxyType(
         "lists: csv": 2.0,
         "lists: txt": 2.0,
         "exact: against multi": 25.0,
-        "exact: against sampled": 1.0,
         **dict.fromkeys(_vectors("counts", "apart", "overlapping"), 0.6),
         **dict.fromkeys(_vectors("be.evaluate", "apart"), 0.75),
         **dict.fromkeys(_vectors("be.evaluate", "overlapping"), 1.1),
