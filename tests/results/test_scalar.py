@@ -175,7 +175,6 @@ NO_MEASURES = [
     [
         *NO_MEASURES,
         ({"name": "eer"}, 'name="eer": there is a variable eer already'),
-        ({"name": "iapar_max"}, "there is a variable iapar_max already"),
         ({"name": "threshold"}, "there is a variable threshold already"),
         ({"name": "rank"}, "there is a variable rank already"),
         ({"of_rates": None}, "expected one of of_rates and quotient"),
