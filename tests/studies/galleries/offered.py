@@ -14,7 +14,7 @@ PLOTS = {
 }
 VARIABLES = {
     "gallery size": (
-        lambda: be.gallery_size(square(), [2, 4, 16], thresholds=[5.0]),
+        lambda: be.gallery_size(square(), [2, 4], thresholds=[5.0]),
         GALLERY_SIZE,
     ),
     "open set, expected": (
