@@ -17,10 +17,10 @@ import pytest
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="the installer is a Bash script")
 
 LOCKS = {
-    "base": "requirements/base.lock",
-    "dev": "requirements/dev.lock",
-    "full": "requirements/full.lock",
-    "lowest": "requirements/lowest.lock",
+    "base": "base.lock",
+    "dev": "dev.lock",
+    "full": "full.lock",
+    "lowest": "lowest.lock",
 }
 INSTALLER = """#!/usr/bin/env bash
 last=${!#}
@@ -83,11 +83,12 @@ def checkout(root, tmp_path) -> Checkout:
     folder = tmp_path / "bioeval"
     tools = folder / "tools"
     (folder / "scripts").mkdir(parents=True)
+    (folder / "requirements").mkdir()
     tools.mkdir()
     for path, text in (
         (tools / "uv", INSTALLER),
         (folder / "scripts" / "script", SCRIPT),
-        *((folder / name, f"# {layer}\n") for layer, name in LOCKS.items()),
+        *((folder / "requirements" / name, f"# {layer}\n") for layer, name in LOCKS.items()),
         (folder / "pyproject.toml", "# the project\n"),
     ):
         path.write_text(text)
@@ -122,10 +123,10 @@ def test_a_changed_lock_is_followed_in_place(checkout):
     checkout.call("dev")
     (checkout.venv / "kept").touch()
     for layer in ("base", "dev"):
-        (checkout.folder / LOCKS[layer]).write_text("# changed\n")
+        (checkout.folder / "requirements" / LOCKS[layer]).write_text("# changed\n")
     assert checkout.call("dev") == [LOCKS["dev"]]
     for layer in ("base", "dev"):  # back again: no mark of what was exchanged is left
-        (checkout.folder / LOCKS[layer]).write_text(f"# {layer}\n")
+        (checkout.folder / "requirements" / LOCKS[layer]).write_text(f"# {layer}\n")
     assert checkout.call("base") == [LOCKS["base"]]
     (checkout.folder / "pyproject.toml").write_text("# changed\n")
     assert checkout.call("base") == ["bioeval"]

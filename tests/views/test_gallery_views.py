@@ -28,7 +28,7 @@ def test_gallery_size_plot(scores):
     assert list(within.curves) == ["a, rank 1", "b, rank 1"]
     with pytest.raises(be.DataError, match="rank 99"):
         be.plot.gallery_size(ds, ranks=(99,))
-    with pytest.raises(be.DataError, match="draws cms"):
+    with pytest.raises(be.DataError, match="gallery_size"):
         be.plot.gallery_size(be.closed_set(scores))
 
 

@@ -12,6 +12,7 @@ import numpy as np
 import xarray as xr
 
 from bioeval.base.arguments import require_flag, require_integer
+from bioeval.base.errors import Argument
 from bioeval.base.kinds import larger_is_closer, noun_of
 from bioeval.base.messages import Message, as_json, messages_of
 from bioeval.base.progress import rows_reported
@@ -22,7 +23,7 @@ from bioeval.results.support import KindVerdict
 from bioeval.scores.arrays import lattice_step
 from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.labels import plain
-from bioeval.scores.matrix import Scores, are_pairs, codes_of, knows_people
+from bioeval.scores.matrix import Scores, are_pairs, codes_of, knows_people, require_scores
 from bioeval.scores.pairs import PairScores
 from bioeval.studies.check.confusions import confusions_at
 from bioeval.studies.check.counts import SHOWN, DataScan, perfect_distance, scan, sign_of
@@ -129,6 +130,8 @@ def check_data(
     """
     read_scores = require_flag("read_scores", read_scores)
     worst = require_integer("worst", worst, low=1)
+    if claims is not None:
+        require_scores(claims, Argument("claims"))
     card = resolve_card(scores, protocol)
     if scores.layout == "top-k":
         read_scores = False
