@@ -14,6 +14,7 @@ from bioeval.base.errors import (
     DataError,
     enumerated,
     nearest_name,
+    received,
     require_choice,
 )
 from bioeval.base.random import RandomState, Stream, seed_sequence
@@ -132,7 +133,7 @@ class ProbeGallerySplit(Splitter[GalleryProbe]):
             )
         if enrol is not None and not (isinstance(enrol, Mapping) and enrol):
             raise DataError(
-                f"{who}: enrol is {enrol!r}; expected a mapping of column to value, such as "
+                f"{who}: enrol is {received(enrol)}; expected a mapping of column to value, such as "
                 "{'session': 1}"
             )
         require_choice(f"{who}: too_few", too_few, TOO_FEW)
