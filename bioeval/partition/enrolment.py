@@ -133,8 +133,8 @@ class ProbeGallerySplit(Splitter[GalleryProbe]):
             )
         if enrol is not None and not (isinstance(enrol, Mapping) and enrol):
             raise DataError(
-                f"{who}: enrol is {received(enrol)}; expected a mapping of column to value, such as "
-                "{'session': 1}"
+                f"{who}: enrol is {received(enrol)}; expected a mapping of column to value, such "
+                "as {'session': 1}"
             )
         require_choice(f"{who}: too_few", too_few, TOO_FEW)
         require_integer(f"{who}: n_repeats", n_repeats, low=1)
