@@ -217,6 +217,16 @@ def shared() -> Path:
 
 
 @pytest.fixture(autouse=True)
+def options_are_restored() -> Iterator[None]:
+    """Set back what a test, or an example of a docstring or a page, set by be.set_options."""
+    from bioeval.base.options import OPTIONS
+
+    before = dict(OPTIONS)
+    yield
+    OPTIONS.update(before)
+
+
+@pytest.fixture(autouse=True)
 def measures_are_forgotten():
     """Forget what be.scalar added, in a test or in an example of a docstring or a page."""
     from bioeval.base.registry import scalar_registry, using
