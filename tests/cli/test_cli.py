@@ -896,6 +896,7 @@ def unmated(tmp_path):
     return "x.npz"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "command",
     [

@@ -31,6 +31,7 @@ def test_messages_are_kept_with_what_they_are_about():
     assert attrs == {"messages": as_json([one, about])}
 
 
+@pytest.mark.slow
 def test_a_result_tells_its_messages():
     ds = be.verification(be.simulate(9, 3, random_state=1), far_targets=[0.01])
     (message,) = [x for x in be.messages(ds) if x.code == "too-few-pairs-of-people"]

@@ -308,6 +308,7 @@ GENUINE = {
 }
 
 
+@pytest.mark.slow
 @each_case
 @pytest.mark.parametrize("chunks", [1, 3])
 @pytest.mark.parametrize("genuine", GENUINE)
@@ -407,6 +408,7 @@ def test_lower_hull(seed):
     assert (on_hull <= y + 1e-12).all()  # below all points
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("kind", ["distance", "similarity"])
 @pytest.mark.parametrize("failed", [False, True])

@@ -276,6 +276,7 @@ def whole_numbers(m: int = 40, f: int = 7) -> tuple[np.ndarray, np.ndarray]:
     return rng.integers(0, 9, (m, f)) + 3 * rng.integers(0, 5, (9, f))[labels], labels
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("metric", ["l1", "l2", "linf"])
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 @pytest.mark.cases(1)
@@ -422,6 +423,7 @@ def test_rows_are_written_to_memory_that_is_given():
         np.testing.assert_array_equal(out, source.whole()[250:270])
 
 
+@pytest.mark.slow
 def test_rows_in_the_memory_of_earlier_ones_count_as_the_matrix():
     """On one thread and two, in bands of rows of which the last is a short one."""
     rng = np.random.default_rng(9)

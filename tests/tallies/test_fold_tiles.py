@@ -111,6 +111,7 @@ def test_embeddings_give_what_their_matrix_gives(case, splitter, templates, rule
         check(case, SPLITTERS[splitter], **options)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("layout", ["square", "gallery", "selection", "overlap"])
 @pytest.mark.parametrize("metric", METRICS)
 @pytest.mark.parametrize("templates", TEMPLATES)

@@ -36,6 +36,7 @@ def drawn(seed: int, layout: str = "all-against-all") -> be.Scores:
     return made.with_values(values, "distance")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("layout", ["all-against-all", "probe-against-gallery"])
 @pytest.mark.parametrize("measure", [*ASKED, None])
 @pytest.mark.cases(8)

@@ -129,6 +129,7 @@ def assert_same(found: Any, expected: Any) -> None:
         np.testing.assert_array_equal(found[name].values, expected[name].values, err_msg=name)
 
 
+@pytest.mark.slow
 @given(
     cases,
     st.sampled_from(RULES),
