@@ -26,9 +26,9 @@ from typing import Any
 import numpy as np
 
 import bioeval as be
+from bioeval.attempts.passes import count_together
+from bioeval.attempts.verification_counter import VerificationCounter
 from bioeval.scores.blocks import BlockReader
-from bioeval.tallies.passes import count_together
-from bioeval.tallies.verification_counter import VerificationCounter
 
 KINDS = ("memmap", "hdf5", "zarr")
 CHUNK, TEMPLATES, ROUNDS = (200, 500), 5, 3

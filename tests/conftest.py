@@ -155,8 +155,8 @@ def figures_are_closed() -> Iterator[None]:
 @pytest.fixture(scope="session", autouse=True)
 def nothing_is_small() -> None:
     """Small matrices take the ways of large ones, so that these are tested with small ones."""
+    from bioeval.attempts import point_search
     from bioeval.scores import blocks
-    from bioeval.tallies import point_search
 
     blocks.SMALL_CELLS = point_search.FEW = 0
 

@@ -52,7 +52,7 @@ def _number(text: str) -> float:
 
 
 def _rate(text: str) -> float:
-    from bioeval.tallies.threshold_rules import Rule
+    from bioeval.attempts.threshold_rules import Rule
 
     return Rule.rate_in(text)
 

@@ -201,8 +201,8 @@ def _seed(card: Protocol, seed: int) -> Protocol:
 
 
 def _target(card: Protocol, target: str) -> Protocol:
+    from bioeval.attempts.threshold_rules import Rule
     from bioeval.protocol.card import Decision
-    from bioeval.tallies.threshold_rules import Rule
 
     rule = Rule.parse(target, "target")
     if card.partition is None:

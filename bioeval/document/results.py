@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
+from bioeval.attempts.threshold_rules import Rule
 from bioeval.base.errors import counted
 from bioeval.base.messages import Message, messages_of
 from bioeval.document.blocks import (
@@ -25,7 +26,6 @@ from bioeval.document.cells import Count, Label, Number, Rate, Score
 from bioeval.document.text import Enumeration, Phrase, Text, say
 from bioeval.results.support import KIND_DOUBTS
 from bioeval.results.words import excluded
-from bioeval.tallies.threshold_rules import Rule
 
 #: What is accepted at a threshold, by the kind of the scores.
 _SCORES = {

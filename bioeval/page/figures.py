@@ -21,6 +21,7 @@ import scipy
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
+from bioeval.attempts.points import per_cent
 from bioeval.base.kinds import noun_of
 from bioeval.document.terms import rates_are_of
 from bioeval.document.text import Term, Text, say
@@ -35,7 +36,6 @@ from bioeval.page.parts import (
 from bioeval.plot.displays import DISPLAYS
 from bioeval.plot.files import plot_files, save
 from bioeval.results.histogram import ScoreHistograms
-from bioeval.tallies.points import per_cent
 from bioeval.views.images import Images
 from bioeval.views.sections.evaluation import is_identification
 from bioeval.views.terms import words_of

@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 import numpy as np
 import xarray as xr
 
+from bioeval.attempts.threshold_rules import Rule
 from bioeval.base.errors import DataError, printable
 from bioeval.base.kinds import larger_is_closer
 from bioeval.document.cells import Label
@@ -27,7 +28,6 @@ from bioeval.page.support import (
 )
 from bioeval.results.support import RuleOf
 from bioeval.results.threshold_lookup import ResultThresholds
-from bioeval.tallies.threshold_rules import Rule
 from bioeval.views.tasks import TASKS, datasets, value_of
 
 _T = TypeVar("_T")

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
+from bioeval.attempts.threshold_rules import Rule
 from bioeval.base.registry import scalar_registry
 from bioeval.document.blocks import Column, Paragraph, Section, Table, walk
 from bioeval.document.cells import Count, Label, Quantity, Rate, Score, threshold_to_install
@@ -34,7 +35,6 @@ from bioeval.page.parts import (
 )
 from bioeval.page.tables import at_part, live_count, live_threshold, live_value
 from bioeval.page.writer import PART
-from bioeval.tallies.threshold_rules import Rule
 from bioeval.views.tasks import value_of
 
 # What each task is searched for, in the order in which a page speaks of them.

@@ -9,10 +9,10 @@ from typing import Self
 import numpy as np
 import xarray as xr
 
+from bioeval.attempts.counts import VerificationTally
 from bioeval.base.kinds import larger_is_closer
 from bioeval.results.dataset import about_attrs
 from bioeval.scores.arrays import lattice_step
-from bioeval.tallies.counts import VerificationTally
 
 # Least and largest number of bins between the smallest and the largest score of a class.
 LEAST_BINS, MOST_BINS = 8, 120

@@ -10,6 +10,15 @@ from typing import Any, Literal
 import numpy as np
 import xarray as xr
 
+from bioeval.attempts.counts import IdentificationTally
+from bioeval.attempts.points import (
+    FAR_TARGETS,
+    EqualError,
+    ErrorCurve,
+    allowed_errors,
+    check_targets,
+)
+from bioeval.attempts.thresholds import check_thresholds, grid_over, to_internal, to_user
 from bioeval.base.errors import Argument, ProtocolError
 from bioeval.base.kinds import larger_is_closer
 from bioeval.base.messages import Message
@@ -17,15 +26,6 @@ from bioeval.base.variables import CLOSED_SET, OPEN_SET
 from bioeval.results.dataset import Scalars, Variables, about_attrs, along, build, rate
 from bioeval.results.support import support_messages
 from bioeval.scores.provenance import Provenance
-from bioeval.tallies.counts import IdentificationTally
-from bioeval.tallies.points import (
-    FAR_TARGETS,
-    EqualError,
-    ErrorCurve,
-    allowed_errors,
-    check_targets,
-)
-from bioeval.tallies.thresholds import check_thresholds, grid_over, to_internal, to_user
 
 Unmated = Literal["auto", "raise", "skip"]
 

@@ -9,14 +9,14 @@ from typing import Any, Self
 
 import numpy as np
 
+from bioeval.attempts.counts import VerificationTally
+from bioeval.attempts.points import FAR_TARGETS
 from bioeval.base.errors import counted
 from bioeval.base.kinds import larger_is_closer
 from bioeval.base.messages import Message
 from bioeval.scores.disjoint import distinct_pairs
 from bioeval.scores.matrix import Scores, are_pairs
 from bioeval.scores.provenance import pairs_of_people
-from bioeval.tallies.counts import VerificationTally
-from bioeval.tallies.points import FAR_TARGETS
 
 #: The largest number of attempts that results hold (int64).
 MOST_ATTEMPTS = 2**63 - 1

@@ -9,12 +9,12 @@ from dataclasses import dataclass
 import numpy as np
 import xarray as xr
 
+from bioeval.attempts.threshold_rules import Rule
 from bioeval.base.errors import (
     Argument,
     DataError,
     Words,
 )
-from bioeval.tallies.threshold_rules import Rule
 
 # Thresholds that are operating points.
 _POINTS = ("eer_threshold", "zero_far_threshold", "zero_frr_threshold", "min_cost_threshold")

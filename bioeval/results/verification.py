@@ -5,6 +5,9 @@ from __future__ import annotations
 import numpy as np
 import xarray as xr
 
+from bioeval.attempts.counts import VerificationTally
+from bioeval.attempts.points import VerificationPoints
+from bioeval.attempts.thresholds import to_user
 from bioeval.base.kinds import larger_is_closer
 from bioeval.base.messages import Message
 from bioeval.base.registry import names_of, scalar_registry
@@ -19,9 +22,6 @@ from bioeval.results.dataset import (
 )
 from bioeval.results.support import ComparedPeople, KindVerdict, support_messages
 from bioeval.scores.provenance import disjoint_pairs
-from bioeval.tallies.counts import VerificationTally
-from bioeval.tallies.points import VerificationPoints
-from bioeval.tallies.thresholds import to_user
 
 
 def verification_scalars(tally: VerificationTally) -> Scalars:

@@ -15,6 +15,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 import scipy
 
+from bioeval.attempts.by_subject import PairCounts, listed_tables
 from bioeval.base.arguments import check_confidence, require_numbers
 from bioeval.base.errors import DataError, require_choice
 from bioeval.base.random import RandomState
@@ -25,7 +26,6 @@ from bioeval.stats.jackknife import jackknife_limits
 from bioeval.stats.limits import Limits, by_subject, normal_limits
 from bioeval.stats.options import BOOTSTRAPS, IntervalOptions
 from bioeval.stats.replicates import Interval, groups_of, open_limits
-from bioeval.tallies.by_subject import PairCounts, listed_tables
 
 # Columns of weights that are weighed at once, at most.
 _TILE = 256

@@ -15,13 +15,13 @@ from typing import Any, Literal, Protocol
 
 import numpy as np
 
-from bioeval.base.registry import scalar_registry
-from bioeval.base.scalars import EER_HULL, EQUAL_ERROR, FAR_AT_FRR, FRR_AT_FAR, MIN_DCF, Scalar
-from bioeval.tallies.points import (
+from bioeval.attempts.points import (
     VerificationPoints,
     hull_equal_errors,
     normalised_cost,
 )
+from bioeval.base.registry import scalar_registry
+from bioeval.base.scalars import EER_HULL, EQUAL_ERROR, FAR_AT_FRR, FRR_AT_FAR, MIN_DCF, Scalar
 
 #: The classes of attempts.
 AttemptClass = Literal["genuine", "impostor"]

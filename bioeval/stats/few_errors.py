@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 import scipy
 
+from bioeval.attempts.by_subject import PairCounts, summed
 from bioeval.stats.binomial import clopper_pearson, zero_error_bound
 from bioeval.stats.limits import Limits
-from bioeval.tallies.by_subject import PairCounts, summed
 
 #: Disjoint pairs of people who err, from which on errors show how uncertain a FAR is.
 LEAST_PAIRS = 10

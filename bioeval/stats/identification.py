@@ -15,6 +15,11 @@ import numpy as np
 import scipy
 import xarray as xr
 
+from bioeval.attempts.counts import IdentificationTally
+from bioeval.attempts.left_out import LeftOut
+from bioeval.attempts.points import allowed_errors
+from bioeval.attempts.thresholds import to_internal
+from bioeval.attempts.tied_places import place_weights
 from bioeval.base.kinds import larger_is_closer
 from bioeval.base.messages import Message
 from bioeval.base.progress import report, stage
@@ -29,11 +34,6 @@ from bioeval.stats.limits import Limits
 from bioeval.stats.options import IntervalOptions
 from bioeval.stats.replicates import logit_limits
 from bioeval.stats.verification import ErrorColumns, no_analytic_interval
-from bioeval.tallies.counts import IdentificationTally
-from bioeval.tallies.left_out import LeftOut
-from bioeval.tallies.points import allowed_errors
-from bioeval.tallies.thresholds import to_internal
-from bioeval.tallies.tied_places import place_weights
 
 #: With fewer people, those who are left are no gallery.
 FEWEST = 3

@@ -11,10 +11,10 @@ from __future__ import annotations
 import numpy as np
 import scipy
 
+from bioeval.attempts.by_subject import PairCounts
 from bioeval.stats.binomial import clopper_pearson
 from bioeval.stats.limits import Limits, by_subject
 from bioeval.stats.replicates import groups_of, open_limits
-from bioeval.tallies.by_subject import PairCounts
 
 
 def jackknife_limits(

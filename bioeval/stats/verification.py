@@ -9,6 +9,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from bioeval.attempts.by_subject import PairCounts, Sink, Sinks, SubjectAttempts
+from bioeval.attempts.counts import VerificationTally
+from bioeval.attempts.points import VerificationPoints
+from bioeval.attempts.thresholds import to_internal
 from bioeval.base.errors import Argument, ProtocolError
 from bioeval.base.kinds import larger_is_closer
 from bioeval.base.messages import Message
@@ -28,10 +32,6 @@ from bioeval.stats.jackknife import AttemptsOfEach, jackknife_limits
 from bioeval.stats.limits import Limits, by_subject, normal_limits
 from bioeval.stats.options import IntervalOptions
 from bioeval.stats.replicates import open_limits
-from bioeval.tallies.by_subject import PairCounts, Sink, Sinks, SubjectAttempts
-from bioeval.tallies.counts import VerificationTally
-from bioeval.tallies.points import VerificationPoints
-from bioeval.tallies.thresholds import to_internal
 
 if TYPE_CHECKING:
     import xarray as xr

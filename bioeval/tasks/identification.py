@@ -8,6 +8,12 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
+from bioeval.attempts.counts import IdentificationTally, ImpostorProbes
+from bioeval.attempts.identification_counter import IdentificationCounter, RankUnit
+from bioeval.attempts.passes import count_together
+from bioeval.attempts.points import FAR_TARGETS, check_targets
+from bioeval.attempts.thresholds import check_thresholds, to_user
+from bioeval.attempts.tied_places import Ties
 from bioeval.base.errors import Argument, DataError, received
 from bioeval.base.progress import rows_reported
 from bioeval.base.random import RandomState
@@ -21,12 +27,6 @@ from bioeval.scores.blocks import BlockReader
 from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.matrix import Scores, require_scores
 from bioeval.stats.options import IntervalOptions
-from bioeval.tallies.counts import IdentificationTally, ImpostorProbes
-from bioeval.tallies.identification_counter import IdentificationCounter, RankUnit
-from bioeval.tallies.passes import count_together
-from bioeval.tallies.points import FAR_TARGETS, check_targets
-from bioeval.tallies.thresholds import check_thresholds, to_user
-from bioeval.tallies.tied_places import Ties
 from bioeval.tasks.task_counts import TaskCounts
 from bioeval.tasks.task_plan import TaskPlanner
 

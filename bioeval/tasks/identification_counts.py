@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import xarray as xr
 
+from bioeval.attempts.counts import IdentificationTally
 from bioeval.results.dataset import Scalars
 from bioeval.results.identification import (
     closed_set_counts,
@@ -14,7 +15,6 @@ from bioeval.results.identification import (
     open_set_dataset,
     open_set_scalars,
 )
-from bioeval.tallies.counts import IdentificationTally
 
 if TYPE_CHECKING:
     from bioeval.scores.blocks import BlockReader
@@ -44,9 +44,9 @@ def with_intervals(
     options: IntervalOptions,
 ) -> xr.Dataset:
     """Return the result with confidence intervals; `counter` made the counts."""
+    from bioeval.attempts.by_subject import SubjectAttempts
+    from bioeval.attempts.left_out import LeftOut
     from bioeval.stats.identification import closed_set_intervals, open_set_intervals
-    from bioeval.tallies.by_subject import SubjectAttempts
-    from bioeval.tallies.left_out import LeftOut
 
     tally: Any = counts.tally
     if options.by_subject:

@@ -8,6 +8,16 @@ from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
+from bioeval.attempts.counting import Counter
+from bioeval.attempts.counts import IdentificationTally, VerificationTally
+from bioeval.attempts.identification_counter import check_max_rank
+from bioeval.attempts.passes import count_with_points
+from bioeval.attempts.point_search import PointFinder
+from bioeval.attempts.points import check_costs, check_targets, with_rare_targets
+from bioeval.attempts.second_pass import PointsWanted, SecondPass
+from bioeval.attempts.symmetry import is_symmetric
+from bioeval.attempts.thresholds import check_extra, check_thresholds, to_internal
+from bioeval.attempts.verification_counter import VerificationCounter
 from bioeval.base.arguments import require_flag
 from bioeval.base.errors import Argument, DataError, ProtocolError
 from bioeval.base.messages import Message
@@ -21,16 +31,6 @@ from bioeval.scores.blocks import BlockReader, threads_for
 from bioeval.scores.labels import Codes
 from bioeval.scores.matrix import Scores, are_pairs, require_scores
 from bioeval.stats.options import IntervalOptions
-from bioeval.tallies.counting import Counter
-from bioeval.tallies.counts import IdentificationTally, VerificationTally
-from bioeval.tallies.identification_counter import check_max_rank
-from bioeval.tallies.passes import count_with_points
-from bioeval.tallies.point_search import PointFinder
-from bioeval.tallies.points import check_costs, check_targets, with_rare_targets
-from bioeval.tallies.second_pass import PointsWanted, SecondPass
-from bioeval.tallies.symmetry import is_symmetric
-from bioeval.tallies.thresholds import check_extra, check_thresholds, to_internal
-from bioeval.tallies.verification_counter import VerificationCounter
 from bioeval.tasks.task_counts import TaskCounts
 from bioeval.tasks.task_plan import StudyPlan, TaskPlan, TaskPlanner, runner_of
 
@@ -192,7 +192,7 @@ class Plan:
             scores = scores._held()
         plan = cls(scores, card, options, automatic=automatic)
         if limits is not None and limits.by_subject:
-            from bioeval.tallies.by_subject import SubjectAttempts
+            from bioeval.attempts.by_subject import SubjectAttempts
 
             SubjectAttempts.require_people(scores, limits.method)
         counted = plan.count()

@@ -9,6 +9,11 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
+from bioeval.attempts.cells import CellGrid
+from bioeval.attempts.counters import ThresholdCounter
+from bioeval.attempts.counts import CellCounts
+from bioeval.attempts.passes import count_together
+from bioeval.attempts.verification_counter import VerificationCounter
 from bioeval.base.errors import DataError, ProtocolError
 from bioeval.results.histogram import FAR_OFF, ScoreHistograms, is_coarse, score_histograms
 from bioeval.scores.arrays import as_distances
@@ -16,11 +21,6 @@ from bioeval.scores.blocks import BlockReader
 from bioeval.scores.bona_fide import without_attacks
 from bioeval.scores.matrix import Scores, are_pairs
 from bioeval.scores.matrix_image import MatrixImage, reduced_matrix
-from bioeval.tallies.cells import CellGrid
-from bioeval.tallies.counters import ThresholdCounter
-from bioeval.tallies.counts import CellCounts
-from bioeval.tallies.passes import count_together
-from bioeval.tallies.verification_counter import VerificationCounter
 from bioeval.tasks.task_plan import runner_of
 
 # Sampled values, about, and the least and the largest number of sampled rows.

@@ -7,14 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import xarray as xr
 
-from bioeval.base.errors import Argument, DataError, ProtocolError
-from bioeval.base.messages import Message
-from bioeval.protocol.tasks import ClosedSet, OpenSet
-from bioeval.results.dataset import Scalars
-from bioeval.results.identification import ClosedSetCounts, OpenSetAttempts, OpenSetCounts
-from bioeval.scores.blocks import BlockReader, require_subjects
-from bioeval.tallies.counts import role_of
-from bioeval.tallies.single_template import (
+from bioeval.attempts.counts import role_of
+from bioeval.attempts.single_template import (
     ENROLLED,
     MATE,
     TARGET,
@@ -23,6 +17,12 @@ from bioeval.tallies.single_template import (
     SingleTemplateTally,
     thresholds_over,
 )
+from bioeval.base.errors import Argument, DataError, ProtocolError
+from bioeval.base.messages import Message
+from bioeval.protocol.tasks import ClosedSet, OpenSet
+from bioeval.results.dataset import Scalars
+from bioeval.results.identification import ClosedSetCounts, OpenSetAttempts, OpenSetCounts
+from bioeval.scores.blocks import BlockReader, require_subjects
 
 if TYPE_CHECKING:
     from bioeval.stats.options import IntervalOptions

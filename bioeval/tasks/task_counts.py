@@ -12,10 +12,10 @@ from bioeval.base.messages import Message, message_attrs
 from bioeval.results.dataset import Scalars
 
 if TYPE_CHECKING:
+    from bioeval.attempts.second_pass import SecondPass
     from bioeval.scores.blocks import BlockReader
     from bioeval.scores.provenance import Provenance
     from bioeval.stats.options import IntervalOptions
-    from bioeval.tallies.second_pass import SecondPass
 
 
 class Counts(Protocol):

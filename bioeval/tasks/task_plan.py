@@ -7,13 +7,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from bioeval.attempts.counting import Counter
+from bioeval.attempts.identification_counter import IdentificationCounter, check_max_rank
+from bioeval.attempts.thresholds import require_values
 from bioeval.protocol.card import LAYOUTS
 from bioeval.protocol.tasks import ClosedSet, OpenSet
 from bioeval.scores.blocks import BlockReader
 from bioeval.scores.matrix import Scores
-from bioeval.tallies.counting import Counter
-from bioeval.tallies.identification_counter import IdentificationCounter, check_max_rank
-from bioeval.tallies.thresholds import require_values
 from bioeval.tasks.single_template_counts import single_template_counter
 
 

@@ -6,14 +6,14 @@ from dataclasses import replace
 
 import numpy as np
 
+from bioeval.attempts.passes import count_with_points
+from bioeval.attempts.point_search import PointFinder
+from bioeval.attempts.second_pass import PointsWanted
+from bioeval.attempts.threshold_rules import Rule
+from bioeval.attempts.threshold_search import Attempts
+from bioeval.attempts.verification_counter import VerificationCounter
 from bioeval.base.errors import Argument, ProtocolError
 from bioeval.scores.blocks import BlockReader, threads_for
-from bioeval.tallies.passes import count_with_points
-from bioeval.tallies.point_search import PointFinder
-from bioeval.tallies.second_pass import PointsWanted
-from bioeval.tallies.threshold_rules import Rule
-from bioeval.tallies.threshold_search import Attempts
-from bioeval.tallies.verification_counter import VerificationCounter
 
 
 def chosen_threshold(

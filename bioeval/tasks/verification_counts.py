@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import xarray as xr
 
+from bioeval.attempts.counts import VerificationTally
 from bioeval.results.dataset import Scalars
 from bioeval.results.verification import verification_dataset, verification_scalars
-from bioeval.tallies.counts import VerificationTally
 from bioeval.views.messages import warn_of_kinds
 
 if TYPE_CHECKING:
@@ -35,8 +35,8 @@ def with_intervals(
     options: IntervalOptions,
 ) -> xr.Dataset:
     """Return the result with confidence intervals; `counter` made the counts."""
+    from bioeval.attempts.by_subject import SubjectAttempts
     from bioeval.stats.verification import verification_intervals
-    from bioeval.tallies.by_subject import SubjectAttempts
 
     tally: Any = counts.tally
     if options.by_subject:

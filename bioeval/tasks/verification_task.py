@@ -7,6 +7,12 @@ from typing import Any
 
 import xarray as xr
 
+from bioeval.attempts.passes import count_with_points
+from bioeval.attempts.point_search import PointFinder
+from bioeval.attempts.points import FAR_TARGETS, check_costs, check_targets
+from bioeval.attempts.second_pass import PointsWanted
+from bioeval.attempts.symmetry import is_symmetric
+from bioeval.attempts.verification_counter import Templates, UnenrolledClaims, VerificationCounter
 from bioeval.base.arguments import require_flag
 from bioeval.base.progress import rows_reported
 from bioeval.base.random import RandomState
@@ -18,12 +24,6 @@ from bioeval.scores.blocks import BlockReader, threads_for
 from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.matrix import Scores, require_scores
 from bioeval.stats.options import IntervalOptions
-from bioeval.tallies.passes import count_with_points
-from bioeval.tallies.point_search import PointFinder
-from bioeval.tallies.points import FAR_TARGETS, check_costs, check_targets
-from bioeval.tallies.second_pass import PointsWanted
-from bioeval.tallies.symmetry import is_symmetric
-from bioeval.tallies.verification_counter import Templates, UnenrolledClaims, VerificationCounter
 from bioeval.views.messages import warn_of_kinds
 
 

@@ -1118,6 +1118,8 @@ def test_folds_are_named_as_the_option(scores, capsys):
 
 def test_choices_are_those_of_the_library():
 
+    from bioeval.attempts.identification_counter import RankUnit
+    from bioeval.attempts.verification_counter import Templates
     from bioeval.cli.commands.run import command
     from bioeval.partition.enrolment import TOO_FEW
     from bioeval.partition.shuffle_splits import UNITS
@@ -1127,8 +1129,6 @@ def test_choices_are_those_of_the_library():
     from bioeval.scores.labelled_matrix import KINDS, NAN_POLICIES
     from bioeval.scores.listed_templates import KEEP
     from bioeval.stats import METHODS
-    from bioeval.tallies.identification_counter import RankUnit
-    from bioeval.tallies.verification_counter import Templates
     from bioeval.views.terms import TERMS
 
     named = [p for p in command.params if hasattr(p.type, "choices")]

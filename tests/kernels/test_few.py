@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 
+from bioeval.attempts.counters import guide_to
 from bioeval.kernels import compiling, count, fuse, hull, ranks
 from bioeval.kernels.argument_groups import RankFacts
-from bioeval.tallies.counters import guide_to
 
 SPECIAL = np.array([0.0, -0.0, 0.5, 1.0, 1e300, 5e-324, np.inf, -np.inf, np.nan])
 

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from twins import one_thread  # noqa: F401
 
+from bioeval.attempts.cells import CellGrid, cell_of
 from bioeval.kernels.folds import (
     FEW,
     FoldTables,
@@ -17,7 +18,6 @@ from bioeval.kernels.folds import (
     find_tile_cells,
 )
 from bioeval.kernels.tiles import fuse_tile
-from bioeval.tallies.cells import CellGrid, cell_of
 
 GRID = CellGrid(-3, 0, 12)  # up to 1.25; the first and the last cell are open
 EDGE = float(GRID.edges[-2])

@@ -20,11 +20,11 @@ import pytest
 from twins import assert_all_tasks, assert_verification, one_thread  # noqa: F401
 
 import bioeval as be
+from bioeval.attempts.cells import CellGrid
+from bioeval.attempts.counters import ImpostorBlock, guide_to
+from bioeval.attempts.second_pass import SecondPass, scratch_of
 from bioeval.kernels import compiling, count, fuse, hull, ranks, whole_rows
 from bioeval.kernels.argument_groups import RankFacts
-from bioeval.tallies.cells import CellGrid
-from bioeval.tallies.counters import ImpostorBlock, guide_to
-from bioeval.tallies.second_pass import SecondPass, scratch_of
 
 INF, NAN = np.inf, np.nan
 POOL = [0.0, -0.0, 0.1, 0.25, 0.5, 1.0, -1.0, 3.0, 5e-324, 1e300, INF, -INF, NAN, NAN]

@@ -17,6 +17,11 @@ import numpy as np
 import pytest
 from twins import one_thread  # noqa: F401
 
+from bioeval.attempts.cells import CellGrid
+from bioeval.attempts.counters import HistogramWithThresholds
+from bioeval.attempts.counts import CellCounts
+from bioeval.attempts.matrix_pass import RowFacts, ends_of, ordered_bits
+from bioeval.attempts.second_pass import SecondPass, scratch_of
 from bioeval.kernels.argument_groups import (
     GalleryColumns,
     Matrix,
@@ -37,11 +42,6 @@ from bioeval.kernels.tiles import (
     leave_out_subjects,
     take_mates,
 )
-from bioeval.tallies.cells import CellGrid
-from bioeval.tallies.counters import HistogramWithThresholds
-from bioeval.tallies.counts import CellCounts
-from bioeval.tallies.matrix_pass import RowFacts, ends_of, ordered_bits
-from bioeval.tallies.second_pass import SecondPass, scratch_of
 
 INF, NAN = np.inf, np.nan
 POOL = [0.0, 0.25, 0.3, 0.5, 0.75, 1.0, 1.4]  # few, so that most are tied

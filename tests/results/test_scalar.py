@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import bioeval as be
+from bioeval.attempts.selections import OrderedScores
 from bioeval.base.registry import ScalarRegistry, scalar_registry, using
-from bioeval.tallies.selections import OrderedScores
 
 
 def youden(far, frr):

@@ -13,8 +13,8 @@ from result_messages import arguments
 from twins import assert_all_tasks, assert_verification, one_thread  # noqa: F401
 
 import bioeval as be
+from bioeval.attempts import matrix_pass
 from bioeval.scores import blocks
-from bioeval.tallies import matrix_pass
 
 NAN, INF = np.nan, np.inf
 

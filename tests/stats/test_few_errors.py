@@ -12,10 +12,10 @@ from hypothesis import example, given, settings, strategies as st
 from strategies import examples_of
 
 import bioeval as be
+from bioeval.attempts.by_subject import PairCounts
 from bioeval.stats.bootstrap import SubjectMeans
 from bioeval.stats.few_errors import ErringPairs, FewErrors, Placed, around_few
 from bioeval.stats.options import IntervalOptions
-from bioeval.tallies.by_subject import PairCounts
 
 METHODS = ("subject-bootstrap", "subject-bootstrap-bca", "subject-bootstrap-logit", "analytic")
 

@@ -18,6 +18,8 @@ from strategies import examples_of
 
 import bioeval as be
 from bioeval import stats
+from bioeval.attempts.identification_counter import IdentificationCounter
+from bioeval.attempts.passes import count_together
 from bioeval.base.random import Stream, seed_sequence
 from bioeval.protocol.tasks import OpenSet, Search
 from bioeval.results.identification import closed_set_dataset, open_set_dataset
@@ -28,8 +30,6 @@ from bioeval.stats.identification import (
     open_set_intervals,
 )
 from bioeval.stats.options import IntervalOptions
-from bioeval.tallies.identification_counter import IdentificationCounter
-from bioeval.tallies.passes import count_together
 
 TARGETS = (0.5, 0.2, 0.0)
 REPLICATES = 7

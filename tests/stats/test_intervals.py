@@ -14,17 +14,17 @@ from twins import one_thread  # noqa: F401
 
 import bioeval as be
 from bioeval import stats
+from bioeval.attempts import by_subject
+from bioeval.attempts.by_subject import SubjectAttempts
+from bioeval.attempts.passes import count_together
+from bioeval.attempts.point_search import PointFinder
+from bioeval.attempts.points import check_costs
+from bioeval.attempts.second_pass import PointsWanted
+from bioeval.attempts.verification_counter import VerificationCounter
 from bioeval.base.random import Stream, seed_sequence
 from bioeval.scores.blocks import BlockReader
 from bioeval.stats.options import IntervalOptions
 from bioeval.stats.verification import Replicates
-from bioeval.tallies import by_subject
-from bioeval.tallies.by_subject import SubjectAttempts
-from bioeval.tallies.passes import count_together
-from bioeval.tallies.point_search import PointFinder
-from bioeval.tallies.points import check_costs
-from bioeval.tallies.second_pass import PointsWanted
-from bioeval.tallies.verification_counter import VerificationCounter
 
 TARGETS = (0.5, 0.1, 0.0)
 
@@ -199,7 +199,7 @@ def test_between_few_thresholds_points_are_nearly_those_of_all_scores(monkeypatc
 def test_a_tile_larger_than_its_room_is_counted_in_parts(monkeypatch):
     scores = be.simulate(9, 3, random_state=1)
     whole = drawn_by(scores, few(), [3.0])
-    monkeypatch.setattr("bioeval.tallies.by_subject._MOST_ENTRIES", 1)
+    monkeypatch.setattr("bioeval.attempts.by_subject._MOST_ENTRIES", 1)
     monkeypatch.setattr("bioeval.stats.bootstrap._TILE", 7)
     parts = drawn_by(scores, few(), [3.0])
     np.testing.assert_array_equal(whole.far, parts.far)

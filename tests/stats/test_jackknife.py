@@ -11,8 +11,8 @@ from hypothesis import example, given, settings, strategies as st
 from strategies import examples_of
 
 import bioeval as be
+from bioeval.attempts.by_subject import PairCounts
 from bioeval.stats.jackknife import AttemptsOfEach, jackknife_limits
-from bioeval.tallies.by_subject import PairCounts
 
 RATES = st.floats(0, 1).map(lambda x: round(x, 3))
 

@@ -13,6 +13,7 @@ from scipy.stats import binomtest
 
 import bioeval as be
 from bioeval import stats
+from bioeval.attempts.by_subject import PairCounts, listed_tables, summed
 from bioeval.base.random import Stream, seed_sequence
 from bioeval.scores.provenance import disjoint_pairs
 from bioeval.stats.bootstrap import (
@@ -21,7 +22,6 @@ from bioeval.stats.bootstrap import (
 )
 from bioeval.stats.options import IntervalOptions
 from bioeval.stats.replicates import open_limits, quantiles
-from bioeval.tallies.by_subject import PairCounts, listed_tables, summed
 
 # ------------------------------------------------------------------ independent attempts
 

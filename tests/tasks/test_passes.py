@@ -48,7 +48,7 @@ MOST_PASSES = {
 RULE = """
 {name}: {passes:.1f} passes over the scores; at most {most} were needed.
 CONTRIBUTING.md, "Rules", Passes: count with the counters of a pass that is there
-(count_together of bioeval.tallies). Where the question needs another pass, raise the number in
+(count_together of bioeval.attempts). Where the question needs another pass, raise the number in
 MOST_PASSES of tests/tasks/test_passes.py, and say in the commit what it is for.
 """
 
@@ -70,7 +70,7 @@ def test_no_more_passes_than_needed(name, people, monkeypatch):
         scores_computed[self.source.metric] += int(np.prod(sizes))
         return tile_of(self, i, j, buffer)
 
-    monkeypatch.setattr("bioeval.tallies.tiled_scores.LARGEST", {4: 16, 8: 16})
+    monkeypatch.setattr("bioeval.attempts.tiled_scores.LARGEST", {4: 16, 8: 16})
     crowd = be.simulate_embeddings(people, 4, random_state=1)
     systems = [
         streaming(crowd.embeddings, crowd.labels, metric=metric) for metric in ("l2", "cosine")

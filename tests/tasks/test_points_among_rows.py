@@ -15,9 +15,9 @@ from named_arguments import raises_about
 from twins import one_thread  # noqa: F401
 
 import bioeval as be
+from bioeval.attempts import point_search
 from bioeval.scores import blocks
 from bioeval.scores.embeddings import EmbeddingSource
-from bioeval.tallies import point_search
 
 TARGETS = (0.3, 0.05)
 COUNTS = ("ga", "fr", "fa", "gr")

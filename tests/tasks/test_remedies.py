@@ -8,7 +8,7 @@ import pytest
 from result_messages import codes
 
 import bioeval as be
-from bioeval.tallies.threshold_rules import Rule
+from bioeval.attempts.threshold_rules import Rule
 
 RNG = np.random.default_rng(0)
 RECTANGLE = RNG.random((4, 6))

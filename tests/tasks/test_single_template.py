@@ -14,8 +14,8 @@ from limits import streaming
 from twins import floats, one_thread  # noqa: F401
 
 import bioeval as be
+from bioeval.attempts.single_template import _rules
 from bioeval.kernels import single_template as kernel
-from bioeval.tallies.single_template import _rules
 
 COUNTS = ("genuine_attempts", "impostor_attempts")
 OPEN = ("di", "dir", "fa", "far", "frr", "ttr", "ttr_identity", "ftr", "tied")
@@ -380,7 +380,7 @@ def test_tiles_change_nothing(monkeypatch):
     scores = be.simulate(9, (1, 4), within=1.0, random_state=2)
     options = {"gallery": "single", "thresholds": 30}
     whole = be.open_set(scores, **options)
-    monkeypatch.setattr("bioeval.tallies.single_template.TILE_CHANCES", 100)
+    monkeypatch.setattr("bioeval.attempts.single_template.TILE_CHANCES", 100)
     monkeypatch.setattr("bioeval.scores.blocks.BLOCK_VALUES", 50)
     assert be.open_set(scores, **options).equals(whole)
 

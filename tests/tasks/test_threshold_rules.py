@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 import bioeval as be
+from bioeval.attempts.threshold_rules import Rule
 from bioeval.cli.program import main
-from bioeval.tallies.threshold_rules import Rule
 
 KINDS = ("distance", "similarity")
 

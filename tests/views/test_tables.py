@@ -12,10 +12,10 @@ from result_text import as_text
 from rich.console import Console
 
 import bioeval as be
+from bioeval.attempts.points import per_cent
 from bioeval.base.messages import Message, as_json
 from bioeval.results.words import threshold_text as threshold
 from bioeval.tables.sections import table_of
-from bioeval.tallies.points import per_cent
 from bioeval.views.sections.evaluation import fusion_in_words
 from bioeval.views.sections.rows import fvc_name
 from bioeval.views.tasks import datasets

@@ -158,8 +158,8 @@ def command(data: tuple[str, ...], **options: Any) -> None:
 
 def _compare_two(run: StudyCommand, files: Sequence[str], of_second: Mapping[str, Any]) -> None:
     """Compare two systems, and write the comparison."""
+    from bioeval.attempts.points import FAR_TARGETS
     from bioeval.studies.compare.compare import compare
-    from bioeval.tallies.points import FAR_TARGETS
 
     a, b = files
     not_of_second: dict[str, Any] = {}

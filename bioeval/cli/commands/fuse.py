@@ -86,9 +86,9 @@ def command(systems: tuple[str, ...], **options: Any) -> None:
             run.file_to_write(out)
         import warnings
 
+        from bioeval.attempts.points import FAR_TARGETS
         from bioeval.studies.fusion.fusion import Fusion, fuse
         from bioeval.studies.fusion.section import SideBySide
-        from bioeval.tallies.points import FAR_TARGETS
         from bioeval.tasks.verification_task import verification
 
         fusion = Fusion(**how, weights=weights)

@@ -20,7 +20,7 @@ from bioeval.cli.use import FUSION_IN_USE, TRIES_AND_ENROLMENT
 if TYPE_CHECKING:
     import xarray as xr
 
-    from bioeval.tallies.threshold_rules import Rule
+    from bioeval.attempts.threshold_rules import Rule
 
 
 def _numbers_or_multi(text: str) -> Any:
@@ -127,8 +127,8 @@ class ReportedWorkload(MoreResults):
         """Return the work of a day at the threshold."""
         if self._use is None:
             return {}
+        from bioeval.attempts.threshold_rules import Rule
         from bioeval.studies.planning.workload import workload
-        from bioeval.tallies.threshold_rules import Rule
 
         task = next((name for name in TASKS if f"/{name}" in results.groups), None)
         if task is None or target is None:
@@ -272,7 +272,7 @@ def _evaluated(
 
 def _rule(options: dict[str, Any]) -> Rule | None:
     """Return the rule of the operating point; None unless one is given."""
-    from bioeval.tallies.threshold_rules import Rule
+    from bioeval.attempts.threshold_rules import Rule
 
     threshold, target = options.get("threshold"), options.get("far_target")
     if (threshold is None) == (target is None):

@@ -224,8 +224,8 @@ def _check_claim(data: str, options: dict[str, Any]) -> None:
     for name in ("replicates", "random_state"):
         options.pop(name, None)  # nothing is drawn
     with StudyCommand(data, options) as run:
+        from bioeval.attempts.threshold_rules import Rule
         from bioeval.studies.assurance.assured import check_claim
-        from bioeval.tallies.threshold_rules import Rule
 
         rule = Rule.parse(claim, "claim")
         if rule.name not in ("far", "frr"):

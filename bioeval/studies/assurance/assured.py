@@ -9,6 +9,8 @@ from typing import Any, Protocol
 import numpy as np
 import xarray as xr
 
+from bioeval.attempts.symmetry import is_symmetric
+from bioeval.attempts.thresholds import require_values, to_internal, to_user
 from bioeval.base.arguments import require_number
 from bioeval.base.errors import Argument, DataError, ProtocolError
 from bioeval.base.messages import Message
@@ -22,8 +24,6 @@ from bioeval.stats.binomial import clopper_pearson
 from bioeval.stats.options import IntervalOptions
 from bioeval.studies.assurance.pairs_of_people import PairShares
 from bioeval.studies.assurance.promise import PeopleMeans, guaranteed_limit, shares_without_error
-from bioeval.tallies.symmetry import is_symmetric
-from bioeval.tallies.thresholds import require_values, to_internal, to_user
 from bioeval.views.messages import sentence_about
 
 # Points at which the limit is computed, at most; the strictest has a tenth of the target.

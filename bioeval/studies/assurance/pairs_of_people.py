@@ -10,15 +10,15 @@ import math
 
 import numpy as np
 
+from bioeval.attempts.by_subject import PairCounts, SubjectAttempts, summed
+from bioeval.attempts.counts import VerificationTally
+from bioeval.attempts.passes import count_together
+from bioeval.attempts.second_pass import SecondPass
+from bioeval.attempts.verification_counter import VerificationCounter
 from bioeval.base.messages import Message
 from bioeval.scores.blocks import BlockReader, threads_for
 from bioeval.scores.matrix import Scores, are_pairs, codes_of
 from bioeval.studies.assurance.promise import PeopleMeans
-from bioeval.tallies.by_subject import PairCounts, SubjectAttempts, summed
-from bioeval.tallies.counts import VerificationTally
-from bioeval.tallies.passes import count_together
-from bioeval.tallies.second_pass import SecondPass
-from bioeval.tallies.verification_counter import VerificationCounter
 
 
 def _too_few(people: int, who: str) -> Message:

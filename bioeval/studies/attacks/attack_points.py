@@ -11,6 +11,17 @@ from typing import Any, get_args
 import numpy as np
 import xarray as xr
 
+from bioeval.attempts.by_subject import SubjectAttempts
+from bioeval.attempts.counters import ImpostorBlock
+from bioeval.attempts.counts import VerificationTally
+from bioeval.attempts.passes import count_together, count_with_points
+from bioeval.attempts.point_search import PointFinder
+from bioeval.attempts.points import FAR_TARGETS, EqualError, VerificationPoints
+from bioeval.attempts.second_pass import PointsWanted, SecondPass
+from bioeval.attempts.threshold_rules import Rule
+from bioeval.attempts.threshold_search import Attempts
+from bioeval.attempts.thresholds import to_user
+from bioeval.attempts.verification_counter import VerificationCounter
 from bioeval.base.errors import Argument, ProtocolError
 from bioeval.base.memory import require_memory
 from bioeval.base.progress import rows_reported_to
@@ -30,17 +41,6 @@ from bioeval.stats.verification import ErrorColumns
 from bioeval.studies.attacks.counts import AttackAttempts
 from bioeval.studies.attacks.intervals import KORN_GRAUBARD, along, crossings, sampled_points
 from bioeval.studies.attacks.scores import AttackedScores
-from bioeval.tallies.by_subject import SubjectAttempts
-from bioeval.tallies.counters import ImpostorBlock
-from bioeval.tallies.counts import VerificationTally
-from bioeval.tallies.passes import count_together, count_with_points
-from bioeval.tallies.point_search import PointFinder
-from bioeval.tallies.points import FAR_TARGETS, EqualError, VerificationPoints
-from bioeval.tallies.second_pass import PointsWanted, SecondPass
-from bioeval.tallies.threshold_rules import Rule
-from bioeval.tallies.threshold_search import Attempts
-from bioeval.tallies.thresholds import to_user
-from bioeval.tallies.verification_counter import VerificationCounter
 from bioeval.tasks.threshold_choice import chosen_threshold
 
 

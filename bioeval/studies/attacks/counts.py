@@ -11,6 +11,9 @@ from typing import Any, Literal
 
 import numpy as np
 
+from bioeval.attempts.points import EqualError, ErrorCurve
+from bioeval.attempts.threshold_rules import Rule
+from bioeval.attempts.thresholds import linear_grid, to_user
 from bioeval.base.arguments import require_array, require_numbers
 from bioeval.base.errors import Argument, DataError, counted, received
 from bioeval.scores.arrays import Mask
@@ -18,9 +21,6 @@ from bioeval.scores.blocks import Block, BlockReader
 from bioeval.scores.labels import missing_values
 from bioeval.scores.matrix import Scores, are_pairs
 from bioeval.studies.attacks.scores import BONA_FIDE, AttackedScores, coded_species
-from bioeval.tallies.points import EqualError, ErrorCurve
-from bioeval.tallies.threshold_rules import Rule
-from bioeval.tallies.thresholds import linear_grid, to_user
 
 #: The species that count up to an attack potential: the level of each, and the largest level.
 Potential = tuple[Mapping[str, Any], Any]

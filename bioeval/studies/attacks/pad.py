@@ -10,6 +10,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 import xarray as xr
 
+from bioeval.attempts.thresholds import check_thresholds, to_internal, to_user
 from bioeval.base.arguments import require_array, require_numbers
 from bioeval.base.errors import Argument, DataError, require_choice
 from bioeval.base.messages import Message, message_attrs
@@ -27,7 +28,6 @@ from bioeval.studies.attacks.counts import (
     spaced_thresholds,
 )
 from bioeval.studies.attacks.scores import BONA_FIDE, in_order_of_scores
-from bioeval.tallies.thresholds import check_thresholds, to_internal, to_user
 
 #: APCER targets that are reported by default: BPCER10, BPCER20 and BPCER100.
 APCER_TARGETS = (0.1, 0.05, 0.01)

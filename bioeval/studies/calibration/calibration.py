@@ -10,6 +10,8 @@ import numpy as np
 import scipy
 import xarray as xr
 
+from bioeval.attempts.points import check_priors, trivial_cost
+from bioeval.attempts.thresholds import to_user
 from bioeval.base.arguments import require_numbers
 from bioeval.base.errors import Argument, DataError, require_choice
 from bioeval.base.kinds import noun_of
@@ -31,8 +33,6 @@ from bioeval.studies.calibration.cost_intervals import (
     with_intervals,
 )
 from bioeval.studies.calibration.counts import LOG2, CalibrationCounts, count_for_calibration
-from bioeval.tallies.points import check_priors, trivial_cost
-from bioeval.tallies.thresholds import to_user
 
 CALIBRATION = {
     "pav_block": Name("block of scores of equal posterior, from the strictest on"),

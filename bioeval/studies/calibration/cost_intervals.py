@@ -9,6 +9,8 @@ from typing import Any, Literal, get_args
 import numpy as np
 import xarray as xr
 
+from bioeval.attempts.by_subject import SubjectAttempts
+from bioeval.attempts.verification_counter import VerificationCounter
 from bioeval.base.errors import Argument, ProtocolError
 from bioeval.base.messages import messages_of
 from bioeval.base.progress import rows_reported
@@ -19,8 +21,6 @@ from bioeval.stats.bootstrap import bilinear_forms, linear_forms, ratio
 from bioeval.stats.effective_number import sum_limits
 from bioeval.stats.options import IntervalOptions
 from bioeval.studies.calibration.counts import LOG2
-from bioeval.tallies.by_subject import SubjectAttempts
-from bioeval.tallies.verification_counter import VerificationCounter
 from bioeval.tasks.verification_task import verification
 
 #: Methods of the intervals; the third by subject is of proportions, and Cllr is none.

@@ -13,13 +13,13 @@ from itertools import chain
 import numpy as np
 import scipy
 
+from bioeval.attempts.counters import ImpostorBlock, ThresholdCounter
+from bioeval.attempts.points import ErrorCurve
+from bioeval.attempts.verification_counter import VerificationCounter
 from bioeval.scores.blocks import BlockReader, threads_for
 from bioeval.scores.matrix import Scores
 from bioeval.scores.provenance import Provenance
 from bioeval.studies.calibration import kernel as log_odds
-from bioeval.tallies.counters import ImpostorBlock, ThresholdCounter
-from bioeval.tallies.points import ErrorCurve
-from bioeval.tallies.verification_counter import VerificationCounter
 
 LOG2 = float(np.log(2.0))
 

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from bioeval.attempts.thresholds import require_values
 from bioeval.scores.arrays import Mask
 from bioeval.scores.blocks import BlockReader, threads_for
 from bioeval.scores.matrix import Scores, are_pairs, knows_people
 from bioeval.studies.calibration.kernel import logistic_sums
-from bioeval.tallies.thresholds import require_values
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import xarray as xr
 
+from bioeval.attempts.points import check_targets
+from bioeval.attempts.threshold_search import Attempts
 from bioeval.base.arguments import require_flag, require_integer
 from bioeval.base.errors import Argument
 from bioeval.base.kinds import larger_is_closer, noun_of
@@ -47,8 +49,6 @@ from bioeval.studies.check.kernel import (
 )
 from bioeval.studies.check.label_checks import label_checks, same_labels
 from bioeval.studies.check.label_errors import label_errors
-from bioeval.tallies.points import check_targets
-from bioeval.tallies.threshold_search import Attempts
 from bioeval.tasks.plan import compared, resolve_card
 
 

@@ -9,6 +9,10 @@ from typing import Any
 
 import numpy as np
 
+from bioeval.attempts.counters import ImpostorBlock
+from bioeval.attempts.second_pass import SecondPass
+from bioeval.attempts.threshold_rules import Rule
+from bioeval.attempts.thresholds import to_user
 from bioeval.base.errors import DataError, ProtocolError
 from bioeval.base.progress import stage
 from bioeval.document.cells import Score, threshold_to_install
@@ -17,10 +21,6 @@ from bioeval.document.text import Text, say
 from bioeval.scores.blocks import BlockReader, threads_for
 from bioeval.scores.labels import plain
 from bioeval.scores.matrix import Scores, are_pairs, codes_of, knows_people
-from bioeval.tallies.counters import ImpostorBlock
-from bioeval.tallies.second_pass import SecondPass
-from bioeval.tallies.threshold_rules import Rule
-from bioeval.tallies.thresholds import to_user
 from bioeval.tasks.threshold_choice import chosen_threshold
 
 # Accepted pairs that are held before equal ones are added.

@@ -33,6 +33,7 @@ from typing import Any
 
 import numpy as np
 
+from bioeval.attempts.thresholds import to_user
 from bioeval.base.messages import Message
 from bioeval.base.progress import stage
 from bioeval.document.cells import Count
@@ -43,7 +44,6 @@ from bioeval.scores.matrix import Scores, codes_of
 from bioeval.studies.check.confusions import Side, names_of_template
 from bioeval.studies.check.counts import medians_of_columns, medians_to, row_medians
 from bioeval.studies.check.findings import Finding, LabelError, place_in_words
-from bioeval.tallies.thresholds import to_user
 
 # Rates of false discoveries at which a template is named, and is certain; and how much nearer to
 # another label a certain one is, where 1 is as much as templates usually are to their own.

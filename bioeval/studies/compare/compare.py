@@ -11,6 +11,11 @@ from typing import Any, Literal, get_args
 import numpy as np
 import xarray as xr
 
+from bioeval.attempts.by_subject import SubjectAttempts
+from bioeval.attempts.counts import ImpostorProbes
+from bioeval.attempts.identification_counter import RankUnit
+from bioeval.attempts.points import FAR_TARGETS, check_targets
+from bioeval.attempts.tied_places import Ties
 from bioeval.base.errors import Argument, DataError, require_choice
 from bioeval.base.messages import Message, message_attrs
 from bioeval.base.progress import rows_reported
@@ -50,11 +55,6 @@ from bioeval.studies.compare.paired_systems import aligned, numbered_as
 from bioeval.studies.compare.section import attributes_in_words
 from bioeval.studies.compare.systems import curves_asked_for, in_order, other_measures
 from bioeval.studies.compare.wanted import WantedMeasures
-from bioeval.tallies.by_subject import SubjectAttempts
-from bioeval.tallies.counts import ImpostorProbes
-from bioeval.tallies.identification_counter import RankUnit
-from bioeval.tallies.points import FAR_TARGETS, check_targets
-from bioeval.tallies.tied_places import Ties
 from bioeval.tasks.reid import measures as reid_measures
 from bioeval.tasks.reid.convention import cameras_of, column_warnings, convention_of
 from bioeval.tasks.reid.reid import Named

@@ -14,6 +14,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from bioeval.attempts.by_subject import SubjectAttempts
+from bioeval.attempts.points import VerificationPoints
 from bioeval.base.progress import report, stage
 from bioeval.base.random import Stream
 from bioeval.scores.blocks import BlockReader
@@ -22,8 +24,6 @@ from bioeval.scores.matrix import Scores
 from bioeval.stats.error_curves import CurveMeasure
 from bioeval.studies.compare import kernel
 from bioeval.studies.compare.kernel import OrderedAttempts
-from bioeval.tallies.by_subject import SubjectAttempts
-from bioeval.tallies.points import VerificationPoints
 
 _SEED = np.random.SeedSequence(0x4F52444552)
 

@@ -10,6 +10,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import xarray as xr
 
+from bioeval.attempts.by_subject import SubjectAttempts
 from bioeval.base.errors import BioevalError, DataError, received
 from bioeval.base.messages import Message
 from bioeval.base.progress import reporter, rows_reported_to
@@ -31,7 +32,6 @@ from bioeval.studies.compare.systems import (
     retrieval_of,
     system_measures,
 )
-from bioeval.tallies.by_subject import SubjectAttempts
 from bioeval.tasks.reid.convention import column_warnings
 from bioeval.views.messages import warn_of_kind
 

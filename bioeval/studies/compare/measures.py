@@ -10,6 +10,15 @@ from typing import Any
 import numpy as np
 
 from bioeval import stats
+from bioeval.attempts.by_subject import SubjectAttempts
+from bioeval.attempts.identification_counter import IdentificationCounter
+from bioeval.attempts.left_out import LeftOut
+from bioeval.attempts.passes import count_with_points
+from bioeval.attempts.point_search import PointFinder
+from bioeval.attempts.points import VerificationPoints, per_cent
+from bioeval.attempts.second_pass import PointsWanted
+from bioeval.attempts.symmetry import is_symmetric
+from bioeval.attempts.verification_counter import VerificationCounter
 from bioeval.base.errors import ProtocolError
 from bioeval.base.messages import Message, messages_of
 from bioeval.base.progress import rows_reported_to, stage
@@ -38,15 +47,6 @@ from bioeval.studies.compare.counts import (
     ranks_among,
 )
 from bioeval.studies.compare.wanted import AT_THRESHOLD, WantedMeasures
-from bioeval.tallies.by_subject import SubjectAttempts
-from bioeval.tallies.identification_counter import IdentificationCounter
-from bioeval.tallies.left_out import LeftOut
-from bioeval.tallies.passes import count_with_points
-from bioeval.tallies.point_search import PointFinder
-from bioeval.tallies.points import VerificationPoints, per_cent
-from bioeval.tallies.second_pass import PointsWanted
-from bioeval.tallies.symmetry import is_symmetric
-from bioeval.tallies.verification_counter import VerificationCounter
 from bioeval.tasks.reid.convention import Convention
 from bioeval.tasks.reid.intervals import QuerySubjects
 from bioeval.tasks.reid.passes import RetrievalPass

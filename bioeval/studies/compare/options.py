@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 
+from bioeval.attempts.points import FAR_TARGETS
 from bioeval.base.errors import Argument, ProtocolError, enumerated
 from bioeval.protocol.tasks import OpenSet
 from bioeval.scores.matrix import Scores
 from bioeval.stats.options import IntervalOptions
 from bioeval.studies.compare.measures import RANKS, ComparedRetrieval, ComparedSystem
 from bioeval.studies.compare.wanted import WantedMeasures
-from bioeval.tallies.points import FAR_TARGETS
 from bioeval.tasks.reid.convention import Convention
 
 # Options without effect on re-identification, and their defaults.

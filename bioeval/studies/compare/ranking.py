@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
+from bioeval.attempts.points import per_cent
 from bioeval.base.messages import Message, message_attrs
 from bioeval.base.scalars import Name, Scalar
 from bioeval.document.scalars import name_of_scalar
 from bioeval.results.dataset import along, build
 from bioeval.stats.simultaneous import Differences
 from bioeval.studies.compare.described import DESCRIBED, describe
-from bioeval.tallies.points import per_cent
 
 RANKING = {
     "system": Name("system"),

@@ -14,6 +14,8 @@ from typing import TypeVar
 
 import numpy as np
 
+from bioeval.attempts.left_out import LeftOut
+from bioeval.attempts.thresholds import to_internal
 from bioeval.base.progress import rows_reported_to
 from bioeval.base.random import Stream
 from bioeval.base.registry import scalar_registry
@@ -41,8 +43,6 @@ from bioeval.studies.compare.wanted import (
     CMS_AT_RANK,
     WantedMeasures,
 )
-from bioeval.tallies.left_out import LeftOut
-from bioeval.tallies.thresholds import to_internal
 from bioeval.tasks.reid.intervals import QuerySubjects
 
 # The stream of the random order of people in groups.

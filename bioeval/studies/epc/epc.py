@@ -9,6 +9,12 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
+from bioeval.attempts.counts import VerificationTally
+from bioeval.attempts.passes import count_together, count_with_points
+from bioeval.attempts.point_search import PointFinder
+from bioeval.attempts.second_pass import PointsWanted
+from bioeval.attempts.thresholds import require_values, to_user
+from bioeval.attempts.verification_counter import VerificationCounter
 from bioeval.base.arguments import require_increasing_proportions
 from bioeval.base.errors import Argument, DataError
 from bioeval.base.messages import Message
@@ -21,12 +27,6 @@ from bioeval.scores.blocks import BlockReader, threads_for
 from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.matrix import Scores
 from bioeval.scores.shared_people import people_of_both_sets
-from bioeval.tallies.counts import VerificationTally
-from bioeval.tallies.passes import count_together, count_with_points
-from bioeval.tallies.point_search import PointFinder
-from bioeval.tallies.second_pass import PointsWanted
-from bioeval.tallies.thresholds import require_values, to_user
-from bioeval.tallies.verification_counter import VerificationCounter
 from bioeval.views.messages import warn_of_kind
 
 EPC: dict[str, Name] = {

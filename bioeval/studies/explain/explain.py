@@ -10,6 +10,12 @@ from typing import Any
 
 import numpy as np
 
+from bioeval.attempts.counts import role_of
+from bioeval.attempts.identification_counter import IdentificationCounter
+from bioeval.attempts.passes import count_together
+from bioeval.attempts.threshold_rules import Rule
+from bioeval.attempts.thresholds import to_user
+from bioeval.attempts.verification_counter import VerificationCounter
 from bioeval.base.arguments import require_integer
 from bioeval.base.errors import Argument, DataError, ProtocolError, nearest_name, received
 from bioeval.base.kinds import larger_is_closer
@@ -49,12 +55,6 @@ from bioeval.studies.explain.results import (
     in_fractions,
     total,
 )
-from bioeval.tallies.counts import role_of
-from bioeval.tallies.identification_counter import IdentificationCounter
-from bioeval.tallies.passes import count_together
-from bioeval.tallies.threshold_rules import Rule
-from bioeval.tallies.thresholds import to_user
-from bioeval.tallies.verification_counter import VerificationCounter
 from bioeval.tasks.plan import EvaluationOptions, Plan, resolve_card
 from bioeval.tasks.task_counts import TaskCounts
 from bioeval.tasks.threshold_choice import chosen_threshold

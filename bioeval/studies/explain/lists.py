@@ -13,6 +13,8 @@ from typing import NamedTuple, TypeVar
 
 import numpy as np
 
+from bioeval.attempts.tied_places import place_weights
+from bioeval.attempts.verification_counter import Claim
 from bioeval.base.kinds import larger_is_closer
 from bioeval.document.cells import Label, Number, Score
 from bioeval.document.text import Enumeration, Text, say
@@ -30,8 +32,6 @@ from bioeval.studies.explain.results import (
     Entry,
     TaskExplanation,
 )
-from bioeval.tallies.tied_places import place_weights
-from bioeval.tallies.verification_counter import Claim
 from bioeval.tasks.reid.candidate_lists import Lists, RowReader
 from bioeval.tasks.reid.convention import Convention
 

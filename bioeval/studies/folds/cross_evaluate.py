@@ -11,6 +11,13 @@ import numpy as np
 import xarray as xr
 
 from bioeval import partition
+from bioeval.attempts.by_subject import SubjectAttempts, count_parts
+from bioeval.attempts.counts import ImpostorProbes
+from bioeval.attempts.identification_counter import RankUnit
+from bioeval.attempts.points import FAR_TARGETS, check_priors, check_targets
+from bioeval.attempts.threshold_rules import Rule
+from bioeval.attempts.thresholds import require_values
+from bioeval.attempts.tied_places import PlainTies
 from bioeval.base.errors import Argument, DataError, ProtocolError
 from bioeval.base.kinds import Kind
 from bioeval.base.messages import Message, MessageWarning, message_attrs, messages_of
@@ -54,13 +61,6 @@ from bioeval.studies.folds.splits import (
     SplitSides,
     plan_of_scores,
 )
-from bioeval.tallies.by_subject import SubjectAttempts, count_parts
-from bioeval.tallies.counts import ImpostorProbes
-from bioeval.tallies.identification_counter import RankUnit
-from bioeval.tallies.points import FAR_TARGETS, check_priors, check_targets
-from bioeval.tallies.threshold_rules import Rule
-from bioeval.tallies.thresholds import require_values
-from bioeval.tallies.tied_places import PlainTies
 from bioeval.views.messages import sentence_about
 
 

@@ -12,6 +12,15 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from bioeval import partition
+from bioeval.attempts.by_subject import SubjectAttempts
+from bioeval.attempts.counters import ThresholdCounter
+from bioeval.attempts.fold_counts import Subset
+from bioeval.attempts.fold_passes import FoldPasses
+from bioeval.attempts.judged import Judged
+from bioeval.attempts.passes import count_together
+from bioeval.attempts.threshold_rules import Rule
+from bioeval.attempts.threshold_search import Attempts
+from bioeval.attempts.verification_counter import VerificationCounter
 from bioeval.base.errors import BioevalWarning, DataError
 from bioeval.base.messages import Message
 from bioeval.base.progress import report, reporter, rows_reported_to, stage
@@ -41,15 +50,6 @@ from bioeval.studies.folds.splits import (
     selected,
 )
 from bioeval.studies.fusion.fusion import require_systems
-from bioeval.tallies.by_subject import SubjectAttempts
-from bioeval.tallies.counters import ThresholdCounter
-from bioeval.tallies.fold_counts import Subset
-from bioeval.tallies.fold_passes import FoldPasses
-from bioeval.tallies.judged import Judged
-from bioeval.tallies.passes import count_together
-from bioeval.tallies.threshold_rules import Rule
-from bioeval.tallies.threshold_search import Attempts
-from bioeval.tallies.verification_counter import VerificationCounter
 
 Folds = dict[Place, Fold]
 

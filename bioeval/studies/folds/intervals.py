@@ -8,6 +8,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from bioeval.attempts.by_subject import PairCounts, PartBySubject, SubjectAttempts
+from bioeval.attempts.judged import TrainingThresholds
+from bioeval.attempts.threshold_rules import Rule
 from bioeval.base.messages import Message
 from bioeval.base.registry import scalar_registry
 from bioeval.base.scalars import rates_of
@@ -17,9 +20,6 @@ from bioeval.stats.limits import by_subject
 from bioeval.stats.options import IntervalOptions
 from bioeval.stats.replicates import open_limits
 from bioeval.studies.folds.splits import IndexSet
-from bioeval.tallies.by_subject import PairCounts, PartBySubject, SubjectAttempts
-from bioeval.tallies.judged import TrainingThresholds
-from bioeval.tallies.threshold_rules import Rule
 
 #: The attempts of a part, and its rows and columns.
 FoldPart = tuple[SubjectAttempts, IndexSet]

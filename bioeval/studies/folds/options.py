@@ -8,6 +8,10 @@ from typing import Any, Literal, get_args
 import numpy as np
 
 from bioeval import partition
+from bioeval.attempts.counts import role_of
+from bioeval.attempts.threshold_rules import Rule
+from bioeval.attempts.tied_places import PlainTies
+from bioeval.attempts.verification_counter import Claim
 from bioeval.base.arguments import require_array
 from bioeval.base.errors import (
     Argument,
@@ -21,10 +25,6 @@ from bioeval.base.variables import Bootstrap
 from bioeval.protocol.tasks import OpenSet
 from bioeval.scores.matrix import Scores, codes_of
 from bioeval.studies.assurance.assured import check_assurance
-from bioeval.tallies.counts import role_of
-from bioeval.tallies.threshold_rules import Rule
-from bioeval.tallies.tied_places import PlainTies
-from bioeval.tallies.verification_counter import Claim
 
 #: Tasks of which a threshold is chosen.
 ThresholdTask = Literal["verification", "open_set"]

@@ -10,6 +10,16 @@ from functools import cached_property
 import numpy as np
 
 from bioeval import partition
+from bioeval.attempts.counters import ImpostorBlock, gather
+from bioeval.attempts.counts import IdentificationTally, role_of
+from bioeval.attempts.identification_counter import IdentificationCounter
+from bioeval.attempts.passes import count_together, count_with_points
+from bioeval.attempts.point_search import PointFinder
+from bioeval.attempts.points import normalised_cost
+from bioeval.attempts.second_pass import PointsWanted
+from bioeval.attempts.selections import IdentificationRules, OrderedScores, SelectionAttempts
+from bioeval.attempts.threshold_search import Attempts
+from bioeval.attempts.verification_counter import VerificationCounter
 from bioeval.base.errors import DataError
 from bioeval.protocol.tasks import Search
 from bioeval.results.identification import OpenSetPoints
@@ -18,16 +28,6 @@ from bioeval.scores.matrix import Scores
 from bioeval.scores.provenance import Provenance
 from bioeval.studies.folds.options import FoldOptions
 from bioeval.studies.folds.splits import IndexSet, Place
-from bioeval.tallies.counters import ImpostorBlock, gather
-from bioeval.tallies.counts import IdentificationTally, role_of
-from bioeval.tallies.identification_counter import IdentificationCounter
-from bioeval.tallies.passes import count_together, count_with_points
-from bioeval.tallies.point_search import PointFinder
-from bioeval.tallies.points import normalised_cost
-from bioeval.tallies.second_pass import PointsWanted
-from bioeval.tallies.selections import IdentificationRules, OrderedScores, SelectionAttempts
-from bioeval.tallies.threshold_search import Attempts
-from bioeval.tallies.verification_counter import VerificationCounter
 
 # Cells of a part that is counted with others (of larger ones counting takes most of the time), and
 # rows and columns of the parts that are looked at together.

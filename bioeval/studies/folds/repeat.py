@@ -12,6 +12,14 @@ import scipy
 import xarray as xr
 
 from bioeval import partition
+from bioeval.attempts.counts import ImpostorProbes, VerificationTally
+from bioeval.attempts.identification_counter import IdentificationCounter, RankUnit, check_max_rank
+from bioeval.attempts.passes import count_together
+from bioeval.attempts.points import FAR_TARGETS, check_priors, check_targets
+from bioeval.attempts.threshold_rules import Rule
+from bioeval.attempts.thresholds import check_thresholds, require_values, to_internal, to_user
+from bioeval.attempts.tied_places import Ties
+from bioeval.attempts.verification_counter import VerificationCounter
 from bioeval.base.arguments import require_text
 from bioeval.base.errors import ProtocolError, require_choice
 from bioeval.base.kinds import larger_is_closer
@@ -44,14 +52,6 @@ from bioeval.studies.folds.splits import (
     require_square,
     selected,
 )
-from bioeval.tallies.counts import ImpostorProbes, VerificationTally
-from bioeval.tallies.identification_counter import IdentificationCounter, RankUnit, check_max_rank
-from bioeval.tallies.passes import count_together
-from bioeval.tallies.points import FAR_TARGETS, check_priors, check_targets
-from bioeval.tallies.threshold_rules import Rule
-from bioeval.tallies.thresholds import check_thresholds, require_values, to_internal, to_user
-from bioeval.tallies.tied_places import Ties
-from bioeval.tallies.verification_counter import VerificationCounter
 from bioeval.tasks.task_counts import TaskCounts
 
 

@@ -12,6 +12,8 @@ import numpy as np
 import xarray as xr
 
 from bioeval import partition
+from bioeval.attempts.judged import Judged, TrainingThresholds
+from bioeval.attempts.thresholds import to_user
 from bioeval.base.messages import Message
 from bioeval.base.registry import names_of, scalar_registry
 from bioeval.base.scalars import CALIBRATION_POINTS, POINTS_OF_PARTS, SEEN, Name, rates_of
@@ -26,8 +28,6 @@ from bioeval.studies.folds.intervals import LeftOutRates, PooledRates
 from bioeval.studies.folds.options import RESULT_TYPES, FoldOptions, task_in_words
 from bioeval.studies.folds.parts import Searched
 from bioeval.studies.folds.splits import PartSizes, Place
-from bioeval.tallies.judged import Judged, TrainingThresholds
-from bioeval.tallies.thresholds import to_user
 
 FOLD_COUNTS = {
     **names_of("verification", "ga", "fr", "fa", "gr", "genuine_attempts", "impostor_attempts"),

@@ -9,6 +9,10 @@ from typing import Any, Literal
 
 import numpy as np
 
+from bioeval.attempts.passes import count_together
+from bioeval.attempts.points import check_targets
+from bioeval.attempts.thresholds import to_user
+from bioeval.attempts.verification_counter import VerificationCounter
 from bioeval.base.arguments import require_flag
 from bioeval.base.errors import Argument, DataError, counted, require_choice
 from bioeval.base.kinds import Kind
@@ -17,10 +21,6 @@ from bioeval.scores.blocks import BlockReader, threads_for
 from bioeval.scores.bona_fide import without_attacks
 from bioeval.scores.embeddings import Metric, kind_of_metric
 from bioeval.scores.matrix import Scores, require_scores
-from bioeval.tallies.passes import count_together
-from bioeval.tallies.points import check_targets
-from bioeval.tallies.thresholds import to_user
-from bioeval.tallies.verification_counter import VerificationCounter
 from bioeval.tasks.identification import closed_set
 from bioeval.tasks.verification_task import verification
 

@@ -9,6 +9,9 @@ import numpy as np
 import xarray as xr
 
 from bioeval import partition
+from bioeval.attempts.by_subject import SubjectAttempts
+from bioeval.attempts.points import check_targets
+from bioeval.attempts.threshold_rules import Rule
 from bioeval.base.errors import Argument, DataError, ProtocolError, require_choice
 from bioeval.base.variables import Bootstrap
 from bioeval.protocol.card import Protocol
@@ -19,9 +22,6 @@ from bioeval.stats.options import IntervalOptions
 from bioeval.studies.folds.cross_evaluate import evaluate_tasks
 from bioeval.studies.folds.options import Assurance, FoldOptions, parse_ranks
 from bioeval.studies.folds.splits import SplitSides
-from bioeval.tallies.by_subject import SubjectAttempts
-from bioeval.tallies.points import check_targets
-from bioeval.tallies.threshold_rules import Rule
 from bioeval.tasks.plan import EvaluationOptions, compared
 
 # A prior at which both errors weigh the same.

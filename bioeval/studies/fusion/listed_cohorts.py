@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from bioeval.attempts.thresholds import require_values
 from bioeval.base.arguments import require_integer
 from bioeval.base.errors import Argument, DataError, ProtocolError, counted
 from bioeval.base.kinds import larger_is_closer, noun_of
@@ -19,7 +20,6 @@ from bioeval.scores.matrix import Scores, are_pairs, knows_people, require_score
 from bioeval.scores.pairs import PairScores
 from bioeval.studies.calibration.derived_rows import derived
 from bioeval.studies.fusion.cohort_moments import CohortMoments, moments_of_rows
-from bioeval.tallies.thresholds import require_values
 
 # Cells that are worked on together.
 _BLOCK = 1 << 20

@@ -7,6 +7,7 @@ from typing import Literal, NamedTuple, get_args
 
 import numpy as np
 
+from bioeval.attempts.thresholds import require_values
 from bioeval.base.arguments import require_integer
 from bioeval.base.errors import (
     Argument,
@@ -23,7 +24,6 @@ from bioeval.scores.pairs import PairScores
 from bioeval.studies.calibration.derived_rows import derived
 from bioeval.studies.fusion.cohort_moments import CohortMoments, moments_of_rows
 from bioeval.studies.fusion.listed_cohorts import normalised_list
-from bioeval.tallies.thresholds import require_values
 
 CohortMethod = Literal["z", "t", "s", "zt", "as"]
 METHODS: tuple[CohortMethod, ...] = get_args(CohortMethod)

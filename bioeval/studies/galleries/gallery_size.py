@@ -8,6 +8,12 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
+from bioeval.attempts.counts import ImpostorProbes
+from bioeval.attempts.identification_counter import check_max_rank
+from bioeval.attempts.passes import count_together
+from bioeval.attempts.single_template import thresholds_over
+from bioeval.attempts.thresholds import require_values, to_user
+from bioeval.attempts.tied_places import Ties
 from bioeval.base.arguments import require_array
 from bioeval.base.errors import Argument, DataError, received
 from bioeval.base.kinds import larger_is_closer
@@ -29,12 +35,6 @@ from bioeval.studies.galleries.sizes import (
     Sizes,
     SizeTally,
 )
-from bioeval.tallies.counts import ImpostorProbes
-from bioeval.tallies.identification_counter import check_max_rank
-from bioeval.tallies.passes import count_together
-from bioeval.tallies.single_template import thresholds_over
-from bioeval.tallies.thresholds import require_values, to_user
-from bioeval.tallies.tied_places import Ties
 
 GALLERY_SIZE = {
     "gallery_size": Name("subjects in the gallery", "subjects", "gallery size N"),

@@ -6,13 +6,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from bioeval.attempts.counters import ThresholdCounter
+from bioeval.attempts.counting import Counter
+from bioeval.attempts.counts import IdentificationTally
+from bioeval.attempts.identification_counter import IdentificationCounter
 from bioeval.protocol.tasks import Search
 from bioeval.scores.blocks import Block, BlockReader
 from bioeval.studies.galleries import kernel
-from bioeval.tallies.counters import ThresholdCounter
-from bioeval.tallies.counting import Counter
-from bioeval.tallies.counts import IdentificationTally
-from bioeval.tallies.identification_counter import IdentificationCounter
 
 # Kinds of impostors: enrolled probes without their own subject, and unenrolled ones.
 ENROLLED, UNENROLLED = 0, 1

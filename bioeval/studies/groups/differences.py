@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from bioeval.attempts.by_subject import PairCounts
 from bioeval.base.random import Stream
 from bioeval.stats.bootstrap import ratio
 from bioeval.stats.jackknife import jackknife_limits
@@ -14,7 +15,6 @@ from bioeval.stats.options import Limits
 from bioeval.stats.replicates import open_limits
 from bioeval.stats.simultaneous import letters_of
 from bioeval.studies.groups.combinations import level_together, limits_of_differences
-from bioeval.tallies.by_subject import PairCounts
 
 #: Permutations of the test whether groups differ.
 PERMUTATIONS = 2000

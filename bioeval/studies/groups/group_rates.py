@@ -8,6 +8,9 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
+from bioeval.attempts.by_subject import PairCounts, Sinks, SubjectAttempts
+from bioeval.attempts.judged import GroupTally
+from bioeval.attempts.thresholds import to_user
 from bioeval.base.memory import require_memory
 from bioeval.base.messages import Message
 from bioeval.base.progress import stage
@@ -30,9 +33,6 @@ from bioeval.studies.groups.differences import (
     limits_of_all,
 )
 from bioeval.studies.groups.measures import INEQUITY, inequity, measure_limits
-from bioeval.tallies.by_subject import PairCounts, Sinks, SubjectAttempts
-from bioeval.tallies.judged import GroupTally
-from bioeval.tallies.thresholds import to_user
 
 _FLAG = "1 where {}, else 0"
 

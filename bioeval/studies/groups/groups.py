@@ -8,6 +8,12 @@ from typing import Any, NamedTuple, get_args
 import numpy as np
 import xarray as xr
 
+from bioeval.attempts.by_subject import SubjectAttempts
+from bioeval.attempts.judged import GroupTally
+from bioeval.attempts.symmetry import is_symmetric
+from bioeval.attempts.threshold_rules import Rule
+from bioeval.attempts.thresholds import require_values
+from bioeval.attempts.verification_counter import VerificationCounter
 from bioeval.base.arguments import require_number
 from bioeval.base.errors import Argument, DataError, require_choice
 from bioeval.base.messages import message_attrs
@@ -25,12 +31,6 @@ from bioeval.studies.groups.group_rates import (
     group_intervals,
     groups_dataset,
 )
-from bioeval.tallies.by_subject import SubjectAttempts
-from bioeval.tallies.judged import GroupTally
-from bioeval.tallies.symmetry import is_symmetric
-from bioeval.tallies.threshold_rules import Rule
-from bioeval.tallies.thresholds import require_values
-from bioeval.tallies.verification_counter import VerificationCounter
 from bioeval.views.messages import warn_of_kind
 
 # Up to this many comparisons are listed one by one.

@@ -13,6 +13,7 @@ from dataclasses import replace
 import numpy as np
 import xarray as xr
 
+from bioeval.attempts.threshold_rules import Rule
 from bioeval.document.blocks import Block, Column, Fact, Paragraph, ResultsBySystem, Section, Table
 from bioeval.document.cells import (
     Count,
@@ -36,7 +37,6 @@ from bioeval.document.text import Enumeration, Strong, Text, say
 from bioeval.results.support import RuleOf
 from bioeval.studies.groups.group_rates import FEW_SUBJECTS
 from bioeval.studies.groups.measures import INEQUITY
-from bioeval.tallies.threshold_rules import Rule
 
 #: Most groups whose pairs are shown, and of whose pairs the differences are.
 _PAIRED, _PAIRS_SHOWN = 12, 6

@@ -12,6 +12,9 @@ import scipy.special
 import scipy.stats
 import xarray as xr
 
+from bioeval.attempts.counters import gather
+from bioeval.attempts.threshold_rules import Rule
+from bioeval.attempts.thresholds import to_internal, to_user
 from bioeval.base.arguments import require_integer, require_number
 from bioeval.base.errors import Argument, DataError, counted, received, require_choice
 from bioeval.base.messages import Message, message_attrs
@@ -27,9 +30,6 @@ from bioeval.scores.matrix import Scores, codes_of, require_scores
 from bioeval.stats.options import IntervalOptions
 from bioeval.studies.assurance.assured import ASSURED, people_to_promise
 from bioeval.studies.assurance.pairs_of_people import PairShares
-from bioeval.tallies.counters import gather
-from bioeval.tallies.threshold_rules import Rule
-from bioeval.tallies.thresholds import to_internal, to_user
 from bioeval.tasks.threshold_choice import chosen_threshold
 from bioeval.tasks.verification_task import verification
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 import xarray as xr
 
+from bioeval.attempts.threshold_rules import Rule
 from bioeval.document.blocks import (
     Column,
     Fact,
@@ -23,7 +24,6 @@ from bioeval.document.terms import rates_are_of
 from bioeval.document.text import Term, Text, say
 from bioeval.results.words import excluded
 from bioeval.studies.planning.workload import rounded_down
-from bioeval.tallies.threshold_rules import Rule
 
 
 def section(results: ResultsBySystem) -> Section:

@@ -13,6 +13,7 @@ import scipy.special
 import scipy.stats
 import xarray as xr
 
+from bioeval.attempts.threshold_rules import Rule
 from bioeval.base.arguments import require_integer, require_list, require_number, require_numbers
 from bioeval.base.errors import Argument, DataError, ProtocolError, nearest_name, received
 from bioeval.base.scalars import Name
@@ -22,7 +23,6 @@ from bioeval.results.support import ComparedPeople, RuleOf
 from bioeval.results.threshold_lookup import ResultThresholds
 from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.stats.options import IntervalOptions
-from bioeval.tallies.threshold_rules import Rule
 
 WORKLOAD = {
     "days": Name("length of the period", "days"),

@@ -10,6 +10,10 @@ import numba
 import numpy as np
 import xarray as xr
 
+from bioeval.attempts.cells import is_accepted
+from bioeval.attempts.counters import gather
+from bioeval.attempts.threshold_rules import Rule
+from bioeval.attempts.thresholds import require_values, to_user
 from bioeval.base.arguments import require_increasing_proportions
 from bioeval.base.errors import Argument, DataError, received
 from bioeval.base.messages import Message
@@ -23,10 +27,6 @@ from bioeval.scores.matrix import Scores
 from bioeval.scores.provenance import Provenance
 from bioeval.scores.template_values import template_columns
 from bioeval.studies.quality.kernel import count_by_lower
-from bioeval.tallies.cells import is_accepted
-from bioeval.tallies.counters import gather
-from bioeval.tallies.threshold_rules import Rule
-from bioeval.tallies.thresholds import require_values, to_user
 from bioeval.tasks.threshold_choice import chosen_threshold
 
 ERROR_DISCARD: dict[str, Name] = {

@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import xarray as xr
 
+from bioeval.attempts.threshold_rules import Rule
 from bioeval.document.blocks import Column, Paragraph, ResultsBySystem, Section, Table
 from bioeval.document.cells import Count, Label, Number, Quantity, Rate, Score
 from bioeval.document.results import data_facts, result_messages, rule_in_words
 from bioeval.document.text import Text, say
-from bioeval.tallies.threshold_rules import Rule
 
 # Proportions that are shown of a longer curve.
 _SHOWN = (0.0, 0.05, 0.1, 0.2, 0.3, 0.5)

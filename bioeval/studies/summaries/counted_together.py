@@ -10,6 +10,9 @@ from typing import Any, NamedTuple, Self, get_args
 import numpy as np
 import xarray as xr
 
+from bioeval.attempts.counts import ImpostorProbes
+from bioeval.attempts.selections import IdentificationRules, OrderedScores, SelectionCounts
+from bioeval.attempts.thresholds import to_user
 from bioeval.base.errors import BioevalError, DataError
 from bioeval.base.kinds import larger_is_closer
 from bioeval.base.registry import names_of
@@ -20,9 +23,6 @@ from bioeval.results.dataset import Scalars, build, tree_of
 from bioeval.scores.blocks import threads_for
 from bioeval.scores.matrix import Scores
 from bioeval.studies.folds.splits import IndexSet
-from bioeval.tallies.counts import ImpostorProbes
-from bioeval.tallies.selections import IdentificationRules, OrderedScores, SelectionCounts
-from bioeval.tallies.thresholds import to_user
 from bioeval.tasks.plan import EvaluationOptions, Plan, resolve_card
 
 

@@ -10,6 +10,9 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
+from bioeval.attempts.judged import Judged
+from bioeval.attempts.symmetry import is_symmetric
+from bioeval.attempts.thresholds import to_user
 from bioeval.base.messages import Message
 from bioeval.base.progress import stage
 from bioeval.results.dataset import Variables
@@ -24,9 +27,6 @@ from bioeval.studies.folds.options import FoldOptions
 from bioeval.studies.folds.results import Ends, Fold, ends_by_subject
 from bioeval.studies.folds.splits import PairSides, SplitPlan, SplitSides, plan_of_scores
 from bioeval.studies.thresholds.searches import Searches
-from bioeval.tallies.judged import Judged
-from bioeval.tallies.symmetry import is_symmetric
-from bioeval.tallies.thresholds import to_user
 from bioeval.tasks.identification import open_set
 from bioeval.tasks.verification_task import verification
 

@@ -8,14 +8,14 @@ from typing import Any
 
 import xarray as xr
 
+from bioeval.attempts.threshold_rules import Rule
+from bioeval.attempts.thresholds import to_user
 from bioeval.base.kinds import larger_is_closer, noun_of
 from bioeval.document.blocks import Block, Column, Fact, Paragraph, ResultsBySystem, Section, Table
 from bioeval.document.cells import Cost, Label, Number, Quantity, Rate, threshold_to_install
 from bioeval.document.results import data_facts, interval_note, result_messages, rule_in_words
 from bioeval.document.terms import rates_are_of
 from bioeval.document.text import Term, Text, say
-from bioeval.tallies.threshold_rules import Rule
-from bioeval.tallies.thresholds import to_user
 
 #: The rows of the table: variables of the evaluation and of the development set, and attempts.
 _RATES = (

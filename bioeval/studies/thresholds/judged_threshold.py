@@ -8,6 +8,9 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
+from bioeval.attempts.points import trivial_cost
+from bioeval.attempts.threshold_rules import Rule
+from bioeval.attempts.thresholds import require_values, to_user
 from bioeval.base.errors import DataError
 from bioeval.base.messages import Message, messages_of
 from bioeval.base.progress import rows_reported
@@ -23,9 +26,6 @@ from bioeval.scores.matrix import Scores, knows_people, require_scores
 from bioeval.scores.shared_people import people_of_both_sets
 from bioeval.stats.effective_number import sum_limits
 from bioeval.stats.options import IntervalOptions
-from bioeval.tallies.points import trivial_cost
-from bioeval.tallies.threshold_rules import Rule
-from bioeval.tallies.thresholds import require_values, to_user
 from bioeval.tasks.threshold_choice import chosen_threshold
 from bioeval.tasks.verification_task import verification
 

@@ -6,6 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from bioeval.attempts.identification_counter import IdentificationCounter
+from bioeval.attempts.judged import Judged
+from bioeval.attempts.passes import count_together
 from bioeval.base.errors import ProtocolError
 from bioeval.scores.blocks import BlockReader
 from bioeval.scores.matrix import Scores, are_pairs, codes_of
@@ -14,9 +17,6 @@ from bioeval.studies.folds.options import FoldOptions
 from bioeval.studies.folds.parts import Searched
 from bioeval.studies.folds.results import Fold
 from bioeval.studies.folds.splits import SplitPlan, plan_of
-from bioeval.tallies.identification_counter import IdentificationCounter
-from bioeval.tallies.judged import Judged
-from bioeval.tallies.passes import count_together
 
 
 def searches_of_people(scores: Scores) -> Scores:

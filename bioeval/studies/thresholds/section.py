@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
+from bioeval.attempts.threshold_rules import Rule
+from bioeval.attempts.thresholds import to_user
 from bioeval.base.kinds import larger_is_closer, noun_of
 from bioeval.base.messages import Message
 from bioeval.document.blocks import (
@@ -36,8 +38,6 @@ from bioeval.document.terms import rates_are_of
 from bioeval.document.text import Strong, Text, say
 from bioeval.results.support import RuleOf
 from bioeval.studies.assurance.section import may_be_absent
-from bioeval.tallies.threshold_rules import Rule
-from bioeval.tallies.thresholds import to_user
 
 #: Ratio to its target above which a FAR on new people is reported as missed.
 CLEARLY = 1.1

@@ -11,6 +11,9 @@ import numpy as np
 import xarray as xr
 
 from bioeval import partition
+from bioeval.attempts.identification_counter import RankUnit
+from bioeval.attempts.threshold_rules import Rule
+from bioeval.attempts.thresholds import require_values, to_user
 from bioeval.base.arguments import require_integer
 from bioeval.base.errors import Argument, DataError, chosen_task
 from bioeval.base.messages import Message, messages_of
@@ -46,9 +49,6 @@ from bioeval.studies.thresholds.counts import (
     number_of_subjects,
 )
 from bioeval.studies.thresholds.searches import searches_of_people
-from bioeval.tallies.identification_counter import RankUnit
-from bioeval.tallies.threshold_rules import Rule
-from bioeval.tallies.thresholds import require_values, to_user
 from bioeval.views.messages import warn_of_kind
 
 STUDY = {

@@ -8,6 +8,9 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
+from bioeval.attempts.counters import ImpostorBlock
+from bioeval.attempts.second_pass import SecondPass
+from bioeval.attempts.thresholds import require_values, to_user
 from bioeval.base.arguments import require_integer
 from bioeval.base.errors import ProtocolError
 from bioeval.base.progress import rows_reported
@@ -18,9 +21,6 @@ from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.matrix import Scores, are_pairs, codes_of, knows_people
 from bioeval.studies.check.counts import block_medians
 from bioeval.studies.check.label_errors import ColumnReader, suspect_templates
-from bioeval.tallies.counters import ImpostorBlock
-from bioeval.tallies.second_pass import SecondPass
-from bioeval.tallies.thresholds import require_values, to_user
 
 WORST_PAIRS = {
     "suspect": Name("template with a suspected label error, the most likely first"),

@@ -11,7 +11,7 @@ the claimed one, in all and in two halves without a common template:
 The groups divide the subjects, so that two halves of attempts can be of other opponents, too.
 
 Sums of floats depend on their order. Rows are therefore added in chunks whose size follows from the
-shape of the scores alone, and the sums of chunks exactly (:class:`~bioeval.tallies.ExactSums`):
+shape of the scores alone, and the sums of chunks exactly (:class:`~bioeval.attempts.ExactSums`):
 they are the same on any number of threads.
 """
 
@@ -24,6 +24,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from bioeval.attempts.cells import is_accepted, rounded_down
+from bioeval.attempts.counters import gather
+from bioeval.attempts.exact_sums import ExactSums
 from bioeval.base.errors import DataError
 from bioeval.base.progress import reporter
 from bioeval.base.random import Stream
@@ -32,9 +35,6 @@ from bioeval.scores.labels import Codes, plain
 from bioeval.scores.matrix import Scores
 from bioeval.scores.provenance import Provenance
 from bioeval.studies.zoo import kernel
-from bioeval.tallies.cells import is_accepted, rounded_down
-from bioeval.tallies.counters import gather
-from bioeval.tallies.exact_sums import ExactSums
 
 
 @dataclass(frozen=True)

@@ -10,13 +10,13 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
+from bioeval.attempts.thresholds import to_user
 from bioeval.base.arguments import require_number
 from bioeval.base.errors import Argument, DataError, counted
 from bioeval.base.messages import Message
 from bioeval.base.scalars import Name
 from bioeval.results.dataset import Variables, about_attrs, along, build
 from bioeval.studies.zoo.counts import BySubject, SubjectTally
-from bioeval.tallies.thresholds import to_user
 
 
 def _zoo() -> dict[str, Name]:

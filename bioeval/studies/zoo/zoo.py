@@ -10,6 +10,8 @@ import numpy as np
 import xarray as xr
 from scipy.stats import chi2, rankdata, tiecorrect
 
+from bioeval.attempts.threshold_rules import Rule
+from bioeval.attempts.thresholds import require_values
 from bioeval.base.arguments import require_integer
 from bioeval.base.errors import DataError
 from bioeval.base.messages import Message
@@ -22,8 +24,6 @@ from bioeval.scores.matrix import Scores
 from bioeval.studies.zoo.counts import SubjectTally, count_by_subject
 from bioeval.studies.zoo.kernel import permuted_products
 from bioeval.studies.zoo.results import Quantile, zoo_dataset
-from bioeval.tallies.threshold_rules import Rule
-from bioeval.tallies.thresholds import require_values
 from bioeval.tasks.threshold_choice import chosen_threshold
 
 # Fewer subjects are not tested.

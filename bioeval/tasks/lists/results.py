@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import xarray as xr
 
+from bioeval.attempts.identification_counter import check_max_rank
 from bioeval.base.arguments import require_flag, require_integer
 from bioeval.base.errors import Argument, DataError, ProtocolError, received
 from bioeval.base.messages import Message
@@ -19,7 +20,6 @@ from bioeval.scores.labels import Codes
 from bioeval.scores.matrix import codes_of
 from bioeval.scores.provenance import Provenance
 from bioeval.scores.top_k import TopKScores
-from bioeval.tallies.identification_counter import check_max_rank
 from bioeval.tasks.reid.convention import (
     Convention,
     cameras_of,

@@ -7,15 +7,15 @@ from typing import Any
 
 import numpy as np
 
+from bioeval.attempts.cells import rounded_down
+from bioeval.attempts.identification_counter import check_max_rank
+from bioeval.attempts.parts import ConcatenatedRows, Extent
+from bioeval.attempts.thresholds import require_values, to_internal
 from bioeval.base.errors import Argument, DataError
 from bioeval.base.progress import reporter, rows_reported_to
 from bioeval.scores.arrays import Mask
 from bioeval.scores.blocks import threads_for
 from bioeval.scores.matrix import Scores
-from bioeval.tallies.cells import rounded_down
-from bioeval.tallies.identification_counter import check_max_rank
-from bioeval.tallies.parts import ConcatenatedRows, Extent
-from bioeval.tallies.thresholds import require_values, to_internal
 from bioeval.tasks.reid import kernel
 from bioeval.tasks.reid.candidate_lists import (
     Lists,
@@ -99,7 +99,7 @@ class RetrievalPass:
         check_max_rank(convention.max_rank, scores.shape[1], convention.last_rank)
 
     def part(self, low: int, high: int) -> dict[str, Any]:
-        """Count queries ``low:high``; see :mod:`bioeval.tallies.parts`."""
+        """Count queries ``low:high``; see :mod:`bioeval.attempts.parts`."""
         cmc_rule, ap_rule = self.convention.removed, self.convention.ap_removed
         lists, reader = self.lists, self.reader
         parts: dict[str, list[MatchLists]] = {rule: [] for rule in lists.rules}
@@ -242,7 +242,7 @@ class GomPass:
         self.raw = thresholds  # in distances that are not normalised
 
     def part(self, low: int, high: int) -> dict[str, Any]:
-        """Count queries ``low:high``; see :mod:`bioeval.tallies.parts`."""
+        """Count queries ``low:high``; see :mod:`bioeval.attempts.parts`."""
         lists, reader = self.lists, self.reader
         parts, removed, within = [], [], []
         counter = _Retrieved(lists, self.raw)

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
+from bioeval.attempts.thresholds import to_user
 from bioeval.base.errors import DataError, counted
 from bioeval.base.registry import names_of
 from bioeval.base.scalars import Name
@@ -16,7 +17,6 @@ from bioeval.results.dataset import build
 from bioeval.scores.blocks import BlockReader, require_subjects
 from bioeval.scores.bona_fide import without_attacks
 from bioeval.scores.matrix import Scores, codes_of, require_scores
-from bioeval.tallies.thresholds import to_user
 from bioeval.tasks.reid.convention import convention_of
 from bioeval.tasks.reid.passes import kept_scores
 from bioeval.tasks.reid.reid import gom

@@ -9,6 +9,10 @@ from typing import Any, NoReturn, TypeAlias
 import numpy as np
 import xarray as xr
 
+from bioeval.attempts.by_subject import SubjectAttempts
+from bioeval.attempts.identification_counter import check_max_rank
+from bioeval.attempts.thresholds import check_thresholds, require_values, to_user
+from bioeval.attempts.tied_places import PlainTies, Ties
 from bioeval.base.arguments import require_flag, require_numbers
 from bioeval.base.errors import Argument, DataError, ProtocolError, counted
 from bioeval.base.progress import rows_reported
@@ -25,10 +29,6 @@ from bioeval.scores.labels import Codes
 from bioeval.scores.matrix import Scores, codes_of, require_scores
 from bioeval.scores.top_k import TopKScores
 from bioeval.stats.options import IntervalOptions
-from bioeval.tallies.by_subject import SubjectAttempts
-from bioeval.tallies.identification_counter import check_max_rank
-from bioeval.tallies.thresholds import check_thresholds, require_values, to_user
-from bioeval.tallies.tied_places import PlainTies, Ties
 from bioeval.tasks.reid.convention import (
     CAMERA_COLUMNS,
     Cmc,

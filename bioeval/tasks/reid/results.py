@@ -9,6 +9,9 @@ from warnings import warn
 import numpy as np
 import xarray as xr
 
+from bioeval.attempts.identification_counter import check_max_rank
+from bioeval.attempts.thresholds import check_thresholds, to_user
+from bioeval.attempts.tied_places import PlainTies, Ties
 from bioeval.base.arguments import require_integer
 from bioeval.base.errors import DataError, ProtocolError, received, require_choice
 from bioeval.base.kinds import larger_is_closer
@@ -18,9 +21,6 @@ from bioeval.base.scalars import MATCH_SUMS, QUERY_MEANS, Name
 from bioeval.base.version import __version__
 from bioeval.results.dataset import about_attrs, build, rate
 from bioeval.results.query_means import MatchCurve, QueryMean, QueryMeasures
-from bioeval.tallies.identification_counter import check_max_rank
-from bioeval.tallies.thresholds import check_thresholds, to_user
-from bioeval.tallies.tied_places import PlainTies, Ties
 from bioeval.tasks.reid.counts import GomTally, ReidTally
 from bioeval.tasks.reid.matches import (
     TENTHS,

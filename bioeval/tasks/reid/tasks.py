@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
+from bioeval.attempts.by_subject import SubjectAttempts
 from bioeval.protocol.card import Protocol
 from bioeval.results.dataset import Scalars
 from bioeval.scores.blocks import BlockReader
 from bioeval.scores.matrix import Scores
 from bioeval.stats.options import IntervalOptions
-from bioeval.tallies.by_subject import SubjectAttempts
 from bioeval.tasks.plan import EvaluationOptions
 from bioeval.tasks.reid.convention import convention_of
 from bioeval.tasks.reid.counts import GomTally, ReidTally

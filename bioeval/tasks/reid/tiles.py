@@ -16,10 +16,10 @@ from typing import Any
 
 import numpy as np
 
+from bioeval.attempts.tiled_scores import HELD, ComputedTiles, may_compute, source_of_tiles
 from bioeval.scores.blocks import threads_for
 from bioeval.scores.embedding_tiles import LARGEST, TemplateTiles
 from bioeval.scores.embeddings import EmbeddingSource
-from bioeval.tallies.tiled_scores import HELD, ComputedTiles, may_compute, source_of_tiles
 from bioeval.tasks.reid import kernel
 from bioeval.tasks.reid.candidate_lists import Lists, RowReader
 from bioeval.tasks.reid.matches import MatchLists

@@ -12,10 +12,10 @@ from typing import Any
 
 import numpy as np
 
+from bioeval.attempts.parts import ConcatenatedRows
 from bioeval.base.progress import reporter
 from bioeval.results.query_means import QueryMean, QueryMeasures
 from bioeval.scores.matrix import Scores, codes_of
-from bioeval.tallies.parts import ConcatenatedRows
 from bioeval.tasks.reid import kernel
 from bioeval.tasks.reid.candidate_lists import (
     Lists,
@@ -73,7 +73,7 @@ class RetrievalWithoutGroups:
         return means
 
     def part(self, low: int, high: int) -> dict[str, Any]:
-        """Evaluate queries ``low:high``; see :mod:`bioeval.tallies.parts`."""
+        """Evaluate queries ``low:high``; see :mod:`bioeval.attempts.parts`."""
         lists, reader = self.lists, self.reader
         counts_per_row = max(int(lists.template_counts[low:high].max(initial=1)) * self.groups, 1)
         step = min(lists.rows_per_block(reader), max(1, COUNTS_IN_MEMORY // counts_per_row))

@@ -9,14 +9,14 @@ import scipy
 from named_arguments import raises_about
 
 import bioeval as be
+from bioeval.attempts.by_subject import SubjectAttempts
+from bioeval.attempts.points import VerificationPoints
+from bioeval.attempts.verification_counter import VerificationCounter
 from bioeval.base.random import Stream, seed_sequence
 from bioeval.scores.blocks import BlockReader
 from bioeval.stats.error_curves import MEASURES
 from bioeval.studies.compare.compare import holm
 from bioeval.studies.compare.counts import PairedAttempts
-from bioeval.tallies.by_subject import SubjectAttempts
-from bioeval.tallies.points import VerificationPoints
-from bioeval.tallies.verification_counter import VerificationCounter
 
 
 def by_subject(scores):

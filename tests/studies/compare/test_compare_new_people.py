@@ -10,14 +10,14 @@ import scipy
 from named_arguments import raises_about
 
 import bioeval as be
+from bioeval.attempts.identification_counter import IdentificationCounter
+from bioeval.attempts.left_out import LeftOut
+from bioeval.attempts.passes import count_together
 from bioeval.cli.program import main
 from bioeval.protocol.tasks import OpenSet
 from bioeval.scores.blocks import BlockReader
 from bioeval.stats.identification import NewPeople
 from bioeval.stats.options import IntervalOptions
-from bioeval.tallies.identification_counter import IdentificationCounter
-from bioeval.tallies.left_out import LeftOut
-from bioeval.tallies.passes import count_together
 
 PEOPLE = 25
 TARGETS = (0.3, 0.1)

@@ -10,9 +10,9 @@ import pytest
 from twins import in_folds, one_thread  # noqa: F401
 
 import bioeval as be
+from bioeval.attempts import selections as index_sets
 from bioeval.base.errors import DataError
 from bioeval.studies.folds import parts as module
-from bioeval.tallies import selections as index_sets
 
 SPLITTERS = {
     "galleries": be.partition.ProbeGallerySplit(1, n_repeats=5, random_state=0),

@@ -16,11 +16,11 @@ from rendered import require_names_kept
 from twins import crossed, one_thread  # noqa: F401
 
 import bioeval as be
+from bioeval.attempts import fold_counts as passes, fold_passes as sweep
 from bioeval.base.errors import DataError, ProtocolError
 from bioeval.results.layouts import expanded
 from bioeval.studies.folds.section import section
 from bioeval.tables.sections import table_of
-from bioeval.tallies import fold_counts as passes, fold_passes as sweep
 from bioeval.views.writers.terminal import plain as as_text
 
 
@@ -536,7 +536,7 @@ def test_thresholds_of_many_scores_are_interpolated():
     """Where not every score is a threshold, the limits are nearly those of taking all of them."""
     from unittest import mock
 
-    from bioeval.tallies.by_subject import SubjectAttempts
+    from bioeval.attempts.by_subject import SubjectAttempts
 
     scores = be.simulate(30, 4, random_state=4, within=0.9)
     options = {"interval": "subject-bootstrap"}

@@ -12,8 +12,8 @@ from scipy.spatial.distance import cdist
 
 import bioeval as be
 from bioeval import protocol
+from bioeval.attempts import point_search as search
 from bioeval.scores import blocks
-from bioeval.tallies import point_search as search
 
 CARDS = [name for name in protocol.available() if not protocol.load(name).has_folds]
 

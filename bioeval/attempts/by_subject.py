@@ -1,0 +1,541 @@
+"""Verification attempts by pair of subjects: lists, and the pass that fills them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any, Protocol
+
+import numpy as np
+
+from bioeval.attempts.counters import gather, gather_claims, guide_to, impostor_scores
+from bioeval.attempts.counts import VerificationTally
+from bioeval.attempts.points import EqualError
+from bioeval.attempts.verification_counter import VerificationCounter
+from bioeval.base.errors import (
+    Argument,
+    Part,
+    ProtocolError,
+    Words,
+)
+from bioeval.base.progress import report
+from bioeval.kernels import count as kernel
+from bioeval.scores.blocks import Block, BlockReader, Gallery
+from bioeval.scores.disjoint import disjoint_among
+from bioeval.scores.matrix import Scores, are_pairs, codes_of
+from bioeval.scores.provenance import disjoint_pairs
+
+# Cells of tables that are listed at once.
+_CELLS_AT_ONCE = 1 << 20
+
+
+def summed(key: np.ndarray, count: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the distinct keys, increasing, and the sum of the counts of each."""
+    distinct, place = np.unique(key, return_inverse=True)
+    total = np.zeros(len(distinct), dtype=np.int64)
+    np.add.at(total, place.reshape(-1), count)
+    return distinct, total
+
+
+@dataclass(frozen=True, eq=False)
+class PairCounts:
+    """Numbers of attempts of pairs of subjects in each layer, between two thresholds."""
+
+    probe_people: np.ndarray  # int64 (s,): the people of probes
+    starts: np.ndarray  # int64 (s + 1,): where the entries of each begin
+    #: int32 (entries,).
+    claimed_person: np.ndarray
+    layer: np.ndarray
+    count: np.ndarray  # int64 (entries,)
+
+    @classmethod
+    def of(
+        cls,
+        probe_person: np.ndarray,
+        claimed_person: np.ndarray,
+        layer: np.ndarray,
+        count: np.ndarray,
+    ) -> PairCounts:
+        """Return entries in increasing order of the people of probes."""
+        changes = np.flatnonzero(probe_person[1:] != probe_person[:-1]) + 1
+        first = np.concatenate([[0] if len(probe_person) else [], changes]).astype(np.int64)
+        return cls(
+            probe_person[first].astype(np.int64),
+            np.append(first, len(probe_person)),
+            claimed_person.astype(np.int32),
+            layer.astype(np.int32),
+            count.astype(np.int64),
+        )
+
+    @property
+    def probe_person(self) -> np.ndarray:
+        """The person of the probes of each entry."""
+        return np.repeat(self.probe_people, np.diff(self.starts))
+
+    def keys(self, people: int) -> np.ndarray:
+        """Return ``lower * people + higher`` of the two numbers of each pair, in either order."""
+        probe, claimed = self.probe_person, self.claimed_person.astype(np.int64)
+        return np.minimum(probe, claimed) * people + np.maximum(probe, claimed)
+
+    def renumbered(self, number: np.ndarray) -> PairCounts:
+        """Return the same counts with other numbers for the subjects."""
+        claimed = number[self.claimed_person].astype(np.int32)
+        probing = number[self.probe_people].astype(np.int64)
+        return replace(self, probe_people=probing, claimed_person=claimed)
+
+    def in_layers(self, layer: np.ndarray, kept: np.ndarray | None = None) -> PairCounts:
+        """Return the same counts in other layers; entries without a layer are left out."""
+        if kept is None:
+            return replace(self, layer=layer.astype(np.int32))
+        starts = np.concatenate([[0], np.cumsum(kept)])[self.starts]
+        layer, claimed = layer[kept].astype(np.int32), self.claimed_person[kept]
+        return PairCounts(self.probe_people, starts, claimed, layer, self.count[kept])
+
+
+def listed_tables(tables: np.ndarray) -> Iterator[PairCounts]:
+    """Yield the entries of tables, of shape (layers, subjects, subjects), in parts of rows."""
+    layers, people, claimed_people = tables.shape
+    step = max(1, _CELLS_AT_ONCE // max(layers * claimed_people, 1))
+    for low in range(0, people, step):
+        rows = np.moveaxis(tables[:, low : low + step], 0, 1)
+        probe, layer, claimed = np.nonzero(rows)
+        yield PairCounts.of(probe + low, claimed, layer, rows[probe, layer, claimed])
+
+
+class Sink(Protocol):
+    """A consumer of impostor counts, with one layer between each two thresholds."""
+
+    def add(self, pairs: PairCounts) -> None:
+        """Add attempts between different subjects."""
+
+
+@dataclass(frozen=True)
+class Sinks:
+    """Several sinks: each gets all attempts."""
+
+    sinks: tuple[Sink, ...]
+
+    def add(self, pairs: PairCounts) -> None:
+        """Add attempts between different subjects."""
+        for sink in self.sinks:
+            sink.add(pairs)
+
+
+# Up to this many impostor scores are sorted; of more, the cells of the tally are used.
+FEW = 1 << 16
+
+# Growth of the number of false accepts from one threshold to the next, at most about this.
+_FACTOR = 1.2
+
+# Proportions rejected, for thresholds at which nearly all attempts are accepted.
+_REJECTED = np.array([0.1, 0.05, 0.02, 0.01, 0.005, 0.002, 0.001])
+
+# The first thresholds have one more false accept each.
+_SINGLE = 10
+
+# Entries of a list of counts.
+_MOST_ENTRIES = 1 << 21
+
+
+class SubjectAttempts:
+    """The attempts of a verification counter by subject, and by pair of subjects.
+
+    Subjects are numbered in the order of their codes, or of the `numbers` of the codes.
+
+    - `people` (int): number of subjects, which are numbered from 0
+    - `disjoint_pairs` (int): disjoint pairs of subjects with an impostor attempt, which are
+      independent trials
+    - `sides` (pair of int64): the subjects of the two sides
+    - `names` (list): the label of each subject
+    - `no_person` (bool (people,)): which of them are distractors or junk, and not resampled
+    """
+
+    @staticmethod
+    def require_people(scores: Scores, method: str | None = None) -> None:
+        """Raise :class:`ProtocolError` unless the subjects of all attempts are known.
+
+        `method` is that of an interval, for the message; None for the comparison of two systems.
+        """
+        purpose: Part = "comparing two systems"
+        if method is not None:
+            purpose = Argument("interval", method)
+
+        def instead(attempts: str) -> Part:
+            if method is None:
+                return ""
+            wilson = Argument("interval", "wilson")
+            return Words("; or give ", wilson, f" to take all {attempts} as independent")
+
+        if scores._knows_subjects:
+            return
+        if are_pairs(scores):
+            scores._require_subjects(purpose, instead("pairs"))
+        raise ProtocolError(
+            purpose,
+            " needs the subjects of probes and gallery; a mask does not give the subjects of the "
+            "templates. Give labels",
+            instead("attempts"),
+        )
+
+    def __init__(self, counter: VerificationCounter, numbers: np.ndarray | None = None):
+        """Number the people of the attempts; `numbers` has an order for them."""
+        scores, reader = counter.scores, counter.reader
+        self.scores, self.counter, self.reader = scores, counter.fresh(), reader
+        self._pairs: tuple[np.ndarray, np.ndarray] | None = None
+        known = codes_of(scores)
+        if are_pairs(scores):
+            self._pairs = codes = known.probe, known.gallery
+        elif counter.claims is not None:
+            probes, groups = counter.claims
+            codes = scores._codes.probe[probes], reader.gallery.subjects[groups]
+        else:
+            codes = known.probe, known.gallery
+        who = np.unique(np.concatenate(codes))
+        if numbers is not None:
+            who = who[np.argsort(numbers[who])]
+        self.people = len(who)
+        self._person = np.full(int(who.max(initial=-1)) + 1, -1, dtype=np.int64)
+        self._person[who] = np.arange(len(who))
+        self.sides = tuple(self._person[np.unique(c)] for c in codes)
+        self.names = known.values[who].tolist()
+        self.no_person = known.of_no_person((*scores._junk_ids, *scores.distractor_ids))[who]
+        if self._pairs is None and counter.claims is None:
+            everybody = np.arange(self.people)
+            sizes = map(self.persons_among, (*self.sides, everybody))
+            self.disjoint_pairs = disjoint_pairs(*sizes)
+        else:
+            probe_person, claimed_person = self._person[codes[0]], self._person[codes[1]]
+            if self.no_person.any():
+                both = ~(self.no_person[probe_person] | self.no_person[claimed_person])
+                probe_person, claimed_person = probe_person[both], claimed_person[both]
+            self.disjoint_pairs = disjoint_among(probe_person, claimed_person, self.people)
+
+    def persons_among(self, subjects: np.ndarray) -> int:
+        """Return how many people some subjects are: distractors and junk are none."""
+        distinct = np.unique(subjects)
+        return len(distinct) - int(self.no_person[distinct].sum())
+
+    #: Up to this many distinct scores, each is a threshold, and nothing is interpolated.
+    EXACT = 512
+
+    def thresholds(self, tally: VerificationTally) -> tuple[np.ndarray, bool]:
+        """Return increasing thresholds, and whether they are all the distinct scores.
+
+        They are denser around the equal error rate of the tally, and depend on the scores alone.
+        """
+        genuine = np.unique(tally.genuine.astype(np.float64))
+        total = tally.impostor.total
+        if total <= FEW and len(genuine) <= FEW:
+            blocks = () if self._pairs is not None else self.reader
+            edges, counts = np.unique(self._impostors(blocks), return_counts=True)
+            every = np.union1d(genuine, edges)
+            if len(every) <= self.EXACT:
+                return every, True
+            reached = np.cumsum(counts)
+        else:
+            cells = tally.impostor
+            edges = cells.grid.edges
+            reached = cells.negative_infinite + np.cumsum(cells.counts)
+        points = tally.points
+        error = EqualError() if points is None else points.equal_error
+        return self.thresholds_among(edges, reached, total, [error.eer * total], np.empty(0)), False
+
+    @classmethod
+    def thresholds_among(
+        cls,
+        places: np.ndarray,
+        reached: np.ndarray,
+        total: int,
+        around: Sequence[float],
+        wanted: np.ndarray,
+    ) -> np.ndarray:
+        """Return increasing finite thresholds: some of the `places`, and those `wanted`.
+
+        `reached` are the false accepts at each place, of `total` at all; there are more thresholds
+        `around` some numbers of false accepts.
+        """
+        chosen = places  # empty where no impostor score is finite
+        if len(places):
+            level = np.concatenate([cls.levels(total), *map(_around, around)])
+            chosen = places[np.minimum(np.searchsorted(reached, level), len(places) - 1)]
+        every = np.union1d(chosen, wanted)
+        return every[np.isfinite(every)]
+
+    @staticmethod
+    def levels(total: int) -> np.ndarray:
+        """Return numbers of false accepts from 1 to `total`: by ones, then by a constant factor."""
+        steps = max(1, int(np.ceil(np.log(max(total, 2) / _SINGLE) / np.log(_FACTOR))))
+        ratios = _SINGLE * _FACTOR ** np.arange(steps)
+        few, most = np.arange(1, _SINGLE), total * (1 - _REJECTED)
+        return np.concatenate([few, ratios[ratios < total], most, [total]])
+
+    def _impostors(self, blocks: Iterable[Block]) -> np.ndarray:
+        """Return the impostor scores of some blocks, or of all listed pairs."""
+        attempts = self.counter.attempts(blocks)
+        scores = [np.empty(0)]
+        for _, impostors in attempts:
+            scores += [impostor_scores(x).astype(np.float64) for x in impostors]
+        return np.concatenate(scores)
+
+    def listed(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return every possible attempt, in an order that depends on the labels alone.
+
+        Returns
+        -------
+        values : float64 array, shape (k,)
+            Distances; NaN = no attempt.
+        probe_person, claimed_person : int32 arrays, shape (k,)
+            The subjects of probe and template.
+        """
+        if self._pairs is not None:
+            assert are_pairs(self.scores)
+            row = self.scores._distances()
+            probe_person, claimed_person = self._pairs
+            people = self._person.astype(np.int32)
+            return row.astype(np.float64), people[probe_person], people[claimed_person]
+        return self._list(self.reader)
+
+    def listed_in_parts(self) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
+        """Yield every possible attempt as :meth:`listed` does, those of some rows at a time."""
+        if self._pairs is not None:
+            yield self.listed()
+            return
+        for block in self.reader:
+            yield self._list([block])
+
+    def _list(self, blocks: Iterable[Block]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """List the attempts of some blocks, one by one."""
+        enrolled = self._person[self.reader.gallery.subjects].astype(np.int32)
+        probing = self._person[self.scores._codes.probe].astype(np.int32)
+        values, probe_person, claimed_person = [], [], []
+        for block in blocks:
+            if self.counter.templates == "multi":
+                block = block.fused(self.counter.fusion)
+            rows, columns = block.values.shape
+            compared = np.arange(columns) != block.probe_position[:, None]
+            probes = np.repeat(probing[block.low : block.low + rows], columns).reshape(
+                compared.shape
+            )
+            groups = np.broadcast_to(np.repeat(enrolled, np.diff(block.starts)), compared.shape)
+            values.append(block.values[compared].astype(np.float64))
+            probe_person.append(probes[compared])
+            claimed_person.append(groups[compared])
+        return np.concatenate(values), np.concatenate(probe_person), np.concatenate(claimed_person)
+
+    def pass_over(self, thresholds: np.ndarray, sink: Sink) -> tuple[np.ndarray, np.ndarray]:
+        """Count the impostor attempts into a sink; return the genuine scores and their subjects.
+
+        Layer ``k`` of the sink receives the attempts above ``thresholds[k - 1]`` and not above
+        ``thresholds[k]``; the last layer, all others.
+        """
+        if self._pairs is not None:
+            return self._of_pairs(thresholds, sink)
+        if self.counter.claims is not None:
+            return self._of_claims(thresholds, sink)
+        return self._of_all(thresholds, sink)
+
+    def _of_all(self, thresholds: np.ndarray, sink: Sink) -> tuple[np.ndarray, np.ndarray]:
+        """Count the attempts of all probes at all templates of others."""
+        scores, reader = self.scores, self.reader
+        codes = scores._codes.probe
+        changes = np.count_nonzero(codes[1:] != codes[:-1]) + 1
+        if changes > len(np.unique(codes)):  # make the probes of each subject adjacent
+            scores = scores.select(probes=np.argsort(codes, kind="stable"))
+            reader = BlockReader(scores)
+        counter = self.pair_counter(reader, thresholds, sink)
+        genuine, people = [], []
+        for block in reader:
+            value, person = counter.of_block(block)
+            genuine.append(value)
+            people.append(person)
+            report(block.low + len(block.values), scores.shape[0])
+        return np.concatenate(genuine), np.concatenate(people)
+
+    def pair_counter(self, reader: BlockReader, thresholds: np.ndarray, sink: Sink) -> _PairCounter:
+        """Return what counts the blocks of a reader of these attempts, in any order of rows."""
+        probes = self._person[reader.scores._codes.probe]
+        fusion = self.counter.fusion if self.counter.templates == "multi" else None
+        return _PairCounter(
+            (probes, self._person[reader.gallery.subjects]), fusion, thresholds, sink
+        )
+
+    def _of_claims(self, thresholds: np.ndarray, sink: Sink) -> tuple[np.ndarray, np.ndarray]:
+        assert self.counter.claims is not None
+        probes, groups = self.counter.claims
+        values, claims = [np.empty(0)], [np.empty(0, dtype=np.int64)]
+        for block in self.reader:
+            if self.counter.templates == "multi":
+                block = block.fused(self.counter.fusion)
+            value, made = gather_claims(block, self.counter.claims)
+            values.append(value.astype(np.float64))
+            claims.append(made)
+        claim = np.concatenate(claims)
+        probe_person = self._person[self.scores._codes.probe[probes[claim]]]
+        claimed_person = self._person[self.reader.gallery.subjects[groups[claim]]]
+        values_of_all = np.concatenate(values)
+        return self._listed(values_of_all, probe_person, claimed_person, thresholds, sink)
+
+    def _of_pairs(self, thresholds: np.ndarray, sink: Sink) -> tuple[np.ndarray, np.ndarray]:
+        assert self._pairs is not None and are_pairs(self.scores)
+        row = self.scores._distances().astype(np.float64)
+        there = ~np.isnan(row)
+        probe_person, claimed_person = (self._person[side[there]] for side in self._pairs)
+        return self._listed(row[there], probe_person, claimed_person, thresholds, sink)
+
+    def _listed(
+        self,
+        values: np.ndarray,
+        probe_person: np.ndarray,
+        claimed_person: np.ndarray,
+        thresholds: np.ndarray,
+        sink: Sink,
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Count attempts that are listed singly."""
+        same = probe_person == claimed_person
+        layers = len(thresholds) + 1
+        layer = np.searchsorted(thresholds, values[~same])
+        key = (probe_person[~same] * self.people + claimed_person[~same]) * layers + layer
+        key, counts = np.unique(key, return_counts=True)
+        pair, n = key // layers, self.people
+        sink.add(PairCounts.of(pair // n, pair % n, key % layers, counts))
+        return values[same], probe_person[same]
+
+
+@dataclass(frozen=True, eq=False)
+class _PairCounter:
+    """Counts the impostor attempts of each pair of subjects into a sink.
+
+    `people` are the subjects of the probes, in their order, and of the groups of the gallery.
+    """
+
+    people: tuple[np.ndarray, np.ndarray]
+    fusion: str | None
+    thresholds: np.ndarray
+    sink: Sink
+
+    @cached_property
+    def _guide(self) -> tuple[Any, ...]:
+        return guide_to(self.thresholds)  # of many thresholds it costs as much as a block
+
+    def of_block(self, block: Block) -> tuple[np.ndarray, np.ndarray]:
+        """Count a block into the sink; return its genuine scores and their subjects."""
+        if self.fusion is not None:
+            block = block.fused(self.fusion)
+        who = self.people[0][block.low : block.low + len(block.values)]
+        value, row, _ = gather(
+            block.values, block.mate_start, block.mate_stop, block.probe_position
+        )
+        self._count(block, who)
+        return value.astype(np.float64), who[row]
+
+    def _count(self, block: Block, who: np.ndarray) -> None:
+        """Count the impostor attempts of a block, a few subjects at a time."""
+        groups, layers = self.people[1].astype(np.int32), len(self.thresholds) + 1
+        first = np.concatenate([[0], np.nonzero(who[1:] != who[:-1])[0] + 1, [len(who)]])
+        # A pair of subjects has at most one entry in each layer, and one for each score.
+        longest = np.minimum(np.diff(first) * block.values.shape[1], len(groups) * layers)
+        part = np.cumsum(longest) // _MOST_ENTRIES
+        for some in np.split(np.arange(len(longest)), np.flatnonzero(np.diff(part)) + 1):
+            ends = first[some[0] : some[-1] + 2]
+            begin = np.cumsum(longest[some]) - longest[some]
+            size, last = int(longest[some].sum()), np.empty_like(begin)
+            claimed_person, layer = np.empty((2, size), dtype=np.int32)
+            count, rows = np.empty(size, dtype=np.int64), slice(ends[0], ends[-1])
+            kernel.list_pairs(
+                block.values[rows],
+                block.starts,
+                block.probe_group[rows],
+                block.probe_position[rows],
+                ends - ends[0],
+                groups,
+                self.thresholds,
+                *self._guide,
+                begin,
+                claimed_person,
+                layer,
+                count,
+                last,
+            )
+            filled = np.concatenate([np.arange(*x) for x in zip(begin, last, strict=True)])
+            starts = np.append(0, np.cumsum(last - begin))
+            entries = (claimed_person[filled], layer[filled], count[filled])
+            self.sink.add(PairCounts(who[ends[:-1]], starts, *entries))
+
+
+@dataclass(eq=False)
+class PartBySubject:
+    """The attempts of some rows and columns of a matrix, or of some pairs, to be counted.
+
+    - `attempts`: those of the part by itself
+    - `rows`, `columns`: where the part is, increasing; of a list of pairs they are not used
+    - `thresholds`: increasing, with a layer of the `sink` between each two
+    - `genuine`: once counted, the genuine scores and their subjects
+    """
+
+    attempts: SubjectAttempts
+    rows: np.ndarray
+    columns: np.ndarray
+    thresholds: np.ndarray
+    sink: Sink
+    genuine: tuple[np.ndarray, np.ndarray] = field(
+        default_factory=lambda: (np.empty(0), np.empty(0, dtype=np.int64))
+    )
+
+
+def count_parts(scores: Scores, parts: Sequence[PartBySubject]) -> None:
+    """Count all parts in one pass over the scores, which each part has been read from before."""
+    if are_pairs(scores):
+        for part in parts:
+            part.genuine = part.attempts.pass_over(part.thresholds, part.sink)
+        return
+    if scores.nan == "raise":  # none has failed in a part, and beside the parts none matters
+        scores = scores._with(nan="exclude")
+    reader = BlockReader(scores)
+    counters = [_PartCounter.of(part, reader) for part in parts]
+    genuine: list[list[np.ndarray]] = [[np.empty(0)] for _ in parts]
+    people: list[list[np.ndarray]] = [[np.empty(0, dtype=np.int64)] for _ in parts]
+    for block in reader:
+        for i, counter in enumerate(counters):
+            inside = counter.of_block(block)
+            if inside is not None:
+                values, who = counter.counter.of_block(inside)
+                genuine[i].append(values)
+                people[i].append(who)
+    for part, values_of_part, people_of_part in zip(parts, genuine, people, strict=True):
+        part.genuine = np.concatenate(values_of_part), np.concatenate(people_of_part)
+
+
+@dataclass(frozen=True, eq=False)
+class _PartCounter:
+    """Counts a part in the blocks of the whole: some rows, and some positions in their order."""
+
+    rows: np.ndarray
+    positions: np.ndarray
+    gallery: Gallery
+    counter: _PairCounter
+
+    @classmethod
+    def of(cls, part: PartBySubject, reader: BlockReader) -> _PartCounter:
+        """Find the columns of a part among the positions of a reader of all scores."""
+        part_reader, columns = part.attempts.reader, part.columns
+        if part_reader.gallery.order is not None:
+            columns = columns[part_reader.gallery.order]
+        position = np.arange(reader.scores.shape[1])
+        if reader.gallery.order is not None:
+            position[reader.gallery.order] = np.arange(len(position))
+        counter = part.attempts.pair_counter(part_reader, part.thresholds, part.sink)
+        return cls(part.rows, position[columns], part_reader.gallery, counter)
+
+    def of_block(self, block: Block) -> Block | None:
+        """Return the rows and columns of the part in a block of all scores, if there are any."""
+        ends = np.searchsorted(self.rows, [block.low, block.low + len(block.values)])
+        rows = self.rows[slice(*ends)] - block.low
+        if not len(rows):
+            return None
+        return self.gallery.block(int(ends[0]), block.values[np.ix_(rows, self.positions)])
+
+
+def _around(count: float) -> np.ndarray:
+    """Return numbers of false accepts around that of the equal error rate."""
+    return count * np.geomspace(0.5, 2.0, 33) if count > 0 else np.empty(0)

@@ -1,0 +1,125 @@
+"""Identification: from blocks of scores to the ranks of best mates, under the tie policies."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal
+
+from bioeval.attempts.counting import KernelCounters, RankCounter
+from bioeval.attempts.counts import IdentificationTally
+from bioeval.attempts.parts import empty_facts, facts_of_rows
+from bioeval.base.arguments import require_integer
+from bioeval.base.errors import DataError, ProtocolError, subject
+from bioeval.kernels import ranks as kernel
+from bioeval.kernels.argument_groups import RankFacts
+from bioeval.protocol.tasks import Search
+from bioeval.scores.blocks import Block, BlockReader, require_subjects, require_templates
+from bioeval.scores.matrix import are_pairs
+
+if TYPE_CHECKING:
+    from bioeval.attempts.left_out import LeftOut
+
+# Ranks up to this many may extend beyond the end of the gallery, so that the curves of several
+# galleries have the same length.
+MOST_RANKS = 10_000
+
+
+def check_max_rank(
+    max_rank: int | None, gallery: int | None = None, input_name: str = "max_rank"
+) -> None:
+    """Raise :class:`DataError` unless `max_rank` is None or a number of ranks.
+
+    `gallery` is the number of templates in the gallery, far beyond which there are no ranks;
+    `input_name` is the place of a value that comes from a card.
+    """
+    if max_rank is None:
+        return
+    require_integer(input_name, max_rank, low=1)
+    if gallery is not None and max_rank > max(gallery, MOST_RANKS):
+        raise DataError(
+            subject(input_name),
+            f" is {max_rank}; expected at most {max(gallery, MOST_RANKS)}: the gallery has "
+            f"{gallery} templates, and a curve is constant beyond",
+        )
+
+
+RankUnit = Literal["template", "subject"]
+
+_BY_DEFAULT = Search()
+
+
+class IdentificationCounter(RankCounter[IdentificationTally]):
+    """Ranks each probe's best mate: the facts behind open- and closed-set identification."""
+
+    def __init__(self, reader: BlockReader, search: Search = _BY_DEFAULT):
+        """Prepare what a search needs of the scores; nothing is ranked yet."""
+        scores = reader.scores
+        self.search = search
+        self.rank_unit, self.fusion = search.rank_unit, search.fusion
+        require_templates(scores, "identification")
+        if self.fuses:
+            require_subjects(scores, "a rank among subjects")
+        elif are_pairs(scores):
+            require_subjects(scores, "identification")
+        elif not scores._derives_subjects:
+            raise ProtocolError(
+                "the mask gives no consistent subjects: two templates that genuine cells connect "
+                "also meet in an impostor cell. Identification needs labels"
+            )
+        self.scores, self.reader = scores, reader
+        self.facts = empty_facts(scores.shape[0])
+        # Fused by the minimum, a subject is as far as its nearest template; for any other rule
+        # the nearest templates are found separately.
+        self.template_facts = self.facts
+        if self.fuses and self.fusion != "min":
+            self.template_facts = empty_facts(scores.shape[0])
+        #: What leaving each subject out changes, by tie policy, once intervals have needed it.
+        self.left_out: dict[str, LeftOut] = {}
+
+    @property
+    def fuses(self) -> bool:
+        """Whether the templates of a subject are fused."""
+        return self.rank_unit == "subject"
+
+    @property
+    def counts_selections(self) -> bool:
+        """Whether a subject is as far as its nearest template."""
+        return not self.fuses or self.fusion == "min"
+
+    def join_kernel(self, kernel: KernelCounters) -> bool:
+        """Join the counters of identification; not if fused other than by the minimum."""
+        if self.fuses and self.fusion != "min":
+            return False
+        kernel.ranks.append(self)
+        return True
+
+    def _facts(self) -> dict[str, RankFacts]:
+        if self.template_facts is self.facts:
+            return {"facts": self.facts}
+        return {"facts": self.facts, "template_facts": self.template_facts}
+
+    def add(self, block: Block) -> None:
+        """Rank the best mates of a block of rows."""
+        rows = slice(block.low, block.low + len(block.values))
+        if self.template_facts is not self.facts:
+            _rank(block, facts_of_rows(self.template_facts, rows))
+        if self.fuses:
+            block = block.fused(self.fusion)
+        _rank(block, facts_of_rows(self.facts, rows))
+
+    def result(self) -> IdentificationTally:
+        """Return the tally."""
+        return IdentificationTally(
+            about=self.reader.about,
+            rank_unit=self.rank_unit,
+            fusion=self.search.fused,
+            enrolled=self.reader.enrolled,
+            nearest_mate=self.template_facts.mate,
+            nearest_other=self.template_facts.other,
+            **self.facts._asdict(),
+        )
+
+
+def _rank(block: Block, facts: RankFacts) -> None:
+    kernel.rank_facts(
+        block.values, block.columns, block.mate_start, block.mate_stop, block.probe_position, facts
+    )

@@ -1,0 +1,142 @@
+"""Effect of leaving each subject out of the gallery on the probes of the others."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+
+from bioeval.attempts.counts import IdentificationTally
+from bioeval.attempts.parts import ConcatenatedRows
+from bioeval.kernels.left_out import ByGroup, count_by_group
+from bioeval.scores.blocks import Block, BlockReader
+from bioeval.scores.matrix import Scores
+
+# Pairs of a probe and a subject before its best mate, at most, which decide the number of ranks.
+MOST_PAIRS = 1 << 22
+
+
+@dataclass(frozen=True, eq=False)
+class LeftOut:
+    """Effect of leaving each subject out; their numbers are in the order of their codes."""
+
+    people: int
+    #: integer (m,): subject of each probe, and of the nearest candidate of another subject; -1 for
+    #: none.
+    person: np.ndarray
+    nearest: np.ndarray
+    #: float64 (m,): distance of the nearest candidate of any further subject; NaN for none.
+    second: np.ndarray
+    #: int32 (k,): pairs of a probe and another subject whose absence changes its rank: the
+    #: candidates closer than its best mate, exactly as close, and those of the latter before it in
+    #: the gallery.
+    probe: np.ndarray
+    subject: np.ndarray
+    closer: np.ndarray
+    tied: np.ndarray
+    before: np.ndarray
+    ranks: int  # up to which rank the pairs are complete, under one policy for ties
+
+    @classmethod
+    def of(
+        cls, tally: IdentificationTally, reader: BlockReader, ties: str, ranks: int | None = None
+    ) -> LeftOut:
+        """Read all scores; `tally` has the facts of each probe.
+
+        The people are those of probes and gallery. The effect is known up to `ranks`, by default as
+        many as there is memory for.
+        """
+        unit, gallery = tally.rank_unit, reader.gallery
+        largest = int(np.diff(gallery.starts).max()) if unit == "template" else 1
+        if ranks is None:
+            ranks = _ranks_within(tally, ties, largest, len(gallery.subjects))
+        fusion = tally.fusion if unit == "subject" else None
+        counts = _Counter(fusion, ties, ranks)(reader)
+        arrays = {name: joined.array() for name, joined in counts.items()}
+        who, person = cls.subjects_of(reader.scores), reader.scores._codes.probe
+        subject = np.append(np.searchsorted(who, gallery.subjects), -1).astype(np.int32)
+        arrays["nearest"] = subject[arrays["nearest"]]
+        arrays["subject"] = subject[arrays["subject"]]
+        return cls(len(who), np.searchsorted(who, person), ranks=ranks, **arrays)
+
+    @staticmethod
+    def subjects_of(scores: Scores) -> np.ndarray:
+        """Return the codes of the subjects of probes and gallery, in the order of their numbers."""
+        return np.union1d(scores._codes.probe, scores._codes.gallery)
+
+
+def _before_mate(
+    ties: str, closer: np.ndarray, tied: np.ndarray, before: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the number of candidates certainly before the best mate, and of those possibly."""
+    least = {"pessimistic": tied, "stable": before}.get(ties, 0)
+    return closer + least, closer + (tied if ties == "expected" else least)
+
+
+def _ranks_within(tally: IdentificationTally, ties: str, largest: int, groups: int) -> int:
+    """Return the rank up to which pairs of probes and subjects fit into memory.
+
+    A subject has `largest` candidates at most, by which a probe's rank may improve.
+    """
+    mated = tally.mates > 0
+    least, most = _before_mate(
+        ties, tally.closer[mated], tally.tied[mated], tally.tied_before[mated]
+    )
+    reached = np.maximum(least + 1 - largest, 1)
+    order = np.argsort(reached, kind="stable")
+    beyond = np.flatnonzero(np.cumsum(np.minimum(most, groups - 1)[order]) > MOST_PAIRS)
+    if len(beyond):
+        return int(reached[order][beyond[0]]) - 1
+    return np.iinfo(np.int64).max
+
+
+@dataclass(frozen=True)
+class _Counter:
+    """Finds the effect of leaving each subject out for the rows of some blocks."""
+
+    fusion: str | None
+    ties: str
+    ranks: int
+
+    def __call__(self, blocks: Iterable[Block]) -> dict[str, ConcatenatedRows]:
+        """Return the facts of the rows, and of pairs of a row and a group."""
+        names = ("nearest", "second", "probe", "subject", "closer", "tied", "before")
+        arrays: dict[str, list[np.ndarray]] = {name: [] for name in names}
+        for block in blocks:
+            if self.fusion is not None:
+                block = block.fused(self.fusion)
+            rows = self._of_block(block)
+            for name, values in zip(names, rows, strict=True):
+                arrays[name].append(values)
+        return {name: ConcatenatedRows(tuple(of_blocks)) for name, of_blocks in arrays.items()}
+
+    def _of_block(self, block: Block) -> tuple[np.ndarray, ...]:
+        """Return the facts of the rows of a block, and of its pairs of a row and a group."""
+        shape = len(block.values), len(block.starts) - 1
+        closer, tied, before = np.empty((3, *shape), dtype=np.int32)
+        by_group = ByGroup(
+            closer, tied, before, np.empty(shape[0], dtype=np.int64), np.empty(shape[0])
+        )
+        count_by_group(
+            block.values,
+            block.columns,
+            block.starts,
+            block.probe_group,
+            block.probe_position,
+            by_group,
+        )
+        least, most = _before_mate(self.ties, *by_group[:3])
+        # The best rank that a probe may have without the subject.
+        rank = 1 + least.sum(axis=1, dtype=np.int64)[:, None] - least
+        kept = np.nonzero((most > 0) & (rank <= self.ranks))
+        probe, group = (block.low + kept[0]).astype(np.int32), kept[1].astype(np.int32)
+        return (
+            by_group.nearest,
+            by_group.second,
+            probe,
+            group,
+            by_group.closer[kept],
+            by_group.tied[kept],
+            by_group.before[kept],
+        )

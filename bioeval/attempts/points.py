@@ -1,0 +1,429 @@
+"""Operating points from exact counts: pure arithmetic on points of a ROC.
+
+A point is (threshold, false accepts, false rejects). The first one rejects all; then there is
+one for each distinct score, from strict to loose. Everything is in internal distances. The
+definitions are in ``docs/definitions.md``, "Operating points".
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from bisect import bisect_left
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from bioeval.attempts.thresholds import to_user
+from bioeval.base.arguments import require_numbers
+from bioeval.base.errors import Argument, DataError, received
+from bioeval.base.scalars import EQUAL_ERROR, Scalar
+
+# The FAR targets that results report by default.
+FAR_TARGETS = (0.1, 0.01, 0.001, 0.0001)
+
+# FAR targets that verification under protocol="auto" also reports, where there are attempts enough
+# to expect 30 false accepts.
+RARE_TARGETS = (1e-5, 1e-6)
+
+
+def check_targets(targets: Any, name: str = "far_targets") -> np.ndarray:
+    """Return FAR or FRR targets, or raise :class:`DataError` unless all are in [0, 1]."""
+    try:
+        array = np.atleast_1d(require_numbers(name, targets))
+    except DataError:
+        array = np.array([np.nan])
+    if array.ndim != 1 or not ((array >= 0) & (array <= 1)).all():
+        raise DataError(Argument(name), f" is {received(targets)}; expected rates in [0, 1]")
+    return array
+
+
+def check_priors(priors: Any) -> np.ndarray:
+    """Return priors as an array, or raise :class:`DataError` unless all are between 0 and 1."""
+    array = require_numbers(
+        "priors",
+        priors,
+        "probabilities of a genuine attempt above 0 and below 1",
+        lambda array: ((array > 0) & (array < 1)).all(),
+    )
+    if len(np.unique(array)) < len(array):
+        raise DataError(Argument("priors"), f" is {received(priors)}; expected each prior once")
+    return array
+
+
+def with_rare_targets(targets: np.ndarray, attempts: float) -> np.ndarray:
+    """Return FAR targets with the rare ones that the impostor attempts support."""
+    rare = [x for x in RARE_TARGETS if attempts >= 30 / x and x not in targets]
+    return np.append(targets, rare)
+
+
+def per_cent(rate: float) -> str:
+    """Return a round rate in per cent: 0.001 is ``0.1 %``."""
+    return f"{100 * rate:.6g} %"
+
+
+def check_costs(costs: Any) -> np.ndarray:
+    """Return costs as an array of rows (p, c_miss, c_fa), or raise :class:`DataError`."""
+    try:
+        array = require_numbers("costs", costs)
+        array = array.reshape(-1, 3) if array.size else np.empty((0, 3))
+    except (ValueError, TypeError):
+        array = np.full((1, 3), np.nan)
+    good = np.isfinite(array).all() and (array >= 0).all() and (array[:, 0] <= 1).all()
+    if not good:
+        raise DataError(
+            f"costs is {received(costs)}; expected rows of (prior, c_miss, c_fa), the prior "
+            "proportion of "
+            "genuine attempts in [0, 1] and costs of at least 0"
+        )
+    return array
+
+
+@dataclass
+class EqualError:
+    """The equal error rate, its threshold and its bracket; NaN where undefined."""
+
+    eer: float = np.nan
+    eer_threshold: float = np.nan
+    far_at_eer: float = np.nan
+    frr_at_eer: float = np.nan
+    eer_bracket_low: float = np.nan
+    eer_bracket_high: float = np.nan
+
+    def variables(self, kind: str) -> dict[str, tuple[tuple, float]]:
+        """Return the EER, its threshold and bracket as variables without dimensions."""
+        return point_variables(((x, getattr(self, x.name)) for x in EQUAL_ERROR), kind)
+
+
+@dataclass(frozen=True)
+class ErrorCurve:
+    """Consecutive points of a ROC, from strict to loose."""
+
+    threshold: np.ndarray  # float64 (p,): increasing; NaN or -inf for the point that rejects all
+    #: (p,): false accepts and false rejects: integers, or expected counts under expected ties.
+    fa: np.ndarray
+    fr: np.ndarray
+    #: Attempts of each class.
+    genuine: int
+    impostor: int
+
+    def far(self, i: int) -> float:
+        """Return the FAR of a point."""
+        return float(self.fa[i]) / self.impostor
+
+    def frr(self, i: int) -> float:
+        """Return the FRR of a point."""
+        return float(self.fr[i]) / self.genuine
+
+    @property
+    def fars(self) -> np.ndarray:
+        """The FAR of all points."""
+        return self.fa / self.impostor
+
+    @property
+    def frrs(self) -> np.ndarray:
+        """The FRR of all points."""
+        return self.fr / self.genuine
+
+    def common(self, i: int) -> tuple[float, float]:
+        """Return FAR and FRR of a point over a common denominator, without rounding."""
+        return _number(self.fa[i]) * self.genuine, _number(self.fr[i]) * self.impostor
+
+    def least_costs(self, costs: np.ndarray) -> np.ndarray:
+        """Return the least of each cost (p, c_miss, c_fa) over the points."""
+        ends = np.array([0, len(self.fa)])
+        return min_costs(self.fa, self.fr, ends, [(self.genuine, self.impostor)], costs)[0][0]
+
+    def first_crossed(self) -> int:
+        """Return the first point with FAR >= FRR, without rounding; p if there is none."""
+        attempts = self.genuine, self.impostor
+        points = range(len(self.fa))
+        return bisect_left(points, True, key=lambda i: crossed(self.fa[i], self.fr[i], *attempts))
+
+    def corners(self) -> np.ndarray:
+        """Return the places of the corners of the lower-left convex hull."""
+        return hull_of(self.fa.astype(np.float64), self.fr.astype(np.float64))
+
+    def equal_error(self) -> EqualError:
+        """Return the EER where FAR and FRR cross between two neighbouring points.
+
+        The value is interpolated; the threshold is the attainable neighbour with the smaller
+        ``max(FAR, FRR)``, the stricter one in a tie; the bracket is that of the Fingerprint
+        Verification Competition (Maio et al. 2002): the neighbour with the smaller FAR + FRR.
+        """
+        one = self.first_crossed()
+        if one == 0 or one == len(self.fa):
+            return EqualError()
+        zero = one - 1
+        f0, r0, f1, r1 = self.far(zero), self.frr(zero), self.far(one), self.frr(one)
+        weight = (r0 - f0) / ((f1 - f0) - (r1 - r0))
+        # Compare as integers over a common denominator, so that ties are exact.
+        (a0, b0), (a1, b1) = self.common(zero), self.common(one)
+        at = zero if max(a0, b0) <= max(a1, b1) else one
+        # The loosest point with FRR >= FAR is point 1 where the two are equal there.
+        side = (f1, r1) if a1 == b1 or a1 + b1 <= a0 + b0 else (f0, r0)
+        return EqualError(
+            eer=f0 + weight * (f1 - f0),
+            eer_threshold=float(self.threshold[at]),
+            far_at_eer=self.far(at),
+            frr_at_eer=self.frr(at),
+            eer_bracket_low=min(side),
+            eer_bracket_high=max(side),
+        )
+
+
+def crossed(fa: Any, fr: Any, genuine: int, impostor: int) -> bool:
+    """Whether FAR >= FRR, without rounding."""
+    left, right = _number(fa), _number(fr)
+    return left * genuine >= right * impostor
+
+
+def _number(x: float) -> float | int:
+    if type(x) is int:
+        return x
+    if isinstance(x, (int, np.integer)):
+        return int(x)
+    return float(x)
+
+
+def point_variables(
+    values: Iterable[tuple[Scalar, float]], kind: str
+) -> dict[str, tuple[tuple, float]]:
+    """Return scalars of the operating points as variables, thresholds in the user's units."""
+    return {
+        scalar.name: ((), to_user(value, kind) if scalar.units == "score" else value)
+        for scalar, value in values
+    }
+
+
+def allowed_errors(target: float, attempts: int) -> int:
+    """Return the largest number of errors among some attempts whose rate is at most `target`."""
+    c = int(min(max(target, 0.0), 1.0) * attempts)
+    while c < attempts and (c + 1) / attempts <= target:
+        c += 1
+    while c > 0 and c / attempts > target:
+        c -= 1
+    return c
+
+
+def hull_of(far: np.ndarray, frr: np.ndarray) -> np.ndarray:
+    """Return the places of the corners of the lower-left hull of a ROC, from (0, 1) to (1, 0)."""
+    from bioeval.kernels.hull import lower_hull
+
+    chosen = np.empty(len(far), dtype=np.int64)
+    return chosen[: lower_hull(far, frr, chosen)]
+
+
+def hull_equal_error(far: np.ndarray, frr: np.ndarray) -> float:
+    """Return the point at which the hull of a ROC meets the line FAR = FRR."""
+    return float(hull_equal_errors(far, frr, np.array([0, len(far)]))[0])
+
+
+def hull_equal_errors(far: np.ndarray, frr: np.ndarray, starts: np.ndarray) -> np.ndarray:
+    """Return these points of several ROCs, the points of each from one start to the next."""
+    from bioeval.kernels import hull
+
+    rates = np.empty(len(starts) - 1)
+    hull.hull_equal_errors(far, frr, starts, rates)
+    return rates
+
+
+@dataclass
+class VerificationPoints:
+    """Operating points of verification, in internal distances; NaN where not defined."""
+
+    equal_error: EqualError = field(default_factory=EqualError)
+    eer_hull: float = np.nan
+    auc: float = np.nan
+    d_prime: float = np.nan
+    zero_far: float = np.nan
+    zero_far_threshold: float = np.nan
+    zero_frr: float = np.nan
+    zero_frr_threshold: float = np.nan
+    far_target: np.ndarray = field(default_factory=lambda: np.empty(0))
+    frr_at_far: np.ndarray = field(default_factory=lambda: np.empty(0))
+    threshold_at_far: np.ndarray = field(default_factory=lambda: np.empty(0))
+    frr_target: np.ndarray = field(default_factory=lambda: np.empty(0))
+    far_at_frr: np.ndarray = field(default_factory=lambda: np.empty(0))
+    threshold_at_frr: np.ndarray = field(default_factory=lambda: np.empty(0))
+    #: FAR limits, and the area under the ROC up to each.
+    optima: dict[str, float] = field(
+        default_factory=dict
+    )  # the best values by name, and their thresholds
+    costs: np.ndarray = field(default_factory=lambda: np.empty((0, 3)))
+    min_cost: np.ndarray = field(default_factory=lambda: np.empty(0))
+    min_cost_threshold: np.ndarray = field(default_factory=lambda: np.empty(0))
+    symmetric: bool | None = False
+    every_score: bool = True
+    #: Thresholds that are rows of a result besides its grid, and the false accepts there.
+    rows: np.ndarray = field(default_factory=lambda: np.empty(0))
+    rows_fa: np.ndarray = field(default_factory=lambda: np.empty(0, dtype=np.int64))
+
+    def add_rows(self, thresholds: Any, false_accepts: Any) -> None:
+        """Add rows at thresholds, without infinite and undefined ones."""
+        rows, fa = np.append(self.rows, thresholds), np.append(self.rows_fa, false_accepts)
+        finite = np.isfinite(rows)
+        self.rows, first = np.unique(rows[finite], return_index=True)
+        self.rows_fa = fa[finite][first].astype(np.int64)
+
+    @property
+    def thresholds(self) -> np.ndarray:
+        """The thresholds of the points that scores are kept around, without NaN."""
+        single = [self.equal_error.eer_threshold, self.zero_far_threshold, self.zero_frr_threshold]
+        every = np.concatenate([single, self.threshold_at_far, self.threshold_at_frr])
+        return every[~np.isnan(every)]
+
+
+# Points of nearly the same cost that are compared without rounding.
+EXACT_COSTS = 1000
+
+
+@functools.lru_cache(256)
+def costs_of_attempts(
+    costs: tuple[float, ...], genuine: int, impostor: int
+) -> tuple[Fraction, Fraction]:
+    """Return the costs of one false accept and of one false reject.
+
+    `costs` are (p, c_miss, c_fa); `genuine` and `impostor` the attempts of each class, not 0.
+    """
+    prior, miss, accept = map(Fraction, costs)
+    return (1 - prior) * accept / int(impostor), prior * miss / int(genuine)
+
+
+def total_cost(fa: Any, fr: Any, per_accept: Fraction, per_reject: Fraction) -> Any:
+    """Return the cost of false accepts and false rejects, rounded."""
+    return float(per_accept) * np.asarray(fa) + float(per_reject) * np.asarray(fr)
+
+
+def cheapest(fa: np.ndarray, fr: np.ndarray, per_accept: Fraction, per_reject: Fraction) -> int:
+    """Return the first point of least cost; near ties are compared without rounding."""
+    cost = total_cost(fa, fr, per_accept, per_reject)
+    near = np.flatnonzero(cost <= cost.min() * (1 + 1e-12))
+    if not 1 < len(near) <= EXACT_COSTS:
+        return int(np.argmin(cost))
+    exact = [per_accept * int(fa[i]) + per_reject * int(fr[i]) for i in near]
+    return int(near[exact.index(min(exact))])
+
+
+def trivial_cost(prior: Any, miss: Any, accept: Any) -> Any:
+    """Return the cost of the better trivial decision, to reject all attempts or to accept all.
+
+    A cost divided by it is normalised: a system as good as the prior alone has 1.
+    """
+    return np.minimum(prior * miss, (1 - prior) * accept)
+
+
+def normalised_cost(least: np.ndarray, costs: np.ndarray) -> np.ndarray:
+    """Return costs (..., costs) over the trivial cost of each row (p, c_miss, c_fa) of `costs`.
+
+    NaN where a trivial decision costs nothing.
+    """
+    trivial = trivial_cost(*np.transpose(costs))
+    return np.where(trivial > 0, least / np.where(trivial > 0, trivial, 1), np.nan)
+
+
+def min_costs(
+    fa: np.ndarray,
+    fr: np.ndarray,
+    starts: np.ndarray,
+    attempts: Sequence[tuple[int, int]],
+    costs: np.ndarray,
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the least costs ``p c_miss FRR + (1 - p) c_fa FAR``, and the strictest points.
+
+    Of several ROCs, the points of each from one start to the next, with its genuine and impostor
+    attempts. The rows of `costs` are (p, c_miss, c_fa), p the proportion of genuine attempts
+    expected in use. Both results have the shape (ROCs, costs).
+    """
+    first, size = starts[:-1], np.diff(starts)
+    genuine, impostor = np.array(attempts).T
+    best = np.empty((len(size), len(costs)), dtype=np.int64)
+    least = np.empty(best.shape)
+    for i, (p, miss, accept) in enumerate(costs.tolist()):
+        known = {x: costs_of_attempts((p, miss, accept), *x) for x in set(attempts)}
+        weights = [known[x] for x in attempts]
+        per_accept = np.repeat([float(accepted) for accepted, _ in weights], size)
+        per_reject = np.repeat([float(rejected) for _, rejected in weights], size)
+        cost = per_accept * fa + per_reject * fr
+        near = cost <= np.repeat(np.minimum.reduceat(cost, first) * (1 + 1e-12), size)
+        at = np.flatnonzero(near)[np.searchsorted(np.flatnonzero(near), first)]
+        for k in np.flatnonzero(np.add.reduceat(near, first, dtype=np.int64) > 1):
+            part = slice(starts[k], starts[k + 1])
+            at[k] = part.start + cheapest(fa[part], fr[part], *weights[k])
+        best[:, i] = at
+        least[:, i] = p * miss * (fr[at] / genuine) + (1 - p) * accept * (fa[at] / impostor)
+    return least, best
+
+
+class Moments(NamedTuple):
+    """Mean and standard deviation of the finite scores of a class; NaN without scores.
+
+    The mean is ``origin + offset``, the two kept apart: where scores differ by less than the
+    spacing of floats around them can hold of a mean, their sum would lose the digits that the
+    difference of two means needs.
+    """
+
+    scale: float = 1.0  # a power of two that the scores were multiplied by; the others are scaled
+    origin: float = np.nan  # one of the scores
+    offset: float = np.nan  # their mean, less the origin
+    deviation: float = np.nan  # their standard deviation (``ddof = 0``)
+
+
+def moment_scale(low: float, high: float) -> float:
+    """Return a power of two that scales differences in a range to about 1 at most."""
+    spread = math.frexp(high / 2 - low / 2)[1] + 1
+    # Scores apart by more than their own rounding: none overflows, however narrow the range.
+    largest = math.frexp(max(abs(low), abs(high)))[1]
+    return 2.0 ** -max(spread, largest - 60, -1000)
+
+
+def moments_of(scores: np.ndarray) -> Moments:
+    """Return the moments of some finite scores, in increasing order."""
+    if not len(scores):
+        return Moments()
+    scale = moment_scale(float(scores[0]), float(scores[-1]))
+    scaled = scores * scale
+    shifted = scaled - scaled[0]
+    return Moments(scale, float(scaled[0]), float(shifted.mean()), float(shifted.std()))
+
+
+def moments_of_rows(
+    scale: float, count: np.ndarray, origin: np.ndarray, mean: np.ndarray, squares: np.ndarray
+) -> Moments:
+    """Return the moments over all rows, from those of each row.
+
+    `mean` is a difference from the origin of the row, and `squares` the sum of squared deviations;
+    all are scaled.
+    """
+    if not count.all():
+        there = count > 0
+        count = count[there]
+        origin = origin[there]
+        mean = mean[there]
+        squares = squares[there]
+    if not len(count):
+        return Moments()
+    total = int(count.sum())
+    mean = (origin - origin[0]) + mean  # from the origin of one row
+    middle = float((count * mean).sum() / total)
+    spread = float((squares + count * (mean - middle) ** 2).sum()) / total
+    return Moments(scale, float(origin[0]), middle, spread**0.5)
+
+
+def d_prime(genuine: Moments, impostor: Moments) -> float:
+    """Return ``|mean_i - mean_g| / sqrt((var_g + var_i) / 2)``; NaN where both variances are 0.
+
+    The difference of the means is that of the origins and that of the offsets, each of which is
+    exact, or nearly, where scores are close together.
+    """
+    # The scale of the wider class: no score is too large in it, and the narrower may vanish.
+    scale = min(genuine.scale, impostor.scale)
+    g = tuple(x * (scale / genuine.scale) for x in genuine[1:])
+    i = tuple(x * (scale / impostor.scale) for x in impostor[1:])
+    spread = math.hypot(g[2], i[2])
+    if not spread > 0:
+        return float("nan")
+    return abs((i[0] - g[0]) + (i[1] - g[1])) / spread * math.sqrt(2)

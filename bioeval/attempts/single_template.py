@@ -1,0 +1,229 @@
+"""Counts of galleries with one template of each subject: exact means over all of them."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, ClassVar
+
+import numpy as np
+
+from bioeval.attempts.counters import ImpostorBlock, ThresholdCounter, grid_over_attempts
+from bioeval.attempts.counting import Counter
+from bioeval.attempts.exact_sums import ExactSums
+from bioeval.attempts.thresholds import check_thresholds, to_internal
+from bioeval.kernels import single_template as kernel
+from bioeval.scores.blocks import Block, BlockReader
+from bioeval.scores.provenance import Provenance
+
+
+def thresholds_over(reader: BlockReader, thresholds: Any, count: int | None = None) -> np.ndarray:
+    """Return thresholds as increasing distances.
+
+    Given ones, or about `count` (or a given number) from the smallest to the largest finite
+    score, which requires a pass over all scores.
+    """
+    given_thresholds = check_thresholds(thresholds)
+    if isinstance(given_thresholds, np.ndarray):
+        return to_internal(given_thresholds, reader.scores.kind)
+    return grid_over_attempts(reader, _comparisons, given_thresholds, count)
+
+
+def _comparisons(block: Block) -> list[ImpostorBlock]:
+    """Return all comparisons of a block except those of a probe with itself."""
+    position = block.probe_position
+    return [ImpostorBlock(block.values, np.maximum(position, 0), position + 1)]
+
+
+# Chances computed together, so that memory does not grow with the ranks.
+TILE_CHANCES = 1 << 20
+
+POLICY = {
+    "optimistic": kernel.OPTIMISTIC,
+    "pessimistic": kernel.PESSIMISTIC,
+    "stable": kernel.STABLE,
+    "expected": kernel.EXPECTED,
+}
+
+# The sums over thresholds, one row each.
+ENROLLED, UNENROLLED, TARGET, MATE = range(4)
+
+
+@dataclass
+class SingleTemplateTally:
+    """Expected counts over all galleries of one template of each subject, as exact sums."""
+
+    form: ClassVar[str] = "single_template"
+
+    about: Provenance
+    ties: str
+    #: float64 (t,): as increasing distances; empty for closed-set identification.
+    thresholds: np.ndarray
+    #: (t + 1, k): genuine attempts by the first threshold not below their mate, and by rank.
+    di: ExactSums
+    tied: ExactSums  # (1, 1): genuine attempts with a non-mate exactly as close
+    #: (4, t): probes with a template within each threshold: of others, the enrolled and the
+    #: unenrolled; of anyone, and of their own subject, the enrolled.
+    within: ExactSums
+    #: `genuine`, `unmated`, `targets`, `non_targets`: probes with a usable mate, and without;
+    #: enrolled probes, and others.
+    genuine: int = 0
+    unmated: int = 0
+    unmated_targets: int = 0
+    targets: int = 0
+    non_targets: int = 0
+    #: Of them, those with a usable template of another subject.
+    impostors_enrolled: int = 0
+    impostors_unenrolled: int = 0
+    first_unmated: int = -1  # the first probe without a mate, -1 if there is none
+
+
+class SingleTemplateCounter(Counter[SingleTemplateTally]):
+    """Sums over probes of the chances over all galleries of one template of each subject.
+
+    Without thresholds (increasing distances), only ranks are counted.
+    """
+
+    def __init__(self, reader: BlockReader, *, ties: str, thresholds: np.ndarray, ranks: int):
+        """Prepare an empty tally, and what all blocks share."""
+        self.reader, self.ranks = reader, ranks
+        self.thresholds = thresholds
+        count = len(thresholds)
+        self.tally = SingleTemplateTally(
+            about=reader.about,
+            ties=ties,
+            thresholds=thresholds,
+            di=ExactSums.of_chances(count + 1, ranks),
+            tied=ExactSums.of_chances(1, 1),
+            within=ExactSums.of_chances(4, count),
+        )
+        self.grid = kernel.Grid(thresholds, *ThresholdCounter(thresholds).guide)
+        most_tied = len(reader.gallery.subjects) if ties == "expected" else 0
+        self.rules = _rules(most_tied)
+        self.steps = _steps(int(np.diff(reader.gallery.starts).max()))
+
+    def add(self, block: Block) -> None:
+        """Add the rows of a block."""
+        mate_counts = block.mate_stop - block.mate_start
+        tally = self.tally
+        enrolled = self.reader.enrolled[block.low : block.low + len(block.values)]
+        tally.targets += int(enrolled.sum())
+        tally.non_targets += int((~enrolled).sum())
+        for low, high in _tiles(mate_counts, self.ranks, len(self.thresholds)):
+            probes = _grouped(block, slice(low, high))
+            usable, some = _usable(probes), enrolled[low:high]
+            self._rank(probes, usable, some, block.low + low, mate_counts[low:high])
+            if len(self.thresholds):
+                self._within(probes, usable, some)
+
+    def _rank(
+        self,
+        probes: kernel.GroupedBlock,
+        usable: np.ndarray,
+        enrolled: np.ndarray,
+        low: int,
+        mate_counts: np.ndarray,
+    ) -> None:
+        """Add the ranks of rows from `low` on; `mate_counts` are the numbers of their mates."""
+        first = np.concatenate([[0], np.cumsum(mate_counts)])
+        ranks = kernel.MateRanks(
+            first=first,
+            distance=np.empty(first[-1]),
+            tied=np.empty(first[-1]),
+            chance=np.empty((first[-1], self.ranks)),
+        )
+        kernel.rank_chances(probes, usable, POLICY[self.tally.ties], self.rules, ranks)
+        tally, usable = self.tally, ~np.isnan(ranks.distance)
+        bins = np.searchsorted(self.thresholds, ranks.distance)
+        tally.di.add(ranks.chance, np.where(usable, bins, -1))
+        tally.tied.add(ranks.tied[:, None], np.where(usable, 0, -1))
+        mated = np.zeros(len(mate_counts), dtype=bool)
+        mated[np.repeat(np.arange(len(mate_counts)), mate_counts)[usable]] = True
+        tally.genuine += int(mated.sum())
+        tally.unmated += int((~mated).sum())
+        tally.unmated_targets += int((~mated & enrolled).sum())
+        if tally.first_unmated < 0 and not mated.all():
+            tally.first_unmated = low + int(np.argmin(mated))
+
+    def _within(
+        self, probes: kernel.GroupedBlock, usable: np.ndarray, enrolled: np.ndarray
+    ) -> None:
+        """Add the chances of accepts within each threshold."""
+        shape = (len(usable), len(self.thresholds))
+        chances = kernel.Chances(
+            anyone=np.empty(shape),
+            oneself=np.empty(shape),
+            competitors=np.empty(len(usable), dtype=np.int64),
+        )
+        kernel.within_chances(probes, usable, self.grid, self.steps, chances)
+        anyone, oneself, competitors = chances
+        tally = self.tally
+        tally.impostors_enrolled += int((enrolled & (competitors > 0)).sum())
+        tally.impostors_unenrolled += int((~enrolled & (competitors > 0)).sum())
+        tally.within.add(anyone, np.where(enrolled, ENROLLED, UNENROLLED))
+        tally.within.add(anyone + (1.0 - anyone) * oneself, np.where(enrolled, TARGET, -1))
+        tally.within.add(oneself, np.where(enrolled, MATE, -1))
+
+    def result(self) -> SingleTemplateTally:
+        """Return the tally."""
+        return self.tally
+
+
+def _grouped(block: Block, rows: slice) -> kernel.GroupedBlock:
+    """Return the rows of a block in the form that kernels take, in float64."""
+    values = block.values[rows].astype(np.float64, copy=False)
+    return kernel.GroupedBlock(
+        values, block.columns[0], block.starts, block.probe_group[rows], block.probe_position[rows]
+    )
+
+
+def _usable(probes: kernel.GroupedBlock) -> np.ndarray:
+    """Return the number of attempts of each row in each group, without the probe itself."""
+    values, starts, position = probes.values, probes.starts, probes.probe_position
+    usable = np.tile(np.diff(starts), (len(values), 1))
+    failed = np.isnan(values)
+    if failed.any():
+        usable -= np.add.reduceat(failed, starts[:-1], axis=1, dtype=np.int64)
+    rows = np.flatnonzero(position >= 0)
+    rows = rows[~failed[rows, position[rows]]]
+    usable[rows, np.searchsorted(starts, position[rows], side="right") - 1] -= 1
+    return usable
+
+
+def _tiles(mate_counts: np.ndarray, ranks: int, thresholds: int) -> Iterator[tuple[int, int]]:
+    """Yield ranges of rows whose chances fit into one tile, or single rows."""
+    low, held = 0, 0
+    for i, mates in enumerate(mate_counts):
+        needed = int(mates) * ranks + 3 * thresholds
+        if i > low and held + needed > TILE_CHANCES:
+            yield low, i
+            low, held = i, 0
+        held += needed
+    yield low, len(mate_counts)
+
+
+@lru_cache(maxsize=8)
+def _rules(subjects: int) -> kernel.Rules:
+    """Return Gauss-Legendre rules on (0, 1) for up to a number of tied subjects."""
+    from scipy.special import roots_legendre
+
+    most = min(subjects // 2 + 1, 16 + int(6.0 * np.sqrt(subjects)))
+    sizes = [1]
+    while sizes[-1] < most:
+        sizes.append(max(sizes[-1] + 1, sizes[-1] * 5 // 4))
+    starts = np.concatenate([[0], np.cumsum(sizes)])
+    nodes, weights = np.empty(starts[-1]), np.empty(starts[-1])
+    for low, high in itertools.pairwise(starts.tolist()):
+        x, w = roots_legendre(high - low)
+        nodes[low:high], weights[low:high] = (x + 1.0) / 2.0, w / w.sum()
+    return kernel.Rules(np.array(sizes), starts, nodes, weights)
+
+
+def _steps(largest: int) -> np.ndarray:
+    """Return the `steps` of :func:`within_chances` for groups of up to `largest` templates."""
+    left = np.arange(largest + 1)
+    steps = np.full(largest + 1, -np.inf)
+    steps[2:] = np.log1p(-1.0 / left[2:])
+    return steps

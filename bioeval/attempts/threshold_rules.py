@@ -1,0 +1,281 @@
+"""Rules that choose a threshold: EER, FAR or FRR target, least cost, accuracy, or a given one.
+
+Thresholds are chosen at the scores of the training part themselves, never on a grid.
+"""
+
+from __future__ import annotations
+
+import math
+import numbers
+import re
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from bioeval.attempts.points import cheapest, check_costs, costs_of_attempts, per_cent, total_cost
+from bioeval.attempts.threshold_search import Attempts
+from bioeval.base.arguments import as_float64, number_in, require_array
+from bioeval.base.errors import (
+    DataError,
+    Part,
+    Words,
+    nearest_name,
+    received,
+    subject,
+)
+from bioeval.base.kinds import larger_is_closer
+
+RULES = ("eer", "far", "frr", "cost", "hter", "accuracy", "fixed")
+
+_EXPECTED = (
+    "expected a number, eer, hter, accuracy, far=X, frr=X, min-dcf=PRIOR, "
+    'cost=PRIOR,C_MISS,C_FA or fixed=T, such as 0.6, "far=0.001", "far=0.1%", "far=1/1000" or '
+    '("far", 0.001)'
+)
+
+
+#: Rules by the rate that is not to be exceeded.
+TARGETS = ("far", "frr")
+
+# Rates by their other names, and those that are 1 - FRR.
+_RATES = {"fmr": "far", "fpir": "far", "fnmr": "frr", "frr": "frr", "far": "far"}
+_ACCEPTED = ("gar", "tar", "tmr", "tpr")
+
+# The threshold of minDCF is that of the least cost, by other names of the rule.
+_MIN_DCF = ("min-dcf", "min_dcf", "mindcf")
+
+_POINTS = {
+    "eer": "the equal error rate",
+    "far": "the smallest FRR with FAR at most {}",
+    "frr": "the smallest FAR with FRR at most {}",
+    "cost": "the least cost, prior {:g}, c_miss {:g}, c_fa {:g}",
+    "accuracy": "the largest accuracy",
+    "fixed": "the threshold {:g}",
+    "none": "no threshold",
+}
+
+
+@dataclass(frozen=True)
+class Rule:
+    """A rule that chooses a threshold.
+
+    The name is one of `RULES`, but ``"hter"``, which is a cost, or ``"none"``: no threshold is
+    chosen. The values are the FAR or FRR
+    target; prior, c_miss and c_fa; or the threshold, in the user's units.
+    """
+
+    name: str
+    values: tuple[float, ...] = ()
+
+    def __str__(self) -> str:
+        if self.values:
+            return f"{self.name}={','.join(f'{x:g}' for x in self.values)}"
+        return self.name
+
+    @staticmethod
+    def rate_in(text: str) -> float:
+        """Return the rate that a text says: ``0.001``, ``0.1%`` or ``1/1000``; else ValueError."""
+        number, percent, rest = text.strip().partition("%")
+        if percent and not rest:
+            if number_in(number):
+                return float(Decimal(number) / 100)
+            return 0.0
+        number, slash, whole = text.partition("/")
+        if slash and not number_in(whole):
+            raise ValueError(f"{text!r} divides by 0")
+        if slash:
+            return number_in(number) / number_in(whole)
+        return number_in(text)
+
+    @classmethod
+    def written(cls, text: str) -> Rule:
+        """Return the rule that :meth:`__str__` wrote, such as an attribute of a result."""
+        name, _, values = text.partition("=")
+        return cls(name, tuple(map(float, filter(None, values.split(",")))))
+
+    @classmethod
+    def parse(cls, threshold: Any, input_name: Part = "threshold") -> Rule:
+        """Return the rule that `threshold` is; `input_name` is its name in messages.
+
+        A number is a given threshold, in the units of the scores. A rule is its name, in any case,
+        with its numbers as a tuple, ``("far", 0.001)``, or a text, ``"far=0.001"``; a rate may be
+        written ``0.1%`` or ``1/1000``. ``"min-dcf=0.01"`` is ``"cost=0.01,1,1"``: the least cost
+        is at the threshold of minDCF.
+        """
+        if isinstance(threshold, cls):
+            return threshold
+        name, parts = threshold, []
+        if isinstance(threshold, str):
+            name, equals, rest = threshold.partition("=")
+            parts = rest.split(",") if equals else []
+            if not equals and is_number(threshold):
+                name, parts = "fixed", [threshold]
+        elif isinstance(threshold, (tuple, list)) and threshold:
+            name, *parts = threshold
+        elif _is_real(threshold):
+            name, parts = "fixed", [threshold]
+        wrong = Words(subject(input_name), f" is {received(threshold)}")
+        remedy = f"; {_EXPECTED}{_meant(threshold)}"
+        if isinstance(name, str):
+            name = name.strip().lower()
+        if isinstance(name, str) and name in _MIN_DCF:
+            if not parts:
+                raise DataError(wrong, "; expected its prior, such as min-dcf=0.01")
+            name = "cost"
+            if len(parts) == 1:
+                parts = [*parts, "1", "1"]
+        if not isinstance(name, str) or name not in RULES:
+            raise DataError(wrong, remedy)
+        read = cls.rate_in if name in TARGETS else number_in
+        try:
+            values = tuple(read(x) if isinstance(x, str) else float(x) for x in parts)
+        except (TypeError, ValueError, ArithmeticError):
+            raise DataError(wrong, remedy) from None
+        if len(values) != {"far": 1, "frr": 1, "cost": 3, "fixed": 1}.get(name, 0):
+            raise DataError(wrong, remedy)
+        if name in TARGETS and not 0 <= values[0] <= 1:
+            raise DataError(wrong, "; expected a rate in [0, 1]")
+        if name == "cost":
+            check_costs(values)
+        if name == "fixed" and math.isnan(values[0]):
+            raise DataError(
+                subject(input_name), " is NaN; expected a number, in the units of the scores"
+            )
+        if name == "fixed" and not isinstance(parts[0], str):
+            as_float64(input_name, parts[0])
+        if name == "hter":
+            return cls("cost", (0.5, 1.0, 1.0))
+        return cls(name, values)
+
+    def as_distance(self, kind: str) -> Rule:
+        """Return the rule with its given threshold, if any, as a distance."""
+        if self.name != "fixed" or not larger_is_closer(kind):
+            return self
+        return replace(self, values=(-self.values[0],))
+
+    @property
+    def words(self) -> str:
+        """A description of the chosen point."""
+        values = map(per_cent, self.values) if self.name in TARGETS else self.values
+        return _POINTS[self.name].format(*values)
+
+
+def _meant(threshold: Any) -> str:
+    """Return ``". Did you mean 'frr=0.01'?"`` for a text near to a rule, or an empty string."""
+    if not isinstance(threshold, str):
+        return ""
+    name, sign, number = _parts(threshold)
+    rate = _RATES.get(name, name)
+    if rate in _ACCEPTED and sign:
+        try:
+            number = f"{float(1 - Fraction(str(Rule.rate_in(number)))):g}"
+        except ValueError:
+            return ""
+        rate = "frr"
+    if rate in TARGETS:
+        return f". Did you mean '{rate}={number or 0.01}'?"
+    near = nearest_name(name, RULES) or nearest_name(threshold.partition("=")[0].strip(), RULES)
+    return f".{near}" if near else ""
+
+
+def _parts(text: str) -> tuple[str, str, str]:
+    """Return the name of a rule, the sign after it, and its numbers, as they may be written."""
+    match = re.fullmatch(r"\s*([a-z]+)\s*(<=|[=<@:\s])?\s*(\S*)\s*", text.casefold())
+    if match:
+        return (match[1], match[2] or "", match[3])
+    return (text, "", "")
+
+
+def _is_real(value: Any) -> bool:
+    """Say whether a value is a real number, such as an array without dimensions."""
+    if getattr(value, "ndim", None) == 0:
+        return require_array("threshold", value).dtype.kind in "iuf"
+    return isinstance(value, numbers.Real) and not isinstance(value, bool)
+
+
+def is_number(text: str) -> bool:
+    """Say whether a text is a number, and no rule."""
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
+@dataclass(frozen=True)
+class ChosenThreshold:
+    """A threshold chosen by a rule, and whether there were attempts to choose it on.
+
+    It is NaN without them, and where everything is rejected although a score is -inf.
+    """
+
+    threshold: float = np.nan
+    defined: bool = False
+
+
+def wanted_bins(rule: Rule, attempts: Attempts) -> np.ndarray:
+    """Return, as flags, the bins of the training part that the choice of a threshold needs.
+
+    `rule` holds its threshold, if it gives one, as a distance.
+    """
+    if rule.name == "eer" and attempts.defined:
+        return attempts.up_to(attempts.crossing_bin())
+    if rule.name == "far" and attempts.defined:
+        return attempts.up_to(attempts.bin_past(rule.values[0]))
+    wanted = np.zeros(len(attempts.counts), dtype=bool)
+    if rule.name == "fixed":
+        wanted[attempts.bin_of(rule.values[0])] = True
+    elif rule.name == "frr" and attempts.defined:
+        if (strictest := attempts.at_frr(rule.values[0])) is not None:
+            wanted[0 if math.isnan(strictest) else attempts.bin_of(strictest)] = True
+    elif attempts.defined and rule.name != "none":
+        return _cheap_bins(rule, attempts)
+    return wanted
+
+
+def choose(rule: Rule, attempts: Attempts, wanted: np.ndarray) -> ChosenThreshold:
+    """Return the threshold of a rule; the scores of the :func:`wanted_bins` must be known."""
+    if rule.name == "fixed":
+        return ChosenThreshold(rule.values[0], True)
+    if not attempts.defined or rule.name == "none":
+        return ChosenThreshold()
+    if rule.name == "eer":
+        return ChosenThreshold(attempts.equal_error().eer_threshold, True)
+    if rule.name == "far":
+        return ChosenThreshold(attempts.at_far(rule.values[0])[1], True)
+    if rule.name == "frr":
+        strictest = attempts.at_frr(rule.values[0])
+        if strictest is None:
+            return ChosenThreshold()
+        return ChosenThreshold(strictest, True)
+    curve = attempts.corners(wanted)
+    best = cheapest(curve.fa, curve.fr, *_weights(rule, attempts))
+    return ChosenThreshold(float(curve.threshold[best]), True)
+
+
+def _cheap_bins(rule: Rule, attempts: Attempts) -> np.ndarray:
+    """Return the bins that may hold the cheapest point: of genuine scores, and reject-all.
+
+    The last genuine score of a bin is the cheapest there, but for the impostor scores between.
+    """
+    weights = _weights(rule, attempts)
+    rejected = attempts.false_rejects(attempts.edges)
+    filled = np.diff(rejected, prepend=attempts.genuine_attempts) < 0
+    below = attempts.below
+    least = total_cost(below[:-1], rejected, *weights)
+    most = total_cost(below[1:], rejected, *weights)
+    none = total_cost(0, attempts.genuine_attempts, *weights)
+    best = min(none, most[filled].min(initial=np.inf)) * (1 + 1e-9)
+    wanted = filled & (least <= best)
+    wanted[0] |= none <= best
+    return wanted
+
+
+def _weights(rule: Rule, attempts: Attempts) -> tuple[Fraction, Fraction]:
+    """Return the costs of a false accept and of a false reject, in comparable units."""
+    if rule.name == "accuracy":
+        return Fraction(1), Fraction(1)
+    return costs_of_attempts(rule.values, attempts.genuine_attempts, attempts.impostor_attempts)

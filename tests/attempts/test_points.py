@@ -1,0 +1,385 @@
+"""Operating points against brute force over all thresholds, and against scikit-learn."""
+
+from __future__ import annotations
+
+import contextlib
+import math
+
+import naive
+import numpy as np
+import pytest
+import strategies as cases
+from hypothesis import HealthCheck, given, settings, strategies as st
+from named_arguments import raises_about
+from sklearn.metrics import roc_auc_score, roc_curve
+
+import bioeval as be
+from bioeval.attempts import point_search as refinement
+from bioeval.attempts.point_search import PointFinder
+from bioeval.attempts.second_pass import PointsWanted
+from bioeval.attempts.threshold_search import Attempts
+from bioeval.attempts.verification_counter import VerificationCounter
+from bioeval.base.registry import scalar_registry
+from bioeval.base.scalars import VERIFICATION_SCALARS
+from bioeval.scores.blocks import BlockReader
+
+RELAXED = settings(suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+TARGETS = (0.0, 0.05, 0.1, 1 / 3, 0.3, 0.5, 2 / 3, 1.0)
+COSTS = ((0.5, 1.0, 1.0), (0.01, 10.0, 1.0), (0.9, 1.0, 0.0), (0.3, 0.0, 1.0), (1.0, 1.0, 1.0))
+WANTED = {"far_targets": TARGETS, "frr_targets": TARGETS, "costs": COSTS}
+
+
+def same(result, expected, tolerance=1e-12) -> None:
+    """Equal as numbers, NaN included, within rounding."""
+    expected = float(expected)
+    result = float(result)
+    if math.isnan(expected) or math.isinf(expected):
+        np.testing.assert_equal(result, expected)
+    else:
+        assert result == pytest.approx(expected, rel=tolerance, abs=tolerance)
+
+
+def same_threshold(result, expected) -> None:
+    """Equal to the last bit; both zeros are one."""
+    np.testing.assert_equal(float(result) + 0.0, float(expected) + 0.0)
+
+
+def check_points(ds, genuine, impostor, kind) -> None:
+    attempts = (genuine, impostor, kind)
+    error = naive.eer(*attempts)
+    same(ds.eer, error.value)
+    same(ds.far_at_eer, error.far_at_eer)
+    same(ds.frr_at_eer, error.frr_at_eer)
+    same(ds.eer_bracket_low, error.low)
+    same(ds.eer_bracket_high, error.high)
+    same_threshold(ds.eer_threshold, error.threshold)
+    same(ds.eer_hull, naive.eer_hull(*attempts))
+    same(ds.auc, naive.auc(*attempts))
+    same(ds.zero_far, naive.zero_far(*attempts))
+    same(ds.zero_frr, naive.zero_frr(*attempts))
+    for target in ds.far_target.values:
+        at = ds.sel(far_target=target)
+        frr, threshold = naive.frr_at_far(*attempts, target)
+        same(at.frr_at_far, frr)
+        same_threshold(at.threshold_at_far, threshold)
+    for target in ds.frr_target.values:
+        at = ds.sel(frr_target=target)
+        far, threshold = naive.far_at_frr(*attempts, target)
+        same(at.far_at_frr, far)
+        same_threshold(at.threshold_at_frr, threshold)
+    for i, cost in enumerate(COSTS):
+        least, threshold = naive.min_cost(*attempts, *cost)
+        same(ds.min_cost[i], least)
+        # Rounding may prefer another threshold of the same cost; that cost is checked above.
+        if math.isnan(float(threshold)):
+            assert math.isnan(ds.min_cost_threshold[i])
+
+
+@contextlib.contextmanager
+def limits(collect, few):
+    """Other numbers of impostor scores that are collected of a bin, and of all of them."""
+    before = refinement.COLLECT, refinement.FEW
+    refinement.COLLECT, refinement.FEW = collect, few
+    try:
+        yield
+    finally:
+        refinement.COLLECT, refinement.FEW = before
+
+
+few = st.sampled_from((0, 1 << 16))
+
+
+@RELAXED
+@given(st.data(), few)
+def test_verification_points_of_matrices_equal_brute_force(data, few):
+    case = data.draw(cases.matrices(masks=("none", "alone")))
+    with limits(1 << 20, few):
+        ds = be.verification(be.Scores(**case.scores()), **WANTED)
+    check_points(ds, *naive.attempts_single(**case.naive()), case.kind)
+
+
+@RELAXED
+@given(cases.attempts(), st.sampled_from((1, 2, 1 << 20)), few)
+def test_verification_points_of_pairs_equal_brute_force(attempts, collect, few):
+    genuine, impostor, kind = attempts
+    if not genuine and not impostor:
+        return
+    scores = be.Scores.from_pairs(
+        np.array([*genuine, *impostor], dtype=float),
+        [True] * len(genuine) + [False] * len(impostor),
+        kind=kind,
+    )
+    with limits(collect, few):  # crowded bins are narrowed first
+        ds = be.verification(scores, **WANTED)
+    check_points(ds, genuine, impostor, kind)
+    finite = np.array([x for x in (*genuine, *impostor) if math.isfinite(x)])
+    if len(finite) and finite.std() > 1e-6 * np.abs(finite).max():  # else all is rounding
+        same(ds.d_prime, naive.d_prime(genuine, impostor), 1e-12)
+
+
+@RELAXED
+@given(st.data(), st.sampled_from(("min", "mean")), few)
+def test_verification_points_of_subjects_equal_brute_force(data, fusion, few):
+    case = data.draw(cases.matrices())
+    with limits(1 << 20, few):
+        ds = be.verification(be.Scores(**case.scores()), templates="multi", fusion=fusion, **WANTED)
+    check_points(ds, *naive.attempts_multi(**case.naive(), fusion=fusion), case.kind)
+
+
+@RELAXED
+@given(
+    st.data(),
+    st.sampled_from(cases.UNITS),
+    st.sampled_from(cases.TIES),
+    st.sampled_from(cases.IMPOSTORS),
+)
+def test_open_set_points_equal_brute_force(data, unit, ties, impostors):
+    case = data.draw(cases.matrices())
+    ds = be.open_set(
+        be.Scores(**case.scores()), rank_unit=unit, ties=ties, impostors=impostors,
+        far_targets=TARGETS, max_rank=4,
+    )  # fmt: skip
+    options = {**case.naive(), "unit": unit, "ties": ties, "impostors": impostors}
+    error = naive.open_set_eer(1, **options)
+    same(ds.eer, error.value, 1e-9)
+    same(ds.eer_bracket_low, error.low, 1e-9)
+    same(ds.eer_bracket_high, error.high, 1e-9)
+    if ties != "expected":
+        same_threshold(ds.eer_threshold, error.threshold)
+    for target in TARGETS:
+        for k in (1, 2, 4):
+            at = ds.sel(far_target=target, rank=k)
+            rate, threshold = naive.dir_at_far(target, k, **options)
+            same(at.dir_at_far, rate, 1e-9)
+            same_threshold(at.threshold_at_far, threshold)
+
+
+def check_against_scikit_learn(scores, kind, flags, ds) -> None:
+    closer = -scores if kind == "distance" else scores
+    assert float(ds.auc) == pytest.approx(roc_auc_score(flags, closer), rel=1e-12)
+    far, gar, thresholds = roc_curve(flags, closer, drop_intermediate=False)
+    for target in ds.far_target.values:
+        allowed = far <= target
+        assert float(ds.frr_at_far.sel(far_target=target)) == pytest.approx(
+            float((1 - gar[allowed]).min()), abs=1e-12
+        )
+    crossing = int(np.argmax(far >= 1 - gar))
+    pair = slice(crossing - 1, crossing + 1)
+    assert far[pair].min() - 1e-12 <= float(ds.eer) <= far[pair].max() + 1e-12
+
+
+@pytest.mark.parametrize("kind", ["distance", "similarity"])
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int16"])
+@pytest.mark.cases(1)
+def test_points_of_a_population_agree_with_scikit_learn(kind, dtype):
+    simulated = be.simulate(40, 5, model="gaussian-scores", kind=kind, random_state=3)
+    values = (simulated.values * (1000 if dtype == "int16" else 1)).astype(dtype)
+    scores = be.Scores(values, simulated.probe_labels, kind=kind)
+    off = ~np.eye(len(values), dtype=bool)
+    same_subject = np.equal.outer(simulated.probe_labels, simulated.probe_labels)[off]
+    ds = be.verification(scores)
+    check_against_scikit_learn(values[off].astype(float), kind, same_subject, ds)
+
+
+@pytest.mark.parametrize(
+    ("impostors", "genuine", "expected"),
+    [
+        (20, 5, ("target-below-one-error", None)),
+        (200, 5, ("too-few-attempts", 3)),
+        (2000, 5, ("too-few-attempts", 30)),
+        (40_000, 5, None),
+    ],
+)
+def test_targets_beyond_the_data_are_named(impostors, genuine, expected):
+    rng = np.random.default_rng(0)
+    scores = be.Scores.from_pairs(
+        np.concatenate([rng.normal(0, 1, genuine), rng.normal(3, 1, impostors)]),
+        np.arange(genuine + impostors) < genuine,
+    )
+    ds = be.verification(scores, far_targets=[0.01 if impostors != 200 else 0.012])
+    found = [(x.code, x.arguments.get("rule")) for x in be.messages(ds)]
+    assert found == ([] if expected is None else [expected])
+
+
+@pytest.mark.slow
+def test_rarer_targets_are_reported_where_the_data_support_them():
+    rng = np.random.default_rng(0)
+    labels = np.repeat(np.arange(1400), 2)
+    d = rng.uniform(size=(2800, 2800)).astype("float32")
+    single = be.evaluate(be.Scores(d, labels), auc=False, max_rank=2)["verification/single"]
+    assert single.far_target.values.tolist() == [0.1, 0.01, 0.001, 0.0001, 1e-5]
+    assert (np.diff(single.frr_at_far) >= 0).all()
+    chosen = be.evaluate(be.Scores(d, labels), auc=False, max_rank=2, far_targets=[0.01])
+    assert chosen["verification/single"].far_target.values.tolist() == [0.01]
+
+
+def test_a_symmetric_matrix_counts_unordered_pairs_for_support():
+    rng = np.random.default_rng(0)
+    d = rng.uniform(size=(60, 60))
+    labels = np.repeat(np.arange(30), 2)
+    both_ways = be.verification(be.Scores(d + d.T, labels))
+    each = be.verification(be.Scores(d, labels))
+    assert (both_ways.expected_false_accepts * 2 == each.expected_false_accepts).all()
+    # 30 people are 435 pairs, whatever their templates: 1,740 pairs of these, in one or two orders.
+    for ds in (both_ways, each):
+        few = [x.arguments for x in be.messages(ds) if x.code == "too-few-pairs-of-people"]
+        assert [(x["people"], x["pairs"]) for x in few] == [(30, 435)] * len(few) and few
+
+
+@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.cases(5)
+def test_bins_whose_genuine_scores_end_them(seed):
+    rng = np.random.default_rng(seed)
+    genuine = np.sort(rng.integers(0, 12, rng.integers(1, 9)).astype(float))
+    edges = np.append(np.unique(rng.integers(0, 12, 6).astype(float)), np.inf)
+    attempts = Attempts(genuine, edges, np.ones(len(edges), dtype=np.int64))
+    ends = attempts.genuine_at_ends()
+    for b, high in enumerate(edges):
+        low = edges[b - 1] if b else -np.inf
+        inside = sorted({x for x in genuine if low < x <= high})
+        assert attempts.genuine_within(b).tolist() == inside
+        assert ends[b] == all(x == high for x in inside)
+
+
+def test_an_optimum_among_many_scores_takes_one_pass_that_keeps_none(monkeypatch):
+    """It is at a genuine score: the impostor scores up to each are counted."""
+    monkeypatch.setattr(refinement, "COLLECT", 100)
+    monkeypatch.setattr(refinement, "FEW", 0)
+    rng = np.random.default_rng(1)
+    genuine, impostor = rng.normal(1, 0.3, 50), rng.normal(1.8, 0.3, 30_000)
+    scores = be.Scores.from_pairs([*genuine, *impostor], np.arange(30_050) < 50)
+    counter = VerificationCounter(BlockReader(scores))
+    counter.add_pairs()
+    tally = counter.result()
+    wanted = PointsWanted(np.empty(0), np.array([(0.5, 1.0, 1.0)]), every_score=True)
+    finder = PointFinder(tally, wanted, symmetric=False)
+    kept = []
+    while (second_pass := finder.next_second_pass()) is not None:
+        for block in counter.impostors_again():
+            second_pass.add(block)
+        kept.append(sum(map(len, second_pass.kept)))
+    points = finder.points()
+    far = np.searchsorted(np.sort(impostor), np.sort(genuine), side="right") / 30_000
+    frr = 1 - np.arange(1, 51) / 50
+    assert points.min_cost[0] == pytest.approx(min(0.5, (0.5 * (far + frr)).min()), abs=1e-12)
+    assert len(kept) <= 2 and max(kept) < 1000
+
+
+@pytest.mark.parametrize("targets", [[-0.1], [1.5], [np.nan], "x", [[0.1, 0.2]]])
+def test_targets_are_rates(targets):
+    for name in ("far_targets", "frr_targets"):
+        with raises_about(be.DataError, name):
+            be.verification(be.simulate(4, 2), **{name: targets})
+
+
+@pytest.mark.parametrize("costs", [[(0.5, 1)], [(2, 1, 1)], [(0.5, -1, 1)], "abc"])
+def test_costs_are_rows_of_prior_and_two_costs(costs):
+    with pytest.raises(be.DataError, match="costs"):
+        be.verification(be.simulate(4, 2), costs=costs)
+
+
+@pytest.mark.parametrize(
+    "values", [[1 - 2**-53, 1.0], [5e-324, 1e-323], [0.5, 1.0], [3.0, 3.0], [1e308, 1.7e308]]
+)
+@pytest.mark.parametrize("few", [True, False])
+@pytest.mark.cases(1)
+def test_crowds_closer_than_any_cell_are_told_apart(values, few, monkeypatch):
+    monkeypatch.setattr(refinement, "COLLECT", 2)
+    if not few:  # not even the distinct scores can be kept
+        monkeypatch.setattr(refinement, "DIVIDING", 1)
+    rng = np.random.default_rng(0)
+    genuine, impostor = rng.choice(values, 9).tolist(), rng.choice(values, 20).tolist()
+    scores = be.Scores.from_pairs([*genuine, *impostor], np.arange(29) < 9)
+    ds = be.verification(scores, **WANTED)
+    check_points(ds, genuine, impostor, "distance")
+
+
+def test_scores_without_spread_have_no_d_prime():
+    labels = np.arange(12) // 2
+    d = np.where(np.equal.outer(labels, labels), 0.1, 0.7)
+    assert math.isnan(be.verification(be.Scores(d, labels)).d_prime)
+
+
+@pytest.mark.parametrize("kind", ["distance", "similarity"])
+@pytest.mark.parametrize("form", ["matrix", "pairs"])
+@pytest.mark.parametrize(
+    ("origin", "step"),
+    [
+        (1.0, 2.0**-50),
+        (-3.0, 1e-13),
+        (1e9, 1e-6),
+        (0.0, 1e-165),
+        (0.0, 1e-310),
+        (0.0, 1e155),
+        (1e300, 1e290),
+        (0.0, 1e307),
+    ],
+)
+@pytest.mark.cases(1)
+def test_d_prime_keeps_its_digits(origin, step, form, kind):
+    """Of scores that hardly differ, and of any magnitude."""
+    rng = np.random.default_rng(3)
+    labels = np.repeat(np.arange(6), 3)
+    same = labels[:, None] == labels[None]
+    d = origin + step * (rng.integers(0, 9, (18, 18)) + 4 * ~same)
+    off = ~np.eye(18, dtype=bool)
+    genuine, impostor = d[same & off], d[~same]
+    if form == "matrix":
+        scores = be.Scores(d, labels, kind=kind)
+    else:
+        scores = be.Scores.from_pairs(d[off], same[off], kind=kind)
+    expected = naive.d_prime(genuine, impostor)
+    assert float(be.verification(scores).d_prime) == pytest.approx(expected, rel=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("genuine", "impostor"),
+    [
+        ([1e-150, 3e-150], [1.0, 1.0]),
+        ([0.5, 0.5], [1e-150, 2e-150]),
+        ([-1.7e308, -1.6e308], [1.6e308, 1.7e308]),
+        ([1e308, 1e308], [-1e308, -1e308, -1.1e308]),
+        ([0.25, 0.25], [0.25, 0.25 + 2.0**-54]),
+    ],
+)
+def test_d_prime_of_classes_of_very_different_spreads(genuine, impostor):
+    flags = np.arange(len(genuine) + len(impostor)) < len(genuine)
+    result = be.verification(be.Scores.from_pairs([*genuine, *impostor], flags)).d_prime
+    assert float(result) == pytest.approx(naive.d_prime(genuine, impostor), rel=1e-12)
+
+
+def test_rounding_does_not_choose_among_equal_costs():
+    scores = [5, 3, 1, 3, 2, 3, 4, 0, 2, 3, 1, 5.0]
+    flags = [1, 1, 1, 0, 0, 0, 1, 1, 0, 1, 0, 0]
+    ds = be.verification(be.Scores.from_pairs(scores, flags))
+    assert ds.min_cost_threshold.item() == 0.0
+
+
+OF_RATES = [
+    x
+    for x in (*VERIFICATION_SCALARS, *scalar_registry().at_threshold["folds"])
+    if x.of_rates is not None
+]
+
+
+@pytest.mark.parametrize("scalar", dict.fromkeys(OF_RATES), ids=lambda scalar: scalar.name)
+def test_a_function_of_far_and_frr(scalar):
+    """It is monotone in each rate, within its bounds, and the same in every result that has it."""
+    far, frr = np.meshgrid(np.linspace(0, 1, 21), np.linspace(0, 1, 21))
+    values = scalar.of_rates(far, frr)
+    assert values.min() >= scalar.bounds[0] and values.max() <= scalar.bounds[1]
+    for axis in (0, 1):
+        steps = np.diff(values, axis=axis)
+        assert (steps >= -1e-12).all() or (steps <= 1e-12).all()
+    scores = be.simulate(12, 3, random_state=5)
+    if "folds" in scalar.results:
+        ds = be.cross_evaluate(scores, be.partition.SubjectKFold(3))
+        expected = scalar.of_rates(ds.far.values, ds.frr.values)
+        np.testing.assert_allclose(ds[scalar.name], expected)
+    if scalar.best:
+        mated = scores.probe_labels[:, None] == scores.gallery_labels
+        genuine = scores.values[mated & ~np.eye(len(mated), dtype=bool)].tolist()
+        points = naive.roc_points(genuine, scores.values[~mated].tolist(), "distance")
+        result = [float(scalar.of_rates(float(x.far), float(x.frr))) for x in points]
+        best = max(result) if scalar.best == "max" else min(result)
+        same(be.verification(scores)[scalar.name], best)
