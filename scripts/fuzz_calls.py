@@ -127,7 +127,7 @@ def pools(given: dict[str, Any]) -> dict[str, list[Any]]:
         **dict.fromkeys(("probe_meta", "gallery_meta", "meta"), [{"camera": np.arange(12)}]),
         **dict.fromkeys(("errors", "tp"), [2, [1, 0, 2]]),
         **dict.fromkeys(("attempts", "trials"), [10, [10, 5, 7]]),
-        "threshold": ["eer", ("far", 0.1), 1.0], "convention": ["market1501"], "group": ["sex"],
+        "threshold": ["eer", "far=0.1", 1.0], "convention": ["market1501"], "group": ["sex"],
         "bins": [3], "far_targets": [[0.1], 0.5], "splitter": [split], "quality": ["quality"],
         "claims": [be.partition.ClaimSampler()], "systems": [both],
         "exclude": ["session", ("camera",)], "path": ["s.npz", "s.csv"], "estimator": [len],
@@ -164,7 +164,7 @@ def pools(given: dict[str, Any]) -> dict[str, list[Any]]:
         "score_distributions.data": [square],
         "timeline.dataset": [tracked],
         "pad.values": [[0.9, 0.4, 0.6, 0.1]], "pad.attack": [["", "", "mask", "print"]],
-        "pad.kind": ["similarity"], "pad.threshold": [0.5, "d_eer", ("apcer", 0.1)],
+        "pad.kind": ["similarity"], "pad.threshold": [0.5, "d_eer", "apcer=0.1"],
         "pad.interval": ["subject-bootstrap"], "pad.subjects": [["a", "b", "a", "b"]],
         "pad.instrument": [[0, 0, 1, 2]],
     }  # fmt: skip

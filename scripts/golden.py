@@ -1302,15 +1302,13 @@ def explained(card: str) -> Any:
     return {"card": found}
 
 
+def named(rule: float | str) -> str:
+    """A threshold or a rule in the name of a case."""
+    return str(rule).replace("=", ",") if isinstance(rule, str) else f"fixed,{rule}"
+
+
 def cases_of_folds() -> None:
-    rules: list[Any] = [
-        "eer",
-        ("far", 0.01),
-        "hter",
-        "accuracy",
-        ("cost", 0.1, 1.0, 5.0),
-        ("fixed", 2.0),
-    ]
+    rules = ("eer", "far=0.01", "hter", "accuracy", "cost=0.1,1.0,5.0", 2.0)
 
     def p(kind: str, *args: Any, **options: Any) -> Lazy:
         return Lazy(lambda: getattr(be().partition, kind)(*args, **options))
@@ -1368,7 +1366,7 @@ def cases_of_folds() -> None:
     for name, make in splitters.items():
         case(f"partition/{name}", functools.partial(split, make))
         for task in ("verification", "open_set", "closed_set"):
-            options = {"threshold": ("far", 0.05), "task": task, **FEW}
+            options = {"threshold": "far=0.05", "task": task, **FEW}
             case(
                 f"cross_evaluate/columns {name} {task}",
                 later("cross_evaluate", data("columns"), make, **options),
@@ -1383,7 +1381,7 @@ def cases_of_folds() -> None:
     for rule in rules:
         for name in ("columns", "visits", "ties", "reject", "square32", "watch"):
             case(
-                f"cross_evaluate/{name} rule={text_of({'r': rule})[2:]}",
+                f"cross_evaluate/{name} rule={named(rule)}",
                 later("cross_evaluate", data(name), halves, threshold=rule),
             )
     for i, options in enumerate(
@@ -1430,7 +1428,7 @@ def cases_of_folds() -> None:
     case("cross_evaluate/estimator l2", lambda: trained(p("SubjectKFold", 3), metric="l2"))
     case(
         "cross_evaluate/estimator cosine",
-        lambda: trained(p("SubjectKFold", 3), metric="cosine", threshold=("far", 0.05)),
+        lambda: trained(p("SubjectKFold", 3), metric="cosine", threshold="far=0.05"),
     )
     case(
         "cross_evaluate/estimator validation",
@@ -1496,10 +1494,10 @@ def cases_of_folds() -> None:
                     **options,
                 ),
             )
-    for target in (("far", 0.01), "eer", "hter", ("cost", 0.5, 1, 1), ("fixed", 2.0)):
+    for target in ("far=0.01", "eer", "hter", "cost=0.5,1,1", 2.0):
         for name in ("square32", "watch", "pairs_named"):
             case(
-                f"study_threshold/{name} {text_of({'t': target})[2:]}",
+                f"study_threshold/{name} {named(target)}",
                 later("study_threshold", data(name), target, folds=4, repeats=3, **FEW),
             )
     case(
@@ -1507,7 +1505,7 @@ def cases_of_folds() -> None:
         later(
             "study_threshold",
             claims_of("columns", {"templates": "multi", "fusion": "mean"}),
-            ("far", 0.02),
+            "far=0.02",
             folds=3,
             repeats=2,
             **FEW,
@@ -1548,7 +1546,7 @@ def cases_of_people() -> None:
         )
     for i, options in enumerate(
         (
-            {"threshold": ("far", 0.01)},
+            {"threshold": "far=0.01"},
             {"threshold": 2.0},
             {"quantile": 0.1},
         )
@@ -1561,7 +1559,7 @@ def cases_of_people() -> None:
         for i, options in enumerate(
             (
                 {},
-                {"threshold": ("far", 0.02)},
+                {"threshold": "far=0.02"},
                 {"threshold": 2.0, "alpha": 0.2},
                 {"templates": "multi", "fusion": "mean"},
                 *({"interval": m, **FEW} for m in INTERVALS[:3]),
@@ -1575,7 +1573,7 @@ def cases_of_people() -> None:
             (
                 {"threshold": "eer"},
                 {"threshold": 2.0, "fractions": (0.0, 0.1, 0.2, 0.5, 0.9, 1.0)},
-                {"threshold": ("far", 0.01)},
+                {"threshold": "far=0.01"},
             )
         ):
             case(

@@ -13,14 +13,14 @@ from hypothesis import strategies as st
 
 RULES: dict[str, Any] = {
     "eer": "eer",
-    "far": ("far", 0.25),
-    "far 0": ("far", 0.0),
-    "far 1": ("far", 1.0),
+    "far": "far=0.25",
+    "far 0": "far=0.0",
+    "far 1": "far=1.0",
     "accuracy": "accuracy",
     "hter": "hter",
-    "cost": ("cost", 0.25, 1.0, 4.0),
-    "free": ("cost", 0.5, 0.0, 1.0),
-    "fixed": ("fixed", 0.25),
+    "cost": "cost=0.25,1.0,4.0",
+    "free": "cost=0.5,0.0,1.0",
+    "fixed": 0.25,
 }
 
 

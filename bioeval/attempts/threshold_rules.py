@@ -28,12 +28,12 @@ from bioeval.base.errors import (
 )
 from bioeval.base.kinds import larger_is_closer
 
-RULES = ("eer", "far", "frr", "cost", "hter", "accuracy", "fixed")
+#: How many numbers each rule has after its name.
+RULES = {"eer": 0, "far": 1, "frr": 1, "cost": 3, "hter": 0, "accuracy": 0}
 
 _EXPECTED = (
-    "expected a number, eer, hter, accuracy, far=X, frr=X, min-dcf=PRIOR, "
-    'cost=PRIOR,C_MISS,C_FA or fixed=T, such as 0.6, "far=0.001", "far=0.1%", "far=1/1000" or '
-    '("far", 0.001)'
+    "expected a number, eer, hter, accuracy, far=X, frr=X, min-dcf=PRIOR or "
+    'cost=PRIOR,C_MISS,C_FA, such as 0.6, "far=0.001", "far=0.1%" or "far=1/1000"'
 )
 
 
@@ -62,9 +62,9 @@ _POINTS = {
 class Rule:
     """A rule that chooses a threshold.
 
-    The name is one of `RULES`, but ``"hter"``, which is a cost, or ``"none"``: no threshold is
-    chosen. The values are the FAR or FRR
-    target; prior, c_miss and c_fa; or the threshold, in the user's units.
+    The name is one of `RULES`, but ``"hter"``, which is a cost; ``"fixed"``, a given threshold; or
+    ``"none"``: no threshold is chosen. The values are the FAR or FRR target; prior, c_miss and
+    c_fa; or the threshold, in the user's units.
     """
 
     name: str
@@ -100,42 +100,33 @@ class Rule:
     def parse(cls, threshold: Any, input_name: Part = "threshold") -> Rule:
         """Return the rule that `threshold` is; `input_name` is its name in messages.
 
-        A number is a given threshold, in the units of the scores. A rule is its name, in any case,
-        with its numbers as a tuple, ``("far", 0.001)``, or a text, ``"far=0.001"``; a rate may be
-        written ``0.1%`` or ``1/1000``. ``"min-dcf=0.01"`` is ``"cost=0.01,1,1"``: the least cost
-        is at the threshold of minDCF.
+        A number is a given threshold, in the units of the scores. A rule is a text: its name, in
+        any case, with its numbers, ``"far=0.001"``; a rate may be written ``0.1%`` or ``1/1000``.
+        ``"min-dcf=0.01"`` is ``"cost=0.01,1,1"``: the least cost is at the threshold of minDCF.
         """
         if isinstance(threshold, cls):
             return threshold
-        name, parts = threshold, []
-        if isinstance(threshold, str):
-            name, equals, rest = threshold.partition("=")
-            parts = rest.split(",") if equals else []
-            if not equals and is_number(threshold):
-                name, parts = "fixed", [threshold]
-        elif isinstance(threshold, (tuple, list)) and threshold:
-            name, *parts = threshold
-        elif _is_real(threshold):
-            name, parts = "fixed", [threshold]
         wrong = Words(subject(input_name), f" is {received(threshold)}")
         remedy = f"; {_EXPECTED}{_meant(threshold)}"
-        if isinstance(name, str):
-            name = name.strip().lower()
-        if isinstance(name, str) and name in _MIN_DCF:
-            if not parts:
-                raise DataError(wrong, "; expected its prior, such as min-dcf=0.01")
-            name = "cost"
-            if len(parts) == 1:
-                parts = [*parts, "1", "1"]
-        if not isinstance(name, str) or name not in RULES:
+        name, numbers = "fixed", [threshold]
+        if isinstance(threshold, str) and not is_number(threshold):
+            name, equals, rest = threshold.partition("=")
+            name, numbers = name.strip().lower(), rest.split(",") if equals else []
+            if name in _MIN_DCF:
+                if not numbers:
+                    raise DataError(wrong, "; expected its prior, such as min-dcf=0.01")
+                name = "cost"
+                if len(numbers) == 1:
+                    numbers = [*numbers, "1", "1"]
+            if RULES.get(name) != len(numbers):
+                raise DataError(wrong, remedy)
+        elif not isinstance(threshold, str) and not is_real(threshold):
             raise DataError(wrong, remedy)
         read = cls.rate_in if name in TARGETS else number_in
         try:
-            values = tuple(read(x) if isinstance(x, str) else float(x) for x in parts)
+            values = tuple(read(x) if isinstance(x, str) else float(x) for x in numbers)
         except (TypeError, ValueError, ArithmeticError):
             raise DataError(wrong, remedy) from None
-        if len(values) != {"far": 1, "frr": 1, "cost": 3, "fixed": 1}.get(name, 0):
-            raise DataError(wrong, remedy)
         if name in TARGETS and not 0 <= values[0] <= 1:
             raise DataError(wrong, "; expected a rate in [0, 1]")
         if name == "cost":
@@ -144,8 +135,8 @@ class Rule:
             raise DataError(
                 subject(input_name), " is NaN; expected a number, in the units of the scores"
             )
-        if name == "fixed" and not isinstance(parts[0], str):
-            as_float64(input_name, parts[0])
+        if name == "fixed" and not isinstance(threshold, str):
+            as_float64(input_name, threshold)
         if name == "hter":
             return cls("cost", (0.5, 1.0, 1.0))
         return cls(name, values)
@@ -189,7 +180,7 @@ def _parts(text: str) -> tuple[str, str, str]:
     return (text, "", "")
 
 
-def _is_real(value: Any) -> bool:
+def is_real(value: Any) -> bool:
     """Say whether a value is a real number, such as an array without dimensions."""
     if getattr(value, "ndim", None) == 0:
         return require_array("threshold", value).dtype.kind in "iuf"

@@ -252,7 +252,7 @@ class Value(_Typed):
     )
     CLAIMS = _Typed("claims", _claims, "genuine=0.5,per_probe=1, or one of the two")
     THRESHOLD = _Typed("t|rule", _threshold, "a threshold, or a rule such as eer or far=0.001")
-    TARGET = _Typed("rule", _of_rates, "a rule such as eer or far=0.001")
+    TARGET = _Typed("t|rule", _of_rates, "a threshold, or a rule such as eer or far=0.001")
     PRIORS = _Typed("p,p", _priors, "different numbers between 0 and 1, comma-separated")
     FILES = FilesOption()
     METADATA = _Typed("name=key", _metadata, "a name, or name=KEY")

@@ -207,9 +207,9 @@ def _target(card: Protocol, target: str) -> Protocol:
     rule = Rule.parse(target, "target")
     if card.partition is None:
         raise click.UsageError(
-            f"--target {rule} needs a part to choose a threshold on: --train 0.5, or --protocol "
+            f"--target {target} needs a part to choose a threshold on: --train 0.5, or --protocol "
             "course-kfold. For the rates at thresholds of your own give --thresholds T,T; "
-            f"bioeval threshold FILE --target {rule} chooses one on all data and tries it on "
+            f"bioeval threshold FILE --target {target} chooses one on all data and tries it on "
             "other people"
         )
     fields: dict[str, Any] = {}
@@ -324,7 +324,7 @@ CARD_OPTIONS = (
     CardOption("seed", lambda command: command, _seed),  # the command has --seed for intervals
     _entry(
         "--target RULE",
-        "fixed=T: FRR and FAR at the threshold T, with intervals. With folds or --train a rule "
+        "A number: FRR and FAR at that threshold, with intervals. With folds or --train a rule "
         "for choosing the threshold: eer, far=0.001, hter, accuracy, cost=P,M,A.",
         Value.TARGET,
         _target,

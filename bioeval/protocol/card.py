@@ -325,12 +325,13 @@ class Decision(Section):
     )
 
     def as_rule(self) -> Any:
-        """Return the rule as :func:`bioeval.cross_evaluate` takes it, with its numbers."""
-        rates = {"far": (self.far,), "frr": (self.frr,)}
-        numbers = {**rates, "cost": self.cost, "fixed": (self.value,)}.get(self.rule)
+        """Return the rule, or the number, as :func:`bioeval.cross_evaluate` takes it."""
+        if self.rule == "fixed":
+            return self.value
+        numbers = {"far": (self.far,), "frr": (self.frr,), "cost": self.cost}.get(self.rule)
         if numbers is None:
             return self.rule
-        return (self.rule, *numbers)
+        return f"{self.rule}={','.join(map(str, numbers))}"
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -11,7 +11,7 @@ scores = be.datasets.faces("deep")  # in your work: be.load("scores.npz")
 be.show(be.check_data(scores))
 
 # A threshold for FAR 1 %, and what new people will meet at it.
-study = be.study_threshold(scores, ("far", 0.01), assure=0.95)
+study = be.study_threshold(scores, "far=0.01", assure=0.95)
 be.show(study)
 
 # How many people would the next test need, for FAR 0.1 % and a FRR within 1 percentage point?

@@ -20,7 +20,7 @@ for train, test in folds.split(scores):
 print("by the loop:", np.round(np.mean(rates, axis=0), 4))
 
 # The call: the same numbers, with their spread and an interval.
-ds = be.cross_evaluate(scores, folds, threshold=("far", 0.05))
+ds = be.cross_evaluate(scores, folds, threshold="far=0.05")
 print(ds[["far_summary", "frr_summary"]].to_dataframe().round(4))
 np.testing.assert_allclose(ds.far_summary.sel(statistic="mean"), np.mean(rates, axis=0)[0])
 

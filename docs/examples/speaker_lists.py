@@ -64,7 +64,7 @@ for what, scores in (("cosine", raw["eval"]), ("AS-norm", normalised["eval"])):
     print(f"{what}: EER {ds.eer.item():.2%}, minDCF {ds.min_dcf.values.round(3)}")
 
 # The threshold of minDCF of the development trials, judged by the evaluation trials.
-judged = be.judge_threshold(normalised["dev"], normalised["eval"], ("min-dcf", 0.01))
+judged = be.judge_threshold(normalised["dev"], normalised["eval"], "min-dcf=0.01")
 be.show(judged)
 
 # Log-likelihood ratios: learnt from the development trials, evaluated on the others.

@@ -47,7 +47,7 @@ claims = be.claim_scores(test, attempts="visit")
 studies = {}
 for camera in CAMERAS:
     there = claims.select(probes=np.flatnonzero(claims.probe_meta["camera"] == camera))
-    study = be.study_threshold(there, ("far", 0.01), assure=0.95, repeats=5)
+    study = be.study_threshold(there, "far=0.01", assure=0.95, repeats=5)
     print(f"\n{camera}")
     be.show(study)
     studies[camera] = study

@@ -185,7 +185,7 @@ def ranking(path: Path) -> None:
 def zoo(path: Path) -> None:
     """Write zoo.png of who-fails.md: 40 people, and faces of those with the most errors."""
     scores, data = be.datasets.faces("deep", people="all"), be.datasets.faces()
-    ds = be.zoo(scores, threshold=("far", 0.001))
+    ds = be.zoo(scores, threshold="far=0.001")
     display = be.plot.zoo(ds)
     display.ax_.set_ylim(0.655, 0.9)
     goats = ds["fr"].to_series().nlargest(3).index

@@ -12,7 +12,7 @@ from simulations.claims import Cell, Claim, Interval
 from simulations.populations import POPULATIONS, far_at, frr_at, threshold_of
 
 FOLDS = 5
-RULES: dict[str, Any] = {"FAR 1 %": ("far", 0.01), "EER": "eer", "HTER": "hter"}
+RULES: dict[str, Any] = {"FAR 1 %": "far=0.01", "EER": "eer", "HTER": "hter"}
 RATES = ("far", "frr", "hter")
 #: The FAR of the population at thresholds that are given.
 GIVEN = (0.01, 0.1)

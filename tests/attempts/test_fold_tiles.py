@@ -27,7 +27,7 @@ from tests.attempts.test_tile_pass import FALLBACKS, METRICS, Case, cases
 
 CASE = Case((3, 1, 4, 4, 2, 5, 1, 3, 3, 2, 6, 1), metric="cosine")
 GALLERY = replace(CASE, sizes=CASE.sizes * 3, layout="gallery")
-RULES = ("eer", ("far", 0.05), ("far", 0.0), ("frr", 0.1), "hter", "accuracy", "fixed=0.5")
+RULES = ("eer", "far=0.05", "far=0.0", "frr=0.1", "hter", "accuracy", 0.5)
 
 
 @contextmanager
@@ -205,7 +205,7 @@ def misled(low: float, high: float) -> Iterator[None]:
 
 
 @pytest.mark.parametrize("ends", [(0.0, 1e-6), (0.4, 0.5), (1.0, 1.2)], ids=str)
-@pytest.mark.parametrize("rule", ["eer", ("far", 0.01), "hter"], ids=str)
+@pytest.mark.parametrize("rule", ["eer", "far=0.01", "hter"], ids=str)
 @pytest.mark.cases(6)
 def test_a_pilot_that_is_wrong_costs_time_alone(ends, rule):
     with by_tiles(), misled(*ends):
@@ -231,7 +231,7 @@ def test_tiles_without_such_scores_are_skipped():
         return visit(self, places, *args, **options)
 
     with by_tiles(MOST_KEPT=-1), mock.patch.object(tiled_scores.ComputedTiles, "visit", noted):
-        check(case, SPLITTERS["subjects"], threshold=("far", 0.0))
+        check(case, SPLITTERS["subjects"], threshold="far=0.0")
     tiles, (*_, second) = 6 * 7 // 2, computed
     assert tiles in computed and 0 < second < tiles
 

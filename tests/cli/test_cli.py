@@ -1020,7 +1020,7 @@ def test_the_whole_experiment_in_one_command(tmp_path, capsys):
             "folds/" + {"verification": "verification/single"}.get(task, task)
         ]
         expected = crossed(
-            scores, experiment, task=task, threshold=("far", 0.1), interval="quantile",
+            scores, experiment, task=task, threshold="far=0.1", interval="quantile",
             far_targets=(0.1, 0.01, 0.001),
         )  # fmt: skip
         for name in expected:

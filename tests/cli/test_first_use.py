@@ -46,7 +46,7 @@ def test_rates_on_new_people_at_the_assured_threshold(saved, said):
     file = saved("s.npz", scores)
     folds = be.partition.RepeatedSubjectKFold(5, n_repeats=2, random_state=0)
     crossed = be.cross_evaluate(
-        scores, folds, threshold=("far", 0.1), assure=0.95, replicates=200
+        scores, folds, threshold="far=0.1", assure=0.95, replicates=200
     )  # fmt: skip
     code, out, _ = said("threshold", file, *STUDY, "--assure", 0.95)
     assert (

@@ -30,7 +30,7 @@ def figures_of_course_faces() -> dict[str, str]:
 def figures_of_own_kfold() -> dict[str, str]:
     """Return FAR and FRR over folds, and the EER over partitions, as the calls for them do."""
     scores = be.datasets.faces("eigenfaces")
-    folds = be.cross_evaluate(scores, be.partition.SubjectKFold(5), threshold=("far", 0.05))
+    folds = be.cross_evaluate(scores, be.partition.SubjectKFold(5), threshold="far=0.05")
     splitter = be.partition.SubjectShuffleSplit(1000, test_size=0.5, random_state=0)
     halves = be.repeat(scores, splitter)
     means = [folds[f"{rate}_summary"].sel(statistic="mean").item() for rate in ("far", "frr")]

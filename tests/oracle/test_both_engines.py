@@ -173,7 +173,7 @@ def test_folds_are_the_evaluations_of_their_parts(subjects):
     case = population(subjects, "all-against-all", "")
     scores, folds = scores_of(case, "float64"), 3
     splitter = be.partition.SubjectKFold(folds)
-    cross = be.cross_evaluate(scores, splitter, threshold=("far", 0.05))
+    cross = be.cross_evaluate(scores, splitter, threshold="far=0.05")
     for fold, (train, test) in enumerate(splitter.split(case["probe"], case["probe"])):
         chosen = be.verification(scores.select(train, train), far_targets=(0.05,))
         limit = float(chosen.threshold_at_far.squeeze())

@@ -54,7 +54,7 @@ def test_all_results_together_have_one_answer_and_one_threshold(scores, study, t
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("rule", ["eer", "hter", "frr=0.05", "fixed=3.2"])
+@pytest.mark.parametrize("rule", ["eer", "hter", "frr=0.05", 3.2])
 def test_the_page_opens_at_the_threshold_of_any_study(rule, scores, tmp_path):
     study = be.study_threshold(scores, rule, **QUICK)
     threshold = study["threshold"].item()

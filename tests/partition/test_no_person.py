@@ -337,13 +337,13 @@ def test_an_open_set_threshold_is_of_the_searches_of_people():
     gallery = np.concatenate([np.arange(1, 13), np.zeros(8, dtype=int)])
     marked = searched(probe, gallery, [0])
     given = {"task": "open_set", "folds": 3, "repeats": 2, "replicates": 100, "random_state": 0}
-    found = be.study_threshold(marked, ("far", 0.1), **given)
+    found = be.study_threshold(marked, "far=0.1", **given)
     people = marked.select(probes=np.flatnonzero(probe))
-    assert found.equals(be.study_threshold(people, ("far", 0.1), **given))
+    assert found.equals(be.study_threshold(people, "far=0.1", **given))
     assert (found["subjects"], found["unenrolled_people"]) == (24, 12)
     assert (found["genuine_attempts"], found["impostor_attempts"]) == (24, 24)
     enrolled = marked.select(probes=np.flatnonzero(probe <= 12))
     who = np.where(enrolled.probe_labels, enrolled.probe_labels, -9)
     unmarked = be.Scores(enrolled.values, who, gallery, distractor_ids=[0, -9])
     with pytest.raises(be.ProtocolError, match="all people of these probes are enrolled"):
-        be.study_threshold(unmarked, ("far", 0.1), **given)
+        be.study_threshold(unmarked, "far=0.1", **given)

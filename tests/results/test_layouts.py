@@ -23,7 +23,7 @@ FIRST = xr.Dataset.from_dict(json.loads(SAVED.read_text(encoding="utf-8")))
 def folds(**options) -> xr.Dataset:
     return be.cross_evaluate(
         be.simulate(8, 3, random_state=1), be.partition.SubjectKFold(2),
-        **{"threshold": ("far", 0.1), "far_targets": [0.5], **options},
+        **{"threshold": "far=0.1", "far_targets": [0.5], **options},
     )  # fmt: skip
 
 

@@ -79,14 +79,14 @@ IN_USE = {"attempts": "session", "fusion": "mean", "enrol": "first:3"}
 
 def numbers(claims):
     """Some results of each study of claims."""
-    far = ("far", 0.05)
+    far = "far=0.05"
     return {
         "verification": be.verification(claims, interval="subject-bootstrap", replicates=200),
         "study": be.study_threshold(claims, far, repeats=2, folds=4, assure=0.9),
         "claim": be.check_claim(claims, 3.2, far=0.05),
         "frr": be.check_claim(claims, 3.2, frr=0.2),
         "judge": be.judge_threshold(claims, claims, "eer"),
-        "cost": be.judge_threshold(claims, claims, ("min-dcf", 0.01)),
+        "cost": be.judge_threshold(claims, claims, "min-dcf=0.01"),
         "size": be.sample_size(claims, far=0.01, frr_width=0.1),
     }
 

@@ -39,7 +39,7 @@ MOST_PASSES = {
         3,
         lambda a, b: be.cross_evaluate(a, be.partition.SubjectKFold(5), threshold=1.0, **BOOTSTRAP),
     ),
-    "study": (6, lambda a, b: be.study_threshold(a, ("far", 0.01), replicates=100)),
+    "study": (6, lambda a, b: be.study_threshold(a, "far=0.01", replicates=100)),
     "zoo": (2, lambda a, b: be.zoo(a, permutations=9)),
     "zoo at a threshold": (1, lambda a, b: be.zoo(a, threshold=2.0, permutations=9)),
 }

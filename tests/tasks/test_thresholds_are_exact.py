@@ -182,7 +182,7 @@ def test_at_one_threshold(dtype, kind, step):
         assert_errors(be.by_group(scores, "half", threshold=t)[["fr", "fa"]].sum(), single, "group")
         claims = be.claim_scores(scores)
         assert_errors(be.by_group(claims, "half", threshold=t)[["fr", "fa"]].sum(), multi, "group")
-        tested = be.cross_evaluate(scores, folds, threshold=("fixed", t))[["fr", "fa"]]
+        tested = be.cross_evaluate(scores, folds, threshold=t)[["fr", "fa"]]
         assert_errors(tested.sum(), of_folds(data, t), "folds")
         counts = be.step_by_step(scores, threshold=t).totals[-1]
         for templates, (fr, fa) in (("single", single), ("multi", multi)):
@@ -220,7 +220,7 @@ def test_far_targets_between_attainable_rates(dtype, kind):
     ds = be.verification(data.scores, far_targets=targets)
     np.testing.assert_array_equal(ds.threshold_at_far, floats(expected))
     for x, t in zip(targets, expected, strict=True):
-        chosen = be.by_group(data.scores, "half", threshold=("far", x))
+        chosen = be.by_group(data.scores, "half", threshold=f"far={x}")
         np.testing.assert_array_equal(chosen.threshold, float(t))
 
 
@@ -228,7 +228,7 @@ def test_the_smallest_far_target_is_one():
     """What the rules of 3 and 30 take for it is more than int64 holds."""
     scores = be.simulate(10, 3, random_state=1)
     target = 5e-324
-    ds = be.study_threshold(scores, ("far", target), replicates=100, folds=2, repeats=1)
+    ds = be.study_threshold(scores, f"far={target}", replicates=100, folds=2, repeats=1)
     assert ds.more_for_3 > 2**62 and ds.impostors_for_30 == 2**63 - 1
     assert len(be.check_data(scores, far_targets=[target]).findings) > 5
     with raises_about(be.DataError, "far"):
@@ -275,7 +275,7 @@ def test_thresholds_that_text_cannot_say(tmp_path, capsys):
     be.save(be.simulate(8, 2, random_state=1), file)
     out.write_text("0.5\n1e400\n")
     with raises_about(be.DataError, "threshold"):
-        be.zoo(be.simulate(8, 2), threshold="fixed=1e400")
+        be.zoo(be.simulate(8, 2), threshold="1e400")
     for command in (
         ["zoo", str(file), "--threshold", "1e400"],
         ["run", str(file), "--thresholds", "0.5,1e-400"],

@@ -1080,7 +1080,7 @@ def test_pictures_speak_the_words_of_their_data(name, scores, tree):
     """Either vocabulary; the other one's words are in small beside the axes alone."""
     data = {
         "gallery_size": lambda: be.gallery_size(scores, [2, 15]),
-        "threshold_study": lambda: be.study_threshold(scores, ("far", 0.01), folds=3, repeats=1),
+        "threshold_study": lambda: be.study_threshold(scores, "far=0.01", folds=3, repeats=1),
         "error_rates": lambda: tree["verification/single"],
     }.get(name, lambda: tree)()
     lecture, iso = {"FAR", "FRR", "GAR", "DIR", "CMS"}, {"FMR", "FNMR", "FPIR", "FNIR", "TPIR"}

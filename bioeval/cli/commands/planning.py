@@ -277,4 +277,4 @@ def _rule(options: dict[str, Any]) -> Rule | None:
     threshold, target = options.get("threshold"), options.get("far_target")
     if (threshold is None) == (target is None):
         return None
-    return Rule.parse(("far", target) if threshold is None else threshold)
+    return Rule.parse(f"far={target}" if threshold is None else threshold)

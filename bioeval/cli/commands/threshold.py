@@ -123,7 +123,7 @@ def command(data: str, **options: Any) -> None:
     With --on, the threshold is chosen on DATA alone, and its errors are counted on another set,
     with their intervals. Both are read as by `bioeval run`; options for reading apply to both.
 
-    TARGET is one of
+    TARGET is a number, the threshold itself, or one of
       far=0.001        the smallest FRR with FAR at most 0.001
       eer              the equal error rate
       frr=X            the smallest FAR with FRR at most X
@@ -131,7 +131,6 @@ def command(data: str, **options: Any) -> None:
       min-dcf=P        the least cost at prior P: the threshold of minDCF
       cost=P,M,A       the least cost: P prior of a genuine attempt, M of a miss,
                        A of a false accept
-      fixed=T          the threshold T itself
     """
     prior, costs = options.pop("prior"), options.pop("costs")
     target = options["target"] = _with_prior(options.pop("target"), prior, costs)

@@ -12,9 +12,9 @@ from typing import Any, Literal
 import numpy as np
 
 from bioeval.attempts.points import EqualError, ErrorCurve
-from bioeval.attempts.threshold_rules import Rule
+from bioeval.attempts.threshold_rules import Rule, is_number, is_real
 from bioeval.attempts.thresholds import linear_grid, to_user
-from bioeval.base.arguments import require_array, require_numbers
+from bioeval.base.arguments import require_numbers
 from bioeval.base.errors import Argument, DataError, counted, received
 from bioeval.scores.arrays import Mask
 from bioeval.scores.blocks import Block, BlockReader
@@ -128,37 +128,27 @@ class DetectionRule:
 
     @classmethod
     def parse(cls, threshold: Any) -> DetectionRule:
-        """Return the rule that an argument is: a number, ``("apcer", x)``, ``"apcer=x"``."""
-        name: Any = threshold
-        value: Any = None
-        if isinstance(threshold, str):
-            name, equals, value = threshold.partition("=")
-            name = name.strip().casefold()
-            if not equals:
-                value = None
-                with contextlib.suppress(ValueError):
-                    name, value = "fixed", float(threshold)
-        elif isinstance(threshold, (tuple, list)) and len(threshold) == 2:
-            name, value = threshold
-        elif np.ndim(threshold) == 0 and require_array("threshold", threshold).dtype.kind in "iuf":
-            name, value = "fixed", float(threshold)
-        if isinstance(name, str) and name.replace("-", "_") == "d_eer" and value is None:
-            return cls("d_eer")
-        try:
-            if name in ("apcer", "bpcer", "fixed"):
-                number = Rule.rate_in(value) if isinstance(value, str) else float(value)
-                if number == number and (name == "fixed" or 0 <= number <= 1):
-                    return cls(name, number)
-        except (TypeError, ValueError, ArithmeticError):
-            pass
+        """Return the rule of an argument: a number, ``"apcer=x"``, ``"bpcer=x"`` or ``"d_eer"``."""
+        with contextlib.suppress(ValueError, ArithmeticError):
+            if isinstance(threshold, str) and not is_number(threshold):
+                name, equals, rate = threshold.partition("=")
+                name = name.strip().casefold()
+                if name.replace("-", "_") == "d_eer" and not equals:
+                    return cls("d_eer")
+                if name in ("apcer", "bpcer") and 0 <= (value := Rule.rate_in(rate)) <= 1:
+                    return cls(name, value)
+            elif isinstance(threshold, str) or is_real(threshold):
+                value = float(threshold)
+                if not math.isnan(value):
+                    return cls("fixed", value)
         raise DataError(
             Argument("threshold"),
             f" is {received(threshold)}; expected a number, d_eer, apcer=X or bpcer=X with a rate "
-            'from 0 to 1, such as ("apcer", 0.05)',
+            'from 0 to 1, such as "apcer=0.05"',
         )
 
     def __str__(self) -> str:
-        """Return the rule as :meth:`parse` reads it."""
+        """Return the rule as an attribute of a result holds it."""
         if self.name == "d_eer":
             return self.name
         return f"{self.name}={self.value!r}"

@@ -84,9 +84,9 @@ def pad(
         As for :func:`bioeval.verification`.
     apcer_targets : array_like of float
         At which BPCER is reported: 0.1, 0.05 and 0.01 are BPCER10, BPCER20 and BPCER100.
-    threshold : float, str or tuple, optional
-        A number, or a rule: ``("apcer", x)``, the loosest point with APCER at most `x`;
-        ``("bpcer", x)``, the strictest with BPCER at most `x`; ``"d_eer"``.
+    threshold : float or str, optional
+        A number, or a rule: ``"apcer=x"``, the loosest point with APCER at most `x`;
+        ``"bpcer=x"``, the strictest with BPCER at most `x`; ``"d_eer"``.
     dev : tuple of two array_like, optional
         Scores and species of a development set, on which the rule chooses.
     non_response : {"exclude", "reject"}

@@ -16,7 +16,6 @@ from bioeval.studies.attacks.counts import DetectionRule
 _NO_RESPONSE = {"exclude": "left out of APCER and BPCER", "reject": "rejected at every threshold"}
 
 _RULES = {
-    "fixed": "the threshold {value:score}",
     "apcer": "the smallest BPCER with APCER at most {value:rate}",
     "bpcer": "the smallest APCER with BPCER at most {value:rate}",
     "d_eer": "the detection equal error rate",

@@ -58,7 +58,7 @@ def check_data(
     protocol: str | Protocol = "auto",
     *,
     far_targets: Sequence[float] | None = None,
-    threshold: Any = ("far", 0.001),
+    threshold: Any = "far=0.001",
     claims: Scores | None = None,
     worst: int = 10,
     read_scores: bool = True,
@@ -74,7 +74,7 @@ def check_data(
         The card under which they will be evaluated: what it leaves out is not checked.
     far_targets : sequence of float, optional
         FAR for which there should be people enough; those of the card by default.
-    threshold : float, str, tuple or None
+    threshold : float, str or None
         At which it is looked for who is confused with whom: a number, or a rule applied to these
         data. None leaves it out. Of a matrix whose subjects are known.
     claims : Scores, optional

@@ -588,7 +588,7 @@ def explain(
         The row: its position, from 0, or the name of its template, of a metadata column
         ``template``, ``name``, ``image`` or ``file``. A text is read as a name first.
     threshold : float, or a rule, optional
-        In the units of the scores. A rule (``"eer"``, ``("far", 0.01)`` ...) chooses it on all
+        In the units of the scores. A rule (``"eer"``, ``"far=0.01"`` ...) chooses it on all
         these data. None is ``"eer"`` where the data have one; otherwise, and of the mere order
         within rows, each entry says what it adds if it is accepted, and what if it is rejected.
     protocol : str or Protocol

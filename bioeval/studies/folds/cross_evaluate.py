@@ -114,14 +114,14 @@ def cross_evaluate(
         Metadata of the samples, with `estimator`, where the splitter needs them.
     task : {"verification", "open_set", "closed_set"}
         ``"closed_set"`` has no threshold; its curve is given for both parts.
-    threshold : float, str or tuple
-        ``"eer"``: the equal error rate. ``("far", x)``: the smallest FRR with FAR at most x;
-        ``("frr", x)``: the smallest FAR with FRR at most x. ``("cost", prior, c_miss, c_fa)``: the
-        least cost; ``"hter"`` is the cost (0.5, 1, 1). ``"accuracy"``: the largest accuracy, as in
-        LFW. A number t, or ``("fixed", t)``: t. Each is found exactly, at the scores of the
-        training part. Also as a text: ``"far=0.001"``, ``"far=0.1%"``, ``"far=1/1000"``. None: no
-        threshold is chosen, and there are only the operating points of each test part by itself, at
-        `far_targets`.
+    threshold : float or str
+        ``"eer"``: the equal error rate. ``"far=x"``: the smallest FRR with FAR at most x, such as
+        ``"far=0.001"``, ``"far=0.1%"``, ``"far=1/1000"``; ``"frr=x"``: the smallest FAR with FRR at
+        most x. ``"cost=prior,c_miss,c_fa"``: the least cost; ``"min-dcf=prior"`` is that with costs
+        of 1, ``"hter"`` is ``"cost=0.5,1,1"``. ``"accuracy"``: the largest accuracy, as in LFW.
+        Each is found exactly, at the scores of the training part. A number: that threshold. None:
+        no threshold is chosen, and there are only the operating points of each test part by itself,
+        at `far_targets`.
     ranks : sequence of int
         The ranks of DIR and CMS.
     rank_unit, fusion, ties, impostors
@@ -218,7 +218,7 @@ def cross_evaluate(
     >>> import bioeval as be
     >>> scores = be.simulate(40, 4, random_state=1)
     >>> splitter = be.partition.SubjectKFold(4, shuffle=True, random_state=0)
-    >>> ds = be.cross_evaluate(scores, splitter, threshold=("far", 0.01))
+    >>> ds = be.cross_evaluate(scores, splitter, threshold="far=0.01")
     >>> ds.far.sizes
     Frozen({'repeat': 1, 'fold': 4})
     >>> ds.far_summary.sel(statistic=["train_mean", "mean"]).values.round(4)

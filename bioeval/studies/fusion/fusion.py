@@ -113,8 +113,8 @@ class Fusion(ScoreTransformer):
     >>> systems = {x: be.simulate(30, 3, random_state=i) for i, x in enumerate(["face", "iris"])}
     >>> folds = be.partition.SubjectKFold(3)
     >>> fusion = be.Fusion("logistic")
-    >>> fused = be.cross_evaluate(systems, folds, estimator=fusion, threshold=("far", 0.01))
-    >>> face = be.cross_evaluate(systems["face"], folds, threshold=("far", 0.01))
+    >>> fused = be.cross_evaluate(systems, folds, estimator=fusion, threshold="far=0.01")
+    >>> face = be.cross_evaluate(systems["face"], folds, threshold="far=0.01")
     >>> bool((fused.frr_summary < face.frr_summary).sel(statistic="mean"))
     True
     """

@@ -62,10 +62,10 @@ def by_group(
         A metadata column that both sides have; one value a template of all-against-all scores; or
         the values of the probes and those of the gallery (of listed pairs, of the second and of the
         first names). All templates of a subject are of one group.
-    threshold : float, str or tuple
+    threshold : float or str
         A number in the units of the scores, or a rule as for :func:`cross_evaluate`, which is
-        applied to all attempts together: ``"eer"``, ``("far", 0.001)`` (the loosest threshold),
-        ``"hter"``, ``("cost", prior, c_miss, c_fa)``.
+        applied to all attempts together: ``"eer"``, ``"far=0.001"`` (the loosest threshold),
+        ``"hter"``, ``"cost=prior,c_miss,c_fa"``.
     alpha : float
         Weight of FAR in FDR and GARBE, from 0 to 1; that of FRR is ``1 - alpha``.
     interval : {None, "subject-bootstrap", "subject-bootstrap-bca", "subject-bootstrap-logit"}
@@ -123,7 +123,7 @@ def by_group(
     >>> import bioeval as be
     >>> scores = be.simulate(80, 4, random_state=1)
     >>> group = ["f" if subject % 2 else "m" for subject in scores.probe_labels]
-    >>> ds = be.by_group(scores, group, threshold=("far", 0.01))
+    >>> ds = be.by_group(scores, group, threshold="far=0.01")
     >>> ds.frr.to_series().round(3).to_dict()
     {'f': 0.121, 'm': 0.146}
     >>> ds.far.values.round(3)

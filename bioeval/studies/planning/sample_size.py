@@ -312,7 +312,7 @@ def sample_size(
         The interval's ends are to be at most so far apart.
     measure : {"frr", "eer"}
         Whose interval it is. The EER needs a pilot, with as many templates a subject as planned.
-    threshold : float, str or tuple, optional
+    threshold : float or str, optional
         Of the pilot, in place of the one at `far`: a number, or a rule as for
         :func:`cross_evaluate`.
     frr, icc, template_icc : float, optional

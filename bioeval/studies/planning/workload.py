@@ -184,8 +184,8 @@ def workload(
         Turns rates of verification into those of a watch list of so many people, by ``FPIR = 1 -
         (1 - FAR)^gallery_size``, comparisons taken as independent, and ``FNIR = FRR``. FPIR that is
         given, or of :func:`open_set`, is that of its own gallery.
-    threshold : float, str or tuple, optional
-        The operating point of a result: one of its thresholds, ``"eer"``, or ``("far", x)``, which
+    threshold : float or str, optional
+        The operating point of a result: one of its thresholds, ``"eer"``, or ``"far=x"``, which
         is `far_target`. Not needed where a result has one threshold.
     far_target : float, optional
         One of the FAR targets of a result. It is then taken as the FAR, which is at most that.

@@ -191,7 +191,7 @@ def error_discard(
         A number a template, larger is better: a metadata column that both sides have; one array
         for all-against-all scores; or those of the probes and of the gallery, which are ranked
         together.
-    threshold : float, str or tuple
+    threshold : float or str
         A number in the units of the scores, or a rule as for :func:`cross_evaluate`, which is
         applied to all attempts, before any sample is discarded.
     fractions : increasing sequence of float

@@ -58,7 +58,7 @@ _OF_INTERVALS = (
 def judge_threshold(
     dev: Scores,
     test: Scores,
-    target: Any = ("far", 0.001),
+    target: Any = "far=0.001",
     *,
     interval: IntervalMethod | None = None,
     confidence: float = IntervalOptions.CONFIDENCE,
@@ -72,10 +72,10 @@ def judge_threshold(
     dev, test : Scores
         Development and evaluation set of one system: the same kind of scores, a matrix or a list of
         pairs each; of different subjects, unless the threshold is for these very subjects.
-    target : str or tuple
-        The rule that chooses the threshold on `dev`, as for :func:`study_threshold`: ``"eer"``,
-        ``("far", 0.001)``, ``("min-dcf", 0.01)`` (the threshold of minDCF at a prior of 0.01),
-        ``("cost", prior, c_miss, c_fa)`` ...
+    target : float or str
+        A number, or the rule that chooses the threshold on `dev`, as for :func:`study_threshold`:
+        ``"eer"``, ``"far=0.001"``, ``"min-dcf=0.01"`` (the threshold of minDCF at a prior of 0.01),
+        ``"cost=prior,c_miss,c_fa"`` ...
     interval : str, optional
         Method of the intervals on `test`, as for :func:`bioeval.verification`:
         ``"subject-bootstrap"`` by default, and ``"wilson"`` where the subjects are not known.
@@ -114,7 +114,7 @@ def judge_threshold(
     --------
     >>> import bioeval as be
     >>> dev, test = be.simulate(40, 4, random_state=1), be.simulate(40, 4, random_state=2)
-    >>> ds = be.judge_threshold(dev, test, ("min-dcf", 0.01))
+    >>> ds = be.judge_threshold(dev, test, "min-dcf=0.01")
     >>> print(f"{ds.far:.4f} {ds.frr:.3f}, DCF {ds.dcf:.3f}, minDCF {ds.min_dcf:.3f}")
     0.0013 0.429, DCF 0.556, minDCF 0.522
     """

@@ -121,7 +121,7 @@ _OF_FOLDS = (
 @leaves_out_attacks
 def study_threshold(
     scores: Scores,
-    target: Any = ("far", 0.001),
+    target: Any = "far=0.001",
     *,
     task: ThresholdTask = "verification",
     folds: int | None = None,
@@ -143,8 +143,8 @@ def study_threshold(
     scores : Scores
         A matrix with labels, or a list of pairs, which is divided by its own folds if it has any,
         by its subjects if they are known, else by pair.
-    target : str or tuple
-        As `threshold` of :func:`cross_evaluate`: ``("far", 0.001)``, ``"eer"`` ...
+    target : float or str
+        As `threshold` of :func:`cross_evaluate`: ``"far=0.001"``, ``"eer"`` ...
     task : {"verification", "open_set"}
         ``"open_set"``: searches of a fixed gallery, some of them by people who are not enrolled.
         FAR is the proportion of their searches that raise a false alarm, FRR is 1 - DIR at rank 1,
@@ -222,7 +222,7 @@ def study_threshold(
     Examples
     --------
     >>> import bioeval as be
-    >>> ds = be.study_threshold(be.simulate(60, 4, random_state=1), ("far", 0.01), repeats=5)
+    >>> ds = be.study_threshold(be.simulate(60, 4, random_state=1), "far=0.01", repeats=5)
     >>> bool(ds.optimistic_far <= 0.01), bool(ds.far_low <= ds.far_mean <= ds.far_high)
     (True, True)
     >>> int(ds.subjects_for_3), int(ds.subjects_for_30)

@@ -171,9 +171,9 @@ def zoo(
     ----------
     scores : Scores
         A matrix of either layout, with the subjects of probes and gallery.
-    threshold : float, str or tuple
+    threshold : float or str
         At which errors are counted: a number in the units of the scores, or a rule that chooses
-        one on these data: ``"eer"``, ``("far", 0.001)``, ``("cost", prior, c_miss, c_fa)``,
+        one on these data: ``"eer"``, ``"far=0.001"``, ``"cost=prior,c_miss,c_fa"``,
         ``"hter"`` or ``"accuracy"``, which takes another look at the scores.
     quantile : float
         The proportion of subjects that are best, and worst, by each of two means, of which the

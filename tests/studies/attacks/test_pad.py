@@ -68,7 +68,7 @@ def test_pad_is_the_twin(case, kind, non_response, limited):
     np.testing.assert_allclose(float(ds.d_eer), number(crossing and crossing[0]), rtol=1e-14)
     assert_threshold(float(ds.d_eer_threshold), crossing, result, sign)
     for rule, best in (
-        (("apcer", 0.1), slow.at_apcer(result, 0.1, non_response, kept)),
+        ("apcer=0.1", slow.at_apcer(result, 0.1, non_response, kept)),
         ("bpcer=0.25", slow.at_bpcer(result, 0.25, non_response, kept)),
         ("d_eer", crossing),
     ):
@@ -163,7 +163,7 @@ def test_few_presentations_and_few_instruments_are_warned_of():
 
 
 def test_a_rule_without_an_operating_point_has_no_threshold():
-    ds = be.pad([np.nan, 0.0, 1.0], ["", "a", "a"], threshold=("bpcer", 0.5))
+    ds = be.pad([np.nan, 0.0, 1.0], ["", "a", "a"], threshold="bpcer=0.5")
     messages = {message.code: message.arguments for message in be.messages(ds)}
     assert messages["no-point-for-rule"] == {"rule": "bpcer=0.5"}
     assert "no-bona-fide-response" in messages
@@ -326,7 +326,7 @@ def test_the_limits_of_d_eer_of_many_scores_are_those_of_all_points():
         ({"kind": "order"}, "kind is 'order'"),
         ({"non_response": "raise"}, "non_response is 'raise'"),
         ({"threshold": "eer"}, "threshold is 'eer'"),
-        ({"threshold": ("apcer", 2)}, "with a rate from 0 to 1"),
+        ({"threshold": "apcer=2"}, "with a rate from 0 to 1"),
         ({"threshold": 0.5, "dev": ([1.0], [""])}, "dev needs a rule"),
         ({"threshold": "d_eer", "dev": 3}, "expected two arrays"),
         ({"threshold": "d_eer", "dev": ([1.0], [""])}, "dev: attack has no attack presentation"),

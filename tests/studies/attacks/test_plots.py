@@ -30,7 +30,7 @@ def scores(request):
 
 @pytest.fixture(scope="module")
 def result(scores):
-    return be.vulnerability(scores, templates="single", threshold=("far", 0.01))
+    return be.vulnerability(scores, templates="single", threshold="far=0.01")
 
 
 @pytest.mark.slow

@@ -15,13 +15,13 @@ def _detected(name: str):
     rng = np.random.default_rng(1)
     attack = np.repeat(["", "mask", "print"], 20)
     bootstrap = {"interval": "subject-bootstrap", "replicates": 100, "subjects": np.arange(60) % 10}
-    return be.pad(rng.random(60), attack, threshold=("apcer", 0.1), name=name, **bootstrap)
+    return be.pad(rng.random(60), attack, threshold="apcer=0.1", name=name, **bootstrap)
 
 
 def _vulnerable(name: str):
     scores = attacked().replace(name=name)
     bootstrap = {"interval": "subject-bootstrap", "replicates": 100}
-    return be.vulnerability(scores, threshold=("far", 0.01), **bootstrap)
+    return be.vulnerability(scores, threshold="far=0.01", **bootstrap)
 
 
 @pytest.mark.slow

@@ -332,7 +332,7 @@ def test_pairs_and_templates_and_threads(people):
 
 def test_in_folds_nothing_is_learnt_from_the_test_part(people):
     folds = be.partition.SubjectKFold(3)
-    result = be.cross_evaluate(people, folds, estimator=be.Calibrator(), threshold=("fixed", 0.0))
+    result = be.cross_evaluate(people, folds, estimator=be.Calibrator(), threshold=0.0)
     subjects = np.unique(people.probe_labels)
     for k, test in enumerate(np.array_split(subjects, 3)):
         inside = np.isin(people.probe_labels, test)

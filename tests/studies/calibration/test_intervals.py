@@ -89,7 +89,7 @@ def test_limits_of_a_cost_are_those_of_its_rates():
     ds = be.calibration(scores, [0.5, 0.1], costs=(2, 1), interval=METHODS[0], replicates=300)
     for k, prior in enumerate((0.5, 0.1)):
         judged = be.judge_threshold(
-            scores.replace(name="dev"), scores, ("cost", prior, 2, 1), replicates=300
+            scores.replace(name="dev"), scores, f"cost={prior},2,1", replicates=300
         )
         bayes = float(ds.bayes_threshold[k])
         rates = be.verification(

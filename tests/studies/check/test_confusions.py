@@ -86,7 +86,7 @@ def test_failed_and_excluded_comparisons_are_no_attempts():
 
 def test_a_rule_a_study_and_nothing():
     scores = be.simulate(30, 3, random_state=1)
-    check = be.check_data(scores, threshold=("far", 0.01))
+    check = be.check_data(scores, threshold="far=0.01")
     at = float(be.verification(scores, far_targets=[0.01]).threshold_at_far[0])
     assert check.confusions.threshold == at
     fa = be.verification(scores, thresholds=[at]).fa[0]

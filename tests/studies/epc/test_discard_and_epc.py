@@ -77,7 +77,7 @@ def test_fractions_count_samples_by_their_decimal_value(scores):
 
 def test_a_rule_is_applied_to_all_attempts(scores):
     quality = np.arange(200.0)
-    ds = be.error_discard(scores, quality, threshold=("far", 0.01))
+    ds = be.error_discard(scores, quality, threshold="far=0.01")
     whole = be.verification(scores, far_targets=[0.01])
     assert ds.threshold == whole.threshold_at_far[0] and ds.frr[0] == whole.frr_at_far[0]
     assert ds.sizes["fraction"] == 51 and "optimistic" in ds.attrs["chosen_on"]
@@ -97,8 +97,8 @@ def test_a_quality_that_knows_the_errors_beats_one_that_does_not(scores):
     labels = np.asarray(scores.probe_labels)
     same = (labels[:, None] == labels) & ~np.eye(200, dtype=bool)
     knows = -np.where(same, scores.values, -np.inf).max(axis=1)
-    good = be.error_discard(scores, knows, threshold=("far", 0.01))
-    bad = be.error_discard(scores, -knows, threshold=("far", 0.01))
+    good = be.error_discard(scores, knows, threshold="far=0.01")
+    bad = be.error_discard(scores, -knows, threshold="far=0.01")
     assert good.pauc < 0.8 < 1 < bad.pauc
     assert (np.diff(good.genuine_attempts) <= 0).all()
 

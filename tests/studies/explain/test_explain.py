@@ -175,7 +175,7 @@ def test_the_threshold_says_where_it_comes_from(scores):
     result = be.explain(scores, 0)
     assert result.threshold == ds.eer_threshold
     assert "single-template verification has the equal error rate" in result.threshold_is
-    loose = be.explain(scores, 0, threshold=("far", 0.5))
+    loose = be.explain(scores, 0, threshold="far=0.5")
     half = be.verification(scores, far_targets=[0.5])
     assert loose.threshold == half.threshold_at_far.item()
     similar = be.Scores(-D, WHO, kind="similarity")

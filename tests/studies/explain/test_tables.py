@@ -75,7 +75,7 @@ def test_names_are_kept_in_every_writer():
         d = np.arange(16.0).reshape(4, 4) % 5
         return be.Scores(d, [name, name, "b", "b"], probe_meta=meta, name=name)
 
-    require_names_kept(lambda name: section(be.explain(named(name), 0, threshold=("far", 0.5))))
+    require_names_kept(lambda name: section(be.explain(named(name), 0, threshold="far=0.5")))
     require_names_kept(lambda name: steps_section(be.step_by_step(named(name))))
 
 

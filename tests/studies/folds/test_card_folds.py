@@ -70,7 +70,7 @@ confidence = 0.9
     tree = expanded(be.evaluate(scores, made))
     splitter = be.partition.RepeatedSubjectKFold(4, n_repeats=2, random_state=7)
     targets = (0.1, 0.01, 0.001, 0.0001)
-    plain = crossed(scores, splitter, threshold=("far", 0.02), confidence=0.9, far_targets=targets)
+    plain = crossed(scores, splitter, threshold="far=0.02", confidence=0.9, far_targets=targets)
     result = tree["folds/verification/single"].to_dataset()
     assert result.drop_attrs().identical(plain.drop_attrs())
     assert result.attrs["protocol"] == "mine"
@@ -334,7 +334,7 @@ def test_plots_of_folds_show_each_fold_and_the_mean(scores, kfold, tmp_path):
     with pytest.raises(DataError, match="be.plot.repeated or spread draws it"):
         be.plot.folds(closed)
     pooled = crossed(
-        scores, be.partition.SubjectKFold(4), interval="subject-bootstrap", threshold=("fixed", 3.0)
+        scores, be.partition.SubjectKFold(4), interval="subject-bootstrap", threshold=3.0
     )
     labels = {line.get_label() for line in be.plot.folds(pooled).ax_.lines}
     assert {"test parts, pooled", "training parts, mean"} <= labels

@@ -104,7 +104,7 @@ def brute(scores, train, test, rule, templates="single"):
 @pytest.mark.cases(1)
 def test_one_sweep_equals_fold_by_fold(scores, rule, templates):
     splitter = be.partition.RepeatedSubjectKFold(4, n_repeats=2, random_state=3)
-    given = {"far": ("far", 0.01), "cost": ("cost", 0.1, 1, 10)}.get(rule, rule)
+    given = {"far": "far=0.01", "cost": "cost=0.1,1,10"}.get(rule, rule)
     ds = crossed(scores, splitter, threshold=given, templates=templates)
     assert dict(ds.sizes) == {"repeat": 2, "fold": 4}
     for number, (train, test) in enumerate(splitter.split(scores)):
@@ -238,7 +238,7 @@ def test_threads_change_nothing(scores):
 @pytest.mark.slow
 def test_open_set_in_folds(scores):
     splitter = be.partition.SubjectKFold(3, shuffle=True, random_state=1)
-    for rule, target in (("eer", None), (("far", 0.2), 0.2)):
+    for rule, target in (("eer", None), ("far=0.2", 0.2)):
         ds = crossed(scores, splitter, task="open_set", threshold=rule, ranks=(1, 3))
         for k, (train, test) in enumerate(splitter.split(scores)):
             chosen = be.open_set(scores.select(train, train), far_targets=(0.2,))
@@ -473,7 +473,7 @@ def test_each_subject_is_left_out_at_assured_thresholds():
     """Assured thresholds stay, while those of the rule are chosen anew."""
     made = be.simulate(60, 3, random_state=4, within=0.9)
     splitter = be.partition.SubjectKFold(3)
-    options = {"threshold": ("far", 0.2), "interval": "subject-bootstrap", "confidence": 0.9}
+    options = {"threshold": "far=0.2", "interval": "subject-bootstrap", "confidence": 0.9}
     result = crossed(made, splitter, assure=0.6, **options)
     assert result.assured_refused == 0
     counts = counts_of_test_parts(made, splitter, result.assured_threshold.values.ravel())
@@ -485,7 +485,7 @@ def test_each_subject_is_left_out_at_assured_thresholds():
     assert result.far_high == alone.far_high
 
 
-ANEW = ("eer", ("far", 0.05), ("frr", 0.1), "hter", "accuracy")
+ANEW = ("eer", "far=0.05", "frr=0.1", "hter", "accuracy")
 
 
 @pytest.mark.slow
@@ -540,7 +540,7 @@ def test_thresholds_of_many_scores_are_interpolated():
 
     scores = be.simulate(30, 4, random_state=4, within=0.9)
     options = {"interval": "subject-bootstrap"}
-    for rule in ("eer", ("far", 0.05), ("frr", 0.1)):
+    for rule in ("eer", "far=0.05", "frr=0.1"):
         some = crossed(scores, be.partition.SubjectKFold(3), threshold=rule, **options)
         with mock.patch.object(SubjectAttempts, "EXACT", 1 << 20):
             every = crossed(scores, be.partition.SubjectKFold(3), threshold=rule, **options)
@@ -558,7 +558,7 @@ def test_a_fold_where_everything_is_rejected_is_resampled():
     d[subject[:, None] != subject] = -np.inf
     splitter = be.partition.SubjectKFold(2)
     result = crossed(
-        be.Scores(d, subject), splitter, threshold=("far", 0.1), interval="subject-bootstrap"
+        be.Scores(d, subject), splitter, threshold="far=0.1", interval="subject-bootstrap"
     )
     assert np.isnan(result.threshold).all()
     assert (result.far_pooled.item(), result.frr_pooled.item()) == (0, 1)
@@ -607,7 +607,7 @@ def test_optimism_is_seen():
     """What is chosen where it is judged looks better than it is."""
     scores = be.simulate(60, 3, random_state=4)
     splitter = be.partition.RepeatedSubjectKFold(2, n_repeats=5, random_state=0)
-    ds = crossed(scores, splitter, threshold=("far", 0.001))
+    ds = crossed(scores, splitter, threshold="far=0.001")
     assert (ds.train_far <= 0.001).all()
     assert (ds.far > 0.001).any()
 
@@ -621,9 +621,9 @@ def test_similarities_mirror(scores):
     fixed = crossed(
         be.Scores(-scores.values, scores.probe_labels, kind="similarity"),
         splitter,
-        threshold=("fixed", -2.5),
+        threshold=-2.5,
     )
-    same = crossed(scores, splitter, threshold="fixed=2.5")
+    same = crossed(scores, splitter, threshold=2.5)
     np.testing.assert_array_equal(fixed.fa, same.fa)
     assert (fixed.threshold == -2.5).all()
 
@@ -683,7 +683,7 @@ def test_bad_input_is_refused(scores):
         crossed(scores, be.partition.SubjectKFold(31))
     with pytest.raises(DataError, match=r"threshold is 'err'.*Did you mean '(eer|frr)'"):
         crossed(scores, folds, threshold="err")
-    for wrong in (("far", 2.0), ("far",), ("cost", 0.5, 1), ("fixed", math.nan), "far=x"):
+    for wrong in ("far=2.0", "far=", ("far", 0.1), "cost=0.5,1", math.nan, "far=x"):
         with pytest.raises(DataError):
             crossed(scores, folds, threshold=wrong)
     with pytest.raises(DataError, match=r"be\.repeat"):

@@ -127,7 +127,7 @@ def test_every_count_is_that_of_the_slides(seed):
     sign = 1 if scores.kind == "distance" else -1
     ranks = [1, 2, 4]
     given = {"ranks": ranks, "far_targets": (0.2, 0.01)}
-    rule = ("eer", ("far", 0.1))[seed % 2]
+    rule = ("eer", "far=0.1")[seed % 2]
     results = {
         ("verification", templates): crossed(
             scores, experiment, templates=templates, threshold=rule, **given
@@ -235,10 +235,10 @@ def test_seen_and_unseen_subjects_add_up_however_they_are_counted(monkeypatch):
     scores = be.simulate(20, 4, random_state=3)
     given = {"by": "sample", "unseen": 0.3, "repeats": 2, "random_state": 1}
     experiment = Experiment(0.5, None, 1, 0.25, too_few="probe", **given)
-    listed = crossed(scores, experiment, threshold=("far", 0.05))
+    listed = crossed(scores, experiment, threshold="far=0.05")
     claimed = crossed(scores, experiment, claims=ClaimSampler(2, 0.25, 1))
     monkeypatch.setattr(parts_module, "MOST_LISTED", 1)
-    assert crossed(scores, experiment, threshold=("far", 0.05)).identical(listed)
+    assert crossed(scores, experiment, threshold="far=0.05").identical(listed)
     for name in ("fr", "fa", "genuine_attempts", "impostor_attempts"):
         both = claimed[f"{name}_seen"] + claimed[f"{name}_unseen"]
         assert both.values.tolist() == claimed[name].values.tolist()
@@ -270,7 +270,7 @@ def test_what_is_fitted_on_seen_subjects_may_know_them():
     assert float(ds.frr_seen_mean) < float(ds.frr_unseen_mean)
     assert ds.attrs["seen"] == "Remembers and the threshold are fitted on the training part"
     scores = be.Scores.from_embeddings(x, y, metric="l2")
-    fixed = crossed(scores, experiment, threshold=("fixed", 2.0))
+    fixed = crossed(scores, experiment, threshold=2.0)
     assert fixed.attrs["seen"].startswith("nothing is fitted on the training part")
     calibrated = crossed(scores, experiment, estimator=be.Calibrator())
     assert calibrated.attrs["seen"].startswith("Calibrator and the threshold are fitted")
@@ -304,13 +304,13 @@ def test_parts_that_are_not_listed_have_the_same_results(monkeypatch):
     scores = be.simulate(30, 4, random_state=3)
     experiment = Experiment(0.5, None, 1, 0.3, repeats=3, random_state=1)
     listed = [
-        crossed(scores, experiment, templates=templates, threshold=("far", 0.01))
+        crossed(scores, experiment, templates=templates, threshold="far=0.01")
         for templates in ("single", "multi")
     ]
     curves = be.repeat(scores, experiment)
     monkeypatch.setattr(parts_module, "MOST_LISTED", 1)
     for templates, expected in zip(("single", "multi"), listed, strict=True):
-        result = crossed(scores, experiment, templates=templates, threshold=("far", 0.01))
+        result = crossed(scores, experiment, templates=templates, threshold="far=0.01")
         assert result.identical(expected)
     assert be.repeat(scores, experiment).identical(curves)
 
@@ -484,7 +484,7 @@ def test_rates_do_not_depend_on_the_share_of_genuine_claims():
     """Means over 150 draws at one threshold, less those of all claims: within 4 standard errors."""
     scores = be.simulate(16, 4, random_state=3)
     experiment = Experiment(gallery_templates=1, repeats=150, random_state=1)
-    given = {"threshold": ("fixed", 4.3), "far_targets": ()}
+    given = {"threshold": 4.3, "far_targets": ()}
     whole = crossed(scores, experiment, **given)
     accuracy = {}
     for share in (0.9, 0.5, 0.1):
@@ -519,7 +519,7 @@ def test_what_an_experiment_cannot_do():
     scores = be.simulate(8, 3, random_state=1)
     with pytest.raises(ProtocolError, match="neither train nor validation"):
         crossed(scores, Experiment(gallery_templates=1))
-    fixed = crossed(scores, Experiment(gallery_templates=1), threshold=("fixed", 4.0))
+    fixed = crossed(scores, Experiment(gallery_templates=1), threshold=4.0)
     assert np.isnan(fixed.train_far).all() and fixed.attrs["chosen_on"] == "given"
     crossed(scores, Experiment(gallery_templates=1), task="closed_set")
     gallery = be.Scores(np.zeros((4, 2)), list("aabb"), list("ab"))

@@ -117,9 +117,9 @@ def two_of_each(n: int = 60, close: float = 0.4):
 @pytest.mark.slow
 def test_people_and_not_pairs_are_the_units():
     pairs = two_of_each()
-    ds = be.study_threshold(pairs, ("far", 0.05), folds=3, repeats=2)
+    ds = be.study_threshold(pairs, "far=0.05", folds=3, repeats=2)
     splitter = be.partition.RepeatedSubjectKFold(3, n_repeats=2, random_state=0)
-    by_fold = crossed(pairs, splitter, threshold=("far", 0.05))
+    by_fold = crossed(pairs, splitter, threshold="far=0.05")
     np.testing.assert_array_equal(ds.fold_far, by_fold.far)
     assert ds.far_low == by_fold.far_low
     assert ds.attrs["divided"] == "subjects"
@@ -141,7 +141,7 @@ def test_people_of_folds_are_left_out_or_resampled():
     from bioeval.stats.jackknife import jackknife_limits
 
     pairs = two_of_each()
-    folds, at = be.partition.SubjectKFold(2), {"threshold": ("fixed", 0.7), "random_state": 5}
+    folds, at = be.partition.SubjectKFold(2), {"threshold": 0.7, "random_state": 5}
     left_out = crossed(pairs, folds, interval="subject-bootstrap", **at)
     ds = crossed(pairs, folds, interval="subject-bootstrap-logit", **at)
     kept = sorted(i for _, test, _ in _halves(pairs) for i in test)

@@ -77,7 +77,7 @@ def test_letters_join_the_groups_that_are_not_separated():
     mates = (who[:, None] == who) & ~np.eye(len(who), dtype=bool)
     for g, worse in (("b", 1.5), ("d", 3.0)):
         values[mates & (group == g)[:, None]] += worse
-    ds = be.by_group(be.Scores(values, who), group, threshold=("far", 0.02), **OPTIONS)
+    ds = be.by_group(be.Scores(values, who), group, threshold="far=0.02", **OPTIONS)
     separated = 0
     for rate in ("frr", "far"):
         letters = ds[f"{rate}_letters"].values
@@ -96,7 +96,7 @@ def test_small_groups_are_not_told_apart():
     scores, _ = of_people(2, people=75)
     small = np.asarray(scores.probe_labels)
     group = np.where(small <= 10, "c", np.where(small % 2, "a", "b"))
-    ds = be.by_group(scores, group, threshold=("far", 0.02), **OPTIONS)
+    ds = be.by_group(scores, group, threshold="far=0.02", **OPTIONS)
     for rate in ("frr", "far"):
         of_small = ds[f"{rate}_difference_low"].sel(group="c")
         assert of_small.isnull().all() and ds[f"{rate}_letters"].sel(group="c") == ""
@@ -108,9 +108,9 @@ def test_small_groups_are_not_told_apart():
 def test_groups_of_any_name_and_similarities(names):
     scores, _ = of_people(3)
     group = np.array(names)[np.asarray(scores.probe_labels) % 2]
-    ds = be.by_group(scores, group, threshold=("far", 0.02), **OPTIONS)
+    ds = be.by_group(scores, group, threshold="far=0.02", **OPTIONS)
     other = be.Scores(-scores.values, scores.probe_labels, kind="similarity")
-    mirrored = be.by_group(other, group, threshold=("far", 0.02), **OPTIONS)
+    mirrored = be.by_group(other, group, threshold="far=0.02", **OPTIONS)
     assert ds.other_group.values.tolist() == sorted(names)
     for name in ("frr_difference_low", "far_difference_high"):
         np.testing.assert_allclose(ds[name], mirrored[name], rtol=1e-9)

@@ -57,7 +57,7 @@ def test_error_discard(files, tmp_path, capsys):
     out = tmp_path / "o"
     given = ["error-discard", file, "--quality", "sharp", "--quality", "flat"]
     assert main([*given, "--threshold", "far=0.01", "--out", str(out), "--plots"]) == 0
-    ds = be.error_discard(scores, "sharp", threshold=("far", 0.01))
+    ds = be.error_discard(scores, "sharp", threshold="far=0.01")
     assert f"{ds.pauc.item():.4f}" in capsys.readouterr().out
     assert {x.name for x in out.iterdir()} == {
         "curves.csv", "error-discard.png", "measures.csv", "results.nc", "summary.json",

@@ -127,7 +127,7 @@ def test_equal_groups_are_not_said_to_differ():
     contained, rejected = 0, 0
     for seed in range(10):
         scores, group = of_people(seed)
-        ds = be.by_group(scores, group, threshold=("far", 0.02), **OPTIONS)
+        ds = be.by_group(scores, group, threshold="far=0.02", **OPTIONS)
         for name in ("far_max_over_min", "frr_max_over_min"):
             contained += bool(ds[f"{name}_low"] == 1)
         contained += bool(ds.fdr_high == 1) + bool(ds.garbe_low == 0)
@@ -141,7 +141,7 @@ def test_groups_that_differ_are_shown():
     own = np.asarray(scores.probe_labels)
     mates = (own[:, None] == own) & (group == "b")
     worse[mates & ~np.eye(len(own), dtype=bool)] += 2.0
-    ds = be.by_group(be.Scores(worse, own), group, threshold=("far", 0.02), **OPTIONS)
+    ds = be.by_group(be.Scores(worse, own), group, threshold="far=0.02", **OPTIONS)
     assert ds.frr_groups_p == 1 / 2001 and ds.frr_max_over_min_low > 1 and ds.fdr_high < 1
     assert ds.far_groups_p > 0.05
 
@@ -150,7 +150,7 @@ def test_small_groups_are_not_concluded_about():
     scores, _ = of_people(2, people=75)
     small = np.asarray(scores.probe_labels)
     group = np.where(small <= 10, "c", np.where(small % 2, "a", "b"))
-    ds = be.by_group(scores, group, threshold=("far", 0.02), **OPTIONS)
+    ds = be.by_group(scores, group, threshold="far=0.02", **OPTIONS)
     (left_out,) = (x for x in be.messages(ds) if x.code == "groups-left-out-of-comparison")
     assert left_out.arguments["groups"] == ["c"]
     assert np.isnan(ds.frr_simultaneous_low.sel(group="c"))

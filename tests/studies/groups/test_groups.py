@@ -124,7 +124,7 @@ def scores():
 @pytest.fixture(scope="module")
 def drawn(scores):
     return be.by_group(
-        scores, "sex", threshold=("far", 0.02), interval="subject-bootstrap",
+        scores, "sex", threshold="far=0.02", interval="subject-bootstrap",
         replicates=100, random_state=7,
     )  # fmt: skip
 
@@ -203,7 +203,7 @@ def test_other_intervals_are_of_resampled_subjects(scores):
     weights = Stream(options.seed, 0).resampled(30, 100)
     people = sorted(set(labels))
     drawn = be.by_group(
-        scores, "sex", threshold=("far", 0.02), interval="subject-bootstrap-logit",
+        scores, "sex", threshold="far=0.02", interval="subject-bootstrap-logit",
         replicates=100, random_state=7,
     )  # fmt: skip
     at = drawn.threshold.item()
@@ -231,7 +231,7 @@ def test_other_intervals_are_of_resampled_subjects(scores):
 def test_counted_intervals_are_those_of_listed_ones(scores, drawn, monkeypatch):
     monkeypatch.setattr(module, "LISTED", 0)
     ds = be.by_group(
-        scores, "sex", threshold=("far", 0.02), interval="subject-bootstrap",
+        scores, "sex", threshold="far=0.02", interval="subject-bootstrap",
         replicates=100, random_state=7,
     )  # fmt: skip
     for name in drawn.data_vars:
@@ -244,7 +244,7 @@ def test_counted_intervals_are_those_of_listed_ones(scores, drawn, monkeypatch):
 def test_similarities_mirror_distances(scores, drawn):
     other = be.Scores(-scores.values, scores.probe_labels, kind="similarity")
     ds = be.by_group(
-        other, [x % 2 for x in scores.probe_labels], threshold=("far", 0.02),
+        other, [x % 2 for x in scores.probe_labels], threshold="far=0.02",
         interval="subject-bootstrap", replicates=100, random_state=7,
     )  # fmt: skip
     assert ds.threshold == -drawn.threshold

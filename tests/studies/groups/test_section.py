@@ -17,7 +17,7 @@ BOOTSTRAP = {"interval": "subject-bootstrap", "replicates": 100}
 def _verified(name: str):
     scores = be.simulate(70, 2, random_state=1).replace(name=name)
     group = np.where(np.asarray(scores.probe_labels) < 60, np.arange(140) // 2 % 2, 2)
-    return be.by_group(scores, group, threshold=("far", 0.01), **BOOTSTRAP)
+    return be.by_group(scores, group, threshold="far=0.01", **BOOTSTRAP)
 
 
 def test_names_are_kept_and_terms_are_those_of_the_vocabulary():
@@ -46,7 +46,7 @@ def headline(sizes: dict[str, int]) -> str:
     scores = be.simulate(sum(sizes.values()), 2, random_state=1)
     of_person = np.repeat([*sizes], [*sizes.values()])
     group = of_person[np.unique(scores.probe_labels, return_inverse=True)[1]]
-    return answer_of(be.by_group(scores, group, threshold=("far", 0.01)))
+    return answer_of(be.by_group(scores, group, threshold="far=0.01"))
 
 
 def answer_of(ds) -> str:

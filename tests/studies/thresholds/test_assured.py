@@ -72,7 +72,7 @@ def test_means_without_each_person_and_with_two_twice_are_those_of_the_twin(
 def test_the_threshold_is_that_of_the_definition(seed):
     """Every attainable threshold is looked at in turn, from the strictest on."""
     scores, target = unequal(seed, people=16), 0.3
-    result = be.study_threshold(scores, ("far", target), assure=0.9, **STUDY)
+    result = be.study_threshold(scores, f"far={target}", assure=0.9, **STUDY)
     d, labels = seen(scores), scores.probe_labels.tolist()
     shares = PairShares(scores, target, **SINGLE)
     n, names = shares.people, scores._codes.values.tolist()
@@ -210,7 +210,7 @@ def test_independent_pairs_have_exact_limits():
     [
         ({"assure": 1}, "assure is 1; expected a number between 0 and 1"),
         ({"assure": 0.95, "target": "eer"}, "target is eer; what can be assured is a FAR"),
-        ({"assure": 0.95, "target": ("far", 0.0)}, "above 0 and below 1"),
+        ({"assure": 0.95, "target": "far=0.0"}, "above 0 and below 1"),
     ],
 )
 def test_what_cannot_be_assured_is_refused(options, match):
@@ -251,7 +251,7 @@ def test_a_confidence_is_between_0_and_1(assure):
     assert "\n" not in str(result.value)
 
 
-@pytest.mark.parametrize("target", ["far=1", "far=0", ("far", 1.0), "far=100%", "frr=0.1", 2.5])
+@pytest.mark.parametrize("target", ["far=1", "far=0", "far=1.0", "far=100%", "frr=0.1", 2.5])
 def test_a_target_is_a_far_above_0_and_below_1(target):
     with pytest.raises(be.DataError, match="what can be assured is a FAR above 0 and below 1"):
         be.study_threshold(unequal(), target, assure=0.95, **STUDY)
@@ -335,7 +335,7 @@ def test_no_number_of_people_helps_above_the_target():
     scores = be.simulate(80, 2, random_state=1)
     two = (scores.values > np.quantile(scores.values, 0.3)).astype(float)
     result = be.study_threshold(
-        be.Scores(two, scores.probe_labels), ("far", 0.1), folds=2, repeats=1, replicates=100,
+        be.Scores(two, scores.probe_labels), "far=0.1", folds=2, repeats=1, replicates=100,
         assure=0.95,
     )  # fmt: skip
     assert np.isnan(result.people_estimated)
@@ -355,7 +355,7 @@ def test_impostors_that_nothing_accepts(confidence):
     scores = be.simulate(14, 3, random_state=1)
     values = np.where(scores.probe_labels[:, None] == scores.probe_labels, scores.values, np.inf)
     result = be.study_threshold(
-        be.Scores(values, scores.probe_labels), ("far", 0.1), folds=2, repeats=1, replicates=100,
+        be.Scores(values, scores.probe_labels), "far=0.1", folds=2, repeats=1, replicates=100,
         assure=confidence,
     )  # fmt: skip
     if confidence == 0.5:

@@ -14,7 +14,7 @@ import bioeval as be
 from bioeval import protocol
 from bioeval.cli.program import main
 
-TARGET = ("far", 0.1)
+TARGET = "far=0.1"
 FOLDS = be.partition.SubjectKFold(3, shuffle=True, random_state=0)
 EASY = {"threshold": TARGET, "assure": 0.9, "replicates": 100}
 

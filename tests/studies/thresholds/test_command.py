@@ -167,7 +167,7 @@ def test_a_threshold_to_install_is_never_looser(kind, value, capsys):
     sign = 1 if kind == "distance" else -1
     values = np.where(labels[:, None] == labels, value, value + sign)
     scores = be.Scores(values, labels, kind=kind)
-    ds = be.study_threshold(scores, ("frr", 0.0), folds=2, repeats=1)
+    ds = be.study_threshold(scores, "frr=0.0", folds=2, repeats=1)
     assert ds.threshold.item() == value
     be.show(ds)
     installed = float(re.search(r"accept where the \w+ [<>]= (\S+)", capsys.readouterr().out)[1])

@@ -67,7 +67,7 @@ def lists(seed, number=300, dtype=float, kind="similarity", decimals=2):
 def test_rates_and_costs_are_those_of_the_definition(kind, costs):
     for seed in range(3):
         dev, test = lists(seed, kind=kind), lists(seed + 10, kind=kind)
-        ds = be.judge_threshold(dev, test, ("cost", *costs), interval="wilson")
+        ds = be.judge_threshold(dev, test, "cost=" + ",".join(map(str, costs)), interval="wilson")
         found, judged = attempts(dev), attempts(test)
         threshold, dev_cost = least(found, *costs)
         sign = -1 if kind == "distance" else 1
@@ -85,14 +85,14 @@ def test_rates_and_costs_are_those_of_the_definition(kind, costs):
 def test_the_prior_of_min_dcf_is_a_cost_of_1():
     dev, test = lists(1), lists(2)
     one = be.judge_threshold(dev, test, "min-dcf=0.01")
-    for target in (("cost", 0.01, 1, 1), ("min-dcf", 0.01), "min_dcf=0.01,1,1"):
+    for target in ("cost=0.01,1,1", "min_dcf=0.01,1,1"):
         assert be.judge_threshold(dev, test, target).identical(one)
     with pytest.raises(be.DataError, match="prior"):
         be.judge_threshold(dev, test, "min-dcf")
 
 
 def test_limits_of_the_cost_are_those_of_a_sum():
-    ds = be.judge_threshold(lists(1), lists(2), ("min-dcf", 0.05), interval="wilson")
+    ds = be.judge_threshold(lists(1), lists(2), "min-dcf=0.05", interval="wilson")
     of_frr, of_far = 1.0, 0.95 / 0.05
     low = of_frr * (ds.frr - ds.frr_low), of_far * (ds.far - ds.far_low)
     high = of_frr * (ds.frr_high - ds.frr), of_far * (ds.far_high - ds.far)
@@ -108,7 +108,7 @@ def test_small_floats_and_matrices(dtype):
     at = ds.threshold.item()
     assert (ds.far.item(), ds.frr.item()) == rates(attempts(test), at)
     dev, test = (be.simulate(12, 3, random_state=i) for i in (1, 2))
-    ds = be.judge_threshold(dev, test, ("far", 0.05))
+    ds = be.judge_threshold(dev, test, "far=0.05")
     assert (ds.far.item(), ds.frr.item()) == rates(attempts(test), -ds.threshold.item())
     assert ds.dev_far <= 0.05 and "dcf" not in ds
 
@@ -116,9 +116,9 @@ def test_small_floats_and_matrices(dtype):
 def test_a_threshold_that_accepts_nothing_and_one_that_accepts_all():
     dev = be.Scores.from_pairs([0.9, 0.1, 0.2], [0, 1, 1], kind="similarity")
     test = lists(3)
-    ds = be.judge_threshold(dev, test, ("far", 0.0))
+    ds = be.judge_threshold(dev, test, "far=0.0")
     assert ds.far == 0 and ds.frr == 1 and np.isinf(ds.threshold) and np.isnan(ds.far_low)
-    ds = be.judge_threshold(dev, test, ("fixed", -np.inf))
+    ds = be.judge_threshold(dev, test, -np.inf)
     assert ds.far == 1 and ds.frr == 0 and ds.attrs["chosen_on"] == "given"
 
 
@@ -151,7 +151,7 @@ def test_what_is_refused():
 
 
 def test_names_are_kept_in_every_writer():
-    ds = be.judge_threshold(lists(1), lists(2), ("min-dcf", 0.01))
+    ds = be.judge_threshold(lists(1), lists(2), "min-dcf=0.01")
     require_names_kept(lambda name: section({name: ds}))
 
 
@@ -178,7 +178,7 @@ def test_the_command(files, tmp_path, capsys):
     assert main([*given, "--out", str(out), "--report", str(tmp_path / "p.html")]) == 0
     printed = capsys.readouterr().out
     found = json.loads((out / "summary.json").read_text())
-    ds = be.judge_threshold(lists(1), lists(2), ("min-dcf", 0.01), interval="wilson")
+    ds = be.judge_threshold(lists(1), lists(2), "min-dcf=0.01", interval="wilson")
     for name in ("threshold", "far", "frr", "dcf", "min_dcf", "dev_far"):
         assert found[name] == pytest.approx(ds[name].item())
     assert f"{ds.dcf.item():.4f}" in printed
@@ -288,7 +288,7 @@ def test_pairs_of_people_of_a_study_are_those_that_the_list_compares():
         [a == b for a, b in subjects], kind="similarity", subjects=subjects,
     )  # fmt: skip
     compared = {frozenset(pair) for pair in subjects if len(set(pair)) == 2}
-    study = be.study_threshold(scores, ("far", 0.1))
+    study = be.study_threshold(scores, "far=0.1")
     assert study["pairs_of_people"] == len(compared)
 
 
@@ -298,13 +298,13 @@ def test_a_cost_above_1_is_worse_than_one_answer(prior, answer):
     test = be.Scores.from_pairs(
         [0.2, 0.7, *np.linspace(0.8, 0.95, 9), 0.1], [1, 1, *[0] * 9, 0], kind="similarity"
     )
-    ds = be.judge_threshold(dev, test, ("cost", prior, 1, 1))
+    ds = be.judge_threshold(dev, test, f"cost={prior},1,1")
     trivial = min(prior, 1 - prior)
     by_hand = (prior * float(ds.frr) + (1 - prior) * float(ds.far)) / trivial
     assert ds.dcf.item() == pytest.approx(by_hand)
     (message,) = (x for x in be.messages(ds) if x.code == "actual-cost-above-1")
     assert by_hand > 1 and message.arguments["answer"] == answer
-    good = be.judge_threshold(dev, dev, ("cost", prior, 1, 1))
+    good = be.judge_threshold(dev, dev, f"cost={prior},1,1")
     assert "actual-cost-above-1" not in codes(good)
 
 

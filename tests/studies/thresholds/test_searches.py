@@ -63,7 +63,7 @@ class Loops:
 @pytest.mark.cases(1)
 def test_the_threshold_is_that_of_the_definition(seed):
     scores, target = searched(seed), 0.4
-    result = be.study_threshold(scores, ("far", target), assure=0.9, **SHORT)
+    result = be.study_threshold(scores, f"far={target}", assure=0.9, **SHORT)
     loops = Loops(scores)
     allowed = [t for t in loops.points() if loops.far(t) <= target]
     assert result.threshold == max(allowed)

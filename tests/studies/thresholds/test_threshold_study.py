@@ -53,12 +53,12 @@ def scores():
 @pytest.mark.parametrize("templates", ["single", "multi"])
 def test_it_is_an_evaluation_and_a_cross_evaluation(scores, templates):
     claims = be.claim_scores(scores, templates=templates)
-    ds = be.study_threshold(claims, ("far", 0.01), folds=4, repeats=3)
+    ds = be.study_threshold(claims, "far=0.01", folds=4, repeats=3)
     whole = be.verification(scores, templates=templates, far_targets=(0.01,))
     assert ds.threshold == whole.threshold_at_far.item()
     assert ds.optimistic_frr == whole.frr_at_far.item()
     splitter = be.partition.RepeatedSubjectKFold(4, n_repeats=3, random_state=0)
-    by_fold = crossed(scores, splitter, threshold=("far", 0.01), templates=templates)
+    by_fold = crossed(scores, splitter, threshold="far=0.01", templates=templates)
     for name in ("far_mean", "far_low", "frr_high", "frr_pooled", "hter_sd", "far_folds"):
         assert ds[name].item() == by_fold[name].item()
     np.testing.assert_array_equal(ds.fold_threshold, by_fold.threshold)
@@ -103,7 +103,7 @@ def test_other_targets(scores):
     eer = be.study_threshold(scores, "eer", folds=4, repeats=1)
     assert eer.threshold == whole.eer_threshold.item()
     assert "impostors_for_30" not in eer
-    fixed = be.study_threshold(scores, "fixed=3.0", folds=4, repeats=1)
+    fixed = be.study_threshold(scores, 3.0, folds=4, repeats=1)
     assert fixed.threshold == 3.0
     assert (fixed.fold_threshold == 3.0).all()
     # Nothing is chosen, so nothing is optimistic: all folds together are nearly all the data.
@@ -112,7 +112,7 @@ def test_other_targets(scores):
 
 def test_how_far_the_data_reach_by_hand(scores):
     """40 subjects of 4: 160 * 156 impostor attempts, each pair twice."""
-    ds = be.study_threshold(scores, ("far", 0.001), folds=4, repeats=1)
+    ds = be.study_threshold(scores, "far=0.001", folds=4, repeats=1)
     assert ds.impostor_attempts == 160 * 156
     assert ds.impostor_pairs == ds.independent_impostors == 80 * 156
     assert (ds.subjects, ds.disjoint_pairs, ds.pairs_of_people) == (40, 20, 780)
@@ -124,16 +124,16 @@ def test_how_far_the_data_reach_by_hand(scores):
         assert ds[f"subjects_for_{rule}"] == n
     shown = argument_of(ds, "target-not-shown")
     assert shown["needed"] == {"people": 78, "pairs of people": 3000} and shown["target"] == 0.001
-    measured = be.study_threshold(scores, ("far", 0.01), folds=4, repeats=1)
+    measured = be.study_threshold(scores, "far=0.01", folds=4, repeats=1)
     uncertain = argument_of(measured, "threshold-uncertain")
     assert uncertain["needed"] == {"people": 78, "pairs of people": 3000}
-    rejects = be.study_threshold(scores, ("frr", 0.01), folds=4, repeats=1)
+    rejects = be.study_threshold(scores, "frr=0.01", folds=4, repeats=1)
     assert (rejects.subjects_for_3, rejects.subjects_for_30) == (300, 3000)
     assert "more_for_3" not in rejects
     assert argument_of(rejects, "target-not-shown") == {
         "rate": "frr", "target": 0.01, "error": "false reject", "needed": {"people": 300},
     }  # fmt: skip
-    rare = be.study_threshold(scores, ("far", 1e-5), folds=4, repeats=1)
+    rare = be.study_threshold(scores, "far=1e-5", folds=4, repeats=1)
     assert argument_of(rare, "target-not-shown")["target"] == 1e-5
 
 
@@ -146,7 +146,7 @@ def test_similarities_and_pairs(scores):
     rng = np.random.default_rng(0)
     same = np.arange(200) % 2
     pairs = be.Scores.from_pairs(rng.normal(2 - same), same)
-    ds = be.study_threshold(pairs, ("far", 0.1), folds=5, repeats=2)
+    ds = be.study_threshold(pairs, "far=0.1", folds=5, repeats=2)
     whole = be.verification(pairs, far_targets=(0.1,))
     assert ds.threshold == whole.threshold_at_far.item()
     assert "pairs-divided" in codes(ds)
@@ -172,7 +172,7 @@ def test_nothing_to_choose_on(shown):
 def test_nothing_is_accepted(shown):
     subject = np.repeat(np.arange(4), 3)
     scores = be.Scores(1.0 * (subject[:, None] == subject), subject)
-    ds = be.study_threshold(scores, ("far", 0.0), folds=2, repeats=1)
+    ds = be.study_threshold(scores, "far=0.0", folds=2, repeats=1)
     assert ds.threshold == -np.inf
     assert "accept nothing (threshold -inf)" in shown(ds, 100)
 
@@ -192,7 +192,7 @@ def test_no_errors_in_any_fold_are_no_certainty():
 
 
 def test_the_plot_holds_the_folds(scores):
-    ds = be.study_threshold(scores, ("far", 0.01), folds=4, repeats=2)
+    ds = be.study_threshold(scores, "far=0.01", folds=4, repeats=2)
     display = be.plot.threshold_study(ds)
     np.testing.assert_array_equal(display.far, ds.fold_far.values.ravel())
     assert display.ax_.get_xlabel().startswith("False accept rate")
@@ -209,7 +209,7 @@ def test_the_command(scores, tmp_path, capsys):
     be.save(scores, tmp_path / "s.npz")
     words = ["threshold", str(tmp_path / "s.npz"), "--target", "far=0.01", "--folds", "4"]
     words += ["--repeats", "2"]
-    ds = be.study_threshold(scores, ("far", 0.01), folds=4, repeats=2)
+    ds = be.study_threshold(scores, "far=0.01", folds=4, repeats=2)
     assert main([*words, "--json"]) == 0
     document = json.loads(capsys.readouterr().out)
     assert document["threshold"] == ds.threshold.item()
@@ -255,7 +255,7 @@ def test_of_pairs_it_speaks_of_what_was_divided(shown):
         (_of_pairs(subjects=subjects, folds=who % 2), "pairs", "pairs"),  # share subjects
     ):
         more = {} if pairs.pair_folds is not None else {"folds": 2, "repeats": 2}
-        ds = be.study_threshold(pairs, ("far", 0.1), **more)
+        ds = be.study_threshold(pairs, "far=0.1", **more)
         text = " ".join(shown(ds, 100).split())
         divided = f"{ds.sizes['repeat']} division{'s' * (ds.sizes['repeat'] > 1)} into "
         assert f"New {people}: the mean over the test {units} of {divided}" in text
@@ -274,21 +274,21 @@ def key_of(display):
 
 def test_a_missed_target_is_said_after_the_table(shown):
     few = be.simulate(8, 3, random_state=9)
-    ds = be.study_threshold(few, ("far", 0.01), folds=4, repeats=5)
+    ds = be.study_threshold(few, "far=0.01", folds=4, repeats=5)
     times = ds.far_mean.item() / 0.01
     assert times > 1.1
     within = ", but its interval contains the target" if ds.far_low <= 0.01 else ""
     text = " ".join(shown(ds, 100).split())
     assert f"{times:.1f} times the target of 1 %{within}." in text.partition("HTER")[2]
-    none = be.study_threshold(few, ("far", 0.0), folds=4, repeats=5)
+    none = be.study_threshold(few, "far=0.0", folds=4, repeats=5)
     assert "; the target was 0." in shown(none, 100)
-    kept = be.study_threshold(few, ("far", 0.9), folds=4, repeats=5)
+    kept = be.study_threshold(few, "far=0.9", folds=4, repeats=5)
     assert kept.far_mean < 0.9 * 1.1
     assert "On new people the FAR" not in shown(kept, 100)
 
 
 def test_a_target_out_of_reach_is_said_at_the_top(shown):
-    rare = be.study_threshold(be.simulate(8, 3, random_state=3), ("far", 1e-4), folds=4, repeats=1)
+    rare = be.study_threshold(be.simulate(8, 3, random_state=3), "far=1e-4", folds=4, repeats=1)
     text = shown(rare, 200)
     assert text.count("the data cannot show FAR 0.01 %") == 1
     at = [text.index(x) for x in ("Provisional: accept", "the data cannot show", "where chosen")]
@@ -298,7 +298,7 @@ def test_a_target_out_of_reach_is_said_at_the_top(shown):
 
 
 def test_a_given_threshold_is_not_said_to_be_chosen(shown):
-    given = be.study_threshold(be.simulate(8, 3, random_state=3), "fixed=4", folds=4, repeats=1)
+    given = be.study_threshold(be.simulate(8, 3, random_state=3), 4, folds=4, repeats=1)
     text = shown(given, 100)
     assert "Given: accept where the distance <= 4\n" in text
     assert "chosen" not in text and "optimistic" not in text and "Threshold over" not in text
@@ -310,7 +310,7 @@ def test_folds_at_one_place_are_drawn_by_their_number():
     subject = np.repeat(np.arange(12), 3)
     values = 1.0 * (subject[:, None] != subject)
     values[0, 1] = values[1, 0] = 2.0
-    ds = be.study_threshold(be.Scores(values, subject), ("far", 0.01), folds=4, repeats=5)
+    ds = be.study_threshold(be.Scores(values, subject), "far=0.01", folds=4, repeats=5)
     display = be.plot.threshold_study(ds)
     there = list(zip(display.far.tolist(), display.frr.tolist(), strict=True))
     by_hand = sorted(there.count(place) for place in set(there))
@@ -328,7 +328,7 @@ def test_folds_at_one_place_are_drawn_by_their_number():
 @pytest.mark.parametrize("target", [0.001, 0.06])
 @pytest.mark.cases(1)
 def test_the_target_is_named_at_the_top_and_not_below_points(scores, target):
-    ds = be.study_threshold(scores, ("far", target), folds=4, repeats=3)
+    ds = be.study_threshold(scores, f"far={target}", folds=4, repeats=3)
     display = be.plot.threshold_study(ds)
     display.figure_.canvas.draw()
     (label,) = (text for text in display.ax_.texts if "target" in text.get_text())
@@ -347,11 +347,11 @@ def test_the_hter_is_not_surer_than_its_parts(swap):
     for i, j in wrong:
         values[i, j] = values[j, i] = 1.0 * same[i, j]
     scores = be.Scores(values, subject)
-    study = be.study_threshold(scores, ("fixed", 0.5), folds=4, repeats=1)
+    study = be.study_threshold(scores, 0.5, folds=4, repeats=1)
     none, some = ("far", "frr") if swap else ("frr", "far")
     assert study[f"optimistic_{none}"] == 0 < study[f"optimistic_{some}"]
     folds = be.partition.SubjectKFold(2)
-    by_fold = crossed(scores, folds, threshold=("fixed", 0.5), interval="subject-bootstrap")
+    by_fold = crossed(scores, folds, threshold=0.5, interval="subject-bootstrap")
     for ds, prefix in ((study, "optimistic_"), (by_fold, "")):
         ends = {
             end: [ds[f"{prefix}{rate}_{end}"].item() for rate in ("far", "frr")]
@@ -394,8 +394,7 @@ def test_a_list_and_a_matrix_of_the_same_comparisons_need_as_many_people():
     matrix = be.simulate(20, 3, random_state=1)
     options = {"folds": 4, "repeats": 1, "replicates": 100}
     result = [
-        be.study_threshold(scores, ("far", 0.001), **options)
-        for scores in (matrix, both_ways(matrix))
+        be.study_threshold(scores, "far=0.001", **options) for scores in (matrix, both_ways(matrix))
     ]
     names = [x for x in result[0] if "for_3" in x or x in ("impostor_pairs", "subjects")]
     assert len(names) >= 8
@@ -404,12 +403,12 @@ def test_a_list_and_a_matrix_of_the_same_comparisons_need_as_many_people():
     # One direction alone: the same pairs, each once.
     once = both_ways(matrix)
     order = once.pair_subjects[:, 0] <= once.pair_subjects[:, 1]
-    alone = be.study_threshold(once.select(np.flatnonzero(order)), ("far", 0.001), **options)
+    alone = be.study_threshold(once.select(np.flatnonzero(order)), "far=0.001", **options)
     assert alone["impostor_pairs"] == result[0]["impostor_pairs"]
     assert alone["subjects_for_30"] == result[0]["subjects_for_30"]
     # Where few people are compared, the same number of people has to be, all with each other.
     few = once.select(np.flatnonzero(abs(np.diff(once.pair_subjects, axis=1)[:, 0]) <= 1))
-    sparse = be.study_threshold(few, ("far", 0.001), **options)
+    sparse = be.study_threshold(few, "far=0.001", **options)
     assert sparse["subjects_for_30"] == alone["subjects_for_30"] == 246
 
 
@@ -431,7 +430,7 @@ def test_scores_near_chance_and_upside_down_are_doubted():
 
 def test_people_are_in_a_table_and_no_column_is_dropped_in_silence(shown):
     scores = be.simulate(12, 2, random_state=1)
-    ds = be.study_threshold(scores, ("far", 0.1), folds=3, repeats=2, replicates=100)
+    ds = be.study_threshold(scores, "far=0.1", folds=3, repeats=2, replicates=100)
     narrow, wide = (" ".join(shown(ds, width).split()) for width in (80, 100))
     narrowest = " ".join(shown(ds, 60).split())
     assert "Not shown in this width: pooled" in narrowest
@@ -442,7 +441,7 @@ def test_people_are_in_a_table_and_no_column_is_dropped_in_silence(shown):
 @pytest.mark.slow
 def test_a_page_begins_with_the_people_needed(tmp_path, shown):
     ds = be.study_threshold(
-        be.simulate(12, 3, random_state=1), ("far", 0.1), folds=3, repeats=9, assure=0.8
+        be.simulate(12, 3, random_state=1), "far=0.1", folds=3, repeats=9, assure=0.8
     )
     assert "to promise the target at 80 %, about" in " ".join(shown(ds, 100).split())
     page = be.report(ds, tmp_path / "study.html").read_text(encoding="utf-8")

@@ -5,7 +5,7 @@ from systems import scores, square
 import bioeval as be
 from bioeval.studies.zoo.results import ZOO
 
-CALLS = {"zoo": lambda s: be.zoo(s, threshold=("far", 0.1))}
+CALLS = {"zoo": lambda s: be.zoo(s, threshold="far=0.1")}
 # The halves of a person's templates.
 BY_ORDER = {
     "zoo": tuple(f"{x}_{y}" for x in ("goat", "wolf", "lamb") for y in ("correlation", "p"))
