@@ -145,7 +145,10 @@ def split_samples(
 def _splits_of_other(splitter: Any, codes: np.ndarray, groups: np.ndarray) -> list[Any]:
     """Return the parts of samples from a splitter of scikit-learn."""
     if not hasattr(splitter, "split") or isinstance(splitter, str | bytes):
-        raise DataError(f"splitter is {type(splitter).__name__}; expected an object with split()")
+        raise DataError(
+            f"splitter is {type(splitter).__name__}; expected an object with split(), such as "
+            "bioeval.partition.SubjectKFold(5)"
+        )
     with warnings.catch_warnings():
         # Whether a scikit-learn splitter uses y or groups cannot be known beforehand.
         warnings.filterwarnings("ignore", "The groups parameter is ignored", UserWarning)

@@ -329,7 +329,8 @@ class LabelledMatrix:
         """Take as subjects what a mask says of each cell."""
         if self._mask is None:
             raise DataError(
-                Argument("probe_labels"), " is missing; labels can be left out only with a mask"
+                Argument("probe_labels"),
+                " is missing; expected the subject of each row, or a mask of genuine and impostor",
             )
         if gallery_labels is not None:
             raise DataError(
