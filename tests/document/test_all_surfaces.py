@@ -216,7 +216,7 @@ def test_what_data_frames_hold_is_exact():
 #: Results whose tables on a page are the page's own, or that a page cannot show.
 OF_THE_PAGE = (
     *("evaluate", "verification", "open_set", "closed_set", "reid", "gom", "gom_from_curves"),
-    *("with_failures", "at", "summary"),
+    *("with_failures", "summary"),
     *("cross_evaluate", "repeat"),
 )
 
