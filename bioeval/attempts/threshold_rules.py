@@ -108,24 +108,24 @@ class Rule:
             return threshold
         wrong = Words(subject(input_name), f" is {received(threshold)}")
         remedy = f"; {_EXPECTED}{_meant(threshold)}"
-        name, numbers = "fixed", [threshold]
+        name, parts = "fixed", [threshold]
         if isinstance(threshold, str) and not is_number(threshold):
             name, equals, rest = threshold.partition("=")
-            name, numbers = name.strip().lower(), rest.split(",") if equals else []
+            name, parts = name.strip().lower(), rest.split(",") if equals else []
             if name in _MIN_DCF:
-                if not numbers:
+                if not parts:
                     raise DataError(wrong, "; expected its prior, such as min-dcf=0.01")
                 name = "cost"
-                if len(numbers) == 1:
-                    numbers = [*numbers, "1", "1"]
-            if RULES.get(name) != len(numbers):
+                if len(parts) == 1:
+                    parts = [*parts, "1", "1"]
+            if RULES.get(name) != len(parts):
                 raise DataError(wrong, remedy)
         elif not isinstance(threshold, str) and not is_real(threshold):
             raise DataError(wrong, remedy)
         read = cls.rate_in if name in TARGETS else number_in
         try:
-            values = tuple(read(x) if isinstance(x, str) else float(x) for x in numbers)
-        except (TypeError, ValueError, ArithmeticError):
+            values = tuple(read(x) if isinstance(x, str) else float(x) for x in parts)
+        except (ValueError, ArithmeticError):
             raise DataError(wrong, remedy) from None
         if name in TARGETS and not 0 <= values[0] <= 1:
             raise DataError(wrong, "; expected a rate in [0, 1]")

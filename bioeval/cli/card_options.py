@@ -323,7 +323,7 @@ CARD_OPTIONS = (
     _part("--repeats N", "Number of random experiments.", click.IntRange(1)),
     CardOption("seed", lambda command: command, _seed),  # the command has --seed for intervals
     _entry(
-        "--target RULE",
+        "--target T|RULE",
         "A number: FRR and FAR at that threshold, with intervals. With folds or --train a rule "
         "for choosing the threshold: eer, far=0.001, hter, accuracy, cost=P,M,A.",
         Value.TARGET,

@@ -85,7 +85,10 @@ class RatesOnNewPeople(MoreResults):
     Value.NUMBERS,
 )
 @option(
-    "--target TARGET", "Rule for choosing the threshold; see Details.", Value.TARGET, "far=0.001"
+    "--target TARGET",
+    "The threshold, or a rule that chooses it; see Details.",
+    Value.TARGET,
+    "far=0.001",
 )
 @option(
     "--task",
