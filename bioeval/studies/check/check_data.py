@@ -452,12 +452,11 @@ def copy_finding(scores: Scores, copies: Copies, compared: int, where: Text) -> 
         return Finding("zero-distance", "ok", Message("no-score-of-copy"))
     about: dict[str, Any] = {"comparisons": number, "compared": compared}
     about["copy"] = _copy_in_words(scores)
-    code = "impostor-copies"
+    code = "proven-impostor-copies" if copies.proven else "impostor-copies"
     if copies.near:
-        code = "impostor-near-copies"
+        code = "proven-impostor-near-copies" if copies.proven else "impostor-near-copies"
         about["limit"] = float(copies.limit)
     if copies.proven:
-        code = f"proven-{code}"
         about["equal"] = "equal" if copies.exact else "nearly equal"
     severity = "error" if copies.proven else "warning"
     return Finding("zero-distance", severity, Message(code, **about), number, where)
