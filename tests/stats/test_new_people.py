@@ -161,7 +161,7 @@ def test_scores_of_every_kind_are_those_of_evaluating_the_others(variant, unit):
     order, at = slice(None, None, sign), np.sort(sign * grid)
     people = scores.probe_labels.tolist()
     mated = ranked.mates.values > 0
-    for name, k in ("far=0", ("dir", 1), ("dir", 2), ("dir", 3)):
+    for name, k in (("far", 0), ("dir", 1), ("dir", 2), ("dir", 3)):
         values, others = (
             [x[name].values[order] if not k else x[name].values[order, k - 1] for x in of]
             for of in ([ds], apart)
