@@ -229,7 +229,8 @@ def options_are_restored() -> Iterator[None]:
 @pytest.fixture(autouse=True)
 def measures_are_forgotten():
     """Forget what be.scalar added, in a test or in an example of a docstring or a page."""
-    from bioeval.base.registry import scalar_registry, using
+    from bioeval.base import registry
 
-    with using(scalar_registry()):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(registry, "_of_process", registry.scalar_registry())
         yield

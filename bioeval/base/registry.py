@@ -1,13 +1,11 @@
 """Every scalar of results: those of bioeval, of studies, and of scripts, in one registry.
 
 A registry does not change: one with more scalars is another registry. :func:`scalar_registry` is
-that of the process, to which :func:`bioeval.scalar` adds; :func:`using` has another one take its
-place for a while.
+that of the process, to which :func:`bioeval.scalar` adds.
 """
 
 from __future__ import annotations
 
-import contextlib
 import itertools
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
@@ -134,17 +132,6 @@ def add_scalars(*scalars: Scalar, in_place_of: Iterable[str] = ()) -> None:
     """Add scalars of verification until Python ends, in place of those of some names."""
     global _of_process  # noqa: PLW0603 (its life is that of the process)
     _of_process = _of_process.with_scalars(*scalars, in_place_of=in_place_of)
-
-
-@contextlib.contextmanager
-def using(registry: ScalarRegistry) -> Iterator[None]:
-    """Have a registry take the place of that of the process; what is added inside is forgotten."""
-    global _of_process  # noqa: PLW0603 (its life is that of the process)
-    before, _of_process = _of_process, registry
-    try:
-        yield
-    finally:
-        _of_process = before
 
 
 def names_of(of: str | Mapping[str, Name], *names: str) -> dict[str, Name]:

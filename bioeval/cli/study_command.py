@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     import xarray as xr
 
     from bioeval.cli.outputs import Table
-    from bioeval.cli.progress import Stages
     from bioeval.protocol.card import Protocol
     from bioeval.scores.matrix import Scores
     from bioeval.views.terms import Results
@@ -52,7 +51,6 @@ def checked(
     tree: xr.DataTree,
     scores: Scores,
     protocol: str | Protocol,
-    stages: Stages,
     at_given_thresholds: bool = False,
 ) -> xr.DataTree:
     """Return the results of an evaluation, doubtful ones with the findings of the data check.
@@ -81,12 +79,10 @@ def checked(
             defined.discard("far")
         if not defined:
             refuse([scores], protocol)
-    return with_doubts(tree, scores, protocol, stages)
+    return with_doubts(tree, scores, protocol)
 
 
-def with_doubts(
-    tree: xr.DataTree, scores: Scores, protocol: str | Protocol, stages: Stages
-) -> xr.DataTree:
+def with_doubts(tree: xr.DataTree, scores: Scores, protocol: str | Protocol) -> xr.DataTree:
     """Return results with the findings of studies in place of their own doubts."""
     from bioeval.studies.check.check_data import with_kind_finding
 
@@ -234,13 +230,13 @@ class StudyCommand:
 
         Where thresholds are given, a rate of one class of attempts at them is a result, too.
         """
-        return checked(tree, scores, protocol, self.stages, at_given_thresholds)
+        return checked(tree, scores, protocol, at_given_thresholds)
 
     def with_doubts(self, study: xr.Dataset, scores: Scores) -> xr.Dataset:
         """Return a result with the findings of studies in place of its own doubts."""
         import xarray as xr
 
-        return with_doubts(xr.DataTree(study), scores, "auto", self.stages).to_dataset()
+        return with_doubts(xr.DataTree(study), scores, "auto").to_dataset()
 
     def in_terms(self, results: Results) -> Results:
         """Return results whose tables and plots use the terms of ``--terms``."""

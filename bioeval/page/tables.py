@@ -159,7 +159,7 @@ def _live_row(at: LiveRow, name: str) -> list[Text | None]:
     count, attempts = RATES.get(name, ("", ""))
     total = attempts_of(at.part, attempts)
     return [
-        _label(at.part, name),
+        _label(name),
         live_value(at, name),
         live_count(at, count) if count and at.live.has(count) else None,
         Count(total) if total else None,
@@ -167,7 +167,7 @@ def _live_row(at: LiveRow, name: str) -> list[Text | None]:
     ]
 
 
-def _label(part: PageItem, name: str) -> Text:
+def _label(name: str) -> Text:
     """Return the label of a rate or of a scalar; of another variable its name."""
     if name in ("far", "frr", "gar", "grr", "dir", "cms"):
         return Term(name)

@@ -7,7 +7,7 @@ import pytest
 
 import bioeval as be
 from bioeval.attempts.selections import OrderedScores
-from bioeval.base.registry import ScalarRegistry, scalar_registry, using
+from bioeval.base.registry import scalar_registry
 
 
 def youden(far, frr):
@@ -97,17 +97,6 @@ def test_partitions_are_counted_together_with_it(systems, monkeypatch):
         alone = be.verification(systems[0][test], templates="multi")
         for name in ("max_youden", "max_youden_threshold"):
             assert together[name][k] == alone[name]
-
-
-def test_another_registry_takes_the_place_of_that_of_the_process(systems):
-    with using(ScalarRegistry()):
-        add_youden()
-        assert "max_youden" in be.verification(systems[0])
-        with using(ScalarRegistry()):
-            assert "max_youden" not in be.verification(systems[0])
-        assert "youden" in scalar_registry()
-    assert "youden" not in scalar_registry()
-    assert "max_youden" not in be.verification(systems[0])
 
 
 def test_a_second_call_replaces_the_first(systems, capsys):

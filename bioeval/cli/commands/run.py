@@ -194,7 +194,7 @@ def _evaluated(
     stages("counting")
     tree = evaluate(scores, card, **options)
     stages("checking the scores")
-    tree = checked(tree, scores, card, stages, options["thresholds"] is not None)
+    tree = checked(tree, scores, card, options["thresholds"] is not None)
     if any(failures.values()):
         from bioeval.results.failures import with_failures
 

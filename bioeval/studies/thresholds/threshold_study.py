@@ -289,9 +289,7 @@ def study_threshold(
         promised = assured.refusal is None
         if isinstance(counts, ComparisonCounts) and promised:
             how = Assurance.parse(assure, rule)
-            on_new, refused = _assured_on_new(
-                scores, counts, how, options, about, splitter, confidence
-            )
+            on_new, refused = _assured_on_new(counts, how, options, about, splitter, confidence)
             variables |= on_new
             remarks += refused
     attrs |= {name: crossed.attrs[name] for name in _OF_FOLDS if name in crossed.attrs}
@@ -328,7 +326,6 @@ def _check_number(scores: Scores, name: str, number: int | None, *, low: int) ->
 
 
 def _assured_on_new(
-    scores: Scores,
     counts: ComparisonCounts,
     assurance: Any,
     options: FoldOptions,
