@@ -9,8 +9,9 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from bioeval.attempts.counters import gather, gather_claims, guide_to, impostor_scores
+from bioeval.attempts.counters import gather, gather_claims, guide_to
 from bioeval.attempts.counts import VerificationTally
+from bioeval.attempts.lists import Attempts
 from bioeval.attempts.points import EqualError
 from bioeval.attempts.verification_counter import VerificationCounter
 from bioeval.base.errors import (
@@ -225,16 +226,17 @@ class SubjectAttempts:
         They are denser around the equal error rate of the tally, and depend on the scores alone.
         """
         genuine = np.unique(tally.genuine.astype(np.float64))
-        total = tally.impostor.total
+        total = tally.attempts.cellss
         if total <= FEW and len(genuine) <= FEW:
-            blocks = () if self._pairs is not None else self.reader
-            edges, counts = np.unique(self._impostors(blocks), return_counts=True)
+            every_score = tally.attempts
+            if every_score.marks is not None:
+                every_score = Attempts.listed(genuine, self._impostors())
+            edges, reached = every_score.values, every_score.accepted
             every = np.union1d(genuine, edges)
             if len(every) <= self.EXACT:
                 return every, True
-            reached = np.cumsum(counts)
         else:
-            cells = tally.impostor
+            cells = tally.attempts.cells
             edges = cells.grid.edges
             reached = cells.negative_infinite + np.cumsum(cells.counts)
         points = tally.points
@@ -270,13 +272,9 @@ class SubjectAttempts:
         few, most = np.arange(1, _SINGLE), total * (1 - _REJECTED)
         return np.concatenate([few, ratios[ratios < total], most, [total]])
 
-    def _impostors(self, blocks: Iterable[Block]) -> np.ndarray:
-        """Return the impostor scores of some blocks, or of all listed pairs."""
-        attempts = self.counter.attempts(blocks)
-        scores = [np.empty(0)]
-        for _, impostors in attempts:
-            scores += [impostor_scores(x).astype(np.float64) for x in impostors]
-        return np.concatenate(scores)
+    def _impostors(self) -> np.ndarray:
+        """Return the impostor scores."""
+        return np.concatenate([np.empty(0), *(x.reshape(-1) for _, x in self.counter.parts())])
 
     def listed(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return every possible attempt, in an order that depends on the labels alone.

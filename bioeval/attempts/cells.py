@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -92,6 +92,105 @@ class CellGrid:
         """Return the arguments by which kernels find a cell, in the dtype of the scores."""
         numbers = (self.first, self.first + self.count - 2, self.first)
         return CellWindow(*map(dtype.type, (2.0**self.exponent, 2.0**-self.exponent, *numbers)))
+
+
+@dataclass
+class CellCounts:
+    """Scores counted into the cells of a :class:`CellGrid`, and infinite ones.
+
+    The exponent is the least whose cells cover the scores (:func:`cell_exponent`); it follows
+    from the scores alone, so merged counts have the very cells that counting everything at once
+    would have had. The first and the last cell are not empty.
+    """
+
+    exponent: int = 0
+    first: int = 0
+    counts: np.ndarray = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
+    negative_infinite: int = 0
+    positive_infinite: int = 0
+
+    @property
+    def grid(self) -> CellGrid:
+        """The cells."""
+        return CellGrid(self.exponent, self.first, len(self.counts))
+
+    @property
+    def total(self) -> int:
+        """The number of scores counted."""
+        return int(self.counts.sum()) + self.negative_infinite + self.positive_infinite
+
+    @property
+    def range(self) -> tuple[float, float]:
+        """Upper edges of the first and the last cell; (inf, -inf) without finite scores."""
+        if not len(self.counts):
+            return math.inf, -math.inf
+        low, high = self.grid.edges[[0, -1]].tolist()
+        # Past the largest float there is no finite edge, nor a finite score.
+        return low, min(high, sys.float_info.max)
+
+    def fitted(self) -> CellCounts:
+        """Return the same counts without empty cells at the ends, in cells no wider than needed."""
+        filled = np.nonzero(self.counts)[0]
+        if not len(filled):
+            return replace(self, exponent=0, first=0, counts=self.counts[:0])
+        low, high = int(filled[0]), int(filled[-1]) + 1
+        cells = replace(self, first=self.first + low, counts=self.counts[low:high])
+        while len(cells.counts) > CELLS:
+            cells = cells.coarsened(cells.exponent + 1)
+        return cells
+
+    def coarsened(self, exponent: int) -> CellCounts:
+        """Return the same counts in wider cells, of another exponent."""
+        if exponent == self.exponent or not len(self.counts):
+            return replace(self)
+        k = self.first + np.nonzero(self.counts)[0]
+        # ceil(k / 2**shift): cells are closed above.
+        joined = -((-k) >> min(62, exponent - self.exponent))
+        first = int(joined[0])
+        counts = np.zeros(int(joined[-1]) - first + 1, dtype=np.int64)
+        np.add.at(counts, joined - first, self.counts[self.counts > 0])
+        return replace(self, exponent=exponent, first=first, counts=counts)
+
+    def merge(self, other: CellCounts, most: int = CELLS) -> CellCounts:
+        """Count the scores of both, with a limit to the number of cells."""
+        negative = self.negative_infinite + other.negative_infinite
+        positive = self.positive_infinite + other.positive_infinite
+        if not len(self.counts) or not len(other.counts):
+            kept = self if len(self.counts) else other
+            return replace(kept, negative_infinite=negative, positive_infinite=positive)
+        exponent = max(self.exponent, other.exponent)
+        first, last = _cover(exponent, self, other)
+        while last - first >= most:
+            exponent += 1
+            first, last = _cover(exponent, self, other)
+        counts = np.zeros(last - first + 1, dtype=np.int64)
+        for part in (self.coarsened(exponent), other.coarsened(exponent)):
+            start = part.first - first
+            counts[start : start + len(part.counts)] += part.counts
+        return CellCounts(exponent, first, counts, negative, positive)
+
+    def at_most(self, thresholds: np.ndarray) -> np.ndarray:
+        """Return the number of scores at or below each threshold.
+
+        Exact at cell edges, at and beyond the ends of the range, and at the infinities.
+        """
+        before = np.concatenate([[0], np.cumsum(self.counts)])
+        places = self.grid.places_of(thresholds)
+        taken = np.clip(places + 1, 0, len(self.counts)).astype(np.int64)
+        out = before[taken] + self.negative_infinite
+        out[thresholds == -np.inf] = self.negative_infinite
+        out[thresholds == np.inf] = self.total
+        return out
+
+
+def _cover(exponent: int, *parts: CellCounts) -> tuple[int, int]:
+    """Return the first and the last cell of an exponent that cover the cells of all parts."""
+    ends = []
+    for part in parts:
+        shift = exponent - part.exponent
+        last = part.first + len(part.counts) - 1
+        ends += [-((-part.first) >> shift), -((-last) >> shift)]
+    return min(ends), max(ends)
 
 
 def cell_exponent(low: float, high: float, cells: int = CELLS) -> int:

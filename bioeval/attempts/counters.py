@@ -1,23 +1,16 @@
-"""Counters of impostor scores: in cells, between given thresholds, and in cells with thresholds."""
+"""Counts of impostor scores between given thresholds, and scores gathered from blocks."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
-from functools import cached_property
-from typing import Any, NamedTuple
+from collections.abc import Iterable
+from typing import NamedTuple
 
 import numba
 import numpy as np
 
-from bioeval.attempts.cells import CellGrid
-from bioeval.attempts.counts import CellCounts, ThresholdCounts
-from bioeval.attempts.parts import Extent, merged
-from bioeval.attempts.threshold_search import distinct
 from bioeval.attempts.thresholds import grid_over
 from bioeval.kernels import count as kernel
-from bioeval.kernels.argument_groups import CellTables
-from bioeval.scores.blocks import Block, BlockReader
+from bioeval.scores.blocks import Block
 
 
 class ImpostorBlock(NamedTuple):
@@ -28,113 +21,28 @@ class ImpostorBlock(NamedTuple):
     mate_stop: np.ndarray
 
     @classmethod
-    def of_listed(cls, scores: np.ndarray) -> ImpostorBlock:
-        """Return scores as one row without genuine ones."""
-        none = np.zeros(1, dtype=np.int64)
-        return cls(scores[None], none, none)
-
-    def cells(self) -> CellCounts:
-        """Count the finite and infinite scores into cells."""
-        counter = CellCounter()
-        counter.add(self)
-        return counter.cells
-
-
-#: The smallest and the largest finite score, and whether -inf and +inf occur.
-ExtentWithInfinities = tuple[float, float, bool, bool]
-
-
-#: The attempts of a block.
-AttemptsOf = Callable[[Block], Iterable[ImpostorBlock]]
+    def of_rows(cls, scores: np.ndarray) -> ImpostorBlock:
+        """Return rows of scores without genuine ones, or listed scores as one row."""
+        rows = np.ascontiguousarray(np.atleast_2d(scores))
+        return cls(rows, *np.zeros((2, len(rows)), dtype=np.int64))
 
 
 def grid_over_attempts(
-    reader: BlockReader, attempts: AttemptsOf, number: int | None, count: int | None = None
+    scores: Iterable[np.ndarray], number: int | None, count: int | None = None
 ) -> np.ndarray:
-    """Return a given number of thresholds over the attempts of all blocks, or about `count`."""
-    extent = extent_of_counts(_counts(attempts, reader))
-    return grid_over(*extent, number=number, count=count)
-
-
-def extent_among(attempts: Iterable[ImpostorBlock]) -> ExtentWithInfinities:
-    """Return the extent of some attempts."""
-    counts = _NONE
-    for one in attempts:
-        counts = _added(counts, one)
-    return extent_of_counts(counts)
-
-
-def extent_of_counts(counts: dict[str, Any]) -> ExtentWithInfinities:
-    """Return the extent as it was counted."""
-    extent = counts["extent"]
-    return extent.low, extent.high, counts["negative"] > 0, counts["positive"] > 0
-
-
-_NONE: dict[str, Any] = {"extent": Extent(), "negative": 0, "positive": 0}
-
-
-def _counts(attempts: AttemptsOf, blocks: Iterable[Block]) -> dict[str, Any]:
-    """Return the extent of the attempts of some blocks."""
-    counts = _NONE
-    for block in blocks:
-        for one in attempts(block):
-            counts = _added(counts, one)
-    return counts
-
-
-def _added(counts: dict[str, Any], attempts: ImpostorBlock) -> dict[str, Any]:
-    """Return the sum of counts and those of some attempts; infinities may be in one alone."""
-    negative = positive = 0
-    if not (counts["negative"] and counts["positive"]):
-        cells = attempts.cells()
-        negative = min(cells.negative_infinite, 1)
-        positive = min(cells.positive_infinite, 1)
-    extent = Extent.of(attempts.values, attempts.mate_start, attempts.mate_stop)
-    return merged(counts, {"extent": extent, "negative": negative, "positive": positive})
+    """Return a given number of thresholds over scores that come in parts, or about `count`."""
+    low, high, negative, positive = np.inf, -np.inf, False, False
+    for some in scores:
+        finite = some[np.isfinite(some)]
+        if len(finite):
+            low, high = min(low, float(finite.min())), max(high, float(finite.max()))
+        negative |= bool((some == -np.inf).any())
+        positive |= bool((some == np.inf).any())
+    return grid_over(low, high, negative, positive, number=number, count=count)
 
 
 # Places of the guide into thresholds: at least this many, and about four a threshold.
 LEAST_GUIDE, LARGEST_GUIDE = 1 << 12, 1 << 20
-
-
-def impostor_scores(block: ImpostorBlock) -> np.ndarray:
-    """Return the impostor scores of a small block, without NaN."""
-    values, start, stop = block
-    column = np.arange(values.shape[1])
-    impostor = (column < start[:, None]) | (column >= stop[:, None])
-    return values[impostor & ~np.isnan(values)]
-
-
-class CellCounter:
-    """Counts scores into cells that widen as the range of the scores is seen."""
-
-    def __init__(self) -> None:
-        self.cells = CellCounts()
-
-    def add(self, block: ImpostorBlock) -> None:
-        """Count the finite and infinite scores of a block, without the rows' own subjects."""
-        extent = Extent.of(block.values, block.mate_start, block.mate_stop)
-        low, high = extent.low, extent.high
-        grid = CellGrid(0, 0, 0)
-        if low <= high:
-            grid = CellGrid.covering(low, high)
-        infinite, tables = _tables(2), _tables(grid.count)
-        kernel.count_cells(
-            block.values,
-            block.mate_start,
-            block.mate_stop,
-            2.0**grid.exponent,
-            2.0**-grid.exponent,
-            grid.first,
-            tables,
-            infinite,
-        )
-        counts, (negative, positive) = tables.sum(axis=0), infinite.sum(axis=0)
-        self.include(CellCounts(grid.exponent, grid.first, counts, int(negative), int(positive)))
-
-    def include(self, counted: CellCounts) -> None:
-        """Add counts made elsewhere."""
-        self.cells = self.cells.merge(counted)
 
 
 class ThresholdCounter:
@@ -166,10 +74,6 @@ class ThresholdCounter:
         for block in blocks:
             kernel.ranges_between(*block, self.thresholds, *self.guide, low, high)
         return low.min(axis=0), high.max(axis=0)
-
-    def result(self) -> ThresholdCounts:
-        """Return the counts."""
-        return ThresholdCounts(self.thresholds, self.counts)
 
 
 def gather(
@@ -225,83 +129,3 @@ def guide_to(thresholds: np.ndarray) -> tuple[float, float, np.ndarray]:
 def _tables(width: int) -> np.ndarray:
     """Return empty tables, one for each thread."""
     return np.zeros((numba.get_num_threads(), width), dtype=np.int64)
-
-
-# Cells are made narrower by at most this many bits, until so few scores are in cells with marks.
-FINER, MARKED_SHARE = 5, 0.09
-
-
-@dataclass(frozen=True)
-class HistogramWithThresholds:
-    """Cells with marks (thresholds) in some of them."""
-
-    grid: CellGrid  # the cells that are counted for
-    narrow: CellGrid  # the cells in which scores are found: the same, or narrower ones
-    marks: np.ndarray  # increasing, of the dtype of the scores
-    places: np.ndarray  # int64: the narrow cell of each mark
-    cells: np.ndarray  # int64: the narrow cells that hold marks, increasing
-
-    @classmethod
-    def at(
-        cls, counted: CellCounts, grid: CellGrid, marks: np.ndarray, bits: int = 0
-    ) -> HistogramWithThresholds:
-        """Mark cells that are exact in the dtype of the marks, as narrow as needed.
-
-        `counted` says about where the scores are; the cells are narrower by `bits` anyway.
-        """
-        narrow, places = grid, _cells_of_marks(grid, marks)
-        while (done := grid.exponent - narrow.exponent) < max(FINER, bits):
-            if done >= bits and _marked_share(counted, narrow, places) <= MARKED_SHARE:
-                break
-            finer = narrow.narrower(1)
-            if not finer.exact_in(marks.dtype):
-                break
-            narrow, places = finer, _cells_of_marks(finer, marks)
-        return cls(grid, narrow, marks, places, distinct(places))
-
-    @cached_property
-    def _ends(self) -> np.ndarray:
-        """Cumulative number of marks up to the end of each cell."""
-        return np.cumsum(np.bincount(self.places, minlength=self.narrow.count))[self.cells]
-
-    def tables(self, chunks: int) -> CellTables:
-        """Return empty tables for the kernel."""
-        dtype = self.marks.dtype
-        ends = self._ends
-        cells = np.zeros((chunks, self.narrow.count), dtype=np.int32)
-        slots = np.concatenate([[0], ends[:-1]])[: len(ends)] + np.arange(len(self.cells))
-        cells[:, self.cells] = ~slots
-        marks = np.zeros((chunks, len(self.marks) + len(ends), 2), dtype=dtype)
-        marks[..., 0] = np.insert(self.marks, ends, np.inf)
-        return CellTables(
-            self.narrow.window(dtype), cells, marks=marks, at_most=marks.view(f"i{dtype.itemsize}")
-        )
-
-    def counted(self, tables: CellTables) -> tuple[np.ndarray, np.ndarray]:
-        """Return the counts of the narrow cells and of scores up to each mark, over all chunks."""
-        cells = tables.cells.sum(axis=0, dtype=np.int64)
-        within = np.cumsum(tables.at_most[..., 1].sum(axis=0, dtype=np.int64))
-        if len(self.cells):
-            guards = self._ends + np.arange(len(self.cells))
-            cells[self.cells] = 0
-            below = np.cumsum(cells)
-            cells[self.cells] = np.diff(within[guards], prepend=0)
-            within = np.delete(within, guards) + below[self.places]
-        return cells, within
-
-
-def _cells_of_marks(grid: CellGrid, marks: np.ndarray) -> np.ndarray:
-    """Return the cell of each mark; marks beyond the cells go to the outermost ones."""
-    places = grid.places_of(marks.astype(np.float64))
-    return np.clip(places, 0, grid.count - 1).astype(np.int64)
-
-
-def _marked_share(counted: CellCounts, grid: CellGrid, places: np.ndarray) -> float:
-    """Return about which proportion of the scores is in marked cells, if evenly spread."""
-    if not len(places) or not len(counted.counts):
-        return 0.0
-    marked = distinct(places)
-    bits = counted.exponent - grid.exponent
-    cell = (-((-(marked + grid.first)) >> bits)) - counted.first
-    inside = cell[(cell >= 0) & (cell < len(counted.counts))]
-    return float(counted.counts[inside].sum() / (counted.counts.sum() << bits))

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal
 
-from bioeval.attempts.counting import KernelCounters, RankCounter
+import numpy as np
+
+from bioeval.attempts.counting import Counter
 from bioeval.attempts.counts import IdentificationTally
-from bioeval.attempts.parts import empty_facts, facts_of_rows
 from bioeval.base.arguments import require_integer
 from bioeval.base.errors import DataError, ProtocolError, subject
 from bioeval.kernels import ranks as kernel
@@ -47,7 +48,7 @@ RankUnit = Literal["template", "subject"]
 _BY_DEFAULT = Search()
 
 
-class IdentificationCounter(RankCounter[IdentificationTally]):
+class IdentificationCounter(Counter[IdentificationTally]):
     """Ranks each probe's best mate: the facts behind open- and closed-set identification."""
 
     def __init__(self, reader: BlockReader, search: Search = _BY_DEFAULT):
@@ -81,21 +82,9 @@ class IdentificationCounter(RankCounter[IdentificationTally]):
         return self.rank_unit == "subject"
 
     @property
-    def counts_selections(self) -> bool:
-        """Whether a subject is as far as its nearest template."""
+    def of_tiles(self) -> bool:
+        """Whether ranks add up over tiles: a subject is as far as its nearest template."""
         return not self.fuses or self.fusion == "min"
-
-    def join_kernel(self, kernel: KernelCounters) -> bool:
-        """Join the counters of identification; not if fused other than by the minimum."""
-        if self.fuses and self.fusion != "min":
-            return False
-        kernel.ranks.append(self)
-        return True
-
-    def _facts(self) -> dict[str, RankFacts]:
-        if self.template_facts is self.facts:
-            return {"facts": self.facts}
-        return {"facts": self.facts, "template_facts": self.template_facts}
 
     def add(self, block: Block) -> None:
         """Rank the best mates of a block of rows."""
@@ -123,3 +112,16 @@ def _rank(block: Block, facts: RankFacts) -> None:
     kernel.rank_facts(
         block.values, block.columns, block.mate_start, block.mate_stop, block.probe_position, facts
     )
+
+
+def empty_facts(probes: int) -> RankFacts:
+    """Return arrays of zeros for the facts of some probes."""
+    floats = ("mate", "other")
+    return RankFacts(
+        *(np.zeros(probes, float if x in floats else np.int64) for x in RankFacts._fields)
+    )
+
+
+def facts_of_rows(facts: RankFacts, rows: slice) -> RankFacts:
+    """Return views of the facts of some rows."""
+    return RankFacts(*(values[rows] for values in facts))

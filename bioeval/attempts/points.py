@@ -380,14 +380,19 @@ def moment_scale(low: float, high: float) -> float:
     return 2.0 ** -max(spread, largest - 60, -1000)
 
 
-def moments_of(scores: np.ndarray) -> Moments:
-    """Return the moments of some finite scores, in increasing order."""
+def moments_of(scores: np.ndarray, weights: np.ndarray | None = None) -> Moments:
+    """Return the moments of some finite scores, in increasing order, each as often as weighted."""
     if not len(scores):
         return Moments()
     scale = moment_scale(float(scores[0]), float(scores[-1]))
     scaled = scores * scale
     shifted = scaled - scaled[0]
-    return Moments(scale, float(scaled[0]), float(shifted.mean()), float(shifted.std()))
+    if weights is None:
+        return Moments(scale, float(scaled[0]), float(shifted.mean()), float(shifted.std()))
+    number = weights.sum()
+    mean = float((weights * shifted).sum() / number)
+    spread = float((weights * (shifted - mean) ** 2).sum() / number)
+    return Moments(scale, float(scaled[0]), mean, spread**0.5)
 
 
 def moments_of_rows(

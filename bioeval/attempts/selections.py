@@ -16,6 +16,7 @@ from typing import Any, ClassVar, NamedTuple, Self
 import numpy as np
 
 from bioeval.attempts.cells import CellGrid
+from bioeval.attempts.finding import PointsWanted
 from bioeval.attempts.points import (
     EqualError,
     VerificationPoints,
@@ -27,7 +28,6 @@ from bioeval.attempts.points import (
     moments_of,
     moments_of_rows,
 )
-from bioeval.attempts.second_pass import LANES, PointsWanted
 from bioeval.attempts.symmetry import same_both_ways, sample_of
 from bioeval.kernels import count as count_kernel, selections as kernel
 from bioeval.kernels.order import increasing_order
@@ -36,6 +36,9 @@ from bioeval.scores.matrix import Scores
 
 #: Rows and columns of a selection.
 IndexSet = tuple[np.ndarray, np.ndarray]
+
+# Sums of a row that are added to side by side, in a fixed order.
+LANES = 128
 
 # Cells that are gathered before points are looked for, so that they stay in the cache.
 BATCH = 1 << 19

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from bioeval.attempts.counters import ImpostorBlock, ThresholdCounter, grid_over_attempts
+from bioeval.attempts.counters import ThresholdCounter, grid_over_attempts
 from bioeval.attempts.counting import Counter
 from bioeval.attempts.exact_sums import ExactSums
 from bioeval.attempts.thresholds import check_thresholds, to_internal
@@ -28,13 +28,14 @@ def thresholds_over(reader: BlockReader, thresholds: Any, count: int | None = No
     given_thresholds = check_thresholds(thresholds)
     if isinstance(given_thresholds, np.ndarray):
         return to_internal(given_thresholds, reader.scores.kind)
-    return grid_over_attempts(reader, _comparisons, given_thresholds, count)
+    return grid_over_attempts(map(_comparisons, reader), given_thresholds, count)
 
 
-def _comparisons(block: Block) -> list[ImpostorBlock]:
+def _comparisons(block: Block) -> np.ndarray:
     """Return all comparisons of a block except those of a probe with itself."""
-    position = block.probe_position
-    return [ImpostorBlock(block.values, np.maximum(position, 0), position + 1)]
+    values, rows = block.values.copy(), np.flatnonzero(block.probe_position >= 0)
+    values[rows, block.probe_position[rows]] = np.nan
+    return values
 
 
 # Chances computed together, so that memory does not grow with the ranks.

@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 import numbers
 import re
+from bisect import bisect_left
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from fractions import Fraction
@@ -15,8 +16,16 @@ from typing import Any
 
 import numpy as np
 
-from bioeval.attempts.points import cheapest, check_costs, costs_of_attempts, per_cent, total_cost
-from bioeval.attempts.threshold_search import Attempts
+from bioeval.attempts.lists import Attempts
+from bioeval.attempts.points import (
+    allowed_errors,
+    cheapest,
+    check_costs,
+    costs_of_attempts,
+    crossed,
+    per_cent,
+    total_cost,
+)
 from bioeval.base.arguments import as_float64, number_in, require_array
 from bioeval.base.errors import (
     DataError,
@@ -207,28 +216,8 @@ class ChosenThreshold:
     defined: bool = False
 
 
-def wanted_bins(rule: Rule, attempts: Attempts) -> np.ndarray:
-    """Return, as flags, the bins of the training part that the choice of a threshold needs.
-
-    `rule` holds its threshold, if it gives one, as a distance.
-    """
-    if rule.name == "eer" and attempts.defined:
-        return attempts.up_to(attempts.crossing_bin())
-    if rule.name == "far" and attempts.defined:
-        return attempts.up_to(attempts.bin_past(rule.values[0]))
-    wanted = np.zeros(len(attempts.counts), dtype=bool)
-    if rule.name == "fixed":
-        wanted[attempts.bin_of(rule.values[0])] = True
-    elif rule.name == "frr" and attempts.defined:
-        if (strictest := attempts.at_frr(rule.values[0])) is not None:
-            wanted[0 if math.isnan(strictest) else attempts.bin_of(strictest)] = True
-    elif attempts.defined and rule.name != "none":
-        return _cheap_bins(rule, attempts)
-    return wanted
-
-
-def choose(rule: Rule, attempts: Attempts, wanted: np.ndarray) -> ChosenThreshold:
-    """Return the threshold of a rule; the scores of the :func:`wanted_bins` must be known."""
+def choose(rule: Rule, attempts: Attempts) -> ChosenThreshold:
+    """Return the threshold of a rule, which holds a given one as a distance."""
     if rule.name == "fixed":
         return ChosenThreshold(rule.values[0], True)
     if not attempts.defined or rule.name == "none":
@@ -242,31 +231,58 @@ def choose(rule: Rule, attempts: Attempts, wanted: np.ndarray) -> ChosenThreshol
         if strictest is None:
             return ChosenThreshold()
         return ChosenThreshold(strictest, True)
-    curve = attempts.corners(wanted)
-    best = cheapest(curve.fa, curve.fr, *_weights(rule, attempts))
+    curve = attempts.corners()
+    weights = _weights(rule, attempts.genuine_attempts, attempts.impostor_attempts)
+    best = cheapest(curve.fa, curve.fr, *weights)
     return ChosenThreshold(float(curve.threshold[best]), True)
 
 
-def _cheap_bins(rule: Rule, attempts: Attempts) -> np.ndarray:
-    """Return the bins that may hold the cheapest point: of genuine scores, and reject-all.
+def wanted_cells(
+    rule: Rule, genuine: np.ndarray, cells: np.ndarray, counts: np.ndarray, given: int
+) -> np.ndarray:
+    """Return, as flags, the cells whose impostor scores the choice of a threshold needs.
 
-    The last genuine score of a bin is the cheapest there, but for the impostor scores between.
+    Of genuine scores, increasing, and their cells; of impostor scores counted by cell; `given` is
+    the cell of a given threshold.
     """
-    weights = _weights(rule, attempts)
-    rejected = attempts.false_rejects(attempts.edges)
-    filled = np.diff(rejected, prepend=attempts.genuine_attempts) < 0
-    below = attempts.below
-    least = total_cost(below[:-1], rejected, *weights)
-    most = total_cost(below[1:], rejected, *weights)
-    none = total_cost(0, attempts.genuine_attempts, *weights)
-    best = min(none, most[filled].min(initial=np.inf)) * (1 + 1e-9)
-    wanted = filled & (least <= best)
-    wanted[0] |= none <= best
+    wanted = np.zeros(len(counts), dtype=np.uint8)
+    below, impostors, attempts = np.append(0, np.cumsum(counts)), int(counts.sum()), len(genuine)
+    upto, rejected = below[1:], attempts - cells.searchsorted(np.arange(len(counts)), side="right")
+    if rule.name == "fixed":
+        wanted[given] = 1
+    if rule.name in ("none", "fixed") or not (attempts and impostors):
+        return wanted
+    if rule.name == "frr":
+        needed = attempts - allowed_errors(rule.values[0], attempts)
+        if needed:
+            wanted[cells[needed - 1]] = 1
+        return wanted
+    if rule.name in ("cost", "accuracy"):
+        weights = _weights(rule, attempts, impostors)
+        filled = np.diff(rejected, prepend=attempts) < 0
+        least = total_cost(below[:-1], rejected, *weights)
+        most = total_cost(upto, rejected, *weights)
+        none = total_cost(0, attempts, *weights)
+        best = min(none, most[filled].min(initial=np.inf)) * (1 + 1e-9)
+        return (filled & (least <= best)).astype(np.uint8)
+    if rule.name == "eer":
+        places = range(len(counts) - 1)
+        last = bisect_left(
+            places,
+            True,
+            key=lambda k: crossed(int(upto[k]), int(rejected[k]), attempts, impostors),
+        )
+    else:
+        last = int(upto.searchsorted(allowed_errors(rule.values[0], impostors), side="right"))
+    before = np.flatnonzero(counts[:last])
+    wanted[before[-1:]] = 1
+    if last < len(counts):
+        wanted[last] = 1
     return wanted
 
 
-def _weights(rule: Rule, attempts: Attempts) -> tuple[Fraction, Fraction]:
+def _weights(rule: Rule, genuine: int, impostors: int) -> tuple[Fraction, Fraction]:
     """Return the costs of a false accept and of a false reject, in comparable units."""
     if rule.name == "accuracy":
         return Fraction(1), Fraction(1)
-    return costs_of_attempts(rule.values, attempts.genuine_attempts, attempts.impostor_attempts)
+    return costs_of_attempts(rule.values, genuine, impostors)

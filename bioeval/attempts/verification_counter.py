@@ -2,26 +2,17 @@
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from copy import copy
 from dataclasses import dataclass
 from typing import Any, Literal, Self
 
 import numpy as np
 
-from bioeval.attempts.counters import (
-    CellCounter,
-    ImpostorBlock,
-    ThresholdCounter,
-    extent_among,
-    gather,
-    gather_claims,
-    grid_over_attempts,
-    impostor_scores,
-)
-from bioeval.attempts.counting import AttemptCounter, KernelCounters
-from bioeval.attempts.counts import ListedPeople, VerificationTally
+from bioeval.attempts.counters import gather_claims
+from bioeval.attempts.counting import Counter
+from bioeval.attempts.counts import ListedPeople, VerificationTally, curve_thresholds
+from bioeval.attempts.lists import Attempts
 from bioeval.attempts.thresholds import check_thresholds, grid_over, require_values, to_internal
 from bioeval.base.errors import require_choice
 from bioeval.base.progress import report
@@ -60,8 +51,8 @@ class Claim:
         return {"templates": self.templates, "fusion": self.fused or "none"}
 
 
-class VerificationCounter(AttemptCounter[VerificationTally]):
-    """Counts the genuine and impostor attempts of verification.
+class VerificationCounter(Counter[VerificationTally]):
+    """The genuine and impostor attempts of verification.
 
     With ``templates="single"`` each template makes an attempt, with ``"multi"`` each subject by its
     fused score. Thresholds and claims are as the user gives them; see :func:`bioeval.verification`.
@@ -93,14 +84,14 @@ class VerificationCounter(AttemptCounter[VerificationTally]):
         if claims is not None:
             self._take_claims(claims, unenrolled_claims)
         self.unenrolled: list[np.ndarray] = []
-        self.genuine: list[np.ndarray] = []
-        self.cells = CellCounter()
-        self.threshold_counter: ThresholdCounter | None = None
-        thresholds = check_thresholds(thresholds)
-        if isinstance(thresholds, int):
-            self.threshold_counter = ThresholdCounter(self._linear_grid(reader, thresholds))
-        elif thresholds is not None:
-            self.threshold_counter = ThresholdCounter(to_internal(thresholds, scores.kind))
+        self.listed: list[tuple[np.ndarray, np.ndarray]] = []
+        self.attempts: Attempts | None = None
+        #: Thresholds of the user, as distances: increasing, or their number; None for a default.
+        self.given = check_thresholds(thresholds)
+        if isinstance(self.given, np.ndarray):
+            self.given = to_internal(self.given, scores.kind)
+        #: Thresholds of the curve and false accepts there, of attempts that are counted.
+        self.curve: tuple[np.ndarray, np.ndarray] | None = None
 
     def _take_claims(self, claims: Any, unenrolled: str) -> None:
         """Take explicit or drawn claims; of the latter, those of probes not enrolled apart."""
@@ -122,54 +113,22 @@ class VerificationCounter(AttemptCounter[VerificationTally]):
         return self.templates == "multi"
 
     @property
-    def farthest(self) -> bool:  # type: ignore[override]
-        """Whether the templates of a subject are fused by the farthest."""
-        return self.fuses and self.fusion == "max"
-
-    @property
-    def counts_selections(self) -> bool:
-        """Whether all attempts are made, each scored by the nearest template at most."""
+    def of_tiles(self) -> bool:
+        """Whether its attempts are those of tiles: all claims, by the nearest template at most."""
         nearest = not self.fuses or self.fusion == "min"
-        return nearest and self.claims is None
+        return nearest and self.claims is None and self.scores._labelled
 
     def fresh(self) -> Self:
         """Return the same counter before it has counted anything."""
         counter = copy(self)
-        counter.genuine, counter.unenrolled, counter.cells = [], [], CellCounter()
-        if self.threshold_counter is not None:
-            counter.threshold_counter = copy(self.threshold_counter)
-            counter.threshold_counter.counts = np.zeros_like(self.threshold_counter.counts)
+        counter.unenrolled, counter.listed = [], []
+        counter.attempts = counter.curve = None
         return counter
-
-    def join_kernel(self, kernel: KernelCounters) -> bool:
-        """Join the counters of verification; not with claims, nor by other rules of fusion."""
-        if self.claims is not None or (self.fuses and self.fusion not in ("min", "max")):
-            return False
-        kernel.attempts.append(self)
-        return True
-
-    def _linear_grid(self, reader: BlockReader, number: int) -> np.ndarray:
-        """Return evenly spaced thresholds over the range of all attempts, found in a pass."""
-        if are_pairs(self.scores):
-            every = itertools.chain.from_iterable(_rows_of(*x) for x in self.of_pairs())
-            return grid_over(*extent_among(every), number=number)
-        return grid_over_attempts(reader, self._rows_of_block, number)
-
-    def _rows_of_block(self, block: Block) -> list[ImpostorBlock]:
-        return _rows_of(*self.of_block(block))
 
     # -- what is an attempt
 
-    def attempts(self, blocks: Iterable[Block]) -> Iterator[tuple[np.ndarray, list[ImpostorBlock]]]:
-        """Yield the genuine and the impostor scores of blocks, or of listed pairs."""
-        if are_pairs(self.scores):
-            yield from self.of_pairs()
-            return
-        for block in blocks:
-            yield self.of_block(block)
-
-    def of_pairs(self) -> Iterator[tuple[np.ndarray, list[ImpostorBlock]]]:
-        """Yield the attempts of fixed trials, in pieces."""
+    def of_pairs(self) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        """Yield the genuine and the impostor scores of fixed trials, in pieces."""
         scores = self.scores
         assert are_pairs(scores)
         done = 0
@@ -177,16 +136,21 @@ class VerificationCounter(AttemptCounter[VerificationTally]):
             if scores.nan == "raise" and np.isnan(values).any():
                 scores._distances()  # raises, with their number
             row = scores._distances(values)
-            yield _listed(row[genuine], row[~genuine])
+            mates, others = row[genuine], row[~genuine]
+            yield mates[mates == mates], others[others == others]
             done += len(values)
             report(done, scores.shape[0])
 
-    def of_block(self, block: Block) -> tuple[np.ndarray, list[ImpostorBlock]]:
-        """Return the attempts of a block of rows."""
+    def of_block(self, block: Block) -> tuple[np.ndarray, np.ndarray]:
+        """Return the genuine scores of a block of rows, and all impostor scores.
+
+        The latter have NaN where there is no attempt; of a matrix they are in its rows.
+        """
         if not self.scores._labelled:
             assert block.mask is not None
-            return _listed(
-                block.values[block.mask == Mask.GENUINE], block.values[block.mask == Mask.IMPOSTOR]
+            genuine = block.values[block.mask == Mask.GENUINE]
+            return genuine[genuine == genuine], np.where(
+                block.mask == Mask.IMPOSTOR, block.values, block.values.dtype.type(np.nan)
             )
         if self.templates == "multi":
             block = block.fused(self.fusion)
@@ -194,17 +158,8 @@ class VerificationCounter(AttemptCounter[VerificationTally]):
             value, claim = gather_claims(block, self.claims)
             probes, groups = self.claims
             same_person = block.probe_group[probes[claim] - block.low] == groups[claim]
-            return _listed(value[same_person], value[~same_person])
-        genuine = gather(block.values, block.mate_start, block.mate_stop, block.probe_position)[0]
-        return genuine, [ImpostorBlock(block.values, block.mate_start, block.mate_stop)]
-
-    # -- counting
-
-    def add(self, block: Block) -> None:
-        """Count the attempts of a block of rows."""
-        self._count(*self.of_block(block))
-        if self.unenrolled_probes is not None:
-            self.unenrolled.append(self.of_strangers(block))
+            return value[same_person], value[~same_person]
+        return block.genuine(), block.impostors()
 
     def of_strangers(self, block: Block) -> np.ndarray:
         """Return the scores of drawn claims by probes not enrolled, without NaN."""
@@ -214,32 +169,54 @@ class VerificationCounter(AttemptCounter[VerificationTally]):
         scores = gather_claims(block, self.unenrolled_probes)[0]
         return scores[scores == scores]
 
-    def add_pairs(self) -> None:
-        """Count fixed trials."""
-        for attempts in self.of_pairs():
-            self._count(*attempts)
+    def parts(self) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        """Yield the genuine and the impostor scores in parts; of the latter NaN is none."""
+        if are_pairs(self.scores):
+            yield from self.of_pairs()
+            return
+        for block in self.reader:
+            yield self.of_block(block)
 
-    def _count(self, genuine: np.ndarray, impostors: list[ImpostorBlock]) -> None:
-        self.genuine.append(genuine)
-        for block in impostors:
-            self.cells.add(block)
-            if self.threshold_counter is not None:
-                self.threshold_counter.add(block)
+    # -- listing
+
+    def add(self, block: Block) -> None:
+        """List the attempts of a block of rows."""
+        self.listed.append(self.of_block(block))
+        if self.unenrolled_probes is not None:
+            self.unenrolled.append(self.of_strangers(block))
 
     def result(self) -> VerificationTally:
         """Return the tally."""
+        attempts = self.attempts
+        if attempts is None:
+            genuine = [np.empty(0, dtype=np.float16), *(x for x, _ in self.listed)]
+            impostor = [np.empty(0, dtype=np.float16), *(x.reshape(-1) for _, x in self.listed)]
+            self.listed = []
+            attempts = Attempts.listed(np.concatenate(genuine), np.concatenate(impostor))
+            self.curve = self._curve(attempts)
+        assert self.curve is not None
         return VerificationTally(
             about=self.reader.about,
             templates=self.templates,
             fusion=self.fusion if self.templates == "multi" else "none",
             claims=self.claims_of,
-            genuine=_increasing(self.genuine),
-            impostor=self.cells.cells,
-            given=None if self.threshold_counter is None else self.threshold_counter.result(),
+            attempts=attempts,
+            thresholds=self.curve[0],
+            accepted=self.curve[1],
+            given=self.given is not None,
             skipped_claims=self.skipped,
             people=self._people(),
             unenrolled=None if self.unenrolled_probes is None else _increasing(self.unenrolled),
         )
+
+    def _curve(self, attempts: Attempts) -> tuple[np.ndarray, np.ndarray]:
+        """Return the thresholds of the curve of listed attempts, and the false accepts there."""
+        thresholds = self.given
+        if thresholds is None:
+            thresholds = curve_thresholds(attempts.genuine, attempts.cells)
+        elif isinstance(thresholds, int):
+            thresholds = grid_over(*extent_of(attempts), number=thresholds)
+        return thresholds, attempts.false_accepts(thresholds).astype(np.int64)
 
     def _people(self) -> ListedPeople | None:
         """Return the subjects of pairs or claims; None if unknown."""
@@ -263,40 +240,15 @@ class VerificationCounter(AttemptCounter[VerificationTally]):
         disjoint = disjoint_among(pairs[0], pairs[1], people)
         return ListedPeople(number, pairs.shape[1], disjoint)
 
-    def impostors(self, block: Block) -> list[ImpostorBlock]:
-        """Return the impostor scores of a block again, for refinement."""
-        if self.claims is None and self.templates == "multi" and self.fusion == "min":
-            return [ImpostorBlock(*block.nearest())]
-        if self.claims is None and self.templates == "single" and self.scores._labelled:
-            return [ImpostorBlock(block.values, block.mate_start, block.mate_stop)]
-        return self.of_block(block)[1]
 
-    def impostors_again(self) -> Iterator[ImpostorBlock]:
-        """Yield the impostor scores again, in a separate pass."""
-        if are_pairs(self.scores):
-            for _, impostors in self.of_pairs():
-                yield from impostors
-            return
-        for block in self.reader:
-            yield from self.impostors(block)
-
-    def impostor_scores(self) -> np.ndarray:
-        """Return all impostor scores, listed in a separate pass."""
-        return np.concatenate([np.empty(0), *map(impostor_scores, self.impostors_again())])
-
-
-def _rows_of(genuine: np.ndarray, impostors: list[ImpostorBlock]) -> list[ImpostorBlock]:
-    """Return attempts of both classes as rows."""
-    return [*impostors, ImpostorBlock.of_listed(genuine)]
+def extent_of(attempts: Attempts) -> tuple[float, float, bool, bool]:
+    """Return the least and the largest finite score, and whether -inf and +inf are scores."""
+    both = attempts.genuine, attempts.values
+    finite = [x[np.isfinite(x)] for x in both]
+    low = min((float(x[0]) for x in finite if len(x)), default=np.inf)
+    high = max((float(x[-1]) for x in finite if len(x)), default=-np.inf)
+    return low, high, any(-np.inf in x[:1] for x in both), any(np.inf in x[-1:] for x in both)
 
 
 def _increasing(parts: list[np.ndarray]) -> np.ndarray:
     return np.sort(np.concatenate(parts or [np.empty(0)]))
-
-
-def _listed(genuine: np.ndarray, impostor: np.ndarray) -> tuple[np.ndarray, list[ImpostorBlock]]:
-    """Return listed scores as attempts without NaN, impostor scores as one row."""
-    genuine = genuine[genuine == genuine]
-    if not len(impostor):
-        return genuine, []
-    return genuine, [ImpostorBlock.of_listed(np.ascontiguousarray(impostor))]

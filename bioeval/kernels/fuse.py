@@ -3,7 +3,7 @@
 import numpy as np
 from numba.extending import register_jitable
 
-from bioeval.kernels.compiling import FEW, by_numpy, parallel_rows
+from bioeval.kernels.compiling import FEW, by_numpy, compiled, parallel_rows
 
 # Rules of fusion, besides the `k`-th smallest distance, which is `k`.
 MEDIAN, MEAN, MAX = 0, -1, -2
@@ -248,3 +248,39 @@ def fuse_nearest(begin, end, block, starts, probe_position, fused):
         for g in range(groups):
             if starts[g] <= place < starts[g + 1]:
                 nearest[g] = least_but(row[starts[g] : starts[g + 1]], place - starts[g])
+
+
+@compiled
+def nearest_in_layers(tile, layers, fused):
+    """Write the least score of each subject of the columns of a tile; NaN where there is none.
+
+    The columns are in layers: the first template of each subject, then the second of each that has
+    one, and so on, the subjects with most templates first; `layers` has their numbers.
+    """
+    for i in range(tile.shape[0]):
+        row = tile[i]
+        nearest = fused[i]
+        nearest[:] = row[: layers[0]]
+        start = layers[0]
+        for k in range(1, len(layers)):
+            layer = row[start : start + layers[k]]
+            for g in range(layers[k]):
+                x = layer[g]
+                n = nearest[g]
+                nearest[g] = x if x < n or n != n else n
+            start += layers[k]
+
+
+@compiled
+def nearest_of_row_layers(tile, layers, fused):
+    """Do as :func:`nearest_in_layers` for the rows of a tile: `fused` has a row for each subject."""
+    start = 0
+    for k in range(len(layers)):
+        for g in range(layers[k]):
+            row = tile[start + g]
+            nearest = fused[g]
+            for j in range(fused.shape[1]):
+                x = row[j]
+                n = nearest[j]
+                nearest[j] = x if k == 0 or x < n or n != n else n
+        start += layers[k]

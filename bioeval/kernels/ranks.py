@@ -3,7 +3,7 @@
 import numpy as np
 from numba.extending import register_jitable
 
-from bioeval.kernels.compiling import FEW, by_numpy, parallel_rows
+from bioeval.kernels.compiling import FEW, by_numpy, compiled, parallel_rows
 
 
 @register_jitable
@@ -89,3 +89,63 @@ def rank_facts(begin, end, block, columns, mate_start, mate_stop, probe_position
     for i in range(begin, end):
         place = columns[0] if shared else columns[i]
         rank_row(block[i], place, mate_start[i], mate_stop[i], probe_position[i], facts, i)
+
+
+@compiled
+def rank_rows(tile, best, closer, within, there, other):
+    """Add up for each row of a tile the scores closer than its best mate, and those up to it.
+
+    NaN is in place of mates. All but `tile` have an entry for each row.
+
+    - `best`: the score of the best mate, NaN for none
+    - `closer`, `within`, `there` (int32): added to; the last has the scores that are not NaN
+    - `other`: lowered to the least score
+    """
+    for i in range(len(best)):
+        row = tile[i]
+        b = best[i]
+        low = np.int32(0)
+        upto = np.int32(0)
+        number = np.int32(0)
+        for j in range(len(row)):
+            x = row[j]
+            low += np.int32(x < b)
+            upto += np.int32(x <= b)
+            number += np.int32(x == x)
+        closer[i] += low
+        within[i] += upto
+        there[i] += number
+        other[i] = least(row, other[i])
+
+
+@compiled
+def rank_columns(tile, best, closer, within, there, other):
+    """Do as :func:`rank_rows` for the columns of a tile."""
+    for i in range(tile.shape[0]):
+        row = tile[i]
+        for j in range(len(best)):
+            x = row[j]
+            closer[j] += np.int32(x < best[j])
+            within[j] += np.int32(x <= best[j])
+            there[j] += np.int32(x == x)
+            other[j] = x if x < other[j] else other[j]
+
+
+#: Minima that are found side by side.
+LANES = 16
+
+
+@register_jitable
+def least(row, low):
+    """Return the least of a number and of scores, NaN left out."""
+    lows = np.full(LANES, low)
+    whole = len(row) - len(row) % LANES
+    for start in range(0, whole, LANES):
+        part = row[start : start + LANES]
+        for j in range(LANES):
+            lows[j] = part[j] if part[j] < lows[j] else lows[j]
+    for j in range(whole, len(row)):
+        low = row[j] if row[j] < low else low
+    for j in range(LANES):
+        low = lows[j] if lows[j] < low else low
+    return low

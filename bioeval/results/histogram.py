@@ -191,7 +191,7 @@ def is_coarse(tally: VerificationTally) -> bool:
 
     Then scores far from all others are counted in cells too wide for the rest.
     """
-    cells = tally.impostor
+    cells = tally.attempts.cells
     q1, q3 = _quartiles(cells.counts)
     return len(cells.counts) > 1 and (q3 - q1 + 1) * LEAST_BINS * FAR_OFF < len(cells.counts)
 
@@ -206,7 +206,7 @@ def _quartiles(counts: np.ndarray) -> tuple[int, int]:
 
 def _impostor(tally: VerificationTally, kind: str) -> Histogram:
     """Join whole cells into bins, so that every count is exact."""
-    cells = tally.impostor
+    cells = tally.attempts.cells
     attempts = _Attempts(cells.total, kind)
     if not cells.counts.any():
         return attempts.without_bins()
@@ -257,7 +257,7 @@ def _edges(tally: VerificationTally, numbers: np.ndarray) -> np.ndarray:
     """Return the upper edges of cells, up to the largest float."""
     largest = np.finfo(np.float64).max
     with np.errstate(over="ignore"):
-        edges = np.ldexp(numbers.astype(np.float64), tally.impostor.exponent)
+        edges = np.ldexp(numbers.astype(np.float64), tally.attempts.cells.exponent)
     return np.clip(edges, -largest, largest)
 
 
@@ -265,9 +265,9 @@ def _half_width(tally: VerificationTally, value: float) -> float:
     """Return half the width of a bin of equal scores."""
     finite = tally.genuine[np.isfinite(tally.genuine)].astype(np.float64)
     ends = [value, *finite[:1], *finite[-1:]]
-    if len(tally.impostor.counts):
-        first = tally.impostor.first
-        numbers = np.array([first, first + len(tally.impostor.counts) - 1])
+    if len(tally.attempts.cells.counts):
+        first = tally.attempts.cells.first
+        numbers = np.array([first, first + len(tally.attempts.cells.counts) - 1])
         ends += _edges(tally, numbers).tolist()
     span = max(ends) - min(ends)
     return float(span / 100 if span > 0 else max(abs(value), 1.0) / 100)

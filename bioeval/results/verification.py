@@ -29,7 +29,7 @@ def verification_scalars(tally: VerificationTally) -> Scalars:
     points = points_of(tally)
     variables: Variables = {
         "genuine_attempts": ((), np.int64(len(tally.genuine))),
-        "impostor_attempts": ((), np.int64(tally.impostor.total)),
+        "impostor_attempts": ((), np.int64(tally.impostors)),
         "skipped_claims": ((), np.int64(tally.skipped_claims)),
     }
     people = None
@@ -58,9 +58,8 @@ def verification_dataset(tally: VerificationTally) -> xr.Dataset:
     over the impostor attempts. A rate without attempts is NaN.
     """
     points = points_of(tally)
-    thresholds = tally.grid()
-    genuine, impostor = len(tally.genuine), tally.impostor.total
-    fa = (tally.given or tally.impostor).at_most(thresholds)
+    thresholds, fa = tally.thresholds, tally.accepted
+    genuine, impostor = len(tally.genuine), tally.impostors
     every = np.append(thresholds, points.rows)
     thresholds, first = np.unique(every, return_index=True)
     fa = np.append(fa, points.rows_fa)[first]
@@ -91,7 +90,7 @@ def verification_dataset(tally: VerificationTally) -> xr.Dataset:
     if tally.people is not None:
         attrs["pairs_of_people"] = tally.people.pairs
     if tally.about.nan == "reject":  # of listed attempts alone: an infinite score is one, too
-        failed = np.count_nonzero(tally.genuine == np.inf) + tally.impostor.positive_infinite
+        failed = np.count_nonzero(tally.genuine == np.inf) + tally.attempts.cells.positive_infinite
         attrs["failed_attempts"] = int(failed)
     return build(variables, names_of("verification"), coordinates, attrs)
 
@@ -100,7 +99,7 @@ def _messages(
     tally: VerificationTally, points: VerificationPoints, doubt: Message | None
 ) -> list[Message]:
     """Return the messages of a result; of them a `doubt` about its labels and kind, if any."""
-    genuine, impostor = len(tally.genuine), tally.impostor.total
+    genuine, impostor = len(tally.genuine), tally.impostors
     messages = []
     if not genuine:
         messages.append(Message("no-genuine-attempt", rates=["gar", "frr"]))
@@ -143,4 +142,4 @@ def _people(tally: VerificationTally) -> int:
 
 def _independent(tally: VerificationTally, points: VerificationPoints) -> float:
     """Return the impostor attempts, each pair of a symmetric matrix once."""
-    return tally.impostor.total / 2 if points.symmetric else tally.impostor.total
+    return tally.impostors / 2 if points.symmetric else tally.impostors

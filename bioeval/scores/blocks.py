@@ -19,7 +19,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numba
 import numpy as np
@@ -171,8 +171,8 @@ STREAM_COPIES = 6
 # on a busy machine much more.
 SERIAL_CELLS = 1 << 18
 
-# Matrices of at most so many cells are read and arranged once.
-SMALL_CELLS = 1 << 18
+# Matrices of at most so many cells are read once, and their attempts are listed and sorted.
+LISTED = 1 << 21
 
 
 @contextmanager
@@ -194,8 +194,8 @@ def threads_for(scores: Scores) -> Iterator[None]:
 
 
 def is_small(scores: Scores) -> bool:
-    """Whether a matrix is so small that the steps around its counting take longer."""
-    return math.prod(scores.shape) <= SMALL_CELLS
+    """Whether scores are so few that their attempts are listed and sorted."""
+    return math.prod(scores.shape) <= LISTED
 
 
 @dataclass
@@ -237,6 +237,23 @@ class Block:
     def same_subject_cells(self) -> tuple[np.ndarray, np.ndarray]:
         """Return row and position of the cells of each probe's own subject, in order."""
         return _cells_between(self.mate_start, self.mate_stop)
+
+    def own(self) -> tuple[np.ndarray, np.ndarray]:
+        """Return row and position of the usable cells of each probe's own subject, in order."""
+        row, position = self.same_subject_cells()
+        usable = position != self.probe_position[row]
+        usable &= ~np.isnan(self.values[row, position])
+        return row[usable], position[usable]
+
+    def genuine(self) -> np.ndarray:
+        """Return the genuine scores."""
+        return self.values[self.own()]
+
+    def impostors(self) -> np.ndarray:
+        """Return a copy of the rows with NaN in place of each probe's own subject."""
+        values = self.values.copy()
+        values[self.same_subject_cells()] = np.nan
+        return values
 
     def nearest(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return the rows fused by the nearest template, and the limits of the own subject."""
@@ -378,8 +395,6 @@ class BlockReader:
         require_scores(scores)
         scores._require_matrix()
         self.scores = scores
-        #: Makes second passes by the tiles that have counted the scores, if tiles have.
-        self.second_reading: Any = None
 
     @cached_property
     def about(self) -> Provenance:
@@ -504,8 +519,6 @@ class BlockReader:
         if mask is not None and (ignored := mask == Mask.IGNORE).any():
             values = _writable_copy(values, raw)
             np.copyto(values, np.nan, where=ignored)
-        if is_small(scores):  # one dtype, so that another compiles no kernel
-            values = values.astype(np.float64, copy=False)
         values = writable_alias(values)
         return Gallery.block(gallery, low, values, mask)
 

@@ -420,7 +420,7 @@ def _wanted(tally: VerificationTally) -> np.ndarray:
     """Return the thresholds of the operating points, and the user's if they are few."""
     points = tally.points
     assert points is not None
-    given_thresholds = np.empty(0) if tally.given is None else tally.given.thresholds
+    given_thresholds = tally.thresholds if tally.given else np.empty(0)
     at_targets = points.threshold_at_far, points.threshold_at_frr
     chosen = [*at_targets, [points.equal_error.eer_threshold]]
     return np.concatenate([*chosen, given_thresholds if len(given_thresholds) <= 64 else []])
@@ -491,7 +491,7 @@ def _without_upper_limit(limits: dict[str, Limits], tally: VerificationTally) ->
     assert tally.points is not None
     if "frr_at_far" not in limits:
         return []
-    targets, attempts = tally.points.far_target, tally.impostor.total / copies_of(tally)
+    targets, attempts = tally.points.far_target, tally.impostors / copies_of(tally)
     people = ComparedPeople.of_tally(tally)
     supported = np.array([RuleOf(3).supports(x, attempts, people) for x in targets], dtype=bool)
     low, high = limits["frr_at_far"]

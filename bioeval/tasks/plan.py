@@ -4,17 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
 from bioeval.attempts.counting import Counter
-from bioeval.attempts.counts import IdentificationTally, VerificationTally
+from bioeval.attempts.counts import IdentificationTally
+from bioeval.attempts.finding import PointsWanted, points_of
 from bioeval.attempts.identification_counter import check_max_rank
-from bioeval.attempts.passes import count_with_points
-from bioeval.attempts.point_search import PointFinder
-from bioeval.attempts.points import check_costs, check_targets, with_rare_targets
-from bioeval.attempts.second_pass import PointsWanted, SecondPass
+from bioeval.attempts.passes import at_thresholds, count_together
+from bioeval.attempts.points import (
+    RARE_TARGETS,
+    check_costs,
+    check_targets,
+    with_rare_targets,
+)
 from bioeval.attempts.symmetry import is_symmetric
 from bioeval.attempts.thresholds import check_extra, check_thresholds, to_internal
 from bioeval.attempts.verification_counter import VerificationCounter
@@ -117,14 +121,6 @@ class EvaluationOptions:
             return replace(task, max_rank=self.max_rank)
         check_max_rank(task.max_rank, gallery, f"protocol {section} max_rank")
         return task
-
-
-class _Finding(NamedTuple):
-    """A tally whose operating points are looked for, the counter that made it, and the finder."""
-
-    tally: VerificationTally
-    counter: VerificationCounter
-    finder: PointFinder
 
 
 class Plan:
@@ -240,65 +236,45 @@ class Plan:
         return self.scores._derives_subjects
 
     def count(self) -> dict[str, TaskCounts]:
-        """Return the counts of all tasks by node, made in one pass before that of the points."""
+        """Return the counts of all tasks by node; those of the same scores are made together."""
         distinct = list(dict.fromkeys(task.counter for task in self.tasks.values()))
-        # The kernel of whole rows serves neither studies nor galleries of one template of each
-        # subject; apart, they do not slow the rest.
-        core = [counter for counter in distinct if counter.suits_kernel]
-        together = [counter for counter in core if counter.reader is self.reader]
-        apart = [counter for counter in core if counter.reader is not self.reader]
-        of_studies = [counter for counter in distinct if counter not in core]
-        passes: list[list[Counter[Any]]]
-        passes = [[*x] for x in (together, apart, of_studies) if x] or [[]]
-        wanted = self.wanted()
         results: dict[Counter[Any], Any] = {}
-        second_passes: dict[Counter[Any], SecondPass] = {}
-        for counters in passes:
-            if counters:
-                counted = count_with_points(counters[0].reader, counters, wanted)
-                results |= zip(counters, counted.results, strict=True)
-                second_passes |= counted.second_passes
+        for reader in dict.fromkeys(counter.reader for counter in distinct):
+            counters = [counter for counter in distinct if counter.reader is reader]
+            results |= zip(counters, count_together(reader, counters, self.wanted()), strict=True)
         counts = {}
         for node, (counter, task_options) in self.tasks.items():
-            second_pass = second_passes.get(counter)
-            counts[node] = TaskCounts(results[counter], task_options, second_pass)
+            counts[node] = TaskCounts(results[counter], task_options)
         for node, search in self.searches.items():
             counts[node] = TaskCounts(search.study_pass.run(), search.options)
         return counts
 
     @stage("finding operating points")
     def refine(self, counted: dict[str, TaskCounts]) -> None:
-        """Find the operating points of verification, by second passes that all tasks share.
+        """Find the operating points of verification.
 
         With extra thresholds, those and the points of all tasks are rows of each.
         """
         reader, extra = self.reader, self.options.extra_thresholds
         both_ways = bool(self.tasks) and is_symmetric(reader.scores)
         rows = to_internal(extra, reader.scores.kind) if extra is not None else None
-        finders = []
-        for node, counter in self.verifications.items():
+        wanted: dict[str, PointsWanted] = {}
+        for node in self.verifications:
             tally: Any = counted[node].tally
             symmetric = both_ways and tally.templates == "single"
             targets = self.far_targets
             if self._rare:
-                targets = with_rare_targets(targets, tally.impostor.total / (2 if symmetric else 1))
-            wanted = replace(self.wanted(), targets=targets, rows=rows)
-            finder = PointFinder.of(
-                tally,
-                counter.impostors_again,
-                wanted,
+                targets = with_rare_targets(targets, tally.impostors / (2 if symmetric else 1))
+            wanted[node] = replace(self.wanted(), targets=targets)
+            tally.points = points_of(
+                tally.attempts,
+                wanted[node],
                 symmetric=symmetric,
-                second_pass=counted[node].second_pass,
-                few=reader.is_small,  # nothing to share: its only block is read once
+                with_rows=not tally.given or rows is not None,
             )
-            finders.append(_Finding(tally, counter, finder))
-        self._find(finders)
         if rows is None:
             return
-        points = [rows]
-        for finding in finders:
-            if finding.tally.points is not None:
-                points.append(finding.tally.points.rows)
+        points = [rows, *(counted[node].tally.points.rows for node in wanted)]
         searches = counted.get("open_set")
         if searches is not None and isinstance(searches.tally, IdentificationTally):
             from bioeval.results.identification import open_set_rows
@@ -307,29 +283,25 @@ class Plan:
             rows = np.unique(np.concatenate(points))
             counted["open_set"] = replace(searches, options={**searches.options, "rows": rows})
         rows = np.unique(np.concatenate(points))
-        for finding in finders:
-            finding.finder.want_rows(rows)
-        self._find(finders)
-
-    def _find(self, finders: Sequence[_Finding]) -> None:
-        """Take the second passes that are missing, and set the points of each tally."""
-        while True:
-            missing = []
-            for finding in finders:
-                second_pass = finding.finder.next_second_pass()
-                if second_pass is not None:
-                    missing.append((finding.counter, second_pass))
-            if not missing:
-                break
-            PointFinder.take(missing)
-        for finding in finders:
-            finding.tally.points = finding.finder.points()
+        counters = {node: counter for node, counter in self.verifications.items()}
+        tallies = [counted[node].tally for node in counters]
+        for tally, accepted in zip(
+            tallies, at_thresholds(reader, list(counters.values()), tallies, rows), strict=True
+        ):
+            tally.points.add_rows(rows, accepted)
 
     def wanted(self) -> PointsWanted:
         """Return the operating points of verification that are wanted."""
-        targets = self.far_targets, self.costs, self.options.auc
-        optima = scalar_registry().optima
-        return PointsWanted(*targets, frr_targets=self.frr_targets, optima=optima)
+        targets = self.far_targets
+        if self._rare:
+            targets = np.union1d(targets, RARE_TARGETS)
+        return PointsWanted(
+            targets,
+            self.costs,
+            self.options.auc,
+            frr_targets=self.frr_targets,
+            optima=scalar_registry().optima,
+        )
 
     @property
     def verifications(self) -> dict[str, VerificationCounter]:

@@ -9,9 +9,7 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from bioeval.attempts.cells import CellGrid
-from bioeval.attempts.counters import ThresholdCounter
-from bioeval.attempts.counts import CellCounts
+from bioeval.attempts.cells import CellCounts, CellGrid
 from bioeval.attempts.passes import count_together
 from bioeval.attempts.verification_counter import VerificationCounter
 from bioeval.base.errors import DataError, ProtocolError
@@ -52,12 +50,13 @@ def _histograms(data: Any) -> ScoreHistograms:
     counts = count_together(reader, [counter])[0]
     if is_coarse(counts) and (grid := _robust_grid(data)) is not None:
         counter = counter.fresh()
-        counter.threshold_counter = ThresholdCounter(grid.boundaries)
+        counter.given = grid.boundaries
         (tally,) = count_together(reader, [counter])
-        assert tally.given is not None
-        below, *inside, above = tally.given.counts.tolist()
-        cells = CellCounts(grid.exponent, grid.first, np.array(inside), below, above)
-        counts = replace(counts, impostor=cells.fitted())
+        reached = tally.accepted
+        below, above = int(reached[0]), tally.impostors - int(reached[-1])
+        cells = CellCounts(grid.exponent, grid.first, np.diff(reached), below, above)
+        attempts = replace(tally.attempts, counted_cells=cells.fitted())
+        counts = replace(counts, attempts=attempts)
     return score_histograms(counts)
 
 

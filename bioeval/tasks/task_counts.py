@@ -12,7 +12,6 @@ from bioeval.base.messages import Message, message_attrs
 from bioeval.results.dataset import Scalars
 
 if TYPE_CHECKING:
-    from bioeval.attempts.second_pass import SecondPass
     from bioeval.scores.blocks import BlockReader
     from bioeval.scores.provenance import Provenance
     from bioeval.stats.options import IntervalOptions
@@ -71,8 +70,6 @@ class TaskCounts:
 
     tally: Counts
     options: dict[str, Any]
-    #: What the pass that counted verification has collected of its operating points.
-    second_pass: SecondPass | None = None
 
     def scalars(self, node: str) -> Scalars:
         """Return the numbers of the result besides its curves over the threshold."""

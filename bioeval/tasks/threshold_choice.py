@@ -4,16 +4,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import numpy as np
-
-from bioeval.attempts.passes import count_with_points
-from bioeval.attempts.point_search import PointFinder
-from bioeval.attempts.second_pass import PointsWanted
-from bioeval.attempts.threshold_rules import Rule
-from bioeval.attempts.threshold_search import Attempts
+from bioeval.attempts.finding import PointsWanted
+from bioeval.attempts.passes import count_together
+from bioeval.attempts.threshold_rules import Rule, choose
 from bioeval.attempts.verification_counter import VerificationCounter
 from bioeval.base.errors import Argument, ProtocolError
-from bioeval.scores.blocks import BlockReader, threads_for
+from bioeval.scores.blocks import BlockReader
 
 
 def chosen_threshold(
@@ -35,12 +31,8 @@ def chosen_threshold(
     if rule.name == "fixed":
         return rule.values[0]
     counter = VerificationCounter(reader, templates=templates, fusion=fusion)
-    targets = np.array(rule.values if rule.name == "far" else ())
-    costs = np.array([rule.values]) if rule.name == "cost" else np.empty((0, 3))
-    wanted = PointsWanted(targets, costs, rule.name in ("cost", "accuracy"))
-    (tally,), second_passes = count_with_points(reader, [counter], wanted)
-    tally = replace(tally, missed=missed)
-    attempts = Attempts.of_cells(tally.genuine, tally.impostor, missed)
+    (tally,) = count_together(reader, [counter], PointsWanted.of_rule(rule))
+    attempts = replace(tally.attempts, missed=missed[0], missed_impostors=missed[1])
     genuine, impostor = attempts.genuine_attempts, attempts.impostor_attempts
     if not (genuine and impostor):
         lacking = "impostor" if genuine else "genuine"
@@ -49,22 +41,4 @@ def chosen_threshold(
             f" is chosen on genuine and impostor attempts, and there is no {lacking} attempt; "
             "give a number",
         )
-    if rule.name == "frr":
-        strictest = attempts.at_frr(rule.values[0])
-        if strictest is None:
-            return np.nan
-        return strictest
-    if rule.name == "accuracy":  # each attempt weighs the same
-        costs = np.array([[0.5, genuine, impostor]])
-    wanted = replace(wanted, costs=costs)
-    with threads_for(scores):
-        points = PointFinder.points_of(
-            tally,
-            counter,
-            wanted,
-            symmetric=False,
-            second_pass=second_passes.get(counter),
-        )
-    if rule.name == "eer":
-        return points.equal_error.eer_threshold
-    return float((points.threshold_at_far if rule.name == "far" else points.min_cost_threshold)[0])
+    return choose(rule, attempts).threshold

@@ -7,10 +7,9 @@ from typing import Any
 
 import xarray as xr
 
-from bioeval.attempts.passes import count_with_points
-from bioeval.attempts.point_search import PointFinder
+from bioeval.attempts.finding import PointsWanted, points_of
+from bioeval.attempts.passes import count_together
 from bioeval.attempts.points import FAR_TARGETS, check_costs, check_targets
-from bioeval.attempts.second_pass import PointsWanted
 from bioeval.attempts.symmetry import is_symmetric
 from bioeval.attempts.verification_counter import Templates, UnenrolledClaims, VerificationCounter
 from bioeval.base.arguments import require_flag
@@ -155,15 +154,11 @@ def verification(
         optima=scalar_registry().optima,
     )
     with rows_reported():
-        (result,), second_passes = count_with_points(reader, [counter], wanted)
+        (result,) = count_together(reader, [counter], wanted)
     symmetric = templates == "single" and is_symmetric(scores)
     with threads_for(scores):
-        result.points = PointFinder.points_of(
-            result,
-            counter,
-            wanted,
-            symmetric=symmetric,
-            second_pass=second_passes.get(counter),
+        result.points = points_of(
+            result.attempts, wanted, symmetric=symmetric, with_rows=not result.given
         )
         dataset = warn_of_kinds(verification_dataset(result))
         if limits is not None:

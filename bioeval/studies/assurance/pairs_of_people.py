@@ -11,9 +11,9 @@ import math
 import numpy as np
 
 from bioeval.attempts.by_subject import PairCounts, SubjectAttempts, summed
+from bioeval.attempts.cells import is_accepted
 from bioeval.attempts.counts import VerificationTally
 from bioeval.attempts.passes import count_together
-from bioeval.attempts.second_pass import SecondPass
 from bioeval.attempts.verification_counter import VerificationCounter
 from bioeval.base.messages import Message
 from bioeval.scores.blocks import BlockReader, threads_for
@@ -115,7 +115,7 @@ class PairShares(AttainableThresholds):
         self, rate: float, attempts: SubjectAttempts, tally: VerificationTally
     ) -> None:
         """Count the attempts up to a distance at which the mean is above a rate."""
-        cells = tally.impostor
+        cells = tally.attempts.cells
         reached = cells.negative_infinite + np.cumsum(cells.counts)
         edges = np.append(cells.grid.edges, np.finfo(np.float64).max)
         share = 2 * rate
@@ -248,11 +248,8 @@ def _impostors_up_to(attempts: SubjectAttempts, limit: float) -> np.ndarray:
     if are_pairs(scores):
         row = scores._distances().astype(np.float64)
         return row[~scores.genuine & (row <= limit)]
-    second = SecondPass([(-np.inf, limit)])
-    for _, impostors in attempts.counter.attempts(attempts.reader):
-        for block in impostors:
-            second.add(block)
-    return np.concatenate([np.empty(0), *second.kept])
+    parts = (impostors for _, impostors in attempts.counter.parts())
+    return np.concatenate([np.empty(0), *(x[is_accepted(x, limit)] for x in parts)])
 
 
 class SearchShares(AttainableThresholds):

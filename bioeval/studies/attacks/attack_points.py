@@ -14,12 +14,12 @@ import xarray as xr
 from bioeval.attempts.by_subject import SubjectAttempts
 from bioeval.attempts.counters import ImpostorBlock
 from bioeval.attempts.counts import VerificationTally
+from bioeval.attempts.lists import Attempts
 from bioeval.attempts.passes import count_together, count_with_points
 from bioeval.attempts.point_search import PointFinder
 from bioeval.attempts.points import FAR_TARGETS, EqualError, VerificationPoints
 from bioeval.attempts.second_pass import PointsWanted, SecondPass
 from bioeval.attempts.threshold_rules import Rule
-from bioeval.attempts.threshold_search import Attempts
 from bioeval.attempts.thresholds import to_user
 from bioeval.attempts.verification_counter import VerificationCounter
 from bioeval.base.errors import Argument, ProtocolError

@@ -124,7 +124,7 @@ def count_for_calibration(
     reader = BlockReader(scores)
     verification = VerificationCounter(reader)
     with threads_for(scores):
-        parts = [mated for mated, _ in verification.attempts(reader)]
+        parts = [mated for mated, _ in verification.parts()]
         genuine = np.sort(np.concatenate(parts or [np.empty(0)])).astype(np.float64)
         distances = np.unique(genuine)
         if wanted is None:
@@ -132,7 +132,8 @@ def count_for_calibration(
         thresholds = np.unique(np.concatenate([[-np.inf, np.inf], distances, wanted]))
         counter = ThresholdCounter(thresholds)
         losses = np.zeros(len(shifts)) if shifts is not None else np.empty(0)
-        for block in verification.impostors_again():
+        for _, impostors in verification.parts():
+            block = ImpostorBlock.of_rows(impostors)
             counter.add(block)
             if shifts is not None:
                 losses += _losses(block, -1.0, shifts)
@@ -154,8 +155,8 @@ def count_for_calibration(
                 at, fr = at + 1 + (distances == np.inf), fr + (distances < np.inf)
                 added = 2
             pooled = Pooled.of_points(distances, at, fr, (len(genuine) + added, impostors + added))
-            none = np.zeros(1, dtype=np.int64)
-            blocks = chain(verification.impostors_again(), [(genuine[None], none, none)])
+            impostor_rows = (impostors for _, impostors in verification.parts())
+            blocks = map(ImpostorBlock.of_rows, chain(impostor_rows, [genuine]))
             low, high = ThresholdCounter(pooled.edges).ranges(blocks)
     return CalibrationCounts(
         about=reader.about,
@@ -182,7 +183,7 @@ def _losses(block: ImpostorBlock, sign: float, shifts: np.ndarray) -> np.ndarray
 
 def _mean_losses(genuine: np.ndarray, shifts: np.ndarray) -> np.ndarray:
     """Return the mean losses of the genuine attempts; attempts at -inf have no loss."""
-    finite = ImpostorBlock.of_listed(genuine[np.isfinite(genuine)])
+    finite = ImpostorBlock.of_rows(genuine[np.isfinite(genuine)])
     sums = _losses(finite, 1.0, -shifts[::-1])[::-1]
     return _mean(sums, len(genuine), int(np.isposinf(genuine).sum()))
 

@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import xarray as xr
 
+from bioeval.attempts.lists import Attempts
 from bioeval.attempts.points import check_targets
-from bioeval.attempts.threshold_search import Attempts
 from bioeval.base.arguments import require_flag, require_integer
 from bioeval.base.errors import Argument
 from bioeval.base.kinds import larger_is_closer, noun_of

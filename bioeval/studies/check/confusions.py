@@ -9,8 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from bioeval.attempts.counters import ImpostorBlock
-from bioeval.attempts.second_pass import SecondPass
+from bioeval.attempts.cells import is_accepted
 from bioeval.attempts.threshold_rules import Rule
 from bioeval.attempts.thresholds import to_user
 from bioeval.base.errors import DataError, ProtocolError
@@ -180,10 +179,9 @@ def _counted(scores: Scores, at: float) -> _PairCounts:
     people = len(codes.values)
     with threads_for(scores):
         for block in BlockReader(scores).blocks():
-            second_pass = SecondPass([(-np.inf, at)], places=True)
-            second_pass.add(ImpostorBlock(block.values, block.mate_start, block.mate_stop))
-            row, position = np.concatenate(second_pass.places).astype(np.int64).T
-            value = np.concatenate(second_pass.kept).astype(np.float64)
+            impostors = block.impostors()
+            row, position = np.nonzero(is_accepted(impostors, at))
+            value = impostors[row, position].astype(np.float64)
             column = np.broadcast_to(block.columns, block.values.shape)[row, position]
             row = block.low + row
             both = np.sort(np.stack([codes.probe[row], codes.gallery[column]]), axis=0)

@@ -11,12 +11,11 @@ import numpy as np
 
 from bioeval import stats
 from bioeval.attempts.by_subject import SubjectAttempts
+from bioeval.attempts.finding import PointsWanted, points_of
 from bioeval.attempts.identification_counter import IdentificationCounter
 from bioeval.attempts.left_out import LeftOut
-from bioeval.attempts.passes import count_with_points
-from bioeval.attempts.point_search import PointFinder
+from bioeval.attempts.passes import count_together
 from bioeval.attempts.points import VerificationPoints, per_cent
-from bioeval.attempts.second_pass import PointsWanted
 from bioeval.attempts.symmetry import is_symmetric
 from bioeval.attempts.verification_counter import VerificationCounter
 from bioeval.base.errors import ProtocolError
@@ -178,9 +177,8 @@ class ComparedSystem:
                 "that hold only an order no verification"
             )
         results: list[Any] = []
-        second_passes: dict[Any, Any] = {}
         if counters:
-            results, second_passes = count_with_points(self.reader, list(counters.values()), wanted)
+            results = count_together(self.reader, list(counters.values()), wanted)
         tallies = dict(zip(counters, results, strict=True))
         #: The counter of verification and both tallies; None where scores do not support a task.
         self.verification: VerificationCounter | None = counters.get("verification")
@@ -188,12 +186,11 @@ class ComparedSystem:
         self.searched: Any = tallies.get("identification")
         if self.claimed is not None:
             with threads_for(scores):
-                self.claimed.points = PointFinder.points_of(
-                    self.claimed,
-                    counter,
+                self.claimed.points = points_of(
+                    self.claimed.attempts,
                     wanted,
                     symmetric=False,
-                    second_pass=second_passes.get(counter),
+                    with_rows=not self.claimed.given,
                 )
 
     @property
@@ -253,7 +250,7 @@ class ComparedSystem:
     @property
     def impostors(self) -> float:
         """Impostor attempts of verification, each pair of a symmetric matrix once."""
-        return self.claimed.impostor.total / (2 if self.both_ways else 1)
+        return self.claimed.impostors / (2 if self.both_ways else 1)
 
     @property
     def genuine(self) -> float:
@@ -273,7 +270,7 @@ class ComparedSystem:
         """Attempts of each class: genuine and impostor of verification, genuine searches."""
         numbers: tuple[int, ...] = ()
         if self.claimed is not None:
-            numbers = len(self.claimed.genuine), self.claimed.impostor.total
+            numbers = len(self.claimed.genuine), self.claimed.impostors
         if self.searched is not None:
             numbers = *numbers, int((self.searched.mates > 0).sum())
         return numbers

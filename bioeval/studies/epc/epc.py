@@ -10,9 +10,8 @@ import numpy as np
 import xarray as xr
 
 from bioeval.attempts.counts import VerificationTally
-from bioeval.attempts.passes import count_together, count_with_points
-from bioeval.attempts.point_search import PointFinder
-from bioeval.attempts.second_pass import PointsWanted
+from bioeval.attempts.finding import PointsWanted, points_of
+from bioeval.attempts.passes import count_together
 from bioeval.attempts.thresholds import require_values, to_user
 from bioeval.attempts.verification_counter import VerificationCounter
 from bioeval.base.arguments import require_increasing_proportions
@@ -23,7 +22,7 @@ from bioeval.base.registry import names_of
 from bioeval.base.scalars import Name
 from bioeval.results.dataset import about_attrs, along, build
 from bioeval.results.verification import doubt_of_kind
-from bioeval.scores.blocks import BlockReader, threads_for
+from bioeval.scores.blocks import BlockReader
 from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.matrix import Scores
 from bioeval.scores.shared_people import people_of_both_sets
@@ -108,15 +107,8 @@ def epc(
     counter = VerificationCounter(dev_reader)
     wanted = PointsWanted(np.empty(0), costs, every_score=True)
     with rows_reported():
-        (made,), second_passes = count_with_points(dev_reader, [counter], wanted)
-    with threads_for(dev):
-        points = PointFinder.points_of(
-            made,
-            counter,
-            wanted,
-            symmetric=False,
-            second_pass=second_passes.get(counter),
-        )
+        (made,) = count_together(dev_reader, [counter], wanted)
+    points = points_of(made.attempts, wanted, symmetric=False, with_rows=False)
     at = points.min_cost_threshold
     known = np.unique(to_user(at[~np.isnan(at)], dev.kind))
     judge = VerificationCounter(test_reader, thresholds=known if len(known) else None)
@@ -202,7 +194,7 @@ def _require_one_kind(dev: Scores, test: Scores) -> None:
 
 def _attempts_of(tally: VerificationTally) -> dict[str, int]:
     """Return the numbers of genuine and of impostor attempts."""
-    return {"genuine_attempts": len(tally.genuine), "impostor_attempts": tally.impostor.total}
+    return {"genuine_attempts": len(tally.genuine), "impostor_attempts": tally.impostors}
 
 
 def _errors_at(tally: VerificationTally, at: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -212,7 +204,6 @@ def _errors_at(tally: VerificationTally, at: np.ndarray) -> tuple[np.ndarray, np
     fr = np.full(len(at), number["genuine_attempts"], dtype=np.int64)
     known = ~np.isnan(at)
     if known.any():
-        assert tally.given is not None
-        fa[known] = tally.given.at_most(at[known])
+        fa[known] = tally.attempts.false_accepts(at[known])
         fr[known] -= np.searchsorted(tally.genuine, at[known], side="right")
     return fa, fr

@@ -13,13 +13,11 @@ import numpy as np
 
 from bioeval import partition
 from bioeval.attempts.by_subject import SubjectAttempts
-from bioeval.attempts.counters import ThresholdCounter
-from bioeval.attempts.fold_counts import Subset
-from bioeval.attempts.fold_passes import FoldPasses
+from bioeval.attempts.folds import FoldAttempts, Subset
 from bioeval.attempts.judged import Judged
+from bioeval.attempts.lists import Attempts
 from bioeval.attempts.passes import count_together
 from bioeval.attempts.threshold_rules import Rule
-from bioeval.attempts.threshold_search import Attempts
 from bioeval.attempts.verification_counter import VerificationCounter
 from bioeval.base.errors import BioevalWarning, DataError
 from bioeval.base.messages import Message
@@ -106,10 +104,8 @@ def _verify_matrix(
                 coded = together[repeat]
                 codes.append((coded.codes[sides.probe], coded.codes[sides.gallery]))
                 parts.append(coded.parts)
-            passes = FoldPasses(reader, options.templates, options.fusion, codes)
-            of_rule = Judged.of_folds(
-                passes, options.distance_rule, parts, every_score=options.chooses_anew
-            )
+            attempts = FoldAttempts(reader, options.templates, options.fusion, codes)
+            of_rule = Judged.of_folds(attempts, options.distance_rule, parts)
             judged |= zip(looked_at, of_rule, strict=True)
         for repeat in apart:
             judged[repeat] = []
@@ -344,23 +340,17 @@ def judge_all(scores: Scores, rule: Rule, templates: str, fusion: str) -> Judged
     """Choose a threshold on all scores and count them at it."""
     m, n = scores.shape
     in_one = np.zeros(m, dtype=np.int64), np.zeros(n, dtype=np.int64)
-    passes = FoldPasses(BlockReader(scores), templates, fusion, [in_one])
-    return Judged.of_folds(passes, rule, [[(Subset(0), Subset(0))]])[0][0]
+    attempts = FoldAttempts(BlockReader(scores), templates, fusion, [in_one])
+    return Judged.of_folds(attempts, rule, [[(Subset(0), Subset(0))]])[0][0]
 
 
 def counted_at(threshold: float, scores: Scores, templates: str, fusion: str) -> Attempts:
     """Return the numbers of attempts and errors of some scores at one threshold."""
     reader = BlockReader(scores)
     counter = VerificationCounter(reader, templates=templates, fusion=fusion)
-    counter.threshold_counter = ThresholdCounter(
-        np.array([-np.inf if math.isnan(threshold) else threshold])
-    )
+    counter.given = np.array([-np.inf if math.isnan(threshold) else threshold])
     (tally,) = count_together(reader, [counter])
-    assert tally.given is not None
-    edges = np.append(tally.given.thresholds, np.inf)
-    attempts = Attempts(tally.genuine.astype(np.float64), edges, tally.given.counts)
-    attempts.take_scores(edges[:1], tally.given.counts[:1])
-    return attempts
+    return tally.attempts
 
 
 class TrainedSystem:

@@ -10,15 +10,13 @@ from functools import cached_property
 import numpy as np
 
 from bioeval import partition
-from bioeval.attempts.counters import ImpostorBlock, gather
 from bioeval.attempts.counts import IdentificationTally, role_of
+from bioeval.attempts.finding import PointsWanted, points_of
 from bioeval.attempts.identification_counter import IdentificationCounter
-from bioeval.attempts.passes import count_together, count_with_points
-from bioeval.attempts.point_search import PointFinder
+from bioeval.attempts.lists import Attempts
+from bioeval.attempts.passes import count_together
 from bioeval.attempts.points import normalised_cost
-from bioeval.attempts.second_pass import PointsWanted
 from bioeval.attempts.selections import IdentificationRules, OrderedScores, SelectionAttempts
-from bioeval.attempts.threshold_search import Attempts
 from bioeval.attempts.verification_counter import VerificationCounter
 from bioeval.base.errors import DataError
 from bioeval.protocol.tasks import Search
@@ -121,17 +119,6 @@ def _attempts(
     except DataError:  # raised again where the parts are read
         return
     yield from ordered.attempts(places, rules)
-
-
-def _impostor_scores(blocks: list[ImpostorBlock]) -> np.ndarray:
-    """Return the impostor scores of some blocks, with NaN in place of genuine ones."""
-    scores = _copied([values.ravel() for values, _, _ in blocks])
-    place = 0
-    for values, start, stop in blocks:
-        _, row, position = gather(values, start, stop, np.full(len(values), -1))
-        scores[place + row * values.shape[1] + position] = np.nan
-        place += values.size
-    return scores
 
 
 def _copied(parts: list[np.ndarray]) -> np.ndarray:
@@ -281,16 +268,16 @@ class FoldSide:
             values = self.counted.values
             return Attempts.ordered(values[genuine], values[impostor])
         counter = self._counter(options)
-        genuine_blocks, impostor_blocks, strangers = [], list[ImpostorBlock](), []
+        genuine_blocks, impostor_blocks, strangers = [], [], []
         with threads_for(self.scores):
             for block in self._blocks():
                 mated, impostors = counter.of_block(block)
                 genuine_blocks.append(mated)
-                impostor_blocks += impostors
+                impostor_blocks.append(impostors.reshape(-1))
                 if counter.unenrolled_probes is not None:
                     strangers.append(counter.of_strangers(block))
         self._strangers = _copied(strangers)
-        return Attempts.listed(_copied(genuine_blocks), _impostor_scores(impostor_blocks))
+        return Attempts.listed(_copied(genuine_blocks), _copied(impostor_blocks))
 
     @property
     def unenrolled_probes(self) -> Attempts:
@@ -325,15 +312,8 @@ class FoldSide:
             assert self.scores is not None
             counter = self._counter(options)
             wanted = PointsWanted(targets, costs, True, frr_targets=at_frr)
-            (tally,), second_passes = count_with_points(self.reader, [counter], wanted)
-            with threads_for(self.scores):
-                refined = PointFinder.points_of(
-                    tally,
-                    counter,
-                    wanted,
-                    symmetric=None,
-                    second_pass=second_passes.get(counter),
-                )
+            (tally,) = count_together(self.reader, [counter], wanted)
+            refined = points_of(tally.attempts, wanted, symmetric=None, with_rows=False)
             points = {"eer": refined.equal_error.eer, "auc": refined.auc}
             frr_at_far, far_at_frr = refined.frr_at_far, refined.far_at_frr
             least = refined.min_cost

@@ -276,7 +276,7 @@ class _Curves:
     def _whole_grid(self, scores: Scores, count: int | None) -> np.ndarray:
         """Return thresholds over the range of the whole matrix, in the units of the scores."""
         if self.part.task == "verification":
-            grid = to_user(self._verified(scores, count).grid(), self.kind)
+            grid = to_user(self._verified(scores, count).thresholds, self.kind)
             if larger_is_closer(self.kind):
                 return grid[::-1]
             return grid
@@ -326,9 +326,8 @@ class _Curves:
             points, impostors = part.points(self.part, attempts), attempts.impostor_attempts
         else:
             tally = self._verified(view, self.grid)
-            assert tally.given is not None
-            genuine, fa = tally.genuine, tally.given.at_most(grid)
-            points, impostors = part.points(self.part, None), tally.impostor.total
+            genuine, fa = tally.genuine, tally.accepted
+            points, impostors = part.points(self.part, None), tally.impostors
         counts = {"ga": np.searchsorted(genuine, grid, side="right").astype(np.int64), "fa": fa}
         if part.claims is not None:
             unenrolled = part.unenrolled_probes

@@ -17,7 +17,7 @@ from bioeval.base.arguments import require_flag
 from bioeval.base.errors import Argument, DataError, counted, require_choice
 from bioeval.base.kinds import Kind
 from bioeval.base.memory import at_most, in_words
-from bioeval.scores.blocks import BlockReader, threads_for
+from bioeval.scores.blocks import BlockReader
 from bioeval.scores.bona_fide import without_attacks
 from bioeval.scores.embeddings import Metric, kind_of_metric
 from bioeval.scores.matrix import Scores, require_scores
@@ -159,8 +159,7 @@ def _value_of(measure: OwnMeasure, scores: Scores) -> float:
     reader = BlockReader(scores)
     counter = VerificationCounter(reader)
     (tally,) = count_together(reader, [counter])
-    with threads_for(scores):
-        distances = counter.impostor_scores()
+    distances = np.repeat(*tally.attempts.listed_impostors())
     genuine = to_user(tally.genuine.astype(np.float64), scores.kind)
     impostor = to_user(distances.astype(np.float64), scores.kind)
     if not len(genuine) or not len(impostor):

@@ -317,7 +317,7 @@ def _rules(plan: Plan, view: Scores, card: Protocol) -> IdentificationRules | No
         return None
     for counted_task in plan.tasks.values():
         counter = counted_task.counter
-        if counter.reader is not plan.reader or not counter.counts_selections:
+        if counter.reader is not plan.reader or not counter.of_tiles:
             return None
     by_subject = []
     ties_first = []

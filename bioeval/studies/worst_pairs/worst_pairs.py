@@ -8,8 +8,7 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
-from bioeval.attempts.counters import ImpostorBlock
-from bioeval.attempts.second_pass import SecondPass
+from bioeval.attempts.cells import is_accepted
 from bioeval.attempts.thresholds import require_values, to_user
 from bioeval.base.arguments import require_integer
 from bioeval.base.errors import ProtocolError
@@ -124,10 +123,9 @@ def worst_cells(
 
 
 def _add_impostors(cells: LeastCells, block: Block) -> None:
-    second_pass = SecondPass([(-np.inf, cells.limit)], places=True)
-    second_pass.add(ImpostorBlock(block.values, block.mate_start, block.mate_stop))
-    row, position = np.concatenate(second_pass.places).astype(np.int64).T
-    cells.add(np.concatenate(second_pass.kept), block.low + row, _columns(block, row, position))
+    impostors = block.impostors()
+    row, position = np.nonzero(is_accepted(impostors, cells.limit))
+    cells.add(impostors[row, position], block.low + row, _columns(block, row, position))
 
 
 def _add_genuine(cells: LeastCells, block: Block) -> None:

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from bioeval.attempts.tiled_scores import HELD, ComputedTiles, may_compute, source_of_tiles
+from bioeval.attempts.squares import HELD, ComputedTiles, may_compute, source_of_tiles
 from bioeval.scores.blocks import threads_for
 from bioeval.scores.embedding_tiles import LARGEST, TemplateTiles
 from bioeval.scores.embeddings import EmbeddingSource

@@ -9,12 +9,12 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from bioeval.base.progress import report_rows
-from bioeval.kernels.tiles import Mates, fuse_tile, leave_out_subjects, take_mates
+from bioeval.kernels.squares import Mates as Found, leave_out_subjects, take_mates
 from bioeval.scores.blocks import BlockReader
 from bioeval.scores.embedding_tiles import LARGEST, MOST_OF_SUBJECT, EmbeddingTiles, TemplateTiles
 from bioeval.scores.embeddings import EmbeddingSource, on_all_threads
@@ -25,6 +25,30 @@ HELD = 64 << 20
 
 #: Takes a tile: its number among those visited, its band of rows and its columns, and the scores.
 Visit = Callable[[int, int, int, np.ndarray], None]
+
+
+class Mates(NamedTuple):
+    """The mates of some probes."""
+
+    number: np.ndarray  # int64 (m,): usable mates
+    best: np.ndarray  # (m,): the nearest, NaN for none; and how many are as near, itself among them
+    tied: np.ndarray
+    place: np.ndarray  # int64 (m,): the first of these in the gallery's own order
+
+    @classmethod
+    def of(cls, value: np.ndarray, row: np.ndarray, place: np.ndarray, m: int) -> Mates:
+        """Return the mates of `m` probes from their scores, row by row, and places."""
+        first = np.flatnonzero(np.diff(row, prepend=-1))
+        best = np.full(m, np.nan, dtype=value.dtype)
+        last = np.full(m, np.iinfo(np.int64).max)
+        if len(row):
+            best[row[first]] = np.minimum.reduceat(value, first)
+            nearest = value == best[row]
+            last[row[first]] = np.minimum.reduceat(np.where(nearest, place, last[0]), first)
+            tied = np.bincount(row[nearest], minlength=m)
+        else:
+            tied = np.zeros(m, dtype=np.int64)
+        return cls(np.bincount(row, minlength=m), best, tied, last)
 
 
 def source_of_tiles(scores: Any) -> EmbeddingSource | None:
@@ -162,7 +186,7 @@ class ComputedTiles:
         )
 
 
-class TiledScores(ComputedTiles):
+class Squares(ComputedTiles):
     """The tiles of scores that are computed from embeddings, and the mates of their probes.
 
     It is made once for the passes over one reader.
@@ -191,11 +215,9 @@ class TiledScores(ComputedTiles):
         self.itself = np.where(position >= 0, place[position], -1)
         #: Tiles that were computed and not yet counted, with NaN for pairs of one subject.
         self.held: dict[tuple[int, int], np.ndarray] = {}
-        #: The least impostor score of each tile, once all have been counted.
-        self.least: dict[tuple[int, int], float] = {}
 
     @classmethod
-    def of(cls, reader: BlockReader) -> TiledScores | None:
+    def of(cls, reader: BlockReader) -> Squares | None:
         """Return the tiles of a reader's scores; None if they cannot be counted by tiles."""
         scores = reader.scores
         source = source_of_tiles(scores)
@@ -221,17 +243,17 @@ class TiledScores(ComputedTiles):
         return True
 
     @cached_property
-    def mates(self) -> Mates:
-        """The genuine scores, and the best mate of each row of the tiles."""
+    def _found(self) -> Found:
+        """The genuine scores, and the best mate of each row of the squares."""
         m, dtype = self.shape[0], self.source.dtype
         sizes = np.diff(self.reader.gallery.starts)
         group = self.rows.subjects
         number = np.where(group >= 0, sizes[group], 0)
         offsets = np.cumsum(number) - number
         genuine = np.full(int(number.sum()), np.nan, dtype=dtype)
-        mates = Mates(
-            offsets, genuine, np.full(m, np.inf, dtype=dtype), *np.zeros((3, m), dtype=np.int64)
-        )
+        columns = np.zeros(len(genuine), dtype=np.int64)
+        best = np.full(m, np.nan, dtype=dtype)
+        found = Found(offsets, genuine, columns, best, *np.zeros((3, m), dtype=np.int64))
         probe, gallery = self.same
 
         def take() -> Visit:
@@ -240,12 +262,13 @@ class TiledScores(ComputedTiles):
                 self.complete(i, j, tile)
                 take_mates(
                     tile,
+                    across.start,
                     self.rows.subjects[some],
                     self.columns.subjects[across],
                     self.column[across],
                     self.itself[some] - across.start,
                     (probe[:, some], gallery[:, across]),
-                    Mates(offsets[some], genuine, *(x[some] for x in mates[2:])),
+                    Found(offsets[some], genuine, columns, *(x[some] for x in found[3:])),
                 )
                 if len(pairs) * tile.nbytes <= HELD:  # of many tiles these are a small part
                     self.held[i, j] = tile.copy()
@@ -261,7 +284,29 @@ class TiledScores(ComputedTiles):
                 if self.holds_mates(i, j)
             ]
         self.visit(pairs, take)
-        return mates
+        return found
+
+    @property
+    def mates(self) -> Mates:
+        """The mates of each row of the squares."""
+        found = self._found
+        return Mates(found.number, found.best, found.tied, found.best_place)
+
+    def placed(self, *, multi: bool) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return genuine scores, of the nearest mates if `multi`, with their rows and positions."""
+        found, group = self._found, self.rows.subjects
+        if multi:
+            mated = np.flatnonzero(found.number > 0)
+            return found.best[mated], self.row[mated], group[mated]
+        there = ~np.isnan(found.genuine)
+        row = np.repeat(self.row, np.diff(found.offsets, append=len(found.genuine)))
+        return found.genuine[there], row[there], self.columns.order[found.columns[there]]
+
+    @property
+    def genuine(self) -> np.ndarray:
+        """The genuine scores, without those that are left out."""
+        genuine = self._found.genuine
+        return genuine[~np.isnan(genuine)]
 
     @property
     def same(self) -> tuple[np.ndarray, np.ndarray]:
@@ -274,64 +319,3 @@ class TiledScores(ComputedTiles):
             probe = np.array([rows[self.row] for rows, _ in codes], dtype=np.int64)
             gallery = np.array([columns[order] for _, columns in codes], dtype=np.int64)
         return probe, gallery
-
-    @property
-    def impostors(self) -> tuple[int, int]:
-        """The numbers of impostor attempts, by templates and by subjects."""
-        sizes, (m, n) = np.diff(self.reader.gallery.starts), self.shape
-        group = self.rows.subjects
-        enrolled = group >= 0
-        genuine = int(np.where(enrolled, sizes[group], 0).sum())
-        return m * n - genuine, m * len(sizes) - int(enrolled.sum())
-
-    def genuine_of_subjects(self, farthest: bool) -> np.ndarray:
-        """Return the genuine score of each row with mates: of the nearest, or the farthest."""
-        mates = self.mates
-        mated = mates.number > 0
-        if not farthest:
-            return mates.best[mated]
-        there = np.diff(mates.offsets, append=len(mates.genuine)) > 0
-        worst = np.fmax.reduceat(mates.genuine, mates.offsets[there]) if there.any() else there
-        return worst[mated[there]]
-
-    @property
-    def genuine(self) -> np.ndarray:
-        """The genuine scores, without those that are left out."""
-        genuine = self.mates.genuine
-        return genuine[~np.isnan(genuine)]
-
-
-class FusedTiles:
-    """Fuses the scores of tiles by subject, one tile after the other."""
-
-    no_layers = np.empty(0, dtype=np.int64)
-
-    def __init__(self, tiled: TiledScores, *, farthest: bool):
-        """Make room; subjects are fused by the nearest template, or the farthest."""
-        self.tiled = tiled
-        dtype = tiled.source.dtype
-        self._keys = np.dtype(f"i{dtype.itemsize}")
-        self._turn = self._keys.type(-1 if farthest else 0)
-        subjects = max(int(layers[0]) for layers in tiled.columns.layers)
-        largest = max(int(side.sizes().max()) for side in (tiled.rows, tiled.columns))
-        self.room = np.empty((2, subjects * largest), dtype=dtype)
-
-    def of(self, i: int, j: int, tile: np.ndarray) -> list[np.ndarray]:
-        """Return the fused scores of a tile, which hold until the next.
-
-        They are of its rows and the subjects of its columns; if it serves both sides, then of the
-        subjects of its rows and its columns.
-        """
-        tiled = self.tiled
-        rows, columns = int(tiled.rows.sizes()[i]), int(tiled.columns.sizes()[j])
-        both = tiled.symmetric and i != j
-        of_rows = tiled.rows.layers[i] if both else self.no_layers
-        of_columns = tiled.columns.layers[j]
-        keys, room = tile.view(self._keys), self.room.view(self._keys)
-        fuse_tile(keys, rows, columns, (of_rows, of_columns), room, self._turn)
-        subjects = int(of_columns[0])
-        fused = [self.room[0, : rows * subjects].reshape(rows, subjects)]
-        if both:
-            subjects = int(of_rows[0])
-            fused.append(self.room[1, : subjects * columns].reshape(subjects, columns))
-        return fused

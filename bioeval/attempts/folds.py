@@ -1,0 +1,347 @@
+"""Verification in folds: the attempts of parts of the templates, from the same scores.
+
+The test part of a fold has the attempts whose templates are both in it, and its training part those
+with neither; pairs across the two are used by neither. Where the attempts fit, a part is a filter
+of the sorted list. Else one look counts all scores by cell, and by the folds of both templates, and
+a second one takes the scores of the cells in which thresholds fall.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from bioeval.attempts.cells import CellCounts, CellGrid, rounded_down
+from bioeval.attempts.lists import Attempts, distinct, runs
+from bioeval.attempts.looks import Kind
+from bioeval.attempts.squares import Squares
+from bioeval.attempts.threshold_rules import Rule, wanted_cells
+from bioeval.attempts.tiles import Rows, SquareTiles, Tile
+from bioeval.kernels import folds as kernel
+from bioeval.scores.blocks import Block, BlockReader, is_small, threads_for
+
+# Wide cells of a table, at most and at least, and its entries.
+MOST_CELLS, LEAST_CELLS, ENTRIES = 1 << 12, 1 << 8, 1 << 20
+
+
+@dataclass(frozen=True)
+class Subset:
+    """The part of a fold: both templates are inside it (test), or neither is (training)."""
+
+    fold: int
+    inside: bool = True
+
+
+@dataclass(eq=False)
+class Division:
+    """One division of the templates into folds, numbered from 0."""
+
+    #: int64 (m,) and (n,): the fold of each row, and of each position of a row.
+    probe: np.ndarray
+    gallery: np.ndarray
+
+    @cached_property
+    def folds(self) -> int:
+        """Number of folds."""
+        return int(max(self.probe.max(), self.gallery.max())) + 1
+
+    def has(self, part: Subset, row: np.ndarray, position: np.ndarray) -> np.ndarray:
+        """Return which scores belong to a part."""
+        pair = self.probe[row] * self.folds + self.gallery[position]
+        probe, gallery = np.divmod(np.arange(self.folds**2), self.folds)
+        if part.inside:
+            both = (probe == part.fold) & (gallery == part.fold)
+        else:
+            both = (probe != part.fold) & (gallery != part.fold)
+        return both[pair]
+
+
+class Placed(NamedTuple):
+    """Scores in increasing order, with their rows and positions."""
+
+    scores: np.ndarray
+    rows: np.ndarray
+    positions: np.ndarray
+
+    @classmethod
+    def of(cls, scores: np.ndarray, rows: np.ndarray, positions: np.ndarray) -> Placed:
+        """Put scores in order; NaN is left out."""
+        order = np.argsort(scores)
+        order = order[: np.count_nonzero(~np.isnan(scores))]
+        return cls(scores[order], rows[order], positions[order])
+
+
+class FoldAttempts:
+    """The attempts of parts of divisions of the templates of a matrix.
+
+    - `codes`: the fold of each probe and of each gallery template, of each division. With
+      ``templates="multi"`` all templates of a subject in the gallery must be in one fold.
+    """
+
+    def __init__(
+        self,
+        reader: BlockReader,
+        templates: str,
+        fusion: str,
+        codes: Sequence[tuple[np.ndarray, np.ndarray]],
+    ):
+        self.reader, self.multi, self.fusion = reader, templates == "multi", fusion
+        gallery = reader.gallery
+        self.divisions = []
+        for probe, fold in codes:
+            if gallery.order is not None:
+                fold = fold[gallery.order]
+            if self.multi:
+                fold = fold[gallery.starts[:-1]]
+            self.divisions.append(Division(probe.astype(np.int64), fold.astype(np.int64)))
+
+    def of_parts(self, parts: Sequence[Sequence[Subset]], rule: Rule) -> list[list[Attempts]]:
+        """Return the attempts of parts of each division, as far as a rule needs them."""
+        with threads_for(self.reader.scores):
+            if is_small(self.reader.scores):
+                return self._listed(parts)
+            return _Counted(self, parts, rule).attempts()
+
+    def _listed(self, parts: Sequence[Sequence[Subset]]) -> list[list[Attempts]]:
+        """Return the attempts of parts as filters of the sorted list."""
+        both: list[list[tuple[np.ndarray, ...]]] = [[], []]
+        for block in self.reader.blocks():
+            part = self.of_block(block)
+            row, position = part.own()
+            both[0].append((part.values[row, position], row + part.low, position))
+            impostors = part.impostors()
+            place = np.indices(impostors.shape, dtype=np.int32).reshape(2, -1)
+            both[1].append((impostors.reshape(-1), place[0] + part.low, place[1]))
+        genuine, impostor = (Placed.of(*map(np.concatenate, zip(*x, strict=True))) for x in both)
+        attempts = []
+        for division, its in zip(self.divisions, parts, strict=True):
+            attempts.append(
+                [
+                    Attempts.ordered(
+                        *(
+                            x.scores[division.has(part, x.rows, x.positions)]
+                            for x in (genuine, impostor)
+                        )
+                    )
+                    for part in its
+                ]
+            )
+        return attempts
+
+    def of_block(self, block: Block) -> Block:
+        """Return a block of distances to templates, or to subjects."""
+        return block.fused(self.fusion) if self.multi else block
+
+
+class _Counted:
+    """Parts whose attempts are counted in two looks."""
+
+    def __init__(self, of: FoldAttempts, parts: Sequence[Sequence[Subset]], rule: Rule):
+        self.of, self.parts, self.rule = of, parts, rule
+        reader, divisions = of.reader, of.divisions
+        self.plain = not of.multi or of.fusion == "min"
+        squares = Squares.of(reader) if self.plain else None
+        self.tiles: Any = Rows(reader) if squares is None else SquareTiles(squares)
+        self.dtype = self.tiles.dtype if self.plain else np.dtype(np.float64)
+        #: Finds the cells of scores.
+        self.kind = Kind(self.dtype, None, np.empty(0))
+        sample = self._sample()
+        self.kind.place(sample)
+        every = np.concatenate([np.empty(0, self.dtype), *sample])
+        cells = self.kind.cells_of(every[np.isfinite(every)])
+        low, high = (int(cells.min()) - 16, int(cells.max()) + 16) if len(cells) else (0, 0)
+        folds = max(x.folds for x in divisions)
+        most = max(LEAST_CELLS, min(MOST_CELLS, ENTRIES // (folds * len(divisions))))
+        shift = max(0, -(-(high - low + 1) // (most - 2)) - 1).bit_length()
+        self.cells = low, shift, ((high - low) >> shift) + 3
+        #: Folds of rows and of positions, in the order of the tiles.
+        self.probe = np.array([x.probe for x in divisions])
+        self.gallery = np.array([x.gallery for x in divisions])
+        self.tables = np.zeros((3, len(divisions), folds, self.cells[2]), dtype=np.int64)
+        self.genuine = Placed(np.empty(0), np.empty(0, np.int64), np.empty(0, np.int64))
+
+    def _sample(self) -> list[np.ndarray]:
+        if self.plain:
+            sample = self.tiles.sample()[self.of.multi]
+            if sample:
+                return sample
+        block = self.of.of_block(self.of.reader.block(0, min(16, self.of.reader.scores.shape[0])))
+        return [block.impostors().reshape(-1)]
+
+    def wide_cells(self, scores: np.ndarray) -> np.ndarray:
+        """Return the wide cell of each score."""
+        low, shift, width = self.cells
+        return np.clip((self.kind.cells_of(scores) - low) >> shift, 0, width - 2)
+
+    def attempts(self) -> list[list[Attempts]]:
+        """Return the attempts of all parts."""
+        found: list[np.ndarray] = []
+        genuine: list[tuple[np.ndarray, ...]] = []
+        self._look(lambda: self._counter(found), genuine)
+        self.tables = sum(found, start=self.tables)
+        self.tables[..., -1] = 0  # NaN
+        none = np.empty(0, self.dtype), np.empty(0, np.int64), np.empty(0, np.int64)
+        if isinstance(self.tiles, SquareTiles):
+            genuine = [self.tiles.squares.placed(multi=self.of.multi)]
+        self.genuine = Placed.of(*map(np.concatenate, zip(none, *genuine, strict=True)))
+        flags = np.zeros(self.cells[2], dtype=np.uint8)
+        given = 0
+        if self.rule.name == "fixed":
+            given = int(self.wide_cells(rounded_down(np.array(self.rule.values), self.dtype))[0])
+        own = self.wide_cells(self.genuine.scores)
+        for division, parts, tables in zip(
+            self.of.divisions, self.parts, np.moveaxis(self.tables, 1, 0), strict=True
+        ):
+            for part in parts:
+                inside = division.has(part, self.genuine.rows, self.genuine.positions)
+                scores, counts = self.genuine.scores[inside], _of_part(tables, part)
+                flags |= wanted_cells(self.rule, scores, own[inside], counts, given)
+        kept: list[tuple[np.ndarray, ...]] = []
+        if flags.any():
+            self._look(lambda: self._keeper(flags, kept), None)
+        near = Placed.of(*map(np.concatenate, zip(none, *kept, strict=True)))
+        return [
+            [
+                self._of_part(division, part, _of_part(tables, part), near, flags.astype(bool))
+                for part in parts
+            ]
+            for division, parts, tables in zip(
+                self.of.divisions, self.parts, np.moveaxis(self.tables, 1, 0), strict=True
+            )
+        ]
+
+    def _of_part(
+        self,
+        division: Division,
+        part: Subset,
+        counts: np.ndarray,
+        near: Placed,
+        held: np.ndarray,
+    ) -> Attempts:
+        """Return the attempts of a part, whose scores in held cells are known."""
+        inside = division.has(part, self.genuine.rows, self.genuine.positions)
+        genuine = self.genuine.scores[inside].astype(np.float64)
+        known = near.scores[division.has(part, near.rows, near.positions)]
+        values, starts = runs(known.astype(np.float64))
+        weights = np.diff(starts, append=len(known))
+        missing = np.cumsum(np.where(held, 0, counts))
+        cells = self.wide_cells(values)
+        accepted = np.cumsum(weights) + missing[cells]
+        attempts = Attempts(genuine, values, accepted - weights, accepted, int(counts.sum()))
+        marks = distinct(genuine)
+        # Up to a genuine score in another cell there are at least so many.
+        below = np.append(0, missing)[self.wide_cells(marks)]
+        sides = (
+            np.append(0, np.cumsum(weights))[values.searchsorted(marks, side=x)]
+            for x in ("left", "right")
+        )
+        attempts.marks, attempts.at_marks = marks, np.array([below + side for side in sides])
+        attempts.counted_cells = self._in_cells(counts)
+
+        def reached(threshold: float) -> int:
+            at = np.array([threshold])
+            there = int(self.wide_cells(rounded_down(at, self.dtype))[0])
+            more = int(np.append(0, np.cumsum(weights))[values.searchsorted(threshold, "right")])
+            return int(np.append(0, missing)[there]) + more
+
+        attempts.reached = reached
+        return attempts
+
+    def _in_cells(self, counts: np.ndarray) -> CellCounts:
+        """Return about how many scores are in cells of one width."""
+        low, shift, _ = self.cells
+        filled = np.flatnonzero(counts)
+        if not len(filled):
+            return CellCounts()
+        upper = self.kind.edges(np.minimum(low + ((filled + 1) << shift) - 1, 2**20 - 1))
+        upper = np.clip(upper, -np.finfo(np.float64).max, np.finfo(np.float64).max)
+        grid = CellGrid.covering(float(upper[0]), float(upper[-1]))
+        places = np.clip(grid.places_of(upper), 0, grid.count - 1).astype(np.int64)
+        in_cells = np.bincount(places, counts[filled], minlength=grid.count).astype(np.int64)
+        return CellCounts(grid.exponent, grid.first, in_cells)
+
+    # -- looks
+
+    def _look(self, take: Callable[[], Any], genuine: list[tuple[np.ndarray, ...]] | None) -> None:
+        """Look at all tiles; of rows, the genuine scores are gathered on the way, if wanted."""
+        if self.plain:
+            self.tiles.visit(lambda: self._of_tile(take(), genuine))
+            return
+        look = take()
+        for block in self.of.reader.blocks():
+            fused = self.of.of_block(block)
+            row, position = fused.own()
+            if genuine is not None:
+                genuine.append((fused.values[row, position], row + fused.low, position))
+            values = np.ascontiguousarray(fused.impostors(), self.dtype)
+            rows = np.arange(fused.low, fused.low + len(values))
+            look(values, rows, np.arange(values.shape[1]), turned=False)
+
+    def _of_tile(
+        self, look: Callable[..., None], genuine: list[tuple[np.ndarray, ...]] | None
+    ) -> Callable[[Tile], None]:
+        """Return what looks at a tile, at the scores of its templates or of its subjects."""
+        multi = self.of.multi
+
+        def at(tile: Tile) -> None:
+            sides = [side for side in (tile.rows, tile.columns) if side is not None]
+            if genuine is not None and isinstance(self.tiles, Rows):
+                mates, rows = sides[0].mates, sides[0].rows
+                mated = np.flatnonzero(mates.number > 0)
+                group = self.of.reader.gallery.probe_group[rows[mated]]
+                genuine.append((mates.best[mated], rows[mated], group) if multi else tile.own)
+            scores = tile.fused() if multi else [tile.values] * len(sides)
+            for k, (values, side) in enumerate(zip(scores, sides, strict=True)):
+                candidates = side.groups if multi else side.positions
+                look(values, side.rows, candidates, turned=k == 1)
+
+        return at
+
+    def _counter(self, found: list[np.ndarray]) -> Callable[..., None]:
+        tables = np.zeros_like(self.tables)
+        found.append(tables)
+
+        def look(
+            values: np.ndarray, rows: np.ndarray, candidates: np.ndarray, *, turned: bool
+        ) -> None:
+            by = [(self.probe[:, rows], tables[0]), (self.gallery[:, candidates], tables[1])]
+            (row_fold, by_row), (column_fold, by_column) = by[::-1] if turned else by
+            kernel.count_by_fold(
+                values, self.kind.centre, self.cells, row_fold, column_fold, by_row, by_column,
+                tables[2],
+            )  # fmt: skip
+
+        return look
+
+    def _keeper(self, flags: np.ndarray, kept: list[tuple[np.ndarray, ...]]) -> Callable[..., None]:
+        room, places = np.empty(0, self.dtype), np.empty((2, 0), dtype=np.int32)
+
+        def look(
+            values: np.ndarray, rows: np.ndarray, candidates: np.ndarray, *, turned: bool
+        ) -> None:
+            nonlocal room, places
+            if len(room) <= values.size:
+                room = np.empty(values.size + 1, self.dtype)
+                places = np.empty((2, values.size + 1), dtype=np.int32)
+            sizes = (len(candidates), len(rows)) if turned else (len(rows), len(candidates))
+            number = kernel.keep_wanted(
+                values, self.kind.centre, self.cells, flags, sizes, room, *places
+            )
+            of_rows, of_columns = places[0, :number], places[1, :number]
+            if turned:
+                of_rows, of_columns = of_columns, of_rows
+            kept.append((room[:number].copy(), rows[of_rows], candidates[of_columns]))
+
+        return look
+
+
+def _of_part(tables: np.ndarray, part: Subset) -> np.ndarray:
+    """Return the impostor scores of a part by cell, from tables by probe, gallery and both."""
+    by_probe, by_gallery, within = tables[:, part.fold]
+    if part.inside:
+        return within
+    return tables[0].sum(axis=0) - by_probe - by_gallery + within

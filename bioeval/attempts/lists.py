@@ -1,0 +1,314 @@
+"""The list of attempts, and its operating points: each a function of sorted scores.
+
+A point is a threshold at a score: reject all, then each distinct score from strict to loose. FAR
+and FRR are whole numbers of errors over whole numbers of attempts, and are compared as such. The
+definitions are in ``docs/definitions.md``, "Operating points". Everything here is a distance.
+"""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_left
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from bioeval.attempts.cells import CellCounts, CellGrid
+from bioeval.attempts.points import (
+    EqualError,
+    ErrorCurve,
+    Moments,
+    allowed_errors,
+    crossed,
+    moments_of,
+)
+from bioeval.base.errors import DataError
+
+
+@dataclass(eq=False)
+class Attempts:
+    """Genuine and impostor scores in order; impostor scores may be missing where no point is.
+
+    Of impostor scores that are counted and not listed, those are known one by one that points may
+    need; how many there are up to each genuine score is known as well.
+    """
+
+    genuine: np.ndarray  # float64 (g,): increasing, without NaN
+    #: float64 (v,): the distinct impostor scores that are known, increasing; int64 (v,): impostor
+    #: scores below each, and up to it.
+    values: np.ndarray
+    before: np.ndarray
+    accepted: np.ndarray
+    impostors: int  # number of impostor scores
+    #: Attempts that no threshold accepts: in open set genuine ones whose mate is not first.
+    missed: int = 0
+    missed_impostors: int = 0
+    #: float64 (k,), increasing, and int64 (2, k): thresholds whose impostor scores below, and up to
+    #: them, were counted; None where all scores are known.
+    marks: np.ndarray | None = None
+    at_marks: np.ndarray | None = None
+    #: Counts in cells, and moments, of impostor scores that are not all known.
+    counted_cells: CellCounts | None = None
+    counted_moments: Moments | None = None
+    #: Returns the impostor scores up to a threshold in a part that was looked into.
+    reached: Callable[[float], int] | None = None
+
+    @classmethod
+    def listed(
+        cls, genuine: np.ndarray, impostor: np.ndarray, missed: int = 0, missed_impostors: int = 0
+    ) -> Attempts:
+        """Return attempts whose scores are all known; NaN is no attempt."""
+        return cls.ordered(increasing(genuine), increasing(impostor), missed, missed_impostors)
+
+    @classmethod
+    def ordered(
+        cls, genuine: np.ndarray, impostor: np.ndarray, missed: int = 0, missed_impostors: int = 0
+    ) -> Attempts:
+        """Return attempts of scores that are increasing and have no NaN."""
+        values, starts = runs(impostor)
+        accepted = np.append(starts[1:], len(impostor))[: len(starts)]
+        return cls(
+            genuine.astype(np.float64, copy=False),
+            values.astype(np.float64, copy=False),
+            starts,
+            accepted,
+            len(impostor),
+            missed,
+            missed_impostors,
+        )
+
+    # -- counts
+
+    @property
+    def genuine_attempts(self) -> int:
+        """Number of genuine attempts."""
+        return len(self.genuine) + self.missed
+
+    @property
+    def impostor_attempts(self) -> int:
+        """Number of impostor attempts."""
+        return self.impostors + self.missed_impostors
+
+    @property
+    def defined(self) -> bool:
+        """Whether both classes have attempts."""
+        return self.genuine_attempts > 0 and self.impostor_attempts > 0
+
+    def false_rejects(self, threshold: Any) -> Any:
+        """Return the number of genuine attempts rejected at thresholds."""
+        return self.genuine_attempts - self.genuine.searchsorted(threshold, side="right")
+
+    def false_accepts(self, threshold: Any) -> np.ndarray:
+        """Return the number of impostor attempts accepted at thresholds.
+
+        Of attempts that are counted the thresholds are marks, or scores that are known.
+        """
+        place = self.values.searchsorted(threshold, side="right")
+        reached = np.append(0, self.accepted)[place]
+        if self.marks is None:
+            return reached
+        assert self.at_marks is not None
+        at = np.minimum(self.marks.searchsorted(threshold), max(len(self.marks) - 1, 0))
+        marked = self.marks[at] == threshold if len(self.marks) else np.zeros(np.shape(at), bool)
+        known = np.append(np.nan, self.values)[place] == threshold
+        everything = np.asarray(threshold) == np.inf
+        if len(self.marks):
+            reached = np.where(marked, self.at_marks[1][at], reached)
+        reached = np.where(everything, self.impostors, reached)
+        if not (marked | known | everything).all():
+            if self.reached is None:
+                raise DataError("false accepts are known only at the thresholds that were counted")
+            return np.vectorize(self.reached, otypes=[np.int64])(threshold)
+        return reached
+
+    def errors_at(self, threshold: float) -> tuple[int, int]:
+        """Return the numbers of false accepts and false rejects at a threshold; NaN rejects all."""
+        if math.isnan(threshold):
+            return 0, self.genuine_attempts
+        return int(self.false_accepts(threshold)), int(self.false_rejects(threshold))
+
+    @cached_property
+    def at_genuine(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """The distinct genuine scores, and impostor scores below each and up to it."""
+        scores = distinct(self.genuine)
+        if self.marks is not None:
+            assert self.at_marks is not None
+            return scores, *self.at_marks[:, self.marks.searchsorted(scores)]
+        left, right = (self.values.searchsorted(scores, side=x) for x in ("left", "right"))
+        reached = np.append(0, self.accepted)
+        return scores, reached[left], reached[right]
+
+    @cached_property
+    def cells(self) -> CellCounts:
+        """The impostor scores in cells of one width."""
+        if self.counted_cells is not None:
+            return self.counted_cells
+        reached = np.append(0, self.accepted)
+        low = int(self.values.searchsorted(-np.inf, side="right"))
+        high = int(self.values.searchsorted(np.inf))
+        negative, finite = int(reached[low]), self.values[low:high]
+        positive = self.impostors - int(reached[high])
+        if not len(finite):
+            return CellCounts(0, 0, np.zeros(0, dtype=np.int64), negative, positive)
+        grid = CellGrid.covering(float(finite[0]), float(finite[-1]))
+        upto = reached[self.values.searchsorted(grid.edges, side="right")]
+        upto[-1] = reached[high]
+        counts = np.diff(upto, prepend=negative)
+        return CellCounts(grid.exponent, grid.first, counts, negative, positive)
+
+    @property
+    def moments(self) -> Moments:
+        """Mean and deviation of the finite impostor scores."""
+        if self.counted_moments is not None:
+            return self.counted_moments
+        finite = np.isfinite(self.values)
+        return moments_of(self.values[finite], (self.accepted - self.before)[finite])
+
+    def listed_impostors(self) -> tuple[np.ndarray, np.ndarray]:
+        """Return the distinct impostor scores, which are all known, and the number of each."""
+        if self.marks is not None:
+            raise DataError("the impostor scores are counted, and not listed")
+        return self.values, self.accepted - self.before
+
+    # -- points
+
+    @property
+    def reject_all(self) -> float:
+        """The threshold that rejects everything: -inf; NaN where some score has that very value."""
+        return math.nan if -np.inf in (*self.genuine[:1], *self.values[:1]) else -math.inf
+
+    def before_score(self, threshold: float) -> tuple[float, int, int]:
+        """Return the largest score below a threshold, with the errors there; or reject-all."""
+        g = int(self.genuine.searchsorted(threshold))
+        i = int(self.values.searchsorted(threshold))
+        last = [*self.genuine[g - 1 : g].tolist(), *self.values[i - 1 : i].tolist()]
+        if not last:
+            return math.nan if threshold == -np.inf else self.reject_all, 0, self.genuine_attempts
+        score = max(last)
+        return score, int(self.false_accepts(score)), self.genuine_attempts - g
+
+    def equal_error(self) -> EqualError:
+        """Return the equal error rate, its threshold and its bracket; NaN where undefined."""
+        attempts = self.genuine_attempts, self.impostor_attempts
+        scores, _, upto = self.at_genuine
+        left = self.genuine.searchsorted(scores, side="right")
+
+        def has_crossed(accepted: int, within: int) -> bool:
+            return crossed(accepted, attempts[0] - within, *attempts)
+
+        g = bisect_left(
+            range(len(scores)), True, key=lambda k: has_crossed(int(upto[k]), int(left[k]))
+        )
+        i = bisect_left(
+            range(len(self.values)),
+            True,
+            key=lambda k: has_crossed(
+                int(self.accepted[k]), int(self.genuine.searchsorted(self.values[k], "right"))
+            ),
+        )
+        first = [*scores[g : g + 1].tolist(), *self.values[i : i + 1].tolist()]
+        if not first:
+            return EqualError()
+        at = min(first)
+        last, accepted, rejected = self.before_score(at)
+        curve = ErrorCurve(
+            np.array([last, at]),
+            np.array([accepted, int(self.false_accepts(at))]),
+            np.array([rejected, int(self.false_rejects(at))]),
+            *attempts,
+        )
+        return curve.equal_error()
+
+    def at_far(self, target: float) -> tuple[float, float]:
+        """Return the smallest FRR with FAR at most `target`, and the loosest threshold."""
+        allowed = allowed_errors(target, self.impostor_attempts)
+        i = int(self.accepted.searchsorted(allowed, side="right"))
+        past = self.values[i] if i < len(self.values) else np.nan  # after all genuine scores
+        reached = self.impostors if i == len(self.values) else int(self.before[i])
+        if reached != (self.accepted[i - 1] if i else 0):
+            raise DataError(f"the scores around FAR {target:g} were not looked at")
+        g = int(self.genuine.searchsorted(past))
+        frr = (self.genuine_attempts - g) / self.genuine_attempts
+        if not i and not g:  # reject-all, which is no point where a score is -inf
+            return frr, float("nan" if past == -np.inf else "-inf")
+        return frr, float(max([*self.values[i - 1 : i], *self.genuine[g - 1 : g]]))
+
+    def at_frr(self, target: float) -> float | None:
+        """Return the strictest threshold with FRR at most `target`; None if there is none.
+
+        It is a genuine score, or rejects all: NaN where some score is -inf.
+        """
+        attempts = self.genuine_attempts
+        needed = attempts - allowed_errors(target, attempts)
+        if needed > len(self.genuine):
+            return None
+        if needed:
+            return float(self.genuine[needed - 1])
+        return self.reject_all
+
+    def far_at_frr(self, target: float) -> tuple[float, float]:
+        """Return the smallest FAR with FRR at most `target`, and the strictest threshold.
+
+        Both are NaN where attempts that no threshold accepts keep FRR above the target.
+        """
+        threshold = self.at_frr(target)
+        if threshold is None:
+            return math.nan, math.nan
+        # Reject-all is a point, with FAR 0, where a score of -inf leaves it without a threshold.
+        strict = math.isnan(threshold) or threshold == -np.inf and self.reject_all == -np.inf
+        accepted = 0 if strict else int(self.false_accepts(threshold))
+        return accepted / self.impostor_attempts, threshold
+
+    def corners(self) -> ErrorCurve:
+        """Return reject-all and the points at genuine scores: only they can have the least cost."""
+        scores, _, upto = self.at_genuine
+        return ErrorCurve(
+            np.append(self.reject_all, scores),
+            np.append(0, upto),
+            np.append(self.genuine_attempts, self.false_rejects(scores)),
+            self.genuine_attempts,
+            self.impostor_attempts,
+        )
+
+    def pairs(self) -> int:
+        """Return twice the pairs with the genuine score below, ties once."""
+        scores, below, upto = self.at_genuine
+        times = np.diff(self.genuine.searchsorted(scores), append=len(self.genuine))
+        return int((times * (2 * self.impostors - below - upto)).sum())
+
+    def auc(self) -> float:
+        """Return the proportion of pairs with the genuine score below, ties as one half."""
+        return self.pairs() / (2 * self.genuine_attempts * self.impostor_attempts)
+
+    def about_equal_error(self) -> float:
+        """Return about the EER; NaN without attempts of both classes."""
+        if not self.defined or not len(self.genuine):
+            return np.nan
+        scores, _, upto = self.at_genuine
+        at = np.unique(np.quantile(self.genuine, np.linspace(0, 1, 501), method="lower"))
+        far = upto[scores.searchsorted(at)] / self.impostor_attempts
+        frr = self.false_rejects(at) / self.genuine_attempts
+        nearest = int(np.argmin(np.abs(far - frr)))
+        return float(far[nearest] + frr[nearest]) / 2
+
+
+def increasing(scores: np.ndarray) -> np.ndarray:
+    """Return scores in increasing order, without NaN."""
+    ordered = np.sort(scores)
+    return ordered[: ordered.searchsorted(np.nan)] if ordered.dtype.kind == "f" else ordered
+
+
+def distinct(ordered: np.ndarray) -> np.ndarray:
+    """Return the distinct values of an increasing array."""
+    return runs(ordered)[0]
+
+
+def runs(ordered: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the distinct values of an increasing array, and the first place of each."""
+    first = np.ones(len(ordered), dtype=bool)
+    np.not_equal(ordered[1:], ordered[:-1], out=first[1:])
+    starts = np.flatnonzero(first)
+    return ordered[starts], starts

@@ -1,0 +1,311 @@
+"""Tiles of scores: some rows of a matrix, some listed pairs, or a square of a product.
+
+Each tile is looked at on one thread while it is in the cache of a core. Squares compare whole
+subjects; of one set of embeddings each pair of squares is computed once, and serves both sides.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from bioeval.attempts.squares import Mates, Squares
+from bioeval.base.errors import DataError
+from bioeval.base.progress import report, report_rows
+from bioeval.kernels.compiling import in_turns
+from bioeval.kernels.fuse import fuse_nearest, nearest_in_layers, nearest_of_row_layers
+from bioeval.scores.arrays import Mask, distance_dtype
+from bioeval.scores.blocks import Block, BlockReader, give_back, is_mapped, rows_within
+
+# Bytes of the rows of a tile: few enough for the caches.
+TILE_BYTES = 1 << 20
+
+# Scores of the rows that are read together where they are in memory.
+VALUES_IN_MEMORY = 1 << 22
+
+# Rows, and squares, that are a sample of all.
+SAMPLE_ROWS, SAMPLE_SQUARES = 256, 32
+
+# Genuine scores of a mapped file that are read together.
+MATES = 1 << 11
+
+
+class Side(NamedTuple):
+    """One side of a tile whose templates are probes: their numbers, mates, and candidates."""
+
+    probes: slice  # where the facts of the probes are
+    rows: np.ndarray  # int64: the probes, as rows of the scores
+    mates: Mates
+    places: np.ndarray  # int64: places of the candidates in the gallery's own order
+    #: int64: positions of the candidates among those of a block, and their subjects in turn.
+    positions: np.ndarray
+    groups: np.ndarray
+
+
+class Tile(NamedTuple):
+    """Scores of a tile, NaN where there is no impostor attempt.
+
+    `fused` returns the nearest scores of subjects: a row for each row of the tile, and of a tile
+    that serves both sides, a column for each of its columns; `layers_of` says which subject the
+    candidates of a side belong to.
+    """
+
+    number: int
+    values: np.ndarray
+    weight: int  # attempts that each score stands for
+    rows: Side | None
+    columns: Side | None
+    fused: Callable[[], list[np.ndarray]]
+    #: Genuine scores of whole rows, with their rows and positions.
+    own: tuple[np.ndarray, np.ndarray, np.ndarray] | None = None
+    subjects: tuple[np.ndarray, ...] = ()  # of the columns, and of the rows
+
+
+Look = Callable[[Tile], None]
+
+
+class Rows:
+    """Tiles of rows of a matrix."""
+
+    def __init__(self, reader: BlockReader):
+        self.reader, self.scores = reader, reader.scores
+        self.dtype = distance_dtype(self.scores.dtype)
+        m = self.scores.shape[0]
+        #: The mates of each probe, once its tile was looked at.
+        self.mates = Mates(
+            np.zeros(m, dtype=np.int64),
+            np.full(m, np.nan, dtype=self.dtype),
+            *np.zeros((2, m), dtype=np.int64),
+        )
+
+    @property
+    def genuine(self) -> tuple[np.ndarray, np.ndarray] | None:
+        """The genuine scores, and those of the nearest mates; None if they are not at hand."""
+        scores, gallery = self.scores, self.reader.gallery
+        at_hand = isinstance(scores._base, np.ndarray) and scores._labelled
+        if not at_hand or not isinstance(scores._mask, np.ndarray | None):
+            return None
+        row, position = self.reader.same_subject_cells(0, scores.shape[0])
+        some = position != gallery.probe_position[row]
+        row, column = row[some], gallery.columns[0][position[some]]
+        kept = ~scores._excluded(row, column)
+        if scores._mask is not None:
+            mask = scores._mask[scores._base_rows(row), scores._base_columns(column)]
+            kept &= mask != Mask.IGNORE
+        row, column = row[kept], column[kept]
+        value = np.empty(len(row), dtype=self.dtype)
+        step = MATES if is_mapped(scores) else max(len(row), 1)
+        for low in range(0, len(row), step):
+            part = slice(low, low + step)
+            value[part] = self.reader.cells(row[part], column[part])
+            give_back(scores)
+        if scores.nan == "reject":
+            value[np.isnan(value)] = np.inf
+        there = ~np.isnan(value)
+        value, row = value[there], row[there]
+        first = np.flatnonzero(np.diff(row, prepend=-1))
+        best = np.minimum.reduceat(value, first) if len(row) else value
+        return np.sort(value).astype(np.float64), np.sort(best).astype(np.float64)
+
+    def sample(self) -> tuple[list[np.ndarray], list[np.ndarray]]:
+        """Return some rows in groups from everywhere, and their fused scores."""
+        scores = self.scores
+        if not isinstance(scores._base, np.ndarray) or not scores._labelled:
+            return [], []
+        m, n = scores.shape
+        number = max(1, min(m // 16, SAMPLE_ROWS * max(1, (1 << 14) // n), (1 << 22) // n))
+        rows = np.linspace(0, m - 1, number).astype(np.int64)
+        try:
+            block = BlockReader(scores.select(probes=rows)).block(0, number)
+        except DataError:  # raised again, with the right rows, when these are counted
+            return [], []
+        values = np.ascontiguousarray(block.impostors(), dtype=self.dtype)
+        fused = np.empty((number, len(block.starts) - 1), dtype=self.dtype)
+        fuse_nearest(values, block.starts, block.probe_position, fused)
+        give_back(scores)
+        groups = min(16, number)
+        return [values[k::groups].ravel() for k in range(groups)], [
+            fused[k::groups].ravel() for k in range(groups)
+        ]
+
+    def blocks(self) -> Iterator[Block]:
+        """Yield the rows, as many together as are read."""
+        scores, reader = self.scores, self.reader
+        step = reader.rows_per_block()
+        if isinstance(scores._base, np.ndarray) and not scores._streams:
+            most = min(VALUES_IN_MEMORY // scores.shape[1], rows_within(scores, step))
+            step = max(step, most)
+        for low in range(0, scores.shape[0], step):
+            block = reader.block(low, min(low + step, scores.shape[0]))
+            yield block
+            give_back(scores)
+            report_rows(low + len(block.values), scores.shape[0])
+
+    def visit(self, take: Callable[[], Look], others: Sequence[Any] = ()) -> None:
+        """Look at all tiles, on all threads; `others` take whole blocks."""
+        looks: list[Look] = []
+        number = 0
+        for block in self.blocks():
+            for other in others:
+                other.add(block)
+            if take is None:
+                continue
+            m, n = block.values.shape
+            step = max(1, TILE_BYTES // (n * self.dtype.itemsize))
+            starts = range(0, m, step)
+
+            def look_at(turns: Iterator[int]) -> None:
+                try:
+                    look = looks.pop()
+                except IndexError:
+                    look = take()
+                for turn in turns:
+                    low = starts[turn]
+                    part = block.rows(block.low + low, block.low + min(low + step, m))
+                    look(self.tile(part, number + turn))
+                looks.append(look)
+
+            in_turns(look_at, len(starts))
+            number += len(starts)
+
+    def tile(self, block: Block, number: int) -> Tile:
+        """Return the tile of a block."""
+        row, position = block.own()
+        value = block.values[row, position].astype(self.dtype, copy=False)
+        mates = Mates.of(value, row, block.columns[0][position], len(block.values))
+        values = np.array(block.values, dtype=self.dtype, order="C")
+        values[block.same_subject_cells()] = np.nan
+        rows = slice(block.low, block.low + len(values))
+        for of_all, of_tile in zip(self.mates, mates, strict=True):
+            of_all[rows] = of_tile
+
+        def fused() -> list[np.ndarray]:
+            nearest = np.empty((len(values), len(block.starts) - 1), dtype=self.dtype)
+            no_self = np.full(len(values), -1, dtype=np.int64)
+            fuse_nearest.on_one_thread(values, block.starts, no_self, nearest)
+            return [nearest]
+
+        subjects = np.repeat(np.arange(len(block.starts) - 1), np.diff(block.starts))
+        side = Side(
+            rows,
+            np.arange(rows.start, rows.stop),
+            mates,
+            block.columns[0],
+            np.arange(values.shape[1]),
+            np.arange(len(block.starts) - 1),
+        )
+        own = value, row + block.low, position
+        return Tile(number, values, 1, side, None, fused, own, (subjects,))
+
+
+class SquareTiles:
+    """Squares of a product of embeddings."""
+
+    def __init__(self, squares: Squares):
+        self.squares, self.reader = squares, squares.reader
+        self.dtype = squares.source.dtype
+        #: The probe, and the place in the gallery's own order, of each place of the squares.
+        self.mates = squares.mates
+
+    @property
+    def genuine(self) -> tuple[np.ndarray, np.ndarray]:
+        """The genuine scores, and those of the nearest mates."""
+        mated = self.mates.number > 0
+        both = self.squares.genuine, self.mates.best[mated]
+        return np.sort(both[0]).astype(np.float64), np.sort(both[1]).astype(np.float64)
+
+    def sample(self) -> tuple[list[np.ndarray], list[np.ndarray]]:
+        """Return the scores of some squares from everywhere, which are held, and fused ones."""
+        squares = self.squares
+        number = min(SAMPLE_SQUARES, len(squares.rows) * len(squares.columns))
+        places = squares.spread(number)
+        singles: dict[int, np.ndarray] = {}
+        fused: dict[int, np.ndarray] = {}
+
+        def take() -> Callable[..., None]:
+            def visit(turn: int, i: int, j: int, square: np.ndarray) -> None:
+                squares.held.setdefault((i, j), square.copy())
+                tile = self.tile(turn, i, j, square.copy())
+                singles[turn] = tile.values.ravel()
+                fused[turn] = np.concatenate([x.ravel() for x in tile.fused()])
+
+            return visit
+
+        squares.visit(places, take, again=True)
+        return [singles[k] for k in sorted(singles)], [fused[k] for k in sorted(fused)]
+
+    def visit(self, take: Callable[[], Look], others: Sequence[Any] = ()) -> None:
+        """Look at all squares, on all threads."""
+        assert not others
+        squares = self.squares
+
+        def taken() -> Callable[..., None]:
+            look = take()
+            return lambda turn, i, j, square: look(self.tile(turn, i, j, square))
+
+        squares.visit(squares.places(range(len(squares.rows))), taken, progress=True)
+
+    def tile(self, number: int, i: int, j: int, values: np.ndarray) -> Tile:
+        """Return a square as a tile; it is overwritten where it has mates."""
+        squares = self.squares
+        squares.without_mates(i, j, values)
+        both = squares.symmetric and i != j
+        rows, columns = squares.rows[i], squares.columns[j]
+
+        def fused() -> list[np.ndarray]:
+            layers = squares.columns.layers[j]
+            h, w = rows.stop - rows.start, columns.stop - columns.start
+            nearest = np.empty((h, int(layers[0])), dtype=self.dtype)
+            nearest_in_layers(values[:h], layers, nearest)
+            if not both:
+                return [nearest]
+            layers = squares.rows.layers[i]
+            other = np.empty((int(layers[0]), w), dtype=self.dtype)
+            nearest_of_row_layers(values, layers, other)
+            return [nearest, other]
+
+        sides = []
+        for of, other, candidates, k in (
+            (rows, squares.columns, columns, j),
+            (columns, squares.rows, rows, i),
+        )[: 1 + both]:
+            first = candidates.start + int(other.layers[k][0])
+            sides.append(
+                Side(
+                    of,
+                    squares.row[of],
+                    Mates(*(x[of] for x in self.mates)),
+                    squares.column[candidates],
+                    other.order[candidates],
+                    other.subjects[candidates.start : first],
+                )
+            )
+        subjects = _subjects(squares.columns.layers[j])
+        of_rows = _subjects(squares.rows.layers[i]) if both else subjects[:0]
+        return Tile(
+            number, values, 1 + both, sides[0], sides[1] if both else None, fused, None,
+            (subjects, of_rows),
+        )  # fmt: skip
+
+
+def _subjects(layers: np.ndarray) -> np.ndarray:
+    """Return the subject of each template of a side in layers, by its place in the first layer."""
+    return np.concatenate([np.arange(size) for size in layers.tolist()])
+
+
+class PairTiles:
+    """Tiles of listed pairs, each of one row."""
+
+    def __init__(self, reader: BlockReader, counter: Any):
+        self.reader, self.counter = reader, counter
+        self.dtype = distance_dtype(reader.scores.dtype)
+
+    def visit(self, look: Callable[[np.ndarray, np.ndarray, int], None]) -> None:
+        """Look at the genuine and the impostor scores of all pieces."""
+        done = 0
+        for number, (genuine, impostor) in enumerate(self.counter.of_pairs()):
+            look(genuine, np.ascontiguousarray(impostor, self.dtype)[None], number)
+            done += len(genuine) + len(impostor)
+            report(done, self.reader.scores.shape[0])
