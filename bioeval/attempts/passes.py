@@ -65,8 +65,10 @@ def _count_pairs(reader: BlockReader, counter: Any, wanted: PointsWanted | None)
     if is_small(reader.scores):
         counter.listed += counter.of_pairs()
         return
-    tiles = PairTiles(reader, counter)
-    kind = Kind(tiles.dtype, wanted, _given(counter), None)
+    tiles, more_impostors = PairTiles(reader, counter), counter.more_impostors
+    dtype = np.dtype(np.float64) if len(more_impostors) else tiles.dtype
+    rows = np.empty(0) if wanted is None or wanted.rows is None else wanted.rows
+    kind = Kind(dtype, wanted, np.union1d(_given(counter), rows), None)
     kind.prepare(None)
     more = True
     while more:
@@ -75,8 +77,10 @@ def _count_pairs(reader: BlockReader, counter: Any, wanted: PointsWanted | None)
         def look(genuine: np.ndarray, tile: np.ndarray, number: int) -> None:
             if kind.genuine is None:
                 kind.collected.append(genuine)
-            kind.count(found, tile, number)
+            kind.count(found, tile.astype(dtype, copy=False), number)
 
+        if len(more_impostors):
+            kind.count(found, more_impostors.astype(dtype)[None], -1)
         tiles.visit(look)
         more = kind.finish()
     _fill(counter, kind)
@@ -188,16 +192,23 @@ class _Pass:
             for k, templates in enumerate(("single", "multi")):
                 its = [x for x in of_tiles if x.templates == templates]
                 if its:
-                    given = np.unique(np.concatenate([_given(x) for x in its]))
+                    given = np.unique(np.concatenate([self._marks(x) for x in its]))
                     known = None if genuine is None else genuine[k]
                     self.kinds[templates] = Kind(self.tiles.dtype, wanted, given, known)
                     self.kinds[templates].place(sample[k])
         for counter in whole:
-            dtype = np.dtype(np.float64) if counter.fuses else self.tiles.dtype
+            wide = counter.fuses or len(counter.more_impostors)
+            dtype = np.dtype(np.float64) if wide else self.tiles.dtype
             if counter.claims is None:
-                self.own_kinds.append((counter, Kind(dtype, wanted, _given(counter), None)))
+                kind = Kind(dtype, wanted, self._marks(counter), None)
+                self.own_kinds.append((counter, kind))
             else:
                 self.others.append(counter)
+
+    def _marks(self, counter: VerificationCounter) -> np.ndarray:
+        """Return the thresholds at which false accepts are wanted."""
+        rows = None if self.wanted is None else self.wanted.rows
+        return _given(counter) if rows is None else np.union1d(_given(counter), rows)
 
     def run(self) -> None:
         """Look at the tiles until nothing is missing."""
@@ -317,6 +328,8 @@ class _OfBlocks:
     def __init__(self, of: tuple[VerificationCounter, Kind], first: bool):
         self.counter, self.kind = of
         self.found, self.number = self.kind.start(), 0
+        if len(more := self.counter.more_impostors):
+            self.kind.count(self.found, more.astype(self.kind.dtype)[None], -1)
 
     def add(self, block: Block) -> None:
         """Count a block."""

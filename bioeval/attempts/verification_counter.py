@@ -84,6 +84,8 @@ class VerificationCounter(Counter[VerificationTally]):
         if claims is not None:
             self._take_claims(claims, unenrolled_claims)
         self.unenrolled: list[np.ndarray] = []
+        #: Further impostor scores, such as those of attacks.
+        self.more_impostors = np.empty(0)
         self.listed: list[tuple[np.ndarray, np.ndarray]] = []
         self.attempts: Attempts | None = None
         #: Thresholds of the user, as distances: increasing, or their number; None for a default.
@@ -116,7 +118,8 @@ class VerificationCounter(Counter[VerificationTally]):
     def of_tiles(self) -> bool:
         """Whether its attempts are those of tiles: all claims, by the nearest template at most."""
         nearest = not self.fuses or self.fusion == "min"
-        return nearest and self.claims is None and self.scores._labelled
+        plain = nearest and self.claims is None and self.scores._labelled
+        return plain and not len(self.more_impostors)
 
     def fresh(self) -> Self:
         """Return the same counter before it has counted anything."""
@@ -191,6 +194,8 @@ class VerificationCounter(Counter[VerificationTally]):
         if attempts is None:
             genuine = [np.empty(0, dtype=np.float16), *(x for x, _ in self.listed)]
             impostor = [np.empty(0, dtype=np.float16), *(x.reshape(-1) for _, x in self.listed)]
+            if len(self.more_impostors):
+                impostor.append(self.more_impostors)
             self.listed = []
             attempts = Attempts.listed(np.concatenate(genuine), np.concatenate(impostor))
             self.curve = self._curve(attempts)

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from copy import copy
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, get_args
 
@@ -12,14 +11,12 @@ import numpy as np
 import xarray as xr
 
 from bioeval.attempts.by_subject import SubjectAttempts
-from bioeval.attempts.counters import ImpostorBlock
 from bioeval.attempts.counts import VerificationTally
+from bioeval.attempts.finding import PointsWanted, points_of
 from bioeval.attempts.lists import Attempts
-from bioeval.attempts.passes import count_together, count_with_points
-from bioeval.attempts.point_search import PointFinder
-from bioeval.attempts.points import FAR_TARGETS, EqualError, VerificationPoints
-from bioeval.attempts.second_pass import PointsWanted, SecondPass
-from bioeval.attempts.threshold_rules import Rule
+from bioeval.attempts.passes import count_together
+from bioeval.attempts.points import EqualError, VerificationPoints
+from bioeval.attempts.threshold_rules import Rule, choose
 from bioeval.attempts.thresholds import to_user
 from bioeval.attempts.verification_counter import VerificationCounter
 from bioeval.base.errors import Argument, ProtocolError
@@ -29,7 +26,7 @@ from bioeval.base.random import Stream
 from bioeval.base.scalars import Name
 from bioeval.base.variables import Bootstrap
 from bioeval.results.dataset import Variables, rate
-from bioeval.scores.blocks import BlockReader, threads_for
+from bioeval.scores.blocks import BlockReader
 from bioeval.scores.labels import plain
 from bioeval.scores.matrix import Scores, are_pairs, codes_of
 from bioeval.scores.provenance import Provenance
@@ -41,62 +38,23 @@ from bioeval.stats.verification import ErrorColumns
 from bioeval.studies.attacks.counts import AttackAttempts
 from bioeval.studies.attacks.intervals import KORN_GRAUBARD, along, crossings, sampled_points
 from bioeval.studies.attacks.scores import AttackedScores
-from bioeval.tasks.threshold_choice import chosen_threshold
-
-
-@dataclass(frozen=True, eq=False)
-class Expected:
-    """Where the points of attacks are expected among the impostor scores of a pilot."""
-
-    attacks: AttackAttempts
-    weights: np.ndarray
-    impostors: int  # about as many attempts
-
-    def __call__(self, pilot: Any) -> Iterator[np.ndarray]:
-        """Yield the cells of the EER against all negatives, and those of the least cost."""
-        number = max(int(self.attacks.number.sum()), 1)
-        accepted = np.searchsorted(self.attacks.pooled, pilot.grid.edges, side="right")
-        share, (tar, non, spf) = self.impostors / (self.impostors + number), self.weights
-        negatives = share * pilot.far + (1 - share) * accepted / number
-        error = share * pilot.error_of(pilot.accepted, pilot.far)
-        yield pilot.crossing(negatives - pilot.frr, error)
-        yield pilot.optimum(lambda far, frr: tar * frr + non * far + spf * accepted / number)
 
 
 @dataclass(eq=False)
 class CountedBonaFide:
-    """Bona fide attempts as counted, and how their impostor scores are read again."""
+    """Bona fide attempts, and the same with the attack attempts among the impostors."""
 
     tally: VerificationTally
+    negatives: Attempts  # with the attacks
     counter: VerificationCounter
-    second_pass: SecondPass | None  # what the pass that counted has collected
     reader: BlockReader
-    impostors: Any
     about: Provenance
     options: Mapping[str, str]
 
     @property
     def attempts(self) -> Attempts:
-        """Genuine scores and impostor counts in cells."""
-        genuine = self.tally.genuine.astype(np.float64)
-        return Attempts.of_cells(genuine, self.tally.impostor, self.tally.missed)
-
-    def finder(
-        self,
-        tally: VerificationTally,
-        wanted: PointsWanted,
-        kept: SecondPass | None,
-        *more: ImpostorBlock,
-    ) -> PointFinder:
-        """Return what finds points among these scores and more, from those that were kept on."""
-        return PointFinder.of(
-            tally,
-            lambda: [*self.impostors(), *more],
-            wanted,
-            symmetric=None,
-            second_pass=kept,
-            few=None if self.tally.impostor.total else True,  # `more` is all there is
-        )
+        """The bona fide attempts."""
+        return self.tally.attempts
 
 
 def count_bona_fide(
@@ -104,12 +62,10 @@ def count_bona_fide(
     passing: np.ndarray | None,
     options: Mapping[str, str],
     thresholds: Any,
-    expected: Expected,
+    attacks: AttackAttempts,
+    wanted: PointsWanted,
 ) -> CountedBonaFide:
-    """Count the attempts of bona fide presentations; rows that do not pass are never accepted.
-
-    Scores are kept where the points of attacks are `expected`.
-    """
+    """Count the attempts of bona fide presentations; rows that do not pass are never accepted."""
     view, missed = bona_fide, (0, 0)
     none_passes = passing is not None and not passing.any()
     if passing is not None and not passing.all():
@@ -118,29 +74,26 @@ def count_bona_fide(
         counter = VerificationCounter(reader, **options)
         with rows_reported_to(None):
             (tally,) = count_together(reader, [counter])
-        missed = len(tally.genuine), tally.impostor.total
+        missed = len(tally.genuine), tally.impostors
         if not none_passes:
             view = bona_fide.select(probes=np.flatnonzero(passing))
     reader = BlockReader(view)
     counter = VerificationCounter(reader, thresholds=thresholds, **options)
-    wanted = PointsWanted(np.array(FAR_TARGETS), np.empty((0, 3)), False, expected=expected)
-    (tally,), second_passes = count_with_points(reader, [counter], wanted)
-    impostors: Any = counter.impostors_again
+    of_all = counter.fresh()
+    of_all.more_impostors, of_all.given = attacks.pooled, None
+    tally, negatives = count_together(reader, [counter, of_all], wanted)
+    attempts, every = tally.attempts, negatives.attempts
     if none_passes:
-        fixed_counts = tally.given and replace(tally.given, counts=0 * tally.given.counts)
-        rejects = replace(
-            tally,
-            genuine=tally.genuine[:0],
-            impostor=ImpostorBlock.of_listed(np.empty(0)).cells(),
-            given=fixed_counts,
-        )
-        tally, impostors = rejects, list
+        attempts = Attempts.listed(np.empty(0), np.empty(0))
+        every = Attempts.listed(np.empty(0), attacks.pooled)
+        tally = replace(tally, accepted=0 * tally.accepted)
+    attempts = replace(attempts, missed=missed[0], missed_impostors=missed[1])
+    every = replace(every, missed=missed[0], missed_impostors=missed[1] + int(attacks.missed.sum()))
     return CountedBonaFide(
-        tally=replace(tally, missed=missed),
+        tally=replace(tally, attempts=attempts),
+        negatives=every,
         counter=counter,
-        second_pass=second_passes.get(counter),
         reader=reader,
-        impostors=impostors,
         about=reader.about if view is bona_fide else BlockReader(bona_fide).about,
         options=options,
     )
@@ -154,7 +107,6 @@ class ClassCounts:
     attacks: AttackAttempts
     points: VerificationPoints
     sasv_eer: float
-    cheap: np.ndarray  # thresholds of which one may have the least cost
     weights: np.ndarray
 
     def __post_init__(self) -> None:
@@ -167,7 +119,7 @@ class ClassCounts:
         more = np.empty(0)
         if not thresholds_fixed:
             more = np.append(self.points.thresholds, at)
-        return np.union1d(self.bona_fide.tally.grid(), more[np.isfinite(more)])
+        return np.union1d(self.bona_fide.tally.thresholds, more[np.isfinite(more)])
 
     def ga(self, thresholds: np.ndarray) -> np.ndarray:
         """Return the genuine attempts accepted; NaN rejects all."""
@@ -176,18 +128,12 @@ class ClassCounts:
 
     def fa(self, thresholds: np.ndarray) -> np.ndarray:
         """Return the impostor attempts accepted; NaN rejects all."""
-        tally, points = self.bona_fide.tally, self.points
+        tally = self.bona_fide.tally
         out = np.zeros(len(thresholds), dtype=np.int64)
-        place = np.minimum(np.searchsorted(points.rows, thresholds), len(points.rows) - 1)
-        known = np.zeros(len(out), dtype=bool)
-        if len(points.rows):
-            known = points.rows[place] == thresholds
-            out[known] = points.rows_fa[place[known]]
-        infinite = np.isinf(thresholds)
-        out[infinite] = tally.impostor.at_most(thresholds[infinite])
-        rest = ~known & ~infinite & ~np.isnan(thresholds)
-        if rest.any():
-            out[rest] = (tally.given or tally.impostor).at_most(thresholds[rest])
+        known = np.isin(thresholds, tally.thresholds)
+        out[known] = tally.accepted[np.searchsorted(tally.thresholds, thresholds[known])]
+        rest = ~known & ~np.isnan(thresholds) & (thresholds != -np.inf)
+        out[rest] = tally.attempts.false_accepts(thresholds[rest])
         return out
 
     def at(
@@ -220,14 +166,17 @@ class ClassCounts:
 
     @property
     def min_a_dcf(self) -> float:
-        """The least normalised cost over reject-all and the thresholds that may have it."""
+        """The least normalised cost over reject-all and the genuine scores.
+
+        Between two genuine scores only false accepts and accepted attacks change.
+        """
         attacks = int(self.attacks.number.sum())
         if not (self.genuine and self.impostor and attacks):
             return math.nan
         tar, non, spf = self.weights
-        frr = (self.genuine - self.ga(self.cheap)) / self.genuine
-        far = self.fa(self.cheap) / self.impostor
-        iapar = self.attacks.at_most(self.cheap).sum(axis=1) / attacks
+        scores, _, accepted = self.bona_fide.attempts.at_genuine
+        frr, far = (self.genuine - self.ga(scores)) / self.genuine, accepted / self.impostor
+        iapar = self.attacks.at_most(scores).sum(axis=1) / attacks
         cost = tar * frr + non * far + spf * iapar
         return float(min(tar, cost.min(initial=np.inf)) / min(tar, non + spf))
 
@@ -235,86 +184,44 @@ class ClassCounts:
 def attack_error(bona_fide: CountedBonaFide, attacks: AttackAttempts) -> EqualError:
     """Return the crossing of FRR and the pooled IAPAR; NaN where a class has no attempt."""
     tally, rejected = bona_fide.tally, int(attacks.missed.sum())
-    attempts = Attempts.listed(tally.genuine, attacks.pooled, tally.missed[0], rejected)
+    attempts = Attempts.listed(tally.genuine, attacks.pooled, tally.attempts.missed, rejected)
     if attempts.defined:
         return attempts.equal_error()
     return EqualError()
 
 
+def points_wanted(targets: np.ndarray, rule: Rule | None, kind: str) -> PointsWanted:
+    """Return the points that a result needs: at its FAR targets, and those of a rule."""
+    rows = None
+    if rule is not None and rule.name == "far":
+        targets = np.append(targets, rule.values)
+    elif rule is not None and rule.name == "fixed":
+        rows = np.array(rule.as_distance(kind).values)
+    return PointsWanted(targets, np.empty((0, 3)), False, rows=rows)
+
+
 def find_points(
     bona_fide: CountedBonaFide,
     attacks: AttackAttempts,
-    targets: np.ndarray,
+    wanted: PointsWanted,
     weights: np.ndarray,
     rule: Rule | None,
 ) -> tuple[ClassCounts, float]:
     """Return the counts and points of all classes, and the threshold that was chosen, or NaN."""
-    tally, at = bona_fide.tally, math.nan
-    of_points = rule is not None and rule.name in ("eer", "far")  # found with the other points
-    if rule is not None and not of_points:
-        options = bona_fide.options
-        at = chosen_threshold(bona_fide.reader, rule, **options, missed=tally.missed)
-    if rule is not None and rule.name == "far":
-        targets = np.append(targets, rule.values)
-    cheap, no_costs = _cheap(bona_fide.attempts, attacks, weights), np.empty((0, 3))
-    rows = np.append(cheap, at)
-    wanted = PointsWanted(targets, no_costs, False, rows=rows[rows == rows])
-    finder = bona_fide.finder(tally, wanted, bona_fide.second_pass)
-    # The same for all negatives: attacks are a row of impostor scores more.
-    line = ImpostorBlock.of_listed(attacks.pooled)
-    kept = bona_fide.second_pass
-    if kept is not None:
-        of_attacks = SecondPass(kept.windows)  # cells of impostor scores may not reach attacks
-        of_attacks.add(line)
-        kept = copy(kept)
-        kept.kept = [*kept.kept, *of_attacks.kept]
-    missed = tally.missed[0], tally.missed[1] + int(attacks.missed.sum())
-    negatives = replace(tally, impostor=tally.impostor.merge(line.cells()), missed=missed)
-    none_wanted = PointsWanted(np.empty(0), no_costs, False)
-    finder_of_all = bona_fide.finder(negatives, none_wanted, kept, line)
-    with threads_for(bona_fide.reader.scores):
-        while True:
-            second_pass = finder.next_second_pass()
-            of_all = finder_of_all.next_second_pass()
-            passes = [(bona_fide.counter, x) for x in (second_pass, of_all) if x is not None]
-            if not passes:
-                break
-            PointFinder.take(passes)
-            if of_all is not None:
-                of_all.add(line)
-        points = finder.points()
-        sasv_eer = finder_of_all.points().equal_error.eer
-    if rule is not None and of_points:
-        at = points.threshold_at_far[-1]
-        defined = bona_fide.attempts.defined
-        if rule.name == "eer":
-            at = points.equal_error.eer_threshold
-            defined = defined and not math.isnan(points.equal_error.eer)
-        if not defined:
+    attempts, at = bona_fide.attempts, math.nan
+    if rule is not None:
+        chosen = choose(rule.as_distance(bona_fide.reader.scores.kind), attempts)
+        at = chosen.threshold
+        if not chosen.defined and not attempts.defined:
             raise ProtocolError(
                 Argument("threshold", str(rule)),
                 " is chosen on genuine and impostor attempts, but they do not define it; give a "
                 "number",
             )
-    return ClassCounts(bona_fide, attacks, points, sasv_eer, cheap, weights), float(at)
-
-
-def _cheap(attempts: Attempts, attacks: AttackAttempts, weights: np.ndarray) -> np.ndarray:
-    """Return the genuine scores that may have the least cost, by the counts in cells.
-
-    Between two genuine scores only false accepts and accepted attacks change.
-    """
-    made = int(attacks.number.sum())
-    if not (attempts.defined and made):
-        return np.empty(0)
-    tar, non, spf = weights
-    scores = np.unique(attempts.genuine)
-    rejected = attempts.false_rejects(scores) / attempts.genuine_attempts
-    cost = tar * rejected + spf * attacks.at_most(scores).sum(axis=1) / made
-    b = attempts.bin_of(scores)
-    least = cost + non * attempts.below[b] / attempts.impostor_attempts
-    most = cost + non * attempts.below[b + 1] / attempts.impostor_attempts
-    return scores[least <= min(tar, most.min(initial=np.inf)) * (1 + 1e-9)]
+    points = points_of(attempts, wanted, symmetric=None, with_rows=False)
+    negatives = bona_fide.negatives
+    sasv_eer = negatives.equal_error().eer if negatives.defined else math.nan
+    return ClassCounts(bona_fide, attacks, points, sasv_eer, weights), float(at)
 
 
 #: Metadata columns of attack rows that are resampled beside their targets.
@@ -342,7 +249,12 @@ def with_attack_intervals(
     A person's genuine, impostor and targeted attempts move with the person: an attack weighs its
     target, times its instrument and its attacker where these are known.
     """
-    if are_pairs(parts.bona_fide) or are_pairs(parts.attacks) or any(bona_fide.tally.missed):
+    if (
+        are_pairs(parts.bona_fide)
+        or are_pairs(parts.attacks)
+        or bona_fide.attempts.missed
+        or bona_fide.attempts.missed_impostors
+    ):
         raise ProtocolError(
             Argument("interval"), " needs a matrix with labels, without ", Argument("detection")
         )
