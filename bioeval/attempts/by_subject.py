@@ -226,7 +226,7 @@ class SubjectAttempts:
         They are denser around the equal error rate of the tally, and depend on the scores alone.
         """
         genuine = np.unique(tally.genuine.astype(np.float64))
-        total = tally.attempts.cellss
+        total = tally.attempts.impostors
         if total <= FEW and len(genuine) <= FEW:
             every_score = tally.attempts
             if every_score.marks is not None:

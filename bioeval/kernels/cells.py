@@ -34,12 +34,12 @@ def find_cells(row, centre, line, cell):
     bits = line.view(np.int32)
     for j in range(len(row)):
         b = bits[j]
-        b = np.int32(b ^ (np.int32(b >> np.int32(31)) & np.int32(0x7FFFFFFF)))
-        below = np.uint32(1)
+        b = b if b >= 0 else np.int32(-np.int32(b & np.int32(0x7FFFFFFF)))
+        below = np.int32(1)
         if row.itemsize > 4:
             x = row[j] - centre
-            below = np.uint32(not np.float64(line[j]) < x < np.inf)
-        cell[j] = np.uint32(np.uint32(b ^ np.int32(-0x80000000)) - below) >> np.uint32(SHIFT)
+            below = np.int32(not np.float64(line[j]) < x < np.inf)
+        cell[j] = np.uint32((np.int32(b - below) >> np.int32(SHIFT)) + np.int32(CELLS // 2))
 
 
 @compiled

@@ -239,9 +239,12 @@ class Plan:
         """Return the counts of all tasks by node; those of the same scores are made together."""
         distinct = list(dict.fromkeys(task.counter for task in self.tasks.values()))
         results: dict[Counter[Any], Any] = {}
+        wanted = self.wanted()
+        if self._rare:
+            wanted = replace(wanted, targets=np.union1d(wanted.targets, RARE_TARGETS))
         for reader in dict.fromkeys(counter.reader for counter in distinct):
             counters = [counter for counter in distinct if counter.reader is reader]
-            results |= zip(counters, count_together(reader, counters, self.wanted()), strict=True)
+            results |= zip(counters, count_together(reader, counters, wanted), strict=True)
         counts = {}
         for node, (counter, task_options) in self.tasks.items():
             counts[node] = TaskCounts(results[counter], task_options)
@@ -292,11 +295,8 @@ class Plan:
 
     def wanted(self) -> PointsWanted:
         """Return the operating points of verification that are wanted."""
-        targets = self.far_targets
-        if self._rare:
-            targets = np.union1d(targets, RARE_TARGETS)
         return PointsWanted(
-            targets,
+            self.far_targets,
             self.costs,
             self.options.auc,
             frr_targets=self.frr_targets,
