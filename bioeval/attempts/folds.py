@@ -149,19 +149,13 @@ class _Counted:
         self.dtype = self.tiles.dtype if self.plain else np.dtype(np.float64)
         #: Finds the cells of scores.
         self.kind = Kind(self.dtype, None, np.empty(0))
-        sample = self._sample()
-        self.kind.place(sample)
-        every = np.concatenate([np.empty(0, self.dtype), *sample])
-        cells = self.kind.cells_of(every[np.isfinite(every)])
-        low, high = (int(cells.min()) - 16, int(cells.max()) + 16) if len(cells) else (0, 0)
         folds = max(x.folds for x in divisions)
         most = max(LEAST_CELLS, min(MOST_CELLS, ENTRIES // (folds * len(divisions))))
-        shift = max(0, -(-(high - low + 1) // (most - 2)) - 1).bit_length()
-        self.cells = low, shift, ((high - low) >> shift) + 3
+        self.kind.place(self._sample(), most)
         #: Folds of rows and of positions, in the order of the tiles.
         self.probe = np.array([x.probe for x in divisions])
         self.gallery = np.array([x.gallery for x in divisions])
-        self.tables = np.zeros((3, len(divisions), folds, self.cells[2]), dtype=np.int64)
+        self.tables = np.zeros((3, len(divisions), folds, len(self.kind.flags)), dtype=np.int64)
         self.genuine = Placed(np.empty(0), np.empty(0, np.int64), np.empty(0, np.int64))
 
     def _sample(self) -> list[np.ndarray]:
@@ -171,11 +165,6 @@ class _Counted:
                 return sample
         block = self.of.of_block(self.of.reader.block(0, min(16, self.of.reader.scores.shape[0])))
         return [block.impostors().reshape(-1)]
-
-    def wide_cells(self, scores: np.ndarray) -> np.ndarray:
-        """Return the wide cell of each score."""
-        low, shift, width = self.cells
-        return np.clip((self.kind.cells_of(scores) - low) >> shift, 0, width - 2)
 
     def attempts(self) -> list[list[Attempts]]:
         """Return the attempts of all parts."""
@@ -188,11 +177,11 @@ class _Counted:
         if isinstance(self.tiles, SquareTiles):
             genuine = [self.tiles.squares.placed(multi=self.of.multi)]
         self.genuine = Placed.of(*map(np.concatenate, zip(none, *genuine, strict=True)))
-        flags = np.zeros(self.cells[2], dtype=np.uint8)
+        flags = np.zeros(len(self.kind.flags), dtype=np.uint8)
         given = 0
         if self.rule.name == "fixed":
-            given = int(self.wide_cells(rounded_down(np.array(self.rule.values), self.dtype))[0])
-        own = self.wide_cells(self.genuine.scores)
+            given = int(self.kind.cells_of(rounded_down(np.array(self.rule.values), self.dtype))[0])
+        own = self.kind.cells_of(self.genuine.scores)
         for division, parts, tables in zip(
             self.of.divisions, self.parts, np.moveaxis(self.tables, 1, 0), strict=True
         ):
@@ -229,12 +218,12 @@ class _Counted:
         values, starts = runs(known.astype(np.float64))
         weights = np.diff(starts, append=len(known))
         missing = np.cumsum(np.where(held, 0, counts))
-        cells = self.wide_cells(values)
+        cells = self.kind.cells_of(values)
         accepted = np.cumsum(weights) + missing[cells]
         attempts = Attempts(genuine, values, accepted - weights, accepted, int(counts.sum()))
         marks = distinct(genuine)
         # Up to a genuine score in another cell there are at least so many.
-        below = np.append(0, missing)[self.wide_cells(marks)]
+        below = np.append(0, missing)[self.kind.cells_of(marks)]
         sides = (
             np.append(0, np.cumsum(weights))[values.searchsorted(marks, side=x)]
             for x in ("left", "right")
@@ -244,7 +233,7 @@ class _Counted:
 
         def reached(threshold: float) -> int:
             at = np.array([threshold])
-            there = int(self.wide_cells(rounded_down(at, self.dtype))[0])
+            there = int(self.kind.cells_of(rounded_down(at, self.dtype))[0])
             more = int(np.append(0, np.cumsum(weights))[values.searchsorted(threshold, "right")])
             return int(np.append(0, missing)[there]) + more
 
@@ -253,11 +242,10 @@ class _Counted:
 
     def _in_cells(self, counts: np.ndarray) -> CellCounts:
         """Return about how many scores are in cells of one width."""
-        low, shift, _ = self.cells
         filled = np.flatnonzero(counts)
         if not len(filled):
             return CellCounts()
-        upper = self.kind.edges(np.minimum(low + ((filled + 1) << shift) - 1, 2**20 - 1))
+        upper = self.kind.about(filled)
         upper = np.clip(upper, -np.finfo(np.float64).max, np.finfo(np.float64).max)
         grid = CellGrid.covering(float(upper[0]), float(upper[-1]))
         places = np.clip(grid.places_of(upper), 0, grid.count - 1).astype(np.int64)
@@ -311,7 +299,7 @@ class _Counted:
             by = [(self.probe[:, rows], tables[0]), (self.gallery[:, candidates], tables[1])]
             (row_fold, by_row), (column_fold, by_column) = by[::-1] if turned else by
             kernel.count_by_fold(
-                values, self.kind.centre, self.cells, row_fold, column_fold, by_row, by_column,
+                values, self.kind.centre, self.kind.window, row_fold, column_fold, by_row, by_column,
                 tables[2],
             )  # fmt: skip
 
@@ -329,7 +317,7 @@ class _Counted:
                 places = np.empty((2, values.size + 1), dtype=np.int32)
             sizes = (len(candidates), len(rows)) if turned else (len(rows), len(candidates))
             number = kernel.keep_wanted(
-                values, self.kind.centre, self.cells, flags, sizes, room, *places
+                values, self.kind.centre, self.kind.window, flags, sizes, room, *places
             )
             of_rows, of_columns = places[0, :number], places[1, :number]
             if turned:

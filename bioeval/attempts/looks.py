@@ -10,6 +10,7 @@ is missing. All counts are whole numbers: the same on any number of threads, in 
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
@@ -17,14 +18,22 @@ import numpy as np
 
 from bioeval.attempts.cells import rounded_down
 from bioeval.attempts.finding import PointsWanted
-from bioeval.attempts.lists import Attempts, increasing, runs
-from bioeval.attempts.points import Moments, allowed_errors, moment_scale
+from bioeval.attempts.lists import Attempts, distinct, increasing, runs
+from bioeval.attempts.points import Moments, allowed_errors, crossed, moment_scale
+from bioeval.base.errors import DataError
 from bioeval.kernels import cells as kernel
-from bioeval.kernels.cells import CELLS, NAN
+from bioeval.kernels.cells import LEAST, SPAN
 
 # Standard errors of a sample of tiles within which a point is expected, and the most that is kept
 # of the scores, as a proportion, before the points are known.
 ERRORS, MOST_KEPT = 4.0, 1 / 8
+
+# Cells for each genuine score, about, and at least and at most: so many of them have no mark that
+# the others cost little, and they fit into the cache.
+CELLS_A_SCORE, LEAST_CELLS, MOST_CELLS = 16, 1 << 16, 1 << 20
+
+# The proportion of scores that may lie below all cells, and above.
+TAIL = 2.0**-10
 
 # Cells of a sample; and groups of it, whose differences say how far to trust it.
 SAMPLE_CELLS, GROUPS = 1 << 14, 16
@@ -36,41 +45,30 @@ JOIN = 1 << 24
 MARKED, KEPT = 1, 2
 
 
-class Marks:
-    """Thresholds up to which impostor scores are counted, where they are looked for by loops."""
-
-    def __init__(self, thresholds: np.ndarray, dtype: np.dtype):
-        """Take increasing thresholds; scores of the dtype are compared without rounding."""
-        self.thresholds = thresholds
-        self.scores = rounded_down(thresholds, dtype)
-        finite = self.scores[np.isfinite(self.scores)].astype(np.float64)
-        self.low, high = (finite[0], finite[-1]) if len(finite) else (0.0, 0.0)
-        parts = min(4 * len(thresholds) + 4, 1 << 22)
-        with np.errstate(all="ignore"):
-            self.scale = parts / (high - self.low) if high > self.low else 1.0
-            place = (self.scores.astype(np.float64) - self.low) * self.scale
-        if not np.isfinite(self.scale):
-            self.scale, place = 0.0, np.zeros(len(thresholds))
-        place = np.clip(np.nan_to_num(place), 0, parts - 2).astype(np.int64)
-        self.first = np.searchsorted(place, np.arange(parts)).astype(np.int32)
-
-    @property
-    def arguments(self) -> tuple[np.ndarray, np.ndarray, float, float]:
-        """What the loops take."""
-        last = np.append(self.scores, self.scores.dtype.type(np.inf))
-        return last, self.first, float(self.low), float(self.scale)
-
-
 @dataclass(eq=False)
 class Found:
     """What one thread has found about the attempts of one kind."""
 
-    table: np.ndarray  # int64 (CELLS,)
     reached: np.ndarray  # int64 (2, marks + 1)
     kept: list[tuple[np.ndarray, np.ndarray]] = field(default_factory=list)  # scores and numbers
     waiting: int = 0
     moments: dict[int, np.ndarray] = field(default_factory=dict)  # by tile
     room: np.ndarray = field(default_factory=lambda: np.empty(0))
+    cells: np.ndarray = field(default_factory=lambda: np.zeros(0, dtype=np.int32))
+    more: np.ndarray | int = 0  # what was in the cells before they were emptied
+    added: int = 0
+
+    def table(self, size: int) -> np.ndarray:
+        """Return the counts of cells, with room for so many scores more."""
+        self.added += size
+        if self.added >= 1 << 31:
+            self.more, self.added = self.counts(), size
+            self.cells[:] = 0
+        return self.cells
+
+    def counts(self) -> np.ndarray:
+        """Return the number of scores in each cell, in 64 bits."""
+        return self.cells + self.more if isinstance(self.more, np.ndarray) else self.cells
 
     def keep(self, scores: np.ndarray, weight: int) -> None:
         """Keep scores, each of which stands for `weight` attempts."""
@@ -113,36 +111,59 @@ class Kind:
         given: np.ndarray,
         genuine: np.ndarray | None = None,
     ):
-        self.dtype, self.wanted, self.given = dtype, wanted, given
+        self.dtype, self.wanted, self.given, self.genuine = dtype, wanted, given, genuine
         self.collected: list[np.ndarray] = []
-        self.genuine = genuine
-        self.centre = dtype.type(0)
-        self.flags = np.zeros(CELLS, dtype=np.uint8)
-        self.marks = Marks(given, dtype)
+        #: What cells are taken from, and moments: near the middle of the scores.
+        self.centre, self.origin, self.scale = dtype.type(0), 0.0, 1.0
+        #: Thresholds up to which scores are counted; increasing, and in the dtype of the scores.
+        self.marks, self.scores = np.empty(0), np.empty(0, dtype=dtype)
+        self.reached: np.ndarray | None = None  # int64 (2, marks): scores below, and up to each
+        self.place_cells(LEAST, SPAN, MOST_CELLS)
         self.found: list[Found] = []
-        self.table: np.ndarray | None = None
-        self.values = self.weights = np.empty(0)
-        self.reached = np.zeros((2, 0), dtype=np.int64)
-        self.held = np.zeros(CELLS, dtype=bool)  # cells whose scores are kept
+        #: int64: the cells with scores, increasing, and the number in each, once they are counted.
+        self.filled = self.counts = np.empty(0, dtype=np.int64)
+        self.counted = False
+        self.values, self.weights = np.empty(0), np.empty(0, dtype=np.int64)
         self.moments = Moments()
         self.infinite = 0
-        self.scale, self.origin = 1.0, 0.0
 
     # -- before a look
 
-    def place(self, sample: Sequence[np.ndarray]) -> None:
-        """Choose the centre of the cells, and which scores are kept, by tiles of a sample."""
+    def place_cells(self, low: int, span: int, number: int) -> None:
+        """Place so many cells over a span of keys."""
+        shift = max(0, (span // number).bit_length())
+        span += low - (low >> shift << shift)
+        low = low >> shift << shift  # so that the ends of cells are short numbers
+        width = (span >> shift) + 1
+        self.window = np.int32(low), np.uint32(shift), np.uint32(width)
+        self.flags = np.zeros(width + 2, dtype=np.uint8)
+        self.first = np.zeros(width + 3, dtype=np.int32)
+        self.held = np.zeros(width + 2, dtype=bool)  # cells whose scores are kept
+
+    def place(self, sample: Sequence[np.ndarray], number: int | None = None) -> None:
+        """Choose the cells, and which scores are kept, by tiles of a sample."""
         finite = [x[np.isfinite(x)] for x in sample]
         finite = [x for x in finite if len(x)]
         if not finite:
             return
-        every = np.concatenate(finite)
-        ends = float(every.min()), float(every.max())
-        low, high = self.cells_of(np.array(ends, dtype=self.dtype)).tolist()
-        if high - low < SAMPLE_CELLS >> 5:  # scores far from 0 that differ little
-            self.centre = np.median(every).astype(self.dtype)
-        self.origin = float(np.median(every[:: max(1, len(every) >> 12)]))
-        self.scale = moment_scale(*ends)
+        ends = min(float(x.min()) for x in finite), max(float(x.max()) for x in finite)
+        some = np.concatenate([x[:: max(1, len(x) >> 12)] for x in finite])
+        middle = np.median(some)
+        if ends[1] - ends[0] < abs(middle) / 64:  # far from 0, they differ in few bits
+            self.centre = middle.astype(self.dtype)
+        self.origin, self.scale = float(middle), moment_scale(*ends)
+        if number is None:
+            genuine = 0 if self.genuine is None else len(self.genuine)
+            number = 1 << (CELLS_A_SCORE * genuine).bit_length()
+            number = min(max(number, LEAST_CELLS), MOST_CELLS)
+        self.place_cells(LEAST, SPAN, 1 << 31)
+        # Few scores are beyond them, and are kept: near 0 there would be cells for all of their bits.
+        tails = np.quantile(some, [TAIL, 1 - TAIL])
+        low, high = self.cells_of(tails).tolist()  # keys, but for the last bits
+        bits, margin = int(self.window[1]), (high - low) // 8 + 64
+        low, high = max(low - margin, 0), min(high + margin, SPAN >> bits)
+        self.place_cells(LEAST + (low << bits), (high - low) << bits, number)
+        self.held[[0, -2]] = True
         if self.genuine is not None and self.wanted is not None and len(finite) > 1:
             self._expect(finite)
 
@@ -163,10 +184,8 @@ class Kind:
         off = ERRORS * np.sqrt(
             (counts / sizes).var(axis=0) / (len(tables) - 1) + (far + 1 / total) / total
         )
-        own = self.cells_of(self.genuine).astype(np.int64)
-        within = np.searchsorted((own - low) >> shift, filled, side="right")
-        frr = 1 - within / max(len(own), 1)
-        flags = np.zeros(CELLS, dtype=bool)
+        own = (self.cells_of(self.genuine) - low) >> shift
+        frr = 1 - own.searchsorted(filled, side="right") / max(len(own), 1)
         room = MOST_KEPT
         targets = sorted({0.0, 1e-6, 1e-5, 1e-3, *self.wanted.targets.tolist()})
         for target in (*targets, frr):  # the fewest scores first
@@ -177,102 +196,99 @@ class Kind:
             if share <= room:
                 room -= share
                 begin = low + (int(filled[first]) << shift) if first else 0
-                flags[begin : low + ((int(filled[last]) + 1) << shift)] = True
-        flags[NAN:] = False
-        self.held = flags
+                self.held[begin : low + ((int(filled[last]) + 1) << shift)] = True
+        self.held[-1] = False
 
-    def prepare(self, genuine: np.ndarray | None) -> None:
+    def prepare(self) -> None:
         """Flag the cells of a look: those of marks, and those whose scores are kept."""
-        self.flags = np.zeros(CELLS, dtype=np.uint8)
+        marks = self.given
+        if self.genuine is not None:
+            marks = distinct(np.sort(np.concatenate([marks, distinct(self.genuine)])))
+        self.marks, self.scores = marks, rounded_down(marks, self.dtype)
+        own = self.cells_of(self.scores)
+        self.flags[:] = 0
+        self.flags[own] = MARKED
         self.flags[self.held] |= KEPT
-        thresholds = self.given
-        if genuine is not None:
-            thresholds = np.union1d(thresholds, genuine)
-        self.marks = Marks(thresholds[~np.isnan(thresholds)], self.dtype)
-        self.flags[self.cells_of(self.marks.scores)] |= MARKED
+        np.cumsum(np.bincount(own, minlength=len(self.flags)), out=self.first[1:])
         self.found = []
 
     def cells_of(self, scores: np.ndarray) -> np.ndarray:
         """Return the cell of each score."""
         cell = np.empty(len(scores), dtype=np.uint32)
-        kernel.cells_of(np.ascontiguousarray(scores, dtype=self.dtype), self.centre, cell)
+        every = np.ascontiguousarray(scores, dtype=self.dtype)
+        kernel.cells_of(every, self.centre, self.window, cell)
         return cell.astype(np.int64)
 
     # -- a look
 
     def start(self) -> Found:
         """Return empty tables for a thread."""
-        table = np.zeros(CELLS if self.table is None else 1, dtype=np.int64)
-        found = Found(table, np.zeros((2, len(self.marks.scores) + 1), dtype=np.int64))
+        found = Found(np.zeros((2, len(self.marks) + 1), dtype=np.int64))
+        found.cells = np.zeros(len(self.flags), dtype=np.int32)
         self.found.append(found)
         return found
 
     def count(self, found: Found, tile: np.ndarray, number: int, weight: int = 1) -> None:
         """Count a tile: NaN is no attempt; each score stands for `weight` attempts."""
-        if len(found.room) < tile.size + 1:
+        if len(found.room) <= tile.size:
             found.room = np.empty(tile.size + 1, dtype=self.dtype)
-        if self.table is None:
+        if self.reached is None:
+            last = np.append(self.scores, self.scores.dtype.type(np.inf))
             kept = kernel.count_and_keep(
-                tile, self.centre, found.table, self.flags, self.marks.arguments, weight,
-                found.reached, found.room,
-            )  # fmt: skip
-            sums = found.moments.setdefault(number, np.zeros(4))
-            sums_of_tile = np.zeros(4)
-            kernel.add_moments(tile, self.origin, self.scale, sums_of_tile)
-            sums += weight * sums_of_tile
-        elif (self.flags & MARKED).any():
-            table = np.zeros(CELLS, dtype=np.int64) if len(found.table) == 1 else found.table
-            found.table = table
-            kept = kernel.count_and_keep(
-                tile, self.centre, table, self.flags, self.marks.arguments, weight,
-                found.reached, found.room,
+                tile, self.centre, self.window, found.table(weight * tile.size), self.flags, last,
+                self.first, np.int32(weight), found.reached, found.room,
             )  # fmt: skip
         else:
-            kept = kernel.keep(tile, self.centre, self.flags, found.room)
+            kept = kernel.keep(tile, self.centre, self.window, self.flags, found.room)
+        if not self.counted:
+            sums = np.zeros(4)
+            kernel.add_moments(tile, self.origin, self.scale, sums)
+            found.moments[number] = found.moments.get(number, 0.0) + weight * sums
         found.keep(found.room[:kept], weight)
 
     def finish(self) -> bool:
         """Take in what the threads have found; return whether another look is needed."""
-        kept = [part for found in self.found for part in found.kept]
-        reached = sum(
-            (found.reached for found in self.found),
-            start=np.zeros((2, len(self.marks.scores) + 1), dtype=np.int64),
-        )
-        first = self.table is None
-        if first:
-            self.table = sum(
-                (found.table for found in self.found), start=np.zeros(CELLS, dtype=np.int64)
-            )
-            self.table[NAN] = 0
-            self._sum_moments()
-        values, weights = joined(kept)
-        self.found = []
-        if first and self.genuine is None:  # nothing was known before
+        found, self.found = self.found, []
+        if not self.counted:
+            table = np.zeros(len(self.flags), dtype=np.int64)
+            for one in found:
+                table += one.counts()
+            table[-1] = 0
+            self.filled = np.flatnonzero(table)
+            self.counts = table[self.filled]
+            self._sum_moments(found)
+        first, self.counted = not self.counted, True
+        if self.genuine is None:  # nothing was known before
             self.genuine = increasing(np.concatenate([np.empty(0), *self.collected]))
             self.collected = []
             self.held = self.with_points()
-            self.prepare(self.genuine)
+            self.prepare()
             return True
-        self._reach(reached)
-        if first:
-            missing = self.with_points() & ~self.held
-            self._take(values, weights)
-            if missing.any():
-                before, self.held = self.held, missing
-                self.flags = np.where(missing, KEPT, 0).astype(np.uint8)
-                self.held = before | missing
-                return True
-            return False
-        self._take(values, weights)
+        if self.reached is None:
+            self._reach(sum(one.reached for one in found))
+        kept = [part for one in found for part in one.kept]
+        if first:  # of what was kept, few scores are needed
+            wanted = self.with_points()
+            missing = wanted & ~self.held
+            wanted[[0, -2]] = True  # beyond the cells anything may lie
+            self.held &= wanted
+            kept = [
+                (scores[there], weight[there])
+                for scores, weight in kept
+                if (there := self.held[self.cells_of(scores)]).any()
+            ]
+            self._take(*joined(kept))
+            self.flags[:] = np.where(missing, KEPT, 0)
+            self.held |= missing
+            return bool(missing.any())
+        self._take(*joined(kept))
         return False
 
-    def _sum_moments(self) -> None:
+    def _sum_moments(self, found: Sequence[Found]) -> None:
         sums: dict[int, np.ndarray] = {}
-        for found in self.found:
-            sums |= found.moments
-        number, total, squares, infinite = np.zeros(4)
-        if sums:
-            number, total, squares, infinite = np.array([sums[k] for k in sorted(sums)]).sum(axis=0)
+        for one in found:
+            sums |= one.moments
+        number, total, squares, infinite = sum((sums[k] for k in sorted(sums)), start=np.zeros(4))
         self.infinite = int(infinite)
         if number:
             mean = total / number
@@ -281,89 +297,113 @@ class Kind:
 
     def _reach(self, reached: np.ndarray) -> None:
         """Find the impostor scores below, and up to, each mark."""
-        if self.reached.shape[1] == len(self.marks.scores) and self.reached.size:
-            return  # found by the look before
-        assert self.table is not None
-        flagged = np.zeros(CELLS, dtype=bool)
-        own = self.cells_of(self.marks.scores)
-        flagged[own] = True
-        plain = np.flatnonzero((self.table > 0) & ~flagged)
+        own = self.cells_of(self.scores)
+        plain = ~np.isin(self.filled, own)
         # Cells without marks are below the first mark of a later cell.
         upto = reached[0].copy()
-        np.add.at(upto, np.searchsorted(own, plain), self.table[plain])
+        np.add.at(upto, own.searchsorted(self.filled[plain]), self.counts[plain])
         upto = np.cumsum(upto)[:-1]
         self.reached = np.array([upto - reached[1][:-1], upto])
 
     def _take(self, values: np.ndarray, weights: np.ndarray) -> None:
-        """Take in scores that were kept."""
-        values = np.concatenate([self.values, values.astype(np.float64)])
-        weights = np.concatenate([self.weights, weights]).astype(np.int64)
-        order = np.argsort(values, kind="stable")
-        self.values, self.weights = values[order], weights[order]
+        """Take in scores that were kept, in cells that none was from before."""
+        at = self.values.searchsorted(values)
+        self.values = np.insert(self.values, at, values)
+        self.weights = np.insert(self.weights, at, weights)
 
     # -- points
 
     def with_points(self) -> np.ndarray:
         """Return, as flags, the cells in which points lie, and those of the scores before them."""
-        assert self.table is not None and self.genuine is not None
-        wanted = np.zeros(CELLS, dtype=bool)
-        if self.wanted is None:
+        assert self.genuine is not None
+        wanted = np.zeros(len(self.held), dtype=bool)
+        genuine, impostors, filled = len(self.genuine), self.total, self.filled
+        if self.wanted is None or not len(filled) or not genuine:
             return wanted
-        filled = np.flatnonzero(self.table)
-        own, genuine, impostors = self.cells_of(self.genuine), len(self.genuine), self.total
-        if not len(filled) or not genuine:
-            return wanted
-        some = np.union1d(own, filled)
-        fa = np.cumsum(self.table[some])
-        fr = genuine - np.searchsorted(own, some, side="right")
-        # In whole numbers, which may be large: objects where they do not fit.
-        if genuine * impostors < 1 << 62:
-            crossed = fa * genuine >= fr * impostors
-        else:
-            crossed = fa.astype(object) * genuine >= fr.astype(object) * impostors
-        last = [int(np.argmax(crossed))]
+        own = self.cells_of(self.genuine)
+        some = distinct(np.sort(np.concatenate([own, filled]), kind="stable"))
+        fa = np.append(0, np.cumsum(self.counts))[filled.searchsorted(some, side="right")]
+        fr = genuine - own.searchsorted(some, side="right")
+        last = [
+            bisect_left(
+                range(len(some)),
+                True,
+                key=lambda k: crossed(int(fa[k]), int(fr[k]), genuine, impostors),
+            )
+        ]
         for target in (*self.wanted.targets.tolist(), 0.0):
-            allowed = allowed_errors(target, impostors)
-            last.append(int(np.searchsorted(fa, allowed, side="right")))
+            last.append(int(fa.searchsorted(allowed_errors(target, impostors), side="right")))
         for k in last:
-            cell = int(some[k]) if k < len(some) else CELLS
-            before = int(np.searchsorted(filled, cell)) - 1
-            if before >= 0:
-                wanted[filled[before]] = True
-            if cell < CELLS and self.table[cell]:
+            cell = int(some[k]) if k < len(some) else len(wanted)
+            at = int(filled.searchsorted(cell))
+            wanted[filled[at - 1 : at]] = True
+            if at < len(filled) and filled[at] == cell:
                 wanted[cell] = True
         return wanted
 
     @property
     def total(self) -> int:
         """Number of impostor scores."""
-        assert self.table is not None
-        return int(self.table.sum())
+        return int(self.counts.sum())
+
+    def upto(self, cells: np.ndarray) -> np.ndarray:
+        """Return the number of impostor scores up to the end of each cell."""
+        return np.append(0, np.cumsum(self.counts))[self.filled.searchsorted(cells, side="right")]
+
+    def near(self, thresholds: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return thresholds next to given ones, finite, and the exact false accepts there.
+
+        They are the given ones in cells whose scores are known, and the ends of other cells.
+        """
+        cells = self.cells_of(rounded_down(thresholds, self.dtype))
+        held = self.held[cells]
+        ends = rounded_down(self.edges(cells), self.dtype).astype(np.float64)
+        at = np.where(held | ~np.isfinite(ends), thresholds, ends)
+        known = self.held[self.filled]
+        missing = np.append(0, np.cumsum(np.where(known, 0, self.counts)))
+        some = missing[self.filled.searchsorted(cells, side="right")]
+        more = np.append(0, np.cumsum(self.weights))[self.values.searchsorted(at, side="right")]
+        at, first = np.unique(at, return_index=True)
+        return at, (some + more)[first]
 
     def attempts(self) -> Attempts:
         """Return the attempts, once no look is missing."""
-        assert self.table is not None and self.genuine is not None
-        held = self.table[self.held].sum()
-        if self.weights.sum() != held:
-            raise AssertionError("scores that were kept are not those that were counted")
-        missing = np.cumsum(np.where(self.held, 0, self.table))
-        cells = self.cells_of(self.values)
-        accepted = np.cumsum(self.weights) + missing[cells]
-        attempts = Attempts(
-            self.genuine, self.values, accepted - self.weights, accepted, self.total
+        assert self.genuine is not None
+        held = self.held[self.filled]
+        if self.weights.sum() != self.counts[held].sum():
+            raise DataError("the scores changed while they were read: not as many were found again")
+        missing = np.append(0, np.cumsum(np.where(held, 0, self.counts)))
+        below = missing[self.filled.searchsorted(self.cells_of(self.values))]
+        accepted = np.cumsum(self.weights) + below
+        return Attempts(
+            self.genuine,
+            self.values,
+            accepted - self.weights,
+            accepted,
+            self.total,
+            marks=self.marks,
+            at_marks=self.reached,
+            counted_moments=self.moments,
         )
-        attempts.marks, attempts.at_marks = self.marks.thresholds, self.reached
-        attempts.counted_moments = self.moments
-        return attempts
+
+    def beyond(self, cell: int) -> bool:
+        """Whether a cell is the one of all that is above the others."""
+        return cell == int(self.window[2])
+
+    def about(self, cells: np.ndarray) -> np.ndarray:
+        """Return about the largest score of each cell, but for rounding."""
+        low, shift, _ = (int(x) for x in self.window)
+        key = np.minimum(low + ((cells + 1) << shift), 0x7F7FFFFF)
+        bits = np.where(key >= 0, key, -key | (1 << 31)).astype(np.uint32)
+        return bits.view(np.float32).astype(np.float64) + float(self.centre)
 
     def edges(self, cells: np.ndarray) -> np.ndarray:
         """Return the largest score, in float64, of each cell: the threshold that accepts it whole.
 
         Cells are found by rounding, which is monotone, so that bisection finds their ends.
         """
-        largest = np.array([-np.inf, np.inf]).view(np.int64)
-        low = np.full(len(cells), _ordered(largest[:1])[0])
-        high = np.full(len(cells), _ordered(largest[1:])[0])
+        about = _ordered(self.about(cells).view(np.int64))
+        low, high = about - (1 << 32), about + (1 << 32)
         while (low < high).any():
             middle = (low >> 1) + (high >> 1) + ((low | high) & 1)
             inside = self.cells_of(rounded_down(_float_of(middle), self.dtype)) <= cells

@@ -18,7 +18,6 @@ from bioeval.attempts.squares import Squares
 from bioeval.attempts.tiles import PairTiles, Rows, Side, SquareTiles, Tile
 from bioeval.attempts.verification_counter import VerificationCounter
 from bioeval.kernels import ranks as kernel
-from bioeval.kernels.cells import NAN
 from bioeval.scores.blocks import Block, BlockReader, is_small, threads_for
 from bioeval.scores.matrix import are_pairs
 
@@ -69,7 +68,7 @@ def _count_pairs(reader: BlockReader, counter: Any, wanted: PointsWanted | None)
     dtype = np.dtype(np.float64) if len(more_impostors) else tiles.dtype
     rows = np.empty(0) if wanted is None or wanted.rows is None else wanted.rows
     kind = Kind(dtype, wanted, np.union1d(_given(counter), rows), None)
-    kind.prepare(None)
+    kind.prepare()
     more = True
     while more:
         found = kind.start()
@@ -96,22 +95,20 @@ def _given(counter: VerificationCounter) -> np.ndarray:
 def _fill(counter: VerificationCounter, kind: Kind) -> None:
     """Give a counter the attempts that were counted, and its curve."""
     attempts = kind.attempts()
-    table = kind.table
-    assert table is not None
     attempts.counted_cells = _in_cells(kind)
     counter.attempts = attempts
     if counter.given is not None:
         counter.curve = _given(counter), attempts.false_accepts(_given(counter)).astype(np.int64)
         return
-    # Thresholds at the ends of cells, where the counts are exact.
     thresholds = curve_thresholds(attempts.genuine, attempts.counted_cells)
-    cells = kind.cells_of(_rounded(thresholds, kind))
-    edges = np.where(np.isfinite(thresholds), _rounded(kind.edges(cells), kind), thresholds)
-    exact = np.where(np.isnan(edges), thresholds, edges)
-    accepted = np.cumsum(table)[np.minimum(cells, NAN)]
-    accepted[thresholds == np.inf] = attempts.impostors
-    at, first = np.unique(exact, return_index=True)
-    counter.curve = at, accepted[first]
+    finite = np.isfinite(thresholds)
+    at, accepted = kind.near(thresholds[finite])
+    if (thresholds == -np.inf).any():
+        at = np.append(-np.inf, at)
+        accepted = np.append(attempts.counted_cells.negative_infinite, accepted)
+    if (thresholds == np.inf).any():
+        at, accepted = np.append(at, np.inf), np.append(accepted, attempts.impostors)
+    counter.curve = at, accepted
 
 
 def _rounded(thresholds: np.ndarray, kind: Kind) -> np.ndarray:
@@ -120,15 +117,17 @@ def _rounded(thresholds: np.ndarray, kind: Kind) -> np.ndarray:
 
 def _in_cells(kind: Kind) -> CellCounts:
     """Return about how many scores are in cells of one width, which need no second look."""
-    assert kind.table is not None
-    filled = np.flatnonzero(kind.table)
-    counts, known = kind.table[filled].copy(), kind.values
+    filled, counts, known = kind.filled, kind.counts.copy(), kind.values
     lowest = known[:1] == -np.inf
     negative = int(kind.weights[:1][lowest].sum())
     counts[:1] -= negative
     counts[-1:] -= kind.infinite
     largest = float(np.finfo(kind.dtype).max)
-    upper = np.clip(_rounded(kind.edges(filled), kind), -largest, largest)[counts > 0]
+    upper = np.clip(_rounded(kind.about(filled), kind), -largest, largest)
+    finite = known[np.isfinite(known)]
+    if len(filled) and kind.beyond(filled[-1]) and len(finite):
+        upper[-1] = finite[-1]
+    upper = upper[counts > 0]
     if not len(upper):
         return CellCounts(0, 0, np.zeros(0, np.int64), negative, kind.infinite)
     least = known[int(lowest.sum()) :][:1]
@@ -214,7 +213,7 @@ class _Pass:
         """Look at the tiles until nothing is missing."""
         every = [*self.kinds.values(), *(kind for _, kind in self.own_kinds)]
         for kind in every:
-            kind.prepare(kind.genuine)
+            kind.prepare()
         missing, first = set(every), True
         while first or missing:
             self._look(missing, first)

@@ -1,8 +1,9 @@
 """Counting the scores of a tile in cells of float bits, and up to marks.
 
-A tile is C-contiguous, float32 or float64, with NaN where there is no impostor attempt. The cell of
-a score is the leading bits of its difference from a centre, as a float32: any monotone map would
-do, and this one needs no range, so that the counts of tiles add up whatever they hold.
+A tile is C-contiguous, float32 or float64, with NaN where there is no impostor attempt. The key of
+a score is its difference from a centre as a float32, whose bits are taken as a whole number in the
+order of the floats; a cell is a run of keys. Any monotone map would do, and the counts of tiles add
+up whatever they hold.
 """
 
 import numpy as np
@@ -10,27 +11,28 @@ from numba.extending import register_jitable
 
 from bioeval.kernels.compiling import compiled
 
-#: Low bits of a float32 that a cell leaves out: 2,048 cells from one power of two to the next.
-SHIFT = 12
-CELLS = 1 << (32 - SHIFT)
-
-#: The cell of NaN, beyond that of infinity.
-NAN = ((0x7FC00000 - 1) >> SHIFT) + CELLS // 2
-
 LARGEST = np.float32(3.4028235e38)
+
+#: The least key, and by how much it is below the largest: those of the infinities.
+LEAST, SPAN = -0x7F800001, 0xFF000001
 
 
 @register_jitable
-def find_cells(row, centre, line, cell):
+def find_cells(row, centre, cells, line, cell):
     """Write the cell of each score of a row; `line` is room for as many float32.
+
+    - `cells`: the key from which cells begin, the bits of keys that cells leave out, and the number
+      of cells; whatever is below the key is in the first one, above all in one more, and NaN in the
+      next
 
     A cell has its upper edge, and not its lower one; a float64 is rounded up.
     """
+    low, shift, width = cells
     for j in range(len(row)):
         x = row[j] - centre
         if row.itemsize > 4:  # finite scores stay finite
             x = np.copysign(LARGEST, x) if LARGEST < abs(x) < np.inf else x
-        line[j] = np.float32(x) + np.float32(0) if x == x else np.float32(np.nan)  # without a sign
+        line[j] = np.float32(x) + np.float32(0)  # no zero has a sign
     bits = line.view(np.int32)
     for j in range(len(row)):
         b = bits[j]
@@ -39,77 +41,69 @@ def find_cells(row, centre, line, cell):
         if row.itemsize > 4:
             x = row[j] - centre
             below = np.int32(not np.float64(line[j]) < x < np.inf)
-        cell[j] = np.uint32((np.int32(b - below) >> np.int32(SHIFT)) + np.int32(CELLS // 2))
+        b = max(np.int32(b - below), low)
+        k = min(np.uint32(np.uint32(b) - np.uint32(low)) >> shift, width)
+        cell[j] = k if row[j] == row[j] else width + np.uint32(1)
 
 
 @compiled
-def cells_of(values, centre, cell):
-    """Write the cell of each of some scores."""
-    find_cells(values, centre, np.empty(len(values), np.float32), cell)
+def cells_of(values, centre, cells, cell):
+    """Write the cell of each of some scores; see :func:`find_cells`."""
+    find_cells(values, centre, cells, np.empty(len(values), np.float32), cell)
 
 
 @compiled
-def count_cells(tile, centre, table, weight):
-    """Add the number of scores in each cell to a table; each counts `weight` times."""
-    width = tile.shape[1]
-    line = np.empty(width, np.float32)
-    cell = np.empty(width, np.uint32)
-    for i in range(tile.shape[0]):
-        find_cells(tile[i], centre, line, cell)
-        for j in range(width):
-            table[cell[j]] += weight
-
-
-@compiled
-def count_and_keep(tile, centre, table, flags, marks, weight, reached, kept):
+def count_and_keep(tile, centre, cells, table, flags, marks, first, weight, reached, kept):
     """Count scores by cell; those in flagged cells also by marks; return the scores kept.
 
-    - `flags` (uint8 (CELLS,)): bit 0 for cells with marks, bit 1 for cells whose scores are kept
-    - `marks`: increasing scores with infinity at the end; where to look for the first not below a
-      score, by equal parts of a range: first marks, the start of the range, parts for each unit
+    - `table` (int32 (n,), of all cells): added to; each score counts `weight` times
+    - `flags` (uint8 (n,)): bit 0 for cells with marks, bit 1 for cells whose scores are kept
+    - `marks`: increasing scores with infinity at the end; `first` (int32 (n + 1,)): how many of
+      them are in the cells before each
     - `reached` (int64 (2, marks)): added to: scores whose first mark not below them it is, and
       those that are equal to it
     - `kept`: room for as many scores as the tile has, and one more
     """
-    marks, first, low, scale = marks
     width = tile.shape[1]
-    last = np.float64(len(first) - 2)
     line = np.empty(width, np.float32)
     cell = np.empty(width, np.uint32)
     held = np.empty(width + 1, tile.dtype)
+    own = np.empty(width + 1, np.uint32)
     number = 0
     for i in range(tile.shape[0]):
         row = tile[i]
-        find_cells(row, centre, line, cell)
+        find_cells(row, centre, cells, line, cell)
         near = 0
         for j in range(width):
-            table[cell[j]] += weight
-            flag = flags[cell[j]]
+            k = cell[j]
+            table[k] += weight
             held[near] = row[j]
-            near += flag & 1
-            kept[number] = row[j]
-            number += flag >> 1
+            own[near] = k
+            near += flags[k] != 0
         for j in range(near):
             v = held[j]
-            part = np.int64(min(max((np.float64(v) - low) * scale, 0.0), last))
-            m = np.int64(first[part])
-            end = np.int64(first[part + 1])
-            while end - m > 8:  # many marks are close together
-                half = (m + end) >> 1
-                if marks[half] < v:
-                    m = half + 1
-                else:
-                    end = half
-            while marks[m] < v:
-                m += 1
-            reached[0, m] += weight
-            if marks[m] == v:
-                reached[1, m] += weight
+            k = own[j]
+            flag = flags[k]
+            kept[number] = v
+            number += flag >> 1
+            if flag & 1:
+                m = first[k]
+                end = first[k + 1]
+                while end - m > 8:  # many marks are close together
+                    half = (m + end) >> 1
+                    if marks[half] < v:
+                        m = half + 1
+                    else:
+                        end = half
+                while marks[m] < v:
+                    m += 1
+                reached[0, m] += weight
+                reached[1, m] += weight * (marks[m] == v)
     return number
 
 
 @compiled
-def keep(tile, centre, flags, kept):
+def keep(tile, centre, cells, flags, kept):
     """Write the scores in cells with bit 1, and return their number."""
     width = tile.shape[1]
     line = np.empty(width, np.float32)
@@ -117,7 +111,7 @@ def keep(tile, centre, flags, kept):
     number = 0
     for i in range(tile.shape[0]):
         row = tile[i]
-        find_cells(row, centre, line, cell)
+        find_cells(row, centre, cells, line, cell)
         for j in range(width):
             kept[number] = row[j]
             number += flags[cell[j]] >> 1
