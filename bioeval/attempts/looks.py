@@ -30,7 +30,7 @@ ERRORS, MOST_KEPT = 4.0, 1 / 8
 
 # Cells for each genuine score, about, and at least and at most: so many of them have no mark that
 # the others cost little, and they fit into the cache.
-CELLS_A_SCORE, LEAST_CELLS, MOST_CELLS = 16, 1 << 16, 1 << 20
+CELLS_A_SCORE, LEAST_CELLS, MOST_CELLS = 4, 1 << 16, 1 << 20
 
 # The proportion of scores that may lie below all cells, and above.
 TAIL = 2.0**-10

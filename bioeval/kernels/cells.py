@@ -98,7 +98,8 @@ def count_and_keep(tile, centre, cells, table, flags, marks, first, weight, reac
                 while marks[m] < v:
                     m += 1
                 reached[0, m] += weight
-                reached[1, m] += weight * (marks[m] == v)
+                if marks[m] == v:
+                    reached[1, m] += weight
     return number
 
 
