@@ -8,6 +8,7 @@ a second one takes the scores of the cells in which thresholds fall.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -22,7 +23,10 @@ from bioeval.attempts.squares import Squares
 from bioeval.attempts.threshold_rules import Rule, wanted_cells
 from bioeval.attempts.tiles import Rows, SquareTiles, Tile
 from bioeval.kernels import folds as kernel
-from bioeval.scores.blocks import Block, BlockReader, is_small, threads_for
+from bioeval.scores.blocks import Block, BlockReader, threads_for
+
+# Scores of which each part is a filter of the sorted list: of more, it takes longer than counting.
+LISTED = 1 << 16
 
 # Wide cells of a table, at most and at least, and its entries.
 MOST_CELLS, LEAST_CELLS, ENTRIES = 1 << 12, 1 << 8, 1 << 20
@@ -34,30 +38,6 @@ class Subset:
 
     fold: int
     inside: bool = True
-
-
-@dataclass(eq=False)
-class Division:
-    """One division of the templates into folds, numbered from 0."""
-
-    #: int64 (m,) and (n,): the fold of each row, and of each position of a row.
-    probe: np.ndarray
-    gallery: np.ndarray
-
-    @cached_property
-    def folds(self) -> int:
-        """Number of folds."""
-        return int(max(self.probe.max(), self.gallery.max())) + 1
-
-    def has(self, part: Subset, row: np.ndarray, position: np.ndarray) -> np.ndarray:
-        """Return which scores belong to a part."""
-        pair = self.probe[row] * self.folds + self.gallery[position]
-        probe, gallery = np.divmod(np.arange(self.folds**2), self.folds)
-        if part.inside:
-            both = (probe == part.fold) & (gallery == part.fold)
-        else:
-            both = (probe != part.fold) & (gallery != part.fold)
-        return both[pair]
 
 
 class Placed(NamedTuple):
@@ -73,6 +53,31 @@ class Placed(NamedTuple):
         order = np.argsort(scores)
         order = order[: np.count_nonzero(~np.isnan(scores))]
         return cls(scores[order], rows[order], positions[order])
+
+
+@dataclass(eq=False)
+class Division:
+    """One division of the templates into folds, numbered from 0."""
+
+    #: int64 (m,) and (n,): the fold of each row, and of each position of a row.
+    probe: np.ndarray
+    gallery: np.ndarray
+
+    @cached_property
+    def folds(self) -> int:
+        """Number of folds."""
+        return int(max(self.probe.max(), self.gallery.max())) + 1
+
+    def of(self, placed: Placed) -> Callable[[Subset], np.ndarray]:
+        """Return what gives the scores of a part, of placed ones."""
+        sides = self.probe[placed.rows], self.gallery[placed.positions]
+
+        def of_part(part: Subset) -> np.ndarray:
+            inside = [side == part.fold for side in sides]
+            both = inside[0] & inside[1] if part.inside else ~(inside[0] | inside[1])
+            return placed.scores[both]
+
+        return of_part
 
 
 class FoldAttempts:
@@ -102,7 +107,7 @@ class FoldAttempts:
     def of_parts(self, parts: Sequence[Sequence[Subset]], rule: Rule) -> list[list[Attempts]]:
         """Return the attempts of parts of each division, as far as a rule needs them."""
         with threads_for(self.reader.scores):
-            if is_small(self.reader.scores):
+            if math.prod(self.reader.scores.shape) <= LISTED:
                 return self._listed(parts)
             return _Counted(self, parts, rule).attempts()
 
@@ -119,17 +124,8 @@ class FoldAttempts:
         genuine, impostor = (Placed.of(*map(np.concatenate, zip(*x, strict=True))) for x in both)
         attempts = []
         for division, its in zip(self.divisions, parts, strict=True):
-            attempts.append(
-                [
-                    Attempts.ordered(
-                        *(
-                            x.scores[division.has(part, x.rows, x.positions)]
-                            for x in (genuine, impostor)
-                        )
-                    )
-                    for part in its
-                ]
-            )
+            sides = division.of(genuine), division.of(impostor)
+            attempts.append([Attempts.ordered(*(side(part) for side in sides)) for part in its])
         return attempts
 
     def of_block(self, block: Block) -> Block:
@@ -181,64 +177,59 @@ class _Counted:
         given = 0
         if self.rule.name == "fixed":
             given = int(self.kind.cells_of(rounded_down(np.array(self.rule.values), self.dtype))[0])
-        own = self.kind.cells_of(self.genuine.scores)
-        for division, parts, tables in zip(
-            self.of.divisions, self.parts, np.moveaxis(self.tables, 1, 0), strict=True
-        ):
+        tables = np.moveaxis(self.tables, 1, 0)
+        genuine = [division.of(self.genuine) for division in self.of.divisions]
+        for k, parts in enumerate(self.parts):
             for part in parts:
-                inside = division.has(part, self.genuine.rows, self.genuine.positions)
-                scores, counts = self.genuine.scores[inside], _of_part(tables, part)
-                flags |= wanted_cells(self.rule, scores, own[inside], counts, given)
+                scores, counts = genuine[k](part), _of_part(tables[k], part)
+                cells = self.kind.cells_of(scores)
+                flags |= wanted_cells(self.rule, scores, cells, counts, given)
         kept: list[tuple[np.ndarray, ...]] = []
         if flags.any():
+            self.tiles.with_mates = False
             self._look(lambda: self._keeper(flags, kept), None)
         near = Placed.of(*map(np.concatenate, zip(none, *kept, strict=True)))
-        return [
-            [
-                self._of_part(division, part, _of_part(tables, part), near, flags.astype(bool))
-                for part in parts
-            ]
-            for division, parts, tables in zip(
-                self.of.divisions, self.parts, np.moveaxis(self.tables, 1, 0), strict=True
+        held, attempts = flags.astype(bool), []
+        for k, parts in enumerate(self.parts):
+            known = self.of.divisions[k].of(near)
+            attempts.append(
+                [
+                    self._of_part(genuine[k](part), known(part), _of_part(tables[k], part), held)
+                    for part in parts
+                ]
             )
-        ]
+        return attempts
 
     def _of_part(
-        self,
-        division: Division,
-        part: Subset,
-        counts: np.ndarray,
-        near: Placed,
-        held: np.ndarray,
+        self, scores: np.ndarray, known: np.ndarray, counts: np.ndarray, held: np.ndarray
     ) -> Attempts:
-        """Return the attempts of a part, whose scores in held cells are known."""
-        inside = division.has(part, self.genuine.rows, self.genuine.positions)
-        genuine = self.genuine.scores[inside].astype(np.float64)
-        known = near.scores[division.has(part, near.rows, near.positions)]
+        """Return the attempts of a part, whose impostor scores in held cells are known."""
+        genuine = scores.astype(np.float64)
         values, starts = runs(known.astype(np.float64))
         weights = np.diff(starts, append=len(known))
-        missing = np.cumsum(np.where(held, 0, counts))
-        cells = self.kind.cells_of(values)
-        accepted = np.cumsum(weights) + missing[cells]
-        attempts = Attempts(genuine, values, accepted - weights, accepted, int(counts.sum()))
-        marks = distinct(genuine)
+        missing = np.append(0, np.cumsum(np.where(held, 0, counts)))
+        accepted = np.cumsum(weights) + missing[self.kind.cells_of(values)]
+        within = np.append(0, np.cumsum(weights))
         # Up to a genuine score in another cell there are at least so many.
-        below = np.append(0, missing)[self.kind.cells_of(marks)]
-        sides = (
-            np.append(0, np.cumsum(weights))[values.searchsorted(marks, side=x)]
-            for x in ("left", "right")
-        )
-        attempts.marks, attempts.at_marks = marks, np.array([below + side for side in sides])
-        attempts.counted_cells = self._in_cells(counts)
+        marks = distinct(genuine)
+        below = missing[self.kind.cells_of(marks)]
+        left, right = (within[values.searchsorted(marks, side=x)] for x in ("left", "right"))
 
         def reached(threshold: float) -> int:
-            at = np.array([threshold])
-            there = int(self.kind.cells_of(rounded_down(at, self.dtype))[0])
-            more = int(np.append(0, np.cumsum(weights))[values.searchsorted(threshold, "right")])
-            return int(np.append(0, missing)[there]) + more
+            cell = self.kind.cells_of(rounded_down(np.array([threshold]), self.dtype))[0]
+            return int(missing[cell] + within[values.searchsorted(threshold, side="right")])
 
-        attempts.reached = reached
-        return attempts
+        return Attempts(
+            genuine,
+            values,
+            accepted - weights,
+            accepted,
+            int(counts.sum()),
+            marks=marks,
+            at_marks=np.array([below + left, below + right]),
+            counted_cells=self._in_cells(counts),
+            reached=reached,
+        )
 
     def _in_cells(self, counts: np.ndarray) -> CellCounts:
         """Return about how many scores are in cells of one width."""

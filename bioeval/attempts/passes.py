@@ -259,6 +259,7 @@ class _Pass:
         plain = [*(self.others if first else ()), *others]
         needed = any(x is not None for x in (single, multi)) or bool(units)
         if isinstance(self.tiles, Rows):
+            self.tiles.with_mates = bool(units or collect)
             self.tiles.visit(take if needed else None, plain)
         elif needed:
             self.tiles.visit(take)

@@ -73,6 +73,8 @@ class Rows:
         self.reader, self.scores = reader, reader.scores
         self.dtype = distance_dtype(self.scores.dtype)
         m = self.scores.shape[0]
+        #: Whether the mates of the probes of a tile are wanted.
+        self.with_mates = True
         #: The mates of each probe, once its tile was looked at.
         self.mates = Mates(
             np.zeros(m, dtype=np.int64),
@@ -172,14 +174,18 @@ class Rows:
 
     def tile(self, block: Block, number: int) -> Tile:
         """Return the tile of a block."""
-        row, position = block.own()
-        value = block.values[row, position].astype(self.dtype, copy=False)
-        mates = Mates.of(value, row, block.columns[0][position], len(block.values))
         values = np.array(block.values, dtype=self.dtype, order="C")
         values[block.same_subject_cells()] = np.nan
         rows = slice(block.low, block.low + len(values))
-        for of_all, of_tile in zip(self.mates, mates, strict=True):
-            of_all[rows] = of_tile
+        if self.with_mates:
+            row, position = block.own()
+            value = block.values[row, position].astype(self.dtype, copy=False)
+            mates = Mates.of(value, row, block.columns[0][position], len(values))
+            for of_all, of_tile in zip(self.mates, mates, strict=True):
+                of_all[rows] = of_tile
+        else:
+            row = position = np.empty(0, dtype=np.int64)
+            value, mates = values[:0, 0], Mates(*(x[rows] for x in self.mates))
 
         def fused() -> list[np.ndarray]:
             nearest = np.empty((len(values), len(block.starts) - 1), dtype=self.dtype)

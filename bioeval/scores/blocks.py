@@ -172,7 +172,7 @@ STREAM_COPIES = 6
 SERIAL_CELLS = 1 << 18
 
 # Matrices of at most so many cells are read once, and their attempts are listed and sorted.
-LISTED = 1 << 21
+LISTED = 1 << 18
 
 
 @contextmanager
