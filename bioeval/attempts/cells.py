@@ -14,8 +14,6 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from bioeval.kernels.argument_groups import CellWindow
-
 # Finest cells of a count: at most this many between the smallest and the largest score.
 CELLS = 1 << 12
 
@@ -68,30 +66,6 @@ class CellGrid:
         with np.errstate(over="ignore"):
             k = np.ceil(np.ldexp(values, -self.exponent))
             return k + (np.ldexp(k, self.exponent) < values) - self.first
-
-    def narrower(self, bits: int) -> CellGrid:
-        """Return the same range in cells that are narrower by a power of two."""
-        first = ((self.first - 1) << bits) + 1
-        return CellGrid(self.exponent - bits, first, self.count << bits)
-
-    def with_margin(self) -> CellGrid:
-        """Return the same cells with one before them and two behind, for all other values."""
-        return CellGrid(self.exponent, self.first - 1, self.count + 3)
-
-    def exact_in(self, dtype: np.dtype) -> bool:
-        """Whether the cells are found without rounding in arithmetic of a dtype.
-
-        Cell numbers, and one past them, must be whole numbers of the dtype and of 32 bits.
-        """
-        info = np.finfo(dtype)
-        largest = max(abs(self.first), abs(self.first + self.count)) + 1
-        whole = largest < min(2 ** (info.nmant - 1), 2**30)
-        return whole and bool(info.minexp + 2 < self.exponent < info.maxexp - 32)
-
-    def window(self, dtype: np.dtype) -> CellWindow:
-        """Return the arguments by which kernels find a cell, in the dtype of the scores."""
-        numbers = (self.first, self.first + self.count - 2, self.first)
-        return CellWindow(*map(dtype.type, (2.0**self.exponent, 2.0**-self.exponent, *numbers)))
 
 
 @dataclass
@@ -150,47 +124,6 @@ class CellCounts:
         counts = np.zeros(int(joined[-1]) - first + 1, dtype=np.int64)
         np.add.at(counts, joined - first, self.counts[self.counts > 0])
         return replace(self, exponent=exponent, first=first, counts=counts)
-
-    def merge(self, other: CellCounts, most: int = CELLS) -> CellCounts:
-        """Count the scores of both, with a limit to the number of cells."""
-        negative = self.negative_infinite + other.negative_infinite
-        positive = self.positive_infinite + other.positive_infinite
-        if not len(self.counts) or not len(other.counts):
-            kept = self if len(self.counts) else other
-            return replace(kept, negative_infinite=negative, positive_infinite=positive)
-        exponent = max(self.exponent, other.exponent)
-        first, last = _cover(exponent, self, other)
-        while last - first >= most:
-            exponent += 1
-            first, last = _cover(exponent, self, other)
-        counts = np.zeros(last - first + 1, dtype=np.int64)
-        for part in (self.coarsened(exponent), other.coarsened(exponent)):
-            start = part.first - first
-            counts[start : start + len(part.counts)] += part.counts
-        return CellCounts(exponent, first, counts, negative, positive)
-
-    def at_most(self, thresholds: np.ndarray) -> np.ndarray:
-        """Return the number of scores at or below each threshold.
-
-        Exact at cell edges, at and beyond the ends of the range, and at the infinities.
-        """
-        before = np.concatenate([[0], np.cumsum(self.counts)])
-        places = self.grid.places_of(thresholds)
-        taken = np.clip(places + 1, 0, len(self.counts)).astype(np.int64)
-        out = before[taken] + self.negative_infinite
-        out[thresholds == -np.inf] = self.negative_infinite
-        out[thresholds == np.inf] = self.total
-        return out
-
-
-def _cover(exponent: int, *parts: CellCounts) -> tuple[int, int]:
-    """Return the first and the last cell of an exponent that cover the cells of all parts."""
-    ends = []
-    for part in parts:
-        shift = exponent - part.exponent
-        last = part.first + len(part.counts) - 1
-        ends += [-((-part.first) >> shift), -((-last) >> shift)]
-    return min(ends), max(ends)
 
 
 def cell_exponent(low: float, high: float, cells: int = CELLS) -> int:

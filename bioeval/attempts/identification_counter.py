@@ -11,7 +11,7 @@ from bioeval.attempts.counts import IdentificationTally
 from bioeval.base.arguments import require_integer
 from bioeval.base.errors import DataError, ProtocolError, subject
 from bioeval.kernels import ranks as kernel
-from bioeval.kernels.argument_groups import RankFacts
+from bioeval.kernels.ranks import RankFacts
 from bioeval.protocol.tasks import Search
 from bioeval.scores.blocks import Block, BlockReader, require_subjects, require_templates
 from bioeval.scores.matrix import are_pairs

@@ -196,49 +196,6 @@ def _add(tables, impostor, values, bins):
     np.add.at(tables, (np.searchsorted(ends, rows, side="right"), bins), 1)
 
 
-def numpy_count_cells(block, mate_start, mate_stop, width, inverse, first, tables, infinite):
-    """Do as :func:`count_cells`, by NumPy."""
-    impostor = _impostors(block, mate_start, mate_stop)
-    x = block[impostor].astype(np.float64)
-    for end, value in enumerate((-np.inf, np.inf)):
-        _add(infinite, impostor, x == value, end)
-    finite = np.isfinite(x)
-    k = np.ceil(x[finite] * inverse)
-    with np.errstate(over="ignore"):  # beyond the largest number
-        k += k * width < x[finite]
-    _add(tables, impostor, finite, k.astype(np.int64) - first)
-
-
-@by_numpy(numpy_count_cells, _cells)
-@parallel_rows("tables")
-def count_cells(begin, end, block, mate_start, mate_stop, width, inverse, first, tables, infinite):
-    """Count impostor scores into cells ``((k - 1) * width, k * width]``, k from `first`.
-
-    `width` is a power of two and `inverse` its inverse, so that ``x * inverse`` is exact or is
-    mended below. The int64 `tables`, shape (chunks, cells), and `infinite`, shape (chunks, 2), for
-    -inf and +inf, are added to.
-    """
-    b = block.shape[0]
-    chunks = tables.shape[0]
-    for c in range(begin, end):
-        table = tables[c]
-        for i in range(c * b // chunks, (c + 1) * b // chunks):
-            row = block[i]
-            for side in range(2):
-                part = row[: mate_start[i]] if side == 0 else row[mate_stop[i] :]
-                for j in range(len(part)):
-                    x = np.float64(part[j])
-                    if abs(x) < np.inf:
-                        k = np.ceil(x * inverse)
-                        if k * width < x:  # x * inverse has underflowed
-                            k += 1.0
-                        table[np.int64(k) - first] += 1
-                    elif x == np.inf:
-                        infinite[c, 1] += 1
-                    elif x == -np.inf:
-                        infinite[c, 0] += 1
-
-
 @register_jitable
 def threshold_of(x, thresholds, base, scale, guide):
     """Return the first of increasing thresholds that is not below `x`.

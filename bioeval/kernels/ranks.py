@@ -1,9 +1,30 @@
 """Facts of each probe for identification: mates first, then one pass over the row."""
 
+from typing import NamedTuple
+
 import numpy as np
 from numba.extending import register_jitable
 
 from bioeval.kernels.compiling import FEW, by_numpy, compiled, parallel_rows
+
+
+class RankFacts(NamedTuple):
+    """Rank of each probe's best mate among the candidates that are not mates; all written."""
+
+    #: `mate`, `other`: float64 (b,): distance of the best mate, and of the nearest non-mate; NaN
+    #: where there is none.
+    mate: np.ndarray
+    #: int64 (b,): non-mates closer than the best mate, exactly as close, and of those before it in
+    #: the gallery.
+    closer: np.ndarray
+    tied: np.ndarray
+    tied_before: np.ndarray
+    #: `mates_tied`, `mates`, `others`: int64 (b,): mates exactly as close as the best, usable
+    #: mates, usable non-mates.
+    mates_tied: np.ndarray
+    mates: np.ndarray
+    other: np.ndarray
+    others: np.ndarray
 
 
 @register_jitable
