@@ -151,7 +151,7 @@ class _Counted:
         #: Folds of rows and of positions, in the order of the tiles.
         self.probe = np.array([x.probe for x in divisions])
         self.gallery = np.array([x.gallery for x in divisions])
-        self.tables = np.zeros((3, len(divisions), folds, len(self.kind.flags)), dtype=np.int64)
+        self.tables = np.zeros((3, len(divisions), folds, len(self.kind.held)), dtype=np.int64)
         self.genuine = Placed(np.empty(0), np.empty(0, np.int64), np.empty(0, np.int64))
 
     def _sample(self) -> list[np.ndarray]:
@@ -173,7 +173,7 @@ class _Counted:
         if isinstance(self.tiles, SquareTiles):
             genuine = [self.tiles.squares.placed(multi=self.of.multi)]
         self.genuine = Placed.of(*map(np.concatenate, zip(none, *genuine, strict=True)))
-        flags = np.zeros(len(self.kind.flags), dtype=np.uint8)
+        flags = np.zeros(len(self.kind.held), dtype=np.uint8)
         given = 0
         if self.rule.name == "fixed":
             given = int(self.kind.cells_of(rounded_down(np.array(self.rule.values), self.dtype))[0])

@@ -136,8 +136,6 @@ class Kind:
         low = low >> shift << shift  # so that the ends of cells are short numbers
         width = (span >> shift) + 1
         self.window = np.int32(low), np.uint32(shift), np.uint32(width)
-        self.flags = np.zeros(width + 2, dtype=np.uint8)
-        self.first = np.zeros(width + 3, dtype=np.int32)
         self.held = np.zeros(width + 2, dtype=bool)  # cells whose scores are kept
 
     def place(self, sample: Sequence[np.ndarray], number: int | None = None) -> None:
@@ -156,7 +154,7 @@ class Kind:
             genuine = 0 if self.genuine is None else len(self.genuine)
             number = 1 << (CELLS_A_SCORE * genuine).bit_length()
             number = min(max(number, LEAST_CELLS), MOST_CELLS)
-        self.place_cells(LEAST, SPAN, 1 << 31)
+        self.window = np.int32(LEAST), np.uint32(1), np.uint32(SPAN >> 1)
         # Few scores are beyond them, and are kept: near 0 there would be cells for all of their bits.
         tails = np.quantile(some, [TAIL, 1 - TAIL])
         low, high = self.cells_of(tails).tolist()  # keys, but for the last bits
@@ -206,10 +204,12 @@ class Kind:
             marks = distinct(np.sort(np.concatenate([marks, distinct(self.genuine)])))
         self.marks, self.scores = marks, rounded_down(marks, self.dtype)
         own = self.cells_of(self.scores)
-        self.flags[:] = 0
+        self.flags = np.zeros(len(self.held), dtype=np.uint8)
         self.flags[own] = MARKED
         self.flags[self.held] |= KEPT
-        np.cumsum(np.bincount(own, minlength=len(self.flags)), out=self.first[1:])
+        #: How many marks are in the cells before each, and in all.
+        self.first = np.zeros(len(self.held) + 1, dtype=np.int32)
+        np.cumsum(np.bincount(own, minlength=len(self.held)), out=self.first[1:])
         self.found = []
 
     def cells_of(self, scores: np.ndarray) -> np.ndarray:
