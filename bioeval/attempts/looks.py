@@ -50,6 +50,7 @@ class Found:
     """What one thread has found about the attempts of one kind."""
 
     reached: np.ndarray  # int64 (2, marks + 1)
+    genuine: list[np.ndarray] = field(default_factory=list)  # where they were not at hand
     kept: list[tuple[np.ndarray, np.ndarray]] = field(default_factory=list)  # scores and numbers
     waiting: int = 0
     moments: dict[int, np.ndarray] = field(default_factory=dict)  # by tile
@@ -112,14 +113,12 @@ class Kind:
         genuine: np.ndarray | None = None,
     ):
         self.dtype, self.wanted, self.given, self.genuine = dtype, wanted, given, genuine
-        self.collected: list[np.ndarray] = []
         #: What cells are taken from, and moments: near the middle of the scores.
         self.centre, self.origin, self.scale = dtype.type(0), 0.0, 1.0
         #: Thresholds up to which scores are counted; increasing, and in the dtype of the scores.
         self.marks, self.scores = np.empty(0), np.empty(0, dtype=dtype)
         self.reached: np.ndarray | None = None  # int64 (2, marks): scores below, and up to each
         self.place_cells(LEAST, SPAN, MOST_CELLS)
-        self.found: list[Found] = []
         #: int64: the cells with scores, increasing, and the number in each, once they are counted.
         self.filled = self.counts = np.empty(0, dtype=np.int64)
         self.counted = False
@@ -210,7 +209,6 @@ class Kind:
         #: How many marks are in the cells before each, and in all.
         self.first = np.zeros(len(self.held) + 1, dtype=np.int32)
         np.cumsum(np.bincount(own, minlength=len(self.held)), out=self.first[1:])
-        self.found = []
 
     def cells_of(self, scores: np.ndarray) -> np.ndarray:
         """Return the cell of each score."""
@@ -225,7 +223,6 @@ class Kind:
         """Return empty tables for a thread."""
         found = Found(np.zeros((2, len(self.marks) + 1), dtype=np.int64))
         found.cells = np.zeros(len(self.flags), dtype=np.int32)
-        self.found.append(found)
         return found
 
     def count(self, found: Found, tile: np.ndarray, number: int, weight: int = 1) -> None:
@@ -246,9 +243,8 @@ class Kind:
             found.moments[number] = found.moments.get(number, 0.0) + weight * sums
         found.keep(found.room[:kept], weight)
 
-    def finish(self) -> bool:
-        """Take in what the threads have found; return whether another look is needed."""
-        found, self.found = self.found, []
+    def finish(self, found: Sequence[Found]) -> bool:
+        """Take in what all threads have found; return whether another look is needed."""
         if not self.counted:
             table = np.zeros(len(self.flags), dtype=np.int64)
             for one in found:
@@ -259,8 +255,8 @@ class Kind:
             self._sum_moments(found)
         first, self.counted = not self.counted, True
         if self.genuine is None:  # nothing was known before
-            self.genuine = increasing(np.concatenate([np.empty(0), *self.collected]))
-            self.collected = []
+            collected = [scores for one in found for scores in one.genuine]
+            self.genuine = increasing(np.concatenate([np.empty(0), *collected]))
             self.held = self.with_points()
             self.prepare()
             return True

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any, TypeVar
 
 import numpy as np
@@ -14,10 +15,10 @@ from bioeval.attempts.counts import VerificationTally, curve_thresholds
 from bioeval.attempts.finding import PointsWanted
 from bioeval.attempts.identification_counter import IdentificationCounter
 from bioeval.attempts.looks import Found, Kind
+from bioeval.attempts.ranks import Ranks, facts_of
 from bioeval.attempts.squares import Squares
-from bioeval.attempts.tiles import PairTiles, Rows, Side, SquareTiles, Tile
+from bioeval.attempts.tiles import PairTiles, Rows, SquareTiles, Tile
 from bioeval.attempts.verification_counter import VerificationCounter
-from bioeval.kernels import ranks as kernel
 from bioeval.scores.blocks import Block, BlockReader, is_small, threads_for
 from bioeval.scores.matrix import are_pairs
 
@@ -75,13 +76,13 @@ def _count_pairs(reader: BlockReader, counter: Any, wanted: PointsWanted | None)
 
         def look(genuine: np.ndarray, tile: np.ndarray, number: int) -> None:
             if kind.genuine is None:
-                kind.collected.append(genuine)
+                found.genuine.append(genuine)
             kind.count(found, tile.astype(dtype, copy=False), number)
 
         if len(more_impostors):
             kind.count(found, more_impostors.astype(dtype)[None], -1)
         tiles.visit(look)
-        more = kind.finish()
+        more = kind.finish([found])
     _fill(counter, kind)
 
 
@@ -137,26 +138,70 @@ def _in_cells(kind: Kind) -> CellCounts:
     return CellCounts(grid.exponent, grid.first, in_cells, negative, kind.infinite)
 
 
-#: What tiles find of the ranks of a probe, by templates and by subjects.
-UNITS = ("template", "subject")
+@dataclass(eq=False)
+class Seen:
+    """What one thread sees: of each kind of attempts, and of ranks among each unit."""
+
+    found: dict[str, Found]
+    ranks: dict[str, Ranks]
 
 
-class _Ranks:
-    """What one thread finds of the ranks of all probes, among templates or subjects."""
+@dataclass(eq=False)
+class Look:
+    """What is looked for in all tiles: attempts by kind, and ranks among templates or subjects."""
 
-    def __init__(self, probes: int, dtype: np.dtype):
-        self.closer, self.within, self.there = np.zeros((3, probes), dtype=np.int32)
-        self.before = np.zeros(probes, dtype=np.int32)
-        self.other = np.full(probes, np.inf, dtype=dtype)
+    kinds: dict[str, Kind]
+    units: set[str]
 
-    def add(self, values: np.ndarray, side: Side, *, columns: bool) -> np.ndarray:
-        """Add the candidates of a tile; return which probes of the side have ties there."""
-        at = side.probes
-        loop = kernel.rank_columns if columns else kernel.rank_rows
-        within, closer = self.within[at], self.closer[at]
-        before = within - closer
-        loop(values, side.mates.best, closer, within, self.there[at], self.other[at])
-        return np.flatnonzero(within - closer > before)
+    @property
+    def wants_mates(self) -> bool:
+        """Whether the mates in the rows of a tile are needed."""
+        return bool(self.units) or any(kind.genuine is None for kind in self.kinds.values())
+
+    def over(self, tiles: Rows | SquareTiles, part: range | None = None) -> list[Seen]:
+        """Look at all tiles, or those of a part; return what each thread has seen."""
+        seen: list[Seen] = []
+        if isinstance(tiles, Rows):
+            tiles.with_mates = self.wants_mates
+        tiles.visit(self.start(tiles, seen), part=part)
+        return seen
+
+    def start(
+        self, tiles: Rows | SquareTiles, seen: list[Seen]
+    ) -> Callable[[], Callable[[Tile], None]]:
+        """Return what begins to look on a thread."""
+        probes = len(tiles.mates.number)
+
+        def take() -> Callable[[Tile], None]:
+            found = {name: kind.start() for name, kind in self.kinds.items()}
+            ranks = {unit: Ranks(probes, tiles.dtype) for unit in self.units}
+            seen.append(Seen(found, ranks))
+            return lambda tile: self._at(tile, found, ranks)
+
+        return take
+
+    def _at(self, tile: Tile, found: dict[str, Found], ranks: dict[str, Ranks]) -> None:
+        """Look at a tile."""
+        fused: list[np.ndarray] = []
+        if "multi" in self.kinds or "subject" in ranks:
+            fused = tile.fused()
+        for name, kind in self.kinds.items():
+            if kind.genuine is None:
+                assert tile.rows is not None and tile.own is not None
+                mates = tile.rows.mates
+                nearest = mates.best[mates.number > 0]
+                found[name].genuine.append(nearest if name == "multi" else tile.own[0])
+            if name == "single":
+                kind.count(found[name], tile.values, tile.number, tile.weight)
+                continue
+            for values in fused:
+                kind.count(found[name], values, tile.number)
+        for unit, its in ranks.items():
+            for k, side in enumerate((tile.rows, tile.columns)):
+                if side is not None:
+                    by_subject = unit == "subject"
+                    values = fused[k] if by_subject else tile.values
+                    its.add(tile, values, k, by_subject=by_subject)
 
 
 class _Pass:
@@ -169,40 +214,37 @@ class _Pass:
         wanted: PointsWanted | None,
     ):
         self.reader, self.wanted = reader, wanted
-        self.verified: list[VerificationCounter] = []
         self.ranked: list[IdentificationCounter] = []
-        self.others: list[Any] = []
-        self.own_kinds: list[tuple[VerificationCounter, Kind]] = []
+        self.others: list[Any] = []  # read whole blocks, in the first look
+        #: What is counted in tiles; and in whole blocks: masks without labels, rules of fusion.
+        self.of_tiles: list[VerificationCounter] = []
+        self.whole: list[tuple[VerificationCounter, Kind]] = []
+        whole = []
         for counter in counters:
-            if isinstance(counter, VerificationCounter):
-                self.verified.append(counter)
-            elif isinstance(counter, IdentificationCounter) and counter.of_tiles:
+            if isinstance(counter, IdentificationCounter) and counter.of_tiles:
                 self.ranked.append(counter)
-            else:
+            elif not isinstance(counter, VerificationCounter) or counter.claims is not None:
                 self.others.append(counter)
-        of_tiles = [x for x in self.verified if x.of_tiles]
-        # Claims, and other rules of fusion, are read by rows.
-        whole = [x for x in self.verified if not x.of_tiles]
+            else:
+                (self.of_tiles if counter.of_tiles else whole).append(counter)
         squares = None if whole or self.others else Squares.of(reader)
-        self.tiles: Any = Rows(reader) if squares is None else SquareTiles(squares)
-        self.kinds: dict[str, Kind] = {}
-        if of_tiles:
-            genuine, sample = self.tiles.genuine, self.tiles.sample()
-            for k, templates in enumerate(("single", "multi")):
-                its = [x for x in of_tiles if x.templates == templates]
-                if its:
-                    given = np.unique(np.concatenate([self._marks(x) for x in its]))
-                    known = None if genuine is None else genuine[k]
-                    self.kinds[templates] = Kind(self.tiles.dtype, wanted, given, known)
-                    self.kinds[templates].place(sample[k])
+        self.tiles: Rows | SquareTiles = Rows(reader)
+        if squares is not None:
+            self.tiles = SquareTiles(squares)
         for counter in whole:
             wide = counter.fuses or len(counter.more_impostors)
             dtype = np.dtype(np.float64) if wide else self.tiles.dtype
-            if counter.claims is None:
-                kind = Kind(dtype, wanted, self._marks(counter), None)
-                self.own_kinds.append((counter, kind))
-            else:
-                self.others.append(counter)
+            self.whole.append((counter, Kind(dtype, wanted, self._marks(counter))))
+        self.kinds: dict[str, Kind] = {}
+        if not self.of_tiles:
+            return
+        genuine, sample = self.tiles.genuine, self.tiles.sample()
+        for k, templates in enumerate(("single", "multi")):
+            if its := [x for x in self.of_tiles if x.templates == templates]:
+                given = np.unique(np.concatenate([self._marks(x) for x in its]))
+                known = None if genuine is None else genuine[k]
+                self.kinds[templates] = Kind(self.tiles.dtype, wanted, given, known)
+                self.kinds[templates].place(sample[k])
 
     def _marks(self, counter: VerificationCounter) -> np.ndarray:
         """Return the thresholds at which false accepts are wanted."""
@@ -210,158 +252,63 @@ class _Pass:
         return _given(counter) if rows is None else np.union1d(_given(counter), rows)
 
     def run(self) -> None:
-        """Look at the tiles until nothing is missing."""
-        every = [*self.kinds.values(), *(kind for _, kind in self.own_kinds)]
-        for kind in every:
+        """Look at the tiles until nothing is missing, and fill the counters."""
+        for kind in (*self.kinds.values(), *(kind for _, kind in self.whole)):
             kind.prepare()
-        missing, first = set(every), True
-        while first or missing:
-            self._look(missing, first)
-            missing = {kind for kind in missing if kind.finish()}
-            first = False
-        for counter in self.verified:
-            if counter.of_tiles:
-                _fill(counter, self.kinds[counter.templates])
-        for counter, kind in self.own_kinds:
+        kinds, whole = self.kinds, self.whole
+        units = {x.rank_unit for x in self.ranked}
+        others = self.others
+        while kinds or whole or units or others:
+            blocks = [_OfBlocks(*x) for x in whole]
+            seen = self._look(Look(kinds, units), [*others, *blocks])
+            if units:
+                self._take_ranks(seen)
+            kinds = {k: x for k, x in kinds.items() if x.finish([one.found[k] for one in seen])}
+            whole = [(x.counter, x.kind) for x in blocks if x.kind.finish([x.found])]
+            units, others = set(), []
+        for counter in self.of_tiles:
+            _fill(counter, self.kinds[counter.templates])
+        for counter, kind in self.whole:
             _fill(counter, kind)
 
-    def _look(self, missing: set[Kind], first: bool) -> None:
-        """Look at all tiles once."""
-        ranks: list[dict[str, _Ranks]] = []
-        units = {x.rank_unit for x in self.ranked} if first else set()
-        collect = [
-            (name, kind)
-            for name, kind in self.kinds.items()
-            if kind.genuine is None and kind in missing
-        ]
-        single, multi = (
-            kind if (kind := self.kinds.get(x)) in missing else None for x in ("single", "multi")
-        )
-        probes = self.reader.scores.shape[0]
+    def _look(self, look: Look, blocks: Sequence[Any]) -> list[Seen]:
+        """Look at all tiles once, and at whole blocks; return what the threads have seen."""
+        if isinstance(self.tiles, SquareTiles) or not blocks:
+            return look.over(self.tiles)
+        self.tiles.with_mates = look.wants_mates
+        seen: list[Seen] = []
+        take = look.start(self.tiles, seen) if look.kinds or look.units else None
+        self.tiles.visit(take, blocks)
+        return seen
 
-        def take() -> Any:
-            found = {kind: kind.start() for kind in (single, multi) if kind is not None}
-            its = {unit: _Ranks(probes, self.tiles.dtype) for unit in units}
-            ranks.append(its)
-
-            def look(tile: Tile) -> None:
-                for name, kind in collect:
-                    assert tile.rows is not None and tile.own is not None
-                    mates = tile.rows.mates
-                    kind.collected.append(
-                        mates.best[mates.number > 0] if name == "multi" else tile.own[0]
-                    )
-                self._count(tile, single, multi, found, its)
-
-            return look
-
-        others = [_OfBlocks(x, first) for x in self.own_kinds if x[1] in missing]
-        plain = [*(self.others if first else ()), *others]
-        needed = any(x is not None for x in (single, multi)) or bool(units)
-        if isinstance(self.tiles, Rows):
-            self.tiles.with_mates = bool(units or collect)
-            self.tiles.visit(take if needed else None, plain)
-        elif needed:
-            self.tiles.visit(take)
-        if units:
-            self._take_ranks(ranks)
-
-    def _count(
-        self,
-        tile: Tile,
-        single: Kind | None,
-        multi: Kind | None,
-        found: dict[Kind, Found],
-        ranks: dict[str, _Ranks],
-    ) -> None:
-        """Count a tile for all that one thread finds."""
-        if single is not None:
-            single.count(found[single], tile.values, tile.number, tile.weight)
-        fused: list[np.ndarray] = []
-        if multi is not None or "subject" in ranks:
-            fused = tile.fused()
-        if multi is not None:
-            for values in fused:
-                multi.count(found[multi], values, tile.number)
-        for unit, its in ranks.items():
-            for k, side in enumerate((tile.rows, tile.columns)):
-                if side is None:
-                    continue
-                values = tile.values if unit == "template" else fused[k]
-                ties = its.add(values, side, columns=k == 1)
-                if len(ties):
-                    subjects = tile.subjects[k] if unit == "subject" else None
-                    _count_before(tile.values, values, side, ties, its, k == 1, subjects)
-
-    def _take_ranks(self, found: list[dict[str, _Ranks]]) -> None:
-        """Give the counters of identification what all threads have found."""
-        m = self.reader.scores.shape[0]
-        mates, row = self.tiles.mates, np.arange(m)
+    def _take_ranks(self, seen: Sequence[Seen]) -> None:
+        """Give the counters of identification what all threads have seen."""
+        row: slice | np.ndarray = slice(None)
         if isinstance(self.tiles, SquareTiles):
             row = self.tiles.squares.row
-        mated = mates.number > 0
         for counter in self.ranked:
-            its = [ranks[counter.rank_unit] for ranks in found]
-            closer, within, there, before = (
-                sum((getattr(x, name) for x in its), start=np.zeros(m, dtype=np.int64))
-                for name in ("closer", "within", "there", "before")
-            )
-            other = np.minimum.reduce([x.other for x in its]).astype(np.float64)
-            by_subject = counter.rank_unit == "subject"
-            facts = {
-                "mate": np.where(mated, mates.best.astype(np.float64), np.nan),
-                "other": np.where(there > 0, other, np.nan),
-                "closer": closer * mated,
-                "tied": (within - closer) * mated,
-                "tied_before": before * mated,
-                "mates_tied": mated if by_subject else mates.tied,
-                "mates": mated if by_subject else mates.number,
-                "others": there,
-            }
+            ranks = [one.ranks[counter.rank_unit] for one in seen]
+            facts = facts_of(ranks, self.tiles.mates, by_subject=counter.rank_unit == "subject")
             for name, values in facts.items():
                 getattr(counter.facts, name)[row] = values
 
 
 class _OfBlocks:
-    """Counts whole blocks for a counter of another rule of fusion, or of a mask without labels."""
+    """Counts whole blocks for a counter whose attempts are not those of tiles."""
 
-    def __init__(self, of: tuple[VerificationCounter, Kind], first: bool):
-        self.counter, self.kind = of
-        self.found, self.number = self.kind.start(), 0
-        if len(more := self.counter.more_impostors):
-            self.kind.count(self.found, more.astype(self.kind.dtype)[None], -1)
+    def __init__(self, counter: VerificationCounter, kind: Kind):
+        self.counter, self.kind, self.number = counter, kind, 0
+        self.found = kind.start()
+        if len(more := counter.more_impostors):
+            kind.count(self.found, more.astype(kind.dtype)[None], -1)
 
     def add(self, block: Block) -> None:
         """Count a block."""
         genuine, impostor = self.counter.of_block(block)
         if self.kind.genuine is None:
-            self.kind.collected.append(genuine)
-        tile = np.ascontiguousarray(impostor, self.kind.dtype)
-        self.kind.count(self.found, tile, self.number)
+            self.found.genuine.append(genuine)
+        self.kind.count(self.found, np.ascontiguousarray(impostor, self.kind.dtype), self.number)
         self.number += 1
-
-
-def _count_before(
-    templates: np.ndarray,
-    values: np.ndarray,
-    side: Side,
-    ties: np.ndarray,
-    ranks: _Ranks,
-    columns: bool,
-    subjects: np.ndarray | None,
-) -> None:
-    """Count the ties of some probes that come before their best mates in the gallery."""
-    probes = np.arange(len(ranks.before))[side.probes][ties]
-    best, last = side.mates.best[ties], side.mates.place[ties]
-    lines = templates.T[ties] if columns else templates[ties]
-    before = (lines[:, : len(side.places)] == best[:, None]) & (side.places < last[:, None])
-    if subjects is not None:
-        by_subject = np.zeros((len(ties), int(subjects.max(initial=-1)) + 1), dtype=bool)
-        line, candidate = np.nonzero(before)
-        by_subject[line, subjects[candidate]] = True
-        fused = values.T[ties] if columns else values[ties]
-        before = by_subject & (fused[:, : by_subject.shape[1]] == best[:, None])
-    ranks.before[probes] += before.sum(axis=1, dtype=np.int32)
 
 
 def _linear(reader: BlockReader, counter: VerificationCounter) -> np.ndarray:

@@ -6,7 +6,9 @@ subjects; of one set of embeddings each pair of squares is computed once, and se
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterator, Sequence
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -132,47 +134,57 @@ class Rows:
             fused[k::groups].ravel() for k in range(groups)
         ]
 
-    def blocks(self) -> Iterator[Block]:
-        """Yield the rows, as many together as are read."""
-        scores, reader = self.scores, self.reader
-        step = reader.rows_per_block()
+    def rows_together(self) -> int:
+        """Return how many rows are read together."""
+        scores, step = self.scores, self.reader.rows_per_block()
         if isinstance(scores._base, np.ndarray) and not scores._streams:
-            most = min(VALUES_IN_MEMORY // scores.shape[1], rows_within(scores, step))
-            step = max(step, most)
-        for low in range(0, scores.shape[0], step):
-            block = reader.block(low, min(low + step, scores.shape[0]))
-            yield block
-            give_back(scores)
-            report_rows(low + len(block.values), scores.shape[0])
+            step = max(step, min(VALUES_IN_MEMORY // scores.shape[1], rows_within(scores, step)))
+        return step
 
-    def visit(self, take: Callable[[], Look], others: Sequence[Any] = ()) -> None:
-        """Look at all tiles, on all threads; `others` take whole blocks."""
+    def parts(self, number: int) -> list[range]:
+        """Return rows of about so many parts, each with whole blocks."""
+        m, step = self.scores.shape[0], self.rows_together()
+        rows = max(1, -(-m // (step * number))) * step
+        return [range(low, min(low + rows, m)) for low in range(0, m, rows)]
+
+    def visit(
+        self,
+        take: Callable[[], Look] | None,
+        others: Sequence[Any] = (),
+        part: range | None = None,
+    ) -> None:
+        """Look at all tiles, or those of a part, on all threads; `others` take whole blocks."""
         looks: list[Look] = []
-        number = 0
-        for block in self.blocks():
+        m, n = self.scores.shape
+        rows, step = range(m) if part is None else part, self.rows_together()
+        height = max(1, TILE_BYTES // (n * self.dtype.itemsize))
+        for first in range(rows.start, rows.stop, step):
+            block = self.reader.block(first, min(first + step, rows.stop))
             for other in others:
                 other.add(block)
-            if take is None:
-                continue
-            m, n = block.values.shape
-            step = max(1, TILE_BYTES // (n * self.dtype.itemsize))
-            starts = range(0, m, step)
+            starts = range(first, first + len(block.values), height)
 
             def look_at(turns: Iterator[int]) -> None:
-                try:
-                    look = looks.pop()
-                except IndexError:
-                    look = take()
+                assert take is not None
+                look = looks.pop() if looks else take()
                 for turn in turns:
                     low = starts[turn]
-                    part = block.rows(block.low + low, block.low + min(low + step, m))
-                    look(self.tile(part, number + turn))
+                    look(self.tile(block.rows(low, min(low + height, starts.stop))))
                 looks.append(look)
 
-            in_turns(look_at, len(starts))
-            number += len(starts)
+            if take is not None:
+                in_turns(look_at, len(starts))
+            give_back(self.scores)
+            report_rows(first + len(block.values), m)
 
-    def tile(self, block: Block, number: int) -> Tile:
+    @cached_property
+    def _candidates(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """The positions of a row, the subjects in turn, and the subject of each position."""
+        sizes = np.diff(self.reader.gallery.starts)
+        groups = np.arange(len(sizes))
+        return np.arange(self.scores.shape[1]), groups, np.repeat(groups, sizes)
+
+    def tile(self, block: Block) -> Tile:
         """Return the tile of a block."""
         values = np.array(block.values, dtype=self.dtype, order="C")
         values[block.same_subject_cells()] = np.nan
@@ -193,17 +205,11 @@ class Rows:
             fuse_nearest.on_one_thread(values, block.starts, no_self, nearest)
             return [nearest]
 
-        subjects = np.repeat(np.arange(len(block.starts) - 1), np.diff(block.starts))
-        side = Side(
-            rows,
-            np.arange(rows.start, rows.stop),
-            mates,
-            block.columns[0],
-            np.arange(values.shape[1]),
-            np.arange(len(block.starts) - 1),
-        )
+        positions, groups, subjects = self._candidates
+        numbers = np.arange(rows.start, rows.stop)
+        side = Side(rows, numbers, mates, block.columns[0], positions, groups)
         own = value, row + block.low, position
-        return Tile(number, values, 1, side, None, fused, own, (subjects,))
+        return Tile(block.low, values, 1, side, None, fused, own, (subjects,))
 
 
 class SquareTiles:
@@ -233,7 +239,7 @@ class SquareTiles:
         def take() -> Callable[..., None]:
             def visit(turn: int, i: int, j: int, square: np.ndarray) -> None:
                 squares.held.setdefault((i, j), square.copy())
-                tile = self.tile(turn, i, j, square.copy())
+                tile = self.tile(i, j, square.copy())
                 singles[turn] = tile.values.ravel()
                 fused[turn] = np.concatenate([x.ravel() for x in tile.fused()])
 
@@ -242,20 +248,26 @@ class SquareTiles:
         squares.visit(places, take, again=True)
         return [singles[k] for k in sorted(singles)], [fused[k] for k in sorted(fused)]
 
-    def visit(self, take: Callable[[], Look], others: Sequence[Any] = ()) -> None:
-        """Look at all squares, on all threads."""
-        assert not others
+    def parts(self, number: int) -> list[range]:
+        """Return bands of squares of about so many parts."""
+        ends = np.linspace(0, len(self.squares.rows), number + 1).astype(int).tolist()
+        return [range(low, high) for low, high in itertools.pairwise(ends) if low < high]
+
+    def visit(self, take: Callable[[], Look], part: range | None = None) -> None:
+        """Look at all squares, or those of a part, on all threads."""
         squares = self.squares
+        bands = range(len(squares.rows)) if part is None else part
 
         def taken() -> Callable[..., None]:
             look = take()
-            return lambda turn, i, j, square: look(self.tile(turn, i, j, square))
+            return lambda turn, i, j, square: look(self.tile(i, j, square))
 
-        squares.visit(squares.places(range(len(squares.rows))), taken, progress=True)
+        squares.visit(squares.places(bands), taken, progress=True)
 
-    def tile(self, number: int, i: int, j: int, values: np.ndarray) -> Tile:
+    def tile(self, i: int, j: int, values: np.ndarray) -> Tile:
         """Return a square as a tile; it is overwritten where it has mates."""
         squares = self.squares
+        number = i * len(squares.columns) + j
         squares.without_mates(i, j, values)
         both = squares.symmetric and i != j
         rows, columns = squares.rows[i], squares.columns[j]
