@@ -19,6 +19,7 @@ from bioeval.attempts.ranks import Ranks, facts_of
 from bioeval.attempts.squares import Squares
 from bioeval.attempts.tiles import PairTiles, Rows, SquareTiles, Tile
 from bioeval.attempts.verification_counter import VerificationCounter
+from bioeval.base.options import OPTIONS
 from bioeval.scores.blocks import Block, BlockReader, is_small, threads_for
 from bioeval.scores.matrix import are_pairs
 
@@ -273,6 +274,10 @@ class _Pass:
 
     def _look(self, look: Look, blocks: Sequence[Any]) -> list[Seen]:
         """Look at all tiles once, and at whole blocks; return what the threads have seen."""
+        if OPTIONS["client"] is not None and not blocks:
+            from bioeval.attempts.cluster import look_on
+
+            return look_on(OPTIONS["client"], look, self.tiles)
         if isinstance(self.tiles, SquareTiles) or not blocks:
             return look.over(self.tiles)
         self.tiles.with_mates = look.wants_mates

@@ -10,7 +10,12 @@ from bioeval.base.errors import DataError
 from bioeval.base.memory import require_bytes
 
 #: The options in use.
-OPTIONS: dict[str, Any] = {"threads": None, "memory_limit": None, "progress": None}
+OPTIONS: dict[str, Any] = {
+    "threads": None,
+    "memory_limit": None,
+    "progress": None,
+    "client": None,
+}
 
 
 def _progress(value: Any) -> Callable[[int, int], object] | bool | None:
