@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from bioeval.attempts.cells import CellCounts, CellGrid, rounded_down
+from bioeval.attempts.finding import PointsWanted
 from bioeval.attempts.lists import Attempts, distinct, runs
 from bioeval.attempts.looks import Kind
 from bioeval.attempts.squares import Squares
@@ -46,6 +47,10 @@ class Placed(NamedTuple):
     scores: np.ndarray
     rows: np.ndarray
     positions: np.ndarray
+
+    def those(self, chosen: np.ndarray) -> Placed:
+        """Return some of the scores."""
+        return Placed(*(x[chosen] for x in self))
 
     @classmethod
     def of(cls, scores: np.ndarray, rows: np.ndarray, positions: np.ndarray) -> Placed:
@@ -143,11 +148,15 @@ class _Counted:
         squares = Squares.of(reader) if self.plain else None
         self.tiles: Any = Rows(reader) if squares is None else SquareTiles(squares)
         self.dtype = self.tiles.dtype if self.plain else np.dtype(np.float64)
-        #: Finds the cells of scores.
-        self.kind = Kind(self.dtype, None, np.empty(0))
+        #: Finds the cells of scores, and expects where the points are, of a rate.
+        genuine = self.tiles.genuine if self.plain else None
+        own = None if genuine is None else genuine[of.multi]
+        self.kind = Kind(self.dtype, PointsWanted.of_rule(rule), np.empty(0), own)
         folds = max(x.folds for x in divisions)
         most = max(LEAST_CELLS, min(MOST_CELLS, ENTRIES // (folds * len(divisions))))
         self.kind.place(self._sample(), most)
+        if rule.name not in ("eer", "far"):
+            self.kind.held[:] = False
         #: Folds of rows and of positions, in the order of the tiles.
         self.probe = np.array([x.probe for x in divisions])
         self.gallery = np.array([x.gallery for x in divisions])
@@ -166,35 +175,36 @@ class _Counted:
         """Return the attempts of all parts."""
         found: list[np.ndarray] = []
         genuine: list[tuple[np.ndarray, ...]] = []
-        self._look(lambda: self._counter(found), genuine)
+        kept: list[Placed] = []
+        self._look(lambda: self._counter(found, kept), genuine)
         self.tables = sum(found, start=self.tables)
         self.tables[..., -1] = 0  # NaN
         none = np.empty(0, self.dtype), np.empty(0, np.int64), np.empty(0, np.int64)
         if isinstance(self.tiles, SquareTiles):
             genuine = [self.tiles.squares.placed(multi=self.of.multi)]
         self.genuine = Placed.of(*map(np.concatenate, zip(none, *genuine, strict=True)))
-        flags = np.zeros(len(self.kind.held), dtype=np.uint8)
-        given = 0
+        wanted, given = np.zeros(len(self.kind.held), dtype=bool), 0
         if self.rule.name == "fixed":
             given = int(self.kind.cells_of(rounded_down(np.array(self.rule.values), self.dtype))[0])
         tables = np.moveaxis(self.tables, 1, 0)
-        genuine = [division.of(self.genuine) for division in self.of.divisions]
+        own = [division.of(self.genuine) for division in self.of.divisions]
         for k, parts in enumerate(self.parts):
             for part in parts:
-                scores, counts = genuine[k](part), _of_part(tables[k], part)
+                scores, counts = own[k](part), _of_part(tables[k], part)
                 cells = self.kind.cells_of(scores)
-                flags |= wanted_cells(self.rule, scores, cells, counts, given)
-        kept: list[tuple[np.ndarray, ...]] = []
-        if flags.any():
+                wanted |= wanted_cells(self.rule, scores, cells, counts, given)
+        kept = [x.those(wanted[self.kind.cells_of(x.scores)]) for x in kept]
+        missing = wanted & ~self.kind.held
+        if missing.any():
             self.tiles.with_mates = False
-            self._look(lambda: self._keeper(flags, kept), None)
+            self._look(lambda: self._keeper(missing, kept), None)
         near = Placed.of(*map(np.concatenate, zip(none, *kept, strict=True)))
-        held, attempts = flags.astype(bool), []
+        attempts = []
         for k, parts in enumerate(self.parts):
             known = self.of.divisions[k].of(near)
             attempts.append(
                 [
-                    self._of_part(genuine[k](part), known(part), _of_part(tables[k], part), held)
+                    self._of_part(own[k](part), known(part), _of_part(tables[k], part), wanted)
                     for part in parts
                 ]
             )
@@ -280,42 +290,71 @@ class _Counted:
 
         return at
 
-    def _counter(self, found: list[np.ndarray]) -> Callable[..., None]:
-        tables = np.zeros_like(self.tables)
+    def _counter(self, found: list[np.ndarray], kept: list[Placed]) -> Callable[..., None]:
+        """Return what counts the scores of a tile, and keeps those where points are expected."""
+        tables, held = np.zeros_like(self.tables), self.kind.held
         found.append(tables)
+        room = _Room(self.dtype, kept)
 
         def look(
             values: np.ndarray, rows: np.ndarray, candidates: np.ndarray, *, turned: bool
         ) -> None:
-            by = [(self.probe[:, rows], tables[0]), (self.gallery[:, candidates], tables[1])]
-            (row_fold, by_row), (column_fold, by_column) = by[::-1] if turned else by
-            kernel.count_by_fold(
-                values, self.kind.centre, self.kind.window, row_fold, column_fold, by_row, by_column,
-                tables[2],
+            folds = self.probe[:, rows], self.gallery[:, candidates]
+            by = (tables[1], tables[0], tables[2]) if turned else tuple(tables)
+            with_folds = folds[::-1] if turned else folds
+            room.keep(
+                lambda *places: kernel.count_by_fold(
+                    values, self.kind.centre, self.kind.window, *with_folds, by, held, *places
+                ),
+                values.size, rows, candidates, turned,
             )  # fmt: skip
 
         return look
 
-    def _keeper(self, flags: np.ndarray, kept: list[tuple[np.ndarray, ...]]) -> Callable[..., None]:
-        room, places = np.empty(0, self.dtype), np.empty((2, 0), dtype=np.int32)
+    def _keeper(self, wanted: np.ndarray, kept: list[Placed]) -> Callable[..., None]:
+        """Return what keeps the scores of a tile in wanted cells."""
+        room = _Room(self.dtype, kept)
 
         def look(
             values: np.ndarray, rows: np.ndarray, candidates: np.ndarray, *, turned: bool
         ) -> None:
-            nonlocal room, places
-            if len(room) <= values.size:
-                room = np.empty(values.size + 1, self.dtype)
-                places = np.empty((2, values.size + 1), dtype=np.int32)
             sizes = (len(candidates), len(rows)) if turned else (len(rows), len(candidates))
-            number = kernel.keep_wanted(
-                values, self.kind.centre, self.kind.window, flags, sizes, room, *places
-            )
-            of_rows, of_columns = places[0, :number], places[1, :number]
-            if turned:
-                of_rows, of_columns = of_columns, of_rows
-            kept.append((room[:number].copy(), rows[of_rows], candidates[of_columns]))
+            room.keep(
+                lambda *places: kernel.keep_wanted(
+                    values, self.kind.centre, self.kind.window, wanted, sizes, *places
+                ),
+                values.size, rows, candidates, turned,
+            )  # fmt: skip
 
         return look
+
+
+class _Room:
+    """Room for the scores that a thread keeps of a tile, and their rows and positions."""
+
+    def __init__(self, dtype: np.dtype, kept: list[Placed]):
+        self.scores, self.places = np.empty(0, dtype), np.empty((2, 0), dtype=np.int32)
+        self.kept = kept
+
+    def keep(
+        self,
+        write: Callable[..., int],
+        size: int,
+        rows: np.ndarray,
+        candidates: np.ndarray,
+        turned: bool,
+    ) -> None:
+        """Keep what a loop writes down."""
+        if len(self.scores) <= size:
+            self.scores = np.empty(size + 1, self.scores.dtype)
+            self.places = np.empty((2, size + 1), dtype=np.int32)
+        number = write(self.scores, *self.places)
+        row, column = self.places[:, :number]
+        row, column = (column, row) if turned else (row, column)
+        scores = self.scores[:number].copy()
+        self.kept.append(
+            Placed(scores, rows[row].astype(np.int32), candidates[column].astype(np.int32))
+        )
 
 
 def _of_part(tables: np.ndarray, part: Subset) -> np.ndarray:

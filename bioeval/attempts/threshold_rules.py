@@ -245,17 +245,17 @@ def wanted_cells(
     Of genuine scores, increasing, and their cells; of impostor scores counted by cell; `given` is
     the cell of a given threshold.
     """
-    wanted = np.zeros(len(counts), dtype=np.uint8)
+    wanted = np.zeros(len(counts), dtype=bool)
     below, impostors, attempts = np.append(0, np.cumsum(counts)), int(counts.sum()), len(genuine)
     upto, rejected = below[1:], attempts - cells.searchsorted(np.arange(len(counts)), side="right")
     if rule.name == "fixed":
-        wanted[given] = 1
+        wanted[given] = True
     if rule.name in ("none", "fixed") or not (attempts and impostors):
         return wanted
     if rule.name == "frr":
         needed = attempts - allowed_errors(rule.values[0], attempts)
         if needed:
-            wanted[cells[needed - 1]] = 1
+            wanted[cells[needed - 1]] = True
         return wanted
     if rule.name in ("cost", "accuracy"):
         weights = _weights(rule, attempts, impostors)
@@ -264,7 +264,7 @@ def wanted_cells(
         most = total_cost(upto, rejected, *weights)
         none = total_cost(0, attempts, *weights)
         best = min(none, most[filled].min(initial=np.inf)) * (1 + 1e-9)
-        return (filled & (least <= best)).astype(np.uint8)
+        return filled & (least <= best)
     if rule.name == "eer":
         places = range(len(counts) - 1)
         last = bisect_left(
@@ -275,9 +275,9 @@ def wanted_cells(
     else:
         last = int(upto.searchsorted(allowed_errors(rule.values[0], impostors), side="right"))
     before = np.flatnonzero(counts[:last])
-    wanted[before[-1:]] = 1
+    wanted[before[-1:]] = True
     if last < len(counts):
-        wanted[last] = 1
+        wanted[last] = True
     return wanted
 
 

@@ -67,8 +67,7 @@ def count_and_keep(tile, centre, cells, table, flags, marks, first, weight, reac
     width = tile.shape[1]
     line = np.empty(width, np.float32)
     cell = np.empty(width, np.uint32)
-    held = np.empty(width + 1, tile.dtype)
-    own = np.empty(width + 1, np.uint32)
+    place = np.empty(width + 1, np.int32)
     number = 0
     for i in range(tile.shape[0]):
         row = tile[i]
@@ -77,12 +76,11 @@ def count_and_keep(tile, centre, cells, table, flags, marks, first, weight, reac
         for j in range(width):
             k = cell[j]
             table[k] += weight
-            held[near] = row[j]
-            own[near] = k
+            place[near] = j
             near += flags[k] != 0
         for j in range(near):
-            v = held[j]
-            k = own[j]
+            v = row[place[j]]
+            k = cell[place[j]]
             flag = flags[k]
             kept[number] = v
             number += flag >> 1

@@ -7,26 +7,44 @@ from bioeval.kernels.compiling import compiled
 
 
 @compiled
-def count_by_fold(tile, centre, cells, row_fold, column_fold, by_row, by_column, within):
+def count_by_fold(
+    tile, centre, cells, row_fold, column_fold, tables, wanted, scores, rows, columns
+):
     """Add scores to tables by the fold of the row, by that of the column, and by one of both.
+
+    Scores in wanted cells are written down, with row and column; return their number.
 
     - `cells`: see :func:`bioeval.kernels.cells.find_cells`
     - `row_fold` (int64 (p, h)), `column_fold` (int64 (p, w)): of each division
-    - `by_row`, `by_column`, `within` (int64 (p, folds, cells)): added to
+    - `tables` (three of int64 (p, folds, cells)): added to
+    - `wanted` (bool (cells,))
+    - `scores`, `rows`, `columns`: room for as many as the tile has, and one more
     """
+    by_row, by_column, within = tables
     line = np.empty(tile.shape[1], np.float32)
     cell = np.empty(tile.shape[1], np.uint32)
+    number = 0
     for i in range(row_fold.shape[1]):
-        find_cells(tile[i], centre, cells, line, cell)
+        row = tile[i]
+        find_cells(row, centre, cells, line, cell)
         for p in range(row_fold.shape[0]):
             own = row_fold[p, i]
             mine = by_row[p, own]
             same = within[p, own]
-            columns = column_fold[p]
-            for j in range(len(columns)):
+            column = column_fold[p]
+            for j in range(len(column)):
                 mine[cell[j]] += 1
-                by_column[p, columns[j], cell[j]] += 1
-                same[cell[j]] += columns[j] == own
+                by_column[p, column[j], cell[j]] += 1
+                if column[j] == own:
+                    same[cell[j]] += 1
+        first = number
+        for j in range(column_fold.shape[1]):
+            columns[number] = j
+            number += wanted[cell[j]]
+        for k in range(first, number):
+            scores[k] = row[columns[k]]
+            rows[k] = i
+    return number
 
 
 @compiled
@@ -41,9 +59,11 @@ def keep_wanted(tile, centre, cells, wanted, heights, scores, rows, columns):
     for i in range(heights[0]):
         row = tile[i]
         find_cells(row, centre, cells, line, cell)
+        first = number
         for j in range(heights[1]):
-            scores[number] = row[j]
-            rows[number] = i
             columns[number] = j
             number += wanted[cell[j]]
+        for k in range(first, number):
+            scores[k] = row[columns[k]]
+            rows[k] = i
     return number
