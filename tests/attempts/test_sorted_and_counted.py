@@ -1,0 +1,428 @@
+"""Attempts that are sorted, and attempts that are counted, give the same results.
+
+Whatever the cells, the tiles and the threads are, and however often the scores are looked at: bit
+for bit, but for the last digits of d' and the thresholds of the curve that are there by default.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+import h5py
+import naive
+import numpy as np
+import pytest
+import xarray as xr
+from hypothesis import given, settings, strategies as st
+from limits import streaming
+from strategies import FUSIONS, TIES, UNITS, examples_of, matrices
+from twins import assert_all_tasks, crossed, in_folds
+
+import bioeval as be
+from bioeval.attempts import folds, looks, tiles
+from bioeval.base.errors import BioevalError
+from bioeval.scores import blocks
+from bioeval.scores.embedding_tiles import LARGEST
+
+TARGETS = (0.0, 0.01, 0.1, 1 / 3, 1.0)
+COSTS = ((0.5, 1.0, 1.0), (0.01, 10.0, 1.0), (0.9, 1.0, 0.0))
+POINTS = {"far_targets": TARGETS, "frr_targets": TARGETS, "costs": COSTS}
+RULES = ("eer", "far=0.1", "far=0.0", "frr=0.1", "min-dcf=0.1", "hter", "accuracy", 0.5)
+
+
+# ------------------------------------------------------------------------------------ worlds
+
+
+@dataclass
+class World:
+    """Scores of a few people, and what the slow twins take of them."""
+
+    values: np.ndarray
+    probes: np.ndarray
+    gallery: np.ndarray | None = None
+    options: dict[str, Any] = field(default_factory=dict)
+
+    def scores(self) -> be.Scores:
+        """The scores."""
+        return be.Scores(self.values, self.probes, self.gallery, **self.options)
+
+    def naive(self) -> dict[str, Any]:
+        """Return the arguments of the slow twins."""
+        mask = self.options.get("mask")
+        return {
+            "values": np.asarray(self.values).tolist(),
+            "probe_labels": None if self.probes is None else list(self.probes),
+            "gallery_labels": None if self.gallery is None else list(self.gallery),
+            "kind": self.options.get("kind", "distance"),
+            "nan": self.options.get("nan", "raise"),
+            "mask": None if mask is None else mask.tolist(),
+        }
+
+
+SIZES = (3, 1, 4, 4, 2, 5, 1, 3)
+
+
+def population(sizes: tuple[int, ...] = SIZES, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
+    """Distances between points of people, and the people, in no order."""
+    rng = np.random.default_rng(seed)
+    who = rng.permutation(np.repeat(np.arange(len(sizes)), sizes))
+    x = 1.2 * rng.normal(size=(len(sizes), 5))[who] + 0.7 * rng.normal(size=(len(who), 5))
+    return np.sqrt(((x[:, None] - x[None]) ** 2).sum(axis=-1)), who
+
+
+def square(change: Callable[[np.ndarray], Any] = lambda d: d, **options: Any) -> World:
+    """All against all."""
+    d, who = population()
+    return World(change(d), who, None, options)
+
+
+def against_gallery(**options: Any) -> World:
+    """Probes against a gallery, some of them not enrolled."""
+    d, who = population((4, 2, 5, 1, 3, 6, 2), seed=3)
+    gallery = np.arange(len(who)) % 3 > 0
+    gallery[who == 2] = False
+    return World(d[np.ix_(~gallery, gallery)], who[~gallery], who[gallery], options)
+
+
+def infinite(d: np.ndarray) -> np.ndarray:
+    """Some scores are infinite, of mates and of others."""
+    d = d.copy()
+    d[0, 3:6], d[4], d[7, ::4], d[9, 1] = np.inf, np.inf, -np.inf, -np.inf
+    return d
+
+
+def failed(d: np.ndarray) -> np.ndarray:
+    """Some comparisons failed, and all of one probe."""
+    return np.where((np.add.outer(np.arange(len(d)), 3 * np.arange(len(d))) % 7 == 0), np.nan, d)
+
+
+def stored_by_quality(d: np.ndarray) -> np.ndarray:
+    """Later rows have larger scores, some enormous ones: a sample of the rows misses them."""
+    d = d * np.linspace(0.2, 6, len(d))[:, None]
+    d[-2, ::5] = 1e30
+    d[1, 2] = -1e30
+    return d
+
+
+def masked(*, labels: bool) -> World:
+    """A mask leaves out a third of the comparisons; without labels it says who is who."""
+    world = square()
+    d, who = world.values, world.probes
+    out = np.random.default_rng(5).random(d.shape) < 1 / 3
+    mask = np.where(out | np.eye(len(d), dtype=bool), 0, 1 + np.equal.outer(who, who))
+    mask = mask.astype(np.uint8)
+    return World(d, who if labels else None, None if labels else None, {"mask": mask})
+
+
+def sessions() -> dict[str, Any]:
+    return {"probe_meta": {"session": np.arange(sum(SIZES)) % 3}, "exclude": ["session"]}
+
+
+WORLDS: dict[str, Callable[[], World]] = {
+    "unequal people": square,
+    "ties": lambda: square(lambda d: np.round(d)),
+    "equal": lambda: square(np.ones_like),
+    "two values": lambda: square(lambda d: np.where(d < 2.5, 0.0, 1.0)),
+    "infinite": lambda: square(infinite),
+    "rejected": lambda: square(failed, nan="reject"),
+    "excluded": lambda: square(failed, nan="exclude"),
+    "mask": lambda: masked(labels=True),
+    "sessions": lambda: square(**sessions()),
+    "singletons": lambda: World(*population((1,) * 12 + (2,))),
+    "one person": lambda: World(*population((6,))),
+    "two people": lambda: World(*population((1, 4))),
+    "float16": lambda: square(lambda d: d.astype(np.float16)),
+    "float32": lambda: square(lambda d: d.astype(np.float32)),
+    "int16": lambda: square(lambda d: (50 * d).astype(np.int16)),
+    "uint8 similarities": lambda: square(lambda d: (200 - 20 * d).astype(np.uint8), kind="similarity"),
+    "similarities": lambda: square(lambda d: 5 - d, kind="similarity"),
+    "gallery": against_gallery,
+    "gallery, similarities": lambda: World(
+        -against_gallery().values.round(1), *(vars(against_gallery())[x] for x in ("probes", "gallery")),
+        {"kind": "similarity"},
+    ),
+    "far from zero": lambda: square(lambda d: 1000 + d / d.max()),
+    "far from zero, float32": lambda: square(lambda d: (1000 + d / d.max()).astype(np.float32)),
+    "close to one": lambda: square(lambda d: 1 + np.round(d * 4) * 2.0**-52),
+    "tiny": lambda: square(lambda d: d * 1e-310),
+    "huge": lambda: square(lambda d: d * 1e307),
+    "sample misses the range": lambda: square(stored_by_quality),
+}  # fmt: skip
+
+
+# ------------------------------------------------------------------------------- ways to count
+
+
+def of_constants(patch: pytest.MonkeyPatch, **constants: Any) -> None:
+    """Set constants of the modules that count, as ``module__NAME``."""
+    modules = {"looks": looks, "tiles": tiles, "folds": folds, "blocks": blocks}
+    for name, value in constants.items():
+        module, constant = name.split("__")
+        patch.setattr(modules[module], constant, value)
+
+
+FEW_CELLS = {
+    "looks__LEAST_CELLS": 8, "looks__MOST_CELLS": 8, "folds__LEAST_CELLS": 8, "folds__MOST_CELLS": 8,
+}  # fmt: skip
+WAYS: dict[str, dict[str, Any]] = {
+    "as it is": {},
+    "few cells": FEW_CELLS,
+    "two cells, nothing kept at first": {
+        **FEW_CELLS, "looks__LEAST_CELLS": 2, "looks__MOST_CELLS": 2, "looks__MOST_KEPT": 0.0,
+    },
+    "small tiles, two threads": {
+        "tiles__TILE_BYTES": 64, "tiles__VALUES_IN_MEMORY": 99, "tiles__SAMPLE_ROWS": 2,
+        "tiles__MATES": 3, "looks__JOIN": 4, "blocks__SERIAL_CELLS": 0, "blocks__BLOCK_VALUES": 50,
+    },
+}  # fmt: skip
+
+
+@contextmanager
+def counted(way: str = "as it is") -> Iterator[None]:
+    """Count all attempts in some way."""
+    with pytest.MonkeyPatch.context() as patch:
+        of_constants(patch, **WAYS[way])
+        if way == "small tiles, two threads":
+            for size in LARGEST:
+                patch.setitem(LARGEST, size, 8)
+            be.set_options(threads=2)
+        else:
+            be.set_options(threads=1)
+        yield
+
+
+@contextmanager
+def listed() -> Iterator[None]:
+    """Sort all attempts."""
+    with pytest.MonkeyPatch.context() as patch:
+        of_constants(patch, blocks__LISTED=1 << 18, folds__LISTED=1 << 16)
+        yield
+
+
+def found_by(call: Callable[..., Any], *args: Any, **options: Any) -> Any:
+    """Return a result, or why there is none."""
+    try:
+        return call(*args, **options)
+    except BioevalError as error:
+        return f"{type(error).__name__}: {error}"
+
+
+# ---------------------------------------------------------------------------------- comparison
+
+
+def assert_same(found: Any, expected: Any, *, curve: bool = True) -> None:
+    """Hold a result to another, to the last bit and with attributes; without its curve or with."""
+    if isinstance(found, str) or isinstance(expected, str):
+        assert found == expected
+        return
+    if isinstance(expected, xr.DataTree):
+        assert [x.path for x in found.subtree] == [x.path for x in expected.subtree]
+        for node in expected.subtree:
+            own = curve or not node.path.startswith("/verification")
+            assert_same(found[node.path].to_dataset(), node.to_dataset(), curve=own)
+        return
+    both = [x.drop_vars("d_prime", errors="ignore") for x in (found, expected)]
+    if not curve:
+        both = [x.drop_dims("threshold", errors="ignore") for x in both]
+    if not both[0].identical(both[1]):
+        xr.testing.assert_identical(*both)
+    if "d_prime" in expected:
+        np.testing.assert_allclose(found.d_prime, expected.d_prime, rtol=1e-12)
+
+
+def check_rows(found: xr.Dataset, expected: xr.Dataset, more: Sequence[float]) -> None:
+    """Hold the rows at all operating points, and at more thresholds, to those of another result."""
+    points = [
+        x.values.ravel() for name, x in expected.data_vars.items()
+        if "threshold" in name and "threshold" not in x.dims
+    ]  # fmt: skip
+    rows = np.unique(np.concatenate([more, *points]))
+    rows = rows[np.isfinite(rows)]
+    one, other = (x[["fa", "fr", "far", "frr"]].sel(threshold=rows) for x in (found, expected))
+    xr.testing.assert_identical(one, other)
+
+
+def check_curve(found: xr.Dataset, call: Callable[..., Any], scores: be.Scores, **options) -> None:
+    """Hold false accepts and rejects at the thresholds of a curve to those of sorted scores."""
+    with listed():
+        expected = call(scores, thresholds=found.threshold.values, **options)
+    for name in ("fa", "fr", "ga", "gr", "far", "frr"):
+        np.testing.assert_array_equal(found[name], expected[name], err_msg=name)
+
+
+def check(scores: be.Scores, way: str, call: Callable[..., Any], *, curve: bool = True, **options):
+    """Compare one call both ways; return what was counted."""
+    with listed():
+        expected = found_by(call, scores, **options)
+    with counted(way):
+        found = found_by(call, scores, **options)
+    assert_same(found, expected, curve=curve)
+    return found
+
+
+each_way = pytest.mark.parametrize("way", WAYS)
+each_world = pytest.mark.parametrize("world", WORLDS)
+
+
+def thresholds_of(scores: be.Scores) -> np.ndarray:
+    """Some scores, numbers between them, and the ends."""
+    values = np.asarray(scores.values, dtype=np.float64)
+    finite = np.unique(values[np.isfinite(values)])
+    some = finite[:: max(1, len(finite) // 5)]
+    return np.unique([-np.inf, *some, *((some[1:] + some[:-1]) / 2), some[-1] * 1.5 + 0.0, np.inf])
+
+
+def check_verification(scores: be.Scores, way: str, **options: Any) -> None:
+    """Points, curves and rows at thresholds of verification."""
+    found = check(scores, way, be.verification, curve=False, **POINTS, **options)
+    if not isinstance(found, str):
+        check_curve(found, be.verification, scores, **options)
+    given = thresholds_of(scores)
+    check(scores, way, be.verification, thresholds=given, **POINTS, **options)
+    check(scores, way, be.verification, thresholds=7, auc=False, **options)
+
+
+@each_world
+@each_way
+@pytest.mark.cases(34)
+def test_verification(world, way):
+    scores = WORLDS[world]().scores()
+    check_verification(scores, way)
+    check_verification(scores, way, templates="multi")
+
+
+@each_world
+@each_way
+@pytest.mark.cases(34)
+def test_evaluation(world, way):
+    """Of all tasks at once; with rows at all operating points, and at more thresholds."""
+    scores = WORLDS[world]().scores()
+    check(scores, way, be.evaluate, curve=False)
+    extra = thresholds_of(scores)[1:-1:3].tolist()
+    for more, options in (([], {"frr_targets": [0.0, 0.2]}), (extra, {"far_targets": [0.0, 0.3]})):
+        options = {"extra_thresholds": more, **options}
+        found = check(scores, way, be.evaluate, curve=False, **options)
+        if isinstance(found, str):
+            continue
+        with listed():
+            expected = be.evaluate(scores, **options)
+        for name in found["verification"].children:
+            check_rows(*(x[f"verification/{name}"].to_dataset() for x in (found, expected)), more)
+
+
+@each_world
+@each_way
+@pytest.mark.cases(34)
+def test_identification(world, way):
+    """Ranks under every tie policy, among templates and among subjects, by any rule of fusion."""
+    scores = WORLDS[world]().scores()
+    for unit in UNITS:
+        for ties in TIES:
+            options = {"rank_unit": unit, "ties": ties}
+            check(scores, way, be.closed_set, unmated="skip", **options)
+            check(scores, way, be.open_set, max_rank=3, far_targets=TARGETS, **options)
+    check(scores, way, be.closed_set, rank_unit="subject", fusion="mean", unmated="skip")
+    check(scores, way, be.ranks)
+    for impostors in ("unenrolled", "both"):
+        check(scores, way, be.open_set, impostors=impostors, max_rank=2)
+
+
+@each_world
+@each_way
+@pytest.mark.cases(34)
+def test_folds(world, way):
+    """Thresholds chosen on training parts by every rule, of disjoint people and of templates."""
+    scores = WORLDS[world]().scores()
+    splitters = (
+        be.partition.SubjectKFold(3, shuffle=True, random_state=1),
+        be.partition.SampleKFold(2, shuffle=True, random_state=2),
+    )
+    for k, rule in enumerate(RULES):
+        options = {"threshold": rule, "splitter": splitters[k % 2]}
+        check(scores, way, in_folds, **options)
+        check(scores, way, in_folds, templates="multi", fusion=("min", "mean")[k % 2], **options)
+
+
+@pytest.mark.parametrize("world", ["excluded", "gallery", "similarities"])
+@each_way
+def test_fusions_and_claims(world, way):
+    """What is counted by whole rows."""
+    scores = WORLDS[world]().scores()
+    for fusion in FUSIONS[1:]:
+        check_verification(scores, way, templates="multi", fusion=fusion)
+    m, people = scores.shape[0], np.unique(scores.gallery_labels)
+    claims = np.repeat(np.arange(m), 2), np.resize(people, 2 * m)
+    check_verification(scores, way, claims=claims)
+    check_verification(scores, way, claims=claims, templates="multi", fusion="median")
+
+
+@pytest.mark.parametrize("known", [False, True])
+@pytest.mark.parametrize("name", ["infinite", "ties", "similarities", "one class"])
+@each_way
+@pytest.mark.cases(11)
+def test_listed_pairs(name, known, way):
+    world = WORLDS["ties" if name == "one class" else name]()
+    off = ~np.eye(len(world.values), dtype=bool)
+    mated = np.equal.outer(world.probes, world.probes)[off] & (name != "one class")
+    people = np.transpose(np.nonzero(off))
+    people = {"subjects": np.asarray(world.probes)[people]} if known and name != "one class" else {}
+    scores = be.Scores.from_pairs(world.values[off], mated, **world.options, **people)
+    check(scores, way, be.verification, curve=False, **POINTS)
+    found = check(scores, way, be.evaluate, curve=False)
+    check(scores, way, be.verification, thresholds=thresholds_of(world.scores()), **POINTS)
+    check(scores, way, be.verification, thresholds=7)
+    if not isinstance(found, str):
+        check_curve(found["verification/single"].to_dataset(), be.verification, scores)
+
+
+# ----------------------------------------------------------------------------------- embeddings
+
+
+def embedded(metric: str, layout: str, dtype: str = "float64", **options: Any) -> be.Scores:
+    """Scores that are computed as they are read; products of whole numbers are exact."""
+    rng = np.random.default_rng(7)
+    who = rng.permutation(np.repeat(np.arange(9), (3, 1, 4, 4, 2, 5, 1, 3, 7)))
+    x = np.round(3 * rng.normal(size=(9, 4))[who] + 2 * rng.normal(size=(len(who), 4)))
+    if metric == "cosine":  # of whole length as well
+        x = np.sign(x) + (x == 0)
+    meta = {"session": np.arange(len(who)) % 3}
+    options = {"metric": metric, "dtype": dtype, **options}
+    if layout == "square":
+        return streaming(x, who, probe_meta=meta, exclude=["session"], **options)
+    gallery = np.arange(len(who)) % 4 > 0
+    gallery[who == 3] = False
+    sides = [{"session": meta["session"][some]} for some in (~gallery, gallery)]
+    return streaming(
+        x[~gallery], who[~gallery], x[gallery], who[gallery],
+        probe_meta=sides[0], gallery_meta=sides[1], **options,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("metric", ["l2", "cosine", "l1"])
+@pytest.mark.parametrize("layout", ["square", "gallery"])
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+@each_way
+@pytest.mark.cases()
+def test_embeddings(metric, layout, dtype, way):
+    scores = embedded(metric, layout, dtype)
+    assert scores._streams
+    given = np.array([-1.0, 0.0, 0.25, 0.5, 1.0, 2.0, 4.0, np.inf])
+    for templates, fusion in (("single", "min"), ("multi", "min"), ("multi", "max")):
+        options = {"templates": templates, "fusion": fusion}
+        found = check(scores, way, be.verification, curve=False, **POINTS, **options)
+        check_curve(found, be.verification, scores, **options)
+        check(scores, way, be.verification, thresholds=given, **POINTS, **options)
+    check(scores, way, be.evaluate, curve=False)
+    for unit in UNITS:
+        for ties in ("stable", "expected"):
+            options = {"rank_unit": unit, "ties": ties}
+            check(scores, way, be.closed_set, unmated="skip", **options)
+            check(scores, way, be.open_set, max_rank=3, **options)
+    splitter = be.partition.SubjectKFold(3, shuffle=True, random_state=1)
+    for rule in ("eer", "far=0.1", "accuracy", 0.5):
+        for templates, fusion in (("single", "min"), ("multi", "min"), ("multi", "mean")):
+            options = {"templates": templates, "fusion": fusion, "threshold": rule}
+            check(scores, way, in_folds, splitter=splitter, **options)
