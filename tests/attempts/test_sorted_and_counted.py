@@ -130,6 +130,7 @@ WORLDS: dict[str, Callable[[], World]] = {
     "rejected": lambda: square(failed, nan="reject"),
     "excluded": lambda: square(failed, nan="exclude"),
     "mask": lambda: masked(labels=True),
+    "mask alone": lambda: masked(labels=False),
     "sessions": lambda: square(**sessions()),
     "singletons": lambda: World(*population((1,) * 12 + (2,))),
     "one person": lambda: World(*population((6,))),
@@ -378,6 +379,46 @@ def test_listed_pairs(name, known, way):
         check_curve(found["verification/single"].to_dataset(), be.verification, scores)
 
 
+# ------------------------------------------------------------------- stored, and in parts
+
+
+@pytest.mark.parametrize("stored", ["HDF5", "mapped", "mapped columns", "strided"])
+@pytest.mark.parametrize("world", ["float32", "gallery", "similarities", "int16", "rejected"])
+@each_way
+@pytest.mark.cases(16)
+def test_stored_matrices(world, stored, way, tmp_path):
+    """Genuine scores that are not at hand are found by a first look."""
+    world = WORLDS[world]()
+    with h5py.File(tmp_path / "scores.h5", "w") as file:
+        file["scores"] = world.values
+        np.save(tmp_path / "scores.npy", world.values)
+        np.save(tmp_path / "columns.npy", np.asfortranarray(world.values))
+        values = {
+            "HDF5": file["scores"],
+            "mapped": np.load(tmp_path / "scores.npy", mmap_mode="r"),
+            "mapped columns": np.load(tmp_path / "columns.npy", mmap_mode="r"),
+            "strided": np.repeat(world.values, 2, axis=1)[:, ::2],
+        }[stored]
+        scores = be.Scores(values, world.probes, world.gallery, **world.options)
+        check_verification(scores, way)
+        check(scores, way, be.verification, curve=False, templates="multi", **POINTS)
+        check(scores, way, be.evaluate, curve=False, extra_thresholds=[1.0])
+        splitter = be.partition.SubjectKFold(3)
+        check(scores, way, in_folds, splitter=splitter, threshold="far=0.1")
+
+
+@pytest.mark.parametrize("world", ["mask", "gallery", "float32"])
+@each_way
+def test_selections(world, way):
+    """Of rows and columns in another order."""
+    scores = WORLDS[world]().scores()
+    rng = np.random.default_rng(2)
+    m, n = scores.shape
+    some = scores.select(probes=rng.permutation(m)[: m - 2], gallery=rng.permutation(n)[: n - 3])
+    check_verification(some, way)
+    check(some, way, be.evaluate, curve=False)
+
+
 # ----------------------------------------------------------------------------------- embeddings
 
 
@@ -426,3 +467,48 @@ def test_embeddings(metric, layout, dtype, way):
         for templates, fusion in (("single", "min"), ("multi", "min"), ("multi", "mean")):
             options = {"templates": templates, "fusion": fusion, "threshold": rule}
             check(scores, way, in_folds, splitter=splitter, **options)
+
+
+# ------------------------------------------------------------------------- and the slow twins
+
+
+@pytest.mark.parametrize("world", [x for x in WORLDS if x not in ("sessions", "mask alone")])
+@each_way
+@pytest.mark.cases(12)
+def test_the_slow_twins_say_the_same(world, way):
+    world = WORLDS[world]()
+    scores, case = world.scores(), world.naive()
+    if len(set(case["probe_labels"])) == 1:
+        return
+    with counted(way):
+        assert_all_tasks(scores, thresholds_of(scores), **case)
+        for templates, twin in (("single", naive.attempts_single), ("multi", naive.attempts_multi)):
+            points = be.verification(scores, templates=templates, **POINTS)
+            attempts = (*twin(**case), case["kind"])
+            assert float(points.eer) == pytest.approx(float(naive.eer(*attempts).value))
+            assert points.auc == pytest.approx(float(naive.auc(*attempts)))
+            for k, target in enumerate(TARGETS):
+                of_far, of_frr = (x(*attempts, target) for x in (naive.frr_at_far, naive.far_at_frr))
+                found = [
+                    float(points[name][k])
+                    for name in ("frr_at_far", "threshold_at_far", "far_at_frr", "threshold_at_frr")
+                ]
+                np.testing.assert_allclose(found, [float(x) for x in (*of_far, *of_frr)], rtol=1e-14)
+            thresholds = points.threshold.values
+            _, fr, fa, _ = naive.verification_counts(*attempts[:2], thresholds, case["kind"])
+            assert points.fa.values.tolist() == fa and points.fr.values.tolist() == fr
+
+
+@given(matrices(masks=("none", "labelled", "alone")), st.sampled_from(list(WAYS)), st.data())
+@settings(max_examples=examples_of(100))
+def test_any_small_world(case, way, data):
+    scores = be.Scores(**case.scores())
+    check_verification(scores, way)
+    check_verification(scores, way, templates="multi", fusion=data.draw(st.sampled_from(FUSIONS)))
+    check(scores, way, be.evaluate, curve=False)
+    options = {x: data.draw(st.sampled_from(of)) for x, of in (("rank_unit", UNITS), ("ties", TIES))}
+    check(scores, way, be.open_set, max_rank=3, **options)
+    check(scores, way, be.closed_set, unmated="skip", **options)
+    splitter = be.partition.SampleKFold(2, shuffle=True, random_state=data.draw(st.integers(0, 9)))
+    rule = data.draw(st.sampled_from(RULES))
+    check(scores, way, in_folds, splitter=splitter, threshold=rule)
