@@ -8,7 +8,7 @@ from numpy.testing import assert_array_equal
 
 from bioeval.attempts.counters import guide_to
 from bioeval.kernels import compiling, count, fuse, hull, ranks
-from bioeval.kernels.argument_groups import RankFacts
+from bioeval.kernels.ranks import RankFacts
 
 SPECIAL = np.array([0.0, -0.0, 0.5, 1.0, 1e300, 5e-324, np.inf, -np.inf, np.nan])
 
@@ -74,13 +74,6 @@ def test_numpy_counts_the_same_bits(seed):
             lambda out: (*rows.sides, thresholds, *guide_to(thresholds), *out),
             ((chunks, 10), np.int64),
         )
-    near = np.abs(rows.values) < 1e5
-    tame = np.where(near | ~np.isfinite(rows.values), rows.values, rows.values.dtype.type(1.0))
-    assert_same_bits(
-        count.count_cells,
-        lambda out: (tame, rows.start, rows.stop, 0.5, 2.0, -200_001, *out),
-        ((3, 400_003), np.int64), ((3, 2), np.int64),
-    )  # fmt: skip
     size = int((rows.stop - rows.start).sum())
     assert_same_bits(
         count.gather,

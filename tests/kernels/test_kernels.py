@@ -1,7 +1,8 @@
 """Each kernel against plain loops, on tiny blocks, compiled and not.
 
 ``NUMBA_DISABLE_JIT=1 pytest tests/kernels/test_kernels.py`` runs the kernels as Python: every
-branch is then seen by a coverage tool, and an integer that wraps around is an error.
+branch is then seen by a coverage tool, and an integer that wraps around is an error. So do the
+tests of the kernels of cells, folds and squares in the files beside this one.
 """
 
 from __future__ import annotations
@@ -20,11 +21,9 @@ import pytest
 from twins import assert_all_tasks, assert_verification, one_thread  # noqa: F401
 
 import bioeval as be
-from bioeval.attempts.cells import CellGrid
-from bioeval.attempts.counters import ImpostorBlock, guide_to
-from bioeval.attempts.second_pass import SecondPass, scratch_of
-from bioeval.kernels import compiling, count, fuse, hull, ranks, whole_rows
-from bioeval.kernels.argument_groups import RankFacts
+from bioeval.attempts.counters import guide_to
+from bioeval.kernels import compiling, count, fuse, hull, ranks
+from bioeval.kernels.ranks import RankFacts
 
 INF, NAN = np.inf, np.nan
 POOL = [0.0, -0.0, 0.1, 0.25, 0.5, 1.0, -1.0, 3.0, 5e-324, 1e300, INF, -INF, NAN, NAN]
@@ -164,35 +163,6 @@ def test_moments_of_neighbouring_floats():
 
 @each_case
 @pytest.mark.parametrize("chunks", [1, 3])
-@pytest.mark.cases()
-def test_count_cells(seed, dtype, chunks):
-    case = Case(seed, dtype)
-    case.tame()
-    for exponent in (-3, 0, 1):
-        width, first = 2.0**exponent, -40
-        tables = np.zeros((chunks, 80), dtype=np.int64)
-        infinite = np.zeros((chunks, 2), dtype=np.int64)
-        count.count_cells(
-            case.block, case.mate_start, case.mate_stop, width, 1 / width, first, tables, infinite
-        )
-        scores = case.every_impostor()
-        assert infinite.sum(axis=0).tolist() == [scores.count(-INF), scores.count(INF)]
-        edges = (first + np.arange(80)) * width
-        expected = [sum(edge - width < x <= edge for x in scores) for edge in edges]
-        assert tables.sum(axis=0).tolist() == expected
-
-
-def test_cells_of_scores_that_underflow():
-    values = np.array([[5e-324, -5e-324, 1e-300, -1e-300, 0.0, -0.0]])
-    tables, infinite = np.zeros((1, 3), dtype=np.int64), np.zeros((1, 2), dtype=np.int64)
-    none = np.zeros(1, dtype=np.int64)
-    count.count_cells(values, none, none, 2.0**900, 2.0**-900, -1, tables, infinite)
-    assert tables.tolist() == [[0, 4, 2]]  # what is above zero lies in the next cell
-    assert not infinite.any()
-
-
-@each_case
-@pytest.mark.parametrize("chunks", [1, 3])
 @pytest.mark.parametrize(
     "thresholds",
     [[0.25], [-INF, 0.1, INF], [-1.0, 0.0, 5e-324, 0.5], [-1e308, 0.3, 1e308], [-INF], [INF]],
@@ -298,69 +268,6 @@ def test_rank_facts(seed, dtype, shared):
             np.testing.assert_equal(getattr(out, name)[i], value, err_msg=name)
 
 
-GENUINE = {
-    "none": None,
-    "one": [0.25],
-    "every kind": [-INF, -1.0, 0.0, 0.1, 0.1, 0.5, INF],
-    "twice each": [-0.5, -0.5, 0.25, 0.25],
-    "crowd": [*np.linspace(-0.9, 0.5, 15), *np.linspace(0.24, 0.26, 9)],
-    "far apart": [-1e30, 0.1, 1e30],
-}
-
-
-@pytest.mark.slow
-@each_case
-@pytest.mark.parametrize("chunks", [1, 3])
-@pytest.mark.parametrize("genuine", GENUINE)
-@pytest.mark.parametrize("by_cell", [True, False])
-@pytest.mark.cases(36)
-def test_look_at_rows(seed, dtype, chunks, genuine, by_cell):
-    """Scores in windows are kept, and pairs with genuine scores counted, NaN left out."""
-    case = Case(seed, dtype)
-    g = None if GENUINE[genuine] is None else np.sort(GENUINE[genuine]).astype(dtype)
-    windows = [(-5.0, -0.5), (0.0, 0.25), (1.0, 4.5)]
-    second_pass = SecondPass(windows, g, (-2.0, 2.0))
-    if by_cell:
-        second_pass.keep_cells(CellGrid(-2, -20, 41))
-        assert second_pass.windows == [(-5.0, -0.5), (0.0, 0.25), (1.0, 4.5)]
-    n = case.block.shape[1]
-    tables = second_pass.tables(np.dtype(dtype), chunks, case.block.size + 1)
-    scratch = scratch_of(np.dtype(dtype), chunks, n)
-    with np.errstate(all="ignore"):
-        places = np.empty((chunks, 0, 2), dtype=np.int32)
-        whole_rows.second_pass_of_rows(
-            case.block, case.mate_start, case.mate_stop, tables, places, scratch
-        )
-    second_pass.include(tables)
-    scores = case.every_impostor()
-    expected = [x for x in scores if any(low < x <= high for low, high in windows)]
-    assert sorted(np.concatenate(second_pass.kept).tolist()) == sorted(expected)
-    if g is not None:
-        with np.errstate(all="ignore"):
-            result = second_pass.pairs_with(g)
-        assert result == sum((x > y) + (x >= y) for x in scores for y in g.tolist())
-
-
-@each_case
-@pytest.mark.parametrize("low", [-INF, -0.5])
-@pytest.mark.cases()
-def test_places_of_kept_scores(seed, dtype, low):
-    """Each score in the windows is kept once, with its row and position; NaN never is."""
-    case = Case(seed, dtype)
-    second_pass = SecondPass([(low, 0.25), (1.0, INF)], places=True)
-    with np.errstate(all="ignore"):
-        second_pass.add(ImpostorBlock(case.block, case.mate_start, case.mate_stop))
-    b, n = case.block.shape
-    expected = [
-        (i, p) for i in range(b) for p in range(n)
-        if not case.mate_start[i] <= p < case.mate_stop[i]
-        and ((low < (x := case.block[i, p]) or x == low == -INF) and x <= 0.25 or x > 1)
-    ]  # fmt: skip
-    row, position = np.concatenate(second_pass.places).T
-    assert list(zip(row.tolist(), position.tolist(), strict=True)) == expected
-    np.testing.assert_array_equal(np.concatenate(second_pass.kept), case.block[row, position])
-
-
 @each_case
 def test_fuse_nearest(seed, dtype):
     case = Case(seed, dtype)
@@ -379,10 +286,6 @@ def test_groups_of_one_size(size, dtype):
     rng = np.random.default_rng(size)
     block = rng.normal(size=(4, 5, size)).astype(dtype)
     starts = np.arange(0, 5 * size + 1, size)
-    nearest = np.empty(5, dtype=dtype)
-    for rows in block:
-        whole_rows.find_nearest(rows.reshape(-1), starts, size, nearest)
-        assert nearest.tolist() == [min(group) for group in rows.tolist()]
     block[rng.random(block.shape) < 0.4] = NAN
     probe_position = np.array([-1, 0, 2 * size, 5 * size - 1])
     fused = np.empty((4, 5), dtype=dtype)
@@ -417,7 +320,7 @@ def test_all_kernels_together(dtype, kind, failed):
     rng = np.random.default_rng(1)
     labels = [f"s{x}" for x in rng.integers(0, 5, 12)]
     d = rng.integers(0, 6, (12, 12)).astype(dtype)
-    if failed:  # without these all is counted in one sweep, with them block by block
+    if failed:
         d[0, 5], d[3, 4], d[7, 7] = INF, NAN, NAN
     case = {"values": d.tolist(), "probe_labels": labels, "nan": "reject", "kind": kind}
     scores = be.Scores(d, labels, nan="reject", kind=kind)
@@ -438,7 +341,9 @@ def test_all_kernels_together(dtype, kind, failed):
 @pytest.mark.slow
 @pytest.mark.parametrize("by_numpy", ["compiled"], indirect=True)
 def test_the_kernels_give_the_same_without_the_compiler(by_numpy):
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", str(Path(__file__))]
+    here = Path(__file__).parent
+    files = [str(here / f"test_{x}.py") for x in ("kernels", "cells", "folds", "squares")]
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *files]
     done = subprocess.run(
         command,
         cwd=Path(__file__).parents[2],

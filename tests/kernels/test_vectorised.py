@@ -15,9 +15,7 @@ import numpy as np
 import pytest
 from benchmarks import read_kernel as read
 
-from bioeval.attempts.cells import CellGrid
-from bioeval.kernels import count, whole_rows
-from bioeval.kernels.argument_groups import CellWindow
+from bioeval.kernels import cells, count, ranks
 
 # Packed instructions, and the registers that they must stand with: several scores at a time.
 X86 = {
