@@ -145,7 +145,7 @@ class Kind:
             return
         ends = min(float(x.min()) for x in finite), max(float(x.max()) for x in finite)
         some = np.concatenate([x[:: max(1, len(x) >> 12)] for x in finite])
-        middle = np.median(some)
+        low, middle, high = np.quantile(some, [TAIL, 0.5, 1 - TAIL], method="lower")
         if ends[1] - ends[0] < abs(middle) / 64:  # far from 0, they differ in few bits
             self.centre = middle.astype(self.dtype)
         self.origin, self.scale = float(middle), moment_scale(*ends)
@@ -155,8 +155,7 @@ class Kind:
             number = min(max(number, LEAST_CELLS), MOST_CELLS)
         self.window = np.int32(LEAST), np.uint32(1), np.uint32(SPAN >> 1)
         # Few scores are beyond them, and are kept: near 0 there would be cells for all of their bits.
-        tails = np.quantile(some, [TAIL, 1 - TAIL])
-        low, high = self.cells_of(tails).tolist()  # keys, but for the last bits
+        low, high = self.cells_of(np.array([low, high])).tolist()  # keys, but for the last bits
         bits, margin = int(self.window[1]), (high - low) // 8 + 64
         low, high = max(low - margin, 0), min(high + margin, SPAN >> bits)
         self.place_cells(LEAST + (low << bits), (high - low) << bits, number)

@@ -243,7 +243,7 @@ def wanted_cells(
     """Return, as flags, the cells whose impostor scores the choice of a threshold needs.
 
     Of genuine scores, increasing, and their cells; of impostor scores counted by cell; `given` is
-    the cell of a given threshold.
+    the cell of a given threshold. Where all may be rejected, the first cell says what is at -inf.
     """
     wanted = np.zeros(len(counts), dtype=bool)
     below, impostors, attempts = np.append(0, np.cumsum(counts)), int(counts.sum()), len(genuine)
@@ -254,8 +254,7 @@ def wanted_cells(
         return wanted
     if rule.name == "frr":
         needed = attempts - allowed_errors(rule.values[0], attempts)
-        if needed:
-            wanted[cells[needed - 1]] = True
+        wanted[cells[needed - 1] if needed else 0] = True
         return wanted
     if rule.name in ("cost", "accuracy"):
         weights = _weights(rule, attempts, impostors)
@@ -264,7 +263,9 @@ def wanted_cells(
         most = total_cost(upto, rejected, *weights)
         none = total_cost(0, attempts, *weights)
         best = min(none, most[filled].min(initial=np.inf)) * (1 + 1e-9)
-        return filled & (least <= best)
+        filled &= least <= best
+        filled[0] |= none <= best
+        return filled
     if rule.name == "eer":
         places = range(len(counts) - 1)
         last = bisect_left(
@@ -274,8 +275,11 @@ def wanted_cells(
         )
     else:
         last = int(upto.searchsorted(allowed_errors(rule.values[0], impostors), side="right"))
-    before = np.flatnonzero(counts[:last])
-    wanted[before[-1:]] = True
+    # The score before may be of either class: others lie in its cell, of parts that are judged.
+    own, others = cells[: cells.searchsorted(last)], np.flatnonzero(counts[:last])
+    wanted[own[-1:]] = wanted[others[-1:]] = True
+    if not len(own) and not len(others):
+        wanted[0] = True
     if last < len(counts):
         wanted[last] = True
     return wanted

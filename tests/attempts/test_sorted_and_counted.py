@@ -30,7 +30,10 @@ from bioeval.scores.embedding_tiles import LARGEST
 TARGETS = (0.0, 0.01, 0.1, 1 / 3, 1.0)
 COSTS = ((0.5, 1.0, 1.0), (0.01, 10.0, 1.0), (0.9, 1.0, 0.0))
 POINTS = {"far_targets": TARGETS, "frr_targets": TARGETS, "costs": COSTS}
-RULES = ("eer", "far=0.1", "far=0.0", "frr=0.1", "min-dcf=0.1", "hter", "accuracy", 0.5)
+RULES = (
+    "eer", "far=0.1", "far=0.0", "frr=0.1", "frr=1.0", "min-dcf=0.1", "hter", "cost=0.01,1,1",
+    "accuracy", 0.5,
+)  # fmt: skip
 
 
 # ------------------------------------------------------------------------------------ worlds
@@ -347,6 +350,21 @@ def test_folds(world, way):
         check(scores, way, in_folds, templates="multi", fusion=("min", "mean")[k % 2], **options)
 
 
+@pytest.mark.parametrize("rule", ["far=0.0", "far=0.3", "eer", "frr=0.2"])
+@each_way
+def test_folds_judge_thresholds_where_they_were_not_chosen(rule, way):
+    """At a genuine score, the other part has impostor scores where the first has none; or -inf."""
+    world = square(stored_by_quality)
+    world.values[np.ix_(world.probes < 3, world.probes < 3)] *= 0.5
+    for low in (None, -np.inf):
+        if low is not None:
+            world.values[world.probes == 2, 3] = low
+        for templates in ("single", "multi"):
+            splitter = be.partition.PredefinedFolds(world.probes % 3)
+            options = {"splitter": splitter, "threshold": rule, "templates": templates}
+            check(world.scores(), way, in_folds, **options)
+
+
 @pytest.mark.parametrize("world", ["excluded", "gallery", "similarities"])
 @each_way
 def test_fusions_and_claims(world, way):
@@ -383,7 +401,7 @@ def test_listed_pairs(name, known, way):
 
 
 @pytest.mark.parametrize("stored", ["HDF5", "mapped", "mapped columns", "strided"])
-@pytest.mark.parametrize("world", ["float32", "gallery", "similarities", "int16", "rejected"])
+@pytest.mark.parametrize("world", ["infinite", "float32", "gallery", "similarities", "rejected"])
 @each_way
 @pytest.mark.cases(16)
 def test_stored_matrices(world, stored, way, tmp_path):
