@@ -16,10 +16,9 @@ import bioeval as be
 from bioeval import stats
 from bioeval.attempts import by_subject
 from bioeval.attempts.by_subject import SubjectAttempts
+from bioeval.attempts.finding import PointsWanted, points_of
 from bioeval.attempts.passes import count_together
-from bioeval.attempts.point_search import PointFinder
 from bioeval.attempts.points import check_costs
-from bioeval.attempts.second_pass import PointsWanted
 from bioeval.attempts.verification_counter import VerificationCounter
 from bioeval.base.random import Stream, seed_sequence
 from bioeval.scores.blocks import BlockReader
@@ -38,9 +37,8 @@ def drawn_by(scores, interval, grid, **options):
     reader = BlockReader(scores)
     counter = VerificationCounter(reader, **options)
     (tally,) = count_together(reader, [counter])
-    tally.points = PointFinder.points_of(
-        tally,
-        counter,
+    tally.points = points_of(
+        tally.attempts,
         PointsWanted(
             np.array(TARGETS),
             check_costs(PointsWanted.COSTS),
@@ -48,6 +46,7 @@ def drawn_by(scores, interval, grid, **options):
             frr_targets=np.array(TARGETS),
         ),
         symmetric=False,
+        with_rows=False,
     )
     grid = np.asarray(grid, dtype=float)
     return Replicates.of(tally, SubjectAttempts(counter), grid, interval)

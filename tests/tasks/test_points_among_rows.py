@@ -15,7 +15,6 @@ from named_arguments import raises_about
 from twins import one_thread  # noqa: F401
 
 import bioeval as be
-from bioeval.attempts import point_search
 from bioeval.scores import blocks
 from bioeval.scores.embeddings import EmbeddingSource
 
@@ -44,13 +43,12 @@ def drawn_cases():
 @settings(max_examples=strategies.examples_of(40))
 @given(case=drawn_cases(), shared=st.booleans())
 def test_every_point_is_a_row_and_every_row_has_its_counts(looks, case, shared):
-    """With few scores, which are put in order, and with many, which are looked at again."""
+    """With few scores, which are put in order, and with many, which are counted."""
     scores = be.Scores(**case.scores())
     options = {"far_targets": TARGETS, **({"extra_thresholds": [0.125]} if shared else {})}
     with pytest.MonkeyPatch.context() as patch:
         if looks:
-            patch.setattr(blocks, "SMALL_CELLS", 0)
-            patch.setattr(point_search, "FEW", 0)
+            patch.setattr(blocks, "LISTED", 0)
         tree = be.evaluate(scores, **options)
     points = {f"verification/{x}": points_of(case, x) for x in ATTEMPTS}
     searches = naive.open_set_points(**case.naive())
@@ -137,8 +135,7 @@ def test_points_as_rows_take_one_look_where_tasks_share_them_and_none_alone(shar
 
     crowd = be.simulate_embeddings(30, 4, random_state=1)
     scores = streaming(crowd.embeddings, crowd.labels)
-    monkeypatch.setattr(blocks, "SMALL_CELLS", 0)
-    monkeypatch.setattr(point_search, "FEW", 0)
+    monkeypatch.setattr(blocks, "LISTED", 0)
     monkeypatch.setattr(EmbeddingSource, "__getitem__", counting)
     be.evaluate(scores, **({"extra_thresholds": ()} if shared else {}))
     assert computed["rows"] < (2 + shared + 0.5) * 120

@@ -79,7 +79,7 @@ def test_against_the_definition(layout, kind, seed, form):
     scores = be.Scores(**given)
     with pytest.MonkeyPatch.context() as patch:
         if seed % 2:  # several blocks, and no column kept
-            patch.setattr(blocks, "SMALL_CELLS", 0)
+            patch.setattr(blocks, "LISTED", 0)
             patch.setattr(blocks, "BLOCK_VALUES", 3 * scores.shape[1])
             patch.setattr(label_errors, "_KEPT_VALUES", 1)
         ds = be.worst_pairs(scores, 2)

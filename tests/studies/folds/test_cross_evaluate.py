@@ -16,7 +16,7 @@ from rendered import require_names_kept
 from twins import crossed, one_thread  # noqa: F401
 
 import bioeval as be
-from bioeval.attempts import fold_counts as passes, fold_passes as sweep
+from bioeval.attempts import folds, tiles
 from bioeval.base.errors import DataError, ProtocolError
 from bioeval.results.layouts import expanded
 from bioeval.studies.folds.section import section
@@ -147,42 +147,17 @@ def test_every_splitter(scores, name, templates):
     assert ds.sizes["repeat"] * ds.sizes["fold"] == splitter.get_n_splits()
 
 
-@pytest.mark.parametrize("size", [1, 400])
-@pytest.mark.parametrize(
-    ("module", "limit"),
-    [(sweep, "PAIR_ENTRIES"), (passes, "FLUSH"), (sweep, "REFINE"), (passes, "COLLECT")],
-    ids=lambda x: x if isinstance(x, str) else "",
-)
-def test_small_tables_and_crowds_change_nothing(scores, monkeypatch, module, limit, size):
-    splitter = be.partition.SubjectKFold(5, shuffle=True, random_state=2)
-    plain = crossed(scores, splitter)
-    monkeypatch.setattr(module, limit, size)
-    if limit == "PAIR_ENTRIES":
-        monkeypatch.setattr(passes, limit, size)
-    monkeypatch.setattr(sweep, "REFINE_SHARE", 0.0)
-    assert crossed(scores, splitter).identical(plain)
-
-
-@pytest.mark.parametrize("rule", ["hter", "accuracy", "eer"])
-@pytest.mark.cases(1)
-def test_crowded_bins_are_divided_and_no_others_collected(rule, monkeypatch):
+@pytest.mark.parametrize("rule", ["hter", "accuracy", "eer", "far=0.01"])
+@pytest.mark.parametrize("cells", [1, 64, 4096])
+@pytest.mark.cases(4)
+def test_counted_in_few_cells_the_folds_are_those_of_sorted_scores(cells, rule, monkeypatch):
     scores = be.simulate(60, 4, random_state=5)
     splitter = be.partition.SubjectKFold(5, shuffle=True, random_state=2)
     plain = crossed(scores, splitter, threshold=rule)
-    collected = []
-    collect = sweep.FoldPasses.collect
-
-    def counting(self, wanted):
-        collected.append(self.total[wanted].sum())
-        return collect(self, wanted)
-
-    monkeypatch.setattr(sweep.FoldPasses, "collect", counting)
-    monkeypatch.setattr(sweep, "LEAST_CELLS", 64)
-    monkeypatch.setattr(sweep, "MOST_CELLS", 64)
-    monkeypatch.setattr(sweep, "REFINE", 100)
-    monkeypatch.setattr(sweep, "REFINE_SHARE", 0.0)
+    monkeypatch.setattr(folds, "LISTED", 0)
+    monkeypatch.setattr(folds, "LEAST_CELLS", cells)
+    monkeypatch.setattr(folds, "MOST_CELLS", cells)
     assert crossed(scores, splitter, threshold=rule).identical(plain)
-    assert collected[0] <= 100
 
 
 def test_cells_far_from_the_scores(monkeypatch):
@@ -191,17 +166,15 @@ def test_cells_far_from_the_scores(monkeypatch):
     subject = np.repeat(np.arange(20), 4)
     d = rng.gamma(3, size=(80, 80)) + 5 * (subject[:, None] != subject)
     d[1:40] *= 1e6  # most rows are not among those looked at
-    monkeypatch.setattr(sweep, "SAMPLE_ROWS", 1)
-    for limit in (1 << 22, 50):
-        monkeypatch.setattr(sweep, "REFINE", limit)
-        monkeypatch.setattr(sweep, "REFINE_SHARE", 0.0)
-        scores = be.Scores(d, subject)
-        splitter = be.partition.SubjectKFold(4)
-        ds = crossed(scores, splitter, threshold="hter")
-        for k, (train, test) in enumerate(splitter.split(scores)):
-            t, _, on_test = brute(scores, train, test, "hter")
-            assert ds.threshold[0, k] == t
-            assert ds.fa[0, k] == on_test.fa.item()
+    monkeypatch.setattr(folds, "LISTED", 0)
+    monkeypatch.setattr(tiles, "SAMPLE_ROWS", 1)
+    scores = be.Scores(d, subject)
+    splitter = be.partition.SubjectKFold(4)
+    ds = crossed(scores, splitter, threshold="hter")
+    for k, (train, test) in enumerate(splitter.split(scores)):
+        t, _, on_test = brute(scores, train, test, "hter")
+        assert ds.threshold[0, k] == t
+        assert ds.fa[0, k] == on_test.fa.item()
 
 
 @pytest.mark.parametrize("scale", [1e-320, 1e-40, 1.0, 1e300])

@@ -36,7 +36,7 @@ def test_against_the_definition(data):
     n = data.draw(st.sampled_from((1, 2, 5, 1000)))
     with pytest.MonkeyPatch.context() as patch:
         if data.draw(st.booleans()):  # several blocks
-            patch.setattr(blocks, "SMALL_CELLS", 0)
+            patch.setattr(blocks, "LISTED", 0)
             patch.setattr(blocks, "BLOCK_VALUES", 2 * case.values.shape[1])
         ds = be.worst_pairs(be.Scores(**case.scores()), n)
     assert listed(ds) == naive_worst_pairs(n, **case.naive())
@@ -77,7 +77,7 @@ def test_threads_and_ties(monkeypatch):
     labels = np.repeat(np.arange(60), 4)
     values = rng.integers(0, 3, (240, 240)).astype("float32")
     scores = be.Scores(arrange(values, "readonly"), labels, labels, kind="similarity")
-    monkeypatch.setattr(blocks, "SMALL_CELLS", 0)
+    monkeypatch.setattr(blocks, "LISTED", 0)
     result = []
     for threads in (1, min(3, numba.config.NUMBA_NUM_THREADS)):
         numba.set_num_threads(threads)
