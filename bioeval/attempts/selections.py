@@ -7,7 +7,6 @@ a selection counts is what it would count alone, to the last bit.
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -15,8 +14,8 @@ from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
-from bioeval.attempts.cells import CellGrid
 from bioeval.attempts.finding import PointsWanted
+from bioeval.attempts.lists import runs
 from bioeval.attempts.points import (
     EqualError,
     VerificationPoints,
@@ -24,12 +23,10 @@ from bioeval.attempts.points import (
     d_prime,
     hull_equal_errors,
     min_costs,
-    moment_scale,
     moments_of,
-    moments_of_rows,
 )
 from bioeval.attempts.symmetry import same_both_ways, sample_of
-from bioeval.kernels import count as count_kernel, selections as kernel
+from bioeval.kernels import selections as kernel
 from bioeval.kernels.order import increasing_order
 from bioeval.scores.arrays import as_distances, writable_alias
 from bioeval.scores.matrix import Scores
@@ -37,19 +34,8 @@ from bioeval.scores.matrix import Scores
 #: Rows and columns of a selection.
 IndexSet = tuple[np.ndarray, np.ndarray]
 
-# Sums of a row that are added to side by side, in a fixed order.
-LANES = 128
-
 # Cells that are gathered before points are looked for, so that they stay in the cache.
 BATCH = 1 << 19
-
-
-class ImpostorRows(NamedTuple):
-    """Rows of places, and where each row's own subject starts and stops."""
-
-    lines: np.ndarray
-    start: np.ndarray
-    stop: np.ndarray
 
 
 @dataclass(frozen=True, eq=False)
@@ -263,11 +249,7 @@ class _Batch:
             lists = _lists(self.places, [self._attempts_of(name) for name in names])
             verified = [name for name in names if name != "open_set"]
             finder = _Points(self.ordered.values, lists, wanted, number * len(verified))
-            rows = []
-            if wanted.every_score:
-                for name in verified:
-                    rows += self._rows(name)
-            finder.find_more(rows)
+            finder.find_more()
             for i, name in enumerate(names):
                 points[name] = finder.of(slice(i * number, (i + 1) * number), name in verified)
             for name in verified:
@@ -314,20 +296,6 @@ class _Batch:
                 counts[kernel.GROUPS],
                 counts[kernel.FAILED],
             )
-
-    def _rows(self, name: str) -> list[ImpostorRows]:
-        """Return the rows of each selection, with the limits of the own subjects."""
-        output = self.output
-        widths, lines, start, stop = self.n, output.lines, output.start, output.stop
-        if name == "multi":
-            widths, lines = output.counts[:, kernel.GROUPS], output.nearest
-            start, stop = np.maximum(output.probe_group, 0), output.probe_group + 1
-        rows_of_each = []
-        for first, m, n, row in zip(self.cells[:-1], self.m, widths, self.row_starts, strict=False):
-            part = slice(row, row + m)
-            of_one = lines[first : first + m * n].reshape(m, n)
-            rows_of_each.append(ImpostorRows(of_one, start[part], stop[part]))
-        return rows_of_each
 
 
 class _Points:
@@ -425,8 +393,8 @@ class _Points:
             points.optima = best
         return points
 
-    def find_more(self, rows: Sequence[ImpostorRows]) -> None:
-        """Find the further points of verification; `rows` has the impostor scores."""
+    def find_more(self) -> None:
+        """Find the further points of verification."""
         number = self.verified
         genuine = self.genuine[:number]
         impostor = self.impostor[:number]
@@ -441,7 +409,7 @@ class _Points:
             pairs = self.output.pairs[:number]
             self.more["auc"] = self._quotient(pairs, 2 * genuine * impostor)
             self._find_corners(genuine, impostor, np.flatnonzero(defined))
-            self.more["d_prime"] = self.d_prime(rows)
+            self.more["d_prime"] = self.d_prime()
 
     def _at_frr(self, number: int) -> dict[str, np.ndarray]:
         """Return the smallest FAR at each FRR target, and its threshold, of the first lists."""
@@ -487,29 +455,15 @@ class _Points:
         at[some] = place[best]
         self.more["min_cost_threshold"] = self.thresholds(at)
 
-    def d_prime(self, rows: Sequence[ImpostorRows]) -> np.ndarray:
-        """Return d' of each selection, from the rows of its impostor scores."""
+    def d_prime(self) -> np.ndarray:
+        """Return d' of each selection."""
         values = np.full(self.verified, np.nan)
-        some = np.flatnonzero(self.defined[: self.verified]).tolist()
-        forms = {k: (rows[k].lines.shape[1], moment_scale(*self._ends(k))) for k in some}
-        # Rows of one width and scale are summed in one call.
-        for (_, scale), alike in itertools.groupby(some, forms.__getitem__):
-            parts = list(alike)
-            lines, start, stop = _together([rows[k] for k in parts])
-            count = np.empty(len(lines), dtype=np.int64)
-            origin, mean, squares = np.empty((3, len(lines)))
-            count_kernel.row_moments(
-                self.values.take(lines), start, stop, scale, LANES, count, origin, mean, squares
-            )
-            first = 0
-            for k in parts:
-                part = slice(first, first + len(rows[k].lines))
-                impostor = moments_of_rows(
-                    scale, count[part], origin[part], mean[part], squares[part]
-                )
-                genuine = self._finite(self.lists.genuine[k])
-                values[k] = d_prime(moments_of(self.values[genuine]), impostor)
-                first = part.stop
+        for k in np.flatnonzero(self.defined[: self.verified]).tolist():
+            genuine, impostor = map(self._finite, (self.lists.genuine[k], self.lists.impostor[k]))
+            place, starts = runs(impostor)
+            number = np.diff(starts, append=len(impostor))
+            of_impostor = moments_of(self.values[place], number)
+            values[k] = d_prime(moments_of(self.values[genuine]), of_impostor)
         return values
 
     def _finite(self, ends: np.ndarray) -> np.ndarray:
@@ -519,13 +473,6 @@ class _Points:
         last -= int(self.values[last - 1] == np.inf)
         low, high = places.searchsorted((first, last))
         return places[low:high]
-
-    def _ends(self, k: int) -> tuple[float, float]:
-        """Return the outer edges of the cells in which a tally counts the impostor scores."""
-        finite = self._finite(self.lists.impostor[k])
-        if not len(finite):
-            return CellGrid(0, 0, 0).finite_ends
-        return CellGrid.covering(*self.values[finite[[0, -1]]].tolist()).finite_ends
 
 
 class _TaskAttempts(NamedTuple):
@@ -563,13 +510,6 @@ def _lists(places: np.ndarray, tasks: Sequence[_TaskAttempts]) -> kernel.Attempt
 def _both_classes(places: np.ndarray, genuine: int, impostor: int) -> tuple[np.ndarray, np.ndarray]:
     """Return the genuine scores of a list (they come first) and the impostor scores."""
     return places[:genuine], places[len(places) - impostor :]
-
-
-def _together(parts: Sequence[ImpostorRows]) -> ImpostorRows:
-    """Return rows as one; those of a single part are not copied."""
-    if len(parts) == 1:
-        return parts[0]
-    return ImpostorRows(*map(np.concatenate, zip(*parts, strict=True)))
 
 
 def _starts(sizes: np.ndarray) -> np.ndarray:
