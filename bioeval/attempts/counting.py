@@ -15,6 +15,11 @@ class Counter(ABC, Generic[Result]):
 
     reader: BlockReader
 
+    @property
+    def of_tiles(self) -> bool:
+        """Whether what it counts adds up over tiles of rows and columns."""
+        return False
+
     @abstractmethod
     def add(self, block: Block) -> None:
         """Count a block of rows."""
