@@ -147,7 +147,7 @@ class Kind:
         some = np.concatenate([x[:: max(1, len(x) >> 12)] for x in finite])
         low, middle, high = np.quantile(some, [TAIL, 0.5, 1 - TAIL], method="lower")
         if ends[1] - ends[0] < abs(middle) / 64:  # far from 0, they differ in few bits
-            self.centre = middle.astype(self.dtype)
+            self.centre = self.dtype.type(middle)
         self.origin, self.scale = float(middle), moment_scale(*ends)
         if number is None:
             genuine = 0 if self.genuine is None else len(self.genuine)
