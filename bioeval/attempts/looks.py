@@ -10,6 +10,7 @@ is missing. All counts are whole numbers: the same on any number of threads, in 
 
 from __future__ import annotations
 
+import math
 from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -22,7 +23,7 @@ from bioeval.attempts.lists import Attempts, distinct, increasing, runs
 from bioeval.attempts.points import Moments, allowed_errors, crossed, moment_scale
 from bioeval.base.errors import DataError
 from bioeval.kernels import cells as kernel
-from bioeval.kernels.cells import LEAST, SPAN
+from bioeval.kernels.cells import FAR, LEAST, SPAN
 
 # Standard errors of a sample of tiles within which a point is expected, and the most that is kept
 # of the scores, as a proportion, before the points are known.
@@ -54,6 +55,7 @@ class Found:
     kept: list[tuple[np.ndarray, np.ndarray]] = field(default_factory=list)  # scores and numbers
     waiting: int = 0
     moments: dict[int, np.ndarray] = field(default_factory=dict)  # by tile
+    far: float = 0.0  # half the largest difference of a score that they leave out
     room: np.ndarray = field(default_factory=lambda: np.empty(0))
     cells: np.ndarray = field(default_factory=lambda: np.zeros(0, dtype=np.int32))
     more: np.ndarray | int = 0  # what was in the cells before they were emptied
@@ -123,7 +125,7 @@ class Kind:
         self.filled = self.counts = np.empty(0, dtype=np.int64)
         self.counted = False
         self.values, self.weights = np.empty(0), np.empty(0, dtype=np.int64)
-        self.moments = Moments()
+        self.moments: Moments | None = None
         self.infinite = 0
 
     # -- before a look
@@ -236,14 +238,17 @@ class Kind:
             )  # fmt: skip
         else:
             kept = kernel.keep(tile, self.centre, self.window, self.flags, found.room)
-        if not self.counted:
+        if self.moments is None:
             sums = np.zeros(4)
-            kernel.add_moments(tile, self.origin, self.scale, sums)
+            far = kernel.add_moments(tile, self.origin, self.scale, sums)
+            found.far = max(found.far, far)
             found.moments[number] = found.moments.get(number, 0.0) + weight * sums
         found.keep(found.room[:kept], weight)
 
     def finish(self, found: Sequence[Found]) -> bool:
         """Take in what all threads have found; return whether another look is needed."""
+        if self.moments is None:
+            self._sum_moments(found)
         if not self.counted:
             table = np.zeros(len(self.flags), dtype=np.int64)
             for one in found:
@@ -251,7 +256,6 @@ class Kind:
             table[-1] = 0
             self.filled = np.flatnonzero(table)
             self.counts = table[self.filled]
-            self._sum_moments(found)
         first, self.counted = not self.counted, True
         if self.genuine is None:  # nothing was known before
             collected = [scores for one in found for scores in one.genuine]
@@ -275,20 +279,28 @@ class Kind:
             self._take(*joined(kept))
             self.flags[:] = np.where(missing, KEPT, 0)
             self.held |= missing
-            return bool(missing.any())
+            return bool(missing.any()) or self.moments is None
         self._take(*joined(kept))
         return False
 
     def _sum_moments(self, found: Sequence[Found]) -> None:
+        """Find the moments, or the scale at which another look finds them."""
         sums: dict[int, np.ndarray] = {}
         for one in found:
             sums |= one.moments
         number, total, squares, infinite = sum((sums[k] for k in sorted(sums)), start=np.zeros(4))
         self.infinite = int(infinite)
-        if number:
+        far = max((x.far for x in found), default=0.0)
+        if far:
+            self.scale = 2.0 ** -(math.frexp(far)[1] + 1)
+        elif squares < number / FAR**2 and not self.counted:
+            self.scale *= FAR**2
+        elif number:
             mean = total / number
             spread = max(squares / number - mean**2, 0.0)
             self.moments = Moments(self.scale, self.origin * self.scale, mean, spread**0.5)
+        else:
+            self.moments = Moments()
 
     def _reach(self, reached: np.ndarray) -> None:
         """Find the impostor scores below, and up to, each mark."""

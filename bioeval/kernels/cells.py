@@ -117,6 +117,9 @@ def keep(tile, centre, cells, flags, kept):
     return number
 
 
+#: Scaled scores from here on are left out of sums, in which their squares might overflow.
+FAR = 2.0**300
+
 #: Sums of a row that are added to side by side, in the same order on any processor.
 LANES = 16
 
@@ -125,35 +128,47 @@ LANES = 16
 def add_moments(tile, centre, scale, sums):
     """Add the number of finite scores, their sum and that of their squares, and infinite ones.
 
-    Scores are taken from a centre, and multiplied by a power of two.
+    Scores are taken from a centre, and multiplied by a power of two. Those that are then too large
+    are left out: returned is half the largest difference of such a score, or 0.
     """
     width = tile.shape[1]
     whole = width - width % LANES
+    origin = centre * scale
     total = np.zeros(LANES)
     squares = np.zeros(LANES)
     number = 0
     infinite = 0
+    others = 0
+    far = 0.0
     for i in range(tile.shape[0]):
         row = tile[i]
         for start in range(0, whole, LANES):
             part = row[start : start + LANES]
             for j in range(LANES):
-                x = (np.float64(part[j]) - centre) * scale
-                there = abs(x) < np.inf
+                x = np.float64(part[j]) * scale - origin
+                there = abs(x) < FAR
                 x = x if there else 0.0
                 number += there
                 total[j] += x
                 squares[j] += x * x
         for j in range(whole, width):
-            x = (np.float64(row[j]) - centre) * scale
-            if abs(x) < np.inf:
+            x = np.float64(row[j]) * scale - origin
+            if abs(x) < FAR:
                 number += 1
                 total[0] += x
                 squares[0] += x * x
-        if number < (i + 1) * width:
+        if number + infinite + others < (i + 1) * width:
             for j in range(width):
                 infinite += row[j] == np.inf
+                others += (row[j] != row[j]) | (row[j] == -np.inf)
+        if number + infinite + others < (i + 1) * width:
+            for j in range(width):
+                x = np.float64(row[j])
+                if abs(x) < np.inf and not abs(x * scale - origin) < FAR:
+                    far = max(far, abs(x / 2 - centre / 2))
+                    others += 1
     sums[0] += number
     sums[1] += total.sum()
     sums[2] += squares.sum()
     sums[3] += infinite
+    return far
