@@ -23,6 +23,7 @@ from bioeval.attempts.looks import Kind
 from bioeval.attempts.squares import Squares
 from bioeval.attempts.threshold_rules import Rule, wanted_cells
 from bioeval.attempts.tiles import Rows, SquareTiles, Tile
+from bioeval.base.progress import report_rows
 from bioeval.kernels import folds as kernel
 from bioeval.scores.blocks import Block, BlockReader, threads_for
 
@@ -131,7 +132,13 @@ class FoldAttempts:
         for division, its in zip(self.divisions, parts, strict=True):
             sides = division.of(genuine), division.of(impostor)
             attempts.append([Attempts.ordered(*(side(part) for side in sides)) for part in its])
+        self.report_no_look()
         return attempts
+
+    def report_no_look(self) -> None:
+        """Report the rows of a second look that is not needed: two are expected."""
+        m = self.reader.scores.shape[0]
+        report_rows(m, m)
 
     def of_block(self, block: Block) -> Block:
         """Return a block of distances to templates, or to subjects."""
@@ -198,6 +205,8 @@ class _Counted:
         if missing.any():
             self.tiles.with_mates = False
             self._look(lambda: self._keeper(missing, kept), None)
+        else:
+            self.of.report_no_look()
         near = Placed.of(*map(np.concatenate, zip(none, *kept, strict=True)))
         attempts = []
         for k, parts in enumerate(self.parts):

@@ -36,18 +36,14 @@ def few(method: str = "subject-bootstrap", number: int = 8, seed: int = 3) -> In
 def drawn_by(scores, interval, grid, **options):
     reader = BlockReader(scores)
     counter = VerificationCounter(reader, **options)
-    (tally,) = count_together(reader, [counter])
-    tally.points = points_of(
-        tally.attempts,
-        PointsWanted(
-            np.array(TARGETS),
-            check_costs(PointsWanted.COSTS),
-            every_score=True,
-            frr_targets=np.array(TARGETS),
-        ),
-        symmetric=False,
-        with_rows=False,
+    wanted = PointsWanted(
+        np.array(TARGETS),
+        check_costs(PointsWanted.COSTS),
+        every_score=True,
+        frr_targets=np.array(TARGETS),
     )
+    (tally,) = count_together(reader, [counter], wanted)
+    tally.points = points_of(tally.attempts, wanted, symmetric=False, with_rows=False)
     grid = np.asarray(grid, dtype=float)
     return Replicates.of(tally, SubjectAttempts(counter), grid, interval)
 
@@ -162,7 +158,7 @@ def test_a_list_of_all_pairs_is_the_matrix():
     i, j = np.nonzero(~np.eye(36, dtype=bool))
     pairs = scores.at_pairs(i, j)
     # The labels of pairs are numbered in the order of appearance, which is that of the matrix.
-    options = {"interval": "subject-bootstrap", "replicates": 100}
+    options = {"interval": "subject-bootstrap", "replicates": 100, "thresholds": 50}
     whole, listed = be.verification(scores, **options), be.verification(pairs, **options)
     for name in ("far_low", "frr_high", "eer_low", "frr_at_far_high", "auc_low"):
         np.testing.assert_array_equal(whole[name], listed[name], err_msg=name)
