@@ -130,8 +130,8 @@ class FoldAttempts:
         genuine, impostor = (Placed.of(*map(np.concatenate, zip(*x, strict=True))) for x in both)
         attempts = []
         for division, its in zip(self.divisions, parts, strict=True):
-            sides = division.of(genuine), division.of(impostor)
-            attempts.append([Attempts.ordered(*(side(part) for side in sides)) for part in its])
+            of_genuine, of_impostor = division.of(genuine), division.of(impostor)
+            attempts.append([Attempts.ordered(of_genuine(x), of_impostor(x)) for x in its])
         self.report_no_look()
         return attempts
 
@@ -291,6 +291,7 @@ class _Counted:
                 mates, rows = sides[0].mates, sides[0].rows
                 mated = np.flatnonzero(mates.number > 0)
                 group = self.of.reader.gallery.probe_group[rows[mated]]
+                assert tile.own is not None
                 genuine.append((mates.best[mated], rows[mated], group) if multi else tile.own)
             scores = tile.fused() if multi else [tile.values] * len(sides)
             for k, (values, side) in enumerate(zip(scores, sides, strict=True)):

@@ -264,7 +264,7 @@ class Kind:
             self.prepare()
             return True
         if self.reached is None:
-            self._reach(sum(one.reached for one in found))
+            self._reach(np.sum([one.reached for one in found], axis=0))
         kept = [part for one in found for part in one.kept]
         if first:  # of what was kept, few scores are needed
             wanted = self.with_points()

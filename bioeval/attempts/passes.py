@@ -220,7 +220,7 @@ class _Pass:
         #: What is counted in tiles; and in whole blocks: masks without labels, rules of fusion.
         self.of_tiles: list[VerificationCounter] = []
         self.whole: list[tuple[VerificationCounter, Kind]] = []
-        whole = []
+        whole: list[VerificationCounter] = []
         for counter in counters:
             if isinstance(counter, IdentificationCounter) and counter.of_tiles:
                 self.ranked.append(counter)

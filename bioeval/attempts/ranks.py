@@ -61,7 +61,7 @@ def facts_of(found: Sequence[Ranks], mates: Mates, *, by_subject: bool) -> dict[
     """Return the facts of all probes by name, as :class:`bioeval.kernels.ranks.RankFacts`."""
     mated = mates.number > 0
     closer, within, there, before = (
-        np.sum([getattr(x, name) for x in found], axis=0, dtype=np.int64)
+        np.array([getattr(x, name) for x in found]).sum(axis=0, dtype=np.int64)
         for name in ("closer", "within", "there", "before")
     )
     other = np.minimum.reduce([x.other for x in found]).astype(np.float64)

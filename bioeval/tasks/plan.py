@@ -261,23 +261,22 @@ class Plan:
         reader, extra = self.reader, self.options.extra_thresholds
         both_ways = bool(self.tasks) and is_symmetric(reader.scores)
         rows = to_internal(extra, reader.scores.kind) if extra is not None else None
-        wanted: dict[str, PointsWanted] = {}
         for node in self.verifications:
             tally: Any = counted[node].tally
             symmetric = both_ways and tally.templates == "single"
             targets = self.far_targets
             if self._rare:
                 targets = with_rare_targets(targets, tally.impostors / (2 if symmetric else 1))
-            wanted[node] = replace(self.wanted(), targets=targets)
             tally.points = points_of(
                 tally.attempts,
-                wanted[node],
+                replace(self.wanted(), targets=targets),
                 symmetric=symmetric,
                 with_rows=not tally.given or rows is not None,
             )
         if rows is None:
             return
-        points = [rows, *(counted[node].tally.points.rows for node in wanted)]
+        tallies: list[Any] = [counted[node].tally for node in self.verifications]
+        points = [rows, *(tally.points.rows for tally in tallies)]
         searches = counted.get("open_set")
         if searches is not None and isinstance(searches.tally, IdentificationTally):
             from bioeval.results.identification import open_set_rows
@@ -286,12 +285,10 @@ class Plan:
             rows = np.unique(np.concatenate(points))
             counted["open_set"] = replace(searches, options={**searches.options, "rows": rows})
         rows = np.unique(np.concatenate(points))
-        counters = {node: counter for node, counter in self.verifications.items()}
-        tallies = [counted[node].tally for node in counters]
-        for tally, accepted in zip(
-            tallies, at_thresholds(reader, list(counters.values()), tallies, rows), strict=True
-        ):
-            tally.points.add_rows(rows, accepted)
+        counters = list(self.verifications.values())
+        accepted = at_thresholds(reader, counters, tallies, rows)
+        for tally, reached in zip(tallies, accepted, strict=True):
+            tally.points.add_rows(rows, reached)
 
     def wanted(self) -> PointsWanted:
         """Return the operating points of verification that are wanted."""

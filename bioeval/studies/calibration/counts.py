@@ -132,8 +132,8 @@ def count_for_calibration(
         thresholds = np.unique(np.concatenate([[-np.inf, np.inf], distances, wanted]))
         counter = ThresholdCounter(thresholds)
         losses = np.zeros(len(shifts)) if shifts is not None else np.empty(0)
-        for _, impostors in verification.parts():
-            block = ImpostorBlock.of_rows(impostors)
+        for _, of_part in verification.parts():
+            block = ImpostorBlock.of_rows(of_part)
             counter.add(block)
             if shifts is not None:
                 losses += _losses(block, -1.0, shifts)

@@ -104,8 +104,8 @@ def _verify_matrix(
                 coded = together[repeat]
                 codes.append((coded.codes[sides.probe], coded.codes[sides.gallery]))
                 parts.append(coded.parts)
-            attempts = FoldAttempts(reader, options.templates, options.fusion, codes)
-            of_rule = Judged.of_folds(attempts, options.distance_rule, parts)
+            of_folds = FoldAttempts(reader, options.templates, options.fusion, codes)
+            of_rule = Judged.of_folds(of_folds, options.distance_rule, parts)
             judged |= zip(looked_at, of_rule, strict=True)
         for repeat in apart:
             judged[repeat] = []

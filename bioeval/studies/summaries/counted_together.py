@@ -11,6 +11,7 @@ import numpy as np
 import xarray as xr
 
 from bioeval.attempts.counts import ImpostorProbes
+from bioeval.attempts.identification_counter import IdentificationCounter
 from bioeval.attempts.selections import IdentificationRules, OrderedScores, SelectionCounts
 from bioeval.attempts.thresholds import to_user
 from bioeval.base.errors import BioevalError, DataError
@@ -331,6 +332,7 @@ def _rules(plan: Plan, view: Scores, card: Protocol) -> IdentificationRules | No
         ties = task.options["ties"]
         if ties not in ("pessimistic", "optimistic"):
             return None
+        assert isinstance(task.counter, IdentificationCounter)
         by_subject.append(task.counter.fuses)
         ties_first.append(ties == "pessimistic")
         if name == "open_set":
