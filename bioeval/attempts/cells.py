@@ -48,16 +48,6 @@ class CellGrid:
         with np.errstate(over="ignore"):
             return np.ldexp(numbers, self.exponent)
 
-    @property
-    def finite_ends(self) -> tuple[float, float]:
-        """The outer edges, as finite numbers; (0, 0) without cells."""
-        if not self.count:
-            return 0.0, 0.0
-        most = sys.float_info.max
-        low = edge_of(self.first - 1 + 0, self.exponent)
-        high = edge_of(self.first - 1 + self.count, self.exponent)
-        return max(low, -most), min(high, most)
-
     def places_of(self, values: np.ndarray) -> np.ndarray:
         """Return the place of each value's cell, 0 for the first cell, as a float.
 

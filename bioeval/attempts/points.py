@@ -395,29 +395,6 @@ def moments_of(scores: np.ndarray, weights: np.ndarray | None = None) -> Moments
     return Moments(scale, float(scaled[0]), mean, spread**0.5)
 
 
-def moments_of_rows(
-    scale: float, count: np.ndarray, origin: np.ndarray, mean: np.ndarray, squares: np.ndarray
-) -> Moments:
-    """Return the moments over all rows, from those of each row.
-
-    `mean` is a difference from the origin of the row, and `squares` the sum of squared deviations;
-    all are scaled.
-    """
-    if not count.all():
-        there = count > 0
-        count = count[there]
-        origin = origin[there]
-        mean = mean[there]
-        squares = squares[there]
-    if not len(count):
-        return Moments()
-    total = int(count.sum())
-    mean = (origin - origin[0]) + mean  # from the origin of one row
-    middle = float((count * mean).sum() / total)
-    spread = float((squares + count * (mean - middle) ** 2).sum()) / total
-    return Moments(scale, float(origin[0]), middle, spread**0.5)
-
-
 def d_prime(genuine: Moments, impostor: Moments) -> float:
     """Return ``|mean_i - mean_g| / sqrt((var_g + var_i) / 2)``; NaN where both variances are 0.
 

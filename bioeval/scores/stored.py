@@ -83,13 +83,6 @@ class StoredRows:
         """Return columns ``low:high``, reading only their chunks."""
         return StoredRows(_Columns(self, low, high), self.input_name)
 
-    def forget(self) -> None:
-        """Drop the rows held in memory, and wait for the thread."""
-        with self._lock:
-            if self._reader is not None:
-                self._reader.shutdown(cancel_futures=True)
-            self._last = self._next = self._reader = None
-
     def _span(self, low: int, high: int) -> np.ndarray:
         """Return rows ``low:high``: rows held, rows read ahead, and the rest read now."""
         if low >= high:
