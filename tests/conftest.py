@@ -158,7 +158,7 @@ COUNTED = [ROOT / "tests" / x for x in ("attempts", "oracle", "scores/test_store
 
 @pytest.fixture(autouse=True)
 def small_is_counted(request: pytest.FixtureRequest) -> Iterator[None]:
-    """Where counting is tested, no scores are so few that they are sorted, unless a test says so."""
+    """Where counting is tested, no scores are so few that they are sorted."""
     if not any(request.path.is_relative_to(x) for x in COUNTED):
         yield
         return

@@ -14,14 +14,10 @@ from named_arguments import raises_about
 from sklearn.metrics import roc_auc_score, roc_curve
 
 import bioeval as be
-from bioeval.attempts import point_search as refinement
-from bioeval.attempts.point_search import PointFinder
-from bioeval.attempts.second_pass import PointsWanted
-from bioeval.attempts.threshold_search import Attempts
-from bioeval.attempts.verification_counter import VerificationCounter
+from bioeval.attempts import looks
 from bioeval.base.registry import scalar_registry
 from bioeval.base.scalars import VERIFICATION_SCALARS
-from bioeval.scores.blocks import BlockReader
+from bioeval.scores import blocks
 
 RELAXED = settings(suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 TARGETS = (0.0, 0.05, 0.1, 1 / 3, 0.3, 0.5, 2 / 3, 1.0)
@@ -76,31 +72,32 @@ def check_points(ds, genuine, impostor, kind) -> None:
 
 
 @contextlib.contextmanager
-def limits(collect, few):
-    """Other numbers of impostor scores that are collected of a bin, and of all of them."""
-    before = refinement.COLLECT, refinement.FEW
-    refinement.COLLECT, refinement.FEW = collect, few
-    try:
+def by(way):
+    """Sort the attempts, or count them in many or few cells."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(blocks, "LISTED", 1 << 18 if way == "sorted" else 0)
+        if way == "few cells":
+            patch.setattr(looks, "LEAST_CELLS", 4)
+            patch.setattr(looks, "MOST_CELLS", 4)
         yield
-    finally:
-        refinement.COLLECT, refinement.FEW = before
 
 
-few = st.sampled_from((0, 1 << 16))
+WAYS = ("sorted", "counted", "few cells")
+ways = st.sampled_from(WAYS)
 
 
 @RELAXED
-@given(st.data(), few)
-def test_verification_points_of_matrices_equal_brute_force(data, few):
+@given(st.data(), ways)
+def test_verification_points_of_matrices_equal_brute_force(data, way):
     case = data.draw(cases.matrices(masks=("none", "alone")))
-    with limits(1 << 20, few):
+    with by(way):
         ds = be.verification(be.Scores(**case.scores()), **WANTED)
     check_points(ds, *naive.attempts_single(**case.naive()), case.kind)
 
 
 @RELAXED
-@given(cases.attempts(), st.sampled_from((1, 2, 1 << 20)), few)
-def test_verification_points_of_pairs_equal_brute_force(attempts, collect, few):
+@given(cases.attempts(), ways)
+def test_verification_points_of_pairs_equal_brute_force(attempts, way):
     genuine, impostor, kind = attempts
     if not genuine and not impostor:
         return
@@ -109,7 +106,7 @@ def test_verification_points_of_pairs_equal_brute_force(attempts, collect, few):
         [True] * len(genuine) + [False] * len(impostor),
         kind=kind,
     )
-    with limits(collect, few):  # crowded bins are narrowed first
+    with by(way):
         ds = be.verification(scores, **WANTED)
     check_points(ds, genuine, impostor, kind)
     finite = np.array([x for x in (*genuine, *impostor) if math.isfinite(x)])
@@ -118,10 +115,10 @@ def test_verification_points_of_pairs_equal_brute_force(attempts, collect, few):
 
 
 @RELAXED
-@given(st.data(), st.sampled_from(("min", "mean")), few)
-def test_verification_points_of_subjects_equal_brute_force(data, fusion, few):
+@given(st.data(), st.sampled_from(("min", "mean")), ways)
+def test_verification_points_of_subjects_equal_brute_force(data, fusion, way):
     case = data.draw(cases.matrices())
-    with limits(1 << 20, few):
+    with by(way):
         ds = be.verification(be.Scores(**case.scores()), templates="multi", fusion=fusion, **WANTED)
     check_points(ds, *naive.attempts_multi(**case.naive(), fusion=fusion), case.kind)
 
@@ -226,45 +223,6 @@ def test_a_symmetric_matrix_counts_unordered_pairs_for_support():
         assert [(x["people"], x["pairs"]) for x in few] == [(30, 435)] * len(few) and few
 
 
-@pytest.mark.parametrize("seed", range(5))
-@pytest.mark.cases(5)
-def test_bins_whose_genuine_scores_end_them(seed):
-    rng = np.random.default_rng(seed)
-    genuine = np.sort(rng.integers(0, 12, rng.integers(1, 9)).astype(float))
-    edges = np.append(np.unique(rng.integers(0, 12, 6).astype(float)), np.inf)
-    attempts = Attempts(genuine, edges, np.ones(len(edges), dtype=np.int64))
-    ends = attempts.genuine_at_ends()
-    for b, high in enumerate(edges):
-        low = edges[b - 1] if b else -np.inf
-        inside = sorted({x for x in genuine if low < x <= high})
-        assert attempts.genuine_within(b).tolist() == inside
-        assert ends[b] == all(x == high for x in inside)
-
-
-def test_an_optimum_among_many_scores_takes_one_pass_that_keeps_none(monkeypatch):
-    """It is at a genuine score: the impostor scores up to each are counted."""
-    monkeypatch.setattr(refinement, "COLLECT", 100)
-    monkeypatch.setattr(refinement, "FEW", 0)
-    rng = np.random.default_rng(1)
-    genuine, impostor = rng.normal(1, 0.3, 50), rng.normal(1.8, 0.3, 30_000)
-    scores = be.Scores.from_pairs([*genuine, *impostor], np.arange(30_050) < 50)
-    counter = VerificationCounter(BlockReader(scores))
-    counter.add_pairs()
-    tally = counter.result()
-    wanted = PointsWanted(np.empty(0), np.array([(0.5, 1.0, 1.0)]), every_score=True)
-    finder = PointFinder(tally, wanted, symmetric=False)
-    kept = []
-    while (second_pass := finder.next_second_pass()) is not None:
-        for block in counter.impostors_again():
-            second_pass.add(block)
-        kept.append(sum(map(len, second_pass.kept)))
-    points = finder.points()
-    far = np.searchsorted(np.sort(impostor), np.sort(genuine), side="right") / 30_000
-    frr = 1 - np.arange(1, 51) / 50
-    assert points.min_cost[0] == pytest.approx(min(0.5, (0.5 * (far + frr)).min()), abs=1e-12)
-    assert len(kept) <= 2 and max(kept) < 1000
-
-
 @pytest.mark.parametrize("targets", [[-0.1], [1.5], [np.nan], "x", [[0.1, 0.2]]])
 def test_targets_are_rates(targets):
     for name in ("far_targets", "frr_targets"):
@@ -281,16 +239,13 @@ def test_costs_are_rows_of_prior_and_two_costs(costs):
 @pytest.mark.parametrize(
     "values", [[1 - 2**-53, 1.0], [5e-324, 1e-323], [0.5, 1.0], [3.0, 3.0], [1e308, 1.7e308]]
 )
-@pytest.mark.parametrize("few", [True, False])
-@pytest.mark.cases(1)
-def test_crowds_closer_than_any_cell_are_told_apart(values, few, monkeypatch):
-    monkeypatch.setattr(refinement, "COLLECT", 2)
-    if not few:  # not even the distinct scores can be kept
-        monkeypatch.setattr(refinement, "DIVIDING", 1)
+@pytest.mark.parametrize("way", WAYS)
+def test_crowds_closer_than_any_cell_are_told_apart(values, way):
     rng = np.random.default_rng(0)
     genuine, impostor = rng.choice(values, 9).tolist(), rng.choice(values, 20).tolist()
     scores = be.Scores.from_pairs([*genuine, *impostor], np.arange(29) < 9)
-    ds = be.verification(scores, **WANTED)
+    with by(way):
+        ds = be.verification(scores, **WANTED)
     check_points(ds, genuine, impostor, "distance")
 
 

@@ -19,7 +19,7 @@ import xarray as xr
 from hypothesis import given, settings, strategies as st
 from limits import streaming
 from strategies import FUSIONS, TIES, UNITS, examples_of, matrices
-from twins import assert_all_tasks, crossed, in_folds
+from twins import assert_all_tasks, in_folds
 
 import bioeval as be
 from bioeval.attempts import folds, looks, tiles
@@ -82,12 +82,12 @@ def square(change: Callable[[np.ndarray], Any] = lambda d: d, **options: Any) ->
     return World(change(d), who, None, options)
 
 
-def against_gallery(**options: Any) -> World:
+def against_gallery(change: Callable[[np.ndarray], Any] = lambda d: d, **options: Any) -> World:
     """Probes against a gallery, some of them not enrolled."""
     d, who = population((4, 2, 5, 1, 3, 6, 2), seed=3)
     gallery = np.arange(len(who)) % 3 > 0
     gallery[who == 2] = False
-    return World(d[np.ix_(~gallery, gallery)], who[~gallery], who[gallery], options)
+    return World(change(d[np.ix_(~gallery, gallery)]), who[~gallery], who[gallery], options)
 
 
 def infinite(d: np.ndarray) -> np.ndarray:
@@ -141,13 +141,12 @@ WORLDS: dict[str, Callable[[], World]] = {
     "float16": lambda: square(lambda d: d.astype(np.float16)),
     "float32": lambda: square(lambda d: d.astype(np.float32)),
     "int16": lambda: square(lambda d: (50 * d).astype(np.int16)),
-    "uint8 similarities": lambda: square(lambda d: (200 - 20 * d).astype(np.uint8), kind="similarity"),
+    "uint8 similarities": lambda: square(
+        lambda d: (200 - 20 * d).astype(np.uint8), kind="similarity"
+    ),
     "similarities": lambda: square(lambda d: 5 - d, kind="similarity"),
     "gallery": against_gallery,
-    "gallery, similarities": lambda: World(
-        -against_gallery().values.round(1), *(vars(against_gallery())[x] for x in ("probes", "gallery")),
-        {"kind": "similarity"},
-    ),
+    "gallery, similarities": lambda: against_gallery(lambda d: -d.round(1), kind="similarity"),
     "far from zero": lambda: square(lambda d: 1000 + d / d.max()),
     "far from zero, float32": lambda: square(lambda d: (1000 + d / d.max()).astype(np.float32)),
     "close to one": lambda: square(lambda d: 1 + np.round(d * 4) * 2.0**-52),
@@ -169,7 +168,8 @@ def of_constants(patch: pytest.MonkeyPatch, **constants: Any) -> None:
 
 
 FEW_CELLS = {
-    "looks__LEAST_CELLS": 8, "looks__MOST_CELLS": 8, "folds__LEAST_CELLS": 8, "folds__MOST_CELLS": 8,
+    "looks__LEAST_CELLS": 8, "looks__MOST_CELLS": 8,
+    "folds__LEAST_CELLS": 8, "folds__MOST_CELLS": 8,
 }  # fmt: skip
 WAYS: dict[str, dict[str, Any]] = {
     "as it is": {},
@@ -506,12 +506,13 @@ def test_the_slow_twins_say_the_same(world, way):
             assert float(points.eer) == pytest.approx(float(naive.eer(*attempts).value))
             assert points.auc == pytest.approx(float(naive.auc(*attempts)))
             for k, target in enumerate(TARGETS):
-                of_far, of_frr = (x(*attempts, target) for x in (naive.frr_at_far, naive.far_at_frr))
+                points_of = naive.frr_at_far, naive.far_at_frr
+                expected = [float(x) for of in points_of for x in of(*attempts, target)]
                 found = [
                     float(points[name][k])
                     for name in ("frr_at_far", "threshold_at_far", "far_at_frr", "threshold_at_frr")
                 ]
-                np.testing.assert_allclose(found, [float(x) for x in (*of_far, *of_frr)], rtol=1e-14)
+                np.testing.assert_allclose(found, expected, rtol=1e-14)
             thresholds = points.threshold.values
             _, fr, fa, _ = naive.verification_counts(*attempts[:2], thresholds, case["kind"])
             assert points.fa.values.tolist() == fa and points.fr.values.tolist() == fr
@@ -524,7 +525,9 @@ def test_any_small_world(case, way, data):
     check_verification(scores, way)
     check_verification(scores, way, templates="multi", fusion=data.draw(st.sampled_from(FUSIONS)))
     check(scores, way, be.evaluate, curve=False)
-    options = {x: data.draw(st.sampled_from(of)) for x, of in (("rank_unit", UNITS), ("ties", TIES))}
+    options = {
+        x: data.draw(st.sampled_from(of)) for x, of in (("rank_unit", UNITS), ("ties", TIES))
+    }
     check(scores, way, be.open_set, max_rank=3, **options)
     check(scores, way, be.closed_set, unmated="skip", **options)
     splitter = be.partition.SampleKFold(2, shuffle=True, random_state=data.draw(st.integers(0, 9)))

@@ -13,8 +13,9 @@ from bioeval.kernels.cells import LANES, LEAST, SPAN
 INF, NAN = np.inf, np.nan
 LARGEST = float(np.finfo(np.float64).max)
 POOL = [
-    0.0, -0.0, 0.1, 0.25, 0.25 + 2.0**-40, 0.25 - 2.0**-40, 0.5, 1.0, -1.0, 3.0, -7.25, 5e-324, 1e-40,
-    3.4028235e38, -3.4028235e38, 1e300, -1e300, LARGEST, -LARGEST, INF, -INF, NAN, NAN,
+    0.0, -0.0, 0.1, 0.25, 0.25 + 2.0**-40, 0.25 - 2.0**-40, 0.5, 1.0, -1.0, 3.0, -7.25, 5e-324,
+    1e-40, 3.4028235e38, -3.4028235e38, 1e300, -1e300, LARGEST, -LARGEST, INF, -INF, NAN,
+    NAN,
 ]  # fmt: skip
 #: The first key, the bits that are left out, and the number of cells.
 WINDOWS = {

@@ -1,0 +1,342 @@
+"""Embeddings that are counted by tiles give what their matrix gives, sorted."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings, strategies as st
+from limits import streaming
+from strategies import examples_of
+from twins import assert_same_but_d_prime, in_folds, one_thread  # noqa: F401
+
+import bioeval as be
+from bioeval.attempts import folds, squares
+from bioeval.base.errors import BioevalError
+from bioeval.scores import blocks
+from bioeval.scores.embedding_tiles import LARGEST
+from bioeval.scores.embeddings import same_in_any_tile
+
+METRICS = ("cosine", "l2", "l1", "linf", "bhattacharyya")
+FEATURES = 7
+TEAMS = np.array(list("aabbc"))
+
+
+@dataclass
+class Case:
+    """Embeddings of some subjects, and how they are compared."""
+
+    sizes: tuple[int, ...]
+    seed: int = 0
+    metric: str = "l2"
+    given: str = "float64"  # dtype of the embeddings
+    dtype: str = "float32"  # and of their distances
+    text: bool = False  # whether labels are strings
+    ordered: bool = False
+    whole: bool = False  # whole numbers, so that most distances are tied
+    layout: str = "square"
+    exclude: tuple[str, ...] = ()
+    most: int = 8  # templates of a tile
+
+    def scores(self, *, matrix: bool = False, change=None) -> be.Scores:
+        """The scores, computed where they are read, or as a matrix in memory."""
+        rng = np.random.default_rng(self.seed)
+        n, k = sum(self.sizes), len(self.sizes)
+        labels = np.repeat(np.arange(k), self.sizes)
+        if not self.ordered:
+            labels = labels[rng.permutation(n)]
+        x = 2 * rng.random((k, FEATURES))[labels] + rng.random((n, FEATURES)) + 0.01
+        if self.whole:
+            x = np.round(x)
+            x[:, 0] += 1
+        for _ in range(n // 6):  # equal embeddings, of one subject or of two
+            x[rng.integers(n)] = x[rng.integers(n)]
+        if change is not None:
+            change(x)
+        x = x.astype(self.given)
+        names = (
+            np.array([f"s{7 * i % 10}-{i}" for i in range(k + 1)])
+            if self.text
+            else 3 * np.arange(k + 1)
+        )
+        meta = {"session": rng.integers(0, 3, n), "camera": rng.integers(0, 4, n)}
+        meta["team"] = TEAMS[labels % len(TEAMS)]
+        options: dict[str, Any] = {"metric": self.exact_metric, "dtype": self.dtype}
+        embed = be.Scores.from_embeddings if matrix else streaming
+        exclude = {"exclude": self.exclude} if self.exclude else {}
+        if self.layout == "gallery":  # some probes are not enrolled, and some templates alone
+            cut = max(1, n // 3)
+            probes = np.where(rng.random(cut) < 0.2, k, labels[:cut])
+            sides = [
+                {name: column[some] for name, column in meta.items()}
+                for some in (slice(cut), slice(cut, None))
+            ]
+            sides[0]["team"] = TEAMS[probes % len(TEAMS)]
+            return embed(
+                x[:cut], names[probes], x[cut:], names[labels[cut:]],
+                probe_meta=sides[0], gallery_meta=sides[1], **options, **exclude,
+            )  # fmt: skip
+        scores = embed(x, names[labels], probe_meta=meta, **options, **exclude)
+        some = rng.permutation(n)
+        if self.layout == "selection":
+            return scores[some[: max(2, 3 * n // 4)]]
+        if self.layout == "overlap":
+            return scores.select(probes=some[: n // 2 + 1], gallery=some[n // 4 :])
+        return scores
+
+    @property
+    def exact_metric(self) -> str:
+        """A metric whose distances are the same in any tile and in the matrix."""
+        products = self.metric in ("cosine", "l2", "bhattacharyya")
+        exact = same_in_any_tile(FEATURES, np.dtype(self.dtype))
+        return "l1" if products and not exact else self.metric
+
+
+SIZES = st.one_of(
+    st.lists(st.integers(1, 6), min_size=2, max_size=12),
+    st.lists(st.just(1), min_size=3, max_size=30),
+    st.lists(st.just(2), min_size=2, max_size=15),
+    st.lists(st.integers(1, 16), min_size=2, max_size=4),
+).map(tuple)
+
+
+def cases(**fixed) -> st.SearchStrategy[Case]:
+    drawn = {
+        "sizes": SIZES,
+        "seed": st.integers(0, 999),
+        "metric": st.sampled_from(METRICS),
+        "given": st.sampled_from(("float64", "float32", "float16")),
+        "dtype": st.sampled_from(("float32", "float64")),
+        "text": st.booleans(),
+        "ordered": st.booleans(),
+        "whole": st.booleans(),
+        "layout": st.sampled_from(("square", "gallery", "selection", "overlap")),
+        "exclude": st.sampled_from(((), ("session",), ("session", "camera"))),
+        "most": st.sampled_from((8, 16, 480)),
+    }
+    return st.builds(Case, **(drawn | {name: st.just(value) for name, value in fixed.items()}))
+
+
+@contextmanager
+def by_tiles(most: int, **constants: Any) -> Iterator[list[bool]]:
+    """Count small tiles; whether each pass was counted by them."""
+    answers: list[bool] = []
+    squares_of = squares.Squares.of
+
+    def noted(reader):
+        found = squares_of(reader)
+        answers.append(found is not None)
+        return found
+
+    with pytest.MonkeyPatch.context() as patch:
+        for size in LARGEST:
+            patch.setitem(LARGEST, size, most)
+        patch.setattr(squares.Squares, "of", noted)
+        for name, value in constants.items():
+            patch.setattr(squares, name, value)
+        yield answers
+
+
+@contextmanager
+def listed() -> Iterator[None]:
+    """Sort all attempts."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(blocks, "LISTED", 1 << 18)
+        patch.setattr(folds, "LISTED", 1 << 16)
+        yield
+
+
+THRESHOLDS = np.array([0.0, 0.1, 0.25, 0.5, 1.0, 1.5, 3.0, np.inf])
+SPLITTERS = {
+    "subjects": be.partition.SubjectKFold(3, shuffle=True, random_state=1),
+    "repeats": be.partition.RepeatedSubjectKFold(2, n_repeats=3, random_state=2),
+    "samples": be.partition.SampleKFold(3, shuffle=True, random_state=3),
+    "shuffled": be.partition.SubjectShuffleSplit(2, test_size=0.4, random_state=4),
+}
+TEMPLATES = (("single", "min"), ("multi", "min"), ("multi", "max"), ("multi", "mean"))
+
+
+def found_by(call, *args, **options) -> Any:
+    """Return a result without its messages, or why there is none."""
+    try:
+        with warnings.catch_warnings():  # of subjects who look like distractors
+            warnings.simplefilter("ignore", be.BioevalWarning)
+            result = call(*args, **options)
+    except BioevalError as error:
+        return str(error)
+    for name in ("messages", "warnings"):  # no distances computed are failure codes
+        result.attrs.pop(name, None)
+    return result
+
+
+def results(scores: be.Scores) -> Iterator[Any]:
+    """All that is counted by tiles, but for curves whose thresholds depend on the way."""
+    options = {"far_targets": (0.0, 0.2, 0.01, 1.0), "costs": ((0.1, 2.0, 1.0),)}
+    for templates, fusion in TEMPLATES[:3]:
+        of = {"templates": templates, "fusion": fusion, "thresholds": THRESHOLDS}
+        yield found_by(be.verification, scores, **of, **options)
+    yield found_by(be.verification, scores, thresholds=9, auc=False)
+    unmated = {"unmated": "skip", "max_rank": 9}
+    yield found_by(be.closed_set, scores, rank_unit="subject", ties="stable", **unmated)
+    yield found_by(be.closed_set, scores, ties="stable", **unmated)
+    yield found_by(be.closed_set, scores, ties="expected", **unmated)
+    yield found_by(be.open_set, scores, rank_unit="subject", ties="expected", max_rank=3)
+
+
+def of_folds(scores: be.Scores) -> Iterator[Any]:
+    """Folds, whose thresholds are chosen by rules."""
+    rules = ("eer", "far=0.05", "far=0.0", "frr=0.1", "hter", "accuracy", 0.5)
+    for k, rule in enumerate(rules):
+        templates, fusion = TEMPLATES[k % 4]
+        options = {"templates": templates, "fusion": fusion, "threshold": rule}
+        yield found_by(in_folds, scores, list(SPLITTERS.values())[k % 3], **options)
+    yield found_by(be.by_group, scores, "team")
+
+
+def check(case: Case, call=results, change=None, nan="raise", **constants: Any) -> list[bool]:
+    """Compare all results; return whether each pass was counted by tiles."""
+    with listed():
+        expected = list(call(case.scores(matrix=True, change=change).replace(nan=nan)))
+    with by_tiles(case.most, **constants) as answers:
+        found = list(call(case.scores(change=change).replace(nan=nan)))
+    for one, other in zip(found, expected, strict=True):
+        if isinstance(one, str) or isinstance(other, str):
+            assert one == other
+        else:
+            assert_same_but_d_prime(one, other)
+    return answers
+
+
+@given(cases())
+@settings(max_examples=examples_of(300))
+@pytest.mark.slow
+def test_embeddings_give_what_their_matrix_gives(case):
+    if 0 in case.scores().shape:
+        return
+    answers = check(case)
+    check(case, of_folds)
+    assert any(answers) or min(case.sizes) != max(case.sizes) or len(set(case.sizes)) < 3
+
+
+@pytest.mark.parametrize("layout", ["square", "gallery", "selection", "overlap"])
+@pytest.mark.parametrize("metric", METRICS)
+@pytest.mark.parametrize("call", [results, of_folds])
+@pytest.mark.cases(8)
+def test_tiles_are_what_is_counted(layout, metric, call):
+    """No pass over the rows replaces them; and tiles of mates need not be held."""
+    case = Case((1, 5, 2, 2, 3, 1, 1, 4, 6, 2), metric=metric, layout=layout, exclude=("session",))
+    case = replace(case, whole=metric in ("cosine", "l1"))
+    answers = check(case, call, HELD=0 if metric == "l1" else squares.HELD)
+    assert answers.count(True) > len(answers) // 2
+
+
+def large(x):
+    """No change."""
+
+
+def failed(x):
+    x[5, 2] = np.nan
+    x[-1] = np.nan
+
+
+def without_direction(x):
+    x[3] = 0
+
+
+def disjoint(x):
+    x[4], x[-2] = 0, 0
+    x[4, 0] = x[-2, 1] = 1
+
+
+FALLBACKS = {
+    "large subject": (Case((2, 3, 40, 1, 4)), large),
+    "failed, l1": (Case((2, 3, 5, 1, 4), metric="l1"), failed),
+    "failed, linf": (Case((2, 3, 5, 1, 4), metric="linf"), failed),
+    "failed, l2": (Case((2, 3, 5, 1, 4)), failed),
+    "failed, cosine": (Case((2, 3, 5, 1, 4), metric="cosine"), failed),
+    "without direction": (Case((2, 3, 5, 1, 4), metric="cosine"), without_direction),
+    "failed, one tile": (Case((2, 3, 5, 1, 4), metric="l1", most=480), failed),
+    "infinite": (Case((2, 3, 5, 1, 4, 6), metric="bhattacharyya", dtype="float64"), disjoint),
+    "one subject": (Case((9,)), large),
+    "one template": (Case((1,)), large),
+}
+
+
+@pytest.mark.parametrize("name", FALLBACKS)
+@pytest.mark.parametrize("layout", ["square", "gallery"])
+@pytest.mark.parametrize("nan", ["reject", "exclude", "raise"])
+@pytest.mark.cases(20)
+def test_what_tiles_cannot_count_is_counted_by_rows(name, layout, nan):
+    case, change = FALLBACKS[name]
+    case = replace(case, layout=layout)
+    if layout == "gallery" and len(case.sizes) == 1:
+        return
+    for call in (results, of_folds):
+        check(case, call, change, nan)
+
+
+@pytest.mark.parametrize("metric", METRICS)
+@pytest.mark.parametrize("most", [8, 480])
+@pytest.mark.cases(2)
+def test_failed_templates_are_refused_by_default(metric, most):
+    case = Case((2, 3, 5, 1, 4), metric=metric)
+    messages = []
+    with by_tiles(most):
+        for matrix in (True, False):
+            with pytest.raises(be.DataError, match="NaN, the first at row 0, column") as error:
+                be.verification(case.scores(matrix=matrix, change=failed))
+            messages.append(str(error.value))
+    assert messages[0] == messages[1]
+
+
+# ------------------------------------------------------------------------- by the definition
+
+
+def brute(scores: np.ndarray, labels: np.ndarray, fold: np.ndarray, k: int, threshold: float):
+    """False accepts, impostor attempts, false rejects and genuine attempts within a fold."""
+    fa = impostors = fr = genuine = 0
+    for i in range(len(labels)):
+        for j in range(len(labels)):
+            if i == j or fold[i] != k or fold[j] != k:
+                continue
+            if labels[i] == labels[j]:
+                genuine += 1
+                fr += not scores[i, j] <= threshold
+            else:
+                impostors += 1
+                fa += scores[i, j] <= threshold
+    return [fa, impostors, fr, genuine]
+
+
+def equal_error(scores: np.ndarray, labels: np.ndarray, fold: np.ndarray, k: int) -> float:
+    """The threshold of the EER among those in no part of a fold, by all thresholds in turn."""
+    inside = np.where(fold != k, 0, -1)
+    for t in sorted(set(scores[np.ix_(inside == 0, inside == 0)].ravel().tolist())):
+        fa, impostors, fr, genuine = brute(scores, labels, inside, 0, t)
+        if fa * genuine >= fr * impostors:
+            return t
+    return np.inf
+
+
+def test_the_definition_of_folds():
+    """Rates of each fold, at a threshold beyond which training pairs have no fewer accepts."""
+    case = Case((3, 1, 4, 4, 2, 5, 1, 3, 3, 2, 6, 1), metric="l1", whole=True)
+    matrix = case.scores(matrix=True)
+    values, labels = np.asarray(matrix.values), matrix.probe_labels
+    fold = (np.unique(labels, return_inverse=True)[1] + 1) % 3
+    with by_tiles(8) as answers:
+        result = be.cross_evaluate(case.scores(), be.partition.PredefinedFolds(fold))
+    assert answers[0]
+    for k, name in enumerate(sorted(set(fold.tolist()))):
+        one = result.isel(repeat=0, fold=k)
+        counts = [int(one[x]) for x in ("fa", "impostor_attempts", "fr", "genuine_attempts")]
+        assert counts == brute(values, labels, fold, name, one.threshold.item())
+        # The point is at the first crossing, or at the score before it.
+        at = equal_error(values, labels, fold, name)
+        known = sorted({*values[np.ix_(fold != name, fold != name)].ravel().tolist(), -np.inf})
+        assert one.threshold.item() in (at, known[known.index(at) - 1])
