@@ -39,6 +39,9 @@ TAIL = 2.0**-10
 # Cells of a sample; and groups of it, whose differences say how far to trust it.
 SAMPLE_CELLS, GROUPS = 1 << 14, 16
 
+# The variance, of the square of the mean, below which too many digits are lost by a difference.
+LOST = 2.0**-12
+
 # Kept scores from which on equal ones are joined.
 JOIN = 1 << 24
 
@@ -127,6 +130,7 @@ class Kind:
         self.values, self.weights = np.empty(0), np.empty(0, dtype=np.int64)
         self.moments: Moments | None = None
         self.infinite = 0
+        self.tries = 0  # looks that the moments took
 
     # -- before a look
 
@@ -281,24 +285,29 @@ class Kind:
             self.held |= missing
             return bool(missing.any()) or self.moments is None
         self._take(*joined(kept))
-        return False
+        self.flags[:] = 0
+        return self.moments is None
 
     def _sum_moments(self, found: Sequence[Found]) -> None:
-        """Find the moments, or the scale at which another look finds them."""
+        """Find the moments, or the origin or the scale with which another look finds them."""
         sums: dict[int, np.ndarray] = {}
         for one in found:
             sums |= one.moments
         number, total, squares, infinite = sum((sums[k] for k in sorted(sums)), start=np.zeros(4))
         self.infinite = int(infinite)
+        self.tries += 1
         far = max((x.far for x in found), default=0.0)
         if far:
             self.scale = 2.0 ** -(math.frexp(far)[1] + 1)
-        elif squares < number / FAR**2 and not self.counted:
+        elif squares < number / FAR**2 and self.tries == 1:
             self.scale *= FAR**2
         elif number:
             mean = total / number
             spread = max(squares / number - mean**2, 0.0)
-            self.moments = Moments(self.scale, self.origin * self.scale, mean, spread**0.5)
+            if spread < LOST * mean**2 and self.tries < 3:
+                self.origin += mean / self.scale
+            else:
+                self.moments = Moments(self.scale, self.origin * self.scale, mean, spread**0.5)
         else:
             self.moments = Moments()
 
