@@ -100,7 +100,7 @@ def test_the_experiment_of_the_course(monkeypatch):
 def test_small_parts_are_not_read(monkeypatch):
     """None of them is read, however few are looked at together."""
     monkeypatch.setattr("bioeval.scores.blocks.BlockReader.blocks", None)
-    monkeypatch.setattr(module, "LOOKED_AT", 150)
+    monkeypatch.setattr(module, "LOOKED_AT", 200)
     scores = be.simulate(8, 4, random_state=0)
     result = be.cross_evaluate(scores, SPLITTERS["folds"], task="open_set")
     assert result["genuine_attempts"].sum() > 0
