@@ -76,11 +76,26 @@ class Found:
         """Return the number of scores in each cell, in 64 bits."""
         return self.cells + self.more if isinstance(self.more, np.ndarray) else self.cells
 
+    def add(self, other: Found) -> None:
+        """Add what was found elsewhere, in other tiles."""
+        self.reached += other.reached
+        self.more = self.counts() + other.counts().astype(np.int64)
+        self.cells, self.added = np.zeros_like(self.cells), 0
+        self.genuine += other.genuine
+        self.moments |= other.moments
+        self.kept += other.kept
+        self.waiting += other.waiting
+        self._join()
+
     def keep(self, scores: np.ndarray, weight: int) -> None:
         """Keep scores, each of which stands for `weight` attempts."""
         if len(scores):
             self.kept.append((scores.copy(), np.broadcast_to(weight, len(scores))))
             self.waiting += len(scores)
+        self._join()
+
+    def _join(self) -> None:
+        """Join equal scores where many are kept."""
         if self.waiting > JOIN:
             self.kept = [joined(self.kept)]
             self.waiting = len(self.kept[0][0])

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
@@ -22,6 +23,9 @@ from bioeval.attempts.verification_counter import VerificationCounter
 from bioeval.base.options import OPTIONS
 from bioeval.scores.blocks import Block, BlockReader, is_small, threads_for
 from bioeval.scores.matrix import are_pairs
+
+if TYPE_CHECKING:
+    from bioeval.attempts.cluster import Workers
 
 R = TypeVar("R")
 
@@ -145,6 +149,18 @@ class Seen:
 
     found: dict[str, Found]
     ranks: dict[str, Ranks]
+
+    def add(self, other: Seen) -> None:
+        """Add what another has seen."""
+        for name, found in self.found.items():
+            found.add(other.found[name])
+        for unit, ranks in self.ranks.items():
+            ranks.take(other.ranks[unit])
+
+    def drop_room(self) -> None:
+        """Drop what is needed only while looking."""
+        for found in self.found.values():
+            found.room = np.empty(0)
 
 
 @dataclass(eq=False)
@@ -275,9 +291,7 @@ class _Pass:
     def _look(self, look: Look, blocks: Sequence[Any]) -> list[Seen]:
         """Look at all tiles once, and at whole blocks; return what the threads have seen."""
         if OPTIONS["client"] is not None and not blocks:
-            from bioeval.attempts.cluster import look_on
-
-            return look_on(OPTIONS["client"], look, self.tiles)
+            return self._workers.look(look)
         if isinstance(self.tiles, SquareTiles) or not blocks:
             return look.over(self.tiles)
         self.tiles.with_mates = look.wants_mates
@@ -285,6 +299,12 @@ class _Pass:
         take = look.start(self.tiles, seen) if look.kinds or look.units else None
         self.tiles.visit(take, blocks)
         return seen
+
+    @cached_property
+    def _workers(self) -> Workers:
+        from bioeval.attempts.cluster import Workers
+
+        return Workers(OPTIONS["client"], self.tiles)
 
     def _take_ranks(self, seen: Sequence[Seen]) -> None:
         """Give the counters of identification what all threads have seen."""

@@ -34,6 +34,12 @@ class Ranks:
             lines = (tile.values, values) if k == 0 else (tile.values.T, values.T)
             self.before[at][ties] += ties_before(*lines, side, ties, subjects)
 
+    def take(self, other: Ranks) -> None:
+        """Add what was found elsewhere, in other tiles."""
+        for name in ("closer", "within", "there", "before"):
+            getattr(self, name)[:] += getattr(other, name)
+        np.minimum(self.other, other.other, out=self.other)
+
 
 def ties_before(
     templates: np.ndarray,

@@ -134,8 +134,9 @@ class Rows:
             fused[k::groups].ravel() for k in range(groups)
         ]
 
-    def rows_together(self) -> int:
-        """Return how many rows are read together."""
+    @cached_property
+    def step(self) -> int:
+        """The number of rows that are read together."""
         scores, step = self.scores, self.reader.rows_per_block()
         if isinstance(scores._base, np.ndarray) and not scores._streams:
             step = max(step, min(VALUES_IN_MEMORY // scores.shape[1], rows_within(scores, step)))
@@ -143,7 +144,7 @@ class Rows:
 
     def parts(self, number: int) -> list[range]:
         """Return rows of about so many parts, each with whole blocks."""
-        m, step = self.scores.shape[0], self.rows_together()
+        m, step = self.scores.shape[0], self.step
         rows = max(1, -(-m // (step * number))) * step
         return [range(low, min(low + rows, m)) for low in range(0, m, rows)]
 
@@ -156,7 +157,7 @@ class Rows:
         """Look at all tiles, or those of a part, on all threads; `others` take whole blocks."""
         looks: list[Look] = []
         m, n = self.scores.shape
-        rows, step = range(m) if part is None else part, self.rows_together()
+        rows, step = range(m) if part is None else part, self.step
         height = max(1, TILE_BYTES // (n * self.dtype.itemsize))
         for first in range(rows.start, rows.stop, step):
             block = self.reader.block(first, min(first + step, rows.stop))

@@ -33,7 +33,21 @@ def _memory_limit(value: Any) -> int | None:
     return None if value is None else require_bytes("memory_limit", value)
 
 
-_CHECKED = {"threads": _threads, "memory_limit": _memory_limit, "progress": _progress}
+def _client(value: Any) -> Any:
+    if value is None or all(callable(getattr(value, x, None)) for x in ("submit", "scatter")):
+        return value
+    raise DataError(
+        f"client must be a dask.distributed.Client, not {type(value).__name__}: expected one "
+        "with submit and scatter"
+    )
+
+
+_CHECKED = {
+    "threads": _threads,
+    "memory_limit": _memory_limit,
+    "progress": _progress,
+    "client": _client,
+}
 
 
 class set_options:  # noqa: N801 (a call, as users see it)
