@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 import xarray as xr
 from hypothesis import given, settings, strategies as st
-from limits import streaming
+from limits import limited, streaming
 from strategies import FUSIONS, TIES, UNITS, examples_of, matrices
 from twins import assert_all_tasks, in_folds
 
@@ -400,7 +400,7 @@ def test_listed_pairs(name, known, way):
 # ------------------------------------------------------------------- stored, and in parts
 
 
-@pytest.mark.parametrize("stored", ["HDF5", "mapped", "mapped columns", "strided"])
+@pytest.mark.parametrize("stored", ["limited", "HDF5", "mapped", "columns", "strided"])
 @pytest.mark.parametrize("world", ["infinite", "float32", "gallery", "similarities", "rejected"])
 @each_way
 @pytest.mark.cases(16)
@@ -412,12 +412,15 @@ def test_stored_matrices(world, stored, way, tmp_path):
         np.save(tmp_path / "scores.npy", world.values)
         np.save(tmp_path / "columns.npy", np.asfortranarray(world.values))
         values = {
+            "limited": file["scores"],
             "HDF5": file["scores"],
             "mapped": np.load(tmp_path / "scores.npy", mmap_mode="r"),
-            "mapped columns": np.load(tmp_path / "columns.npy", mmap_mode="r"),
+            "columns": np.load(tmp_path / "columns.npy", mmap_mode="r"),
             "strided": np.repeat(world.values, 2, axis=1)[:, ::2],
         }[stored]
         scores = be.Scores(values, world.probes, world.gallery, **world.options)
+        if stored == "limited":  # read again for each look, and not held
+            scores = limited(scores, "100 MB")
         check_verification(scores, way)
         check(scores, way, be.verification, curve=False, templates="multi", **POINTS)
         check(scores, way, be.evaluate, curve=False, extra_thresholds=[1.0])

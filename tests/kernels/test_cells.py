@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from bioeval.kernels import cells as kernel
-from bioeval.kernels.cells import LANES, LEAST, SPAN
+from bioeval.kernels.cells import FAR, LANES, LEAST, SPAN
 
 INF, NAN = np.inf, np.nan
 LARGEST = float(np.finfo(np.float64).max)
@@ -154,15 +154,21 @@ def test_keep(window, centre, dtype):
 @pytest.mark.parametrize("width", [1, LANES, 2 * LANES + 5])
 @pytest.mark.parametrize("odd", [0.0, 0.3])
 def test_add_moments(dtype, width, odd):
-    """Number, sum and squares of finite scores, and how many are infinite."""
+    """Number, sum and squares of finite scores, and how many are infinite; not of the largest.
+
+    Half the largest difference of these is returned.
+    """
     rng = np.random.default_rng(width)
     tile = rng.normal(3, 1, (4, width)).astype(dtype)
     some = rng.random(tile.shape) < odd
-    tile[some] = rng.choice([INF, -INF, NAN], np.count_nonzero(some))
-    sums = np.ones(4)
-    kernel.add_moments(tile, 2.5, 0.5, sums)
-    finite = [(float(x) - 2.5) * 0.5 for x in tile.ravel() if math.isfinite(x)]
-    assert sums[0] == 1 + len(finite)
-    assert sums[1] == pytest.approx(1 + math.fsum(finite), rel=1e-13)
-    assert sums[2] == pytest.approx(1 + math.fsum(x * x for x in finite), rel=1e-13)
+    large = [2.0**120, -(2.0**122)] if dtype == "float32" else [1e300, -LARGEST]
+    tile[some] = rng.choice([INF, -INF, NAN, *large], np.count_nonzero(some))
+    sums, scale = np.ones(4), 0.5 if dtype == "float64" else 2.0**200
+    far = kernel.add_moments(tile, 2.5, scale, sums)
+    finite = [float(x) for x in tile.ravel() if math.isfinite(x)]
+    near = [(x - 2.5) * scale for x in finite if abs(x * scale - 2.5 * scale) < FAR]
+    assert far == max((abs(x / 2 - 1.25) for x in finite if abs(x) > 1e30), default=0.0)
+    assert sums[0] == 1 + len(near)
+    assert sums[1] == pytest.approx(1 + math.fsum(near), rel=1e-13)
+    assert sums[2] == pytest.approx(1 + math.fsum(x * x for x in near), rel=1e-13)
     assert sums[3] == 1 + np.count_nonzero(tile == INF)

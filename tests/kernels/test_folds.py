@@ -28,15 +28,38 @@ def tile_of(dtype: str) -> tuple[np.ndarray, np.ndarray]:
     return tile, cell.reshape(tile.shape).astype(int)
 
 
-@pytest.mark.parametrize("dtype", ["float64", "float32"])
-def test_count_by_fold(dtype):
+each_dtype = pytest.mark.parametrize("dtype", ["float64", "float32"])
+each_share = pytest.mark.parametrize("share", [0.0, 0.4, 1.0])
+
+
+def wanted_of(share: float) -> np.ndarray:
+    """Flag some of the cells, never that of NaN."""
+    wanted = np.random.default_rng(5).random(int(WINDOW[2]) + 2) < share
+    wanted[-1] = False
+    return wanted
+
+
+def assert_kept(tile, cell, wanted, number, scores, places) -> None:
+    """Hold the scores that were kept, of five rows and eight columns, to those in wanted cells."""
+    expected = [(i, j) for i in range(5) for j in range(8) if wanted[cell[i, j]]]
+    assert list(zip(*places[:, :number].tolist(), strict=True)) == expected
+    assert scores[:number].tolist() == [tile[x] for x in expected]
+
+
+@each_dtype
+@each_share
+def test_count_by_fold(dtype, share):
     """Each score by the fold of its row, by that of its column, and by both if they are one."""
     tile, cell = tile_of(dtype)
     rng = np.random.default_rng(4)
     row_fold, column_fold = rng.integers(0, 3, (2, 5)), rng.integers(0, 3, (2, 8))
     tables = np.ones((3, 2, 3, int(WINDOW[2]) + 2), dtype=np.int64)
-    expected = tables.copy()
-    count_by_fold(tile, tile.dtype.type(0), WINDOW, row_fold, column_fold, *tables)
+    expected, wanted = tables.copy(), wanted_of(share)
+    scores, places = np.empty(41, dtype=dtype), np.empty((2, 41), dtype=np.int32)
+    number = count_by_fold(
+        tile, tile.dtype.type(0), WINDOW, row_fold, column_fold, tuple(tables), wanted, scores,
+        *places,
+    )  # fmt: skip
     for p in range(2):
         for i in range(5):
             for j in range(8):
@@ -45,16 +68,14 @@ def test_count_by_fold(dtype):
                 expected[1, p, of_column, cell[i, j]] += 1
                 expected[2, p, of_row, cell[i, j]] += of_row == of_column
     np.testing.assert_array_equal(tables, expected)
+    assert_kept(tile, cell, wanted, number, scores, places)
 
 
-@pytest.mark.parametrize("dtype", ["float64", "float32"])
-@pytest.mark.parametrize("share", [0.0, 0.4, 1.0])
+@each_dtype
+@each_share
 def test_keep_wanted(dtype, share):
     tile, cell = tile_of(dtype)
-    wanted = (np.random.default_rng(5).random(int(WINDOW[2]) + 2) < share).astype(np.uint8)
-    wanted[-1] = 0
     scores, places = np.empty(41, dtype=dtype), np.empty((2, 41), dtype=np.int32)
+    wanted = wanted_of(share)
     number = keep_wanted(tile, tile.dtype.type(0), WINDOW, wanted, (5, 8), scores, *places)
-    expected = [(i, j) for i in range(5) for j in range(8) if wanted[cell[i, j]]]
-    assert list(zip(*places[:, :number].tolist(), strict=True)) == expected
-    assert scores[:number].tolist() == [tile[x] for x in expected]
+    assert_kept(tile, cell, wanted, number, scores, places)

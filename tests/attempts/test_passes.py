@@ -1,0 +1,138 @@
+"""What a pass over the scores refuses, and how often it looks at them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import h5py
+import numpy as np
+import pytest
+from limits import limited, streaming
+
+import bioeval as be
+from bioeval.attempts.looks import Kind
+from bioeval.scores import blocks
+
+
+def population(people: int = 40, seed: int = 0) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Embeddings of people with one to twelve templates, their distances, and who they are."""
+    rng = np.random.default_rng(seed)
+    who = np.repeat(np.arange(people), rng.integers(1, 12, people, endpoint=True))
+    x = rng.normal(size=(people, 6))[who] + 0.6 * rng.normal(size=(len(who), 6))
+    return x, np.sqrt(((x[:, None] - x[None]) ** 2).sum(-1)).astype(np.float32), who
+
+
+def with_mask() -> be.Scores:
+    """Scores of which a mask leaves out a third, in no order."""
+    _, d, who = population(11)
+    rng = np.random.default_rng(12)
+    rows, columns = rng.permutation(len(who))[:40], rng.permutation(len(who))[:50]
+    genuine = who[rows][:, None] == who[columns]
+    out = rng.random(genuine.shape) < 0.3
+    values = d[np.ix_(rows, columns)].astype(float)
+    return be.Scores(values, who[rows], who[columns], mask=np.where(out, 0, 1 + genuine))
+
+
+def test_a_mask_of_another_class_and_a_nan_beside_it_are_errors():
+    scores = with_mask()
+    labels = scores.probe_labels, scores.gallery_labels
+    row, column = np.argwhere(scores.mask == 1)[-1]
+    mask = scores.mask.copy()
+    mask[row, column] = 2
+    with pytest.raises(be.DataError, match=f"contradicts.*row {row}, column {column} "):
+        be.verification(be.Scores(scores.values, *labels, mask=mask))
+    values = scores.values.copy()
+    values[row, column] = np.nan
+    with pytest.raises(be.DataError, match=f"1 NaN, the first at row {row}, column {column}"):
+        be.verification(be.Scores(values, *labels, mask=scores.mask))
+
+
+@pytest.mark.parametrize("task", [be.verification, be.open_set, be.closed_set, be.evaluate])
+def test_a_nan_raises_whatever_the_tasks(task):
+    _, d, who = population(6)
+    d[3, 20] = np.nan
+    with pytest.raises(be.DataError, match="1 NaN, the first at row 3, column 20"):
+        task(be.Scores(d, who))
+
+
+@pytest.mark.parametrize("layout", ["unaligned", "read-only", "columns", "mapped"])
+def test_memory_of_any_layout_is_read_and_left_as_it_is(layout, tmp_path):
+    _, d, who = population(20)
+    np.save(tmp_path / "d.npy", d)
+    values: Any = {
+        "unaligned": np.frombuffer(bytearray(1) + d.tobytes(), d.dtype, offset=1).reshape(d.shape),
+        "read-only": d.copy(),
+        "columns": np.asfortranarray(d),
+        "mapped": np.load(tmp_path / "d.npy", mmap_mode="r"),
+    }[layout]
+    if layout == "read-only":
+        values.flags.writeable = False
+    before = np.array(values)
+    scores = be.Scores(values, who)
+    assert be.verification(scores).identical(be.verification(be.Scores(d, who)))
+    assert be.open_set(scores).identical(be.open_set(be.Scores(d, who)))
+    np.testing.assert_array_equal(values, before)
+
+
+@pytest.mark.parametrize("dtype", ["uint8", "int16", "float16"])
+@pytest.mark.parametrize("shape", [(600, 600), (300, 1200)])
+@pytest.mark.cases(1)
+def test_a_large_matrix_has_the_points_of_its_dtype(monkeypatch, dtype, shape):
+    """They are counted as float32, and few of them are looked at as float64."""
+    monkeypatch.setattr(blocks, "LISTED", 1 << 18)
+    m, n = shape
+    values = np.random.default_rng(0).integers(0, 100, shape).astype(dtype)
+    labels = [np.arange(m) // 3] if m == n else [np.arange(m) % (n // 3), np.arange(n) // 3]
+    result, wide = (be.evaluate(be.Scores(x, *labels)) for x in (values, values.astype(float)))
+    for node in wide.subtree:
+        for name, expected in node.data_vars.items():
+            found = result[node.path][name].values
+            if name == "d_prime":
+                np.testing.assert_allclose(found, expected, rtol=1e-12)
+            elif "threshold" not in expected.dims:
+                np.testing.assert_array_equal(found, expected.values, name)
+
+
+@pytest.fixture
+def looks(monkeypatch) -> list[bool]:
+    """Whether another look followed, of each look of each kind of attempts."""
+    seen = []
+    finish = Kind.finish
+
+    def noted(self, *args):
+        seen.append(finish(self, *args))
+        return seen[-1]
+
+    monkeypatch.setattr(Kind, "finish", noted)
+    return seen
+
+
+@pytest.mark.parametrize("form", ["distances", "similarities", "embeddings"])
+def test_one_look_is_enough_where_genuine_scores_are_at_hand(looks, form):
+    """A sample of the rows, or of the squares, says where the points will be."""
+    x, d, who = population(200, seed=1)
+    if form == "embeddings":
+        scores = streaming(x, who, metric="l2", dtype="float32")
+    else:
+        kind = "distance" if form == "distances" else "similarity"
+        scores = be.Scores(-d if kind == "similarity" else d, who, kind=kind)
+    be.evaluate(scores)
+    assert looks == [False, False]
+    be.verification(scores, templates="multi", thresholds=np.linspace(-4, 4, 9))
+    assert looks == [False] * 3
+
+
+def test_two_looks_are_enough_elsewhere(looks, tmp_path):
+    """The first finds the genuine scores, of means or of a matrix that is not held in memory."""
+    _, d, who = population(200, seed=1)
+    with h5py.File(tmp_path / "scores.h5", "w") as file:
+        file["scores"] = d
+        be.evaluate(limited(be.Scores(file["scores"], who), "100 MB"))
+        assert sorted(looks) == [False, False, True, True]
+    looks.clear()
+    be.verification(be.Scores(d, who), templates="multi", fusion="mean")
+    assert looks == [True, False]
+    looks.clear()
+    off = ~np.eye(len(who), dtype=bool)
+    be.verification(be.Scores.from_pairs(d[off], np.equal.outer(who, who)[off]))
+    assert looks == [True, False]
