@@ -1,4 +1,4 @@
-"""Cells with exact edges."""
+"""Cells with exact edges, and counts in them."""
 
 from __future__ import annotations
 
@@ -12,12 +12,15 @@ from strategies import examples_of
 from bioeval.attempts.cells import (
     CELLS,
     LEAST_EXPONENT,
+    CellCounts,
     CellGrid,
     cell_exponent,
     cell_of,
     edge_of,
     joint_exponent,
 )
+from bioeval.attempts.counters import ImpostorBlock, ThresholdCounter
+from bioeval.attempts.lists import Attempts
 
 INF = math.inf
 LARGEST = float(np.finfo(float).max)
@@ -85,17 +88,65 @@ def test_cells_of_infinite_values():
     assert result[0] == -INF and result[-1] == INF and result[1] == 0
 
 
-def test_narrower_cells_cover_the_same_range():
-    grid = CellGrid(exponent=-1, first=-3, count=5)
-    for bits in range(4):
-        narrow = grid.narrower(bits)
-        assert narrow.boundaries[[0, -1]].tolist() == grid.boundaries[[0, -1]].tolist()
-        assert narrow.edges[(1 << bits) - 1 :: 1 << bits].tolist() == grid.edges.tolist()
+COUNTED = st.lists(
+    st.one_of(SCORE, st.sampled_from([INF, -INF, TINY, -TINY, LARGEST, -LARGEST, -0.0])),
+    min_size=1,
+    max_size=30,
+)
 
 
-def test_cells_are_exact_where_their_numbers_are_whole_numbers_of_the_dtype():
-    float32, float64 = np.dtype(np.float32), np.dtype(np.float64)
-    assert CellGrid(0, 0, 1000).exact_in(float32)
-    for grid in (CellGrid(0, 2**22, 1000), CellGrid(-200, 0, 1000), CellGrid(100, 0, 1000)):
-        assert grid.exact_in(float64) and not grid.exact_in(float32)
-    assert not CellGrid(0, 2**40, 1000).exact_in(float64)  # numbers are kept in 32 bits
+def check_counts(cells: CellCounts, values: list[float]) -> None:
+    """Hold the sums of the counts to the scores up to each edge."""
+    assert cells.total == len(values)
+    infinite = cells.negative_infinite, cells.positive_infinite
+    assert infinite == (values.count(-INF), values.count(INF))
+    reached = np.append(0, np.cumsum(cells.counts)) + cells.negative_infinite
+    edges = cells.grid.boundaries
+    expected = np.searchsorted(np.sort(values), edges, side="right")
+    finite = np.isfinite(edges)
+    np.testing.assert_array_equal(reached[finite], expected[finite])
+
+
+@settings(max_examples=examples_of(200))
+@given(COUNTED)
+@example([TINY] * 3 + [0.0] * 2)
+@example([LARGEST, -LARGEST, 0.0, TINY, -TINY])
+@example([1.0, 1.0 + 2**-52, 1.0 + 2**-51])
+@example([2.0**-1022, 2.0**-1021, 2.0**1023])
+@example((np.arange(20000) / 8192).tolist())
+def test_counts_of_sorted_scores_are_exact_at_every_edge(values):
+    cells = Attempts.listed(np.empty(0), np.array(values)).cells
+    check_counts(cells, values)
+    finite = [x for x in values if math.isfinite(x)]
+    if not finite:
+        assert cells.range == (INF, -INF) and not len(cells.counts)
+        return
+    assert cells.exponent == cell_exponent(min(finite), max(finite))
+    assert len(cells.counts) <= CELLS and cells.counts[0] > 0 and cells.counts[-1] > 0
+    low, high = cells.range
+    assert min(finite) <= low and max(finite) <= high
+    for exponent in range(cells.exponent, 1023, 101):
+        coarse = cells.coarsened(exponent)
+        assert coarse.exponent == exponent
+        check_counts(coarse, values)
+    infinite = cells.negative_infinite, cells.positive_infinite
+    wide = np.pad(cells.counts, (0, 3 * CELLS))
+    fitted = CellCounts(cells.exponent, cells.first, wide, *infinite).fitted()
+    assert (fitted.exponent, fitted.first) == (cells.exponent, cells.first)
+    assert fitted.counts.tolist() == cells.counts.tolist()
+
+
+@settings(max_examples=examples_of(200))
+@given(COUNTED, st.lists(SCORE, min_size=1, max_size=12))
+def test_counts_between_given_thresholds_are_exact(values, thresholds):
+    with np.errstate(over="ignore"):
+        near = [float(np.nextafter(t, INF)) for t in thresholds[:3]]
+    exact = np.array(sorted({t + 0.0 for t in [*thresholds, *near]}))
+    counter, rows = ThresholdCounter(exact), np.full((3, 10), np.nan)
+    rows.ravel()[: len(values)] = values
+    counter.add(ImpostorBlock.of_rows(rows))
+    expected = np.searchsorted(np.sort(values), exact, side="right")
+    assert np.cumsum(counter.counts)[:-1].tolist() == expected.tolist()
+    assert counter.counts.sum() == len(values)
+    by_row = counter.by_row(rows, *np.zeros((2, 3), dtype=np.int64))
+    assert by_row.sum(axis=0).tolist() == counter.counts.tolist()

@@ -11,7 +11,6 @@ import math
 import os
 import subprocess
 import sys
-from fractions import Fraction
 from pathlib import Path
 
 import naive
@@ -105,60 +104,6 @@ def test_finite_range(seed, dtype):
     for i in case.rows:
         finite = [x for x in case.impostors(i) if math.isfinite(x)]
         assert (low[i], high[i]) == (min(finite, default=INF), max(finite, default=-INF))
-
-
-@each_case
-@pytest.mark.parametrize("scale", [1.0, 0.25])
-@pytest.mark.parametrize("lanes", [1, 2, 128])
-@pytest.mark.cases()
-def test_row_moments(seed, dtype, lanes, scale):
-    case = Case(seed, dtype)
-    case.tame()
-    number = np.empty(len(case.block), dtype=np.int64)
-    origin, mean, squares = (np.empty(len(case.block)) for _ in range(3))
-    sides = case.mate_start, case.mate_stop
-    with np.errstate(invalid="ignore"):
-        count.row_moments(case.block, *sides, scale, lanes, number, origin, mean, squares)
-    for i in case.rows:
-        finite = [x * scale for x in case.impostors(i) if math.isfinite(x)]
-        assert number[i] == len(finite)
-        middle = math.fsum(finite) / len(finite) if finite else 0.0
-        assert not finite or origin[i] in finite
-        assert origin[i] + mean[i] == pytest.approx(middle, abs=1e-15)
-        assert squares[i] == pytest.approx(sum((x - middle) ** 2 for x in finite), abs=1e-14)
-
-
-def moments_of_row(row, scale):
-    """(number, origin, mean, squares) of a row of impostor scores."""
-    number = np.empty(1, dtype=np.int64)
-    result = [np.empty(1) for _ in range(3)]
-    none = np.zeros(1, dtype=np.int64)
-    with np.errstate(over="ignore", invalid="ignore"):
-        count.row_moments(row[None], none, none, scale, 128, number, *result)
-    return int(number[0]), *(float(x[0]) for x in result)
-
-
-@pytest.mark.parametrize("first", [0.0, 1e9, -1e9, 1e200])
-def test_moments_keep_their_digits(first):
-    """Whatever the first score is, which is subtracted from the others."""
-    row = np.concatenate([[first], np.linspace(0.5, 0.501, 300)])
-    scale = 2.0**-640 if first == 1e200 else 1.0
-    exact = [Fraction(x) * Fraction(scale) for x in row.tolist()]
-    middle = sum(exact) / 301
-    number, origin, mean, squares = moments_of_row(row, scale)
-    assert number == 301
-    assert origin + mean == pytest.approx(float(middle), rel=1e-11)
-    assert squares == pytest.approx(float(sum((x - middle) ** 2 for x in exact)), rel=1e-12)
-    row[:] = first
-    assert moments_of_row(row, scale) == (301, first * scale, 0.0, 0.0)
-
-
-def test_moments_of_neighbouring_floats():
-    """A mean between them is no float; as a difference from one of them it is."""
-    row = 1.0 + np.arange(5) * 2.0**-52
-    assert moments_of_row(row, 2.0**50) == (5, 2.0**50, 0.5, 10 / 16)
-    with_infinity = np.append(row, INF)
-    assert moments_of_row(with_infinity, 2.0**50) == (5, 2.0**50, 0.5, 10 / 16)
 
 
 @each_case
