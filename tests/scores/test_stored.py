@@ -71,7 +71,6 @@ def test_any_rows_are_those_of_the_array(heights, spans):
         assert (rows[low:high] == values[low:high]).all()
         index = np.array([low, high, low]) % len(values)
         assert (rows[index] == values[index]).all()
-    rows.forget()
 
 
 @given(st.lists(st.integers(1, 7), min_size=1, max_size=6), st.integers(1, 9), st.booleans())
@@ -85,7 +84,6 @@ def test_a_sweep_reads_each_row_once_and_whole_chunks(heights, step, sample):
         rows[0:1]
     for low in range(0, len(values), step):
         rows[low : low + step]
-    rows.forget()
     read = np.zeros(len(values), dtype=int)
     for low, high in array.reads:
         read[low:high] += 1
@@ -104,7 +102,6 @@ def test_what_follows_is_read_by_a_thread_while_rows_are_counted():
     assert array.reads == [(0, 10), (10, 20)]
     assert array.threads[1].startswith("bioeval-read")
     rows[10:20]
-    rows.forget()
 
 
 def test_all_at_once_is_not_kept():
