@@ -1,14 +1,15 @@
 """Tiles that are looked at by the workers of a cluster: the counts are the same, to the last bit.
 
 Nothing else knows of it. The workers get the scores once, and each look with a part of the tiles;
-what they have seen is added up as it arrives. Values in an HDF5 file, or a mapped one, are not sent:
-each worker opens the file.
+what they have seen is added up as it arrives. Values in an HDF5 file, or a mapped one, are not
+sent: each worker opens the file.
 """
 
 from __future__ import annotations
 
 import io
 import mmap
+import time
 from collections.abc import Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -17,10 +18,11 @@ import cloudpickle
 import numba
 import numpy as np
 from distributed import CancelledError, KilledWorker
+from distributed.comm import CommClosedError
 
 from bioeval.attempts.squares import Squares
 from bioeval.attempts.tiles import Rows, SquareTiles
-from bioeval.base.errors import DataError
+from bioeval.base.errors import Argument, DataError
 from bioeval.base.progress import report_rows
 from bioeval.base.version import __version__
 from bioeval.scores.blocks import BlockReader
@@ -31,8 +33,9 @@ if TYPE_CHECKING:
 # Parts of the tiles for each thread of a worker: some may be slower.
 PARTS = 4
 
-# Seconds to wait for the first worker, and how often scores are sent that workers have lost.
-WAIT, SENT = 30, 3
+# Seconds to wait for the first worker, and before scores are sent again that workers have lost; and
+# how often they are sent.
+WAIT, PAUSE, SENT = 30, 2, 4
 
 
 class Workers:
@@ -47,8 +50,9 @@ class Workers:
         for _ in range(SENT):
             try:
                 return self._look(look)
-            except CancelledError:  # those workers have ended that had the scores
+            except (CancelledError, CommClosedError):  # workers have ended that had the scores
                 self._sent = None
+                time.sleep(PAUSE)
             except KilledWorker as error:
                 raise DataError(
                     f"workers of the cluster ended while they counted ({error}): expected ones "
@@ -58,13 +62,16 @@ class Workers:
 
     def _look(self, look: Look) -> list[Seen]:
         client, tiles = self.client, self.tiles
+        if client.status == "closed":
+            raise DataError(Argument("client"), " is closed: expected one that runs, or None")
         try:
             client.wait_for_workers(1, timeout=WAIT)
             if self._sent is None:
                 self._sent = client.scatter(Sent(tiles), hash=False, broadcast=True)
             wanted = client.scatter(look, hash=False, broadcast=True)
         except TimeoutError as error:
-            raise DataError("the cluster of the option client has no worker") from error
+            text = f" has no worker, after {WAIT} seconds: expected at least one"
+            raise DataError(Argument("client"), text) from error
         parts = tiles.parts(PARTS * max(1, sum(client.nthreads().values())))
         futures = [client.submit(_seen, self._sent, wanted, x, pure=False) for x in parts]
         seen: list[Seen] = []
@@ -160,13 +167,10 @@ class _Pickler(cloudpickle.Pickler):
 def _place_in_file(array: np.ndarray) -> tuple[Any, ...] | None:
     """Return where the values of an array are in a mapped file; None if in no file with a name."""
     base: Any = array
-    while isinstance(base, np.ndarray):
-        pages = getattr(base, "_mmap", None)
-        if isinstance(pages, mmap.mmap):
-            break
+    while not isinstance(pages := getattr(base, "_mmap", None), mmap.mmap):
+        if not isinstance(base, np.ndarray):
+            return None
         base = base.base
-    else:
-        return None
     if base.filename is None or base.mode == "c" or not array.size or min(array.strides) < 0:
         return None  # others would not see private changes
     if base.mode != "r":

@@ -1,4 +1,4 @@
-"""How to run: threads, the memory limit and the progress of all calls (:class:`set_options`)."""
+"""How to run: threads, memory, progress, and the cluster of all calls (:class:`set_options`)."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from bioeval.base.arguments import require_callable, require_integer
-from bioeval.base.errors import DataError
+from bioeval.base.errors import Argument, DataError, received
 from bioeval.base.memory import require_bytes
 
 #: The options in use.
@@ -37,8 +37,7 @@ def _client(value: Any) -> Any:
     if value is None or all(callable(getattr(value, x, None)) for x in ("submit", "scatter")):
         return value
     raise DataError(
-        f"client must be a dask.distributed.Client, not {type(value).__name__}: expected one "
-        "with submit and scatter"
+        Argument("client"), f" is {received(value)}; expected a dask.distributed.Client"
     )
 
 
@@ -66,6 +65,10 @@ class set_options:  # noqa: N801 (a call, as users see it)
     progress : callable or False, optional
         Called as ``progress(rows_done, rows)`` while a call counts. By default, a notebook shows
         the progress below the cell, and nothing else does; with False, no notebook does either.
+    client : dask.distributed.Client, optional
+        A cluster whose workers count the scores of a large matrix, or of embeddings (``pip install
+        "bioeval-protocols[cluster]"``); the results are the same. They open the file of scores that
+        are read from HDF5 or mapped, under the same path. By default, all is counted here.
 
     Raises
     ------

@@ -7,6 +7,7 @@ temporary file.
 
 from __future__ import annotations
 
+import os
 import shutil
 import tempfile
 import weakref
@@ -55,7 +56,8 @@ class StoredRows:
         """Return the state for another process; it opens an HDF5 dataset again."""
         array = self.array
         if _library(array) == "h5py":
-            array = _Dataset(array.file.filename, array.name)
+            file = array.file.filename  # a path, or what another driver has for one
+            array = _Dataset(os.path.abspath(file) if os.path.exists(file) else file, array.name)
         return {"array": array, "input_name": self.input_name}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
