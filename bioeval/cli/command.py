@@ -61,7 +61,7 @@ HEADINGS: dict[str, Sequence[str]] = {
         *("--genuine", "--pairs", "--trials", "--impostor", "--missing-pairs", "--keep"),
         "--unordered",
     ),
-    "Size and speed": ("--memory", "--no-auc"),
+    "Size and speed": ("--memory", "--cluster", "--no-auc"),
     "Help": ("--help",),
 }
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from bioeval.base.errors import DataError, MissingDependencyError
 from bioeval.base.variables import INTERVALS
 from bioeval.cli.card_options import CARD_OPTIONS, resolve, take_card_options
 from bioeval.cli.command import Command, naming, option, option_group, progress_shown
@@ -33,6 +34,31 @@ if TYPE_CHECKING:
 
 #: What else a run can give: findings of the check of data, and the worst pairs.
 _FURTHER = (Findings, ListedPairs)
+
+
+# Seconds in which the scheduler of a cluster answers.
+_PATIENCE = 10
+
+
+def _connect(ctx: click.Context, param: click.Parameter, address: str | None) -> None:
+    """Count on the workers of a cluster while the command runs."""
+    if address is None:
+        return
+    from bioeval.base.distribution import how_to_install
+    from bioeval.base.options import set_options
+
+    try:
+        from distributed import Client
+    except ImportError:
+        text = f"--cluster needs distributed: {how_to_install('cluster')}"
+        raise MissingDependencyError(text) from None
+    try:
+        client = Client(address, timeout=_PATIENCE, set_as_default=False)
+    except Exception as error:  # of any class, where something else answers
+        text = f"--cluster {address}: no scheduler of a cluster answers within {_PATIENCE} seconds"
+        raise DataError(text) from error
+    ctx.with_resource(client)
+    ctx.with_resource(set_options(client=client))
 
 
 @click.command("run", cls=Command)
@@ -75,6 +101,13 @@ _FURTHER = (Findings, ListedPairs)
     bool,
 )
 @option_group(*(option for more in _FURTHER for option in more.add_options))
+@option(
+    "--cluster ADDRESS",
+    "Count large matrices, and embeddings, on the workers of this scheduler of dask.distributed, "
+    "such as tcp://10.0.0.5:8786.",
+    callback=_connect,
+    expose_value=False,
+)
 @option("--no-auc", "Leave out AUC, d' and similar measures: several times faster.", bool)
 def command(
     data: str,
