@@ -175,7 +175,7 @@ class Kind:
             number = 1 << (CELLS_A_SCORE * genuine).bit_length()
             number = min(max(number, LEAST_CELLS), MOST_CELLS)
         self.window = np.int32(LEAST), np.uint32(1), np.uint32(SPAN >> 1)
-        # Few scores are beyond them, and are kept: near 0 there would be cells for all of their bits.
+        # Few scores are beyond them, and are kept: near 0 there would be cells for all the bits.
         low, high = self.cells_of(np.array([low, high])).tolist()  # keys, but for the last bits
         bits, margin = int(self.window[1]), (high - low) // 8 + 64
         low, high = max(low - margin, 0), min(high + margin, SPAN >> bits)

@@ -78,15 +78,12 @@ def _count_pairs(reader: BlockReader, counter: Any, wanted: PointsWanted | None)
     more = True
     while more:
         found = kind.start()
-
-        def look(genuine: np.ndarray, tile: np.ndarray, number: int) -> None:
+        if len(more_impostors):
+            kind.count(found, more_impostors.astype(dtype)[None], -1)
+        for number, (genuine, tile) in enumerate(tiles.pieces()):
             if kind.genuine is None:
                 found.genuine.append(genuine)
             kind.count(found, tile.astype(dtype, copy=False), number)
-
-        if len(more_impostors):
-            kind.count(found, more_impostors.astype(dtype)[None], -1)
-        tiles.visit(look)
         more = kind.finish([found])
     _fill(counter, kind)
 

@@ -6,6 +6,7 @@ subjects; of one set of embeddings each pair of squares is computed once, and se
 
 from __future__ import annotations
 
+import functools
 import itertools
 from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
@@ -163,20 +164,30 @@ class Rows:
             block = self.reader.block(first, min(first + step, rows.stop))
             for other in others:
                 other.add(block)
-            starts = range(first, first + len(block.values), height)
-
-            def look_at(turns: Iterator[int]) -> None:
-                assert take is not None
-                look = looks.pop() if looks else take()
-                for turn in turns:
-                    low = starts[turn]
-                    look(self.tile(block.rows(low, min(low + height, starts.stop))))
-                looks.append(look)
-
             if take is not None:
+                starts = range(first, first + len(block.values), height)
+                look_at = functools.partial(self._look_at, block, starts, take, looks)
                 in_turns(look_at, len(starts))
             give_back(self.scores)
             report_rows(first + len(block.values), m)
+
+    def _look_at(
+        self,
+        block: Block,
+        starts: range,
+        take: Callable[[], Look],
+        looks: list[Look],
+        turns: Iterator[int],
+    ) -> None:
+        """Look at tiles of a block on one thread, by a look that no other thread has now."""
+        try:
+            look = looks.pop()
+        except IndexError:
+            look = take()
+        for turn in turns:
+            low = starts[turn]
+            look(self.tile(block.rows(low, min(low + starts.step, starts.stop))))
+        looks.append(look)
 
     @cached_property
     def _candidates(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -321,10 +332,7 @@ class PairTiles:
         self.reader, self.counter = reader, counter
         self.dtype = distance_dtype(reader.scores.dtype)
 
-    def visit(self, look: Callable[[np.ndarray, np.ndarray, int], None]) -> None:
-        """Look at the genuine and the impostor scores of all pieces."""
-        done = 0
-        for number, (genuine, impostor) in enumerate(self.counter.of_pairs()):
-            look(genuine, np.ascontiguousarray(impostor, self.dtype)[None], number)
-            done += len(genuine) + len(impostor)
-            report(done, self.reader.scores.shape[0])
+    def pieces(self) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        """Yield the genuine scores of each piece, and the impostor scores as a row."""
+        for genuine, impostor in self.counter.of_pairs():
+            yield genuine, np.ascontiguousarray(impostor, self.dtype)[None]

@@ -273,7 +273,7 @@ def nearest_in_layers(tile, layers, fused):
 
 @compiled
 def nearest_of_row_layers(tile, layers, fused):
-    """Do as :func:`nearest_in_layers` for the rows of a tile: `fused` has a row for each subject."""
+    """Do as :func:`nearest_in_layers` for the rows of a tile; `fused` has a row a subject."""
     start = 0
     for k in range(len(layers)):
         for g in range(layers[k]):
