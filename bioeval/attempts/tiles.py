@@ -16,7 +16,7 @@ import numpy as np
 
 from bioeval.attempts.squares import Mates, Squares
 from bioeval.base.errors import DataError
-from bioeval.base.progress import report, report_rows
+from bioeval.base.progress import report_rows
 from bioeval.kernels.compiling import in_turns
 from bioeval.kernels.fuse import fuse_nearest, nearest_in_layers, nearest_of_row_layers
 from bioeval.scores.arrays import Mask, distance_dtype
