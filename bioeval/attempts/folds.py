@@ -161,7 +161,7 @@ class _Counted:
         self.kind = Kind(self.dtype, PointsWanted.of_rule(rule), np.empty(0), own)
         folds = max(x.folds for x in divisions)
         most = max(LEAST_CELLS, min(MOST_CELLS, ENTRIES // (folds * len(divisions))))
-        self.kind.place(self._sample(), most)
+        self.kind.place(self._sample(), self.tiles.size, most)
         if rule.name not in ("eer", "far"):
             self.kind.held[:] = False
         #: Folds of rows and of positions, in the order of the tiles.

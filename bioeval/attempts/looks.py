@@ -22,12 +22,16 @@ from bioeval.attempts.finding import PointsWanted
 from bioeval.attempts.lists import Attempts, distinct, increasing, runs
 from bioeval.attempts.points import Moments, allowed_errors, crossed, moment_scale
 from bioeval.base.errors import DataError
+from bioeval.base.memory import at_most
 from bioeval.kernels import cells as kernel
 from bioeval.kernels.cells import FAR, LEAST, SPAN
 
 # Standard errors of a sample of tiles within which a point is expected, and the most that is kept
 # of the scores, as a proportion, before the points are known.
 ERRORS, MOST_KEPT = 4.0, 1 / 8
+
+# Scores that are kept before the points are known, at most.
+MOST_SCORES = 1 << 25
 
 # Cells for each genuine score, about, and at least and at most: so many of them have no mark that
 # the others cost little, and they fit into the cache.
@@ -158,8 +162,8 @@ class Kind:
         self.window = np.int32(low), np.uint32(shift), np.uint32(width)
         self.held = np.zeros(width + 2, dtype=bool)  # cells whose scores are kept
 
-    def place(self, sample: Sequence[np.ndarray], number: int | None = None) -> None:
-        """Choose the cells, and which scores are kept, by tiles of a sample."""
+    def place(self, sample: Sequence[np.ndarray], scores: int, number: int | None = None) -> None:
+        """Choose the cells, and which are kept of so many scores, by tiles of a sample."""
         finite = [x[np.isfinite(x)] for x in sample]
         finite = [x for x in finite if len(x)]
         if not finite:
@@ -182,9 +186,9 @@ class Kind:
         self.place_cells(LEAST + (low << bits), (high - low) << bits, number)
         self.held[[0, -2]] = True
         if self.genuine is not None and self.wanted is not None and len(finite) > 1:
-            self._expect(finite)
+            self._expect(finite, scores)
 
-    def _expect(self, sample: Sequence[np.ndarray]) -> None:
+    def _expect(self, sample: Sequence[np.ndarray], scores: int) -> None:
         """Flag the cells in which a sample expects points, within standard errors."""
         assert self.genuine is not None and self.wanted is not None
         groups = [np.concatenate(sample[k::GROUPS]) for k in range(min(GROUPS, len(sample)))]
@@ -203,7 +207,7 @@ class Kind:
         )
         own = (self.cells_of(self.genuine) - low) >> shift
         frr = 1 - own.searchsorted(filled, side="right") / max(len(own), 1)
-        room = MOST_KEPT
+        room = min(MOST_KEPT, at_most(MOST_SCORES, 16) / max(scores, 1))
         targets = sorted({0.0, 1e-6, 1e-5, 1e-3, *self.wanted.targets.tolist()})
         for target in (*targets, frr):  # the fewest scores first
             first = int(np.searchsorted(far + off - target, 0))

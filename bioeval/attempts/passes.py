@@ -258,7 +258,7 @@ class _Pass:
                 given = np.unique(np.concatenate([self._marks(x) for x in its]))
                 known = None if genuine is None else genuine[k]
                 self.kinds[templates] = Kind(self.tiles.dtype, wanted, given, known)
-                self.kinds[templates].place(sample[k])
+                self.kinds[templates].place(sample[k], self.tiles.size)
 
     def _marks(self, counter: VerificationCounter) -> np.ndarray:
         """Return the thresholds at which false accepts are wanted."""

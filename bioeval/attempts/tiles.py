@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 import itertools
+import math
 from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -84,6 +85,11 @@ class Rows:
             np.full(m, np.nan, dtype=self.dtype),
             *np.zeros((2, m), dtype=np.int64),
         )
+
+    @property
+    def size(self) -> int:
+        """Number of scores in all tiles."""
+        return math.prod(self.scores.shape)
 
     @property
     def genuine(self) -> tuple[np.ndarray, np.ndarray] | None:
@@ -232,6 +238,11 @@ class SquareTiles:
         self.dtype = squares.source.dtype
         #: The probe, and the place in the gallery's own order, of each place of the squares.
         self.mates = squares.mates
+
+    @property
+    def size(self) -> int:
+        """Number of scores in all squares."""
+        return math.prod(self.squares.shape) // (1 + self.squares.symmetric)
 
     @property
     def genuine(self) -> tuple[np.ndarray, np.ndarray]:
