@@ -291,7 +291,7 @@ def check_verification(scores: be.Scores, way: str, **options: Any) -> None:
 
 @each_world
 @each_way
-@pytest.mark.cases(34)
+@pytest.mark.cases(26)
 def test_verification(world, way):
     scores = WORLDS[world]().scores()
     check_verification(scores, way)
@@ -300,7 +300,7 @@ def test_verification(world, way):
 
 @each_world
 @each_way
-@pytest.mark.cases(34)
+@pytest.mark.cases(26)
 def test_evaluation(world, way):
     """Of all tasks at once; with rows at all operating points, and at more thresholds."""
     scores = WORLDS[world]().scores()
@@ -319,7 +319,7 @@ def test_evaluation(world, way):
 
 @each_world
 @each_way
-@pytest.mark.cases(34)
+@pytest.mark.cases(26)
 def test_identification(world, way):
     """Ranks under every tie policy, among templates and among subjects, by any rule of fusion."""
     scores = WORLDS[world]().scores()
@@ -336,7 +336,7 @@ def test_identification(world, way):
 
 @each_world
 @each_way
-@pytest.mark.cases(34)
+@pytest.mark.cases(26)
 def test_folds(world, way):
     """Thresholds chosen on training parts by every rule, of disjoint people and of templates."""
     scores = WORLDS[world]().scores()
@@ -352,6 +352,7 @@ def test_folds(world, way):
 
 @pytest.mark.parametrize("rule", ["far=0.0", "far=0.3", "eer", "frr=0.2"])
 @each_way
+@pytest.mark.cases(8)
 def test_folds_judge_thresholds_where_they_were_not_chosen(rule, way):
     """At a genuine score, the other part has impostor scores where the first has none; or -inf."""
     world = square(stored_by_quality)
@@ -367,6 +368,7 @@ def test_folds_judge_thresholds_where_they_were_not_chosen(rule, way):
 
 @pytest.mark.parametrize("world", ["excluded", "gallery", "similarities"])
 @each_way
+@pytest.mark.cases(5)
 def test_fusions_and_claims(world, way):
     """What is counted by whole rows."""
     scores = WORLDS[world]().scores()
@@ -403,7 +405,7 @@ def test_listed_pairs(name, known, way):
 @pytest.mark.parametrize("stored", ["limited", "HDF5", "mapped", "columns", "strided"])
 @pytest.mark.parametrize("world", ["infinite", "float32", "gallery", "similarities", "rejected"])
 @each_way
-@pytest.mark.cases(16)
+@pytest.mark.cases(13)
 def test_stored_matrices(world, stored, way, tmp_path):
     """Genuine scores that are not at hand are found by a first look."""
     world = WORLDS[world]()
@@ -430,6 +432,7 @@ def test_stored_matrices(world, stored, way, tmp_path):
 
 @pytest.mark.parametrize("world", ["mask", "gallery", "float32"])
 @each_way
+@pytest.mark.cases(6)
 def test_selections(world, way):
     """Of rows and columns in another order."""
     scores = WORLDS[world]().scores()
