@@ -23,6 +23,7 @@ from twins import assert_all_tasks, in_folds
 
 import bioeval as be
 from bioeval.attempts import folds, looks, tiles
+from bioeval.attempts.threshold_rules import Rule, wanted_cells
 from bioeval.base.errors import BioevalError
 from bioeval.scores import blocks
 from bioeval.scores.embedding_tiles import LARGEST
@@ -350,20 +351,35 @@ def test_folds(world, way):
         check(scores, way, in_folds, templates="multi", fusion=("min", "mean")[k % 2], **options)
 
 
-@pytest.mark.parametrize("rule", ["far=0.0", "far=0.3", "eer", "frr=0.2"])
-@each_way
-@pytest.mark.cases(8)
+@pytest.mark.parametrize("rule", ["far=0.0", "eer", "frr=1.0"])
+@pytest.mark.parametrize("way", ["as it is", "few cells"])
 def test_folds_judge_thresholds_where_they_were_not_chosen(rule, way):
-    """At a genuine score, the other part has impostor scores where the first has none; or -inf."""
+    """At a genuine score, where one part has no impostor scores and the other has; or at -inf."""
     world = square(stored_by_quality)
-    world.values[np.ix_(world.probes < 3, world.probes < 3)] *= 0.5
-    for low in (None, -np.inf):
-        if low is not None:
-            world.values[world.probes == 2, 3] = low
+    for _ in range(2):
         for templates in ("single", "multi"):
-            splitter = be.partition.PredefinedFolds(world.probes % 3)
+            splitter = be.partition.SubjectKFold(3, shuffle=True, random_state=1)
             options = {"splitter": splitter, "threshold": rule, "templates": templates}
             check(world.scores(), way, in_folds, **options)
+        world.values[world.probes == 2, 3] = -np.inf
+
+
+@pytest.mark.parametrize(
+    ("rule", "cells", "expected"),
+    [
+        ("far=0.0", [2, 4, 7], [2, 3]),
+        ("far=0.0", [3, 4, 7], [0, 3]),
+        ("eer", [2, 4, 7], [2, 3, 4]),
+        ("frr=0.4", [2, 4, 7], [4]),
+        ("frr=1.0", [2, 4, 7], [0]),
+    ],
+)
+def test_the_cells_in_which_folds_need_scores(rule, cells, expected):
+    """Those of a point and of the score before it, of either class; the first where none is."""
+    counts = np.array([0, 0, 0, 3, 0, 0, 5, 0, 1])
+    genuine, parsed = np.array([0.1, 0.3, 0.9]), Rule.parse(rule)
+    wanted = wanted_cells(parsed, genuine, np.array(cells), counts, 0)
+    assert np.flatnonzero(wanted).tolist() == expected
 
 
 @pytest.mark.parametrize("world", ["excluded", "gallery", "similarities"])
