@@ -9,7 +9,6 @@ from typing import Any, Literal
 
 import numpy as np
 
-from bioeval.attempts.passes import count_together
 from bioeval.attempts.points import check_targets
 from bioeval.attempts.thresholds import to_user
 from bioeval.attempts.verification_counter import VerificationCounter
@@ -17,7 +16,7 @@ from bioeval.base.arguments import require_flag
 from bioeval.base.errors import Argument, DataError, counted, require_choice
 from bioeval.base.kinds import Kind
 from bioeval.base.memory import at_most, in_words
-from bioeval.scores.blocks import BlockReader
+from bioeval.scores.blocks import BlockReader, threads_for
 from bioeval.scores.bona_fide import without_attacks
 from bioeval.scores.embeddings import Metric, kind_of_metric
 from bioeval.scores.matrix import Scores, require_scores
@@ -158,7 +157,9 @@ def _value_of(measure: OwnMeasure, scores: Scores) -> float:
         )
     reader = BlockReader(scores)
     counter = VerificationCounter(reader)
-    (tally,) = count_together(reader, [counter])
+    with threads_for(scores):
+        counter.listed += counter.parts()
+    tally = counter.result()
     distances = np.repeat(*tally.attempts.listed_impostors())
     genuine = to_user(tally.genuine.astype(np.float64), scores.kind)
     impostor = to_user(distances.astype(np.float64), scores.kind)

@@ -19,6 +19,7 @@ from sklearn.model_selection import cross_val_score
 from strategies import examples_of, matrices
 
 import bioeval as be
+from bioeval.scores import blocks
 from bioeval.studies.folds import scorers
 
 
@@ -50,7 +51,9 @@ def test_pairs_and_failed_comparisons():
     assert [x.tolist() for x in kept.scores] == [[0.1, 0.2], [-np.inf, 0.5]]
 
 
-def test_a_test_of_scipy_gives_its_statistic():
+@pytest.mark.parametrize("listed", [1 << 18, 0])
+def test_a_test_of_scipy_gives_its_statistic(listed, monkeypatch):
+    monkeypatch.setattr(blocks, "LISTED", listed)
     scores = be.simulate(12, 3, random_state=1)
     label, values = scores.probe_labels, np.asarray(scores.values)
     same = label[:, None] == label
