@@ -127,6 +127,7 @@ class Kind:
 
     - `given` (float64): thresholds at which false accepts are wanted
     - `genuine` (float64): the genuine scores in order, if they are at hand; else they are collected
+    - `missed`: numbers of further genuine and impostor attempts, which no threshold accepts
     """
 
     def __init__(
@@ -135,8 +136,10 @@ class Kind:
         wanted: PointsWanted | None,
         given: np.ndarray,
         genuine: np.ndarray | None = None,
+        missed: tuple[int, int] = (0, 0),
     ):
         self.dtype, self.wanted, self.given, self.genuine = dtype, wanted, given, genuine
+        self.missed = missed
         #: What cells are taken from, and moments: near the middle of the scores.
         self.centre, self.origin, self.scale = dtype.type(0), 0.0, 1.0
         #: Thresholds up to which scores are counted; increasing, and in the dtype of the scores.
@@ -352,7 +355,8 @@ class Kind:
         """Return, as flags, the cells in which points lie, and those of the scores before them."""
         assert self.genuine is not None
         wanted = np.zeros(len(self.held), dtype=bool)
-        genuine, impostors, filled = len(self.genuine), self.total, self.filled
+        genuine, impostors = len(self.genuine) + self.missed[0], self.total + self.missed[1]
+        filled = self.filled
         if self.wanted is None or not len(filled) or not genuine:
             return wanted
         own = self.cells_of(self.genuine)
@@ -416,6 +420,7 @@ class Kind:
             accepted - self.weights,
             accepted,
             self.total,
+            *self.missed,
             marks=self.marks,
             at_marks=self.reached,
             counted_moments=self.moments,

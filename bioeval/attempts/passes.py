@@ -73,7 +73,7 @@ def _count_pairs(reader: BlockReader, counter: Any, wanted: PointsWanted | None)
     tiles, more_impostors = PairTiles(reader, counter), counter.more_impostors
     dtype = np.dtype(np.float64) if len(more_impostors) else tiles.dtype
     rows = np.empty(0) if wanted is None or wanted.rows is None else wanted.rows
-    kind = Kind(dtype, wanted, np.union1d(_given(counter), rows), None)
+    kind = Kind(dtype, wanted, np.union1d(_given(counter), rows), None, counter.missed)
     kind.prepare()
     more = True
     while more:
@@ -248,7 +248,9 @@ class _Pass:
         for counter in whole:
             wide = counter.fuses or len(counter.more_impostors)
             dtype = np.dtype(np.float64) if wide else self.tiles.dtype
-            self.whole.append((counter, Kind(dtype, wanted, self._marks(counter))))
+            self.whole.append(
+                (counter, Kind(dtype, wanted, self._marks(counter), None, counter.missed))
+            )
         self.kinds: dict[str, Kind] = {}
         if not self.of_tiles:
             return

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from bioeval.attempts.finding import PointsWanted
 from bioeval.attempts.passes import count_together
 from bioeval.attempts.threshold_rules import Rule, choose
@@ -18,13 +16,12 @@ def chosen_threshold(
     *,
     templates: str = "single",
     fusion: str = "min",
-    missed: tuple[int, int] = (0, 0),
     argument: str = "threshold",
 ) -> float:
     """Return the distance that a rule chooses on all attempts; only a given one reads no score.
 
-    `missed` are genuine and impostor attempts that no threshold accepts. NaN rejects
-    all: the stricter thresholds are all taken by scores. The rule is named as `argument`.
+    NaN rejects all: the stricter thresholds are all taken by scores. The rule is named as
+    `argument`.
     """
     scores = reader.scores
     rule = rule.as_distance(scores.kind)
@@ -32,7 +29,7 @@ def chosen_threshold(
         return rule.values[0]
     counter = VerificationCounter(reader, templates=templates, fusion=fusion)
     (tally,) = count_together(reader, [counter], PointsWanted.of_rule(rule))
-    attempts = replace(tally.attempts, missed=missed[0], missed_impostors=missed[1])
+    attempts = tally.attempts
     genuine, impostor = attempts.genuine_attempts, attempts.impostor_attempts
     if not (genuine and impostor):
         lacking = "impostor" if genuine else "genuine"

@@ -77,18 +77,18 @@ def count_bona_fide(
         missed = len(tally.genuine), tally.impostors
         if not none_passes:
             view = bona_fide.select(probes=np.flatnonzero(passing))
+    all_missed = missed[0], missed[1] + int(attacks.missed.sum())
     reader = BlockReader(view)
     counter = VerificationCounter(reader, thresholds=thresholds, **options)
     of_all = counter.fresh()
     of_all.more_impostors, of_all.given = attacks.pooled, None
+    counter.missed, of_all.missed = missed, all_missed
     tally, negatives = count_together(reader, [counter, of_all], wanted)
     attempts, every = tally.attempts, negatives.attempts
     if none_passes:
-        attempts = Attempts.listed(np.empty(0), np.empty(0))
-        every = Attempts.listed(np.empty(0), attacks.pooled)
+        attempts = Attempts.listed(np.empty(0), np.empty(0), *missed)
+        every = Attempts.listed(np.empty(0), attacks.pooled, *all_missed)
         tally = replace(tally, accepted=0 * tally.accepted)
-    attempts = replace(attempts, missed=missed[0], missed_impostors=missed[1])
-    every = replace(every, missed=missed[0], missed_impostors=missed[1] + int(attacks.missed.sum()))
     return CountedBonaFide(
         tally=replace(tally, attempts=attempts),
         negatives=every,
