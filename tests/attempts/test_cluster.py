@@ -1,0 +1,284 @@
+"""The workers of a cluster: the same results, to the last bit, and errors that say what to do."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sys
+
+import h5py
+import numpy as np
+import pytest
+from optional import optional_import
+
+import bioeval as be
+from bioeval.base import version
+from bioeval.cli import main
+
+distributed = optional_import("distributed")
+
+RNG = np.random.default_rng(1)
+LABELS = np.repeat(np.arange(300), 4)
+SAME = LABELS[:, None] == LABELS
+VALUES = (RNG.normal(3, 1, SAME.shape) - 2.5 * SAME).astype(np.float32)
+CAMERAS = {"camera": np.arange(len(LABELS)) % 3}
+OF_EMBEDDINGS = np.repeat(np.arange(300), 5)
+EMBEDDINGS = (RNG.normal(size=(300, 32))[OF_EMBEDDINGS] + RNG.normal(size=(1500, 32))).astype("f4")
+
+
+@pytest.fixture(scope="module")
+def client():
+    """Two workers of one thread each, which have the paths of this process."""
+    before, path = os.environ.get("PYTHONPATH"), os.pathsep.join(filter(None, sys.path))
+    os.environ["PYTHONPATH"] = path
+    try:
+        with (
+            distributed.LocalCluster(
+                n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None
+            ) as cluster,
+            distributed.Client(cluster, set_as_default=False) as client,
+        ):
+            yield client
+    finally:
+        os.environ.pop("PYTHONPATH")
+        if before is not None:
+            os.environ["PYTHONPATH"] = before
+
+
+@pytest.fixture
+def looks(monkeypatch):
+    """The looks at tiles by workers, so that no test passes without them."""
+    from bioeval.attempts.cluster import Workers
+
+    seen, look = [], Workers.look
+    monkeypatch.setattr(Workers, "look", lambda self, x: seen.append(x) or look(self, x))
+    return seen
+
+
+def assert_same_bits(one, other):
+    assert one.identical(other)
+    nodes = (
+        zip(one.subtree, other.subtree, strict=True) if hasattr(one, "subtree") else [(one, other)]
+    )
+    for a, b in nodes:
+        for name in a.variables:
+            x, y = np.asarray(a[name]), np.asarray(b[name])
+            assert x.dtype == y.dtype
+            assert x.dtype.kind not in "fi" or x.tobytes() == y.tobytes(), name
+
+
+def both(client, call):
+    """Return the results of a call here and on workers."""
+    here = call()
+    with be.set_options(client=client):
+        return here, call()
+
+
+def with_nan():
+    values = VALUES.copy()
+    values[[5, 700], [300, 2]] = np.nan
+    return values
+
+
+CASES = {
+    "memory": lambda folder: be.Scores(VALUES, LABELS),
+    "float64": lambda folder: be.Scores(VALUES.astype(float), LABELS),
+    "similarities": lambda folder: be.Scores(-VALUES, LABELS, kind="similarity"),
+    "nan": lambda folder: be.Scores(with_nan(), LABELS, nan="reject"),
+    "exclude": lambda folder: be.Scores(VALUES, LABELS, probe_meta=CAMERAS, exclude="camera"),
+    "gallery": lambda folder: be.Scores(VALUES[:, 80:], LABELS, LABELS[80:]),
+    "mapped": lambda folder: be.Scores(mapped(folder), LABELS),
+    "part of mapped": lambda folder: be.Scores(mapped(folder)[8:, :900], LABELS[8:], LABELS[:900]),
+    "transposed": lambda folder: be.Scores(mapped(folder).T, LABELS),
+    "private": lambda folder: be.Scores(mapped(folder, "c"), LABELS),
+    "HDF5": lambda folder: be.Scores(stored(folder), LABELS),
+    "compressed": lambda folder: be.load(compressed(folder)),
+    "embeddings": lambda folder: be.Scores.from_embeddings(EMBEDDINGS, OF_EMBEDDINGS),
+    "probes": lambda folder: be.Scores.from_embeddings(
+        EMBEDDINGS[:700],
+        OF_EMBEDDINGS[:700],
+        gallery=EMBEDDINGS[300:],
+        gallery_labels=OF_EMBEDDINGS[300:],
+    ),
+    "function": lambda folder: be.Scores.from_embeddings(
+        EMBEDDINGS, OF_EMBEDDINGS, metric=lambda a, b: a @ b.T, kind="similarity"
+    ),
+}
+
+
+def mapped(folder, mode="r"):
+    np.save(folder / "x.npy", VALUES)
+    return np.load(folder / "x.npy", mmap_mode=mode)
+
+
+def stored(folder):
+    with h5py.File(folder / "x.h5", "w") as file:
+        file.create_dataset("x", data=VALUES, chunks=(100, 300))
+    return h5py.File(folder / "x.h5", "r")["x"]
+
+
+def compressed(folder):
+    np.savez_compressed(folder / "x.npz", scores=VALUES, probe_labels=LABELS)
+    return folder / "x.npz"
+
+
+def test_a_matrix_has_the_same_results(client, looks):
+    assert_same_bits(*both(client, lambda: be.evaluate(be.Scores(VALUES, LABELS))))
+    assert looks
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("limit", [None, "80 MiB"])
+def test_results_are_the_same(client, looks, case, limit, tmp_path):
+    with be.set_options(memory_limit=limit):
+        scores = CASES[case](tmp_path)
+        assert_same_bits(*both(client, lambda: be.evaluate(scores)))
+    assert looks
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("task", ["verification", "open_set", "closed_set"])
+@pytest.mark.parametrize("case", ["gallery", "probes", "HDF5"])
+def test_tasks_have_the_same_results(client, looks, task, case, tmp_path):
+    scores = CASES[case](tmp_path)
+    assert_same_bits(*both(client, lambda: getattr(be, task)(scores)))
+    assert looks
+
+
+@pytest.mark.slow
+def test_intervals_and_own_scalars_are_the_same(client, looks):
+    scores = be.Scores(VALUES, LABELS)
+    options = {"interval": "subject-bootstrap", "replicates": 100, "random_state": 0}
+    assert_same_bits(*both(client, lambda: be.verification(scores, **options)))
+    assert looks
+
+
+@pytest.mark.slow
+def test_a_second_look_has_what_the_workers_got(client, looks, monkeypatch, tmp_path):
+    """The genuine scores of a file are found in the first look."""
+    sent = []
+    from bioeval.attempts import cluster
+
+    monkeypatch.setattr(
+        cluster, "Sent", lambda tiles, make=cluster.Sent: sent.append(1) or make(tiles)
+    )
+    with be.set_options(memory_limit="80 MiB"):
+        scores = CASES["HDF5"](tmp_path)
+    assert_same_bits(*both(client, lambda: be.verification(scores)))
+    assert len(looks) == 2 and len(sent) == 1
+
+
+@pytest.mark.slow
+def test_progress_is_that_of_the_rows(client, looks):
+    done: list[tuple[int, int]] = []
+    with be.set_options(
+        client=client, progress=lambda *rows: done.append(rows), memory_limit="60 MiB"
+    ):
+        be.evaluate(be.Scores.from_embeddings(EMBEDDINGS, OF_EMBEDDINGS))
+    assert looks and len(done) > 1 and done == sorted(done) and done[-1] == (1500, 1500)
+
+
+@pytest.mark.slow
+def test_errors_are_those_of_one_process(client, looks, tmp_path):
+    scores = be.Scores(with_nan(), LABELS)
+    with pytest.raises(be.DataError) as here:
+        be.evaluate(scores)
+    with be.set_options(client=client), pytest.raises(be.DataError) as there:
+        be.evaluate(scores)
+    assert looks and str(there.value) == str(here.value)
+    assert there.value.arguments == here.value.arguments
+    assert_same_bits(*both(client, lambda: be.evaluate(be.Scores(VALUES, LABELS))))
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(os.name == "nt", reason="a file that is open is not removed there")
+@pytest.mark.parametrize("case", ["mapped", "HDF5"])
+def test_a_file_that_workers_lack_is_named(client, case, tmp_path):
+    with be.set_options(client=client, memory_limit="80 MiB"):
+        scores = CASES[case](tmp_path)
+        for file in tmp_path.iterdir():
+            file.unlink()
+        with pytest.raises(be.DataError, match=r"a worker of the cluster cannot read.*x\.(npy|h5)"):
+            be.evaluate(scores)
+
+
+@pytest.mark.slow
+def test_other_versions_are_refused(client, monkeypatch):
+    from bioeval.attempts import cluster
+
+    monkeypatch.setattr(cluster, "__version__", "0.0")
+    with (
+        be.set_options(client=client),
+        pytest.raises(be.DataError, match=f"has bioeval {version.__version__}.* by 0.0"),
+    ):
+        be.evaluate(be.Scores(VALUES, LABELS))
+
+
+@pytest.mark.slow
+def test_the_command_counts_there(client, looks, tmp_path, capsys):
+    be.save(be.Scores(VALUES, LABELS), tmp_path / "x.npz")
+    shown = []
+    for more in ([], ["--cluster", client.scheduler.address]):
+        assert main(["run", str(tmp_path / "x.npz"), "--json", *more]) == 0
+        shown.append(json.loads(capsys.readouterr().out))
+    assert looks and shown[0] == shown[1]
+
+
+def test_an_address_without_a_scheduler_is_one_line(tmp_path, capsys, monkeypatch):
+    from bioeval.cli.commands import run
+
+    monkeypatch.setattr(run, "_PATIENCE", 1)
+    be.save(be.simulate(20, 4, random_state=1), tmp_path / "x.npz")
+    assert main(["run", str(tmp_path / "x.npz"), "--cluster", "tcp://127.0.0.1:9"]) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert "--cluster tcp://127.0.0.1:9: no scheduler" in line
+
+
+def test_a_missing_package_is_named_with_its_extra(tmp_path, capsys, monkeypatch):
+    monkeypatch.setitem(sys.modules, "distributed", None)
+    assert main(["run", "x.npz", "--cluster", "tcp://127.0.0.1:9"]) == 1
+    (line,) = capsys.readouterr().err.splitlines()
+    assert "[cluster]" in line
+
+
+def test_small_scores_stay_here(looks):
+    with be.set_options(client=Nothing()):
+        be.evaluate(be.simulate(20, 4, random_state=1))
+    assert not looks
+
+
+class Nothing:
+    """A client that is never used."""
+
+    def submit(self):
+        raise AssertionError
+
+    scatter = submit
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="there is no such signal")
+def test_a_worker_that_ends_loses_nothing(client, looks):
+    """It is killed after the first part of the tiles."""
+    with be.set_options(memory_limit="60 MiB"):
+        scores = be.Scores.from_embeddings(EMBEDDINGS, OF_EMBEDDINGS)
+    here, pids = be.evaluate(scores), list(client.run(os.getpid).values())
+
+    def kill(done: int, rows: int) -> None:
+        if len(pids) > 1:
+            os.kill(pids.pop(), signal.SIGKILL)
+
+    with be.set_options(client=client, progress=kill):
+        there = be.evaluate(scores)
+    assert looks and len(pids) == 1
+    assert_same_bits(here, there)
+
+
+@pytest.mark.slow
+def test_a_client_that_is_closed_is_named(client):
+    with distributed.Client(client.scheduler.address, set_as_default=False) as other:
+        pass
+    with be.set_options(client=other), pytest.raises(be.DataError, match="client is closed"):
+        be.evaluate(be.Scores(VALUES, LABELS))
