@@ -30,8 +30,8 @@ OF_THE_COMMAND = {
     "pad": {"most"},
     "protocols": {"check", "toml"},
     "report": {"check", "folds", "names", "probes", "workload", "zoo"},  # of several calls
-    # Failure rates, a column of the metadata, and priors of a card.
-    "run": {"fta", "fte", "gallery_quality", "min_dcf"},
+    # The option of be.set_options, failure rates, a column of the metadata, and priors of a card.
+    "run": {"client", "fta", "fte", "gallery_quality", "min_dcf"},
     "threshold": {"claim", "on"},  # other calls
     "tracking": {"differences", "targets"},
     "workload": {"task"},

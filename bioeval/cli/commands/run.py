@@ -105,6 +105,7 @@ def _connect(ctx: click.Context, param: click.Parameter, address: str | None) ->
     "--cluster ADDRESS",
     "Count large matrices, and embeddings, on the workers of this scheduler of dask.distributed, "
     "such as tcp://10.0.0.5:8786.",
+    name="client",
     callback=_connect,
     expose_value=False,
 )
