@@ -1,4 +1,4 @@
-"""Cells with exact edges, to count scores in.
+"""Cells of one width with exact edges, for curves and histograms (tiles are counted in others).
 
 A cell is ``((k - 1) w, k w]`` with ``w = 2 ** exponent``: its edges are exact floats, a score's
 cell is found without rounding, and two neighbours make one cell of the next exponent. That is why

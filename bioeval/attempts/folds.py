@@ -19,7 +19,7 @@ import numpy as np
 from bioeval.attempts.cells import CellCounts, CellGrid, rounded_down
 from bioeval.attempts.finding import PointsWanted
 from bioeval.attempts.lists import Attempts, distinct, runs
-from bioeval.attempts.looks import Kind
+from bioeval.attempts.looks import CountedAttempts
 from bioeval.attempts.squares import Squares
 from bioeval.attempts.threshold_rules import Rule, wanted_cells
 from bioeval.attempts.tiles import Rows, SquareTiles, Tile
@@ -158,16 +158,18 @@ class _Counted:
         #: Finds the cells of scores, and expects where the points are, of a rate.
         genuine = self.tiles.genuine if self.plain else None
         own = None if genuine is None else genuine[of.multi]
-        self.kind = Kind(self.dtype, PointsWanted.of_rule(rule), np.empty(0), own)
+        self.kind = CountedAttempts(self.dtype, PointsWanted.of_rule(rule), np.empty(0), own)
         folds = max(x.folds for x in divisions)
         most = max(LEAST_CELLS, min(MOST_CELLS, ENTRIES // (folds * len(divisions))))
         self.kind.place(self._sample(), self.tiles.size, most)
         if rule.name not in ("eer", "far"):
-            self.kind.held[:] = False
+            self.kind.kept_cells[:] = False
         #: Folds of rows and of positions, in the order of the tiles.
         self.probe = np.array([x.probe for x in divisions])
         self.gallery = np.array([x.gallery for x in divisions])
-        self.tables = np.zeros((3, len(divisions), folds, len(self.kind.held)), dtype=np.int64)
+        self.tables = np.zeros(
+            (3, len(divisions), folds, len(self.kind.kept_cells)), dtype=np.int64
+        )
         self.genuine = Placed(np.empty(0), np.empty(0, np.int64), np.empty(0, np.int64))
 
     def _sample(self) -> list[np.ndarray]:
@@ -190,7 +192,7 @@ class _Counted:
         if isinstance(self.tiles, SquareTiles):
             genuine = [self.tiles.squares.placed(multi=self.of.multi)]
         self.genuine = Placed.of(*map(np.concatenate, zip(none, *genuine, strict=True)))
-        wanted, given = np.zeros(len(self.kind.held), dtype=bool), 0
+        wanted, given = np.zeros(len(self.kind.kept_cells), dtype=bool), 0
         if self.rule.name == "fixed":
             given = int(self.kind.cells_of(rounded_down(np.array(self.rule.values), self.dtype))[0])
         tables = np.moveaxis(self.tables, 1, 0)
@@ -201,7 +203,7 @@ class _Counted:
                 cells = self.kind.cells_of(scores)
                 wanted |= wanted_cells(self.rule, scores, cells, counts, given)
         kept = [x.those(wanted[self.kind.cells_of(x.scores)]) for x in kept]
-        missing = wanted & ~self.kind.held
+        missing = wanted & ~self.kind.kept_cells
         if missing.any():
             self.tiles.with_mates = False
             self._look(lambda: self._keeper(missing, kept), None)
@@ -302,7 +304,7 @@ class _Counted:
 
     def _counter(self, found: list[np.ndarray], kept: list[Placed]) -> Callable[..., None]:
         """Return what counts the scores of a tile, and keeps those where points are expected."""
-        tables, held = np.zeros_like(self.tables), self.kind.held
+        tables, held = np.zeros_like(self.tables), self.kind.kept_cells
         found.append(tables)
         room = _Room(self.dtype, kept)
 

@@ -226,14 +226,16 @@ class Attempts:
         """Return the smallest FRR with FAR at most `target`, and the loosest threshold."""
         allowed = allowed_errors(target, self.impostor_attempts)
         i = int(self.accepted.searchsorted(allowed, side="right"))
-        past = self.values[i] if i < len(self.values) else np.nan  # after all genuine scores
-        reached = self.impostors if i == len(self.values) else int(self.before[i])
-        if reached != (self.accepted[i - 1] if i else 0):
+        first_beyond, below = np.nan, self.impostors  # NaN is after all genuine scores
+        if i < len(self.values):
+            first_beyond, below = self.values[i], int(self.before[i])
+        # Of counted attempts: no score that is not known lies between this one and the one before.
+        if below != (self.accepted[i - 1] if i else 0):
             raise DataError(f"the scores around FAR {target:g} were not looked at")
-        g = int(self.genuine.searchsorted(past))
+        g = int(self.genuine.searchsorted(first_beyond))
         frr = (self.genuine_attempts - g) / self.genuine_attempts
         if not i and not g:  # reject-all, which is no point where a score is -inf
-            return frr, float("nan" if past == -np.inf else "-inf")
+            return frr, float("nan" if first_beyond == -np.inf else "-inf")
         return frr, float(max([*self.values[i - 1 : i], *self.genuine[g - 1 : g]]))
 
     def at_frr(self, target: float) -> float | None:

@@ -5,7 +5,8 @@ core. The genuine scores are known before where they are at hand: scores in the 
 also counted up to each of them, so that areas, costs and the points at genuine scores are exact. A
 few tiles say in which cells the other points will lie, and the scores of these cells are kept.
 Where a point lies in another cell, or the genuine scores were not at hand, a second look takes what
-is missing. All counts are whole numbers: the same on any number of threads, in any order.
+is missing. The sample decides how many looks are needed, never a result. All counts are whole
+numbers: the same on any number of threads, in any order.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from bioeval.attempts.points import Moments, allowed_errors, crossed, moment_sca
 from bioeval.base.errors import DataError
 from bioeval.base.memory import at_most
 from bioeval.kernels import cells as kernel
-from bioeval.kernels.cells import FAR, LEAST, SPAN
+from bioeval.kernels.cells import LEAST, SPAN, TOO_LARGE
 
 # Standard errors of a sample of tiles within which a point is expected, and the most that is kept
 # of the scores, as a proportion, before the points are known.
@@ -62,7 +63,7 @@ class Found:
     kept: list[tuple[np.ndarray, np.ndarray]] = field(default_factory=list)  # scores and numbers
     waiting: int = 0
     moments: dict[int, np.ndarray] = field(default_factory=dict)  # by tile
-    far: float = 0.0  # half the largest difference of a score that they leave out
+    left_out: float = 0.0  # half the largest difference from the origin that they leave out
     room: np.ndarray = field(default_factory=lambda: np.empty(0))
     cells: np.ndarray = field(default_factory=lambda: np.zeros(0, dtype=np.int32))
     more: np.ndarray | int = 0  # what was in the cells before they were emptied
@@ -122,7 +123,7 @@ def joined(parts: Sequence[tuple[np.ndarray, np.ndarray]]) -> tuple[np.ndarray, 
     return values, np.add.reduceat(weights[order], starts, dtype=np.int64)
 
 
-class Kind:
+class CountedAttempts:
     """The attempts of one counter of verification, as they are counted in tiles.
 
     - `given` (float64): thresholds at which false accepts are wanted
@@ -163,7 +164,8 @@ class Kind:
         low = low >> shift << shift  # so that the ends of cells are short numbers
         width = (span >> shift) + 1
         self.window = np.int32(low), np.uint32(shift), np.uint32(width)
-        self.held = np.zeros(width + 2, dtype=bool)  # cells whose scores are kept
+        #: Cells whose scores are kept; the last two are those above all cells, and of NaN.
+        self.kept_cells = np.zeros(width + 2, dtype=bool)
 
     def place(self, sample: Sequence[np.ndarray], scores: int, number: int | None = None) -> None:
         """Choose the cells, and which are kept of so many scores, by tiles of a sample."""
@@ -187,7 +189,7 @@ class Kind:
         bits, margin = int(self.window[1]), (high - low) // 8 + 64
         low, high = max(low - margin, 0), min(high + margin, SPAN >> bits)
         self.place_cells(LEAST + (low << bits), (high - low) << bits, number)
-        self.held[[0, -2]] = True
+        self.kept_cells[[0, -2]] = True
         if self.genuine is not None and self.wanted is not None and len(finite) > 1:
             self._expect(finite, scores)
 
@@ -211,6 +213,7 @@ class Kind:
         own = (self.cells_of(self.genuine) - low) >> shift
         frr = 1 - own.searchsorted(filled, side="right") / max(len(own), 1)
         room = min(MOST_KEPT, at_most(MOST_SCORES, 16) / max(scores, 1))
+        # Rare targets cost little, and are often asked for later; where FAR is FRR is the EER.
         targets = sorted({0.0, 1e-6, 1e-5, 1e-3, *self.wanted.targets.tolist()})
         for target in (*targets, frr):  # the fewest scores first
             first = int(np.searchsorted(far + off - target, 0))
@@ -220,8 +223,8 @@ class Kind:
             if share <= room:
                 room -= share
                 begin = low + (int(filled[first]) << shift) if first else 0
-                self.held[begin : low + ((int(filled[last]) + 1) << shift)] = True
-        self.held[-1] = False
+                self.kept_cells[begin : low + ((int(filled[last]) + 1) << shift)] = True
+        self.kept_cells[-1] = False
 
     def prepare(self) -> None:
         """Flag the cells of a look: those of marks, and those whose scores are kept."""
@@ -230,12 +233,12 @@ class Kind:
             marks = distinct(np.sort(np.concatenate([marks, distinct(self.genuine)])))
         self.marks, self.scores = marks, rounded_down(marks, self.dtype)
         own = self.cells_of(self.scores)
-        self.flags = np.zeros(len(self.held), dtype=np.uint8)
+        self.flags = np.zeros(len(self.kept_cells), dtype=np.uint8)
         self.flags[own] = MARKED
-        self.flags[self.held] |= KEPT
+        self.flags[self.kept_cells] |= KEPT
         #: How many marks are in the cells before each, and in all.
-        self.first = np.zeros(len(self.held) + 1, dtype=np.int32)
-        np.cumsum(np.bincount(own, minlength=len(self.held)), out=self.first[1:])
+        self.first = np.zeros(len(self.kept_cells) + 1, dtype=np.int32)
+        np.cumsum(np.bincount(own, minlength=len(self.kept_cells)), out=self.first[1:])
 
     def cells_of(self, scores: np.ndarray) -> np.ndarray:
         """Return the cell of each score."""
@@ -267,7 +270,7 @@ class Kind:
         if self.moments is None:
             sums = np.zeros(4)
             far = kernel.add_moments(tile, self.origin, self.scale, sums)
-            found.far = max(found.far, far)
+            found.left_out = max(found.left_out, far)
             found.moments[number] = found.moments.get(number, 0.0) + weight * sums
         found.keep(found.room[:kept], weight)
 
@@ -286,25 +289,25 @@ class Kind:
         if self.genuine is None:  # nothing was known before
             collected = [scores for one in found for scores in one.genuine]
             self.genuine = increasing(np.concatenate([np.empty(0), *collected]))
-            self.held = self.with_points()
+            self.kept_cells = self.cells_with_points()
             self.prepare()
             return True
         if self.reached is None:
             self._reach(np.sum([one.reached for one in found], axis=0))
         kept = [part for one in found for part in one.kept]
         if first:  # of what was kept, few scores are needed
-            wanted = self.with_points()
-            missing = wanted & ~self.held
+            wanted = self.cells_with_points()
+            missing = wanted & ~self.kept_cells
             wanted[[0, -2]] = True  # beyond the cells anything may lie
-            self.held &= wanted
+            self.kept_cells &= wanted
             kept = [
                 (scores[there], weight[there])
                 for scores, weight in kept
-                if (there := self.held[self.cells_of(scores)]).any()
+                if (there := self.kept_cells[self.cells_of(scores)]).any()
             ]
             self._take(*joined(kept))
             self.flags[:] = np.where(missing, KEPT, 0)
-            self.held |= missing
+            self.kept_cells |= missing
             return bool(missing.any()) or self.moments is None
         self._take(*joined(kept))
         self.flags[:] = 0
@@ -318,11 +321,11 @@ class Kind:
         number, total, squares, infinite = sum((sums[k] for k in sorted(sums)), start=np.zeros(4))
         self.infinite = int(infinite)
         self.tries += 1
-        far = max((x.far for x in found), default=0.0)
+        far = max((x.left_out for x in found), default=0.0)
         if far:
             self.scale = 2.0 ** -(math.frexp(far)[1] + 1)
-        elif squares < number / FAR**2 and self.tries == 1:
-            self.scale *= FAR**2
+        elif squares < number / TOO_LARGE**2 and self.tries == 1:
+            self.scale *= TOO_LARGE**2
         elif number:
             mean = total / number
             spread = max(squares / number - mean**2, 0.0)
@@ -351,10 +354,10 @@ class Kind:
 
     # -- points
 
-    def with_points(self) -> np.ndarray:
+    def cells_with_points(self) -> np.ndarray:
         """Return, as flags, the cells in which points lie, and those of the scores before them."""
         assert self.genuine is not None
-        wanted = np.zeros(len(self.held), dtype=bool)
+        wanted = np.zeros(len(self.kept_cells), dtype=bool)
         genuine, impostors = len(self.genuine) + self.missed[0], self.total + self.missed[1]
         filled = self.filled
         if self.wanted is None or not len(filled) or not genuine:
@@ -363,7 +366,7 @@ class Kind:
         some = distinct(np.sort(np.concatenate([own, filled]), kind="stable"))
         fa = np.append(0, np.cumsum(self.counts))[filled.searchsorted(some, side="right")]
         fr = genuine - own.searchsorted(some, side="right")
-        last = [
+        crossings = [
             bisect_left(
                 range(len(some)),
                 True,
@@ -371,10 +374,11 @@ class Kind:
             )
         ]
         for target in (*self.wanted.targets.tolist(), 0.0):
-            last.append(int(fa.searchsorted(allowed_errors(target, impostors), side="right")))
-        for k in last:
+            crossings.append(int(fa.searchsorted(allowed_errors(target, impostors), side="right")))
+        for k in crossings:
             cell = int(some[k]) if k < len(some) else len(wanted)
             at = int(filled.searchsorted(cell))
+            # The cell before, too: its largest score may be the threshold.
             wanted[filled[at - 1 : at]] = True
             if at < len(filled) and filled[at] == cell:
                 wanted[cell] = True
@@ -395,10 +399,10 @@ class Kind:
         They are the given ones in cells whose scores are known, and the ends of other cells.
         """
         cells = self.cells_of(rounded_down(thresholds, self.dtype))
-        held = self.held[cells]
+        held = self.kept_cells[cells]
         ends = rounded_down(self.edges(cells), self.dtype).astype(np.float64)
         at = np.where(held | ~np.isfinite(ends), thresholds, ends)
-        known = self.held[self.filled]
+        known = self.kept_cells[self.filled]
         missing = np.append(0, np.cumsum(np.where(known, 0, self.counts)))
         some = missing[self.filled.searchsorted(cells, side="right")]
         more = np.append(0, np.cumsum(self.weights))[self.values.searchsorted(at, side="right")]
@@ -408,7 +412,7 @@ class Kind:
     def attempts(self) -> Attempts:
         """Return the attempts, once no look is missing."""
         assert self.genuine is not None
-        held = self.held[self.filled]
+        held = self.kept_cells[self.filled]
         if self.weights.sum() != self.counts[held].sum():
             raise DataError("the scores changed while they were read: not as many were found again")
         missing = np.append(0, np.cumsum(np.where(held, 0, self.counts)))

@@ -15,7 +15,7 @@ from bioeval.attempts.counting import Counter
 from bioeval.attempts.counts import VerificationTally, curve_thresholds
 from bioeval.attempts.finding import PointsWanted
 from bioeval.attempts.identification_counter import IdentificationCounter
-from bioeval.attempts.looks import Found, Kind
+from bioeval.attempts.looks import CountedAttempts, Found
 from bioeval.attempts.ranks import Ranks, facts_of
 from bioeval.attempts.squares import Squares
 from bioeval.attempts.tiles import PairTiles, Rows, SquareTiles, Tile
@@ -34,6 +34,8 @@ def count_together(
     reader: BlockReader, counters: Sequence[Counter[R]], wanted: PointsWanted | None = None
 ) -> list[R]:
     """Fill counters from the scores of a reader and return their results, in order.
+
+    Up to ``blocks.LISTED`` scores are listed and sorted; more are counted in tiles, by a pass.
 
     `wanted` are the operating points of verification that will be asked for.
     """
@@ -73,7 +75,7 @@ def _count_pairs(reader: BlockReader, counter: Any, wanted: PointsWanted | None)
     tiles, more_impostors = PairTiles(reader, counter), counter.more_impostors
     dtype = np.dtype(np.float64) if len(more_impostors) else tiles.dtype
     rows = np.empty(0) if wanted is None or wanted.rows is None else wanted.rows
-    kind = Kind(dtype, wanted, np.union1d(_given(counter), rows), None, counter.missed)
+    kind = CountedAttempts(dtype, wanted, np.union1d(_given(counter), rows), None, counter.missed)
     kind.prepare()
     more = True
     while more:
@@ -95,7 +97,7 @@ def _given(counter: VerificationCounter) -> np.ndarray:
     return np.empty(0) if counter.given is None else counter.given
 
 
-def _fill(counter: VerificationCounter, kind: Kind) -> None:
+def _fill(counter: VerificationCounter, kind: CountedAttempts) -> None:
     """Give a counter the attempts that were counted, and its curve."""
     attempts = kind.attempts()
     attempts.counted_cells = _in_cells(kind)
@@ -114,11 +116,11 @@ def _fill(counter: VerificationCounter, kind: Kind) -> None:
     counter.curve = at, accepted
 
 
-def _rounded(thresholds: np.ndarray, kind: Kind) -> np.ndarray:
+def _rounded(thresholds: np.ndarray, kind: CountedAttempts) -> np.ndarray:
     return rounded_down(thresholds, kind.dtype).astype(np.float64)
 
 
-def _in_cells(kind: Kind) -> CellCounts:
+def _in_cells(kind: CountedAttempts) -> CellCounts:
     """Return about how many scores are in cells of one width, which need no second look."""
     filled, counts, known = kind.filled, kind.counts.copy(), kind.values
     lowest = known[:1] == -np.inf
@@ -164,7 +166,7 @@ class Seen:
 class Look:
     """What is looked for in all tiles: attempts by kind, and ranks among templates or subjects."""
 
-    kinds: dict[str, Kind]
+    kinds: dict[str, CountedAttempts]
     units: set[str]
 
     @property
@@ -232,7 +234,7 @@ class _Pass:
         self.others: list[Any] = []  # read whole blocks, in the first look
         #: What is counted in tiles; and in whole blocks: masks without labels, rules of fusion.
         self.of_tiles: list[VerificationCounter] = []
-        self.whole: list[tuple[VerificationCounter, Kind]] = []
+        self.whole: list[tuple[VerificationCounter, CountedAttempts]] = []
         whole: list[VerificationCounter] = []
         for counter in counters:
             if isinstance(counter, IdentificationCounter) and counter.of_tiles:
@@ -249,17 +251,20 @@ class _Pass:
             wide = counter.fuses or len(counter.more_impostors)
             dtype = np.dtype(np.float64) if wide else self.tiles.dtype
             self.whole.append(
-                (counter, Kind(dtype, wanted, self._marks(counter), None, counter.missed))
+                (
+                    counter,
+                    CountedAttempts(dtype, wanted, self._marks(counter), None, counter.missed),
+                )
             )
-        self.kinds: dict[str, Kind] = {}
+        self.kinds: dict[str, CountedAttempts] = {}
         if not self.of_tiles:
             return
         genuine, sample = self.tiles.genuine, self.tiles.sample()
         for k, templates in enumerate(("single", "multi")):
             if its := [x for x in self.of_tiles if x.templates == templates]:
                 given = np.unique(np.concatenate([self._marks(x) for x in its]))
-                known = None if genuine is None else genuine[k]
-                self.kinds[templates] = Kind(self.tiles.dtype, wanted, given, known)
+                at_hand = None if genuine is None else genuine[k]
+                self.kinds[templates] = CountedAttempts(self.tiles.dtype, wanted, given, at_hand)
                 self.kinds[templates].place(sample[k], self.tiles.size)
 
     def _marks(self, counter: VerificationCounter) -> np.ndarray:
@@ -320,7 +325,7 @@ class _Pass:
 class _OfBlocks:
     """Counts whole blocks for a counter whose attempts are not those of tiles."""
 
-    def __init__(self, counter: VerificationCounter, kind: Kind):
+    def __init__(self, counter: VerificationCounter, kind: CountedAttempts):
         self.counter, self.kind, self.number = counter, kind, 0
         self.found = kind.start()
         if len(more := counter.more_impostors):

@@ -118,7 +118,7 @@ def keep(tile, centre, cells, flags, kept):
 
 
 #: Scaled scores from here on are left out of sums, in which their squares might overflow.
-FAR = 2.0**300
+TOO_LARGE = 2.0**300
 
 #: Sums of a row that are added to side by side, in the same order on any processor.
 LANES = 16
@@ -146,14 +146,14 @@ def add_moments(tile, centre, scale, sums):
             part = row[start : start + LANES]
             for j in range(LANES):
                 x = np.float64(part[j]) * scale - origin
-                there = abs(x) < FAR
+                there = abs(x) < TOO_LARGE
                 x = x if there else 0.0
                 number += there
                 total[j] += x
                 squares[j] += x * x
         for j in range(whole, width):
             x = np.float64(row[j]) * scale - origin
-            if abs(x) < FAR:
+            if abs(x) < TOO_LARGE:
                 number += 1
                 total[0] += x
                 squares[0] += x * x
@@ -164,7 +164,7 @@ def add_moments(tile, centre, scale, sums):
         if number + infinite + others < (i + 1) * width:
             for j in range(width):
                 x = np.float64(row[j])
-                if abs(x) < np.inf and not abs(x * scale - origin) < FAR:
+                if abs(x) < np.inf and not abs(x * scale - origin) < TOO_LARGE:
                     far = max(far, abs(x / 2 - centre / 2))
                     others += 1
     sums[0] += number

@@ -184,7 +184,7 @@ class Plan:
     ) -> tuple[Plan, dict[str, TaskCounts]]:
         """Return the plan of a card, and the counts of all tasks with their operating points."""
         limits = options.interval
-        if card.verification is not None:  # its operating points take a second pass
+        if card.verification is not None:  # its operating points may take another look
             scores = scores._held()
         plan = cls(scores, card, options, automatic=automatic)
         if limits is not None and limits.by_subject:

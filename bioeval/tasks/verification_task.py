@@ -136,7 +136,7 @@ def verification(
     targets, weights = check_targets(far_targets), check_costs(costs)
     at_frr = check_targets(frr_targets, "frr_targets")
     reader = BlockReader(scores)
-    reader.scores = scores._held()  # operating points take a second pass
+    reader.scores = scores._held()  # operating points may take another look
     scores = reader.scores
     counter = VerificationCounter(
         reader,

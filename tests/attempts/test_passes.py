@@ -10,7 +10,7 @@ import pytest
 from limits import limited, streaming
 
 import bioeval as be
-from bioeval.attempts.looks import Kind
+from bioeval.attempts.looks import CountedAttempts
 from bioeval.scores import blocks
 
 
@@ -97,13 +97,13 @@ def test_a_large_matrix_has_the_points_of_its_dtype(monkeypatch, dtype, shape):
 def looks(monkeypatch) -> list[bool]:
     """Whether another look followed, of each look of each kind of attempts."""
     seen = []
-    finish = Kind.finish
+    finish = CountedAttempts.finish
 
     def noted(self, *args):
         seen.append(finish(self, *args))
         return seen[-1]
 
-    monkeypatch.setattr(Kind, "finish", noted)
+    monkeypatch.setattr(CountedAttempts, "finish", noted)
     return seen
 
 
