@@ -175,10 +175,10 @@ class CountedAttempts:
             return
         ends = min(float(x.min()) for x in finite), max(float(x.max()) for x in finite)
         some = np.concatenate([x[:: max(1, len(x) >> 12)] for x in finite])
-        low, middle, high = np.quantile(some, [TAIL, 0.5, 1 - TAIL], method="lower")
+        low, middle, high = np.quantile(some, [TAIL, 0.5, 1 - TAIL], method="lower").tolist()
         if ends[1] - ends[0] < abs(middle) / 64:  # far from 0, they differ in few bits
             self.centre = self.dtype.type(middle)
-        self.origin, self.scale = float(middle), moment_scale(*ends)
+        self.origin, self.scale = middle, moment_scale(*ends)
         if number is None:
             genuine = 0 if self.genuine is None else len(self.genuine)
             number = 1 << (CELLS_A_SCORE * genuine).bit_length()
