@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from bioeval.kernels import cells as kernel
-from bioeval.kernels.cells import FAR, LANES, LEAST, SPAN
+from bioeval.kernels.cells import TOO_LARGE, LANES, LEAST, SPAN
 
 INF, NAN = np.inf, np.nan
 LARGEST = float(np.finfo(np.float64).max)
@@ -166,7 +166,7 @@ def test_add_moments(dtype, width, odd):
     sums, scale = np.ones(4), 0.5 if dtype == "float64" else 2.0**200
     far = kernel.add_moments(tile, 2.5, scale, sums)
     finite = [float(x) for x in tile.ravel() if math.isfinite(x)]
-    near = [(x - 2.5) * scale for x in finite if abs(x * scale - 2.5 * scale) < FAR]
+    near = [(x - 2.5) * scale for x in finite if abs(x * scale - 2.5 * scale) < TOO_LARGE]
     assert far == max((abs(x / 2 - 1.25) for x in finite if abs(x) > 1e30), default=0.0)
     assert sums[0] == 1 + len(near)
     assert sums[1] == pytest.approx(1 + math.fsum(near), rel=1e-13)
