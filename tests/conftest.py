@@ -153,7 +153,10 @@ def figures_are_closed() -> Iterator[None]:
 
 
 #: Tests of small matrices that take the ways of large ones.
-COUNTED = [ROOT / "tests" / x for x in ("attempts", "oracle", "scores/test_stored.py")]
+COUNTED = [
+    ROOT / "tests" / x
+    for x in ("attempts", "oracle", "scores/test_stored.py", "tasks/test_thresholds_are_exact.py")
+]
 
 
 @pytest.fixture(autouse=True)

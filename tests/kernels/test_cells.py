@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from bioeval.kernels import cells as kernel
-from bioeval.kernels.cells import TOO_LARGE, LANES, LEAST, SPAN
+from bioeval.kernels.cells import LANES, LEAST, SPAN, TOO_LARGE
 
 INF, NAN = np.inf, np.nan
 LARGEST = float(np.finfo(np.float64).max)
