@@ -62,6 +62,7 @@ class Found:
     genuine: list[np.ndarray] = field(default_factory=list)  # where they were not at hand
     kept: list[tuple[np.ndarray, np.ndarray]] = field(default_factory=list)  # scores and numbers
     waiting: int = 0
+    most: int = JOIN  # of them, before equal ones are joined
     moments: dict[int, np.ndarray] = field(default_factory=dict)  # by tile
     left_out: float = 0.0  # half the largest difference from the origin that they leave out
     room: np.ndarray = field(default_factory=lambda: np.empty(0))
@@ -100,10 +101,11 @@ class Found:
         self._join()
 
     def _join(self) -> None:
-        """Join equal scores where many are kept."""
-        if self.waiting > JOIN:
+        """Join equal scores where many are kept: as many again as there were distinct ones."""
+        if self.waiting > self.most:
             self.kept = [joined(self.kept)]
             self.waiting = len(self.kept[0][0])
+            self.most = max(JOIN, 2 * self.waiting)
 
 
 def joined(parts: Sequence[tuple[np.ndarray, np.ndarray]]) -> tuple[np.ndarray, np.ndarray]:
