@@ -78,29 +78,47 @@ def may_compute(scores: Any) -> bool:
     return True
 
 
-class ComputedTiles:
-    """Tiles of scores that are computed from embeddings, each used by the thread that computes it.
+class Squares:
+    """The tiles of scores that are computed from embeddings, and the mates of their probes.
 
-    - `scores`, `source`: the scores, and what computes them
-    - `rows`, `columns` (TemplateTiles): both sides; `symmetric`: whether they are one set
-    - `row`, `column` (int64): the row, and the column, of the scores at each place of the tiles
-    - `held`: tiles that were computed and not yet counted
+    It is made once for the passes over one reader.
     """
 
-    scores: Any
-    source: EmbeddingSource
-    rows: TemplateTiles
-    columns: TemplateTiles
-    symmetric: bool
-    row: np.ndarray
-    column: np.ndarray
-    held: dict[tuple[int, int], np.ndarray]
+    def __init__(self, reader: BlockReader, source: EmbeddingSource):
+        """Lay out the tiles of both sides."""
+        self.reader, self.scores, self.source = reader, reader.scores, source
+        gallery, scores = reader.gallery, reader.scores
+        self.symmetric = source.symmetric and np.array_equal(scores.probe_ids, scores.gallery_ids)
+        most = LARGEST[source.dtype.itemsize]
+        columns = TemplateTiles.of_subjects(gallery.starts, most)
+        #: The column of the scores, and the row, at each place of the tiles.
+        self.column = gallery.columns[0][columns.order]
+        rows = columns
+        self.row = self.column
+        if not self.symmetric:
+            rows = TemplateTiles.of_probes(gallery.probe_group, most)
+            self.row = rows.order
+        self.rows, self.columns = rows, columns
+        self.shape = len(self.row), len(self.column)
+        #: The place of the probe itself among the columns, -1 for none.
+        place = np.empty(len(self.column), dtype=np.int64)
+        place[columns.order] = np.arange(len(self.column))
+        position = gallery.probe_position[self.row]
+        self.itself = np.where(position >= 0, place[position], -1)
+        #: Tiles that were computed and not yet counted, with NaN for pairs of one subject.
+        self.held: dict[tuple[int, int], np.ndarray] = {}
 
-    def __getstate__(self) -> dict[str, Any]:
-        state = dict(self.__dict__)
-        state.pop("tiles", None)  # made again where they are needed
-        state["held"] = {}
-        return state
+    @classmethod
+    def of(cls, reader: BlockReader) -> Squares | None:
+        """Return the tiles of a reader's scores; None if they cannot be counted by tiles."""
+        scores = reader.scores
+        source = source_of_tiles(scores)
+        if source is None:
+            return None
+        largest = LARGEST[source.dtype.itemsize] * MOST_OF_SUBJECT
+        if np.diff(reader.gallery.starts).max() > largest or not may_compute(scores):
+            return None
+        return cls(reader, source)
 
     @cached_property
     def tiles(self) -> EmbeddingTiles:
@@ -148,19 +166,9 @@ class ComputedTiles:
         if progress:
             report_rows(self.scores.shape[0], self.scores.shape[0])
 
-    @property
-    def step(self) -> int:
-        """Number of rows that stand for a band, about."""
-        return max(1, -(-self.scores.shape[0] // len(self.rows)))
-
-    def bands(self, low: int, high: int) -> range:
-        """Return the bands that rows ``low:high`` of the scores stand for."""
-        m, count = self.scores.shape[0], len(self.rows)
-        return range(-(-low * count // m), -(-high * count // m))
-
-    def places(self, bands: range) -> list[tuple[int, int]]:
-        """Return the tiles of some bands of rows."""
-        return [(i, j) for i in bands for j in self.tiles.of_band(i)]
+    def places(self) -> list[tuple[int, int]]:
+        """Return all tiles, by bands of rows."""
+        return [(i, j) for i in range(len(self.rows)) for j in self.tiles.of_band(i)]
 
     def spread(self, number: int) -> list[tuple[int, int]]:
         """Return tiles from all over the scores, none of them on the diagonal if there are more."""
@@ -184,49 +192,6 @@ class ComputedTiles:
         leave_out_subjects(
             tile, rows, columns[:0] if own else columns, tile.dtype.type(np.nan), mirrored
         )
-
-
-class Squares(ComputedTiles):
-    """The tiles of scores that are computed from embeddings, and the mates of their probes.
-
-    It is made once for the passes over one reader.
-    """
-
-    def __init__(self, reader: BlockReader, source: EmbeddingSource):
-        """Lay out the tiles of both sides."""
-        self.reader, self.scores, self.source = reader, reader.scores, source
-        gallery, scores = reader.gallery, reader.scores
-        self.symmetric = source.symmetric and np.array_equal(scores.probe_ids, scores.gallery_ids)
-        most = LARGEST[source.dtype.itemsize]
-        columns = TemplateTiles.of_subjects(gallery.starts, most)
-        #: The column of the scores, and the row, at each place of the tiles.
-        self.column = gallery.columns[0][columns.order]
-        rows = columns
-        self.row = self.column
-        if not self.symmetric:
-            rows = TemplateTiles.of_probes(gallery.probe_group, most)
-            self.row = rows.order
-        self.rows, self.columns = rows, columns
-        self.shape = len(self.row), len(self.column)
-        #: The place of the probe itself among the columns, -1 for none.
-        place = np.empty(len(self.column), dtype=np.int64)
-        place[columns.order] = np.arange(len(self.column))
-        position = gallery.probe_position[self.row]
-        self.itself = np.where(position >= 0, place[position], -1)
-        #: Tiles that were computed and not yet counted, with NaN for pairs of one subject.
-        self.held: dict[tuple[int, int], np.ndarray] = {}
-
-    @classmethod
-    def of(cls, reader: BlockReader) -> Squares | None:
-        """Return the tiles of a reader's scores; None if they cannot be counted by tiles."""
-        scores = reader.scores
-        source = source_of_tiles(scores)
-        if source is None:
-            return None
-        largest = LARGEST[source.dtype.itemsize] * MOST_OF_SUBJECT
-        if np.diff(reader.gallery.starts).max() > largest or not may_compute(scores):
-            return None
-        return cls(reader, source)
 
     def holds_mates(self, i: int, j: int) -> bool:
         """Whether a tile may hold comparisons of a probe with its own subject."""

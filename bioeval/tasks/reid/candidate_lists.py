@@ -1,13 +1,13 @@
-"""The candidate list of each query, and the ranks of its matches in the rows that are read.
+"""The candidate list of each query, and the ranks of its matches among the rows that are read.
 
-The columns are read in the gallery's own order. Which of them are on a query's list follows from
-integer codes alone: one list of columns for all queries, or one for each camera, less the
-templates of the query's own identity that its camera removes.
+The columns are read in the gallery's own order. Which of them are on a query's list, and which of
+its own identity are matches, follows from integer codes alone: one list of columns for all queries,
+or one for each camera, less the templates of the query's own identity that its camera removes.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from copy import copy
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -18,6 +18,7 @@ import numpy as np
 
 from bioeval.base.errors import DataError
 from bioeval.base.messages import Message
+from bioeval.base.progress import reporter
 from bioeval.scores.arrays import Mask
 from bioeval.scores.blocks import BlockReader, require_subjects, require_templates
 from bioeval.scores.labels import Codes
@@ -29,7 +30,7 @@ from bioeval.tasks.reid.convention import (
     left_out_notes,
     left_out_queries,
 )
-from bioeval.tasks.reid.kernel import ListedGallery, Mates, Queries, rank_mates
+from bioeval.tasks.reid.kernel import CHUNK, Columns, Mates, Queries, rank_mates
 from bioeval.tasks.reid.matches import MatchLists
 
 # Scores in one call of a kernel, where nothing must be copied.
@@ -93,63 +94,30 @@ class Candidates:
     """The candidate lists of all queries under one rule of removal."""
 
     same_camera: bool  # whether templates of the query's identity from its camera are removed
-    #: int64: the columns of list ``l`` are the runs ``run_first[r]:run_stop[r]`` for ``r`` in
-    #: ``run_starts[l]:run_starts[l + 1]``.
-    run_starts: np.ndarray
-    run_first: np.ndarray
-    run_stop: np.ndarray
     list_index: np.ndarray  # int64 (m,): the list of each query
-    kept: np.ndarray  # bool (lists, n): the columns of each list as a mask
+    columns: Columns
 
-    def off_list(self, self_column: np.ndarray) -> np.ndarray:
-        """Return the number of columns not on each query's list, without the query itself."""
-        count = (~self.kept).sum(axis=1)[self.list_index]
-        self_off_list = (self_column >= 0) & ~self.kept[self.list_index, self_column]
-        return count - self_off_list
-
-    @classmethod
-    def of(cls, rule: str, junk: np.ndarray, camera: np.ndarray, queries: np.ndarray) -> Candidates:
-        """Build the lists of a rule; see the cards for the rules."""
-        if rule == "same-camera":
-            cameras, list_index = np.unique(queries, return_inverse=True)
-            kept = ~junk & (camera != cameras[:, None])
-        else:
-            kept, list_index = ~junk[None], np.zeros(len(queries), dtype=np.int64)
-        edges = np.diff(np.pad(kept, ((0, 0), (1, 1))).view(np.int8), axis=1)
-        of_list, first = np.divmod(np.flatnonzero(edges == 1), edges.shape[1])
-        stop = np.flatnonzero(edges == -1) % edges.shape[1]
-        starts = np.searchsorted(of_list, np.arange(len(kept) + 1))
-        list_index = list_index.reshape(-1).astype(np.int64)
-        return cls(rule != "none", starts, first, stop, list_index, kept)
-
-
-@dataclass(frozen=True)
-class RowsAsRead:
-    """A block of distances from row `low` on; each failed comparison may be NaN."""
-
-    reader: RowReader
-    low: int
-    values: np.ndarray
-
-    def checked(self) -> RowsAsRead:
-        """Return the block with the policy for failed comparisons applied."""
-        block = self.reader.block(self.low, self.low + len(self.values))
-        return replace(self, values=block.values)
+    @property
+    def kept(self) -> np.ndarray:
+        """The columns of each list, bool (lists, n)."""
+        return self.columns.kept
 
 
 @dataclass(frozen=True)
 class RankedRows:
-    """The ranks of the matches of a block of rows, from row `low` on, under a rule of removal."""
+    """A block of rows, and their matches under a rule of removal."""
 
     rule: str
-    low: int
-    values: np.ndarray
+    rows: slice
+    queries: Queries
+    columns: Columns
     mates: Mates
 
     @property
-    def stop(self) -> int:
-        """The row after the last one."""
-        return self.low + len(self.values)
+    def matches(self) -> MatchLists:
+        """The matches of the rows."""
+        starts, distance, _, *counts = self.mates
+        return MatchLists(starts, distance.astype(np.float64), *counts)
 
 
 class Lists:
@@ -189,12 +157,23 @@ class Lists:
         self.rules = self._rules_without(self.junk)
 
     def _rules_without(self, columns: np.ndarray) -> dict[str, Candidates]:
-        """Return the lists under each rule, without some columns (bool (n,))."""
-        convention = self.convention
-        return {
-            rule: Candidates.of(rule, columns, self.camera, self.query_camera)
-            for rule in dict.fromkeys([convention.ap_removed, convention.removed])
-        }
+        """Return the lists under each rule, without some columns (bool (n,)); see the cards."""
+        rules = {}
+        for rule in (self.convention.ap_removed, self.convention.removed):
+            kept, index = ~columns[None], np.zeros(len(self.query_camera), dtype=np.int64)
+            if rule == "same-camera":
+                cameras, index = np.unique(self.query_camera, return_inverse=True)
+                kept = kept & (self.camera != cameras[:, None])
+            of_rule = Columns(
+                np.arange(len(self.identity)),
+                self.identity,
+                self.identity_starts,
+                self.identity_columns,
+                kept,
+                whole_chunks(kept),
+            )
+            rules[rule] = Candidates(rule != "none", index.reshape(-1).astype(np.int64), of_rule)
+        return rules
 
     def without(self, columns: np.ndarray) -> Lists:
         """Return the lists of a gallery that lacks some columns (bool (n,)) of others."""
@@ -215,6 +194,37 @@ class Lists:
             reading = (*reading, f"distractors: identity {identities}")
         return replace(about, notes=(*about.notes, *self.notes()), reading=reading)
 
+    @cached_property
+    def own(self) -> tuple[np.ndarray, np.ndarray]:
+        """The row and the column of all templates of each query's own identity, in order."""
+        number = self.template_counts
+        row = np.repeat(np.arange(len(number)), number)
+        first = self.identity_starts[self.query_identity] - (np.cumsum(number) - number)
+        return row, self.identity_columns[np.arange(len(row)) + np.repeat(first, number)]
+
+    def own_of(self, rows: slice) -> tuple[np.ndarray, np.ndarray]:
+        """Return those of some rows."""
+        row, column = self.own
+        cells = slice(*np.searchsorted(row, [rows.start, rows.stop]))
+        return row[cells], column[cells]
+
+    def listed(self, rule: str, row: np.ndarray, column: np.ndarray) -> tuple[Any, Any]:
+        """Return which own templates are on the list of a rule: matches, and removed ones."""
+        candidates = self.rules[rule]
+        listed = candidates.kept[candidates.list_index[row], column]
+        gone = column == self.self_column[row]
+        if candidates.same_camera:
+            gone |= self.camera[column] == self.query_camera[row]
+        return listed & ~gone, listed & gone
+
+    def removed_entries(self, rule: str) -> np.ndarray:
+        """Return the number of columns that are not on each query's list, without the query."""
+        candidates, itself, (row, column) = self.rules[rule], self.self_column, self.own
+        gone = self.listed(rule, row, column)[1] & (column != itself[row])
+        removed = np.bincount(row[gone], minlength=len(itself))
+        removed += np.count_nonzero(~candidates.kept, axis=1)[candidates.list_index]
+        return removed - ((itself >= 0) & ~candidates.kept[candidates.list_index, itself])
+
     def rows_per_block(self, reader: RowReader) -> int:
         """Return the number of rows of a block."""
         scores = self.scores
@@ -222,92 +232,65 @@ class Lists:
             return max(1, VALUES_IN_MEMORY // scores.shape[1])
         return reader.rows_per_block()
 
-    def blocks(self, reader: RowReader, first: int, last: int) -> Iterator[RowsAsRead]:
-        """Yield blocks of the raw distances of rows ``first:last``; each holds until the next."""
-        scores = self.scores
-        base = scores._base
-        float_ = np.dtype(base.dtype).kind == "f" and np.dtype(base.dtype).itemsize <= 8
-        direct = float_ and not scores._has_mask and not scores.exclude
-        step, rows = self.rows_per_block(reader), reader.given
-        for low in range(first, last, step):
-            high = min(low + step, last)
-            if direct:
-                values = rows.distances(low, high)
-            else:
-                values = reader.block(low, high).values
-            yield RowsAsRead(reader, low, values)
+    def blocks(
+        self, reader: RowReader, most: int | None = None
+    ) -> Iterator[tuple[slice, np.ndarray]]:
+        """Yield rows, at most so many at a time, and their distances, which hold until the next.
 
-    def ranked(
-        self, rules: Iterable[str], reader: RowReader, first: int, last: int
-    ) -> Iterator[RankedRows]:
-        """Yield the matches of rows ``first:last`` under each rule, block by block."""
-        for block in self.blocks(reader, first, last):
-            for rule in rules:
-                mates = self._rank(rule, block.low, block.values)
-                if mates.failed.any():
-                    block = block.checked()
-                    mates = self._rank(rule, block.low, block.values)
-                yield RankedRows(rule, block.low, block.values, mates)
+        Each failed comparison may be NaN.
+        """
+        scores, given, step = self.scores, reader.given, self.rows_per_block(reader)
+        dtype = np.dtype(scores._base.dtype)
+        as_given = dtype.kind == "f" and dtype.itemsize <= 8
+        as_given = as_given and not scores._has_mask and not scores.exclude
+        step = min(step, most or step)
+        for low in range(0, scores.shape[0], step):
+            high = min(low + step, scores.shape[0])
+            read = given.distances if as_given else lambda *rows: reader.block(*rows).values
+            yield slice(low, high), read(low, high)
+            reporter()(high, scores.shape[0])
 
-    def _rank(self, rule: str, low: int, rows: np.ndarray) -> Mates:
-        """Rank the matches of a block of rows under a rule."""
-        b = len(rows)
-        offsets = np.concatenate([[0], np.cumsum(self.template_counts[low : low + b])]).astype(
-            np.int64
-        )
-        places = int(offsets[-1])
-        mates = Mates(
-            offsets=offsets,
-            distance=np.empty(places, dtype=rows.dtype),
-            column=np.empty(places, dtype=np.int64),
-            closer=np.empty(places, dtype=np.int64),
-            tied=np.empty(places, dtype=np.int64),
-            before=np.empty(places, dtype=np.int64),
-            usable=np.empty(b, dtype=np.int64),
-            removed=np.empty(b, dtype=np.int64),
-            failed=np.empty(b, dtype=np.int64),
-        )
-        queries, gallery = self.groups(rule, low, rows)
-        rank_mates(queries, gallery, mates)
-        return mates
+    def ranked(self, reader: RowReader, most: int | None = None) -> Iterator[list[RankedRows]]:
+        """Yield blocks of at most so many rows, with their matches under each rule."""
+        for rows, values in self.blocks(reader, most):
+            checked = False
+            blocks = []
+            for rule in self.rules:
+                ranked, failed = self._rank(rule, rows, values)
+                if failed and not checked:
+                    values, checked = reader.block(rows.start, rows.stop).values, True
+                    ranked, _ = self._rank(rule, rows, values)
+                blocks.append(ranked)
+            yield blocks
 
-    def groups(self, rule: str, low: int, rows: np.ndarray) -> tuple[Queries, ListedGallery]:
-        """Return a block of rows and the gallery under a rule, in the form that kernels take."""
-        part, candidates = slice(low, low + len(rows)), self.rules[rule]
-        queries = Queries(
-            values=rows,
-            identity=self.query_identity[part],
-            self_column=self.self_column[part],
-            camera=self.query_camera[part],
-            list_index=candidates.list_index[part],
-        )
-        gallery = ListedGallery(
-            identity=self.identity,
-            identity_starts=self.identity_starts,
-            identity_columns=self.identity_columns,
-            camera=self.camera,
-            same_camera=candidates.same_camera,
-            run_starts=candidates.run_starts,
-            run_first=candidates.run_first,
-            run_stop=candidates.run_stop,
-        )
-        return queries, gallery
+    def _rank(self, rule: str, rows: slice, values: np.ndarray) -> tuple[RankedRows, bool]:
+        """Rank the matches of a block of rows; return whether a comparison on a list failed."""
+        candidates, (row, column) = self.rules[rule], self.own_of(rows)
+        usable = self.listed(rule, row, column)[0]
+        row, column = row[usable] - rows.start, column[usable]
+        distance = values[row, column]
+        there = ~np.isnan(distance)
+        mates = sorted_mates(row[there], column[there], distance[there], len(values))
+        queries = Queries(values, self.query_identity[rows], candidates.list_index[rows])
+        failed = np.empty(len(values), dtype=np.int64)
+        rank_mates(queries, candidates.columns, mates, failed)
+        ranked = RankedRows(rule, rows, queries, candidates.columns, mates)
+        return ranked, not there.all() or bool(failed.any())
 
 
-def match_lists(mates: Mates) -> MatchLists:
-    """Return the matches of a block of rows, without unused places."""
-    starts = np.concatenate([[0], np.cumsum(mates.usable)])
-    used = places_used(mates)
-    return MatchLists(
+def whole_chunks(kept: np.ndarray) -> np.ndarray:
+    """Return which chunks of columns are as a whole on each list."""
+    number = kept.shape[1] // CHUNK
+    return kept[:, : number * CHUNK].reshape(len(kept), number, CHUNK).all(axis=2)
+
+
+def sorted_mates(row: np.ndarray, column: np.ndarray, distance: np.ndarray, rows: int) -> Mates:
+    """Return the mates of some rows from near to far, equal ones by column; not yet ranked."""
+    order = np.lexsort((column, distance, row))
+    starts = np.concatenate([[0], np.cumsum(np.bincount(row, minlength=rows))])
+    return Mates(
         starts,
-        mates.distance[used].astype(np.float64),
-        closer=mates.closer[used],
-        tied=mates.tied[used],
-        before=mates.before[used],
+        distance[order],
+        column[order],
+        *np.empty((3, len(order)), dtype=np.int64),
     )
-
-
-def places_used(mates: Mates) -> np.ndarray:
-    """Return the places of the matches of a block of rows that are in use."""
-    starts = np.concatenate([[0], np.cumsum(mates.usable)])
-    return np.repeat(mates.offsets[:-1] - starts[:-1], mates.usable) + np.arange(starts[-1])

@@ -60,33 +60,22 @@ def query_labels(scores: Scores | TopKScores) -> np.ndarray:
     return values[codes.probe]
 
 
-@dataclass
-class GomTally:
-    """Gallery entries retrieved by each query within each threshold, for GOM."""
+@dataclass(kw_only=True)
+class GomTally(ReidTally):
+    """Gallery entries retrieved by each query within each threshold, for GOM.
+
+    Distances and thresholds are normalised. Of the variant ``"reference"``, removed entries are
+    counted at distance 1.
+    """
 
     form: ClassVar[str] = "gom"
 
-    about: Provenance
-    #: The rules of counting. Of the variant ``"reference"``, removed entries are counted at
-    #: distance 1.
-    convention: str
-    removed: str
-    junk: str
+    thresholds: np.ndarray
+    retrieved: np.ndarray
     variant: str
     #: ``(distance - low) / (high - low)`` is the normalised distance.
     low: float
     high: float
-    thresholds: np.ndarray  # float64 (t,): increasing, on the normalised scale
-    retrieved: np.ndarray  # int64 (m, t): gallery entries within each threshold
-    enrolled: np.ndarray  # bool (m,)
-    left_out: np.ndarray  # bool (m,): whether the query is junk or a distractor
-    removed_entries: np.ndarray  # int64 (m,)
-    matches: MatchLists  # with normalised distances
-
-    @property
-    def absent(self) -> np.ndarray:
-        """Which queries are of an identity that the gallery lacks, but for those left out."""
-        return ~self.enrolled & ~self.left_out
 
     def append(self, other: GomTally) -> GomTally:
         """Append the queries of another data set, counted alike, with the provenance of both."""
@@ -94,5 +83,8 @@ class GomTally:
             self,
             about=self.about.with_appended(other.about),
             matches=MatchLists.joined([self.matches, other.matches]),
-            **concatenated([self, other], ("retrieved", "enrolled", "left_out", "removed_entries")),
+            **concatenated(
+                [self, other],
+                ("retrieved", "enrolled", "left_out", "subject_of_query", "removed_entries"),
+            ),
         )

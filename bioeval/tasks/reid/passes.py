@@ -2,33 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from bioeval.attempts.cells import rounded_down
 from bioeval.attempts.identification_counter import check_max_rank
-from bioeval.attempts.parts import ConcatenatedRows, Extent
 from bioeval.attempts.thresholds import require_values, to_internal
 from bioeval.base.errors import Argument, DataError
-from bioeval.base.progress import reporter, rows_reported_to
+from bioeval.base.progress import rows_reported_to
 from bioeval.scores.arrays import Mask
 from bioeval.scores.blocks import threads_for
 from bioeval.scores.matrix import Scores
 from bioeval.tasks.reid import kernel
-from bioeval.tasks.reid.candidate_lists import (
-    Lists,
-    RankedRows,
-    RowReader,
-    match_lists,
-)
-from bioeval.tasks.reid.convention import (
-    Convention,
-)
+from bioeval.tasks.reid.candidate_lists import Lists, RankedRows, RowReader
+from bioeval.tasks.reid.convention import Convention
 from bioeval.tasks.reid.counts import GomTally, ReidTally, query_labels
 from bioeval.tasks.reid.matches import MatchLists
-from bioeval.tasks.reid.tiles import RetrievalTiles, TiledRanks
+from bioeval.tasks.reid.tiles import matches_by_squares
 
 
 def kept_scores(scores: Scores, convention: Convention) -> Scores:
@@ -98,92 +90,56 @@ class RetrievalPass:
         self.labels = query_labels(scores) if name_queries and scores._labelled else None
         check_max_rank(convention.max_rank, scores.shape[1], convention.last_rank)
 
-    def part(self, low: int, high: int) -> dict[str, Any]:
-        """Count queries ``low:high``; see :mod:`bioeval.attempts.parts`."""
-        cmc_rule, ap_rule = self.convention.removed, self.convention.ap_removed
-        lists, reader = self.lists, self.reader
-        parts: dict[str, list[MatchLists]] = {rule: [] for rule in lists.rules}
-        removed, extra, within = [], list[np.ndarray](), []
-        last_rule = [*lists.rules][-1]
-        counter = None
-        if self.thresholds is not None:
-            counter = _Retrieved(lists, self.thresholds)
-        for ranked in lists.ranked(lists.rules, reader, low, high):
-            parts[ranked.rule].append(match_lists(ranked.mates))
-            if ranked.rule == cmc_rule:
-                removed.append(ranked.mates.removed)
-                extra += self._extra(ranked)
-            if ranked.rule == ap_rule and counter is not None:
-                within.append(counter.count(ranked))
-            if ranked.rule == last_rule:
-                reporter()(ranked.stop, self.scores.shape[0])
-        return {
-            "matches": {rule: _counts_of(matches) for rule, matches in parts.items()},
-            "removed": ConcatenatedRows(tuple(removed)),
-            "extra": ConcatenatedRows(tuple(extra)),
-            "retrieved": ConcatenatedRows(tuple(within)),
-        }
-
     def run(self) -> ReidTally:
         """Count all queries in one pass."""
-        convention, reader, taus = self.convention, self.reader, self.thresholds
+        convention, lists, taus = self.convention, self.lists, self.thresholds
         cmc_rule, ap_rule = convention.removed, convention.ap_removed
-        by_tiles = self._by_tiles()
-        if by_tiles is not None:
-            counted = count_all(by_tiles)
-            parts = by_tiles.matches(counted["counts"])
-            removed = by_tiles.removed(cmc_rule)
-        else:
-            counted = count_all(self)
-            parts = {rule: _matches_of(counts) for rule, counts in counted["matches"].items()}
-            removed = counted["removed"].array()
-        removed += self.lists.rules[cmc_rule].off_list(self.lists.self_column)
-        extra: dict[str, Any] = {}
-        if convention.cmc == "identity-dedup":
-            extra["identities"] = counted["extra"].array()
-        if convention.cmc == "single-gallery-shot":
-            extra["shots"] = counted["extra"].array()
-        cmc_matches = parts[cmc_rule] if cmc_rule != ap_rule else None
-        # How many entries are within each threshold.
-        within = None
+        of_identities = {"identity-dedup": "identities", "single-gallery-shot": "shots"}
+        fact = of_identities.get(convention.cmc)
+        with threads_for(self.scores):
+            matches, found = None, dict[str, np.ndarray]()
+            if fact is None and taus is None:
+                matches = matches_by_squares(lists)
+            if matches is None:
+                matches, found = self._by_rows(fact)
         if taus is not None:
-            within = np.cumsum(counted["retrieved"].array(), axis=1)[:, :-1]
-            within[self.lists.left_out] = 0
+            found["retrieved"][lists.left_out] = 0
         return ReidTally(
-            about=self.lists.about(reader),
+            about=lists.about(self.reader),
             convention=convention.name,
             removed=cmc_rule,
             removed_for_ap=ap_rule,
             junk=convention.junk_in_words,
             cmc=convention.cmc,
-            enrolled=self.lists.enrolled,
-            left_out=self.lists.left_out,
-            removed_entries=removed,
-            matches=parts[ap_rule],
-            cmc_matches=cmc_matches,
+            enrolled=lists.enrolled,
+            left_out=lists.left_out,
+            removed_entries=lists.removed_entries(cmc_rule),
+            matches=matches[ap_rule],
+            cmc_matches=matches[cmc_rule] if cmc_rule != ap_rule else None,
             thresholds=taus,
-            retrieved=within,
             labels=self.labels,
-            subject_of_query=self.lists.query_identity,
-            **extra,
+            subject_of_query=lists.query_identity,
+            **found,
         )
 
-    def _by_tiles(self) -> TiledRanks | None:
-        """Return a pass by tiles; None where whole rows are needed."""
-        needs_rows = self.convention.cmc in ("identity-dedup", "single-gallery-shot")
-        if needs_rows or self.thresholds is not None:
-            return None
-        tiles = RetrievalTiles.of(self.lists, self.reader)
-        return None if tiles is None else TiledRanks(tiles)
-
-    def _extra(self, ranked: RankedRows) -> list[np.ndarray]:
-        """Return the facts of a block of rows that a CMC over identities needs."""
-        if self.convention.cmc == "identity-dedup":
-            one_group = np.zeros(self.lists.identities, dtype=np.int64)
-            return [self.identities_before(ranked, one_group, 1)[:, 0]]
-        if self.convention.cmc == "single-gallery-shot":
-            return [self.single_shots(ranked, self.lists)]
-        return []
+    def _by_rows(self, fact: str | None) -> tuple[dict[str, MatchLists], dict[str, np.ndarray]]:
+        """Return the matches under each rule, and what else is wanted, read by rows."""
+        parts: dict[str, list[MatchLists]] = {rule: [] for rule in self.lists.rules}
+        found: dict[str, list[np.ndarray]] = {}
+        for blocks in self.lists.ranked(self.reader):
+            for ranked in blocks:
+                parts[ranked.rule].append(ranked.matches)
+                if ranked.rule == self.convention.removed and fact == "identities":
+                    one_group = np.zeros(self.lists.identities, dtype=np.int64)
+                    identities = self.identities_before(ranked, one_group, 1)[:, 0]
+                    found.setdefault(fact, []).append(identities)
+                if ranked.rule == self.convention.removed and fact == "shots":
+                    found.setdefault(fact, []).append(self.single_shots(ranked, self.lists))
+                if ranked.rule == self.convention.ap_removed and self.thresholds is not None:
+                    within = self._retrieved(ranked, self.thresholds)
+                    found.setdefault("retrieved", []).append(within)
+        matches = {rule: MatchLists.joined(each) for rule, each in parts.items()}
+        return matches, {name: np.concatenate(each) for name, each in found.items()}
 
     def identities_before(self, ranked: RankedRows, group: np.ndarray, groups: int) -> np.ndarray:
         """Return the identities before the best match of each row, by their group.
@@ -191,9 +147,8 @@ class RetrievalPass:
         `group` (int64 (identities,)) is the group of each, below `groups`. The shape is (rows,
         groups, 3), as the columns of :attr:`ReidTally.identities`.
         """
-        queries, gallery = self.lists.groups(ranked.rule, ranked.low, ranked.values)
-        counts = np.empty((len(ranked.values), groups, 3), dtype=np.int64)
-        kernel.rank_identities(queries, gallery, ranked.mates, group, counts)
+        counts = np.empty((len(ranked.queries.values), groups, 3), dtype=np.int64)
+        kernel.rank_identities(ranked.queries, ranked.columns, ranked.mates, group, counts)
         return counts
 
     def single_shots(self, ranked: RankedRows, lists: Lists) -> np.ndarray:
@@ -201,16 +156,31 @@ class RetrievalPass:
 
         The entries are those of `lists`, which has all matches.
         """
-        queries, gallery = lists.groups(ranked.rule, ranked.low, ranked.values)
         ties = self.convention.ties
         nodes, weights = np.array([float(ties == "pessimistic")]), np.ones(1)
         if ties == "expected":
             nodes, weights = np.polynomial.legendre.leggauss(NODES)
             nodes, weights = (nodes + 1.0) / 2.0, weights / 2.0
         orders = kernel.TiedOrders(ties == "stable", nodes, weights)
-        at_rank = np.empty((len(ranked.values), self.convention.max_rank))
-        kernel.single_shots(queries, gallery, ranked.mates, orders, at_rank)
+        at_rank = np.empty((len(ranked.queries.values), self.convention.max_rank))
+        columns = lists.rules[ranked.rule].columns
+        kernel.single_shots(ranked.queries, columns, ranked.mates, orders, at_rank)
         return at_rank
+
+    def _retrieved(self, ranked: RankedRows, thresholds: np.ndarray) -> np.ndarray:
+        """Return the entries of each row's list within each threshold, a distance."""
+        values, lists = ranked.queries.values, self.lists
+        guided = _with_guide(thresholds, values.dtype)
+        counts = np.empty((len(values), len(thresholds) + 1), dtype=np.int64)
+        kernel.count_retrieved(ranked.queries, ranked.columns, guided, counts)
+        row, column = lists.own_of(ranked.rows)
+        gone = lists.listed(ranked.rule, row, column)[1]
+        row = row[gone] - ranked.rows.start
+        distance = values[row, column[gone]]
+        there = ~np.isnan(distance)
+        place = np.searchsorted(guided.values[: len(thresholds)], distance[there])
+        np.subtract.at(counts, (row[there], place), 1)
+        return np.cumsum(counts, axis=1)[:, :-1]
 
 
 class GomPass:
@@ -232,78 +202,43 @@ class GomPass:
         appended: Scores | None = None,
     ):
         """Prepare the lists of both."""
-        self.appended: GomPass | None = None
-        if appended is not None:
-            self.appended = GomPass(appended, convention, thresholds, variant=variant)
-        self.scores, self.convention, self.thresholds = scores, convention, thresholds
-        self.normalize, self.variant = normalize, variant
-        self.lists, self.reader = Lists(scores, convention), RowReader(scores)
-        self.rule = convention.removed
-        self.raw = thresholds  # in distances that are not normalised
-
-    def part(self, low: int, high: int) -> dict[str, Any]:
-        """Count queries ``low:high``; see :mod:`bioeval.attempts.parts`."""
-        lists, reader = self.lists, self.reader
-        parts, removed, within = [], [], []
-        counter = _Retrieved(lists, self.raw)
-        for ranked in lists.ranked([self.rule], reader, low, high):
-            within.append(counter.count(ranked))
-            removed.append(ranked.mates.removed)
-            parts.append(match_lists(ranked.mates))
-            reporter()(ranked.stop, self.scores.shape[0])
-        return {
-            "matches": _counts_of(parts),
-            "removed": ConcatenatedRows(tuple(removed)),
-            "retrieved": ConcatenatedRows(tuple(within)),
-        }
+        plain = replace(convention, removed_for_ap="as-above", cmc="first-match", max_rank=1)
+        parts = [scores] if appended is None else [scores, appended]
+        self.parts = [RetrievalPass(part, plain) for part in parts]
+        self.lists = self.parts[0].lists
+        self.thresholds, self.normalize, self.variant = thresholds, normalize, variant
 
     def run(self) -> GomTally:
         """Count all queries."""
         low, high = self._scale() if self.normalize else (0.0, 1.0)
-        tally = self._count(low, high)
-        if self.appended is None:
-            return tally
+        tally = self._count(self.parts[0], low, high)
         with rows_reported_to(None):
-            return tally.append(self.appended._count(low, high))
+            for part in self.parts[1:]:
+                tally = tally.append(self._count(part, low, high))
+        return tally
 
-    def _count(self, low_end: float, high_end: float) -> GomTally:
-        """Count all queries of the scores on a scale."""
-        lists, reader = self.lists, self.reader
-        span = high_end - low_end
-        self.raw = unscaled(self.thresholds, low_end, span)
-        counted = count_all(self)
-        removed = counted["removed"].array()
-        removed += lists.rules[self.rule].off_list(lists.self_column)
-        matches = _matches_of(counted["matches"])
-        matches.distance = (matches.distance - low_end) / span
-        retrieved = counted["retrieved"].array()
+    def _count(self, part: RetrievalPass, low: float, high: float) -> GomTally:
+        """Count all queries of some scores on a scale."""
+        part.thresholds = unscaled(self.thresholds, low, high - low)
+        tally = GomTally(**vars(part.run()), variant=self.variant, low=low, high=high)
+        tally.thresholds = self.thresholds
+        tally.matches.distance = (tally.matches.distance - low) / (high - low)
         if self.variant == "reference":
-            retrieved[:, np.searchsorted(self.thresholds, 1.0)] += removed
-        retrieved[lists.left_out] = 0
-        return GomTally(
-            about=lists.about(reader),
-            convention=self.convention.name,
-            removed=self.rule,
-            junk=self.convention.junk_in_words,
-            variant=self.variant,
-            low=low_end,
-            high=high_end,
-            thresholds=self.thresholds,
-            retrieved=np.cumsum(retrieved, axis=1)[:, :-1],
-            enrolled=lists.enrolled,
-            left_out=lists.left_out,
-            removed_entries=removed,
-            matches=matches,
-        )
+            removed = np.where(tally.left_out, 0, tally.removed_entries)
+            tally.retrieved[:, np.searchsorted(self.thresholds, 1.0) :] += removed[:, None]
+        return tally
 
     def ends(self) -> tuple[float, float]:
         """Return the smallest and the largest finite distance."""
+        least, most = np.inf, -np.inf
         with rows_reported_to(None):
-            extent = count_all(_Extent(self.lists, self.reader))["extent"]
-        if self.appended is not None:
-            low, high = self.appended.ends()
-            extent = extent.merge(Extent(low, high))
-        return extent.low, extent.high
+            for part in self.parts:
+                with threads_for(part.scores):
+                    for rows, values in part.lists.blocks(part.reader):
+                        ends = np.empty((2, len(values)))
+                        kernel.finite_range(values, part.lists.self_column[rows], *ends)
+                        least, most = min(least, ends[0].min()), max(most, ends[1].max())
+        return float(least), float(most)
 
     def _scale(self) -> tuple[float, float]:
         """Return the smallest and the largest finite distance, or the given ones."""
@@ -327,61 +262,6 @@ class GomPass:
                 f"distances cannot be normalised: they reach from {least:g} to {most:g}; scale them"
             )
         return least, most
-
-
-class _Retrieved:
-    """Counts the entries of each query's list between thresholds, as distances."""
-
-    def __init__(self, lists: Lists, thresholds: np.ndarray):
-        self.lists, self.thresholds = lists, thresholds
-        self._guided: kernel.GuidedThresholds | None = None
-
-    def count(self, ranked: RankedRows) -> np.ndarray:
-        """Return the counts of a block of rows, one more than there are thresholds."""
-        rows = ranked.values
-        if self._guided is None:
-            self._guided = _with_guide(self.thresholds, rows.dtype)
-        queries, gallery = self.lists.groups(ranked.rule, ranked.low, rows)
-        counts = np.empty((len(rows), len(self.thresholds) + 1), dtype=np.int64)
-        kernel.count_retrieved(queries, gallery, self._guided, counts)
-        return counts
-
-
-class _Extent:
-    """The smallest and the largest finite distance of some queries."""
-
-    def __init__(self, lists: Lists, reader: RowReader):
-        self.lists, self.reader, self.scores = lists, reader, lists.scores
-
-    def part(self, low: int, high: int) -> dict[str, Any]:
-        """Find the extent of the distances of queries ``low:high``."""
-        extent, reader = Extent(), self.reader
-        for block in self.lists.blocks(reader, low, high):
-            self_column = self.lists.self_column[block.low : block.low + len(block.values)]
-            extent = extent.merge(
-                Extent.of(block.values, np.maximum(self_column, 0), self_column + 1)
-            )
-        return {"extent": extent}
-
-
-def count_all(row_pass: Any) -> dict[str, Any]:
-    """Return the counts of all queries."""
-    with threads_for(row_pass.scores):
-        return row_pass.part(0, row_pass.scores.shape[0])
-
-
-def _counts_of(parts: Sequence[MatchLists]) -> dict[str, ConcatenatedRows]:
-    """Return matches as arrays to be joined with those of other queries."""
-    lists = MatchLists.joined(parts)
-    names = ("counts", "distance", "closer", "tied", "before")
-    return {name: ConcatenatedRows.of(getattr(lists, name)) for name in names}
-
-
-def _matches_of(counts: dict[str, ConcatenatedRows]) -> MatchLists:
-    """Return the matches of all queries."""
-    arrays = {name: joined.array() for name, joined in counts.items()}
-    starts = np.concatenate([[0], np.cumsum(arrays.pop("counts"))])
-    return MatchLists(starts, **arrays)
 
 
 def unscaled(thresholds: np.ndarray, low: float, span: float) -> np.ndarray:

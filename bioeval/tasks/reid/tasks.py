@@ -65,9 +65,9 @@ def compared(scores: Scores, card: Protocol) -> Scores:
 
 def dataset(tally: ReidTally | GomTally, node: str, options: dict[str, Any]) -> xr.Dataset:
     """Return the result."""
-    if isinstance(tally, ReidTally):
-        return reid_dataset(tally, ReidOptions(**options))
-    return gom_dataset(tally, GomOptions(**options))
+    if isinstance(tally, GomTally):
+        return gom_dataset(tally, GomOptions(**options))
+    return reid_dataset(tally, ReidOptions(**options))
 
 
 def scalars(tally: ReidTally | GomTally, node: str, options: dict[str, Any]) -> Scalars:

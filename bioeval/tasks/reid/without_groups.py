@@ -12,22 +12,16 @@ from typing import Any
 
 import numpy as np
 
-from bioeval.attempts.parts import ConcatenatedRows
-from bioeval.base.progress import reporter
 from bioeval.results.query_means import QueryMean, QueryMeasures
+from bioeval.scores.blocks import threads_for
 from bioeval.scores.matrix import Scores, codes_of
 from bioeval.tasks.reid import kernel
-from bioeval.tasks.reid.candidate_lists import (
-    Lists,
-    RankedRows,
-    match_lists,
-    places_used,
-)
+from bioeval.tasks.reid.candidate_lists import Lists, RankedRows
 from bioeval.tasks.reid.convention import Convention
 from bioeval.tasks.reid.counts import ReidTally
 from bioeval.tasks.reid.kernel import ByGroup
 from bioeval.tasks.reid.matches import MatchLists
-from bioeval.tasks.reid.passes import RetrievalPass, count_all
+from bioeval.tasks.reid.passes import RetrievalPass
 from bioeval.tasks.reid.results import ReidOptions, reid_measures
 
 # Counts of a match and a group, at most, that are in memory at a time.
@@ -50,9 +44,9 @@ class RetrievalWithoutGroups:
     ):
         """Prepare the lists."""
         self.retrieval, self.means = RetrievalPass(scores, convention), means
-        self.scores, self.lists, self.reader = scores, self.retrieval.lists, self.retrieval.reader
+        self.scores, self.lists = scores, self.retrieval.lists
         self.options = ReidOptions(**convention.result_options())
-        self.about = self.reader.about
+        self.about = self.retrieval.reader.about
         codes = codes_of(scores)
         self.of_query, self.of_column = group[codes.probe], group[codes.gallery]
         self.group, self.groups = group, int(group.max(initial=-1)) + 1
@@ -63,47 +57,34 @@ class RetrievalWithoutGroups:
         `of_all` are the means over all queries. A group changes the values of the others' queries,
         but not which queries a mean is over: each keeps its matches.
         """
-        counts = count_all(self)["values"]
+        values: dict[tuple[int, int], list[np.ndarray]] = {}
+        counts_per_row = max(int(self.lists.template_counts.max(initial=1)) * self.groups, 1)
+        most = max(1, COUNTS_IN_MEMORY // counts_per_row)
+        with threads_for(self.scores):
+            for ranked in self.lists.ranked(self.retrieval.reader, most):
+                for group, tally in enumerate(self._without_each(ranked)):
+                    means = self.means(reid_measures(tally, self.options, curves=False))
+                    for place, mean in enumerate(means.values()):
+                        values.setdefault((place, group), []).append(mean.values)
         means = np.empty((len(of_all), self.groups))
-        for group in range(self.groups):
+        for (place, group), parts in values.items():
             kept = self.of_query != group
-            for place, of_queries in enumerate(of_all):
-                values = counts[f"{place} without {group}"].array()
-                means[place, group] = of_queries.of_some(kept, values).mean
+            means[place, group] = of_all[place].of_some(kept, np.concatenate(parts)).mean
         return means
-
-    def part(self, low: int, high: int) -> dict[str, Any]:
-        """Evaluate queries ``low:high``; see :mod:`bioeval.attempts.parts`."""
-        lists, reader = self.lists, self.reader
-        counts_per_row = max(int(lists.template_counts[low:high].max(initial=1)) * self.groups, 1)
-        step = min(lists.rows_per_block(reader), max(1, COUNTS_IN_MEMORY // counts_per_row))
-        values: dict[str, list[np.ndarray]] = {}
-        for first in range(low, high, step):
-            ranked = list(lists.ranked(lists.rules, reader, first, min(first + step, high)))
-            for group, tally in enumerate(self._without_each(ranked)):
-                means = self.means(reid_measures(tally, self.options, curves=False))
-                for k, mean in enumerate(means.values()):
-                    values.setdefault(f"{k} without {group}", []).append(mean.values)
-            reporter()(ranked[-1].stop, self.scores.shape[0])
-        return {
-            "values": {name: ConcatenatedRows(tuple(each)) for name, each in values.items()},
-        }
 
     def _matches(self, block: RankedRows) -> tuple[MatchLists, ByGroup]:
         """Return the matches of a block of rows, with the candidates of each group around them."""
         shape = self.groups, len(block.mates.column)
         counts = ByGroup(*(np.empty(shape, dtype=np.int32) for _ in ByGroup._fields))
-        queries, gallery = self.lists.groups(block.rule, block.low, block.values)
-        kernel.count_by_group(queries, gallery, block.mates, self.of_column, counts)
-        used = places_used(block.mates)
-        return match_lists(block.mates), ByGroup(*(each[:, used] for each in counts))
+        kernel.count_by_group(block.queries, block.columns, block.mates, self.of_column, counts)
+        return block.matches, counts
 
     def _without_each(self, ranked: Sequence[RankedRows]) -> Iterator[ReidTally]:
         """Yield the counts of a block of rows, ranked under each rule, without each group."""
         convention, lists = self.retrieval.convention, self.lists
         (over,) = (block for block in ranked if block.rule == convention.removed)
         matches = {block.rule: self._matches(block) for block in ranked}
-        rows = slice(over.low, over.stop)
+        rows = over.rows
         if convention.cmc == "identity-dedup":
             numbered = np.where(self.group < 0, self.groups, self.group)
             identities = self.retrieval.identities_before(over, numbered, self.groups + 1)
