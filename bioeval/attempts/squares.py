@@ -84,13 +84,13 @@ class Squares:
     It is made once for the passes over one reader.
     """
 
-    def __init__(self, reader: BlockReader, source: EmbeddingSource):
+    def __init__(self, reader: BlockReader, source: EmbeddingSource, *, fused: bool):
         """Lay out the tiles of both sides."""
         self.reader, self.scores, self.source = reader, reader.scores, source
         gallery, scores = reader.gallery, reader.scores
         self.symmetric = source.symmetric and np.array_equal(scores.probe_ids, scores.gallery_ids)
         most = LARGEST[source.dtype.itemsize]
-        columns = TemplateTiles.of_subjects(gallery.starts, most)
+        columns = TemplateTiles.of_subjects(gallery.starts, most, *([] if fused else [1]))
         #: The column of the scores, and the row, at each place of the tiles.
         self.column = gallery.columns[0][columns.order]
         rows = columns
@@ -109,8 +109,11 @@ class Squares:
         self.held: dict[tuple[int, int], np.ndarray] = {}
 
     @classmethod
-    def of(cls, reader: BlockReader) -> Squares | None:
-        """Return the tiles of a reader's scores; None if they cannot be counted by tiles."""
+    def of(cls, reader: BlockReader, *, fused: bool = True) -> Squares | None:
+        """Return the tiles of a reader's scores; None if they cannot be counted by tiles.
+
+        Where templates of a subject are `fused`, subjects are laid out for it.
+        """
         scores = reader.scores
         source = source_of_tiles(scores)
         if source is None:
@@ -118,7 +121,7 @@ class Squares:
         largest = LARGEST[source.dtype.itemsize] * MOST_OF_SUBJECT
         if np.diff(reader.gallery.starts).max() > largest or not may_compute(scores):
             return None
-        return cls(reader, source)
+        return cls(reader, source, fused=fused)
 
     @cached_property
     def tiles(self) -> EmbeddingTiles:

@@ -39,15 +39,17 @@ class TemplateTiles:
     layers: Sequence[np.ndarray]
 
     @classmethod
-    def of_subjects(cls, starts: np.ndarray, most: int) -> TemplateTiles:
+    def of_subjects(
+        cls, starts: np.ndarray, most: int, side_by_side: int = SIDE_BY_SIDE
+    ) -> TemplateTiles:
         """Lay out a gallery whose subject ``g`` is at the positions ``starts[g]:starts[g + 1]``."""
         sizes, n = np.diff(starts), int(starts[-1])
         cuts = [0]
         while cuts[-1] < len(sizes):
             last = int(np.searchsorted(starts, starts[cuts[-1]] + most, side="right")) - 1
             number = last - cuts[-1]
-            if last < len(sizes) and number > SIDE_BY_SIDE:
-                number -= number % SIDE_BY_SIDE
+            if last < len(sizes) and number > side_by_side:
+                number -= number % side_by_side
             cuts.append(cuts[-1] + max(number, 1))
         tile = np.repeat(np.arange(len(cuts) - 1), np.diff(cuts))
         # In a tile, the subjects with most templates come first.

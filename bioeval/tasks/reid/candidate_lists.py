@@ -279,9 +279,13 @@ class Lists:
 
 
 def whole_chunks(kept: np.ndarray) -> np.ndarray:
-    """Return which chunks of columns are as a whole on each list."""
-    number = kept.shape[1] // CHUNK
-    return kept[:, : number * CHUNK].reshape(len(kept), number, CHUNK).all(axis=2)
+    """Return which chunks of columns, and the rest of them, are on each list whole."""
+    lists, n = kept.shape
+    number = n // CHUNK
+    whole = np.empty((lists, number + 1), dtype=bool)
+    whole[:, :-1] = kept[:, : number * CHUNK].reshape(lists, number, CHUNK).all(axis=2)
+    whole[:, -1] = kept[:, number * CHUNK :].all(axis=1)
+    return whole
 
 
 def sorted_mates(row: np.ndarray, column: np.ndarray, distance: np.ndarray, rows: int) -> Mates:

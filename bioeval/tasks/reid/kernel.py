@@ -35,7 +35,8 @@ class Columns(NamedTuple):
     identity_starts: np.ndarray
     of_identity: np.ndarray
     kept: np.ndarray  # bool (lists, n): the columns of each list
-    whole: np.ndarray  # bool (lists, n // CHUNK): chunks of columns all of which are on each list
+    #: bool (lists, n // CHUNK + 1): chunks of columns, and the rest, that are on each list whole.
+    whole: np.ndarray
 
 
 class Mates(NamedTuple):
@@ -66,23 +67,29 @@ FEW = 64
 def _collect(row, kept, whole, last, near):
     """Write the values of a list up to the farthest mate, and NaN; return their number."""
     s = np.int64(0)
-    for c in range(len(whole)):
-        piece = row[c * CHUNK : (c + 1) * CHUNK]
+    rest = len(row) // CHUNK * CHUNK
+    for a in range(0, rest, CHUNK):
+        piece = row[a : a + CHUNK]
         hit = np.int32(0)
         for q in range(CHUNK):
             hit += np.int32(not (piece[q] > last))
-        if hit > 0 and whole[c]:
+        if hit > 0 and whole[a // CHUNK]:
             for q in range(CHUNK):
                 near[s] = piece[q]
                 s += np.int64(not (piece[q] > last))
         elif hit > 0:
-            listed = kept[c * CHUNK : (c + 1) * CHUNK]
+            listed = kept[a : a + CHUNK]
             for q in range(CHUNK):
                 near[s] = piece[q]
                 s += np.int64((not (piece[q] > last)) & listed[q])
-    for q in range(len(whole) * CHUNK, len(row)):
-        near[s] = row[q]
-        s += np.int64((not (row[q] > last)) & kept[q])
+    if whole[-1]:
+        for q in range(rest, len(row)):
+            near[s] = row[q]
+            s += np.int64(not (row[q] > last))
+    else:
+        for q in range(rest, len(row)):
+            near[s] = row[q]
+            s += np.int64((not (row[q] > last)) & kept[q])
     return s
 
 

@@ -28,7 +28,7 @@ def matches_by_squares(lists: Lists) -> dict[str, MatchLists] | None:
     if not len(query) or not len(column):
         return None
     view = lists.scores.select(probes=query, gallery=column)._with(_codes=codes)
-    squares = Squares.of(BlockReader(view))
+    squares = Squares.of(BlockReader(view), fused=False)
     if squares is None:
         return None
     value, row, position = squares.placed(multi=False)
@@ -77,14 +77,13 @@ class RankedSquares:
         lists, m = self.lists, len(self.lists.query_identity)
         place = np.empty(m, dtype=np.int64)
         place[self.query] = np.arange(len(self.query))
-        mates, kept = {}, {}
-        for rule, candidates in lists.rules.items():
+        mates = {}
+        for rule in lists.rules:
             usable = lists.listed(rule, row, column)[0]
             mates[rule] = sorted_mates(
                 place[row[usable]], column[usable], value[usable], len(self.query)
             )
-            kept[rule] = candidates.kept[:, self.column]
-        self._count(mates, kept)
+        self._count(mates)
         matches = {}
         for rule, (starts, distance, _, *counts) in mates.items():
             query = np.repeat(self.query, np.diff(starts))
@@ -94,48 +93,56 @@ class RankedSquares:
             matches[rule] = MatchLists(starts, distance[order].astype(np.float64), *counts)
         return matches
 
-    def _count(self, mates: dict[str, kernel.Mates], kept: dict[str, np.ndarray]) -> None:
+    def _columns(self, rule: str) -> list[kernel.Columns]:
+        """Return the columns of each tile; those of the queries' identities are NaN there."""
+        columns, none = [], np.empty(0, dtype=np.int64)
+        kept = self.lists.rules[rule].kept[:, self.column]
+        for some in map(self.squares.columns.__getitem__, range(len(self.squares.columns))):
+            of_tile, place = np.ascontiguousarray(kept[:, some]), self.column[some]
+            whole = whole_chunks(of_tile)
+            columns.append(kernel.Columns(place, place, none, none, of_tile, whole))
+        return columns
+
+    def _count(self, mates: dict[str, kernel.Mates]) -> None:
         """Count the candidates in all squares."""
         squares, rules = self.squares, self.lists.rules
         for of_rule in mates.values():
             for counts in of_rule[3:]:
                 counts[:] = 0
         matched = np.any([np.diff(of_rule.starts) > 0 for of_rule in mates.values()], axis=0)
+        candidates = {rule: self._columns(rule) for rule in rules}
+        list_index = {rule: rules[rule].list_index[self.query] for rule in rules}
+        nobody, none = np.full(len(self.query), -1), np.empty(0, dtype=np.int64)
         adding = threading.Lock()
 
-        def count_side(side: slice, across: slice, tile: np.ndarray, rule: str) -> None:
-            """Count the columns of a tile around the matches of its rows."""
-            starts = mates[rule].starts[side.start : side.stop + 1]
+        def count_side(side: slice, j: int, tile: np.ndarray, rule: str) -> None:
+            """Count the columns of tile `j` around the matches of some rows."""
+            starts, distance, column, *counts = mates[rule]
+            starts = starts[side.start : side.stop + 1]
             some = slice(int(starts[0]), int(starts[-1]))
             found = np.empty((3, some.stop - some.start), dtype=np.int64)
-            listed = np.ascontiguousarray(kept[rule][:, across])
-            column, none = self.column[across], np.empty(0, dtype=np.int64)
             kernel.rank_mates.on_one_thread(
                 kernel.Queries(
-                    tile[: side.stop - side.start],
-                    np.full(side.stop - side.start, -1),
-                    rules[rule].list_index[self.query[side]],
+                    tile[: side.stop - side.start], nobody[side], list_index[rule][side]
                 ),
-                kernel.Columns(column, column, none, none, listed, whole_chunks(listed)),
-                kernel.Mates(
-                    starts - starts[0], mates[rule].distance[some], mates[rule].column[some], *found
-                ),
+                candidates[rule][j],
+                kernel.Mates(starts - starts[0], distance[some], column[some], *found),
                 none,
             )
             with adding:
-                for counts, more in zip(mates[rule][3:], found, strict=True):
-                    counts[some] += more
+                for count, more in zip(counts, found, strict=True):
+                    count[some] += more
 
         def visit(turn: int, i: int, j: int, tile: np.ndarray) -> None:
             squares.without_mates(i, j, tile)
             rows, columns = squares.rows[i], squares.columns[j]
             for rule in rules:
-                count_side(rows, columns, tile, rule)
+                count_side(rows, j, tile, rule)
             if squares.symmetric and i != j:
                 height, width = rows.stop - rows.start, columns.stop - columns.start
                 turned = np.ascontiguousarray(tile[:height, :width].T)
                 for rule in rules:
-                    count_side(columns, rows, turned, rule)
+                    count_side(columns, i, turned, rule)
 
         of_rows = np.add.reduceat(matched, squares.rows.starts[:-1])
         wanted = [
