@@ -30,7 +30,7 @@ from bioeval.tasks.reid.convention import (
     left_out_notes,
     left_out_queries,
 )
-from bioeval.tasks.reid.kernel import CHUNK, Columns, Mates, Queries, rank_mates
+from bioeval.tasks.reid.kernel import Columns, Mates, Queries, rank_mates
 from bioeval.tasks.reid.matches import MatchLists
 
 # Scores in one call of a kernel, where nothing must be copied.
@@ -170,7 +170,6 @@ class Lists:
                 self.identity_starts,
                 self.identity_columns,
                 kept,
-                whole_chunks(kept),
             )
             rules[rule] = Candidates(rule != "none", index.reshape(-1).astype(np.int64), of_rule)
         return rules
@@ -276,16 +275,6 @@ class Lists:
         rank_mates(queries, candidates.columns, mates, failed)
         ranked = RankedRows(rule, rows, queries, candidates.columns, mates)
         return ranked, not there.all() or bool(failed.any())
-
-
-def whole_chunks(kept: np.ndarray) -> np.ndarray:
-    """Return which chunks of columns, and the rest of them, are on each list whole."""
-    lists, n = kept.shape
-    number = n // CHUNK
-    whole = np.empty((lists, number + 1), dtype=bool)
-    whole[:, :-1] = kept[:, : number * CHUNK].reshape(lists, number, CHUNK).all(axis=2)
-    whole[:, -1] = kept[:, number * CHUNK :].all(axis=1)
-    return whole
 
 
 def sorted_mates(row: np.ndarray, column: np.ndarray, distance: np.ndarray, rows: int) -> Mates:

@@ -35,8 +35,6 @@ class Columns(NamedTuple):
     identity_starts: np.ndarray
     of_identity: np.ndarray
     kept: np.ndarray  # bool (lists, n): the columns of each list
-    #: bool (lists, n // CHUNK + 1): chunks of columns, and the rest, that are on each list whole.
-    whole: np.ndarray
 
 
 class Mates(NamedTuple):
@@ -64,32 +62,29 @@ FEW = 64
 
 
 @register_jitable
-def _collect(row, kept, whole, last, near):
-    """Write the values of a list up to the farthest mate, and NaN; return their number."""
+def _collect(row, kept, last, near, wanted):
+    """Write the values of a list up to the farthest mate, and NaN; return their number.
+
+    `wanted` (int32 (CHUNK,)) is written.
+    """
     s = np.int64(0)
     rest = len(row) // CHUNK * CHUNK
     for a in range(0, rest, CHUNK):
-        piece = row[a : a + CHUNK]
-        hit = np.int32(0)
+        piece, listed = row[a : a + CHUNK], kept[a : a + CHUNK]
+        number = np.int32(0)
         for q in range(CHUNK):
-            hit += np.int32(not (piece[q] > last))
-        if hit > 0 and whole[a // CHUNK]:
+            some = np.int32(not (piece[q] > last)) & np.int32(listed[q])
+            wanted[q] = some
+            number += some
+        if number > 0:
             for q in range(CHUNK):
                 near[s] = piece[q]
-                s += np.int64(not (piece[q] > last))
-        elif hit > 0:
-            listed = kept[a : a + CHUNK]
-            for q in range(CHUNK):
-                near[s] = piece[q]
-                s += np.int64((not (piece[q] > last)) & listed[q])
-    if whole[-1]:
-        for q in range(rest, len(row)):
-            near[s] = row[q]
-            s += np.int64(not (row[q] > last))
-    else:
-        for q in range(rest, len(row)):
-            near[s] = row[q]
-            s += np.int64((not (row[q] > last)) & kept[q])
+                s += wanted[q]
+    for q in range(rest, len(row)):
+        wanted[q - rest] = np.int32(not (row[q] > last)) & np.int32(kept[q])
+    for q in range(rest, len(row)):
+        near[s] = row[q]
+        s += wanted[q - rest]
     return s
 
 
@@ -150,18 +145,17 @@ def rank_mates(begin, end, queries, columns, mates, failed):
     are none.
     """
     n = len(columns.place)
-    near = np.empty(n + 1, queries.values.dtype)
+    near, wanted = np.empty(n + 1, queries.values.dtype), np.empty(CHUNK, np.int32)
     for i in range(begin, end):
         low, high = mates.starts[i], mates.starts[i + 1]
         if low == high and len(failed) == 0:
             continue
         row = queries.values[i, :n]
-        index = queries.list_index[i]
-        kept = columns.kept[index]
+        kept = columns.kept[queries.list_index[i]]
         distance = mates.distance[low:high]
         closer, tied = mates.closer[low:high], mates.tied[low:high]
         farthest = distance[-1] if low < high else row.dtype.type(-np.inf)
-        s = _collect(row, kept, columns.whole[index], farthest, near)
+        s = _collect(row, kept, farthest, near, wanted)
         if high - low <= FEW:
             _count_few(near[:s], distance, closer, tied)
         else:

@@ -16,7 +16,7 @@ from bioeval.attempts.squares import Squares, source_of_tiles
 from bioeval.scores.blocks import BlockReader
 from bioeval.scores.labels import Codes
 from bioeval.tasks.reid import kernel
-from bioeval.tasks.reid.candidate_lists import Lists, sorted_mates, whole_chunks
+from bioeval.tasks.reid.candidate_lists import Lists, sorted_mates
 from bioeval.tasks.reid.matches import MatchLists
 
 
@@ -99,8 +99,7 @@ class RankedSquares:
         kept = self.lists.rules[rule].kept[:, self.column]
         for some in map(self.squares.columns.__getitem__, range(len(self.squares.columns))):
             of_tile, place = np.ascontiguousarray(kept[:, some]), self.column[some]
-            whole = whole_chunks(of_tile)
-            columns.append(kernel.Columns(place, place, none, none, of_tile, whole))
+            columns.append(kernel.Columns(place, place, none, none, of_tile))
         return columns
 
     def _count(self, mates: dict[str, kernel.Mates]) -> None:

@@ -21,7 +21,6 @@ from bioeval.attempts import squares
 from bioeval.scores.embedding_tiles import MOST_OF_SUBJECT
 from bioeval.scores.embeddings import same_in_any_tile
 from bioeval.tasks.reid import kernel, passes
-from bioeval.tasks.reid.candidate_lists import whole_chunks
 
 matches_by_squares = passes.matches_by_squares
 
@@ -212,7 +211,7 @@ def test_a_tile_is_counted_around_few_and_many_matches(mates, listed):
                     expected[2, t] += tile[i, j] == distance[t] and place[j] < own[t]
     kernel.rank_mates.on_one_thread(
         kernel.Queries(tile, np.full(h, -1), lists),
-        kernel.Columns(place, place, none, none, kept, whole_chunks(kept)),
+        kernel.Columns(place, place, none, none, kept),
         kernel.Mates(starts, distance, own, *counts),
         none,
     )
