@@ -123,6 +123,12 @@ class Squares:
             return None
         return cls(reader, source, fused=fused)
 
+    def __getstate__(self) -> dict[str, Any]:
+        state = dict(self.__dict__)
+        state.pop("tiles", None)  # made again where they are needed
+        state["held"] = {}
+        return state
+
     @cached_property
     def tiles(self) -> EmbeddingTiles:
         """The distances."""
@@ -169,9 +175,9 @@ class Squares:
         if progress:
             report_rows(self.scores.shape[0], self.scores.shape[0])
 
-    def places(self) -> list[tuple[int, int]]:
-        """Return all tiles, by bands of rows."""
-        return [(i, j) for i in range(len(self.rows)) for j in self.tiles.of_band(i)]
+    def places(self, bands: range) -> list[tuple[int, int]]:
+        """Return the tiles of some bands of rows."""
+        return [(i, j) for i in bands for j in self.tiles.of_band(i)]
 
     def spread(self, number: int) -> list[tuple[int, int]]:
         """Return tiles from all over the scores, none of them on the diagonal if there are more."""

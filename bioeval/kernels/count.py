@@ -22,34 +22,6 @@ def _impostors(block, mate_start, mate_stop):
     return impostor & ~np.isnan(block)
 
 
-def numpy_finite_range(block, mate_start, mate_stop, low, high):
-    """Do as :func:`finite_range`, by NumPy."""
-    finite = _impostors(block, mate_start, mate_stop) & np.isfinite(block)
-    rows = np.arange(len(block))
-    below, above = (np.where(finite, block, end) for end in (np.inf, -np.inf))
-    low[:], high[:] = below[rows, below.argmin(axis=1)], above[rows, above.argmax(axis=1)]
-
-
-@by_numpy(numpy_finite_range, _cells)
-@parallel_rows("block")
-def finite_range(begin, end, block, mate_start, mate_stop, low, high):
-    """Write the smallest and the largest finite impostor score of each row (inf, -inf if none)."""
-    for i in range(begin, end):
-        row = block[i]
-        smallest = np.inf
-        largest = -np.inf
-        for side in range(2):
-            part = row[: mate_start[i]] if side == 0 else row[mate_stop[i] :]
-            for j in range(len(part)):
-                x = part[j]
-                if x < smallest and x > -np.inf:
-                    smallest = x
-                if x > largest and x < np.inf:
-                    largest = x
-        low[i] = smallest
-        high[i] = largest
-
-
 def _add(tables, impostor, values, bins):
     """Add a score each to its bin, in the table of the chunk of rows that it is in."""
     ends = np.arange(1, len(tables) + 1) * len(impostor) // len(tables)

@@ -60,7 +60,6 @@ def test_numpy_counts_the_same_bits(seed):
     rows = Rows(seed)
     m, groups = rows.m, len(rows.starts) - 1
     number, whole = (m, float), (m, np.int64)
-    assert_same_bits(count.finite_range, lambda out: (*rows.sides, *out), number, number)
     thresholds = np.sort(np.random.default_rng(seed).normal(size=9))
     for chunks in (1, 2, m, 2 * m):  # a table for each row is counts by row
         assert_same_bits(

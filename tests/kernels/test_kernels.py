@@ -97,16 +97,6 @@ def each_case(function):
 
 
 @each_case
-def test_finite_range(seed, dtype):
-    case = Case(seed, dtype)
-    low, high = np.empty(len(case.block)), np.empty(len(case.block))
-    count.finite_range(case.block, case.mate_start, case.mate_stop, low, high)
-    for i in case.rows:
-        finite = [x for x in case.impostors(i) if math.isfinite(x)]
-        assert (low[i], high[i]) == (min(finite, default=INF), max(finite, default=-INF))
-
-
-@each_case
 @pytest.mark.parametrize("chunks", [1, 3])
 @pytest.mark.parametrize(
     "thresholds",

@@ -145,6 +145,8 @@ class RankedSquares:
 
         of_rows = np.add.reduceat(matched, squares.rows.starts[:-1])
         wanted = [
-            (i, j) for i, j in squares.places() if of_rows[i] or (squares.symmetric and of_rows[j])
+            (i, j)
+            for i, j in squares.places(range(len(squares.rows)))
+            if of_rows[i] or (squares.symmetric and of_rows[j])
         ]
         squares.visit(wanted, lambda: visit, progress=True)
