@@ -8,7 +8,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from bioeval.attempts.counts import IdentificationTally
-from bioeval.attempts.parts import ConcatenatedRows
 from bioeval.kernels.left_out import ByGroup, count_by_group
 from bioeval.scores.blocks import Block, BlockReader
 from bioeval.scores.matrix import Scores
@@ -52,8 +51,7 @@ class LeftOut:
         if ranks is None:
             ranks = _ranks_within(tally, ties, largest, len(gallery.subjects))
         fusion = tally.fusion if unit == "subject" else None
-        counts = _Counter(fusion, ties, ranks)(reader)
-        arrays = {name: joined.array() for name, joined in counts.items()}
+        arrays = _Counter(fusion, ties, ranks)(reader)
         who, person = cls.subjects_of(reader.scores), reader.scores._codes.probe
         subject = np.append(np.searchsorted(who, gallery.subjects), -1).astype(np.int32)
         arrays["nearest"] = subject[arrays["nearest"]]
@@ -99,7 +97,7 @@ class _Counter:
     ties: str
     ranks: int
 
-    def __call__(self, blocks: Iterable[Block]) -> dict[str, ConcatenatedRows]:
+    def __call__(self, blocks: Iterable[Block]) -> dict[str, np.ndarray]:
         """Return the facts of the rows, and of pairs of a row and a group."""
         names = ("nearest", "second", "probe", "subject", "closer", "tied", "before")
         arrays: dict[str, list[np.ndarray]] = {name: [] for name in names}
@@ -109,7 +107,7 @@ class _Counter:
             rows = self._of_block(block)
             for name, values in zip(names, rows, strict=True):
                 arrays[name].append(values)
-        return {name: ConcatenatedRows(tuple(of_blocks)) for name, of_blocks in arrays.items()}
+        return {name: np.concatenate(of_blocks) for name, of_blocks in arrays.items()}
 
     def _of_block(self, block: Block) -> tuple[np.ndarray, ...]:
         """Return the facts of the rows of a block, and of its pairs of a row and a group."""

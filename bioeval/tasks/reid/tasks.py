@@ -63,14 +63,14 @@ def compared(scores: Scores, card: Protocol) -> Scores:
     return kept_scores(scores, convention_of(card, ("reid", "gom")))
 
 
-def dataset(tally: ReidTally | GomTally, node: str, options: dict[str, Any]) -> xr.Dataset:
+def dataset(tally: ReidTally, node: str, options: dict[str, Any]) -> xr.Dataset:
     """Return the result."""
     if isinstance(tally, GomTally):
         return gom_dataset(tally, GomOptions(**options))
     return reid_dataset(tally, ReidOptions(**options))
 
 
-def scalars(tally: ReidTally | GomTally, node: str, options: dict[str, Any]) -> Scalars:
+def scalars(tally: ReidTally, node: str, options: dict[str, Any]) -> Scalars:
     """Return the numbers of the result."""
     return Scalars.of_dataset(dataset(tally, node, options))
 
