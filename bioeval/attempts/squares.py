@@ -206,8 +206,16 @@ class Squares:
         """Whether a tile may hold comparisons of a probe with its own subject."""
         if self.symmetric:
             return i == j
-        rows, columns = self.rows.subjects[self.rows[i]], self.columns.subjects[self.columns[j]]
-        return bool(rows[-1] >= columns.min() and rows[0] <= columns.max())
+        (first, last), (low, high) = self._ends[0][i], self._ends[1][j]
+        return last >= low and first <= high
+
+    @cached_property
+    def _ends(self) -> list[list[tuple[int, int]]]:
+        """The first and the last subject of each tile of rows, and of columns."""
+        return [
+            [(int(x.min()), int(x.max())) for x in np.split(side.subjects, side.starts[1:-1])]
+            for side in (self.rows, self.columns)
+        ]
 
     def without_mates(self, i: int, j: int, tile: np.ndarray) -> bool:
         """Write NaN for pairs of one subject; return whether there may be any."""

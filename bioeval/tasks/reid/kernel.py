@@ -65,7 +65,7 @@ FEW = 64
 def _collect(row, kept, last, near, wanted):
     """Write the values of a list up to the farthest mate, and NaN; return their number.
 
-    `wanted` (int32 (CHUNK,)) is written.
+    `wanted` (uint8 (CHUNK,)) is written.
     """
     s = np.int64(0)
     rest = len(row) // CHUNK * CHUNK
@@ -145,7 +145,7 @@ def rank_mates(begin, end, queries, columns, mates, failed):
     are none.
     """
     n = len(columns.place)
-    near, wanted = np.empty(n + 1, queries.values.dtype), np.empty(CHUNK, np.int32)
+    near, wanted = np.empty(n + 1, queries.values.dtype), np.empty(CHUNK, np.uint8)
     for i in range(begin, end):
         low, high = mates.starts[i], mates.starts[i + 1]
         if low == high and len(failed) == 0:
