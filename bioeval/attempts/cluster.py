@@ -133,7 +133,7 @@ class Sent:
             )
         reader = BlockReader(scores)
         if source is not None:
-            return SquareTiles(Squares(reader, source))
+            return SquareTiles(Squares(reader, source, fused=True))
         rows = Rows(reader)
         rows.step = step  # whatever holds the scores here
         return rows

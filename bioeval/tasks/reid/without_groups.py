@@ -66,11 +66,11 @@ class RetrievalWithoutGroups:
                     means = self.means(reid_measures(tally, self.options, curves=False))
                     for place, mean in enumerate(means.values()):
                         values.setdefault((place, group), []).append(mean.values)
-        means = np.empty((len(of_all), self.groups))
+        without = np.empty((len(of_all), self.groups))
         for (place, group), parts in values.items():
             kept = self.of_query != group
-            means[place, group] = of_all[place].of_some(kept, np.concatenate(parts)).mean
-        return means
+            without[place, group] = of_all[place].of_some(kept, np.concatenate(parts)).mean
+        return without
 
     def _matches(self, block: RankedRows) -> tuple[MatchLists, ByGroup]:
         """Return the matches of a block of rows, with the candidates of each group around them."""
