@@ -19,8 +19,7 @@ PACKAGE = Path(__file__).resolve().parents[1] / "bioeval"
 
 # What a kernel may know: arrays in, arrays out.
 KERNEL_LIBRARIES = {"__future__", "collections", "math", "numba", "numpy", "typing"}
-SHARED_BY_KERNELS = (  # nothing that is compiled into a kernel: named tuples and decorators alone
-    "bioeval.kernels.argument_groups",
+SHARED_BY_KERNELS = (  # nothing that is compiled into a kernel: decorators alone
     "bioeval.kernels.compiling",
     "bioeval.kernels.compiled",  # as studies name these
     "bioeval.kernels.parallel_rows",
@@ -87,12 +86,10 @@ def test_a_kernel_file_stands_alone(path):
     """numba's cache does not see a change in another file, so no compiled code is used of any."""
     names = {name for _, name in targets(path, path.read_text(encoding="utf-8"))}
     names = {name for name in names if not name.startswith(SHARED_BY_KERNELS)}
-    if path.stem == "tiles":  # of one folder, whose name changes with either
-        names = {name for name in names if not name.startswith("bioeval.kernels.whole_rows.")}
+    if path.stem == "folds":  # of one folder, whose name changes with either
+        names = {name for name in names if not name.startswith("bioeval.kernels.cells.")}
     allowed = KERNEL_LIBRARIES
-    if path.stem == "argument_groups":
-        allowed = KERNEL_LIBRARIES - {"numba"}
-    elif path.stem == "compiling":
+    if path.stem == "compiling":
         allowed = KERNEL_LIBRARIES | {"atexit", "bioeval", "concurrent", "contextlib"}
         allowed |= {"contextvars", "functools", "hashlib", "inspect", "operator", "os"}
         allowed |= {"pathlib", "shutil", "sys", "tempfile", "threading", "time"}

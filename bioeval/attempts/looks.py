@@ -38,6 +38,9 @@ MOST_SCORES = 1 << 25
 # the others cost little, and they fit into the cache.
 CELLS_A_SCORE, LEAST_CELLS, MOST_CELLS = 4, 1 << 16, 1 << 20
 
+# Cells of all keys: their ends are those of the curve, whatever the cells of the scores are.
+EVERY_KEY = 1 << 21
+
 # The proportion of scores that may lie below all cells, and above.
 TAIL = 2.0**-10
 
@@ -125,6 +128,18 @@ def joined(parts: Sequence[tuple[np.ndarray, np.ndarray]]) -> tuple[np.ndarray, 
     return values, np.add.reduceat(weights[order], starts, dtype=np.int64)
 
 
+#: The key from which cells begin, the bits of keys that they leave out, and their number.
+Window = tuple[np.int32, np.uint32, np.uint32]
+
+
+def window_over(low: int, span: int, number: int) -> Window:
+    """Return about so many cells over a span of keys."""
+    shift = max(0, (span // number).bit_length())
+    span += low - (low >> shift << shift)
+    low = low >> shift << shift  # so that the ends of cells are short numbers
+    return np.int32(low), np.uint32(shift), np.uint32((span >> shift) + 1)
+
+
 class CountedAttempts:
     """The attempts of one counter of verification, as they are counted in tiles.
 
@@ -148,7 +163,7 @@ class CountedAttempts:
         #: Thresholds up to which scores are counted; increasing, and in the dtype of the scores.
         self.marks, self.scores = np.empty(0), np.empty(0, dtype=dtype)
         self.reached: np.ndarray | None = None  # int64 (2, marks): scores below, and up to each
-        self.place_cells(LEAST, SPAN, MOST_CELLS)
+        self.place_cells(LEAST, SPAN, EVERY_KEY)
         #: int64: the cells with scores, increasing, and the number in each, once they are counted.
         self.filled = self.counts = np.empty(0, dtype=np.int64)
         self.counted = False
@@ -161,11 +176,8 @@ class CountedAttempts:
 
     def place_cells(self, low: int, span: int, number: int) -> None:
         """Place so many cells over a span of keys."""
-        shift = max(0, (span // number).bit_length())
-        span += low - (low >> shift << shift)
-        low = low >> shift << shift  # so that the ends of cells are short numbers
-        width = (span >> shift) + 1
-        self.window = np.int32(low), np.uint32(shift), np.uint32(width)
+        self.window = window_over(low, span, number)
+        width = int(self.window[2])
         #: Cells whose scores are kept; the last two are those above all cells, and of NaN.
         self.kept_cells = np.zeros(width + 2, dtype=bool)
 
@@ -242,11 +254,11 @@ class CountedAttempts:
         self.first = np.zeros(len(self.kept_cells) + 1, dtype=np.int32)
         np.cumsum(np.bincount(own, minlength=len(self.kept_cells)), out=self.first[1:])
 
-    def cells_of(self, scores: np.ndarray) -> np.ndarray:
-        """Return the cell of each score."""
+    def cells_of(self, scores: np.ndarray, window: Window | None = None) -> np.ndarray:
+        """Return the cell of each score, or that of another window."""
         cell = np.empty(len(scores), dtype=np.uint32)
         every = np.ascontiguousarray(scores, dtype=self.dtype)
-        kernel.cells_of(every, self.centre, self.window, cell)
+        kernel.cells_of(every, self.centre, self.window if window is None else window, cell)
         return cell.astype(np.int64)
 
     # -- a look
@@ -398,12 +410,16 @@ class CountedAttempts:
     def near(self, thresholds: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return thresholds next to given ones, finite, and the exact false accepts there.
 
-        They are the given ones in cells whose scores are known, and the ends of other cells.
+        They are the ends of cells of all keys: of scores far from 0, or that are very far apart, of
+        the cells that were counted.
         """
-        cells = self.cells_of(rounded_down(thresholds, self.dtype))
-        held = self.kept_cells[cells]
-        ends = rounded_down(self.edges(cells), self.dtype).astype(np.float64)
-        at = np.where(held | ~np.isfinite(ends), thresholds, ends)
+        window = window_over(LEAST, SPAN, EVERY_KEY)
+        if self.centre != 0 or self.window[1] > window[1]:
+            window = self.window
+        ends = self.edges(self.cells_of(rounded_down(thresholds, self.dtype), window), window)
+        ends = rounded_down(ends, self.dtype).astype(np.float64)
+        at = np.where(np.isfinite(ends), ends, thresholds)
+        cells = self.cells_of(rounded_down(at, self.dtype))
         known = self.kept_cells[self.filled]
         missing = np.append(0, np.cumsum(np.where(known, 0, self.counts)))
         some = missing[self.filled.searchsorted(cells, side="right")]
@@ -436,23 +452,25 @@ class CountedAttempts:
         """Whether a cell is the one of all that is above the others."""
         return cell == int(self.window[2])
 
-    def about(self, cells: np.ndarray) -> np.ndarray:
+    def about(self, cells: np.ndarray, window: Window | None = None) -> np.ndarray:
         """Return about the largest score of each cell, but for rounding."""
-        low, shift, _ = (int(x) for x in self.window)
+        low, shift, _ = map(int, self.window if window is None else window)
         key = np.minimum(low + ((cells + 1) << shift), 0x7F7FFFFF)
         bits = np.where(key >= 0, key, -key | (1 << 31)).astype(np.uint32)
         return bits.view(np.float32).astype(np.float64) + float(self.centre)
 
-    def edges(self, cells: np.ndarray) -> np.ndarray:
+    def edges(self, cells: np.ndarray, window: Window) -> np.ndarray:
         """Return the largest score, in float64, of each cell: the threshold that accepts it whole.
 
         Cells are found by rounding, which is monotone, so that bisection finds their ends.
         """
-        about = _ordered(self.about(cells).view(np.int64))
-        low, high = about - (1 << 32), about + (1 << 32)
+        about = _ordered(self.about(cells, window).view(np.int64))
+        ends = _ordered(np.array([-np.inf, np.inf]).view(np.int64))
+        low, high = np.clip(about - (1 << 32), *ends), np.clip(about + (1 << 32), *ends)
         while (low < high).any():
             middle = (low >> 1) + (high >> 1) + ((low | high) & 1)
-            inside = self.cells_of(rounded_down(_float_of(middle), self.dtype)) <= cells
+            middles = rounded_down(_float_of(middle), self.dtype)
+            inside = self.cells_of(middles, window) <= cells
             low, high = np.where(inside, middle, low), np.where(inside, high, middle - 1)
         return _float_of(low)
 

@@ -66,8 +66,8 @@ class set_options:  # noqa: N801 (a call, as users see it)
         Called as ``progress(rows_done, rows)`` while a call counts. By default, a notebook shows
         the progress below the cell, and nothing else does; with False, no notebook does either.
     client : dask.distributed.Client, optional
-        A cluster whose workers count the scores of a large matrix, or of embeddings (``pip install
-        "bioeval-protocols[cluster]"``); the results are the same. They open the file of scores that
+        A cluster whose workers count the scores of a large matrix, or of embeddings (it needs the
+        extra ``cluster``); the results are the same. They open the file of scores that
         are read from HDF5 or mapped, under the same path. By default, all is counted here.
 
     Raises

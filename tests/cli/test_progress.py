@@ -6,7 +6,6 @@ import io
 import logging
 import re
 
-import numpy as np
 import pytest
 from rich.progress import Progress
 
@@ -65,15 +64,11 @@ def reports():
 
 @pytest.mark.slow
 def test_what_follows_the_counting_is_reported_with_its_length(reports):
-    """Another look by rows, the replicates of a comparison by replicate, each to its end."""
+    """The rows of intervals, the replicates of a comparison by replicate, each to its end."""
     from bioeval.studies.compare.compare import compare
 
     population = simulate(12, 3, random_state=1)
     scores = Scores(population.values, population.probe_labels)
-    same = scores.probe_labels[:, None] == scores.probe_labels
-    mask = np.where(same, 2, 1) * (1 - np.eye(36, dtype=int))
-    evaluate(Scores(scores.values, mask=mask))  # not by the one sweep: the points take a look
-    assert ("finding operating points", 36, 36) in reports
     evaluate(scores, interval="subject-bootstrap", replicates=100)
     assert ("bootstrap", 36, 36) in reports
     reports.clear()
