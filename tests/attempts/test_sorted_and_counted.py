@@ -276,6 +276,8 @@ def thresholds_of(scores: be.Scores) -> np.ndarray:
     """Some scores, numbers between them, and the ends."""
     values = np.asarray(scores.values, dtype=np.float64)
     finite = np.unique(values[np.isfinite(values)])
+    if not len(finite):
+        return np.array([-np.inf, 0.0, np.inf])
     some = finite[:: max(1, len(finite) // 5)]
     return np.unique([-np.inf, *some, *((some[1:] + some[:-1]) / 2), some[-1] * 1.5 + 0.0, np.inf])
 
