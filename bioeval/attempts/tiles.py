@@ -32,8 +32,8 @@ VALUES_IN_MEMORY = 1 << 22
 # Rows, and squares, that are a sample of all.
 SAMPLE_ROWS, SAMPLE_SQUARES = 256, 32
 
-# Genuine scores of a mapped file that are read together.
-MATES = 1 << 11
+# Genuine scores, and scattered rows, of a mapped file that are read together.
+MATES, PAGED_ROWS = 1 << 11, 64
 
 
 class Side(NamedTuple):
@@ -128,14 +128,19 @@ class Rows:
         m, n = scores.shape
         number = max(1, min(m // 16, SAMPLE_ROWS * max(1, (1 << 14) // n), (1 << 22) // n))
         rows = np.linspace(0, m - 1, number).astype(np.int64)
-        try:
-            block = BlockReader(scores.select(probes=rows)).block(0, number)
-        except DataError:  # raised again, with the right rows, when these are counted
-            return [], []
-        values = np.ascontiguousarray(block.impostors(), dtype=self.dtype)
-        fused = np.empty((number, len(block.starts) - 1), dtype=self.dtype)
-        fuse_nearest(values, block.starts, block.probe_position, fused)
-        give_back(scores)
+        values = np.empty((number, n), dtype=self.dtype)
+        fused = np.empty((number, len(self.reader.gallery.starts) - 1), dtype=self.dtype)
+        # Rows far apart map more pages than they have, so that few of a mapped file are together.
+        step = PAGED_ROWS if is_mapped(scores) else number
+        for low in range(0, number, step):
+            some = slice(low, low + step)
+            try:
+                block = BlockReader(scores.select(probes=rows[some])).block(0, len(rows[some]))
+            except DataError:  # raised again, with the right rows, when these are counted
+                return [], []
+            values[some] = block.impostors()
+            fuse_nearest(values[some], block.starts, block.probe_position, fused[some])
+            give_back(scores)
         groups = min(16, number)
         return [values[k::groups].ravel() for k in range(groups)], [
             fused[k::groups].ravel() for k in range(groups)

@@ -189,7 +189,9 @@ def test_results_are_those_of_the_array_on_any_number_of_threads(tmp_path):
                 found = be.evaluate(limited(be.Scores(values, shuffled), "200 MiB"))
                 for node in expected.leaves:
                     same, counted = node.to_dataset(), found[node.path].to_dataset()
-                    if "d_prime" in same:  # a sum over tiles: its last digits are those of the tiles
+                    if (
+                        "d_prime" in same
+                    ):  # a sum over tiles: its last digits are those of the tiles
                         np.testing.assert_allclose(counted.d_prime, same.d_prime, rtol=1e-12)
                         same, counted = same.drop_vars("d_prime"), counted.drop_vars("d_prime")
                     assert counted.equals(same)
