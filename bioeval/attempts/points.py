@@ -249,10 +249,8 @@ class VerificationPoints:
     frr_target: np.ndarray = field(default_factory=lambda: np.empty(0))
     far_at_frr: np.ndarray = field(default_factory=lambda: np.empty(0))
     threshold_at_frr: np.ndarray = field(default_factory=lambda: np.empty(0))
-    #: FAR limits, and the area under the ROC up to each.
-    optima: dict[str, float] = field(
-        default_factory=dict
-    )  # the best values by name, and their thresholds
+    #: The best values by name, and their thresholds.
+    optima: dict[str, float] = field(default_factory=dict)
     costs: np.ndarray = field(default_factory=lambda: np.empty((0, 3)))
     min_cost: np.ndarray = field(default_factory=lambda: np.empty(0))
     min_cost_threshold: np.ndarray = field(default_factory=lambda: np.empty(0))
