@@ -53,6 +53,9 @@ LOST = 2.0**-12
 # Kept scores from which on equal ones are joined.
 JOIN = 1 << 24
 
+# What a cell of int32 counts to, before its number is added to one of 64 bits.
+MOST_IN_CELL = (1 << 31) - 1
+
 #: Flags of cells: with marks, and whose scores are kept.
 MARKED, KEPT = 1, 2
 
@@ -76,19 +79,19 @@ class Found:
     def table(self, size: int) -> np.ndarray:
         """Return the counts of cells, with room for so many scores more."""
         self.added += size
-        if self.added >= 1 << 31:
+        if self.added > MOST_IN_CELL:
             self.more, self.added = self.counts(), size
             self.cells[:] = 0
         return self.cells
 
     def counts(self) -> np.ndarray:
         """Return the number of scores in each cell, in 64 bits."""
-        return self.cells + self.more if isinstance(self.more, np.ndarray) else self.cells
+        return self.cells.astype(np.int64) + self.more
 
     def add(self, other: Found) -> None:
         """Add what was found elsewhere, in other tiles."""
         self.reached += other.reached
-        self.more = self.counts() + other.counts().astype(np.int64)
+        self.more = self.counts() + other.counts()
         self.cells, self.added = np.zeros_like(self.cells), 0
         self.genuine += other.genuine
         self.moments |= other.moments

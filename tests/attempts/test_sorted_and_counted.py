@@ -181,6 +181,7 @@ WAYS: dict[str, dict[str, Any]] = {
     "small tiles, two threads": {
         "tiles__TILE_BYTES": 64, "tiles__VALUES_IN_MEMORY": 99, "tiles__SAMPLE_ROWS": 2,
         "tiles__MATES": 3, "looks__JOIN": 4, "blocks__SERIAL_CELLS": 0, "blocks__BLOCK_VALUES": 50,
+        "looks__MOST_IN_CELL": 30,
     },
 }  # fmt: skip
 
