@@ -32,6 +32,9 @@ VALUES_IN_MEMORY = 1 << 22
 # Rows, and squares, that are a sample of all.
 SAMPLE_ROWS, SAMPLE_SQUARES = 256, 32
 
+# Squares of which there is one more in the sample.
+SAMPLE_PROPORTION = 128
+
 # Genuine scores, and scattered rows, of a mapped file that are read together.
 MATES, PAGED_ROWS = 1 << 11, 64
 
@@ -259,17 +262,20 @@ class SquareTiles:
     def sample(self) -> tuple[list[np.ndarray], list[np.ndarray]]:
         """Return the scores of some squares from everywhere, which are held, and fused ones."""
         squares = self.squares
-        number = min(SAMPLE_SQUARES, len(squares.rows) * len(squares.columns))
-        places = squares.spread(number)
+        every = len(squares.rows) * len(squares.columns)
+        # Of very many squares some more, thinned: points are then expected among fewer scores.
+        times = max(1, every // (SAMPLE_PROPORTION * SAMPLE_SQUARES))
+        places = squares.spread(min(times * SAMPLE_SQUARES, every))
         singles: dict[int, np.ndarray] = {}
         fused: dict[int, np.ndarray] = {}
 
         def take() -> Callable[..., None]:
             def visit(turn: int, i: int, j: int, square: np.ndarray) -> None:
-                squares.held.setdefault((i, j), square.copy())
+                if turn < SAMPLE_SQUARES:
+                    squares.held.setdefault((i, j), square.copy())
                 tile = self.tile(i, j, square.copy())
-                singles[turn] = tile.values.ravel()
-                fused[turn] = np.concatenate([x.ravel() for x in tile.fused()])
+                singles[turn] = tile.values.ravel()[::times].copy()
+                fused[turn] = np.concatenate([x.ravel() for x in tile.fused()])[::times].copy()
 
             return visit
 
