@@ -249,6 +249,7 @@ class CountedAttempts:
         if self.genuine is not None:
             marks = distinct(np.sort(np.concatenate([marks, distinct(self.genuine)])))
         self.marks, self.scores = marks, rounded_down(marks, self.dtype)
+        self.stops = np.append(self.scores, self.scores.dtype.type(np.inf))
         own = self.cells_of(self.scores)
         self.flags = np.zeros(len(self.kept_cells), dtype=np.uint8)
         self.flags[own] = MARKED
@@ -277,10 +278,9 @@ class CountedAttempts:
         if len(found.room) <= tile.size:
             found.room = np.empty(tile.size + 1, dtype=self.dtype)
         if self.reached is None:
-            last = np.append(self.scores, self.scores.dtype.type(np.inf))
             kept = kernel.count_and_keep(
-                tile, self.centre, self.window, found.table(weight * tile.size), self.flags, last,
-                self.first, np.int32(weight), found.reached, found.room,
+                tile, self.centre, self.window, found.table(weight * tile.size), self.flags,
+                self.stops, self.first, np.int32(weight), found.reached, found.room,
             )  # fmt: skip
         else:
             kept = kernel.keep(tile, self.centre, self.window, self.flags, found.room)
