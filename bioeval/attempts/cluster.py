@@ -1,18 +1,19 @@
-"""Tiles that are looked at by the workers of a cluster: the counts are the same, to the last bit.
+"""Scores that are counted by the workers of a cluster: the counts are the same, to the last bit.
 
-Nothing else knows of it. The workers get the scores once, and each look with a part of the tiles;
-what they have seen is added up as it arrives. Values in an HDF5 file, or a mapped one, are not
-sent: each worker opens the file.
+Nothing else knows of it. The workers get the scores once, and are asked about parts of them; what
+they answer is put together as it arrives. Values in an HDF5 file, or a mapped one, are not sent:
+each worker opens the file.
 """
 
 from __future__ import annotations
 
+import functools
 import io
 import mmap
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import cloudpickle
 import numba
@@ -30,7 +31,9 @@ from bioeval.scores.blocks import BlockReader
 if TYPE_CHECKING:
     from bioeval.attempts.passes import Look, Seen
 
-# Parts of the tiles for each thread of a worker: some may be slower.
+R = TypeVar("R")
+
+# Parts for each thread of a worker: some may be slower.
 PARTS = 4
 
 # Seconds to wait for the first worker, and before scores are sent again that workers have lost; and
@@ -39,19 +42,31 @@ WAIT, PAUSE, SENT = 30, 2, 4
 
 
 class Workers:
-    """The workers of a client, which look at the same tiles each time."""
+    """The workers of a client, which get something once, and are then asked about parts of it.
 
-    def __init__(self, client: Any, tiles: Rows | SquareTiles):
-        self.client, self.tiles = client, tiles
-        self._sent: Any = None
+    - `sent`: what they get
+    - `parts`: returns about so many parts, in order
+    - `rows`: the number of rows that all parts stand for, as progress shows it
+    """
 
-    def look(self, look: Look) -> list[Seen]:
-        """Look at all tiles; return what the workers have seen."""
+    def __init__(self, client: Any, sent: Sent, parts: Callable[[int], list[range]], rows: int):
+        self.client, self.sent, self.parts, self.rows = client, sent, parts, rows
+        self._there: Any = None
+
+    def ask(
+        self,
+        question: Callable[[Any, range], R],
+        join: Callable[[R, R], R] | None = None,
+    ) -> list[R]:
+        """Ask about all parts; return the answers in order, or a single one, joined.
+
+        Where workers have ended that had what was sent, all parts are asked again.
+        """
         for _ in range(SENT):
             try:
-                return self._look(look)
-            except (CancelledError, CommClosedError):  # workers have ended that had the scores
-                self._sent = None
+                return self._ask(question, join)
+            except (CancelledError, CommClosedError):
+                self._there = None
                 time.sleep(PAUSE)
             except KilledWorker as error:
                 raise DataError(
@@ -60,67 +75,103 @@ class Workers:
                 ) from error
         raise DataError(f"the workers of the cluster have lost the scores {SENT} times")
 
-    def _look(self, look: Look) -> list[Seen]:
-        client, tiles = self.client, self.tiles
+    def _ask(
+        self, question: Callable[[Any, range], R], join: Callable[[R, R], R] | None
+    ) -> list[R]:
+        client = self.client
         if client.status == "closed":
             raise DataError(Argument("client"), " is closed: expected one that runs, or None")
         try:
             client.wait_for_workers(1, timeout=WAIT)
-            if self._sent is None:
-                self._sent = client.scatter(Sent(tiles), hash=False, broadcast=True)
-            wanted = client.scatter(look, hash=False, broadcast=True)
+            if self._there is None:
+                self._there = client.scatter(self.sent, hash=False, broadcast=True)
+            asked = client.scatter(question, hash=False, broadcast=True)
         except TimeoutError as error:
             text = f" has no worker, after {WAIT} seconds: expected at least one"
             raise DataError(Argument("client"), text) from error
-        parts = tiles.parts(PARTS * max(1, sum(client.nthreads().values())))
-        futures = [client.submit(_seen, self._sent, wanted, x, pure=False) for x in parts]
-        seen: list[Seen] = []
-        m = tiles.reader.scores.shape[0]
+        parts = self.parts(PARTS * max(1, sum(client.nthreads().values())))
+        futures = [client.submit(_answer, self._there, asked, x, pure=False) for x in parts]
+        answers: list[R] = []
         try:
             for part, future in zip(parts, futures, strict=True):
-                some, mates = future.result()
+                answer = future.result()
                 future.release()
-                if mates:
-                    for of_all, of_part in zip(tiles.mates, mates, strict=True):
-                        of_all[part.start : part.stop] = of_part
-                for one in some:
-                    if seen:
-                        seen[0].add(one)
-                    else:
-                        seen.append(one)
-                report_rows(m * part.stop // parts[-1].stop, m)
+                if join is None or not answers:
+                    answers.append(answer)
+                else:
+                    answers[0] = join(answers[0], answer)
+                report_rows(self.rows * part.stop // parts[-1].stop, self.rows)
         except BaseException:
             client.cancel(futures)
             raise
+        return answers
+
+
+class LookingWorkers(Workers):
+    """Workers that look at the same tiles each time."""
+
+    def __init__(self, client: Any, tiles: Rows | SquareTiles):
+        scores, self.tiles = tiles.reader.scores, tiles
+        if isinstance(tiles, SquareTiles):
+            sent = Sent((scores, tiles.squares.source), _squares)
+        else:
+            sent = Sent((scores, tiles.step), _rows)
+        super().__init__(client, sent, tiles.parts, scores.shape[0])
+
+    def look(self, look: Look) -> list[Seen]:
+        """Look at all tiles; return what the workers have seen."""
+        ((seen, mates),) = self.ask(functools.partial(_seen, look=look), _both)
+        for of_all, parts in zip(self.tiles.mates, zip(*mates, strict=True), strict=False):
+            of_all[:] = np.concatenate(parts)
         return seen
 
 
-class Sent:
-    """Scores as they are sent to workers, each of which makes their tiles when it first looks.
+#: What is seen in a part of the tiles, and the mates of its rows, of which there may be none.
+SeenThere = tuple[list["Seen"], list[Sequence[np.ndarray]]]
 
-    They are read there, so that an error is that of a look.
+
+def _seen(tiles: Rows | SquareTiles, part: range, *, look: Look) -> SeenThere:
+    """Look at a part of the tiles, on a worker."""
+    seen = look.over(tiles, part)
+    for one in seen:
+        one.drop_room()
+    if isinstance(tiles, Rows) and look.wants_mates:
+        return seen, [[x[part.start : part.stop] for x in tiles.mates]]
+    return seen, []
+
+
+def _both(one: SeenThere, other: SeenThere) -> SeenThere:
+    """Add what is seen in a part to what is seen in those before."""
+    (seen, mates), (more, other_mates) = one, other
+    for each in more:
+        if seen:
+            seen[0].add(each)
+        else:
+            seen.append(each)
+    return seen, mates + other_mates
+
+
+class Sent:
+    """A value as it is sent to workers, each of which makes something of it when it is first asked.
+
+    Files are opened there, so that an error is that of an answer.
     """
 
-    def __init__(self, tiles: Rows | SquareTiles):
+    def __init__(self, value: Any, make: Callable[..., Any] | None = None):
         buffers: list[Any] = []
         file = io.BytesIO()
-        scores, step, source = tiles.reader.scores, 0, None
-        if isinstance(tiles, SquareTiles):
-            source = tiles.squares.source
-        else:
-            step = tiles.step
         pickler = _Pickler(file, protocol=5, buffer_callback=buffers.append)
-        pickler.dump((__version__, scores, step, source))
+        pickler.dump((__version__, value, make))
         self.pickled, self.buffers = file.getvalue(), buffers
 
     def __getstate__(self) -> dict[str, Any]:
         return {"pickled": self.pickled, "buffers": self.buffers}
 
     @cached_property
-    def tiles(self) -> Rows | SquareTiles:
-        """The tiles."""
+    def made(self) -> Any:
+        """What is made of the value, by default itself."""
         try:
-            version, scores, step, source = cloudpickle.loads(self.pickled, buffers=self.buffers)
+            version, value, make = cloudpickle.loads(self.pickled, buffers=self.buffers)
         except (OSError, KeyError, ValueError) as error:  # as libraries say that there is no file
             raise DataError(
                 f"a worker of the cluster cannot read the scores ({error}); expected their file "
@@ -131,28 +182,27 @@ class Sent:
                 f"a worker of the cluster has bioeval {__version__}, and the scores are sent by "
                 f"{version}; expected one version"
             )
-        reader = BlockReader(scores)
-        if source is not None:
-            return SquareTiles(Squares(reader, source, fused=True))
-        rows = Rows(reader)
-        rows.step = step  # whatever holds the scores here
-        return rows
+        return value if make is None else make(*value)
 
 
-def _seen(sent: Sent, look: Look, part: range) -> tuple[list[Seen], Sequence[np.ndarray]]:
-    """Look at a part of the tiles on a worker; return what is seen, and the mates of rows."""
+def _squares(scores: Any, source: Any) -> SquareTiles:
+    return SquareTiles(Squares(BlockReader(scores), source, fused=True))
+
+
+def _rows(scores: Any, step: int) -> Rows:
+    rows = Rows(BlockReader(scores))
+    rows.step = step  # whatever holds the scores here
+    return rows
+
+
+def _answer(sent: Sent, question: Callable[[Any, range], Any], part: range) -> Any:
+    """Answer about a part, on a worker."""
     before = numba.get_num_threads()
-    numba.set_num_threads(1)  # other parts are looked at on the other threads of the worker
+    numba.set_num_threads(1)  # other parts are counted on the other threads of the worker
     try:
-        tiles = sent.tiles
-        seen = look.over(tiles, part)
+        return question(sent.made, part)
     finally:
         numba.set_num_threads(before)
-    for one in seen:
-        one.drop_room()
-    if isinstance(tiles, Rows) and look.wants_mates:
-        return seen, [x[part.start : part.stop] for x in tiles.mates]
-    return seen, ()
 
 
 class _Pickler(cloudpickle.Pickler):

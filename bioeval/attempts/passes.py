@@ -25,7 +25,7 @@ from bioeval.scores.blocks import Block, BlockReader, is_small, threads_for
 from bioeval.scores.matrix import are_pairs
 
 if TYPE_CHECKING:
-    from bioeval.attempts.cluster import Workers
+    from bioeval.attempts.cluster import LookingWorkers
 
 R = TypeVar("R")
 
@@ -305,10 +305,10 @@ class _Pass:
         return seen
 
     @cached_property
-    def _workers(self) -> Workers:
-        from bioeval.attempts.cluster import Workers
+    def _workers(self) -> LookingWorkers:
+        from bioeval.attempts.cluster import LookingWorkers
 
-        return Workers(OPTIONS["client"], self.tiles)
+        return LookingWorkers(OPTIONS["client"], self.tiles)
 
     def _take_ranks(self, seen: Sequence[Seen]) -> None:
         """Give the counters of identification what all threads have seen."""

@@ -6,6 +6,7 @@ these out, and count the rest while a tile is in the cache of a core.
 
 from __future__ import annotations
 
+import itertools
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
@@ -178,6 +179,11 @@ class Squares:
     def places(self, bands: range) -> list[tuple[int, int]]:
         """Return the tiles of some bands of rows."""
         return [(i, j) for i in bands for j in self.tiles.of_band(i)]
+
+    def bands(self, number: int) -> list[range]:
+        """Return bands of rows in about so many parts."""
+        ends = np.linspace(0, len(self.rows), number + 1).astype(int).tolist()
+        return [range(low, high) for low, high in itertools.pairwise(ends) if low < high]
 
     def spread(self, number: int) -> list[tuple[int, int]]:
         """Return tiles from all over the scores, none of them on the diagonal if there are more."""

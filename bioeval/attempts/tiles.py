@@ -7,7 +7,6 @@ subjects; of one set of embeddings each pair of squares is computed once, and se
 from __future__ import annotations
 
 import functools
-import itertools
 import math
 from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
@@ -284,8 +283,7 @@ class SquareTiles:
 
     def parts(self, number: int) -> list[range]:
         """Return bands of squares of about so many parts."""
-        ends = np.linspace(0, len(self.squares.rows), number + 1).astype(int).tolist()
-        return [range(low, high) for low, high in itertools.pairwise(ends) if low < high]
+        return self.squares.bands(number)
 
     def visit(self, take: Callable[[], Look], part: range | None = None) -> None:
         """Look at all squares, or those of a part, on all threads."""

@@ -36,7 +36,7 @@ def client():
     try:
         with (
             distributed.LocalCluster(
-                n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None
+                n_workers=2, threads_per_worker=1, processes=True, dashboard_address="127.0.0.1:0"
             ) as cluster,
             distributed.Client(cluster, set_as_default=False) as client,
         ):
@@ -49,11 +49,11 @@ def client():
 
 @pytest.fixture
 def looks(monkeypatch):
-    """The looks at tiles by workers, so that no test passes without them."""
+    """The looks by workers, so that no test passes without them."""
     from bioeval.attempts.cluster import Workers
 
-    seen, look = [], Workers.look
-    monkeypatch.setattr(Workers, "look", lambda self, x: seen.append(x) or look(self, x))
+    seen, ask = [], Workers.ask
+    monkeypatch.setattr(Workers, "ask", lambda self, *x: seen.append(x) or ask(self, *x))
     return seen
 
 
@@ -157,6 +157,40 @@ def test_intervals_and_own_scalars_are_the_same(client, looks):
     assert looks
 
 
+REID = {
+    "memory": lambda: be.Scores(VALUES, LABELS, probe_meta=CAMERAS),
+    "similarities": lambda: be.Scores(-VALUES, LABELS, kind="similarity", probe_meta=CAMERAS),
+    "nan": lambda: be.Scores(with_nan(), LABELS, nan="exclude", probe_meta=CAMERAS),
+    "gallery": lambda: be.Scores(
+        VALUES[:, 80:],
+        LABELS,
+        LABELS[80:],
+        probe_meta=CAMERAS,
+        gallery_meta={"camera": CAMERAS["camera"][80:]},
+    ),
+    "embeddings": lambda: be.Scores.from_embeddings(
+        EMBEDDINGS, OF_EMBEDDINGS, probe_meta={"camera": np.arange(1500) % 3}
+    ),
+    "probes": lambda: be.Scores.from_embeddings(
+        EMBEDDINGS[:700],
+        OF_EMBEDDINGS[:700],
+        gallery=EMBEDDINGS[300:],
+        gallery_labels=OF_EMBEDDINGS[300:],
+        probe_meta={"camera": np.arange(700) % 3},
+        gallery_meta={"camera": np.arange(1200) % 5},
+    ),
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("convention", ["market1501", "identity-dedup", "cuhk03", "open-reid"])
+@pytest.mark.parametrize("case", REID)
+def test_re_identification_has_the_same_results(client, looks, case, convention):
+    options = {"thresholds": [2.0, 3.0]} if convention == "open-reid" else {}
+    assert_same_bits(*both(client, lambda: be.reid(REID[case](), convention, **options)))
+    assert looks
+
+
 @pytest.mark.slow
 def test_a_second_look_has_what_the_workers_got(client, looks, monkeypatch, tmp_path):
     """The genuine scores of a file are found in the first look."""
@@ -164,7 +198,7 @@ def test_a_second_look_has_what_the_workers_got(client, looks, monkeypatch, tmp_
     from bioeval.attempts.cluster import Sent
 
     make = Sent.__init__
-    monkeypatch.setattr(Sent, "__init__", lambda self, x: sent.append(1) or make(self, x))
+    monkeypatch.setattr(Sent, "__init__", lambda self, *x: sent.append(1) or make(self, *x))
     with be.set_options(memory_limit="80 MiB"):
         scores = CASES["HDF5"](tmp_path)
     assert_same_bits(*both(client, lambda: be.verification(scores)))

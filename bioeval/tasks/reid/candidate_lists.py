@@ -7,6 +7,7 @@ or one for each camera, less the templates of the query's own identity that its 
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator
 from copy import copy
 from dataclasses import dataclass, replace
@@ -231,27 +232,35 @@ class Lists:
             return max(1, VALUES_IN_MEMORY // scores.shape[1])
         return reader.rows_per_block()
 
-    def blocks(
-        self, reader: RowReader, most: int | None = None
-    ) -> Iterator[tuple[slice, np.ndarray]]:
-        """Yield rows, at most so many at a time, and their distances, which hold until the next.
+    def parts(self, number: int) -> list[range]:
+        """Return rows of about so many parts."""
+        ends = np.linspace(0, self.scores.shape[0], number + 1).astype(int).tolist()
+        return [range(low, high) for low, high in itertools.pairwise(ends) if low < high]
 
-        Each failed comparison may be NaN.
+    def blocks(
+        self, reader: RowReader, most: int | None = None, part: range | None = None
+    ) -> Iterator[tuple[slice, np.ndarray]]:
+        """Yield all rows, or those of a part, at most so many at a time, and their distances.
+
+        These hold until the next. Each failed comparison may be NaN.
         """
         scores, given, step = self.scores, reader.given, self.rows_per_block(reader)
         dtype = np.dtype(scores._base.dtype)
         as_given = dtype.kind == "f" and dtype.itemsize <= 8
         as_given = as_given and not scores._has_mask and not scores.exclude
         step = min(step, most or step)
-        for low in range(0, scores.shape[0], step):
-            high = min(low + step, scores.shape[0])
+        part = range(scores.shape[0]) if part is None else part
+        for low in range(part.start, part.stop, step):
+            high = min(low + step, part.stop)
             read = given.distances if as_given else lambda *rows: reader.block(*rows).values
             yield slice(low, high), read(low, high)
             reporter()(high, scores.shape[0])
 
-    def ranked(self, reader: RowReader, most: int | None = None) -> Iterator[list[RankedRows]]:
+    def ranked(
+        self, reader: RowReader, most: int | None = None, part: range | None = None
+    ) -> Iterator[list[RankedRows]]:
         """Yield blocks of at most so many rows, with their matches under each rule."""
-        for rows, values in self.blocks(reader, most):
+        for rows, values in self.blocks(reader, most, part):
             checked = False
             blocks = []
             for rule in self.rules:

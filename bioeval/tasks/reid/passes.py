@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from dataclasses import replace
 from typing import Any
 
@@ -11,9 +12,10 @@ from bioeval.attempts.cells import rounded_down
 from bioeval.attempts.identification_counter import check_max_rank
 from bioeval.attempts.thresholds import require_values, to_internal
 from bioeval.base.errors import Argument, DataError
+from bioeval.base.options import OPTIONS
 from bioeval.base.progress import rows_reported_to
 from bioeval.scores.arrays import Mask
-from bioeval.scores.blocks import threads_for
+from bioeval.scores.blocks import is_small, threads_for
 from bioeval.scores.matrix import Scores
 from bioeval.tasks.reid import kernel
 from bioeval.tasks.reid.candidate_lists import Lists, RankedRows, RowReader
@@ -61,6 +63,10 @@ PLACES = 1 << 12
 NODES = 32
 
 
+#: The matches under each rule, and what else is found of each query, by name.
+ByRule = tuple[dict[str, MatchLists], dict[str, np.ndarray]]
+
+
 class RetrievalPass:
     """Counts the ranks of each query's matches, under a convention.
 
@@ -101,7 +107,7 @@ class RetrievalPass:
             if fact is None and taus is None:
                 matches = matches_by_squares(lists)
             if matches is None:
-                matches, found = self._by_rows(fact)
+                matches, found = self._of_all_rows(fact)
         if taus is not None:
             found["retrieved"][lists.left_out] = 0
         return ReidTally(
@@ -122,13 +128,29 @@ class RetrievalPass:
             **found,
         )
 
-    def _by_rows(self, fact: str | None) -> tuple[dict[str, MatchLists], dict[str, np.ndarray]]:
+    def _of_all_rows(self, fact: str | None) -> ByRule:
         """Return the matches under each rule, and what else is wanted, read by rows."""
-        parts: dict[str, list[MatchLists]] = {rule: [] for rule in self.lists.rules}
+        m, client = self.scores.shape[0], OPTIONS["client"]
+        if client is None or is_small(self.scores):
+            return self._of_rows(range(m), fact=fact)
+        from bioeval.attempts.cluster import Sent, Workers
+
+        workers = Workers(client, Sent(self), self.lists.parts, m)
+        matches, found = zip(
+            *workers.ask(functools.partial(RetrievalPass._of_rows, fact=fact)), strict=True
+        )
+        return (
+            {rule: MatchLists.joined([x[rule] for x in matches]) for rule in self.lists.rules},
+            {name: np.concatenate([x[name] for x in found]) for name in found[0]},
+        )
+
+    def _of_rows(self, part: range, *, fact: str | None) -> ByRule:
+        """Return these of some rows."""
+        matches: dict[str, list[MatchLists]] = {rule: [] for rule in self.lists.rules}
         found: dict[str, list[np.ndarray]] = {}
-        for blocks in self.lists.ranked(self.reader):
+        for blocks in self.lists.ranked(self.reader, part=part):
             for ranked in blocks:
-                parts[ranked.rule].append(ranked.matches)
+                matches[ranked.rule].append(ranked.matches)
                 if ranked.rule == self.convention.removed and fact == "identities":
                     one_group = np.zeros(self.lists.identities, dtype=np.int64)
                     identities = self.identities_before(ranked, one_group, 1)[:, 0]
@@ -138,8 +160,10 @@ class RetrievalPass:
                 if ranked.rule == self.convention.ap_removed and self.thresholds is not None:
                     within = self._retrieved(ranked, self.thresholds)
                     found.setdefault("retrieved", []).append(within)
-        matches = {rule: MatchLists.joined(each) for rule, each in parts.items()}
-        return matches, {name: np.concatenate(each) for name, each in found.items()}
+        return (
+            {rule: MatchLists.joined(each) for rule, each in matches.items()},
+            {name: np.concatenate(each) for name, each in found.items()},
+        )
 
     def identities_before(self, ranked: RankedRows, group: np.ndarray, groups: int) -> np.ndarray:
         """Return the identities before the best match of each row, by their group.

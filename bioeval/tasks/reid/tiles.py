@@ -13,7 +13,8 @@ import threading
 import numpy as np
 
 from bioeval.attempts.squares import Squares, source_of_tiles
-from bioeval.scores.blocks import BlockReader
+from bioeval.base.options import OPTIONS
+from bioeval.scores.blocks import BlockReader, is_small
 from bioeval.scores.labels import Codes
 from bioeval.tasks.reid import kernel
 from bioeval.tasks.reid.candidate_lists import Lists, sorted_mates
@@ -83,14 +84,15 @@ class RankedSquares:
             mates[rule] = sorted_mates(
                 place[row[usable]], column[usable], value[usable], len(self.query)
             )
-        self._count(mates)
+        self.mates = mates
         matches = {}
-        for rule, (starts, distance, _, *counts) in mates.items():
+        for rule, counts in self._of_all_squares().items():
+            starts, distance = mates[rule][:2]
             query = np.repeat(self.query, np.diff(starts))
             order = np.argsort(query, kind="stable")
             starts = np.concatenate([[0], np.cumsum(np.bincount(query, minlength=m))])
-            counts = [count[order] for count in counts]
-            matches[rule] = MatchLists(starts, distance[order].astype(np.float64), *counts)
+            closest = distance[order].astype(np.float64)
+            matches[rule] = MatchLists(starts, closest, *counts[:, order])
         return matches
 
     def _columns(self, rule: str) -> list[kernel.Columns]:
@@ -102,12 +104,22 @@ class RankedSquares:
             columns.append(kernel.Columns(place, place, none, none, of_tile))
         return columns
 
-    def _count(self, mates: dict[str, kernel.Mates]) -> None:
-        """Count the candidates in all squares."""
-        squares, rules = self.squares, self.lists.rules
-        for of_rule in mates.values():
-            for counts in of_rule[3:]:
-                counts[:] = 0
+    def _of_all_squares(self) -> dict[str, np.ndarray]:
+        """Return the counts of candidates around the matches, under each rule."""
+        squares, client = self.squares, OPTIONS["client"]
+        if client is None or is_small(self.lists.scores):
+            return self.counts(range(len(squares.rows)))
+        from bioeval.attempts.cluster import Sent, Workers
+
+        m = self.lists.scores.shape[0]
+        workers = Workers(client, Sent(self), squares.bands, m)
+        (counts,) = workers.ask(RankedSquares.counts, _sums)
+        return counts
+
+    def counts(self, bands: range) -> dict[str, np.ndarray]:
+        """Return these of the squares of some bands: closer, tied, and before, of each match."""
+        squares, rules, mates = self.squares, self.lists.rules, self.mates
+        counts = {rule: np.zeros((3, len(x.distance)), dtype=np.int64) for rule, x in mates.items()}
         matched = np.any([np.diff(of_rule.starts) > 0 for of_rule in mates.values()], axis=0)
         candidates = {rule: self._columns(rule) for rule in rules}
         list_index = {rule: rules[rule].list_index[self.query] for rule in rules}
@@ -116,7 +128,7 @@ class RankedSquares:
 
         def count_side(side: slice, j: int, tile: np.ndarray, rule: str) -> None:
             """Count the columns of tile `j` around the matches of some rows."""
-            starts, distance, column, *counts = mates[rule]
+            starts, distance, column = mates[rule][:3]
             starts = starts[side.start : side.stop + 1]
             some = slice(int(starts[0]), int(starts[-1]))
             found = np.empty((3, some.stop - some.start), dtype=np.int64)
@@ -129,8 +141,7 @@ class RankedSquares:
                 none,
             )
             with adding:
-                for count, more in zip(counts, found, strict=True):
-                    count[some] += more
+                counts[rule][:, some] += found
 
         def visit(turn: int, i: int, j: int, tile: np.ndarray) -> None:
             squares.without_mates(i, j, tile)
@@ -146,7 +157,12 @@ class RankedSquares:
         of_rows = np.add.reduceat(matched, squares.rows.starts[:-1])
         wanted = [
             (i, j)
-            for i, j in squares.places(range(len(squares.rows)))
+            for i, j in squares.places(bands)
             if of_rows[i] or (squares.symmetric and of_rows[j])
         ]
         squares.visit(wanted, lambda: visit, progress=True)
+        return counts
+
+
+def _sums(one: dict[str, np.ndarray], other: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+    return {rule: counts + other[rule] for rule, counts in one.items()}
