@@ -27,6 +27,37 @@ MESSAGES = (
         "the result has no box",
     ),
     MessageType(
+        "no-matches",
+        "no box of the result overlaps a target by {iou:digits 6}; compare the coordinates (left, "
+        "top, width and height in pixels) and the frame numbers (from 1) of both sides",
+    ),
+    MessageType(
+        "normalised-boxes",
+        "hardly a box matches: coordinates of the {side} are at most 1, like fractions of the "
+        "image, and those of the other side reach {largest:digits 6}; multiply them by the width "
+        "and height of the image in pixels",
+    ),
+    MessageType(
+        "corners-for-sizes",
+        "hardly a box matches, and {boxes:count boxes} would if the width and height of the {side} "
+        "were the right and bottom edges; write right - left and bottom - top",
+    ),
+    MessageType(
+        "centres-for-corners",
+        "hardly a box matches, and {boxes:count boxes} would if the left and top of the {side} "
+        "were the centre of the box; subtract half the width and half the height",
+    ),
+    MessageType(
+        "frames-shifted",
+        "hardly a box matches, and {boxes:count boxes} would if the frame numbers of the result "
+        "changed by {shift:difference}; count the frames of both sides from 1",
+    ),
+    MessageType(
+        "class-0-ignored",
+        "ignored: {boxes:count boxes} of class 0 beside other classes, of which class 1 alone is "
+        "evaluated; if 0 is the class to evaluate, add 1 to all classes",
+    ),
+    MessageType(
         "boxes-without-area",
         "no overlap with anything: {boxes:count boxes} of the {side} without an area; check "
         "the order of the columns",

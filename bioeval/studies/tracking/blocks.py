@@ -48,6 +48,7 @@ def cut(scene: Scene, blocks: int) -> list[Scene]:
                 result=replace(result_boxes, frame=new_frame[result_boxes.frame]),
                 counted=scene.counted[truth],
                 distractor=scene.distractor[truth],
+                category=scene.category[truth],
                 camera=scene.camera[inside],
                 number=scene.number[inside],
                 frames=frames,

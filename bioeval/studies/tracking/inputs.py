@@ -146,6 +146,8 @@ def complaint(name: str, value: float) -> str:
         return ""
     if name in ("width", "height") and value < 0 and abs(value) <= _LARGEST_BOX:
         return "expected 0 pixels or more"
+    if name == "frame" and value == 0:
+        return f"{expected}; add 1 where frames are counted from 0"
     return expected
 
 
@@ -184,8 +186,8 @@ def build(
     )
 
 
-def from_array(values: Any, columns: tuple[str, ...], role: Part) -> Rows:
-    """Return the rows of an array with the columns of a file."""
+def from_array(values: Any, columns: tuple[str, ...], role: Part, of_result: bool) -> Rows:
+    """Return the rows of an array with the columns of a file; an empty result found nothing."""
     if isinstance(values, np.ma.MaskedArray):
         raise DataError(role, " is a masked array; give the rows that are meant, such as x[keep]")
     try:
@@ -200,6 +202,8 @@ def from_array(values: Any, columns: tuple[str, ...], role: Part) -> Rows:
             "folder, an array with a box in each row, or a mapping of names to either",
         ) from None
     least = least_width(columns)
+    if of_result and not table.size:
+        table = np.zeros((0, least))
     if table.ndim != 2 or table.shape[1] < least:
         raise DataError(
             role,
@@ -247,13 +251,17 @@ def in_order(names: Iterable[str]) -> list[str]:
     return distinct
 
 
-def read_rows(path: Path, columns: tuple[str, ...]) -> Rows:
-    """Read a box in each row, comma-separated or by blanks; skip blank lines and ``#``."""
-    text = read_text(existing_file(path, "a file of boxes"))
+def read_rows(path: Path, columns: tuple[str, ...], of_result: bool = False) -> Rows:
+    """Read a box in each row, comma-separated or by blanks; skip blank lines and ``#``.
+
+    A result without a row is that of a tracker that found nothing; a ground truth is an error.
+    """
+    empty = of_result and path.is_file() and path.stat().st_size == 0
+    text = "" if empty else read_text(existing_file(path, "a file of boxes"))
     lines = text.split("\n")
     kept = list(map(_is_row, lines))
     rows, line = list(compress(lines, kept)), np.flatnonzero(kept) + 1
-    if not rows and "#" not in text:
+    if not (rows or of_result or "#" in text):
         raise DataError(f"{path}: holds nothing but blank lines; expected a box in each line")
     delimiter, width = None, least_width(columns)
     if rows:
@@ -368,10 +376,18 @@ class _Source:
     length: int | None = None
     length_from: str = ""
 
-    def rows(self, columns: tuple[str, ...]) -> Rows:
+    def truth(self, columns: tuple[str, ...]) -> Rows:
+        return self._rows(columns, of_result=False)
+
+    def result(self, columns: tuple[str, ...]) -> Rows:
+        """Read a result, whose columns behind the box are free for the tracker."""
+        read = tuple("-" if name in ("flag", "class") else name for name in columns)
+        return self._rows(read, of_result=True)
+
+    def _rows(self, columns: tuple[str, ...], of_result: bool) -> Rows:
         if isinstance(self.value, Path):
-            return read_rows(self.value, columns)
-        return from_array(self.value, columns, self.role)
+            return read_rows(self.value, columns, of_result)
+        return from_array(self.value, columns, self.role, of_result)
 
 
 def names_of_sequences(value: Any, role: Part) -> list[str]:
@@ -428,15 +444,9 @@ def read_pairs(
     pairs = []
     for name in sorted(truths):
         length, source = _length(frames, name, truths[name])
-        truth_rows = truths[name].rows(columns)
-        result_rows = results[name].rows(_of_result(columns))
+        truth_rows, result_rows = truths[name].truth(columns), results[name].result(columns)
         pairs.append(Pair(name, truth_rows, result_rows, length, source))
     return pairs, notes
-
-
-def _of_result(columns: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the columns read from a result; the others are free for the tracker."""
-    return tuple("-" if name in ("flag", "class") else name for name in columns)
 
 
 def _one_scene(
@@ -460,8 +470,8 @@ def _one_scene(
     _, frames_from = _length(frames, names[0], truths[names[0]])
     return Pair(
         name="",
-        truth=joined({name: truths[name].rows(columns) for name in names}),
-        result=joined({name: results[name].rows(_of_result(columns)) for name in names}),
+        truth=joined({name: truths[name].truth(columns) for name in names}),
+        result=joined({name: results[name].result(columns) for name in names}),
         frames=lengths or None,
         frames_from=frames_from,
     )

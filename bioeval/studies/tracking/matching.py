@@ -65,6 +65,7 @@ class Scene:
     identity_ids: np.ndarray
     counted: np.ndarray  # bool: ground-truth boxes evaluated; the others are ignored
     distractor: np.ndarray  # bool: ground-truth boxes whose matches are removed
+    category: np.ndarray  # int64: the class of ground-truth boxes
     camera: np.ndarray  # int64, of each frame with rows, in order: index into `cameras`
     number: np.ndarray  # int64, of each frame with rows: its number
     cameras: list[str]
@@ -96,8 +97,11 @@ class _OrderedRows(NamedTuple):
         return boxes.select(self.order), ids
 
 
-def make_scene(pair: Pair, ignored: str, duplicates: str) -> Scene:
-    """Order the rows of a sequence and code its targets and identities."""
+def make_scene(pair: Pair, ignored: str, duplicates: str, numbered: bool) -> Scene:
+    """Order the rows of a sequence and code its targets and identities.
+
+    Classes are `numbered` if some row of the ground truth, in any sequence, has one from 1 up.
+    """
     truth, result = pair.truth, pair.result
     cameras = in_order([*truth.camera.tolist(), *result.camera.tolist()])
     lengths = frames_of(pair, cameras)
@@ -107,7 +111,7 @@ def make_scene(pair: Pair, ignored: str, duplicates: str) -> Scene:
     of_result = _OrderedRows.of(result, place, stride)
     notes = _check_twice(of_truth, "raise") + _check_twice(of_result, duplicates)
     units = np.union1d(of_truth.key, of_result.key)
-    counted, distractor = _roles(truth, ignored)
+    counted, distractor = _roles(truth, ignored, numbered)
     notes += _remarks(truth, result, counted, lengths)
     targets, target_ids = of_truth.coded(units)
     identities, identity_ids = of_result.coded(units)
@@ -122,6 +126,7 @@ def make_scene(pair: Pair, ignored: str, duplicates: str) -> Scene:
         identity_ids=identity_ids,
         counted=counted[of_truth.order],
         distractor=distractor[of_truth.order],
+        category=truth.category[of_truth.order],
         camera=units // stride,
         number=units % stride,
         cameras=cameras,
@@ -151,15 +156,15 @@ def _check_twice(ordered: _OrderedRows, duplicates: str) -> list[Message]:
     )
 
 
-def _roles(truth: Rows, ignored: str) -> tuple[np.ndarray, np.ndarray]:
+def _roles(truth: Rows, ignored: str, numbered: bool) -> tuple[np.ndarray, np.ndarray]:
     """Return masks of the ground-truth boxes that are evaluated, and of the distractors."""
     counted = truth.flag != 0
     if ignored == "count":
         return counted, np.zeros(len(truth), dtype=bool)
     if ignored == "remove":
         return counted, ~counted
-    # Classes are numbered from 1; a box without one counts as of the evaluated class.
-    has_class = truth.category >= 1
+    # A box without a class counts as of the evaluated class; 0 is none unless others have one.
+    has_class = truth.category >= (0 if numbered else 1)
     counted = counted & (~has_class | (truth.category == PEDESTRIAN))
     return counted, ~counted & np.isin(truth.category, DISTRACTORS[ignored])
 

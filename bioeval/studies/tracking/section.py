@@ -108,6 +108,7 @@ def _about(ds: xr.Dataset) -> Facts:
                 if cameras > 1
                 else "",
             ),
+            Fact("Classes", _classes(attrs)),
             Fact("Match", match),
             Fact(
                 "MT",
@@ -115,6 +116,15 @@ def _about(ds: xr.Dataset) -> Facts:
             ),
         )
     )
+
+
+def _classes(attrs: Mapping[Any, Any]) -> Text:
+    """Return the classes that are evaluated, where the ground truth has some."""
+    evaluated, ignored = attrs.get("classes_evaluated", ""), attrs.get("classes_ignored", "")
+    if not (evaluated or ignored):
+        return ""
+    text = f"{evaluated or 'none'} evaluated"
+    return f"{text}; {ignored} ignored" if ignored else text
 
 
 def _sizes(tracks: Count, boxes: xr.DataArray) -> Text:

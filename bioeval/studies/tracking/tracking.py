@@ -30,6 +30,7 @@ from bioeval.studies.tracking.intervals import (
     videos_of,
 )
 from bioeval.studies.tracking.matching import (
+    DISTRACTORS,
     PAIRINGS,
     ROUNDING,
     Boxes,
@@ -42,6 +43,7 @@ from bioeval.studies.tracking.matching import (
     most_in_common,
     serials,
 )
+from bioeval.studies.tracking.mismatch import mismatch
 from bioeval.studies.tracking.scalars import MEASURES, OF_HOTA, Counts, MatchSums
 
 TRACKING = {
@@ -385,6 +387,7 @@ def tracking_dataset(
         **intervals,
         "frames_from": "; ".join(sources),
         "cameras": cameras,
+        **_classes(scenes),
         "fingerprint": fingerprint(scenes),
         "bioeval_version": __version__,
         **message_attrs(messages),
@@ -442,6 +445,9 @@ def _of_all(
 ) -> list[Message]:
     """Return remarks on ignored boxes and on the number of frames."""
     notes = []
+    by_class = options["ignored"] in DISTRACTORS
+    if by_class and (zero := sum(int((x.category[~x.counted] == 0).sum()) for x in scenes)):
+        notes.append(Message("class-0-ignored", boxes=zero))
     if boxes := int(counts["ignored_truth_boxes"]):
         removed = int(counts["removed_result_boxes"])
         if options["ignored"] == "count":
@@ -459,6 +465,22 @@ def _of_all(
         empty = frames - int(counts["frames_with_rows"])
         notes.append(Message("frames-without-rows", empty=empty, frames=frames))
     return notes
+
+
+def _classes(scenes: Sequence[Scene]) -> dict[str, str]:
+    """Return the classes of the ground truth that are evaluated, and the others, as text."""
+    evaluated, present = set[int](), set[int]()
+    for scene in scenes:
+        present |= set(scene.category.tolist())
+        evaluated |= set(scene.category[scene.counted].tolist())
+    if max(present, default=-1) < 0:
+        return {}
+    words = {}
+    for name, classes in (("evaluated", evaluated), ("ignored", present - evaluated)):
+        numbers = [str(x) for x in sorted(classes) if x >= 0]
+        none = ["without class"] if min(classes, default=0) < 0 else []
+        words[f"classes_{name}"] = ", ".join([*numbers, *none])
+    return words
 
 
 def fingerprint(scenes: Sequence[Scene]) -> str:
@@ -559,17 +581,19 @@ class TrackingOptions:
                 f" cuts one sequence, and there are {len(pairs)}; leave it out, since intervals "
                 "are over the sequences",
             )
-        scenes, measured = [], []
+        numbered = any((pair.truth.category >= 1).any() for pair in pairs)
+        scenes, measured = list[Scene](), list[Measured]()
         for pair in pairs:
             report(0, 0)
-            parts = [make_scene(pair, self.ignored, self.duplicates)]
+            whole = make_scene(pair, self.ignored, self.duplicates, numbered)
+            parts = [whole] if self.blocks is None else cut(whole, self.blocks)
+            counted = [measure(x, self.iou, self.pairing, self.mostly_tracked) for x in parts]
+            matched = sum(int(x.counts["tp"]) for x in counted)
+            whole.notes.extend(mismatch(whole, matched, self.iou))
             if self.blocks is not None:
-                remarks += parts[0].notes
-                remarks.append(Message("blocks-of-one-sequence", blocks=self.blocks))
-                parts = cut(parts[0], self.blocks)
-            for scene in parts:
-                scenes.append(scene)
-                measured.append(measure(scene, self.iou, self.pairing, self.mostly_tracked))
+                remarks += [*whole.notes, Message("blocks-of-one-sequence", blocks=self.blocks)]
+            scenes += parts
+            measured += counted
         return scenes, measured, remarks
 
 

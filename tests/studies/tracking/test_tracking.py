@@ -345,6 +345,53 @@ def test_other_classes_count_only_where_classes_are_not_noticed():
         assert int(be.tracking(truth, truth).targets) == 1
 
 
+def test_the_classes_that_are_evaluated_are_listed_and_0_is_one_beside_others():
+    """Whatever file has the others: classes 0 and 1 are those of YOLO."""
+    zero, one = [(1, 1, *BOX, 1, 0)], [(1, 1, *BOX, 1, 1), (1, 2, 50, 0, 10, 10, 1, -1)]
+    truth = {"a": zero, "b": one}
+    ds = be.tracking(truth, truth)
+    assert ds.sequence_targets.values.tolist() == [0, 2]
+    assert messages(ds)["class-0-ignored"] == {"boxes": 1}
+    classes = {name: ds.attrs[f"classes_{name}"] for name in ("evaluated", "ignored")}
+    assert classes == {"evaluated": "1, without class", "ignored": "0"}
+    assert "1, without class evaluated; 0 ignored" in be.to_markdown(ds)
+    ds = be.tracking(truth, truth, ignored="count")
+    assert int(ds.targets) == 3 and ds.attrs["classes_evaluated"] == "0, 1, without class"
+    assert "class-0-ignored" not in messages(ds)
+    assert "classes_evaluated" not in be.tracking(TRUTH, RESULT).attrs
+
+
+SCENE = np.array([(f, w, 300 * w + 70 * f, 30, 40, 80) for f in range(1, 9) for w in (1, 2)], float)
+
+
+def _other(change: Any, *columns: int) -> np.ndarray:
+    boxes = SCENE.copy()
+    boxes[:, columns] = change(boxes)
+    return boxes
+
+
+@pytest.mark.parametrize(
+    ("boxes", "code", "arguments"),
+    [
+        (_other(lambda x: x[:, 2:4] + x[:, 4:], 4, 5), "corners-for-sizes", {"boxes": 16}),
+        (_other(lambda x: x[:, 2:4] + x[:, 4:] / 2, 2, 3), "centres-for-corners", {"boxes": 16}),
+        (_other(lambda x: x[:, 2:] / 2000, 2, 3, 4, 5), "normalised-boxes", {"largest": 1160}),
+        (_other(lambda x: x[:, :1] + 1, 0), "frames-shifted", {"shift": -1, "boxes": 16}),
+        (_other(lambda x: x[:, :1] + 90, 0), "frames-shifted", {"shift": -90, "boxes": 16}),
+        (_other(lambda x: x[:, [3, 2]], 2, 3), "no-matches", {"iou": 0.5}),
+    ],
+)
+def test_where_hardly_a_box_matches_the_message_names_the_cause(boxes, code, arguments):
+    of_result, of_truth = (messages(be.tracking(*x)) for x in ((SCENE, boxes), (boxes, SCENE)))
+    assert of_result[code].items() >= arguments.items()
+    assert code in of_truth
+    if "side" in of_truth[code]:
+        assert (of_result[code]["side"], of_truth[code]["side"]) == ("result", "ground truth")
+    several = be.tracking({"a": SCENE, "b": SCENE}, {"a": SCENE, "b": boxes})
+    assert {x.code: x.about for x in be.messages(several)}[code] == ("b",)
+    assert code not in messages(be.tracking(SCENE, SCENE))
+
+
 def test_the_format_of_2015_has_no_class():
     truth = [(1, 1, *BOX, 1, 4.4852, 5.5, 0)]  # ten columns: world coordinates
     assert int(be.tracking(truth, TRUTH[:1]).tp) == 1
@@ -547,8 +594,13 @@ def test_what_a_tracker_writes_behind_its_boxes_is_not_read(tmp_path):
 def test_a_file_of_floats_and_one_of_nothing(tmp_path):
     write(tmp_path / "t.txt", [(f"{f:.1e}", f"{i:.2f}", *box) for f, i, *box in TRUTH])
     assert int(be.tracking(tmp_path / "t.txt", RESULT).tp) == 2
-    (tmp_path / "none.txt").write_text("# the tracker found nothing\n")
-    assert int(be.tracking(tmp_path / "t.txt", tmp_path / "none.txt").fn) == 3
+    for text in ("", "\n \n", "# the tracker found nothing\n"):
+        (tmp_path / "none.txt").write_text(text)
+        assert int(be.tracking(tmp_path / "t.txt", tmp_path / "none.txt").fn) == 3
+    for nothing in ([], np.zeros((0, 0))):
+        assert float(be.tracking(TRUTH, nothing).recall) == 0
+        with pytest.raises(be.DataError, match="expected a box in each row"):
+            be.tracking(nothing, RESULT)
 
 
 GOOD = "1,1,0,0,10,10,1\n"
@@ -566,7 +618,7 @@ GOOD = "1,1,0,0,10,10,1\n"
         (GOOD + "2,1,0,0,10,10,1,1\n", "line 2: has 8 columns"),
         (GOOD + "2 1 0 0 10 10 1\n", "line 2: has 1 column separated by commas"),
         (GOOD + "1.5,1,0,0,10,10,1\n", "line 2: frame is 1.5; expected a whole number from 1"),
-        (GOOD + "0,1,0,0,10,10,1\n", "line 2: frame is 0; expected a whole number from 1"),
+        (GOOD + "0,1,0,0,10,10,1\n", "line 2: frame is 0; expected .* counted from 0"),
         (GOOD + "1e12,1,0,0,10,10,1\n", "line 2: frame is 1e12; expected a whole number from 1"),
         (GOOD + "2,-1,0,0,10,10,1\n", "line 2: id is -1; expected a whole number from 0 to"),
         (
