@@ -15,15 +15,9 @@ from typing import NamedTuple, Self
 import numpy as np
 
 from bioeval.attempts.by_subject import FEW, SubjectAttempts
-from bioeval.attempts.cells import is_accepted
-from bioeval.attempts.finding import PointsWanted
 from bioeval.attempts.folds import FoldAttempts, Subset
 from bioeval.attempts.lists import Attempts
-from bioeval.attempts.passes import count_together
 from bioeval.attempts.threshold_rules import ChosenThreshold, Rule, choose
-from bioeval.attempts.verification_counter import VerificationCounter
-from bioeval.scores.blocks import BlockReader, threads_for
-from bioeval.scores.provenance import Provenance
 
 
 class TrainingThresholds(NamedTuple):
@@ -87,90 +81,3 @@ class Judged:
         wanted = np.array([chosen])
         thresholds = SubjectAttempts.thresholds_among(places, reached, total, around, wanted)
         return TrainingThresholds(thresholds, False)
-
-
-@dataclass
-class GroupTally:
-    """Attempts and errors by group, at one threshold."""
-
-    about: Provenance
-    chosen: ChosenThreshold  # chosen by a rule on the attempts of all groups, as a distance
-    #: int64 (groups,); errors of claims that several choices of templates decide are float64.
-    false_rejects: np.ndarray
-    genuine_attempts: np.ndarray
-    #: int64 (groups, groups): by the group of the probe and that of the claimed subject.
-    false_accepts: np.ndarray
-    impostor_attempts: np.ndarray
-    #: About the EER of all attempts together; NaN without attempts of both classes.
-    equal_error: float
-
-    @classmethod
-    def of_matrix(
-        cls,
-        reader: BlockReader,
-        groups: tuple[np.ndarray, np.ndarray],
-        rule: Rule,
-    ) -> Self:
-        """Count a matrix by the groups of probes and gallery templates, numbered from 0.
-
-        `rule` holds its threshold, if it gives one, as a distance; `options` are templates and
-        fusion.
-        """
-        counter = VerificationCounter(reader)
-        (tally,) = count_together(reader, [counter], PointsWanted.of_rule(rule))
-        chosen = choose(rule, tally.attempts)
-        number = int(max(x.max() for x in groups)) + 1
-        row_group, group = groups
-        if reader.gallery.order is not None:
-            group = group[reader.gallery.order]
-        of_rows = np.eye(number, dtype=np.float32)[:, row_group]
-        of_columns = np.eye(number, dtype=np.float32)[group]
-        rejected, genuine = np.zeros((2, number), dtype=np.int64)
-        accepted, made = np.zeros((2, number, number), dtype=np.int64)
-        with threads_for(reader.scores):
-            for block in reader.blocks():
-                row, position = block.own()
-                its, impostors = row_group[row + block.low], block.impostors()
-                within = is_accepted(block.values[row, position], chosen.threshold)
-                genuine += np.bincount(its, minlength=number)
-                rejected += np.bincount(its[~within], minlength=number)
-                rows = of_rows[:, block.low : block.low + len(impostors)]
-                for table, there in (
-                    (made, ~np.isnan(impostors)),
-                    (accepted, is_accepted(impostors, chosen.threshold)),
-                ):
-                    table += np.rint(rows @ (there @ of_columns)).astype(np.int64)
-        return cls(
-            reader.about,
-            chosen,
-            rejected,
-            genuine,
-            accepted,
-            made,
-            tally.attempts.about_equal_error(),
-        )
-
-    @classmethod
-    def of_listed(cls, attempts: SubjectAttempts, group: np.ndarray, rule: Rule) -> Self:
-        """Count attempts that are listed singly; `group` is the group of each subject."""
-        values, probe, claimed = attempts.listed()
-        made = ~np.isnan(values)
-        values, probe, claimed = values[made], probe[made], claimed[made]
-        genuine, number = probe == claimed, int(group.max()) + 1
-        pair = group[probe] * number + group[claimed]
-
-        def by_pair(chosen: np.ndarray) -> np.ndarray:
-            return np.bincount(pair[chosen], minlength=number**2).reshape(number, number)
-
-        every = Attempts.listed(values[genuine], values[~genuine])
-        chosen = choose(rule, every)
-        accepted = is_accepted(values, chosen.threshold)  # NaN rejects all
-        return cls(
-            attempts.reader.about,
-            chosen,
-            by_pair(genuine & ~accepted).diagonal(),
-            by_pair(genuine).diagonal(),
-            by_pair(~genuine & accepted),
-            by_pair(~genuine),
-            every.about_equal_error(),
-        )

@@ -5,6 +5,7 @@ independent attempts          :func:`wilson`, :func:`clopper_pearson`, :func:`de
 by subject                    :func:`subject_bootstrap`, :func:`mansfield_wayman`
 over folds                    :func:`nadeau_bengio`
 sample size                   :func:`rule_of_3`, :func:`rule_of_30`, :func:`zero_error_bound`
+counts by person              :func:`people_counts`, for rates of your own
 ============================= ===============================================================
 
 ``docs/uncertainty.md`` says which to use. Results have intervals on request:

@@ -11,4 +11,5 @@ from .binomial import (
 from .bootstrap import mansfield_wayman as mansfield_wayman, subject_bootstrap as subject_bootstrap
 from .options import METHODS as METHODS
 from .over_folds import RepeatedMean as RepeatedMean, nadeau_bengio as nadeau_bengio
+from .people import PeopleCounts as PeopleCounts, people_counts as people_counts
 from .replicates import Interval as Interval

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bioeval.attempts.by_subject import PairCounts
 from bioeval.base.random import Stream
 from bioeval.stats.bootstrap import ratio
 from bioeval.stats.jackknife import jackknife_limits
 from bioeval.stats.options import Limits
+from bioeval.stats.people import PeopleCounts
 from bioeval.stats.replicates import open_limits
 from bioeval.stats.simultaneous import letters_of
 from bioeval.studies.groups.combinations import level_together, limits_of_differences
@@ -163,39 +163,30 @@ def jackknife_variance(without: np.ndarray) -> float:
 
 
 class PairsOfGroups:
-    """A sink of impostor attempts by person and group, and of all pairs of people where few.
+    """Impostor attempts by person and group, and of all pairs of people where these are few.
 
-    - `accepted` (int): the layers before this one are accepted
     - `probing`, `claimed` (int64 (2, people, groups)): accepted attempts, and all, of each person
       as probe with the people of each group, and as the claimed person
     - `tables` (int64 (2, people, people)): accepted attempts, and all, of each two people, in both
       directions; None with too many people
     """
 
-    def __init__(self, group: np.ndarray, number: int, accepted: int):
-        self.group, self.number, self.accepted = group, number, accepted
-        people = len(group)
-        self.probing: np.ndarray = np.zeros((2, people, number), dtype=np.int64)
-        self.claimed: np.ndarray = np.zeros((2, people, number), dtype=np.int64)
+    def __init__(self, counts: PeopleCounts, group: np.ndarray):
+        self.group = group
+        people, number = len(group), int(group.max()) + 1
+        both = counts.impostor_accepted[0], counts.impostor_attempts
+
+        def of_each(person: np.ndarray, other: np.ndarray) -> np.ndarray:
+            place = person.astype(np.int64) * number + group[other]
+            sums = [np.bincount(place, x, people * number).reshape(people, number) for x in both]
+            return np.rint(sums).astype(np.int64)
+
+        self.probing = of_each(counts.probe, counts.claimed)
+        self.claimed = of_each(counts.claimed, counts.probe)
         self.tables: np.ndarray | None = None
         if people <= MOST_TESTED:
-            self.tables = np.zeros((2, people, people), dtype=np.int64)
-
-    def add(self, pairs: PairCounts) -> None:
-        """Add attempts of pairs of subjects."""
-        probe, claimed = pairs.probe_person, pairs.claimed_person.astype(np.int64)
-        accepted = np.where(pairs.layer < self.accepted, pairs.count, 0)
-        for i, counted in enumerate((accepted, pairs.count)):
-            for table, person, other in (
-                (self.probing[i], probe, claimed),
-                (self.claimed[i], claimed, probe),
-            ):
-                place = person * self.number + self.group[other]
-                sums = np.bincount(place, counted, table.size).astype(np.int64)
-                table += sums.reshape(table.shape)
-            if self.tables is not None:
-                np.add.at(self.tables[i], (probe, claimed), counted)
-                np.add.at(self.tables[i], (claimed, probe), counted)
+            squares = np.stack([counts.table(x) for x in both])
+            self.tables = squares + squares.transpose(0, 2, 1)
 
     def people_of(self, g: int, h: int, trials: int) -> PeopleOfRate:
         """Return the people with an attempt of a probe of group `g` against the group `h`."""

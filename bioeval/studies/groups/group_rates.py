@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import xarray as xr
 
-from bioeval.attempts.by_subject import PairCounts, Sinks, SubjectAttempts
-from bioeval.attempts.judged import GroupTally
-from bioeval.attempts.thresholds import to_user
+from bioeval.attempts.by_subject import SubjectAttempts
 from bioeval.base.memory import require_memory
 from bioeval.base.messages import Message
 from bioeval.base.progress import stage
@@ -20,9 +19,10 @@ from bioeval.base.scalars import Name
 from bioeval.results.dataset import about_attrs, along, build
 from bioeval.results.support import RuleOf
 from bioeval.scores.disjoint import mates_among
+from bioeval.scores.provenance import Provenance
 from bioeval.stats.bootstrap import QuadraticForms, ratio
-from bioeval.stats.limits import by_subject
 from bioeval.stats.options import IntervalOptions, Limits
+from bioeval.stats.people import PeopleCounts
 from bioeval.studies.groups.differences import (
     MOST_TESTED,
     DifferencesOfGroups,
@@ -97,23 +97,63 @@ for _rate, _words in (("frr", "FRR"), ("far", "FAR within groups")):
     }
 
 
-def groups_dataset(
-    tally: GroupTally,
-    groups: np.ndarray,
-    subjects: np.ndarray,
-    alpha: float,
-    symmetric: bool,
-) -> xr.Dataset:
-    """Return the rates by group; `symmetric` data hold each pair of templates twice.
+@dataclass(frozen=True)
+class GroupRates:
+    """Attempts and errors by group, of people at one threshold.
 
-    `groups` are labels, with the number of `subjects` of each.
+    - `group` (int64 (people,)): the group of each person
+    - `defined`: whether there were attempts to choose the threshold on
+    - `genuine_attempts`, `false_rejects` (int64 (groups,))
+    - `impostor_attempts`, `false_accepts` (int64 (groups, groups)): by the group of the probe and
+      that of the person claimed
     """
-    kind, defined = tally.about.kind, tally.chosen.defined
-    genuine, impostor = tally.genuine_attempts, tally.impostor_attempts
-    frr = ratio(tally.false_rejects, genuine * defined)
-    far = ratio(tally.false_accepts, impostor * defined)
-    frr_all = float(ratio(tally.false_rejects.sum(), genuine.sum() * defined))
-    far_all = float(ratio(tally.false_accepts.sum(), impostor.sum() * defined))
+
+    counts: PeopleCounts
+    group: np.ndarray
+    defined: bool
+    genuine_attempts: np.ndarray
+    false_rejects: np.ndarray
+    impostor_attempts: np.ndarray
+    false_accepts: np.ndarray
+
+    @classmethod
+    def of(cls, counts: PeopleCounts, group: np.ndarray, defined: bool) -> GroupRates:
+        """Add up the counts of people, which have one threshold."""
+        number = int(group.max(initial=-1)) + 1
+        genuine = np.zeros(number, dtype=np.int64)
+        np.add.at(genuine, group, counts.genuine_attempts)
+        accepted = np.zeros_like(genuine)
+        np.add.at(accepted, group, counts.genuine_accepted[0])
+        return cls(
+            counts,
+            group,
+            defined,
+            genuine,
+            genuine - accepted,
+            counts.by_group(group, counts.impostor_attempts),
+            counts.by_group(group, counts.impostor_accepted[0]),
+        )
+
+    @property
+    def subjects(self) -> np.ndarray:
+        """The number of people of each group."""
+        return np.bincount(self.group, minlength=len(self.genuine_attempts))
+
+
+def groups_dataset(
+    rates: GroupRates, groups: np.ndarray, alpha: float, about: Provenance, symmetric: bool
+) -> xr.Dataset:
+    """Return the rates by group, whose labels are `groups`.
+
+    `symmetric` data hold each pair of templates twice.
+    """
+    defined, subjects = rates.defined, rates.subjects
+    genuine, impostor = rates.genuine_attempts, rates.impostor_attempts
+    rejects, accepts = rates.false_rejects, rates.false_accepts
+    frr = ratio(rejects, genuine * defined)
+    far = ratio(accepts, impostor * defined)
+    frr_all = float(ratio(rejects.sum(), genuine.sum() * defined))
+    far_all = float(ratio(accepts.sum(), impostor.sum() * defined))
     mated, pairs = genuine, impostor
     if symmetric:
         mated, pairs = genuine // 2, impostor - np.diag(impostor.diagonal() // 2)
@@ -123,32 +163,32 @@ def groups_dataset(
     far_flagged = few[:, None] | few | ~(expected_fa >= RuleOf(30))
     over, both = ("group",), ("group", "claimed_group")
     variables = {
-        **along(over, frr=frr, fr=tally.false_rejects, genuine_attempts=genuine, subjects=subjects),
-        **along(both, far=far, fa=tally.false_accepts, impostor_attempts=impostor),
+        **along(over, frr=frr, fr=rejects, genuine_attempts=genuine, subjects=subjects),
+        **along(both, far=far, fa=accepts, impostor_attempts=impostor),
         "expected_fr": (over, expected_fr),
         "expected_fa": (both, expected_fa),
         "few_subjects": (over, few.astype(np.int64)),
         "frr_flagged": (over, frr_flagged.astype(np.int64)),
         "far_flagged": (both, far_flagged.astype(np.int64)),
-        "threshold": to_user(tally.chosen.threshold, kind),
+        "threshold": rates.counts.thresholds[0],
         "frr_overall": frr_all,
         "far_overall": far_all,
         **inequity(far.diagonal(), frr, alpha),
     }
     coordinates = {"group": groups, "claimed_group": groups}
-    remarks = _undefined(tally, groups, frr, far.diagonal())
+    remarks = _undefined(defined, groups, frr, far.diagonal())
     remarks += few_subjects(groups, few)
     remarks += few_errors(groups, few, "frr", frr_all, frr_flagged)
     remarks += few_errors(groups, few, "far", far_all, far_flagged)
-    attrs = about_attrs(tally.about, "groups", "verification by group", remarks)
+    attrs = about_attrs(about, "groups", "verification by group", remarks)
     return build(variables, GROUPS, coordinates, attrs | {"alpha": alpha})
 
 
 def _undefined(
-    tally: GroupTally, groups: np.ndarray, frr: np.ndarray, far: np.ndarray
+    defined: bool, groups: np.ndarray, frr: np.ndarray, far: np.ndarray
 ) -> list[Message]:
     """Return why measures of inequity are not defined."""
-    if not tally.chosen.defined:
+    if not defined:
         return [Message("no-attempts-for-common-threshold")]
     if len(groups) < 2:
         return [Message("only-one-group", group=groups.tolist()[0])]
@@ -200,48 +240,34 @@ def few_errors(
 
 @stage("bootstrap")
 def group_intervals(
-    dataset: xr.Dataset,
-    tally: GroupTally,
-    attempts: SubjectAttempts,
-    group: np.ndarray,
-    options: IntervalOptions,
+    dataset: xr.Dataset, rates: GroupRates, attempts: SubjectAttempts, options: IntervalOptions
 ) -> xr.Dataset:
-    """Return a result by group with confidence intervals; `group` is that of each subject.
+    """Return a result by group with confidence intervals.
 
     All subjects are resampled together, so that groups differ in size between replicates. The
     threshold of all groups stays. Percentiles hold rates of few people too seldom: with them, FRR
     and FAR at the threshold of all groups have the limits of the jackknife over people.
     """
-    number = dataset.sizes["group"]
+    counts, group, number = rates.counts, rates.group, dataset.sizes["group"]
     weights = options.weights(attempts.people)
     require_memory(
         48 * number**2 * weights.shape[1],  # counts, as tiles and whole, and rates
         f"intervals of {number**2:,} pairs of groups",
         "expected fewer groups or replicates",
     )
-    at = np.empty(0)
-    if not math.isnan(tally.chosen.threshold):
-        at = np.array([tally.chosen.threshold])
-    sink = _ByGroup(weights, group, number, len(at))
-    pairs = PairsOfGroups(group, number, len(at))
-    values, people = attempts.pass_over(at, Sinks((sink, pairs)))
-    far = sink.far
-    frr = np.empty((number, weights.shape[1]))
-    for g in range(number):
-        inside = group[people] == g
-        counts = by_subject(values[inside], people[inside], at, attempts.people)
-        layers = np.cumsum(counts.astype(np.float64) @ weights, axis=0)
-        made = layers[-1]
-        frr[g] = ratio(made - layers[0] if len(at) else made, made)
-    if not tally.chosen.defined:
+    far = _weighted_far(rates, weights)
+    made, accepted = counts.genuine_attempts, counts.genuine_accepted[0]
+    inside = np.arange(number)[:, None] == group
+    genuine = inside.astype(np.float64) @ (made[:, None] * weights)
+    frr = ratio(genuine - inside.astype(np.float64) @ (accepted[:, None] * weights), genuine)
+    if not rates.defined:
         far[:], frr[:] = np.nan, np.nan
-    trials = independent_trials(attempts, group, people, number)
+    trials = independent_trials(attempts, rates)
     alone = np.array([options.trials_of(int(n)) for n in trials[0]])
     limits = {"frr": options.limits(frr, alone), "far": options.limits(far, trials[1])}
     remarks: list[Message] = [*options.few_people(attempts.people)]
-    genuine = by_subject(values, people, at, attempts.people)
-    by_person = genuine[-1], genuine.sum(axis=0)
-    if tally.chosen.defined and options.method == "subject-bootstrap":
+    pairs, by_person = PairsOfGroups(counts, group), (made - accepted, made)
+    if rates.defined and options.method == "subject-bootstrap":
         limits |= _limits_without_each(group, by_person, pairs, trials, options.confidence)
     single = (trials[0] == 1) & ~np.isnan(dataset["frr"].values)
     if single.any():
@@ -249,7 +275,7 @@ def group_intervals(
         remarks.append(Message("groups-of-one-subject", groups=listed))
     differences = _Differences(dataset, group, by_person, pairs, trials, options)
     measured, variables = {}, {}
-    if tally.chosen.defined:
+    if rates.defined:
         measured, variables = differences.measures(), differences.variables()
         variables |= differences.between_pairs()
     remarks += differences.remarks
@@ -264,44 +290,29 @@ def group_intervals(
     )
 
 
-class _ByGroup:
-    """A sink of impostor attempts, weighted, for each pair of groups.
-
-    The layers before `accepted` are accepted.
-    """
-
-    def __init__(self, weights: np.ndarray, group: np.ndarray, number: int, accepted: int):
-        self.group, self.number, self.accepted = group, number, accepted
-        self._between = QuadraticForms(weights, 2 * number**2)
-
-    @property
-    def far(self) -> np.ndarray:
-        """FAR at the common threshold: (groups, groups, columns)."""
-        accepted, rejected = self._between.totals.reshape(2, self.number, self.number, -1)
-        return ratio(accepted, accepted + rejected)
-
-    def add(self, pairs: PairCounts) -> None:
-        """Add attempts of pairs of subjects."""
-        probe, claimed = self.group[pairs.probe_person], self.group[pairs.claimed_person]
-        rejected = pairs.layer >= self.accepted
-        self._between.add(pairs.in_layers((rejected * self.number + probe) * self.number + claimed))
+def _weighted_far(rates: GroupRates, weights: np.ndarray) -> np.ndarray:
+    """Return FAR at the common threshold, (groups, groups, columns), for columns of weights."""
+    counts, group = rates.counts, rates.group
+    number = len(rates.genuine_attempts)
+    forms = QuadraticForms(weights, 2 * number**2)
+    forms.add(counts.pairs(group[counts.probe] * number + group[counts.claimed], number**2))
+    accepted, rejected = forms.totals.reshape(2, number, number, -1)
+    return ratio(accepted, accepted + rejected)
 
 
 def independent_trials(
-    attempts: SubjectAttempts, group: np.ndarray, people: np.ndarray, number: int
+    attempts: SubjectAttempts, rates: GroupRates
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return numbers of independent trials: subjects of a group, disjoint pairs of two groups."""
-    subjects = np.bincount(group[np.unique(people)], minlength=number)
+    counts, group, number = rates.counts, rates.group, len(rates.genuine_attempts)
+    subjects = np.bincount(group[counts.genuine_attempts > 0], minlength=number)
     pairs = np.zeros((number, number), dtype=np.int64)
     if attempts.scores.layout == "pairs":
-        values, probe, claimed = attempts.listed()
-        made = ~np.isnan(values)
+        probe, claimed = counts.probe, counts.claimed
         code = group[probe] * number + group[claimed]
-        for k in np.unique(code[made]):
-            some = made & (code == k)
-            pairs.flat[k] = (
-                mates_among(probe[some], claimed[some], attempts.people) >= 0
-            ).sum() // 2
+        for k in np.unique(code):
+            mate = mates_among(probe[code == k], claimed[code == k], attempts.people)
+            pairs.flat[k] = (mate >= 0).sum() // 2
         return subjects, pairs
     probes, enrolled = attempts.sides
     probes_of = np.bincount(group[probes], minlength=number)

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any, NamedTuple, get_args
 
 import numpy as np
 import xarray as xr
 
 from bioeval.attempts.by_subject import SubjectAttempts
-from bioeval.attempts.judged import GroupTally
+from bioeval.attempts.finding import PointsWanted
+from bioeval.attempts.passes import count_together
 from bioeval.attempts.symmetry import is_symmetric
-from bioeval.attempts.threshold_rules import Rule
-from bioeval.attempts.thresholds import require_values
+from bioeval.attempts.threshold_rules import ChosenThreshold, Rule, choose
+from bioeval.attempts.thresholds import require_values, to_user
 from bioeval.attempts.verification_counter import VerificationCounter
 from bioeval.base.arguments import require_number
 from bioeval.base.errors import Argument, DataError, require_choice
@@ -25,16 +25,12 @@ from bioeval.scores.blocks import BlockReader, require_subjects, threads_for
 from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.labels import Codes, plain
 from bioeval.scores.matrix import Scores, are_pairs, codes_of
+from bioeval.scores.provenance import Provenance
 from bioeval.scores.template_values import template_columns
 from bioeval.stats.options import IntervalOptions
-from bioeval.studies.groups.group_rates import (
-    group_intervals,
-    groups_dataset,
-)
+from bioeval.stats.people import PeopleCounts, counts_of_attempts
+from bioeval.studies.groups.group_rates import GroupRates, group_intervals, groups_dataset
 from bioeval.views.messages import warn_of_kind
-
-# Up to this many comparisons are listed one by one.
-LISTED = 1 << 17
 
 # More groups are refused: counts of all their pairs would take too much memory.
 MOST_GROUPS = 256
@@ -135,17 +131,18 @@ def by_group(
     options = IntervalOptions.parse(interval, confidence, replicates, random_state)
     rule = Rule.parse(threshold)
     alpha = require_number("alpha", alpha, low=0, high=1)
-    groups, of_person, attempts, tally = _counted(scores, group, rule)
-    subjects = np.bincount(of_person, minlength=len(groups))
+    counted = _counted(scores, group, rule)
+    counts, people = counted.counts, len(counted.of_person)
     doubt = KindVerdict.doubt(
-        tally.equal_error,
+        counted.equal_error,
         scores.kind,
-        min(len(of_person), int(tally.genuine_attempts.sum())),
+        min(people, int(counts.genuine_attempts.sum())),
         fused=bool(scores._claims),
         metric=scores._metric,
     )
     warn_of_kind(doubt)
-    ds = groups_dataset(tally, groups, subjects, alpha, is_symmetric(scores))
+    rates = GroupRates.of(counts, counted.of_person, counted.chosen.defined)
+    ds = groups_dataset(rates, counted.groups, alpha, Provenance.of(scores), is_symmetric(scores))
     is_given = rule.name == "fixed"
     ds.attrs |= {
         "by": group if isinstance(group, str) else "given values",
@@ -156,7 +153,7 @@ def by_group(
     }
     if options is not None:
         with threads_for(scores):
-            ds = group_intervals(ds, tally, attempts, of_person, options)
+            ds = group_intervals(ds, rates, counted.attempts, options)
     return ds
 
 
@@ -165,12 +162,15 @@ class _Counted(NamedTuple):
 
     - `groups`: the labels of the groups, sorted
     - `of_person` (int64 (people,)): the group of each person, by its place in `groups`
+    - `counts`: of the people, at the chosen threshold alone
     """
 
     groups: np.ndarray
     of_person: np.ndarray
     attempts: SubjectAttempts
-    tally: GroupTally
+    chosen: ChosenThreshold
+    counts: PeopleCounts
+    equal_error: float
 
 
 def _counted(scores: Scores, group: Any, rule: Rule) -> _Counted:
@@ -184,17 +184,17 @@ def _counted(scores: Scores, group: Any, rule: Rule) -> _Counted:
     if are_pairs(scores) and not isinstance(group, str):
         advice = "; the first array is of the probes, which are the second names of the pairs"
     groups, of_code = _groups_of_subjects(everyone, codes.values, of_probes, of_gallery, advice)
-    attempts = SubjectAttempts(VerificationCounter(reader))
+    counter = VerificationCounter(reader)
+    rule = rule.as_distance(scores.kind)
+    with threads_for(scores), rows_reported(passes=2):
+        (tally,) = count_together(reader, [counter], PointsWanted.of_rule(rule))
+        chosen = choose(rule, tally.attempts)
+        attempts = SubjectAttempts(counter)
+        at = np.array([to_user(chosen.threshold, scores.kind)])
+        counts = counts_of_attempts(attempts, at)
     of_person = of_code[np.unique(everyone)]
-    distance_rule = rule.as_distance(scores.kind)
-    if are_pairs(scores) or math.prod(scores.shape) <= LISTED:
-        with threads_for(scores):
-            tally = GroupTally.of_listed(attempts, of_person, distance_rule)
-    else:
-        both = of_code[codes.probe], of_code[codes.gallery]
-        with rows_reported(passes=2):
-            tally = GroupTally.of_matrix(reader, both, distance_rule)
-    return _Counted(groups, of_person, attempts, tally)
+    equal_error = tally.attempts.about_equal_error()
+    return _Counted(groups, of_person, attempts, chosen, counts, equal_error)
 
 
 def _subjects(scores: Scores) -> Codes:

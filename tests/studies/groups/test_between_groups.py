@@ -15,7 +15,6 @@ from twins import one_thread  # noqa: F401
 
 import bioeval as be
 from bioeval.base.random import Stream, seed_sequence
-from bioeval.studies.groups import groups as module
 from bioeval.studies.groups.combinations import level_together, limits_of_differences
 from bioeval.studies.groups.differences import DifferencesOfGroups, PeopleOfRate
 
@@ -114,14 +113,6 @@ def test_groups_of_any_name_and_similarities(names):
     assert ds.other_group.values.tolist() == sorted(names)
     for name in ("frr_difference_low", "far_difference_high"):
         np.testing.assert_allclose(ds[name], mirrored[name], rtol=1e-9)
-
-
-def test_counted_groups_have_the_points_of_listed_ones(monkeypatch, two):
-    monkeypatch.setattr(module, "LISTED", 0)
-    scores, group, at, whole = two
-    ds = be.by_group(scores, group, threshold=at, **OPTIONS)
-    for name in ("frr_difference_low", "far_difference_high"):
-        np.testing.assert_allclose(ds[name], whole[name], rtol=1e-12)
 
 
 # ------------------------------------------------------------------------- sums of rates

@@ -14,7 +14,7 @@ from twins import one_thread  # noqa: F401
 
 import bioeval as be
 from bioeval.base.random import Stream, seed_sequence
-from bioeval.studies.groups import differences, groups as module
+from bioeval.studies.groups import differences
 from bioeval.studies.groups.measures import (
     INEQUITY,
     geomean_limits,
@@ -169,14 +169,6 @@ def test_many_people_have_no_test_of_far(monkeypatch, compared):
     assert np.isnan(ds.far_groups_p) and ds.frr_groups_p == whole.frr_groups_p
     assert "too-many-subjects-for-test" in [message.code for message in be.messages(ds)]
     assert ds.far_simultaneous_low.equals(whole.far_simultaneous_low)
-
-
-def test_counted_groups_are_compared_as_listed_ones(monkeypatch, compared):
-    monkeypatch.setattr(module, "LISTED", 0)
-    scores, group, at, whole = compared
-    ds = be.by_group(scores, group, threshold=at, **OPTIONS)
-    for name in ("frr_simultaneous_high", "far_simultaneous_low", "garbe_high", "far_groups_p"):
-        np.testing.assert_array_equal(ds[name], whole[name])
 
 
 def test_one_person_with_all_errors_is_no_spread():

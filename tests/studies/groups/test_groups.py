@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from unittest import mock
 
 import naive
 import naive_groups
@@ -18,7 +17,6 @@ from twins import floats, one_thread  # noqa: F401
 import bioeval as be
 from bioeval.base.random import Stream
 from bioeval.stats.options import IntervalOptions
-from bioeval.studies.groups import groups as module
 from bioeval.studies.groups.group_rates import inequity
 
 
@@ -54,17 +52,13 @@ def assert_groups(ds, expected, group, alpha):
         np.testing.assert_allclose(ds[name], float(value), rtol=1e-12, atol=1e-14, err_msg=name)
 
 
-@pytest.mark.parametrize("listed", [True, False])
 @settings(max_examples=8)
 @given(data=st.data())
-def test_groups_are_those_of_their_definition(listed, data):
+def test_groups_are_those_of_their_definition(data):
     case, group = data.draw(grouped())
     rule = data.draw(st.sampled_from(sorted(RULES)))
-    with mock.patch.object(module, "LISTED", 1 << 17 if listed else 0):
-        ds = be.by_group(
-            be.Scores(**case.scores()), of_templates(case, group), threshold=RULES[rule],
-            alpha=0.25,
-        )  # fmt: skip
+    scores = be.Scores(**case.scores())
+    ds = be.by_group(scores, of_templates(case, group), threshold=RULES[rule], alpha=0.25)
     made = naive_groups.attempts(naive.read(**case.naive()), "single", "min")
     genuine, impostor = ([a.score for a in made if a.genuine is x] for x in (True, False))
     threshold = naive_threshold(rule, genuine, impostor, case.kind)
@@ -226,19 +220,6 @@ def test_other_intervals_are_of_resampled_subjects(scores):
         for end, sign in (("low", -1), ("high", 1)):
             expected = scipy.special.expit(scipy.special.logit(rate) + sign * half)
             np.testing.assert_allclose(drawn[f"{name}_{end}"], expected)
-
-
-def test_counted_intervals_are_those_of_listed_ones(scores, drawn, monkeypatch):
-    monkeypatch.setattr(module, "LISTED", 0)
-    ds = be.by_group(
-        scores, "sex", threshold="far=0.02", interval="subject-bootstrap",
-        replicates=100, random_state=7,
-    )  # fmt: skip
-    for name in drawn.data_vars:
-        if name.endswith("letters"):
-            assert ds[name].values.tolist() == drawn[name].values.tolist()
-            continue
-        np.testing.assert_allclose(ds[name], drawn[name], atol=1e-12, err_msg=name)
 
 
 def test_similarities_mirror_distances(scores, drawn):
