@@ -10,7 +10,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping
 from copy import copy
 from functools import cached_property
-from typing import Any, Generic, Protocol, Self, TypeVar
+from typing import Any, Generic, NamedTuple, Protocol, Self, TypeVar
 
 import numpy as np
 
@@ -314,8 +314,24 @@ def _length(who: str, name: str, value: Any) -> int:
         ) from None
 
 
-TrainTest = tuple[np.ndarray, np.ndarray]
-Parts = TypeVar("Parts", bound=tuple)
+class TrainTest(NamedTuple):
+    """Training and test part: ascending, disjoint index arrays."""
+
+    train: np.ndarray
+    test: np.ndarray
+
+
+class ProbesGallery(NamedTuple):
+    """Probes and the gallery that they are compared with, as the rows and columns of scores.
+
+    Ascending, disjoint index arrays.
+    """
+
+    probes: np.ndarray
+    gallery: np.ndarray
+
+
+Parts = TypeVar("Parts", bound=NamedTuple)
 
 
 class SplitterLike(Protocol):
@@ -428,9 +444,10 @@ class Division(Parameters, ABC, Generic[Parts]):
 
         Returns
         -------
-        iterator of tuple of ndarray
-            Index arrays, ascending: training (or gallery) first, test (or probes) last;
-            :class:`GalleryProbe` and :class:`ThreeParts` name theirs.
+        iterator of named tuple
+            Index arrays, ascending: :class:`TrainTest`, :class:`ProbesGallery`,
+            :class:`ThreeParts` or :class:`ExperimentParts`. ``scores.select`` takes each whole:
+            the probes and the gallery, or the test part.
 
         Raises
         ------
@@ -454,13 +471,11 @@ class Division(Parameters, ABC, Generic[Parts]):
                 "people to divide"
             )
         for parts in self.among(people, samples.n)._splits(samples.at(people)):
-            names = getattr(parts, "_fields", ("training", "test"))
             chosen = []
-            for name, part in zip(names, parts, strict=True):
-                added = no_people[:0] if "probe" in name or not len(part) else no_people
+            for name, part in zip(parts._fields, parts, strict=True):
+                added = no_people[:0] if "probes" in name or not len(part) else no_people
                 chosen.append(np.union1d(people[part], added))
-            make: Any = getattr(parts, "_make", tuple)
-            yield make(chosen)
+            yield parts._make(chosen)
 
     def among(self, index: np.ndarray, n: int) -> Self:
         """Return the division of some of `n` samples: this one, unless it is given for each."""

@@ -18,6 +18,35 @@ from bioeval.scores.labels import as_labels
 from bioeval.scores.matrix import Scores, are_pairs
 
 
+class ListedParts:
+    """Pairs (training, test) that are listed, in the form of a splitter of scikit-learn."""
+
+    def __init__(self, parts: Iterable[Any]):
+        """Keep the pairs, so that they can be read again."""
+        self.parts = list(parts)
+
+    def __repr__(self) -> str:
+        return f"{len(self.parts)} listed pairs of training and test"
+
+    def split(self, X: object, y: object, groups: object) -> list[Any]:
+        """Return the pairs, whatever is divided."""
+        return self.parts
+
+
+def as_splitter(splitter: Any) -> Any:
+    """Return a splitter, or one of the pairs (training, test) that are listed."""
+    if isinstance(splitter, str | bytes | Mapping | np.ndarray):
+        pass
+    elif hasattr(splitter, "split"):
+        return splitter
+    elif isinstance(splitter, Iterable):
+        return ListedParts(splitter)
+    raise DataError(
+        f"splitter is {type(splitter).__name__}; expected an object with split(), such as "
+        "bioeval.partition.SubjectKFold(5), or a list of pairs (training, test)"
+    )
+
+
 def fold_codes(splitter: SplitterLike, labels: Any, *, meta: Mapping | None = None) -> np.ndarray:
     """Return the number of the fold in which each sample is tested.
 
@@ -81,6 +110,7 @@ def repeated_fold_codes(
            [0, 0, 1, 0]])
     """
     name = type(splitter).__name__
+    splitter = as_splitter(splitter)
     if isinstance(splitter, ProbeGallerySplit | EnrolledSplit | TrainValidationTest | Experiment):
         raise DataError(f"{name} has no folds: its parts play different roles")
     if isinstance(labels, Scores):
@@ -134,21 +164,19 @@ def split_samples(
     if groups is not None and np.ndim(groups) <= 1:
         by = LabelCodes(groups, "groups").codes
     for parts in _splits_of_other(splitter, codes, by):
-        if not isinstance(parts, tuple | list) or len(parts) != 2:
+        if hasattr(parts, "_fields"):
+            yield parts
+        elif isinstance(parts, tuple | list) and len(parts) == 2:
+            yield tuple(parts)
+        else:
             raise DataError(
                 f"{type(splitter).__name__}.split() yields {type(parts).__name__}; expected pairs "
                 "(training, test) of indices"
             )
-        yield tuple(parts)
 
 
 def _splits_of_other(splitter: Any, codes: np.ndarray, groups: np.ndarray) -> list[Any]:
     """Return the parts of samples from a splitter of scikit-learn."""
-    if not hasattr(splitter, "split") or isinstance(splitter, str | bytes):
-        raise DataError(
-            f"splitter is {type(splitter).__name__}; expected an object with split(), such as "
-            "bioeval.partition.SubjectKFold(5)"
-        )
     with warnings.catch_warnings():
         # Whether a scikit-learn splitter uses y or groups cannot be known beforehand.
         warnings.filterwarnings("ignore", "The groups parameter is ignored", UserWarning)

@@ -19,22 +19,18 @@ from bioeval.base.errors import (
 )
 from bioeval.base.random import RandomState, Stream, seed_sequence
 from bioeval.partition import shuffling
-from bioeval.partition.base import SplitInput, Splitter, place_in_subject, require_seed
+from bioeval.partition.base import (
+    ProbesGallery,
+    SplitInput,
+    Splitter,
+    place_in_subject,
+    require_seed,
+)
 
 TooFew = Literal["raise", "enrol", "probe", "drop"]
 TOO_FEW: tuple[TooFew, ...] = get_args(TooFew)
 
 _MORE_TEMPLATES = "enrol fewer templates, or make a part that has more of each subject"
-
-
-class GalleryProbe(NamedTuple):
-    """Ascending, disjoint index arrays.
-
-    The gallery comes first, as training does in scikit-learn.
-    """
-
-    gallery: np.ndarray
-    probe: np.ndarray
 
 
 class TemplatesEnough(NamedTuple):
@@ -45,10 +41,10 @@ class TemplatesEnough(NamedTuple):
     with_too_few: np.ndarray  # bool, by subject
 
 
-class ProbeGallerySplit(Splitter[GalleryProbe]):
+class ProbeGallerySplit(Splitter[ProbesGallery]):
     """Some templates of each subject are enrolled, the others probe.
 
-    Yields ``(gallery, probe)`` as index arrays. Every subject is enrolled; for some that are
+    Yields ``ProbesGallery(probes, gallery)``. Every subject is enrolled; for some that are
     not, see :class:`EnrolledSplit`.
 
     Parameters
@@ -85,16 +81,15 @@ class ProbeGallerySplit(Splitter[GalleryProbe]):
     >>> from bioeval.partition import ProbeGallerySplit
     >>> subject = ["ann", "ann", "ann", "bob", "bob"]
     >>> next(ProbeGallerySplit(1, random_state=0).split(y=subject))
-    GalleryProbe(gallery=array([1, 3]), probe=array([0, 2, 4]))
+    ProbesGallery(probes=array([0, 2, 4]), gallery=array([1, 3]))
 
     The best one, and the first session:
 
     >>> meta = {"sharpness": [0.1, 0.9, 0.5, 0.7, 0.3], "session": [1, 2, 2, 1, 2]}
     >>> next(ProbeGallerySplit(1, quality="sharpness").split(y=subject, meta=meta)).gallery
     array([1, 3])
-    >>> gallery, probe = next(ProbeGallerySplit(enrol={"session": 1}).split(y=subject, meta=meta))
-    >>> gallery, probe
-    (array([0, 3]), array([1, 2, 4]))
+    >>> next(ProbeGallerySplit(enrol={"session": 1}).split(y=subject, meta=meta))
+    ProbesGallery(probes=array([1, 2, 4]), gallery=array([0, 3]))
     """
 
     def __init__(
@@ -153,22 +148,24 @@ class ProbeGallerySplit(Splitter[GalleryProbe]):
         """Return the number of repeats; the arguments are not needed."""
         return self.n_repeats
 
-    def _splits(self, samples: SplitInput) -> Iterator[GalleryProbe]:
+    def _splits(self, samples: SplitInput) -> Iterator[ProbesGallery]:
         seed = seed_sequence(self.random_state)
         for repeat in range(self.n_repeats):
             yield self.drawn(samples, seed, repeat)
 
-    def drawn(self, samples: SplitInput, seed: np.random.SeedSequence, repeat: int) -> GalleryProbe:
+    def drawn(
+        self, samples: SplitInput, seed: np.random.SeedSequence, repeat: int
+    ) -> ProbesGallery:
         """Return the division of one repeat."""
         included = np.ones(len(samples.subjects), dtype=bool)
         draws = shuffling.stream(seed, shuffling.GALLERY, repeat)
-        gallery, probe = self._roles(samples, included, draws)
-        return self._indices(samples.who, gallery, probe)
+        probe, gallery = self._roles(samples, included, draws)
+        return self._indices(samples.who, probe, gallery)
 
     def _roles(
         self, samples: SplitInput, included: np.ndarray, draws: Stream
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Return which samples are enrolled and which probe, of the included subjects.
+        """Return which samples probe and which are enrolled, of the included subjects.
 
         Whether a subject has too few templates does not depend on `included`.
         """
@@ -183,7 +180,7 @@ class ProbeGallerySplit(Splitter[GalleryProbe]):
             probe &= place_in_subject(who, probe, order) < self.n_probe
         gallery[few[who.codes]] = self.too_few == "enrol"
         probe[few[who.codes]] = self.too_few == "probe"
-        return gallery & here, probe & here
+        return probe & here, gallery & here
 
     def enough(self, samples: SplitInput) -> TemplatesEnough:
         """Return which subjects have templates enough.
@@ -200,7 +197,7 @@ class ProbeGallerySplit(Splitter[GalleryProbe]):
             self._refuse(samples, np.flatnonzero(few), wanted, candidates)
         return TemplatesEnough(may_enrol=may, wanted=wanted, with_too_few=few)
 
-    def _indices(self, who: str, gallery: np.ndarray, probe: np.ndarray) -> GalleryProbe:
+    def _indices(self, who: str, probe: np.ndarray, gallery: np.ndarray) -> ProbesGallery:
         """Return the flagged samples, or raise where one side has none."""
         for name, role in (("gallery", gallery), ("probes", probe)):
             if not role.any():
@@ -210,7 +207,7 @@ class ProbeGallerySplit(Splitter[GalleryProbe]):
                     Argument("too_few", self.too_few),
                     f"; {_MORE_TEMPLATES}",
                 )
-        return GalleryProbe(np.flatnonzero(gallery), np.flatnonzero(probe))
+        return ProbesGallery(np.flatnonzero(probe), np.flatnonzero(gallery))
 
     def _may_enrol(self, samples: SplitInput) -> np.ndarray:
         """Return which samples may be enrolled, by their metadata."""
@@ -288,10 +285,10 @@ class ProbeGallerySplit(Splitter[GalleryProbe]):
         )
 
 
-class EnrolledSplit(Splitter[GalleryProbe]):
+class EnrolledSplit(Splitter[ProbesGallery]):
     """Some subjects are not enrolled; all their templates are non-mated probes.
 
-    Yields ``(gallery, probe)`` as index arrays: the templates of the enrolled subjects are
+    Yields ``ProbesGallery(probes, gallery)``: the templates of the enrolled subjects are
     divided by a :class:`ProbeGallerySplit`, and all templates of the others probe. The probes
     of enrolled subjects are mated (PG), the others non-mated (PN); their labels say which.
 
@@ -323,8 +320,8 @@ class EnrolledSplit(Splitter[GalleryProbe]):
     >>> from bioeval.partition import EnrolledSplit, ProbeGallerySplit
     >>> subject = np.repeat(["ann", "bob", "cem", "dan"], 2)
     >>> splitter = EnrolledSplit(ProbeGallerySplit(1), unenrolled=0.5, random_state=0)
-    >>> gallery, probe = next(splitter.split(y=subject))
-    >>> print(subject[gallery], subject[probe])
+    >>> probes, gallery = next(splitter.split(y=subject))
+    >>> print(subject[gallery], subject[probes])
     ['bob' 'dan'] ['ann' 'ann' 'bob' 'cem' 'cem' 'dan']
     """
 
@@ -365,7 +362,7 @@ class EnrolledSplit(Splitter[GalleryProbe]):
         """Return the number of repeats, those of `probe_gallery` included."""
         return self.n_repeats * self.probe_gallery.n_repeats
 
-    def _splits(self, samples: SplitInput) -> Iterator[GalleryProbe]:
+    def _splits(self, samples: SplitInput) -> Iterator[ProbesGallery]:
         """Yield all repeats of the inner division for each draw of the enrolled subjects."""
         inner, seed = self.probe_gallery, seed_sequence(self.random_state)
         inner_seed = None
@@ -383,7 +380,7 @@ class EnrolledSplit(Splitter[GalleryProbe]):
         seed: np.random.SeedSequence,
         repeat: int,
         galleries: tuple[np.random.SeedSequence, int] | None = None,
-    ) -> GalleryProbe:
+    ) -> ProbesGallery:
         """Return the division of one repeat; `galleries` seed the draw of galleries."""
         who, inner = samples.subjects, self.probe_gallery
         numbers = shuffling.stream(seed, shuffling.UNENROLLED, repeat)
@@ -417,5 +414,5 @@ class EnrolledSplit(Splitter[GalleryProbe]):
             unenrolled = outside & ~few if inner.too_few == "drop" else outside
         inner_seed, key = galleries or (seed, repeat)
         draws = shuffling.stream(inner_seed, shuffling.GALLERY, key)
-        gallery, probe = inner._roles(samples, ~outside, draws)
-        return inner._indices(samples.who, gallery, probe | unenrolled[who.codes])
+        probe, gallery = inner._roles(samples, ~outside, draws)
+        return inner._indices(samples.who, probe | unenrolled[who.codes], gallery)

@@ -219,18 +219,18 @@ class _Strata:
 class ExperimentParts(NamedTuple):
     """Ascending index arrays of one repeat.
 
-    `train` and `validation` are whole parts, empty where there is none. `gallery` and `probe`
-    divide the test part; `threshold_gallery` and `threshold_probe` in the same way the part on
+    `train` and `validation` are whole parts, empty where there is none. `probes` and `gallery`
+    divide the test part; `threshold_probes` and `threshold_gallery` in the same way the part on
     which a threshold is chosen: validation, or training without one. Without a division both are
     the whole part.
     """
 
     train: np.ndarray
     validation: np.ndarray
+    probes: np.ndarray
     gallery: np.ndarray
-    probe: np.ndarray
+    threshold_probes: np.ndarray
     threshold_gallery: np.ndarray
-    threshold_probe: np.ndarray
 
 
 class Experiment(Division[ExperimentParts]):
@@ -298,7 +298,7 @@ class Experiment(Division[ExperimentParts]):
     ...     train=2, gallery_templates=1, unenrolled=0.25, repeats=2, random_state=0
     ... )
     >>> for parts in experiment.split(y=subject):
-    ...     enrolled, probes = subject[parts.gallery], subject[parts.probe]
+    ...     enrolled, probes = subject[parts.gallery], subject[parts.probes]
     ...     print(np.unique(subject[parts.train]), enrolled, np.setdiff1d(probes, enrolled))
     ['bob' 'eve'] ['cem' 'dan' 'fay'] ['ann']
     ['bob' 'cem'] ['ann' 'dan' 'eve'] ['fay']
@@ -522,18 +522,18 @@ class Experiment(Division[ExperimentParts]):
         seed: np.random.SeedSequence,
         repeat: int,
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Return the gallery and the probes of a part."""
+        """Return the probes and the gallery of a part."""
         galleries = self._galleries
         if galleries is None:
             return part, part
         if enrolled is not None:
-            gallery, probe = enrolled.drawn(samples, seed, repeat)
+            probes, gallery = enrolled.drawn(samples, seed, repeat)
         elif share is None:
-            gallery, probe = galleries.drawn(samples, seed, repeat)
+            probes, gallery = galleries.drawn(samples, seed, repeat)
         else:
             split = EnrolledSplit(galleries, unenrolled=share)
-            gallery, probe = split.drawn(samples, seed, repeat)
-        return part[gallery], part[probe]
+            probes, gallery = split.drawn(samples, seed, repeat)
+        return part[probes], part[gallery]
 
 
 def _absent(size: object) -> bool:

@@ -56,7 +56,7 @@ class _Folds(Splitter[TrainTest]):
                 draws = shuffling.stream(seed, self._purpose, repeat)
             fold = self._fold_of_sample(samples, draws)
             for k in range(self.n_splits):
-                yield np.flatnonzero(fold != k), np.flatnonzero(fold == k)
+                yield TrainTest(np.flatnonzero(fold != k), np.flatnonzero(fold == k))
 
     @abstractmethod
     def _fold_of_sample(self, samples: SplitInput, draws: Stream | None) -> np.ndarray: ...
@@ -379,7 +379,7 @@ class _FoldsByColumn(Splitter[TrainTest]):
         if self.disjoint_subjects:
             self._require_disjoint(samples)
         for k in range(self._n_splits):
-            yield np.flatnonzero(self._fold != k), np.flatnonzero(self._fold == k)
+            yield TrainTest(np.flatnonzero(self._fold != k), np.flatnonzero(self._fold == k))
 
     def among(self, index: np.ndarray, n: int) -> Self:
         """Return the folds of some of `n` samples, for all of which they may be given."""

@@ -57,7 +57,7 @@ class _Shuffle(Splitter[TrainTest]):
         seed = seed_sequence(self.random_state)
         strata = _strata(samples, self._unit, self.stratify)
         for parts in drawn_parts(samples, self._unit, sizes, strata, seed, self.n_splits):
-            yield parts["train_size"], parts["test_size"]
+            yield TrainTest(parts["train_size"], parts["test_size"])
 
 
 class SubjectShuffleSplit(_Shuffle):
@@ -116,7 +116,7 @@ class SampleShuffleSplit(_Shuffle):
     >>> from bioeval.partition import SampleShuffleSplit
     >>> splitter = SampleShuffleSplit(1, test_size=0.5, random_state=0, stratify="subject")
     >>> next(splitter.split(y=["ann", "ann", "bob", "bob"]))
-    (array([0, 3]), array([1, 2]))
+    TrainTest(train=array([0, 3]), test=array([1, 2]))
     """
 
     _unit = "sample"

@@ -191,20 +191,22 @@ def as_index(index: Any, length: int, input_name: Part) -> np.ndarray:
     return np.where(array < 0, array + length, array)
 
 
-def named_sides(pair: Any) -> tuple[Any, Any] | None:
-    """Return the probes and the gallery of a pair that names them, as that of a splitter."""
+def named_choice(chosen: Any) -> tuple[Any, ...] | None:
+    """Return what a mapping or a named tuple, as that of a splitter, chooses; None for others.
 
-    def side(name: str) -> Any:
-        if isinstance(pair, Mapping):
-            return pair.get(name)
-        return getattr(pair, name, None)
-
-    probes, gallery = side("probes"), side("gallery")
-    if probes is None:
-        probes = side("probe")
-    if probes is None or gallery is None:
+    That is probes and gallery, or the test part, which is compared with itself.
+    """
+    if not isinstance(chosen, Mapping) and not hasattr(chosen, "_asdict"):
         return None
-    return (probes, gallery)
+    parts = chosen if isinstance(chosen, Mapping) else chosen._asdict()
+    if "probes" in parts and "gallery" in parts:
+        return parts["probes"], parts["gallery"]
+    if "test" in parts:
+        return (parts["test"],)
+    raise DataError(
+        f"{type(chosen).__name__} names {', '.join(map(str, parts)) or 'nothing'}; expected "
+        "probes and gallery, or train and test, as in bioeval.partition.ProbesGallery and TrainTest"
+    )
 
 
 def read_block(

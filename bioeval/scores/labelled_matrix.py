@@ -35,7 +35,7 @@ from bioeval.scores.arrays import (
     as_index,
     as_mask,
     as_values,
-    named_sides,
+    named_choice,
     read_block,
     rows_of,
     subjects_of_mask,
@@ -567,8 +567,8 @@ class LabelledMatrix:
         ----------
         *index : array_like of int or bool, or slice
             One index takes the same templates on both sides of an all-against-all matrix; two are
-            probes and gallery, in this order. A pair that names its sides is taken by the names:
-            what a splitter yields, or a mapping.
+            probes and gallery, in this order. What a splitter yields is taken whole, by its names:
+            the probes and the gallery, or the test part, on both sides. So is a mapping.
         probes, gallery : array_like of int or bool, or slice, optional
             Indices (or a boolean choice) of rows and of columns, in the order wanted. None
             keeps all.
@@ -625,8 +625,7 @@ class LabelledMatrix:
         return view
 
     def __getitem__(self, index: Any) -> Self:
-        plain = isinstance(index, tuple) and named_sides(index) is None
-        if plain:
+        if isinstance(index, tuple) and named_choice(index) is None:
             return self.select(*index)
         return self.select(index)
 
@@ -644,7 +643,9 @@ class LabelledMatrix:
                     "arguments probes= and gallery="
                 )
             if len(index) == 1:
-                index = named_sides(index[0]) or self._sides_of_one(index[0])
+                index = named_choice(index[0]) or index
+            if len(index) == 1:
+                index = self._sides_of_one(index[0])
             probes, gallery = index
         return _unless_all(probes), _unless_all(gallery)
 

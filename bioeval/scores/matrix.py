@@ -17,7 +17,7 @@ from bioeval.base.array_libraries import joined_labels
 from bioeval.base.errors import DataError, Part, counted
 from bioeval.base.kinds import Kind
 from bioeval.base.options import OPTIONS
-from bioeval.scores.arrays import Mask, as_index, named_sides
+from bioeval.scores.arrays import Mask, as_index, named_choice
 from bioeval.scores.labelled_matrix import MEMORY_LIMIT, LabelledMatrix, NanPolicy, length_of
 from bioeval.scores.labels import Codes, as_labels, as_meta
 
@@ -379,18 +379,13 @@ class Scores(LabelledMatrix):
     def _places(self, chosen: Any) -> tuple[np.ndarray, np.ndarray]:
         """Return the rows and the columns that an index of both sides, or a pair, chooses.
 
-        A pair that names its sides, as that of a splitter, is taken by the names.
+        What a splitter yields is taken by its names.
         """
-        if named := named_sides(chosen):
-            probes, gallery = named
-        elif (
-            not isinstance(chosen, tuple | list)
-            or len(chosen) != 2
-            or any(map(np.isscalar, chosen))
-        ):
-            probes, gallery = self._sides_of_one(chosen)
-        else:
-            probes, gallery = chosen
+        sides = named_choice(chosen)
+        if sides is None:
+            pair = isinstance(chosen, tuple | list) and len(chosen) == 2
+            sides = chosen if pair and not any(map(np.isscalar, chosen)) else (chosen,)
+        probes, gallery = sides if len(sides) == 2 else self._sides_of_one(*sides)
         columns = as_index(gallery, self.shape[1], "gallery")
         same = probes is gallery and self.shape[0] == self.shape[1]
         rows = as_index(probes, self.shape[0], "probes") if not same else columns

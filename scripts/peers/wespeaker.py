@@ -59,7 +59,7 @@ def main() -> None:
         be.Scores(scores, people, people, kind="similarity"),
         "as",
         be.Scores(test @ cohort.T, people, who[160:], kind="similarity"),
-        be.Scores(enrol @ cohort.T, people, who[160:], kind="similarity"),
+        probe_cohort=be.Scores(enrol @ cohort.T, people, who[160:], kind="similarity"),
         top=20,
     )
     largest = np.abs(normed - ours.values).argmax()

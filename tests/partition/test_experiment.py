@@ -51,8 +51,8 @@ def test_every_part_is_what_it_promises(
         assert len(people["validation"]) == expected
         chosen = people["validation"] or people["train"]
         for who, gallery, probe in (
-            (test, parts.gallery, parts.probe),
-            (chosen, parts.threshold_gallery, parts.threshold_probe),
+            (test, parts.gallery, parts.probes),
+            (chosen, parts.threshold_gallery, parts.threshold_probes),
         ):
             assert set(subject[gallery]) | set(subject[probe]) <= who
             if templates is None:
@@ -69,7 +69,7 @@ def test_every_part_is_what_it_promises(
             unenrolled_probes = test - set(subject[parts.gallery])
             assert len(unenrolled_probes) == out
             assert all(
-                (subject[parts.probe] == name).sum() == (subject == name).sum()
+                (subject[parts.probes] == name).sum() == (subject == name).sum()
                 for name in unenrolled_probes
             )
     longer = Experiment(
@@ -109,9 +109,9 @@ def test_a_number_of_subjects_is_enrolled(sizes, templates, enrolled, probes, to
     for parts in experiment.split(y=subject):
         inside = set(subject[parts.gallery])
         assert len(inside) == number and inside <= able
-        assert not set(parts.gallery) & set(parts.probe)
+        assert not set(parts.gallery) & set(parts.probes)
         for k, size in enumerate(sizes):
-            probing = int((subject[parts.probe] == k).sum())
+            probing = int((subject[parts.probes] == k).sum())
             left = size - int((subject[parts.gallery] == k).sum())
             if k in inside:
                 assert probing == (left if probes is None else min(left, probes))
@@ -137,8 +137,8 @@ def test_as_many_are_enrolled_where_the_threshold_is_chosen():
     experiment = Experiment(0.5, None, 1, enrolled=5, probe_templates=1, random_state=0)
     (parts,) = experiment.split(y=subject)
     for gallery, probe in (
-        (parts.gallery, parts.probe),
-        (parts.threshold_gallery, parts.threshold_probe),
+        (parts.gallery, parts.probes),
+        (parts.threshold_gallery, parts.threshold_probes),
     ):
         assert len(gallery) == 5
         assert len(probe) == 5 + 15 * 3
@@ -149,9 +149,9 @@ def test_galleries_by_metadata():
     experiment = Experiment(0.5, None, {"session": 1}, 1, repeats=3, random_state=1)
     for parts in experiment.split(y=subject, meta={"session": session}):
         assert (session[parts.gallery] == 1).all()
-        enrolled = np.isin(subject[parts.probe], subject[parts.gallery])
-        assert (session[parts.probe][enrolled] == 2).all()
-        assert np.unique(subject[parts.probe][~enrolled], return_counts=True)[1].tolist() == [4]
+        enrolled = np.isin(subject[parts.probes], subject[parts.gallery])
+        assert (session[parts.probes][enrolled] == 2).all()
+        assert np.unique(subject[parts.probes][~enrolled], return_counts=True)[1].tolist() == [4]
 
 
 def test_an_experiment_is_the_same_everywhere():
@@ -159,7 +159,7 @@ def test_an_experiment_is_the_same_everywhere():
     found = [
         "".join("abcdefgh"[k // 2] for k in index)
         for parts in experiment.split(y=np.repeat(list("abcdefgh"), 2))
-        for index in (parts.train, parts.validation, parts.gallery, parts.probe)
+        for index in (parts.train, parts.validation, parts.gallery, parts.probes)
     ]
     assert found == GOLDEN
 
@@ -232,7 +232,7 @@ def test_training_by_sample(sizes, train, validation, unseen, seed):
             experiment.split(y=subject)
         return
     for parts in experiment.split(y=subject):
-        test = np.union1d(parts.gallery, parts.probe)
+        test = np.union1d(parts.gallery, parts.probes)
         every = np.concatenate([parts.train, parts.validation, test])
         assert sorted(every) == list(range(len(subject)))  # each template in one part
         seen = set(subject[parts.train]) | set(subject[parts.validation])
@@ -317,15 +317,15 @@ def test_the_best_templates_of_each_part_are_enrolled():
     experiment = Experiment(0.5, None, best, repeats=3, random_state=1)
     for parts in experiment.split(y=subject, meta={"sharpness": sharpness}):
         for gallery, probe in (
-            (parts.gallery, parts.probe),
-            (parts.threshold_gallery, parts.threshold_probe),
+            (parts.gallery, parts.probes),
+            (parts.threshold_gallery, parts.threshold_probes),
         ):
             assert set(gallery % 4) == {1, 2}
             assert set(probe % 4) == {0, 3}
     by_sample = Experiment(2, None, {**best, "number": 1}, by="sample", random_state=4)
     for parts in by_sample.split(y=subject, meta={"sharpness": sharpness}):
         for one in parts.gallery:
-            own = [i for i in np.union1d(parts.gallery, parts.probe) if subject[i] == subject[one]]
+            own = [i for i in np.union1d(parts.gallery, parts.probes) if subject[i] == subject[one]]
             assert one == max(own, key=lambda i: (sharpness[i], -i))
 
 

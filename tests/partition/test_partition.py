@@ -364,7 +364,7 @@ def test_gallery_and_probes(labels, data, seed):
         with pytest.raises(DataError, match="too few templates"):
             splitter.split(y=labels)
         return
-    for gallery, probe in splitter.split(y=labels):
+    for probe, gallery in splitter.split(y=labels):
         assert is_ascending(gallery) and is_ascending(probe)
         assert not set(gallery) & set(probe)
         enrolled = Counter(labels[i] for i in gallery)
@@ -397,7 +397,7 @@ def test_the_best_by_quality():
     labels = ["a", "b", "a", "b", "a", "b"]
     meta = {"sharpness": [0.1, 5, 0.9, 5, 0.5, -np.inf], "name": list("uvwxyz")}
     split = bp.ProbeGallerySplit(1, quality="sharpness").split(y=labels, meta=meta)
-    assert [index.tolist() for index in next(split)] == [[1, 2], [0, 3, 4, 5]]
+    assert [index.tolist() for index in next(split)] == [[0, 3, 4, 5], [1, 2]]
     split = bp.ProbeGallerySplit(2, quality="sharpness").split(y=labels, meta=meta)
     assert next(split).gallery.tolist() == [1, 2, 3, 4]
     with pytest.raises(DataError, match="expected numbers"):
@@ -416,16 +416,16 @@ def test_enrolment_by_metadata():
         assert len(splits) == 1
         return [index.tolist() for index in splits[0]]
 
-    assert split(enrol={"session": 1}) == [[0, 1, 4], [2, 3, 5]]
-    assert split(enrol={"session": [1, 2], "camera": "l"}) == [[0, 2, 3, 4], [1, 5]]
+    assert split(enrol={"session": 1}) == [[2, 3, 5], [0, 1, 4]]
+    assert split(enrol={"session": [1, 2], "camera": "l"}) == [[1, 5], [0, 2, 3, 4]]
     # Of two in session 1, one is enrolled; the other does not probe.
-    assert split(1, enrol={"session": 1}, quality="session") == [[0, 4], [2, 3, 5]]
-    gallery, probe = split(1, enrol={"session": 1}, random_state=0)
+    assert split(1, enrol={"session": 1}, quality="session") == [[2, 3, 5], [0, 4]]
+    probe, gallery = split(1, enrol={"session": 1}, random_state=0)
     assert len(gallery) == 2 and probe == [2, 3, 5]
-    assert split(0.5, enrol={"session": 1}, quality="session") == [[0, 4], [2, 3, 5]]
-    assert split(enrol={"session": 3}, too_few="drop") == [[5], [3, 4]]
-    assert split(enrol={"session": 3}, too_few="probe") == [[5], [0, 1, 2, 3, 4]]
-    assert split(enrol={"session": 3}, too_few="enrol") == [[0, 1, 2, 5], [3, 4]]
+    assert split(0.5, enrol={"session": 1}, quality="session") == [[2, 3, 5], [0, 4]]
+    assert split(enrol={"session": 3}, too_few="drop") == [[3, 4], [5]]
+    assert split(enrol={"session": 3}, too_few="probe") == [[0, 1, 2, 3, 4], [5]]
+    assert split(enrol={"session": 3}, too_few="enrol") == [[3, 4], [0, 1, 2, 5]]
     with pytest.raises(DataError, match=r"1 of 2 subjects have too few templates \('a'\): each"):
         split(enrol={"session": 3})
     with pytest.raises(DataError, match="no template has this value; meta.* has 1, 2, 3"):
@@ -447,8 +447,8 @@ def test_unenrolled_subjects(labels, data, seed):
     splits = list(splitter.split(y=labels))
     again = list(splitter.split(y=labels))
     assert len(splits) == splitter.get_n_splits() == 4
-    for turn, ((gallery, probe), same) in enumerate(zip(splits, again, strict=True)):
-        assert all((a == b).all() for a, b in zip((gallery, probe), same, strict=True))
+    for turn, ((probe, gallery), same) in enumerate(zip(splits, again, strict=True)):
+        assert all((a == b).all() for a, b in zip((probe, gallery), same, strict=True))
         assert sorted([*gallery, *probe]) == list(range(len(labels)))
         enrolled, probing = names_at(labels, gallery), Counter(labels[i] for i in probe)
         assert len(enrolled) == len(people) - out
@@ -462,7 +462,7 @@ def test_a_division_with_a_seed_of_its_own_keeps_it():
     labels = np.repeat(np.arange(6), 5)
     inner = bp.ProbeGallerySplit(1, random_state=4)
     usual = next(inner.split(y=labels)).gallery
-    for gallery, _ in bp.EnrolledSplit(inner, n_repeats=3, random_state=1).split(y=labels):
+    for _, gallery in bp.EnrolledSplit(inner, n_repeats=3, random_state=1).split(y=labels):
         assert len(gallery) == 3 and set(gallery) < set(usual)
 
 
@@ -665,7 +665,7 @@ def test_scores_are_divided_by_their_own_labels():
     scores = Scores(np.ones((6, 6)), list("aabbcc"), probe_meta=meta)
     assert bp.fold_codes(bp.SubjectKFold(3), scores).tolist() == [0, 0, 1, 1, 2, 2]
     assert bp.fold_codes(model_selection.KFold(2), scores).tolist() == [0, 0, 0, 1, 1, 1]
-    gallery, probe = next(bp.ProbeGallerySplit(enrol={"session": 1}).split(scores))
+    probe, gallery = next(bp.ProbeGallerySplit(enrol={"session": 1}).split(scores))
     assert scores.select(probes=probe, gallery=gallery).layout == "probe-against-gallery"
     part = scores.select(probes=[0, 1, 2], gallery=[0, 1, 2])
     assert bp.fold_codes(bp.SubjectKFold(2), part).tolist() == [0, 0, 1]
@@ -744,12 +744,12 @@ def test_goldens():
         [0, 1, 2, 3],
         [4, 5, 6, 7, 10, 11, 12, 13, 14, 15, 16],
     ]
-    assert at(SPLITTERS[7].split(y=SUBJECT), 0) == [
+    assert at(SPLITTERS[7].split(y=SUBJECT), 1) == [
         [2, 5, 8, 11, 12],
         [0, 4, 8, 11, 13],
         [2, 5, 8, 11, 14],
     ]
-    assert at(SPLITTERS[8].split(y=SUBJECT), 0) == [[2, 8, 12]]
+    assert at(SPLITTERS[8].split(y=SUBJECT), 1) == [[2, 8, 12]]
 
 
 def test_the_permutation_in_plain_python():

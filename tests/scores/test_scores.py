@@ -831,7 +831,7 @@ def test_pairs_that_name_their_sides_are_taken_by_name():
     scores = be.simulate(6, 3, random_state=0)
     found = next(be.partition.ProbeGallerySplit(1, random_state=0).split(scores))
     for part in (scores.select(found), scores[found], scores[found._asdict()]):
-        assert part.probe_ids.tolist() == found.probe.tolist()
+        assert part.probe_ids.tolist() == found.probes.tolist()
         assert part.gallery_ids.tolist() == found.gallery.tolist()
 
 

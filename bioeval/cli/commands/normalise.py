@@ -99,7 +99,12 @@ def command(data: str, **options: Any) -> None:
         run.stages("normalising")
         enrolled, probes = _cohorts(how["cohort"], how["recordings"], scores, run.reading)
         made = normalise(
-            scores, how["method"], enrolled, probes, top=how["top"], select=how["select"] or "each"
+            scores,
+            how["method"],
+            enrolled,
+            probe_cohort=probes,
+            top=how["top"],
+            select=how["select"] or "each",
         )
         if how["save_to"] is not None:
             from bioeval.scores.formats import save

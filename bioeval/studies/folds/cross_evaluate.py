@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, get_args
 
@@ -25,6 +25,7 @@ from bioeval.base.progress import rows_reported
 from bioeval.base.random import RandomState
 from bioeval.base.variables import Bootstrap
 from bioeval.partition.base import Parameters, SplitterLike
+from bioeval.partition.codes_of_folds import as_splitter
 from bioeval.scores.arrays import FusionRule
 from bioeval.scores.blocks import BlockReader, require_subjects, threads_for
 from bioeval.scores.bona_fide import leaves_out_attacks
@@ -67,7 +68,7 @@ from bioeval.views.messages import sentence_about
 @leaves_out_attacks
 def cross_evaluate(
     data: Any,
-    splitter: SplitterLike,
+    splitter: SplitterLike | Iterable[Any],
     *,
     y: Any = None,
     meta: Any = None,
@@ -102,8 +103,9 @@ def cross_evaluate(
     data : Scores, mapping of str to Scores, or array_like of shape (n, f)
         Scores of any layout; with an `estimator` of scores, a mapping for :class:`bioeval.Fusion`;
         with another `estimator`, the features of n samples.
-    splitter : splitter
-        Of :mod:`bioeval.partition` or of scikit-learn, with training and test parts. Of
+    splitter : splitter, or list of pairs
+        Of :mod:`bioeval.partition` or of scikit-learn, with training and test parts; or a list of
+        pairs (training, test) of index arrays. Of
         ``TrainValidationTest`` the threshold is chosen on the validation part. ``Experiment``
         divides both parts into gallery and probes as well. Of a list of pairs
         a splitter by subject divides the subjects, and a pair is in a part with both of them;
@@ -224,6 +226,7 @@ def cross_evaluate(
     >>> ds.far_summary.sel(statistic=["train_mean", "mean"]).values.round(4)
     array([0.0099, 0.0059])
     """
+    splitter = as_splitter(splitter)
     rule = parse_rule(threshold)
     at_frr = check_targets(frr_targets, "frr_targets")
     at_priors = check_priors(priors)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Literal, get_args
 
@@ -45,8 +45,6 @@ from bioeval.studies.folds.options import (
 from bioeval.studies.folds.parts import FoldSide, PartAttempts, counted_parts
 from bioeval.studies.folds.results import FOLD_COUNTS, dims_of_point, splitter_attrs
 from bioeval.studies.folds.splits import (
-    IndexSet,
-    Place,
     ReducedGalleries,
     SplitSides,
     require_square,
@@ -204,18 +202,19 @@ def repeat(
         frr_targets=check_targets(frr_targets, "frr_targets"),
         priors=check_priors(priors),
     )
-    enrols = SplitSides.enrols(splitter)
-    if not enrols:
+    parts = SplitSides(scores).partitions(splitter)
+    if not parts.enrols:
         part = part.with_role(splitter, scores)
     curves = _Curves(scores, part, search.ties, thresholds, max_rank)
-    parts, shape = _parts(scores, splitter)
     arrays = {}
+    shape = parts.shape
     total = shape[0] * shape[1]
-    left = ReducedGalleries(shape) if enrols and scores.exclude else None
+    left = ReducedGalleries(shape) if parts.enrols and scores.exclude else None
     tasks = []
     if search.ties != "expected":
         tasks.append(replace(part, ties=search.ties))
-    counted = counted_parts(scores, parts, tasks)
+    placed = zip(parts.places, parts.sets, strict=True)
+    counted = counted_parts(scores, placed, tasks)
     with rows_reported():
         tell = reporter()
     with rows_reported_to(None):
@@ -232,17 +231,6 @@ def repeat(
     if left is None:
         return made
     return left.added_to(made, repeated_names())
-
-
-def _parts(
-    scores: Scores, splitter: Any
-) -> tuple[Iterator[tuple[Place, IndexSet]], tuple[int, int]]:
-    """Return rows and columns of each partition with its index, and the shape of the indices."""
-    sides = SplitSides(scores)
-    if sides.enrols(splitter):
-        return sides.galleries(splitter), (splitter.get_n_splits(), 1)
-    plan = sides.plan(splitter)
-    return sides.tests(plan), plan.shape
 
 
 class _Curves:

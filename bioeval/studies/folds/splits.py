@@ -7,7 +7,7 @@ that a subject is in the same part on either side.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -105,14 +105,9 @@ def _splits(
     splitter: Any, n: int, labels: Any, groups: Any, meta: Mapping | None
 ) -> Iterator[Split]:
     """Yield the splits of samples."""
-    if isinstance(splitter, partition.ProbeGallerySplit | partition.EnrolledSplit):
-        raise DataError(
-            f"{type(splitter).__name__} divides gallery from probes, not training from test; "
-            "be.repeat evaluates with each of its galleries"
-        )
     if isinstance(splitter, partition.Experiment):
         for drawn in splitter.split(range(n), labels, groups, meta=meta):
-            train, test = drawn.threshold_probe, drawn.probe
+            train, test = drawn.threshold_probes, drawn.probes
             split = Split(train, test, fitted=drawn.train if len(drawn.train) else train)
             if splitter.has_galleries:
                 split = replace(
@@ -124,7 +119,17 @@ def _splits(
                 split = replace(split, seen=seen)
             yield split
         return
-    for parts in split_samples(splitter, n, labels, groups, meta):
+    yield from _of_two_parts(splitter, split_samples(splitter, n, labels, groups, meta), n)
+
+
+def _of_two_parts(splitter: Any, made: Iterable[tuple], n: int) -> Iterator[Split]:
+    """Yield splits into training and test, of the index arrays that a splitter made."""
+    for parts in made:
+        if not hasattr(parts, "test") and hasattr(parts, "_fields"):
+            raise DataError(
+                f"{type(splitter).__name__} divides gallery from probes, not training from test; "
+                "be.repeat evaluates with each of its galleries"
+            )
         checked = [_as_part(part, n, splitter) for part in parts]
         train, test = checked[-2:]
         if not len(test):
@@ -225,6 +230,18 @@ class SplitPlan:
         return Split(train, test, train)
 
 
+class Partitions(NamedTuple):
+    """Rows and columns of each partition, with repeat and fold, in an array of a `shape`.
+
+    They are of probes and galleries (`enrols`), or of test parts.
+    """
+
+    sets: list[IndexSet]
+    places: list[Place]
+    shape: tuple[int, int]
+    enrols: bool
+
+
 class SplitSides:
     """The distinct templates of both sides of a score matrix, as `n` samples to divide.
 
@@ -270,16 +287,27 @@ class SplitSides:
         self._warn_of_distractors(splitter)
         return plan_of(self._of_samples(splitter), self.n, self.labels, None, self.meta)
 
-    @staticmethod
-    def enrols(splitter: Any) -> bool:
-        """Whether a splitter divides into galleries and probes."""
-        return isinstance(splitter, partition.ProbeGallerySplit | partition.EnrolledSplit)
-
-    def galleries(self, splitter: Any) -> Iterator[tuple[Place, IndexSet]]:
-        """Yield rows and columns of each gallery and its probes, with its repeat; the fold is 0."""
-        made = split_samples(splitter, self.n, self.labels, None, self.meta)
-        for repeat, (gallery, probes) in enumerate(made):
-            yield (repeat, 0), self.places(Part(probes, gallery))
+    def partitions(self, splitter: Any) -> Partitions:
+        """Return what is evaluated of each split: probes and gallery, or the test part."""
+        if not isinstance(splitter, partition.Experiment):
+            divided = self._of_samples(splitter)
+            made = list(split_samples(divided, self.n, self.labels, None, self.meta))
+            if made and all(isinstance(parts, partition.ProbesGallery) for parts in made):
+                sets = [self.places(Part(*parts)) for parts in made]
+                return Partitions(sets, [(i, 0) for i in range(len(made))], (len(made), 1), True)
+            if any(not hasattr(parts, "test") for parts in made):
+                raise DataError(
+                    f"{type(splitter).__name__}.split() yields pairs without names, which may be "
+                    "training and test, or probes and gallery; let it yield "
+                    "bioeval.partition.TrainTest or ProbesGallery, or give a list of them"
+                )
+            self._warn_of_distractors(splitter)
+            splits = _of_two_parts(splitter, made, self.n)
+            plan = SplitPlan(splits, self.n, _shuffles(splitter), by_parts=False)
+        else:
+            plan = self.plan(splitter)
+        sets = [self.places(plan.split(place).tested) for place in plan.places]
+        return Partitions(sets, plan.places, plan.shape, False)
 
     def _of_samples(self, splitter: Any) -> Any:
         """Return the splitter for the samples; folds may be given for all templates."""
@@ -474,9 +502,14 @@ def _both(probe: np.ndarray, gallery: np.ndarray) -> np.ndarray:
 
 def plan_of(splitter: Any, n: int, labels: Any, groups: Any, meta: Mapping | None) -> SplitPlan:
     """Return all splits of some samples."""
-    shuffled = type(splitter).__name__.endswith("ShuffleSplit")
     by_parts = isinstance(splitter, partition.Experiment)
-    return SplitPlan(_splits(splitter, n, labels, groups, meta), n, shuffled, by_parts)
+    splits = _splits(splitter, n, labels, groups, meta)
+    return SplitPlan(splits, n, _shuffles(splitter), by_parts)
+
+
+def _shuffles(splitter: Any) -> bool:
+    """Whether the splits are independent draws, and not folds."""
+    return type(splitter).__name__.endswith("ShuffleSplit")
 
 
 def require_square(scores: Scores) -> None:

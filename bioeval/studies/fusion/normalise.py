@@ -39,10 +39,10 @@ def normalise(
     scores: Scores,
     method: CohortMethod,
     gallery_cohort: Scores | None = None,
+    *,
     probe_cohort: Scores | None = None,
     cohort: Scores | None = None,
     top: int | None = None,
-    *,
     select: CohortChoice = "each",
 ) -> Scores:
     """Normalise scores by mean and standard deviation of scores against a cohort.

@@ -46,8 +46,8 @@ def summaries(
         A matrix with labels.
     partitions : splitter, or iterable
         A splitter, as for :func:`repeat`: its galleries and probes, or its test parts. Or what
-        ``scores.select`` takes, for each partition: a pair of index arrays, probes first; a pair
-        that names its sides, as a splitter yields; or one index of both sides.
+        ``scores.select`` takes, for each partition: what a splitter yields; a pair of index arrays,
+        probes first; or one index of both sides.
     protocol, far_targets, frr_targets, auc
         As for :func:`evaluate`; ``"auto"`` takes the course card for the layout of each partition.
 
@@ -158,10 +158,5 @@ def _split(scores: Scores, splitter: Any) -> Iterator[dict[str, np.ndarray]]:
     """Yield the rows and the columns of each partition of a splitter, by the names of the sides."""
     if not knows_people(scores):
         raise ProtocolError("partitions need the subjects of the templates. Give labels")
-    sides = SplitSides(scores)
-    if sides.enrols(splitter):
-        partitions = sides.galleries(splitter)
-    else:
-        partitions = sides.tests(sides.plan(splitter))
-    for _, (probes, gallery) in partitions:
+    for probes, gallery in SplitSides(scores).partitions(splitter).sets:
         yield {"probes": probes, "gallery": gallery}

@@ -137,8 +137,8 @@ def test_every_count_is_that_of_the_slides(seed):
     for task in ("open_set", "closed_set"):
         results[task, ""] = crossed(scores, experiment, task=task, threshold=rule, **given)
     for repeat, parts in enumerate(experiment.split(scores)):
-        test = parts.probe.tolist(), parts.gallery.tolist()
-        train = parts.threshold_probe.tolist(), parts.threshold_gallery.tolist()
+        test = parts.probes.tolist(), parts.gallery.tolist()
+        train = parts.threshold_probes.tolist(), parts.threshold_gallery.tolist()
         for (task, templates), ds in results.items():
             one = ds.isel(repeat=repeat, fold=0)
             for prefix, part in (("", test), ("train_", train)):
@@ -201,7 +201,7 @@ def test_rates_of_seen_and_unseen_subjects_are_those_of_their_probes(seed):
         assert "unseen-subjects-apart" in [message.code for message in be.messages(result)]
     for repeat, parts in enumerate(experiment.split(scores)):
         trained = {label[i] for i in [*parts.train, *parts.threshold_gallery]}
-        every, gallery = parts.probe.tolist(), parts.gallery.tolist()
+        every, gallery = parts.probes.tolist(), parts.gallery.tolist()
         for (task, templates), ds in results.items():
             one, total = ds.isel(repeat=repeat, fold=0), {}
             t = sign * float(one["threshold"])
@@ -285,7 +285,7 @@ def test_what_is_fitted_on_seen_subjects_may_know_them():
 def test_points_are_those_of_the_part_by_itself(seed):
     scores, _, _, experiment = drawn(seed + 1)  # with a gallery
     parts = list(experiment.split(scores))
-    views = [scores.select(one.probe, one.gallery) for one in parts]
+    views = [scores.select(one) for one in parts]
     targets = (0.3, 0.05)
     ds = crossed(scores, experiment, task="open_set", ranks=(1, 2), far_targets=targets)
     repeated = be.repeat(scores, experiment, task="open_set", max_rank=2, far_targets=targets)
@@ -544,7 +544,7 @@ def test_galleries_that_an_exclusion_makes_smaller_are_counted():
     fewer, none = [], []
     for parts in experiment.split(y=who):
         counts = []
-        for probe in parts.probe:
+        for probe in parts.probes:
             own = [g for g in parts.gallery if who[g] == who[probe]]
             counts.append(sum(session[g] == session[probe] for g in own))
             assert len(own) == 2

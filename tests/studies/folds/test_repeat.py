@@ -24,8 +24,8 @@ ENROLLED = be.partition.EnrolledSplit(
 
 def test_closed_set_over_galleries(scores):
     ds = be.repeat(scores, GALLERIES, task="closed_set", max_rank=30)
-    for i, (gallery, probe) in enumerate(GALLERIES.split(scores)):
-        one = be.closed_set(scores.select(probe, gallery), max_rank=30)
+    for i, pair in enumerate(GALLERIES.split(scores)):
+        one = be.closed_set(scores.select(pair), max_rank=30)
         np.testing.assert_array_equal(ds.cms[i, 0], one.cms)
         np.testing.assert_array_equal(ds.cms_count[i, 0], one.cms_count)
         assert ds.genuine_attempts[i, 0] == one.attempts
@@ -39,8 +39,8 @@ def test_closed_set_over_galleries(scores):
 def test_open_set_with_unenrolled_subjects(scores):
     ds = be.repeat(scores, ENROLLED, task="open_set", max_rank=2, band="normal")
     t = ds.threshold.values
-    for i, (gallery, probe) in enumerate(ENROLLED.split(scores)):
-        one = be.open_set(scores.select(probe, gallery), thresholds=t, max_rank=2)
+    for i, pair in enumerate(ENROLLED.split(scores)):
+        one = be.open_set(scores.select(pair), thresholds=t, max_rank=2)
         np.testing.assert_array_equal(ds.dir[i, 0], one.dir)
         np.testing.assert_array_equal(ds.far[i, 0], one.far)
         assert ds.impostor_attempts[i, 0] == one.impostor_attempts
@@ -55,7 +55,7 @@ def test_galleries_that_an_exclusion_reduces_are_counted():
     scores = be.Scores(d, who, probe_meta={"session": session}, exclude=("session",))
     galleries = be.partition.ProbeGallerySplit(2, n_repeats=3, random_state=1)
     fewer, none = [], []
-    for gallery, probes in galleries.split(scores):
+    for probes, gallery in galleries.split(scores):
         own = [[g for g in gallery if who[g] == who[p]] for p in probes]
         lost = [sum(session[g] == session[p] for g in own[i]) for i, p in enumerate(probes)]
         fewer.append(sum(x > 0 for x in lost))

@@ -117,7 +117,9 @@ def test_each_side_may_have_a_cohort_of_its_own():
     trials, cohort, scores = data("distance")
     first = {name: cohort[name] for name in ENROLLED}
     second = {name: cohort[name] for name in TESTS}
-    both = be.normalise(scores, "s", listed(first, "distance"), listed(second, "distance"))
+    both = be.normalise(
+        scores, "s", listed(first, "distance"), probe_cohort=listed(second, "distance")
+    )
     one = be.normalise(scores, "s", listed(cohort, "distance"))
     np.testing.assert_allclose(both.values, one.values, rtol=0, atol=1e-12)
     with pytest.raises(be.DataError, match="no scores of 3 of the 4 second names"):

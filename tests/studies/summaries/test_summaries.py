@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import namedtuple
 from dataclasses import replace
 
 import numpy as np
@@ -207,7 +208,7 @@ def test_splitters(splitter):
         sets = [(test, test) for _, test in splitter.split(scores)]
     else:
         card = OPEN["other"]
-        sets = [(x.probe, x.gallery) for x in splitter.split(scores)]
+        sets = [(x.probes, x.gallery) for x in splitter.split(scores)]
     check(be.summaries(scores, splitter, card), scores, sets, card)
 
 
@@ -297,16 +298,63 @@ def test_failures_name_their_partition():
         be.summaries(scores, [(good + 1, good), (good[:6], good[:6])], strict)
 
 
-def test_pairs_are_probes_first_or_named():
-    """One order everywhere; what a splitter yields says which side is which."""
+class OwnSplitter:
+    """A splitter that is not of the library."""
+
+    def __init__(self, parts):
+        self.parts = parts
+
+    def split(self, X, y, groups):
+        yield from self.parts
+
+
+def test_probes_come_first_in_every_form_of_a_partition():
     scores = scores_of()
+    who = scores.probe_labels
     galleries = be.partition.ProbeGallerySplit(1, n_repeats=2, too_few="enrol", random_state=0)
     named = list(galleries.split(scores))
-    pairs = [(x.probe, x.gallery) for x in named]
-    check(be.summaries(scores, named, OPEN["other"]), scores, pairs, OPEN["other"])
-    texts = [{"probes": p, "gallery": g} for p, g in pairs]
-    given = [*texts[:1], *pairs[1:]]
-    check(be.summaries(scores, given, OPEN["other"]), scores, pairs, OPEN["other"])
+    pairs = [(x.probes, x.gallery) for x in named]
+    for parts in (
+        galleries,
+        named,
+        OwnSplitter(named),
+        [tuple(x) for x in named],
+        [{"probes": p, "gallery": g} for p, g in pairs],
+    ):
+        tree = be.summaries(scores, parts, OPEN["other"])
+        check(tree, scores, pairs, OPEN["other"])
+        genuine = [sum(who[i] == who[j] for i in p for j in g) for p, g in pairs]
+        assert tree["verification/single"].genuine_attempts.values.tolist() == genuine
+    for parts in (galleries, OwnSplitter(named)):
+        assert be.repeat(scores, parts).genuine_attempts.values.ravel().tolist() == genuine
+
+
+def test_of_training_and_test_the_test_part_is_evaluated():
+    scores = scores_of()
+    folds = be.partition.SubjectKFold(2)
+    named = list(folds.split(scores))
+    sets = [(x.test, x.test) for x in named]
+    for parts in (folds, named, OwnSplitter(named)):
+        check(be.summaries(scores, parts), scores, sets)
+    for parts in (folds, named, OwnSplitter(named), [tuple(x) for x in named]):
+        ds = be.cross_evaluate(scores, parts)
+        alone = [be.verification(scores[x]) for x in named]
+        assert ds.genuine_attempts[0].values.tolist() == [int(x.genuine_attempts) for x in alone]
+
+
+def test_pairs_of_an_own_splitter_need_names_where_they_could_be_either():
+    scores = scores_of()
+    plain = OwnSplitter([tuple(x) for x in be.partition.SubjectKFold(2).split(scores)])
+    for call in (be.repeat, be.summaries):
+        with pytest.raises(be.DataError, match=r"OwnSplitter.*TrainTest or ProbesGallery"):
+            call(scores, plain)
+    galleries = be.partition.ProbeGallerySplit(1, too_few="enrol", random_state=0)
+    for parts in (galleries, OwnSplitter([*galleries.split(scores)]), [*galleries.split(scores)]):
+        with pytest.raises(be.DataError, match=r"not training from test; be\.repeat"):
+            be.cross_evaluate(scores, parts)
+    other = namedtuple("Other", "gallery probe")([0], [1])
+    with pytest.raises(be.DataError, match="names gallery, probe; expected probes and gallery"):
+        scores.select(other)
 
 
 def test_pairs_with_the_gallery_first_are_refused_where_they_do_not_fit():
