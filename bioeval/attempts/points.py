@@ -92,6 +92,9 @@ class EqualError:
     frr_at_eer: float = np.nan
     eer_bracket_low: float = np.nan
     eer_bracket_high: float = np.nan
+    #: Where FAR and FRR cross if among equal scores genuine attempts come last, and first.
+    pessimistic: float = np.nan
+    optimistic: float = np.nan
 
     def variables(self, kind: str) -> dict[str, tuple[tuple, float]]:
         """Return the EER, its threshold and bracket as variables without dimensions."""
@@ -172,6 +175,8 @@ class ErrorCurve:
             frr_at_eer=self.frr(at),
             eer_bracket_low=min(side),
             eer_bracket_high=max(side),
+            pessimistic=min(r0, f1),
+            optimistic=max(f0, r1),
         )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any, ClassVar
 
@@ -14,6 +14,7 @@ from bioeval.attempts.counters import ThresholdCounter, grid_over_attempts
 from bioeval.attempts.counting import Counter
 from bioeval.attempts.exact_sums import ExactSums
 from bioeval.attempts.thresholds import check_thresholds, to_internal
+from bioeval.attempts.tied_places import ENDS
 from bioeval.kernels import single_template as kernel
 from bioeval.scores.blocks import Block, BlockReader
 from bioeval.scores.provenance import Provenance
@@ -64,6 +65,7 @@ class SingleTemplateTally:
     thresholds: np.ndarray
     #: (t + 1, k): genuine attempts by the first threshold not below their mate, and by rank.
     di: ExactSums
+    at_ends: list[ExactSums]  # as `di`, under pessimistic and optimistic ties; empty without ties
     tied: ExactSums  # (1, 1): genuine attempts with a non-mate exactly as close
     #: (4, t): probes with a template within each threshold: of others, the enrolled and the
     #: unenrolled; of anyone, and of their own subject, the enrolled.
@@ -97,6 +99,7 @@ class SingleTemplateCounter(Counter[SingleTemplateTally]):
             ties=ties,
             thresholds=thresholds,
             di=ExactSums.of_chances(count + 1, ranks),
+            at_ends=[],
             tied=ExactSums.of_chances(1, 1),
             within=ExactSums.of_chances(4, count),
         )
@@ -136,9 +139,17 @@ class SingleTemplateCounter(Counter[SingleTemplateTally]):
             chance=np.empty((first[-1], self.ranks)),
         )
         kernel.rank_chances(probes, usable, POLICY[self.tally.ties], self.rules, ranks)
-        tally, usable = self.tally, ~np.isnan(ranks.distance)
-        bins = np.searchsorted(self.thresholds, ranks.distance)
-        tally.di.add(ranks.chance, np.where(usable, bins, -1))
+        tally, counted = self.tally, ~np.isnan(ranks.distance)
+        bins = np.where(counted, np.searchsorted(self.thresholds, ranks.distance), -1)
+        tied = bool(ranks.tied[counted].any())
+        if tied and not tally.at_ends:
+            tally.at_ends = [replace(tally.di, limbs=tally.di.limbs.copy()) for _ in ENDS]
+        tally.di.add(ranks.chance, bins)
+        for ties, sums in zip(ENDS, tally.at_ends, strict=False):
+            if tied:
+                kernel.rank_chances(probes, usable, POLICY[ties], self.rules, ranks)
+            sums.add(ranks.chance, bins)
+        usable = counted
         tally.tied.add(ranks.tied[:, None], np.where(usable, 0, -1))
         mated = np.zeros(len(mate_counts), dtype=bool)
         mated[np.repeat(np.arange(len(mate_counts)), mate_counts)[usable]] = True

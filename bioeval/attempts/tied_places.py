@@ -12,6 +12,9 @@ PlainTies = Literal["pessimistic", "optimistic", "stable"]
 
 Ties = Literal[PlainTies, "expected"]
 
+#: The orders between which every number lies.
+ENDS: tuple[str, str] = ("pessimistic", "optimistic")
+
 
 def place_weights(
     closer: np.ndarray, tied: np.ndarray, before: np.ndarray, mates_tied: np.ndarray, ties: str

@@ -11,8 +11,8 @@ A format in the plural is that of a list, or of values by name: ``{species:count
 argument names, and ``{needed:amounts}`` of ``{"people": 78, "pairs": 3000}`` is ``78 people with
 3,000 pairs``. ``{size:spread templates}`` of ``[3, 4, 4]``, the least, the median and the largest
 number, is ``3 to 4 templates each (median 4)``. ``{limit:digits 3}`` and ``{overlap:decimals 3}``
-are numbers, ``{frames:difference}`` is a whole one with its sign, and ``{notes:messages}`` are
-messages one after the other.
+are numbers, ``{frames:difference}`` is a whole one with its sign, ``{words:template}`` a template
+without arguments, and ``{notes:messages}`` are messages one after the other.
 
 ``{arg.nan}`` is the argument ``nan`` of a public function, ``{arg.nan=reject}`` one with a value; a
 command line writes its option. Nothing is translated afterwards, so that a system that is called
@@ -147,6 +147,8 @@ def _typed(value: Any, form: str) -> Text:
     kind, _, noun = form.partition(" ")
     if kind == "term":
         return Term(value)
+    if kind == "template":
+        return say(value)
     if kind == "terms":
         return Enumeration([Term(x) for x in value])
     if kind == "names":

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal
@@ -17,14 +17,17 @@ from bioeval.attempts.points import (
     ErrorCurve,
     allowed_errors,
     check_targets,
+    per_cent,
 )
 from bioeval.attempts.thresholds import check_thresholds, grid_over, to_internal, to_user
+from bioeval.attempts.tied_places import ENDS
 from bioeval.base.errors import Argument, ProtocolError
 from bioeval.base.kinds import larger_is_closer
 from bioeval.base.messages import Message
 from bioeval.base.variables import CLOSED_SET, OPEN_SET
 from bioeval.results.dataset import Scalars, Variables, about_attrs, along, build, rate
 from bioeval.results.support import support_messages
+from bioeval.results.ties import rank_message, tie_message
 from bioeval.scores.provenance import Provenance
 
 Unmated = Literal["auto", "raise", "skip"]
@@ -117,6 +120,10 @@ class ClosedSetCounts:
         return build(variables, CLOSED_SET, labels, attrs)
 
 
+#: The names of CMS at rank 1 and at others in messages.
+CMS_WORDS = ("the recognition rate", "{cms} at rank")
+
+
 def closed_set_dataset(
     tally: IdentificationTally,
     *,
@@ -128,6 +135,14 @@ def closed_set_dataset(
     counts, notes = closed_set_counts(tally, max_rank=max_rank, ties=ties, unmated=unmated)
     options = {"rank_unit": tally.rank_unit, "fusion": tally.fusion}
     options |= {"ties": ties, "unmated": unmated}
+
+    def curve(ties: str) -> np.ndarray:
+        number = len(counts.identified)
+        other, _ = closed_set_counts(tally, max_rank=number, ties=ties, unmated=unmated)
+        return rate(other.identified, counts.attempts)
+
+    if counts.tied:
+        notes += rank_message("cms", curve, CMS_WORDS)
     return counts.dataset(tally.about, options, notes)
 
 
@@ -496,7 +511,8 @@ def open_set_dataset(
         "ties": ties,
         "impostors": searches.role,
     }
-    remarks = support_messages(targets, len(points.other), False, "dir")
+    remarks = [*searches.tie_messages(targets, impostors)]
+    remarks += support_messages(targets, len(points.other), False, "dir")
     variables = searches.point_variables(targets, count)
     return counts.dataset(variables, targets, tally.about, options, notes, remarks)
 
@@ -549,6 +565,21 @@ class _Searches:
     def equal_error(self) -> EqualError:
         """The equal error rate at rank 1."""
         return self.points.equal_error()
+
+    def tie_messages(self, far_targets: np.ndarray, impostors: str) -> Iterator[Message]:
+        """Yield the messages of EER, and of DIR at a FAR target, where equal scores decide them."""
+        ends = [self, self]
+        if (self.tally.tied[self.mated] > 0).any():
+            ends = [_Searches(self.tally, ties, impostors) for ties in ENDS]
+        last, first = (each.equal_error for each in ends)
+        yield from tie_message("eer", (last.pessimistic, first.optimistic), "EER")
+        dir_last, dir_first = (each.at_far(far_targets, 1)[0][:, 0] for each in ends)
+        for target, *rates in zip(far_targets.tolist(), dir_last, dir_first, strict=True):
+            words = f"{{dir}} at {{far}} {per_cent(target)}"
+            found = [*tie_message("dir_at_far", rates, words, far_target=target)]
+            if found:
+                yield from found
+                return
 
     def attempts(self) -> OpenSetAttempts:
         """Return the numbers of attempts."""

@@ -21,6 +21,7 @@ from bioeval.results.dataset import (
     rate,
 )
 from bioeval.results.support import ComparedPeople, KindVerdict, support_messages
+from bioeval.results.ties import tie_message
 from bioeval.scores.provenance import disjoint_pairs
 
 
@@ -100,7 +101,8 @@ def _messages(
 ) -> list[Message]:
     """Return the messages of a result; of them a `doubt` about its labels and kind, if any."""
     genuine, impostor = len(tally.genuine), tally.impostors
-    messages = []
+    error = points.equal_error
+    messages = [*tie_message("eer", (error.pessimistic, error.optimistic), "EER")]
     if not genuine:
         messages.append(Message("no-genuine-attempt", rates=["gar", "frr"]))
     if not impostor:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,11 +18,18 @@ from bioeval.attempts.single_template import (
     SingleTemplateTally,
     thresholds_over,
 )
+from bioeval.attempts.tied_places import ENDS
 from bioeval.base.errors import Argument, DataError, ProtocolError
 from bioeval.base.messages import Message
 from bioeval.protocol.tasks import ClosedSet, OpenSet
-from bioeval.results.dataset import Scalars
-from bioeval.results.identification import ClosedSetCounts, OpenSetAttempts, OpenSetCounts
+from bioeval.results.dataset import Scalars, rate
+from bioeval.results.identification import (
+    CMS_WORDS,
+    ClosedSetCounts,
+    OpenSetAttempts,
+    OpenSetCounts,
+)
+from bioeval.results.ties import rank_message, tie_message
 from bioeval.scores.blocks import BlockReader, require_subjects
 
 if TYPE_CHECKING:
@@ -87,6 +95,12 @@ def _closed_set(tally: SingleTemplateTally, *, unmated: str, notes: list[Message
     counts = ClosedSetCounts(_expected_ranks(tally)[-1], tally.genuine, tally.unmated, tied)
     counts.require_mated(tally.about.layout, unmated, tally.first_unmated)
     options = {**ATTRS, "ties": tally.ties, "unmated": unmated}
+
+    def curve(ties: str) -> np.ndarray:
+        return rate(_expected_ranks(tally, ties)[-1], tally.genuine)
+
+    if tally.at_ends:
+        notes = [*notes, *rank_message("cms", curve, CMS_WORDS)]
     return counts.dataset(tally.about, options, notes)
 
 
@@ -117,6 +131,13 @@ def _open_set(
         non_targets_within=within[UNENROLLED].values(),
     )
     points = counts.bounds(expected[-1], far_targets)
+    if tally.at_ends:
+        ends = []
+        for ties in ENDS:
+            other = _expected_ranks(tally, ties)
+            at_end = replace(counts, identified=other[:-1]).bounds(other[-1], far_targets)
+            ends.append(at_end["eer_at_most"][1])
+        notes = [*notes, *tie_message("eer_at_most", ends, "the upper bound of EER")]
     options = {**ATTRS, "ties": tally.ties, "impostors": role}
     if tally.genuine and impostor:
         notes = [*notes, Message("points-between-thresholds")]
@@ -137,8 +158,12 @@ def _expected_accepts(tally: SingleTemplateTally, role: str) -> tuple[np.ndarray
     return np.minimum(accepted.values(), impostor), impostor
 
 
-def _expected_ranks(tally: SingleTemplateTally) -> np.ndarray:
-    """Return the expected number at each rank or better, within each threshold and overall."""
-    table = tally.di.accumulated(axis=0).accumulated(axis=1).values()
+def _expected_ranks(tally: SingleTemplateTally, ties: str = "") -> np.ndarray:
+    """Return the expected number at each rank or better, within each threshold and overall.
+
+    That is under the tally's ties, or at one of `ENDS`.
+    """
+    sums = tally.at_ends[[*ENDS].index(ties)] if ties else tally.di
+    table = sums.accumulated(axis=0).accumulated(axis=1).values()
     # The chances of a probe add up to 1 but for their rounding.
     return np.minimum(table, tally.genuine)

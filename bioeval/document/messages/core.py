@@ -187,6 +187,12 @@ _ATTEMPTS = (
         "{claims:count claims} of subjects who are not enrolled left out",
     ),
     MessageType(
+        "ties-decide",
+        "equal scores decide {words:template}: {pessimistic:rate} if genuine scores come last "
+        "among them (pessimistic), {optimistic:rate} if first (optimistic); check whether the "
+        "scores are rounded",
+    ),
+    MessageType(
         "not-all-ranks",
         "ranks 1 to {reported:count} of {ranks:count} are reported: {ranks:count} ranks at "
         "{thresholds:count thresholds} exceed {limit:count values}; {arg.max_rank} sets another "

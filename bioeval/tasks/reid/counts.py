@@ -35,6 +35,7 @@ class ReidTally:
     cmc_matches: MatchLists | None = None  # on the list for the CMC, if that is another one
     #: float64 (m, K): probability that the one match of a single-shot gallery is at rank 1 ... K.
     shots: np.ndarray | None = None
+    shots_at_ends: np.ndarray | None = None  # (m, 2, K): that under pessimistic, optimistic ties
     #: int64 (m, 3): other identities with an entry closer than the best match, with the nearest
     #: exactly as close, and those of the latter in an earlier column.
     identities: np.ndarray | None = None

@@ -11,6 +11,7 @@ import numpy as np
 from bioeval.attempts.cells import rounded_down
 from bioeval.attempts.identification_counter import check_max_rank
 from bioeval.attempts.thresholds import require_values, to_internal
+from bioeval.attempts.tied_places import ENDS
 from bioeval.base.errors import Argument, DataError
 from bioeval.base.options import OPTIONS
 from bioeval.base.progress import rows_reported_to
@@ -157,6 +158,10 @@ class RetrievalPass:
                     found.setdefault(fact, []).append(identities)
                 if ranked.rule == self.convention.removed and fact == "shots":
                     found.setdefault(fact, []).append(self.single_shots(ranked, self.lists))
+                    ends = found[fact][-1:] * len(ENDS)
+                    if ranked.mates.tied.any():
+                        ends = [self.single_shots(ranked, self.lists, ties) for ties in ENDS]
+                    found.setdefault("shots_at_ends", []).append(np.stack(ends, axis=1))
                 if ranked.rule == self.convention.ap_removed and self.thresholds is not None:
                     within = self._retrieved(ranked, self.thresholds)
                     found.setdefault("retrieved", []).append(within)
@@ -175,12 +180,13 @@ class RetrievalPass:
         kernel.rank_identities(ranked.queries, ranked.columns, ranked.mates, group, counts)
         return counts
 
-    def single_shots(self, ranked: RankedRows, lists: Lists) -> np.ndarray:
+    def single_shots(self, ranked: RankedRows, lists: Lists, ties: str = "") -> np.ndarray:
         """Return the distribution of the rank of each row in galleries of one entry of each.
 
-        The entries are those of `lists`, which has all matches.
+        The entries are those of `lists`, which has all matches; `ties` are the convention's unless
+        given.
         """
-        ties = self.convention.ties
+        ties = ties or self.convention.ties
         nodes, weights = np.array([float(ties == "pessimistic")]), np.ones(1)
         if ties == "expected":
             nodes, weights = np.polynomial.legendre.leggauss(NODES)

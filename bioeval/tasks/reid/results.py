@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any, Literal, get_args
 from warnings import warn
@@ -11,7 +12,7 @@ import xarray as xr
 
 from bioeval.attempts.identification_counter import check_max_rank
 from bioeval.attempts.thresholds import check_thresholds, to_user
-from bioeval.attempts.tied_places import PlainTies, Ties
+from bioeval.attempts.tied_places import ENDS, PlainTies, Ties
 from bioeval.base.arguments import require_integer
 from bioeval.base.errors import DataError, ProtocolError, received, require_choice
 from bioeval.base.kinds import larger_is_closer
@@ -21,6 +22,7 @@ from bioeval.base.scalars import MATCH_SUMS, QUERY_MEANS, Name
 from bioeval.base.version import __version__
 from bioeval.results.dataset import about_attrs, build, rate
 from bioeval.results.query_means import MatchCurve, QueryMean, QueryMeasures
+from bioeval.results.ties import rank_message, tie_message
 from bioeval.tasks.reid.counts import GomTally, ReidTally
 from bioeval.tasks.reid.matches import (
     TENTHS,
@@ -154,7 +156,7 @@ def reid_dataset(tally: ReidTally, options: ReidOptions) -> xr.Dataset:
         coordinates["probe"] = np.arange(total)
         if tally.labels is not None:
             variables["identity"] = ("probe",), tally.labels
-    messages = list[Message]()
+    messages = [*_tie_messages(tally, options)]
     if ties == "expected" and ambiguous:
         undefined = ["mAP", *(x.label for x in MATCH_SUMS.values() if not x.of_rank)]
         undefined.append("interpolated precision")
@@ -255,6 +257,36 @@ def ranked_curves(
 def _ambiguous(tally: ReidTally) -> int:
     """Return the number of queries with a non-match tied with one of their matches."""
     return len(np.unique(tally.matches.query[tally.matches.tied > 0]))
+
+
+def _tie_messages(tally: ReidTally, options: ReidOptions) -> Iterator[Message]:
+    """Yield the messages of mAP and of the CMC where the order of equal scores decides them."""
+    lists = tally.matches
+    if options.ap != "tied-once":
+        counted = _counted(tally, lists, options)
+        yield from precision_message(lists, counted, options.ap)
+
+    def curve(ties: str) -> np.ndarray:
+        at_end = tally
+        if tally.shots_at_ends is not None:
+            at_end = replace(tally, shots=tally.shots_at_ends[:, ENDS.index(ties)])
+        return _curve(at_end, replace(options, ties=ties)).means(options.max_rank)
+
+    if _matches_of_cmc(tally).tied.any():
+        yield from rank_message("cmc", curve, CMC_WORDS)
+
+
+def precision_message(
+    lists: MatchLists, counted: np.ndarray, form: str = "sum"
+) -> Iterator[Message]:
+    """Yield the message of mAP where the order of equal scores decides it."""
+    if lists.tied.any():
+        ends = [average_precision(lists, ties, form)[lists.counts > 0].sum() for ties in ENDS]
+        yield from tie_message("mean_ap", (rate(x, int(counted.sum())) for x in ends), "mAP")
+
+
+#: The names of the CMC at rank 1 and at others in messages.
+CMC_WORDS = ("the rate at rank 1", "the rate at rank")
 
 
 def _means(tally: ReidTally, options: ReidOptions, counted: np.ndarray) -> dict[str, QueryMean]:
@@ -473,7 +505,14 @@ def gom_dataset(tally: GomTally, options: GomOptions) -> xr.Dataset:
             variables[name] = (("probe", "threshold"), measures.means[f"m{name}"].each)
         coordinates["probe"] = np.arange(len(matched))
     kept = ~tally.left_out
-    messages = missing_messages(matched[kept], absent[kept], options.variant)
+    messages = [*precision_message(matches, matched | (options.variant == "reference") & kept)]
+    if matches.tied.any():
+
+        def curve(ties: str) -> np.ndarray:
+            return MatchCurve(matched, *first_places(matches, ties)).means(max_rank)
+
+        messages += rank_message("cmc", curve, CMC_WORDS)
+    messages += missing_messages(matched[kept], absent[kept], options.variant)
     attrs = about_attrs(tally.about, "gom", "GOM", messages)
     attrs |= {
         "variant": options.variant,

@@ -218,6 +218,7 @@ def _messages(
 def _options_and_notes(dataset: xr.Dataset) -> tuple[list[str], list[Text]]:
     """Return the options that are said of a task, and what there is to say of its rows."""
     attrs = dataset.attrs
+    notes: list[Text]
     if "mrep" in dataset:
         notes = [_queries(dataset)] if "queries" in dataset else []
         return ["removes", "junk", "variant", "budget", "ties"], [*notes]
@@ -228,15 +229,15 @@ def _options_and_notes(dataset: xr.Dataset) -> tuple[list[str], list[Text]]:
         return ["gallery", "rank_unit", "ties", "fusion"], []
     if "dir" in dataset or "dir_at_far" in dataset:
         options = ["genuine_gallery_subjects", "gallery", "rank_unit", "ties", "impostors"]
-        return [*options, "fusion"], []
+        return [*options, "fusion"], list(_at_eer(dataset))
     options = ["claims", "fta", "fte"]
     if attrs.get("templates") == "multi":
         options.insert(0, "fusion")
-    notes = list(_independent(dataset))
+    notes = [*_at_eer(dataset), *_independent(dataset)]
     auc = value_of(dataset, "auc")
     if auc is not None and auc < 0.5:
         notes.append("AUC below 0.5: impostor scores are nearer; d' has no sign")
-    return options, [*notes]
+    return options, notes
 
 
 def details_of_task(dataset: xr.Dataset) -> list[Text]:
@@ -297,6 +298,27 @@ def _searched(attrs: Mapping[str, Any]) -> str:
     if isinstance(impostor, int):
         impostor = f"{impostor:,}"
     return f"{text} ({impostor} for impostor attempts)"
+
+
+def _at_eer(dataset: xr.Dataset) -> Iterator[Text]:
+    """Return both rates at the threshold of the EER in words, if they are not nearly equal.
+
+    They differ by one attempt at most, or one pair in both orders, unless scores are equal.
+    """
+    names = ("far_at_eer", "frr_at_eer", "eer_bracket_low", "eer_bracket_high")
+    if not {*names} <= {*dataset}:
+        return
+    far, frr, *bracket = (float(dataset[name]) for name in names)
+    attempts = min(int(dataset["genuine_attempts"]), int(dataset["impostor_attempts"]))
+    pairs = value_of(dataset, "impostor_pairs")
+    step = 1 if pairs in (None, value_of(dataset, "impostor_attempts")) else 2
+    if not abs(far - frr) * attempts > 1.001 * step:
+        return
+    text = "at the threshold of the EER, {far} is {at_far:rate} and {frr} {at_frr:rate}"
+    if bracket != sorted((far, frr)):
+        text += "; the bracket (FVC) is {low:rate} to {high:rate}"
+    low, high = bracket
+    yield say(text, at_far=far, at_frr=frr, low=low, high=high)
 
 
 def _independent(dataset: xr.Dataset) -> Iterator[str]:
