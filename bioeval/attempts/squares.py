@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from bioeval.base.progress import report_rows
-from bioeval.kernels.squares import Mates as Found, leave_out_subjects, take_mates
+from bioeval.kernels.squares import Excluded, Mates as Found, leave_out_subjects, take_mates
 from bioeval.scores.blocks import BlockReader
 from bioeval.scores.embedding_tiles import LARGEST, MOST_OF_SUBJECT, EmbeddingTiles, TemplateTiles
 from bioeval.scores.embeddings import EmbeddingSource, on_all_threads
@@ -55,6 +55,8 @@ class Mates(NamedTuple):
 def source_of_tiles(scores: Any) -> EmbeddingSource | None:
     """Return what computes the tiles of scores; None if they are to be read by rows."""
     if are_pairs(scores) or not scores._labelled or scores._has_mask:
+        return None
+    if scores._exclusions.of_all:
         return None
     source = scores._embedding_source
     if source is None or callable(source.metric) or type(source) is not EmbeddingSource:
@@ -242,7 +244,7 @@ class Squares:
         columns = np.zeros(len(genuine), dtype=np.int64)
         best = np.full(m, np.nan, dtype=dtype)
         found = Found(offsets, genuine, columns, best, *np.zeros((3, m), dtype=np.int64))
-        probe, gallery = self.same
+        probe, gallery, differs = self._exclusions
 
         def take() -> Visit:
             def visit(turn: int, i: int, j: int, tile: np.ndarray) -> None:
@@ -255,7 +257,7 @@ class Squares:
                     self.columns.subjects[across],
                     self.column[across],
                     self.itself[some] - across.start,
-                    (probe[:, some], gallery[:, across]),
+                    Excluded(probe[:, some], gallery[:, across], differs),
                     Found(offsets[some], genuine, columns, *(x[some] for x in found[3:])),
                 )
                 if len(pairs) * tile.nbytes <= HELD:  # of many tiles these are a small part
@@ -297,13 +299,12 @@ class Squares:
         return genuine[~np.isnan(genuine)]
 
     @property
-    def same(self) -> tuple[np.ndarray, np.ndarray]:
-        """Codes of rows and columns: pairs of one subject with an equal code are left out."""
-        probe = np.empty((0, self.shape[0]), dtype=np.int64)
-        gallery = np.empty((0, self.shape[1]), dtype=np.int64)
-        if self.scores.exclude:
-            order = self.columns.order
-            codes = self.reader._excluding
-            probe = np.array([rows[self.row] for rows, _ in codes], dtype=np.int64)
-            gallery = np.array([columns[order] for _, columns in codes], dtype=np.int64)
-        return probe, gallery
+    def _exclusions(self) -> Excluded:
+        """Codes of rows and columns, and whether pairs with equal or unequal ones are left out."""
+        rules = self.scores._exclusions.rules
+        probe = np.empty((len(rules), self.shape[0]), dtype=np.int64)
+        gallery = np.empty((len(rules), self.shape[1]), dtype=np.int64)
+        for c, rule in enumerate(rules):
+            probe[c], gallery[c] = rule.probe[self.row], rule.gallery[self.column]
+        differs = np.array([rule.exclusion.differs for rule in rules], dtype=bool)
+        return Excluded(probe, gallery, differs)

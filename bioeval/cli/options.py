@@ -97,9 +97,9 @@ _READING = option_group(
         multiple=True,
     ),
     option(
-        "--exclude NAME",
-        "Leave out pairs of one subject with the same value in this metadata column, such "
-        "as session; repeatable.",
+        "--exclude RULE",
+        "Leave out mates with the same value in a metadata column (session), with another one "
+        "(clothes!=), or of two values (camera=3/2); all pairs: all:camera=3/2. Repeatable.",
         multiple=True,
     ),
     option(

@@ -21,15 +21,22 @@ class Mates(NamedTuple):
     number: np.ndarray
 
 
+class Excluded(NamedTuple):
+    """Codes by which pairs of one subject are no mates: those equal, or unequal where `differs`."""
+
+    probe: np.ndarray  # int64 (c, h)
+    gallery: np.ndarray  # int64 (c, w)
+    differs: np.ndarray  # bool (c,)
+
+
 @compiled
-def take_mates(tile, first, of_rows, of_columns, places, itself, same, mates):
+def take_mates(tile, first, of_rows, of_columns, places, itself, excluded, mates):
     """Write down the mates of the rows of a tile, whose columns are numbered from `first` on.
 
     - `of_rows` (int64 (h,)), `of_columns` (int64 (w,)): the subjects
     - `places` (int64 (w,)): the place of each column in the gallery
     - `itself` (int64 (h,)): the column of the probe itself; -1 for none
-    - `same` (a pair of int64 (c, h), (c, w)): templates of one subject with an equal code are no
-      mates
+    - `excluded` (Excluded)
     - `mates` (Mates)
     """
     for i in range(len(of_rows)):
@@ -42,8 +49,9 @@ def take_mates(tile, first, of_rows, of_columns, places, itself, same, mates):
                 continue
             x = tile[i, j]
             left_out = False
-            for c in range(len(same[0])):
-                left_out |= same[0][c, i] == same[1][c, j]
+            for c in range(len(excluded.differs)):
+                equal = excluded.probe[c, i] == excluded.gallery[c, j]
+                left_out |= equal != excluded.differs[c]
             if left_out:
                 continue
             mates.genuine[mates.offsets[i] + filled] = x

@@ -23,6 +23,7 @@ from bioeval.protocol.fields import (
     write_toml,
 )
 from bioeval.protocol.tasks import ClosedSet, Gom, OpenSet, Reid, Retrieval, Verification
+from bioeval.scores.exclusions import FORM
 
 SCHEMA_VERSION = 1
 
@@ -492,8 +493,11 @@ class Protocol:
         "the layout of the scores: which templates are compared", choices=LAYOUTS
     )
     exclude: tuple[str, ...] = card_field(
-        "further comparisons to leave out: pairs of one subject with the same value in a "
-        "metadata column, such as session",
+        "further comparisons to leave out, by metadata: session (mates of the same session), "
+        "clothes!= (mates with different clothes), camera=3/2 (mates of camera 3 as probe and 2 in "
+        "the gallery); all:session, all:camera=3/2: all such pairs and not mates alone",
+        pattern=FORM,
+        pattern_words="such as session, clothes!=, camera=3/2 or all:camera=3/2",
         distinct=True,
         may_be_empty=True,
         layouts=SEARCHABLE,

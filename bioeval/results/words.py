@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from bioeval.base.errors import printable
+from bioeval.scores.exclusions import Exclusion
 from bioeval.scores.provenance import exclusions_of
 
 NOT_DEFINED = "n/a"
@@ -74,5 +75,8 @@ def excluded(each: Mapping[str, Mapping[Any, Any]]) -> str:
 
 def _excluded(attrs: Mapping[Any, Any]) -> str:
     """Return what one result leaves out."""
-    names = " or ".join(f"the same {printable(name)}" for name in exclusions_of(attrs))
-    return f"genuine pairs of {names}" if names else ""
+    phrases: dict[str, list[str]] = {}
+    for exclusion in map(Exclusion.parse, exclusions_of(attrs)):
+        pairs = "all pairs" if exclusion.of_all else "genuine pairs"
+        phrases.setdefault(pairs, []).append(printable(exclusion.in_words))
+    return "; ".join(f"{pairs} of {' or '.join(names)}" for pairs, names in phrases.items())

@@ -19,7 +19,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numba
 import numpy as np
@@ -423,11 +423,9 @@ class BlockReader:
         values = as_distances(raw, scores.kind, lambda: np.ones(raw.shape, dtype=bool))
         values = np.array(values, dtype=np.float64, order="C")
         values[scores.probe_ids[low:high, None] == scores.gallery_ids] = np.nan
-        values[self.given.masked(low, high)] = np.nan
-        if scores.exclude:
-            rows, columns = np.nonzero(scores._codes.probe[low:high, None] == scores._codes.gallery)
-            gone = scores._excluded(low + rows, columns)
-            values[rows[gone], columns[gone]] = np.nan
+        left_out = scores._left_out(low, high)
+        if left_out is not None:
+            values[left_out] = np.nan
         return values
 
     def cells(self, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
@@ -509,7 +507,7 @@ class BlockReader:
             mask = scores._read_mask(low, high, gallery.order)
             self._check_mask(mask, low)
         values = as_distances(raw, scores.kind, lambda: _unread(raw.shape, position, mask))
-        cells = self.same_cells(slice(low, high)) if self.scores.exclude else None
+        cells = self.excluded_cells(low, high) if self.scores.exclude else None
         if cells is not None:  # exempt from the NaN policy, then no attempt
             values = _writable_copy(values, raw)
             values[cells] = 0
@@ -522,19 +520,6 @@ class BlockReader:
         values = writable_alias(values)
         return Gallery.block(gallery, low, values, mask)
 
-    @cached_property
-    def _excluding(self) -> list[tuple[np.ndarray, np.ndarray]]:
-        """Codes of probes, and of the gallery in its order, for each column that excludes."""
-        scores, order = self.scores, self.gallery.order
-        excluding = []
-        for name in scores.exclude:
-            codes = Codes(scores.probe_meta[name], scores.gallery_meta[name])
-            gallery = codes.gallery
-            if order is not None:
-                gallery = gallery[order]
-            excluding.append((codes.probe, gallery))
-        return excluding
-
     def same_subject_cells(self, low: int, high: int) -> tuple[np.ndarray, np.ndarray]:
         """Return row and position of the cells of each probe's own subject, in order."""
         return _cells_between(self.gallery.mate_start[low:high], self.gallery.mate_stop[low:high])
@@ -544,14 +529,14 @@ class BlockReader:
         """Which probes are of an enrolled subject."""
         return self.scores._enrolled_probes()
 
-    def same_cells(self, rows: slice | np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return rows and positions of pairs of one subject that agree in a column."""
-        gallery = self.gallery
-        row, position = _cells_between(gallery.mate_start[rows], gallery.mate_stop[rows])
-        same = np.zeros(len(row), dtype=bool)
-        for probe, codes in self._excluding:
-            same |= probe[rows][row] == codes[position]
-        return row[same], position[same]
+    def excluded_cells(self, low: int, high: int) -> Any:
+        """Return an index of the cells of rows ``low:high`` that `exclude` leaves out."""
+        scores, order = self.scores, self.gallery.order
+        if scores._exclusions.of_all:
+            return scores._excluded_rows(low, high, order)
+        row, position = self.same_subject_cells(low, high)
+        gone = scores._excluded(low + row, position if order is None else order[position])
+        return row[gone], position[gone]
 
     def _check_mask(self, mask: np.ndarray, low: int) -> None:
         """Raise where a mask contradicts the labels; it may leave cells out."""
@@ -619,11 +604,9 @@ class BlockReader:
             high = min(low + step, scores.shape[0])
             failed = np.isnan(scores._read_rows(low, high))
             failed &= scores.probe_ids[low:high, None] != scores.gallery_ids[None, :]
-            if scores._mask is not None:
-                failed &= scores._read_mask(low, high) != Mask.IGNORE
-            if scores.exclude:
-                rows, columns = np.nonzero(failed)
-                failed[rows, columns] = ~scores._excluded(low + rows, columns)
+            left_out = scores._left_out(low, high)
+            if left_out is not None:
+                failed &= ~left_out
             if first is None and failed.any():
                 row, column = np.unravel_index(int(np.argmax(failed)), failed.shape)
                 first = (low + int(row), int(column))

@@ -22,7 +22,6 @@ from bioeval.base.errors import (
     Argument,
     DataError,
     counted,
-    nearest_name,
     require_choice,
     short_name,
 )
@@ -31,6 +30,7 @@ from bioeval.base.messages import Message
 from bioeval.base.options import OPTIONS
 from bioeval.base.progress import stage
 from bioeval.scores.arrays import (
+    Mask,
     as_array,
     as_index,
     as_mask,
@@ -40,6 +40,7 @@ from bioeval.scores.arrays import (
     rows_of,
     subjects_of_mask,
 )
+from bioeval.scores.exclusions import Exclusion, Exclusions
 from bioeval.scores.labels import (
     Codes,
     as_labels,
@@ -252,7 +253,7 @@ class LabelledMatrix:
             self._set(_gallery_meta=as_meta(gallery_meta, n, "gallery_meta"))
         if self._labelled:
             self._set(_codes=Codes(self.probe_labels, self.gallery_labels))
-        self._set(exclude=self._as_columns(exclude), distractor_ids=as_ids(distractor_ids))
+        self._set(exclude=self._as_exclusions(exclude), distractor_ids=as_ids(distractor_ids))
 
     def _set_words(self, kind: Kind, nan: NanPolicy, name: Any) -> None:
         """Set kind, policy of NaN and name of scores that are being made."""
@@ -288,23 +289,15 @@ class LabelledMatrix:
         """The code of each probe; -1 where it is of no person."""
         return np.where(self._no_person[self._codes.probe], -1, self._codes.probe)
 
-    def _as_columns(self, exclude: Sequence[str]) -> tuple[str, ...]:
-        """Return names of metadata columns that both sides have."""
-        names = [exclude] if isinstance(exclude, str) else require_list("exclude", exclude)
-        for name in names:
-            require_text("exclude", name)
-        known = [name for name in self.probe_meta if name in self.gallery_meta]
-        for name in names:
-            if name not in known:
-                side = "gallery" if name in self.probe_meta else "probe"
-                raise DataError(
-                    f"exclude names {name!r}, but the {side} metadata have no such column; "
-                    f"{'both sides have: ' + ', '.join(known) if known else 'there are none'}."
-                    f"{nearest_name(str(name), known)}"
-                )
-        if names and not self._labelled:
+    def _as_exclusions(self, exclude: Sequence[str]) -> tuple[str, ...]:
+        """Return the forms of `exclude`, of columns that both sides have."""
+        texts = [exclude] if isinstance(exclude, str) else require_list("exclude", exclude)
+        for text in texts:
+            require_text("exclude", text)
+            Exclusion.parse(text).require(self.probe_meta, self.gallery_meta)
+        if texts and not self._labelled:
             raise DataError("exclude needs labels; a mask does not identify subjects")
-        return tuple(dict.fromkeys(names))
+        return tuple(dict.fromkeys(texts))
 
     def _init_square(self, probe_labels: Any, gallery_meta: Any) -> None:
         """Take the labels and identities of the rows for the columns."""
@@ -451,12 +444,12 @@ class LabelledMatrix:
 
     # ---------------------------------------------------------------- views
 
-    def excluding(self, *columns: str) -> Self:
-        """Leave out pairs of one subject with the same value in any of these metadata columns.
+    def excluding(self, *exclusions: str) -> Self:
+        """Leave out comparisons by metadata, such as those of mates of one session.
 
         Parameters
         ----------
-        *columns : str
+        *exclusions : str
             As for `exclude` of :class:`Scores`; none takes all pairs in again.
 
         Returns
@@ -474,7 +467,7 @@ class LabelledMatrix:
         >>> int(be.verification(scores.excluding("session")).genuine_attempts)
         4
         """
-        return self.replace(exclude=columns)
+        return self.replace(exclude=exclusions)
 
     def replace(
         self,
@@ -521,16 +514,39 @@ class LabelledMatrix:
             self.name if name is None else name,
         )
         if exclude is not None:
-            view._set(exclude=self._as_columns(exclude))
+            view._set(exclude=self._as_exclusions(exclude))
         return view
+
+    @cached_property
+    def _exclusions(self) -> Exclusions:
+        """What `exclude` leaves out, as codes of both sides."""
+        return Exclusions(self.exclude, self.probe_meta, self.gallery_meta)
 
     def _excluded(self, i: np.ndarray, j: np.ndarray) -> np.ndarray:
         """Return which of the cells ``(i, j)`` are pairs that `exclude` leaves out."""
-        excluded = np.zeros(len(i), dtype=bool)
-        for name in self.exclude:
-            codes = Codes(self.probe_meta[name], self.gallery_meta[name])
-            excluded |= codes.probe[i] == codes.gallery[j]
-        return excluded & (self._codes.probe[i] == self._codes.gallery[j])
+        mates = self._codes.probe[i] == self._codes.gallery[j]
+        return np.zeros(len(i), dtype=bool) | self._exclusions.hold(i, j, mates)
+
+    def _excluded_rows(self, low: int, high: int, order: np.ndarray | None = None) -> np.ndarray:
+        """Return which cells of rows ``low:high`` `exclude` leaves out."""
+        columns = slice(None) if order is None else order
+        mates = self._codes.probe[low:high, None] == self._codes.gallery[columns]
+        left_out = self._exclusions.hold(np.arange(low, high)[:, None], columns, mates)
+        return np.zeros(mates.shape, dtype=bool) | left_out
+
+    def _left_out(self, low: int, high: int, order: np.ndarray | None = None) -> np.ndarray | None:
+        """Return which comparisons of rows ``low:high`` a mask or `exclude` leaves out, if any."""
+        left_out = None
+        if self._has_mask:
+            left_out = self._read_mask(low, high, order) == Mask.IGNORE
+        if self.exclude:
+            excluded = self._excluded_rows(low, high, order)
+            left_out = excluded if left_out is None else left_out | excluded
+        return left_out
+
+    def _excludes_same(self, column: str) -> bool:
+        """Whether mates with the same value of a column are left out."""
+        return not {column, f"all:{column}"}.isdisjoint(self.exclude)
 
     def _mate_cells(self, probes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return rows (places in `probes`) and columns of other templates of their subject."""

@@ -64,9 +64,11 @@ class Scores(LabelledMatrix):
     name : str, optional
         The system's name, for tables and plots.
     exclude : sequence of str
-        Metadata columns. Two templates of one subject with the same value in any of them are
-        not compared: ``exclude=("session",)`` leaves out genuine pairs of one session, which
-        flatter the system. Impostor pairs stay.
+        Comparisons that are left out, by a metadata column of both sides. ``"session"``: those of
+        mates (two templates of one subject) with the same session, which flatter the system;
+        ``"clothes!="``: those of mates whose clothes are not the same; ``"camera=3/2"``: those of
+        mates, camera 3 as probe and 2 in the gallery. With ``all:`` in front, as
+        ``"all:camera=3/2"``, all such pairs and not mates alone.
     distractor_ids : sequence of int
         Labels of gallery templates of no labelled person, such as 0 in Market-1501: wrong entries
         for every probe. Divisions never split them: they are in the gallery of every part, and

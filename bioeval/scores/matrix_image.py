@@ -7,7 +7,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from bioeval.base.arguments import require_integer
-from bioeval.scores.arrays import Mask
 from bioeval.scores.labelled_matrix import LabelledMatrix
 
 # Values read at a time.
@@ -97,8 +96,9 @@ def _reduce(
         high = min(low + step, len(rows))
         values = scores._read_rows(low, high, columns).astype(np.float64)
         compared = scores.probe_ids[low:high, None] != scores.gallery_ids[columns]
-        if scores.mask is not None:
-            compared &= scores._read_mask(low, high, columns) != Mask.IGNORE
+        left_out = scores._left_out(low, high, columns)
+        if left_out is not None:
+            compared &= ~left_out
         at = pixel[low:high]
         good = compared & np.isfinite(values)
         for out, input_name in (

@@ -264,7 +264,7 @@ class PairScores(Scores):
             f"{self.dtype} {self.kind}, nan={self.nan!r}>"
         )
 
-    def _as_columns(self, exclude: Sequence[str]) -> NoReturn:
+    def _as_exclusions(self, exclude: Sequence[str]) -> NoReturn:
         """Raise: pairs are left out, not excluded by metadata."""
         raise ProtocolError("a pair list excludes nothing by metadata; leave the pairs out")
 

@@ -48,7 +48,7 @@ def _notes(scores: Scores) -> list[Message]:
     if scores.layout == "all-against-all":
         sessions = scores.probe_meta.get("session")
         several = sessions is not None and len(np.unique(sessions.astype(str))) > 1
-        if several and "session" not in scores.exclude:
+        if several and not scores._excludes_same("session"):
             notes.append(Message("same-session-counted"))
     return notes
 

@@ -420,7 +420,7 @@ class TopKScores(Scores):
         """Return what a single index chooses: queries."""
         return index, None
 
-    def _as_columns(self, exclude: Sequence[str]) -> NoReturn:
+    def _as_exclusions(self, exclude: Sequence[str]) -> NoReturn:
         """Raise: the argument ``removed`` of :func:`bioeval.reid` takes its place."""
         raise ProtocolError(
             Argument("exclude"),

@@ -116,7 +116,7 @@ def cases(**fixed) -> st.SearchStrategy[Case]:
         "ordered": st.booleans(),
         "whole": st.booleans(),
         "layout": st.sampled_from(("square", "gallery", "selection", "overlap")),
-        "exclude": st.sampled_from(((), ("session",), ("session", "camera"))),
+        "exclude": st.sampled_from(((), ("session",), ("session!=", "camera"), ("all:session",))),
         "most": st.sampled_from((8, 16, 480)),
     }
     return st.builds(Case, **(drawn | {name: st.just(value) for name, value in fixed.items()}))

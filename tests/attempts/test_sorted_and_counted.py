@@ -121,8 +121,8 @@ def masked(*, labels: bool) -> World:
     return World(d, who if labels else None, None if labels else None, {"mask": mask})
 
 
-def sessions() -> dict[str, Any]:
-    return {"probe_meta": {"session": np.arange(sum(SIZES)) % 3}, "exclude": ["session"]}
+def sessions(*exclude: str) -> dict[str, Any]:
+    return {"probe_meta": {"session": np.arange(sum(SIZES)) % 3}, "exclude": exclude}
 
 
 WORLDS: dict[str, Callable[[], World]] = {
@@ -135,7 +135,8 @@ WORLDS: dict[str, Callable[[], World]] = {
     "excluded": lambda: square(failed, nan="exclude"),
     "mask": lambda: masked(labels=True),
     "mask alone": lambda: masked(labels=False),
-    "sessions": lambda: square(**sessions()),
+    "sessions": lambda: square(**sessions("session")),
+    "sessions of all": lambda: square(**sessions("all:session=1/2", "session!=")),
     "singletons": lambda: World(*population((1,) * 12 + (2,))),
     "one person": lambda: World(*population((6,))),
     "two people": lambda: World(*population((1, 4))),

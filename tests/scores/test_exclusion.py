@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import naive_exclusion
+import naive_reid
 import numpy as np
 import pytest
 from hypothesis import given, strategies as st
@@ -20,7 +22,7 @@ def by_hand(values, probe, gallery, removed, square):
     for i, who in enumerate(probe):
         mates, others = [], []
         for j, other in enumerate(gallery):
-            if (square and i == j) or (who == other and removed(i, j)):
+            if (square and i == j) or removed(i, j):
                 continue
             (mates if who == other else others).append(values[i][j])
         genuine += mates
@@ -31,38 +33,52 @@ def by_hand(values, probe, gallery, removed, square):
     return sorted(genuine), sorted(impostor), ranks, sorted(multi_genuine)
 
 
-@pytest.mark.slow
-@given(st.integers(0, 2**32 - 1), st.booleans(), st.booleans(), st.booleans())
-def test_every_task_leaves_them_out(seed, square, shuffled, float64):
+#: What is left out, with values of a probe and of a gallery template in place of A and B.
+FORMS = [
+    ("session",),
+    ("session", "camera"),
+    ("camera!=",),
+    ("camera=A/B", "session"),
+    ("all:session",),
+    ("all:camera!=",),
+    ("all:camera=A/B", "session!="),
+]
+
+
+def drawn(seed, square, *, shuffled=True, templates=(2, 13)):
+    """Return labels and columns of both sides, the probes first."""
     rng = np.random.default_rng(seed)
-    m, n = int(rng.integers(2, 13)), int(rng.integers(2, 13))
-    n = m if square else n
-    probe = rng.integers(0, 3, m)
-    gallery = probe if square else rng.integers(0, 3, n)
-    if not shuffled and not square:
-        gallery = np.sort(gallery)
-    session = {"p": rng.integers(0, 2, m), "g": rng.integers(0, 2, n)}
-    camera = {"p": rng.integers(0, 3, m), "g": rng.integers(0, 3, n)}
+    m, n = rng.integers(*templates, 2).tolist()
+    sides = []
+    for size in (m, m if square else n):
+        sides.append({"label": rng.integers(0, 3, size)})
+        sides[-1] |= {"session": rng.integers(0, 2, size), "camera": rng.integers(0, 3, size)}
     if square:
-        session["g"], camera["g"] = session["p"], camera["p"]
-    names = [("session",), ("session", "camera")][seed % 2]
-    values = rng.integers(0, 4, (m, n)).astype(np.float64 if float64 else np.float32)
-    scores = be.Scores(
-        values,
-        probe.astype(str),
-        None if square else gallery.astype(str),
-        probe_meta={"session": session["p"], "camera": camera["p"]},
-        gallery_meta=None if square else {"session": session["g"], "camera": camera["g"]},
-        exclude=names,
-    )
+        sides[1] = sides[0]
+    elif not shuffled:
+        sides[1]["label"].sort()
+    return rng, *sides
+
+
+def named(forms, probe, gallery):
+    """Return the forms with two cameras that there are."""
+    return [x.replace("A/B", f"{probe['camera'][0]}/{gallery['camera'][-1]}") for x in forms]
+
+
+def remover(exclude, probe, gallery):
+    """Return what says whether a cell is left out."""
 
     def removed(i, j):
-        same_session = session["p"][i] == session["g"][j]
-        same_camera = camera["p"][i] == camera["g"][j]
-        return same_session or (len(names) == 2 and same_camera)
+        mates = probe["label"][i] == gallery["label"][j]
+        sides = ({k: x[at] for k, x in side.items()} for side, at in ((probe, i), (gallery, j)))
+        return naive_exclusion.left_out(exclude, mates, *sides)
 
-    genuine, impostor, ranks, nearest = by_hand(values, probe, gallery, removed, square)
-    thresholds = [0.0, 1.0, 2.0, 3.0]
+    return removed
+
+
+def check_every_task(scores, expected, thresholds):
+    """Compare the counts of all tasks with plain loops."""
+    genuine, impostor, ranks, nearest = expected
     single = be.verification(scores, thresholds=thresholds)
     assert single.genuine_attempts == len(genuine)
     assert single.impostor_attempts == len(impostor)
@@ -76,9 +92,74 @@ def test_every_task_leaves_them_out(seed, square, shuffled, float64):
         assert closed.cms_count.sel(rank=k) == sum(r <= k for r in ranks)
     opened = be.open_set(scores, thresholds=thresholds)
     assert opened.genuine_attempts == len(ranks)
-    tree = be.evaluate(scores.excluding(*names), "auto") if square else None
-    if tree is not None:
-        assert tree["verification/single"].genuine_attempts == len(genuine)
+
+
+@pytest.mark.slow
+@given(st.integers(0, 2**32 - 1), st.booleans(), st.booleans(), st.booleans())
+def test_every_task_leaves_them_out(seed, square, shuffled, float64):
+    rng, probe, gallery = drawn(seed, square, shuffled=shuffled)
+    exclude = named(FORMS[seed % len(FORMS)], probe, gallery)
+    shape = len(probe["label"]), len(gallery["label"])
+    values = rng.integers(0, 4, shape).astype(np.float64 if float64 else np.float32)
+    scores = be.Scores(
+        values,
+        probe["label"].astype(str),
+        None if square else gallery["label"].astype(str),
+        probe_meta=probe,
+        gallery_meta=None if square else gallery,
+        exclude=exclude,
+    )
+    removed = remover(exclude, probe, gallery)
+    expected = by_hand(values, probe["label"], gallery["label"], removed, square)
+    check_every_task(scores, expected, [0.0, 1.0, 2.0, 3.0])
+    if square:
+        tree = be.evaluate(scores.excluding(*exclude), "auto")
+        assert tree["verification/single"].genuine_attempts == len(expected[0])
+
+
+@pytest.mark.parametrize("forms", FORMS[2:], ids=" ".join)
+@pytest.mark.parametrize("layout", ["square", "embeddings", "npy", "h5"])
+@pytest.mark.cases(5)
+def test_every_form_in_every_layout(forms, layout, tmp_path):
+    square = layout in ("square", "embeddings")
+    rng, probe, gallery = drawn(5, square, templates=(20, 30))
+    exclude = named(forms, probe, gallery)
+    x = {
+        side: rng.integers(0, 9, (len(of["label"]), 3))
+        for side, of in zip("pg", (probe, gallery), strict=True)
+    }
+    values = np.sqrt(((x["p"][:, None] - x["p" if square else "g"]) ** 2).sum(axis=-1))
+    meta = {"probe_meta": probe, "gallery_meta": None if square else gallery}
+    labels = probe["label"], None if square else gallery["label"]
+    if layout == "embeddings":
+        given = {"metric": "l2", "probe_meta": probe, "exclude": exclude}
+        scores = streaming(x["p"].astype(float), labels[0], **given)
+        assert scores._streams
+    else:
+        scores = be.Scores(values, *labels, **meta)
+        if not square:
+            be.save(scores, tmp_path / f"scores.{layout}")
+            scores = be.load(tmp_path / f"scores.{layout}")
+        scores = scores.excluding(*exclude)
+    removed = remover(exclude, probe, gallery)
+    expected = by_hand(values, probe["label"], gallery["label"], removed, square)
+    check_every_task(scores, expected, [3.0, 5.0, 8.0])
+    mask = [
+        [0 if removed(i, j) else 1 + (a == b) for j, b in enumerate(gallery["label"])]
+        for i, a in enumerate(probe["label"])
+    ]
+    case = {
+        "values": values.tolist(),
+        "probe_labels": probe["label"].tolist(),
+        "gallery_labels": None if square else gallery["label"].tolist(),
+        "mask": mask,
+    }
+    twin = naive_reid.reid(
+        case, (probe["camera"], gallery["camera"]), removed="none", ties="stable"
+    )
+    result = be.reid(scores, "vehicleid")
+    assert float(result.mean_ap) == pytest.approx(float(twin.mean_ap))
+    assert int(result.queries) == twin.queries
 
 
 def test_failed_comparisons_that_are_left_out_do_not_matter():
@@ -173,3 +254,31 @@ def test_wrong_columns_are_refused():
     scores = be.Scores(d, [1, 1], probe_meta={"session": [1, 1]}, exclude=("session",))
     with pytest.raises(DataError, match="1 pair left out by exclude=session"):
         scores.at_pairs([0], [1])
+
+
+@pytest.mark.parametrize(
+    ("exclude", "message"),
+    [
+        ("camera=3", "expected COLUMN"),
+        ("camera=3/2/1", "expected COLUMN"),
+        ("session,camera", "expected COLUMN"),
+        ("camera=3/7", "no template has the camera '7'; there are 1, 2, 3"),
+        ("all:kamera=3/2", "Did you mean 'camera'"),
+    ],
+)
+def test_what_is_no_form_is_refused(exclude, message):
+    meta = {"camera": [1, 2, 3]}
+    with pytest.raises(DataError, match=message):
+        be.Scores(np.ones((3, 3)), [1, 1, 2], probe_meta=meta, exclude=exclude)
+
+
+def test_the_header_says_what_is_left_out(tmp_path, capsys):
+    meta = {"session": [1, 2, 1, 2], "camera": [1, 2, 3, 2]}
+    scores = be.Scores(np.arange(16.0).reshape(4, 4), [0, 0, 1, 1], probe_meta=meta)
+    be.save(scores, tmp_path / "x.npz")
+    rules = ["session!=", "camera=1/2", "all:camera=3/2"]
+    options = [x for rule in rules for x in ("--exclude", rule)]
+    assert main(["run", str(tmp_path / "x.npz"), *options]) == 0
+    shown = " ".join(capsys.readouterr().out.split())
+    assert "genuine pairs of different session or camera 1 (probe) and 2 (gallery)" in shown
+    assert "all pairs of camera 3 (probe) and 2 (gallery)" in shown

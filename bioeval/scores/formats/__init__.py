@@ -152,7 +152,8 @@ def load(
     nan : {"raise", "reject", "exclude"}, optional
         What a comparison that failed means. What the file says, else raise.
     exclude : sequence of str
-        Metadata columns: pairs of one subject with the same value in any of them are left out.
+        Comparisons that are left out, as for :class:`Scores`: ``"session"``, ``"clothes!="``,
+        ``"all:camera=3/2"``.
     format_ : str, optional
         The format of the file, as ``"npz"``, where it is not what its content shows:
         ``bioeval convert --list`` has all.

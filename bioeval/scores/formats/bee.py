@@ -189,16 +189,15 @@ def _write(scores: Scores, path: Path) -> None:
 
 def _mask_row(scores: Scores, row: int) -> np.ndarray:
     """Return the bytes of the mask for a row: compared cells, and genuine ones."""
-    n = scores.shape[1]
     mask = scores._read_mask(row, row + 1)[0] if scores._has_mask else None
     if scores._labelled or mask is None:
         genuine = scores._codes.gallery == scores._codes.probe[row]
     else:
         genuine = mask == Mask.GENUINE
     kept = scores.gallery_ids != scores.probe_ids[row]
-    kept &= ~scores._excluded(np.full(n, row), np.arange(n))
-    if mask is not None:
-        kept &= mask != Mask.IGNORE
+    left_out = scores._left_out(row, row + 1)
+    if left_out is not None:
+        kept &= ~left_out[0]
     return np.where(kept, np.where(genuine, 255, 127), 0).astype(np.uint8)
 
 

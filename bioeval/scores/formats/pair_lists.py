@@ -143,16 +143,15 @@ def _attempts(scores: Scores) -> Iterator[tuple[int, np.ndarray, np.ndarray, np.
     """Yield each row with the columns of its attempts, their values and their classes."""
     m, n = scores.shape
     step = max(1, _BLOCK_CELLS // n)
-    places = np.arange(n)
     for low in range(0, m, step):
         high = min(m, low + step)
         block = scores._read_rows(low, high)
         mask = scores._read_mask(low, high) if scores._has_mask else None
+        left_out = scores._left_out(low, high)
         for row in range(low, high):
             kept = scores.gallery_ids != scores.probe_ids[row]
-            kept &= ~scores._excluded(np.full(n, row), places)
-            if mask is not None:
-                kept &= mask[row - low] != Mask.IGNORE
+            if left_out is not None:
+                kept &= ~left_out[row - low]
             if scores._labelled or mask is None:
                 genuine = scores._codes.gallery == scores._codes.probe[row]
             else:

@@ -160,7 +160,7 @@ def _scan_rows(reader: BlockReader, scanned: DataScan, low: int, high: int) -> n
     values = reader.given.distances(low, high, exact=False)
     values = np.ascontiguousarray(values, dtype=np.float64)
     mates = _mates(reader, low, high)
-    state = _state(scores, low, high, mates)
+    state = _state(scores, low, high)
     labelled = knows_people(scores)
     if labelled:
         classes = (reader.codes.probe[low:high], reader.codes.gallery)
@@ -223,7 +223,7 @@ def sign_of(kind: str) -> float:
     return -1.0 if larger_is_closer(kind) else 1.0
 
 
-def _state(scores: Scores, low: int, high: int, mates: tuple[np.ndarray, np.ndarray]) -> np.ndarray:
+def _state(scores: Scores, low: int, high: int) -> np.ndarray:
     """Return the comparisons of some rows as a mask; empty where the labels decide alone."""
     state = np.empty((0, 0), dtype=np.uint8)
     if scores._has_mask:
@@ -231,7 +231,5 @@ def _state(scores: Scores, low: int, high: int, mates: tuple[np.ndarray, np.ndar
     if scores.exclude:
         if not len(state):
             state = np.full((high - low, scores.shape[1]), Mask.IMPOSTOR, dtype=np.uint8)
-        place, column = mates
-        gone = scores._excluded(low + place, column)
-        state[place[gone], column[gone]] = Mask.IGNORE
+        state[scores._excluded_rows(low, high)] = Mask.IGNORE
     return state

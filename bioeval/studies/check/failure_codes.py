@@ -12,7 +12,6 @@ from typing import NamedTuple
 import numpy as np
 
 from bioeval.base.kinds import larger_is_closer
-from bioeval.scores.arrays import Mask
 from bioeval.scores.matrix import Scores
 
 # Sampled values, about, and the least and the largest number of sampled rows.
@@ -173,8 +172,9 @@ class FailureCodeScan:
             high = min(low + _BLOCK_ROWS, scores.shape[0])
             rows = scores._read_rows(low, high, columns).astype(np.float64)
             compared = np.isfinite(rows) & (scores.probe_ids[low:high, None] != ids)
-            if scores._has_mask:
-                compared &= scores._read_mask(low, high, columns) != Mask.IGNORE
+            left_out = scores._left_out(low, high, columns)
+            if left_out is not None:
+                compared &= ~left_out
             constant &= ((rows == value) | ~compared).all(axis=0)
             number += compared.sum(axis=0)
         return constant & (number >= LEAST_COMPARISONS)

@@ -275,7 +275,7 @@ def _metadata(scores: Scores) -> Finding:
         if name not in scores.probe_meta or name not in scores.gallery_meta:
             continue
         number = len(np.unique(scores.probe_meta[name].astype(str)))
-        if number < 2 or name in scores.exclude or not _share(scores, name):
+        if number < 2 or scores._excludes_same(name) or not _share(scores, name):
             continue
         found = Message("same-session-genuine", sessions=number)
         if name == "camera":

@@ -23,6 +23,7 @@ from bioeval.base.errors import (
 from bioeval.base.kinds import larger_is_closer
 from bioeval.protocol.card import Protocol
 from bioeval.protocol.loading import available, for_layout, load
+from bioeval.scores.exclusions import Exclusion
 from bioeval.scores.matrix import Scores, are_pairs, knows_people
 from bioeval.tasks.reid.convention import FIELDS, Convention, convention_of, has_cameras
 from bioeval.tasks.reid.matches import RankKOver
@@ -215,12 +216,17 @@ class Readings:
             return "it divides the data into parts, and each part has other numbers"
         if card.layout != self.scores.layout and self.task != "reid":
             return f"it is for {card.layout}, and the scores are {self.scores.layout}"
-        missing = [column for column in card.exclude if not self._both_have(column)]
+        exclusions = list(map(Exclusion.parse, card.exclude))
+        missing = [x.column for x in exclusions if not self._both_have(x.column)]
         by_camera = self.task == "reid" and convention_of(card).needs_cameras
         if by_camera and not has_cameras(self.scores):
             missing.append("camera")
         if missing:
             return f"no metadata column {', '.join(missing)} on both sides"
+        for exclusion in exclusions:
+            value, _ = exclusion.missing_value(self.scores.probe_meta, self.scores.gallery_meta)
+            if value is not None:
+                return f"no template has the {exclusion.column} {value}"
         return ""
 
     def _both_have(self, column: str) -> bool:
@@ -279,8 +285,8 @@ class Readings:
             if self.task == "reid" or not self._both_have(column):
                 continue
             code, option = "same-kept", "exclude=None"
-            names = list(filter(column.__ne__, scores.exclude))
-            if column not in scores.exclude:
+            names = [x for x in scores.exclude if x not in (column, f"all:{column}")]
+            if not scores._excludes_same(column):
                 code, option = "same-removed", f'exclude="{column}"'
                 names.append(column)
             made = f"scores.excluding({', '.join(map(repr, names))})"

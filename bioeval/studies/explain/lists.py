@@ -23,7 +23,7 @@ from bioeval.protocol.pairs import with_exclusions
 from bioeval.scores.arrays import Mask
 from bioeval.scores.blocks import BlockReader
 from bioeval.scores.labels import plain, template_names
-from bioeval.scores.matrix import Scores, knows_people
+from bioeval.scores.matrix import Scores, codes_of, knows_people
 from bioeval.studies.explain.results import (
     GENUINE,
     IMPOSTOR,
@@ -120,21 +120,30 @@ class _Reasons:
         if self.masked[column]:
             return "left out by the mask"
         if self.excluded[column]:
-            return say("same subject and same {shared}", shared=self._shared(column))
+            return self._rule(column)
         if self.removed[column]:
             if self.pairs != "ordered":
                 return f"no pair of the rule pairs = {self.pairs}"
             return "removed by the convention of re-identification"
         return FAILED
 
-    def _shared(self, column: int) -> Text:
-        """Return the metadata column by which a pair of one subject is left out, with its value."""
-        probe, gallery = self.scores.probe_meta, self.scores.gallery_meta
-        for name in self.scores.exclude:
-            value = plain(probe[name][self.i])
-            if value == plain(gallery[name][column]):
-                return say("{name:name} ({value:name})", name=name, value=value)
-        return "metadata"
+    def _rule(self, column: int) -> Text:
+        """Return in words why `exclude` leaves a comparison out, with the values of a column."""
+        rows, columns = np.array([self.i]), np.array([column])
+        mates = codes_of(self.scores).probe[rows] == codes_of(self.scores).gallery[columns]
+        for rule in self.scores._exclusions.rules:
+            exclusion = rule.exclusion
+            if (rule.holds(rows, columns) & (mates | exclusion.of_all)).all():
+                break
+        whose = "" if exclusion.of_all else "same subject and "
+        values = {
+            "name": exclusion.column,
+            "probe": plain(self.scores.probe_meta[exclusion.column][self.i]),
+            "gallery": plain(self.scores.gallery_meta[exclusion.column][column]),
+        }
+        if exclusion.values is None and not exclusion.differs:
+            return say(f"{whose}same {{name:name}} ({{probe:name}})", **values)
+        return say(f"{whose}{{name:name}} {{probe:name}} against {{gallery:name}}", **values)
 
 
 #: Most templates of a subject whose scores are listed beside its fused score.

@@ -14,7 +14,6 @@ from bioeval.base.errors import Argument, DataError, ProtocolError, counted
 from bioeval.base.kinds import larger_is_closer, noun_of
 from bioeval.base.memory import require_memory
 from bioeval.base.messages import Message
-from bioeval.scores.arrays import Mask
 from bioeval.scores.labels import NAME_COLUMNS
 from bioeval.scores.matrix import Scores, are_pairs, knows_people, require_scores
 from bioeval.scores.pairs import PairScores
@@ -321,11 +320,12 @@ def _cells_of_matrix(cohort: Scores, mine: int) -> np.ndarray:
     parts = []
     for low, high in _blocks(m, n):
         values = np.array(cohort._read_rows(low, high), dtype=np.float64)
-        ignored = np.zeros(values.shape, dtype=bool)
-        if cohort._has_mask:
-            ignored = cohort._read_mask(low, high) == Mask.IGNORE
-        _check_nan(np.isnan(values) & ~ignored, cohort)
-        values[ignored] = np.nan
+        ignored = cohort._left_out(low, high)
+        if ignored is not None:
+            values[ignored] = 0.0
+        _check_nan(np.isnan(values), cohort)
+        if ignored is not None:
+            values[ignored] = np.nan
         parts.append(values)
     values = np.concatenate(parts)
     return values.T if mine else values

@@ -18,7 +18,6 @@ from bioeval.base.errors import (
     require_choice,
 )
 from bioeval.base.kinds import noun_of
-from bioeval.scores.arrays import Mask
 from bioeval.scores.matrix import Scores, codes_of, knows_people, require_scores
 from bioeval.scores.pairs import PairScores
 from bioeval.studies.calibration.derived_rows import derived
@@ -204,8 +203,9 @@ class CohortSide(NamedTuple):
             values = np.array(scores._read_rows(i.start, i.stop, j), dtype=np.float64)
             same_template = scores.probe_ids[i, None] == scores.gallery_ids[columns]
             left_out = same_template | (codes.probe[i, None] == codes.gallery[columns])
-            if scores._has_mask:
-                left_out |= scores._read_mask(i.start, i.stop, j) == Mask.IGNORE
+            ignored = scores._left_out(i.start, i.stop, j)
+            if ignored is not None:
+                left_out |= ignored
             self._check_nan(values, left_out, i.start, columns)
             values[left_out] = np.nan
             if not self.rows:

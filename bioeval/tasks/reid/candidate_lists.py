@@ -56,14 +56,9 @@ class RowReader(BlockReader):
             mate_stop=none,
         )
 
-    def same_cells(self, rows: slice | np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return rows and columns of pairs of one subject that agree in a column."""
-        probe, gallery = codes_of(self.scores).probe[rows], codes_of(self.scores).gallery
-        same = np.zeros((len(probe), len(gallery)), dtype=bool)
-        for probes, columns in self._excluding:
-            same |= probes[rows, None] == columns
-        rows, columns = np.nonzero(same & (probe[:, None] == gallery))
-        return rows, columns
+    def excluded_cells(self, low: int, high: int) -> Any:
+        """Return an index of the cells of rows ``low:high`` that `exclude` leaves out."""
+        return self.scores._excluded_rows(low, high)
 
     def _check_mask(self, mask: np.ndarray, low: int) -> None:
         """Raise :class:`DataError` where the mask of rows from `low` on contradicts the labels."""

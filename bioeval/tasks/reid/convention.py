@@ -247,7 +247,7 @@ def column_warnings(scores: Scores) -> list[Message]:
     if are_pairs(scores) or not knows_people(scores) or scores._has_mask:
         return []
     cameras = scores.probe_meta.get("camera")
-    if cameras is None or "camera" not in scores.gallery_meta or "camera" in scores.exclude:
+    if cameras is None or "camera" not in scores.gallery_meta or scores._excludes_same("camera"):
         return []
     if len(np.unique(cameras.astype(str))) < 2:
         return []

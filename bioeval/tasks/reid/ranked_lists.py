@@ -50,9 +50,11 @@ def ranked_lists(
     at_thresholds = gom(scores, thresholds=thresholds, **options)
     whole = gom(scores, thresholds=[np.inf], **options)
     rules = convention_of(convention, ("reid", "gom"))
-    rows = BlockReader(kept_scores(with_exclusions(scores, convention), rules)).given
-    values = rows.distances(0, m).astype(np.float64)
-    kept = ~rows.masked(0, m)
+    compared = kept_scores(with_exclusions(scores, convention), rules)
+    values = BlockReader(compared).attempted(0, m)
+    left_out = compared._left_out(0, m)
+    assert left_out is not None  # the convention is a mask
+    kept = ~left_out
     order = np.argsort(np.where(kept, values, np.inf), axis=1, kind="stable")[:, :PLACES]
     listed = np.take_along_axis(kept, order, axis=1)
     same_person = codes_of(scores).probe[:, None] == codes_of(scores).gallery[order]

@@ -474,6 +474,12 @@ def as_open_queries(queries: Scores, scores: Scores, rules: Convention) -> Score
                 f" has {field} = {theirs!r}, and the scores have {mine!r}; expected the same of "
                 "both",
             )
+    if scores._exclusions.of_all:
+        raise ProtocolError(
+            argument,
+            f" has no attempts that exclude = {', '.join(scores.exclude)} could leave out; select "
+            "the gallery that these queries see, and give no exclusion of all pairs",
+        )
     _require_same_gallery(queries, scores, argument)
     if np.isin(queries.probe_ids, queries.gallery_ids).any():
         raise DataError(

@@ -1,0 +1,148 @@
+"""Comparisons that `exclude` leaves out: its grammar, and the codes of both sides that decide."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Self
+
+import numpy as np
+
+from bioeval.base.errors import Argument, DataError, nearest_name
+from bioeval.scores.labels import Codes, plain
+
+#: The forms of an exclusion, as a regular expression and in words.
+FORM = "(?P<all>all:)?(?P<column>[^=,]*[^=,!])(!=|=(?P<probe>[^=/,]+)/(?P<gallery>[^=/,]+))?"
+FORM_IN_WORDS = (
+    "COLUMN (mates with the same value), COLUMN!= (mates with another value) or COLUMN=A/B (mates "
+    "of A as probe and B in the gallery), or all: and one of these (all pairs and not mates alone)"
+)
+
+
+@dataclass(frozen=True)
+class Exclusion:
+    """One of the forms of `exclude`, such as ``session`` or ``all:camera=3/2``."""
+
+    text: str
+    column: str
+    #: The values of the probe and of the gallery template; None: the same value, or another one.
+    values: tuple[str, str] | None
+    differs: bool
+    of_all: bool  # pairs, and not of mates alone
+
+    @classmethod
+    def parse(cls, text: str) -> Self:
+        """Return the exclusion that a text says."""
+        parts = re.fullmatch(FORM, text)
+        if parts is None:
+            raise DataError(Argument("exclude"), f" is {text!r}; expected {FORM_IN_WORDS}")
+        values = None if parts["probe"] is None else (parts["probe"], parts["gallery"])
+        return cls(text, parts["column"], values, text.endswith("!="), parts["all"] is not None)
+
+    @property
+    def in_words(self) -> str:
+        """The pairs of templates that are left out, without the word of whom."""
+        if self.values is not None:
+            probe, gallery = self.values
+            return f"{self.column} {probe} (probe) and {gallery} (gallery)"
+        return f"{'different' if self.differs else 'the same'} {self.column}"
+
+    def codes(
+        self, probe_meta: Mapping[str, np.ndarray], gallery_meta: Mapping[str, np.ndarray]
+    ) -> Codes:
+        """Return codes of both sides, which are equal where the value is the same, or the two."""
+        codes = Codes(probe_meta[self.column], gallery_meta[self.column])
+        if self.values is None:
+            return codes
+        names = codes.values.tolist()
+        sides = []
+        for wanted, side in zip(self.values, (codes.probe, codes.gallery), strict=True):
+            sides.append(np.array([_is(name, wanted) for name in names])[side])
+        probe, gallery = sides
+        return Codes.known(codes.values, np.where(probe, 0, 1), np.where(gallery, 0, 2))
+
+    def require(
+        self, probe_meta: Mapping[str, np.ndarray], gallery_meta: Mapping[str, np.ndarray]
+    ) -> None:
+        """Raise :class:`DataError` unless both sides have the column, and templates the values."""
+        known = [name for name in probe_meta if name in gallery_meta]
+        if self.column not in known:
+            side = "gallery" if self.column in probe_meta else "probe"
+            raise DataError(
+                f"exclude names {self.column!r}, but the {side} metadata have no such column; "
+                f"{'both sides have: ' + ', '.join(known) if known else 'there are none'}."
+                f"{nearest_name(self.column, known)}"
+            )
+        wanted, names = self.missing_value(probe_meta, gallery_meta)
+        if wanted is not None:
+            raise DataError(
+                f"exclude has {self.text!r}, but no template has the {self.column} {wanted!r}; "
+                f"there are {', '.join(names[:10])}{' ...' if len(names) > 10 else ''}."
+                f"{nearest_name(wanted, names)}"
+            )
+
+    def missing_value(
+        self, probe_meta: Mapping[str, np.ndarray], gallery_meta: Mapping[str, np.ndarray]
+    ) -> tuple[str | None, list[str]]:
+        """Return the first of the two values that no template has, and those that there are."""
+        if self.values is None:
+            return None, []
+        names = Codes(probe_meta[self.column], gallery_meta[self.column]).values.tolist()
+        missing = [x for x in self.values if not any(_is(name, x) for name in names)]
+        return next(iter(missing), None), [str(plain(name)) for name in names]
+
+
+def _is(value: object, wanted: str) -> bool:
+    """Whether a value of a column is the one that a text says; numbers are compared as numbers."""
+    value = plain(value)
+    if str(value) == wanted:
+        return True
+    try:
+        return isinstance(value, int | float) and value == float(wanted)
+    except ValueError:
+        return False
+
+
+@dataclass(frozen=True)
+class Rule:
+    """An exclusion as codes: it holds where those of both sides are equal, or where they differ."""
+
+    exclusion: Exclusion
+    probe: np.ndarray
+    gallery: np.ndarray
+
+    def holds(self, probe: np.ndarray | slice, gallery: np.ndarray | slice) -> np.ndarray:
+        """Return where it holds, of places that NumPy broadcasts."""
+        return (self.probe[probe] == self.gallery[gallery]) != self.exclusion.differs
+
+
+class Exclusions:
+    """What scores leave out, of mates and of all pairs."""
+
+    def __init__(
+        self,
+        texts: tuple[str, ...],
+        probe_meta: Mapping[str, np.ndarray],
+        gallery_meta: Mapping[str, np.ndarray],
+    ):
+        self.rules = []
+        for text in texts:
+            exclusion = Exclusion.parse(text)
+            codes = exclusion.codes(probe_meta, gallery_meta)
+            self.rules.append(Rule(exclusion, codes.probe, codes.gallery))
+
+    @property
+    def of_all(self) -> bool:
+        """Whether pairs of two subjects are left out, too."""
+        return any(rule.exclusion.of_all for rule in self.rules)
+
+    def hold(
+        self, probe: np.ndarray | slice, gallery: np.ndarray | slice, mates: np.ndarray | bool
+    ) -> np.ndarray | bool:
+        """Return which pairs are left out, of places that NumPy broadcasts; `mates` flags mates."""
+        left_out: np.ndarray | bool = False
+        for rule in self.rules:
+            holds = rule.holds(probe, gallery)
+            left_out = left_out | (holds if rule.exclusion.of_all else holds & mates)
+        return left_out

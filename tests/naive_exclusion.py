@@ -1,0 +1,28 @@
+"""Slow twin of `exclude`, written from its forms alone: one comparison at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+
+def left_out(
+    exclude: Sequence[str], mates: bool, probe: Mapping[str, Any], gallery: Mapping[str, Any]
+) -> bool:
+    """Whether a probe is not compared with a gallery template; a value is unknown if it is None."""
+    for form in exclude:
+        everyone = form.startswith("all:")
+        rule = form.removeprefix("all:")
+        column = rule.partition("=")[0].removesuffix("!")
+        a, b = probe[column], gallery[column]
+        same = a is not None and b is not None and a == b
+        if "/" in rule:
+            first, second = rule.partition("=")[2].split("/")
+            holds = (str(a), str(b)) == (first, second)
+        elif rule.endswith("!="):
+            holds = not same
+        else:
+            holds = same
+        if holds and (mates or everyone):
+            return True
+    return False
