@@ -159,7 +159,7 @@ def valid_inputs(folder: Path) -> list[Input]:
             "npy embeddings",
             {"q.npy": _npy(vectors), "g.npy": _npy(vectors), "l.csv": label},
             ["run", "q.npy", "--gallery-embeddings", "g.npy", "--metric", "l2",
-             "--probe-labels", "l.csv", "--gallery-labels", "l.csv"],
+             "--labels", "l.csv", "--gallery-labels", "l.csv"],
         ),
         Input(
             "csv pairs",
@@ -173,14 +173,14 @@ def valid_inputs(folder: Path) -> list[Input]:
         Input(
             "top-K text",
             {"t.txt": _text(*(" ".join(map(str, row)) for row in top)), "l.csv": label},
-            ["convert", "t.txt", "out.npz", "--probe-labels", "l.csv", "--gallery-labels", "l.csv",
+            ["convert", "t.txt", "out.npz", "--labels", "l.csv", "--gallery-labels", "l.csv",
              "--first-index", "0"],
         ),
         Input("labels csv", base, [*run, "--labels", "l.csv", "--exclude", "camera"]),
         Input(
             "names of images",
             {"s.npz": plain, "n.txt": _text(*names)},
-            [*run, "--probe-labels", "n.txt", "--gallery-labels", "n.txt", "--names-of",
+            [*run, "--labels", "n.txt", "--gallery-labels", "n.txt", "--names-of",
              "market1501", *market],
         ),
         Input(

@@ -80,7 +80,7 @@ class Case:
         """Return the arguments of ``be.Scores``."""
         return {
             "values": self.values,
-            "probe_labels": self.probe_labels,
+            "labels": self.probe_labels,
             "gallery_labels": self.gallery_labels,
             "kind": self.kind,
             "nan": self.nan,

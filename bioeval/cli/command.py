@@ -54,7 +54,7 @@ HEADINGS: dict[str, Sequence[str]] = {
         *("--average", "--mask", "--indices", "--first-index", "--format", "--as"),
     ),
     "Labels and metadata": (
-        *("--labels", "--probe-labels", "--gallery-labels", "--meta", "--exclude"),
+        *("--labels", "--gallery-labels", "--meta", "--exclude"),
         *("--names-of", "--subject-from", "--session-from"),
     ),
     "Lists": (

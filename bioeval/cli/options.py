@@ -76,10 +76,9 @@ _READING = option_group(
     ),
     option(
         "--labels KEY|FILE",
-        "Subjects of the templates, if rows and columns are the same templates.",
+        "Subjects of the rows; of the columns, too, without --gallery-labels.",
     ),
-    option("--probe-labels KEY|FILE", "Subjects of the rows."),
-    option("--gallery-labels KEY|FILE", "Subjects of the columns."),
+    option("--gallery-labels KEY|FILE", "Subjects of the columns, if they are other templates."),
     option(
         "--names-of DATASET",
         "The labels are image names of market1501, dukemtmc-reid, msmt17, veri776 or "
@@ -87,7 +86,8 @@ _READING = option_group(
     ),
     option(
         "--mask KEY|FILE",
-        "Array of 0 ignore, 1 impostor, 2 genuine; or the .mask file of a .mtx matrix.",
+        "Array of booleans (true: an attempt), or of 0 ignore, 1 impostor, 2 genuine; or the "
+        ".mask file of a .mtx matrix.",
     ),
     option(
         "--meta NAME[=KEY]",
@@ -357,9 +357,7 @@ _WORDS = (
     *("keep", "unordered"),
 )
 _KEYS = ("scores", "genuine", "embeddings", "indices")
-_KEYS_OR_FILES = (
-    *("gallery_embeddings", "pairs", "mask", "labels", "probe_labels", "gallery_labels"),
-)
+_KEYS_OR_FILES = (*("gallery_embeddings", "pairs", "mask", "labels", "gallery_labels"),)
 
 
 def take_reading(data: str, options: dict[str, Any]) -> dict[str, Any]:
@@ -442,7 +440,7 @@ def _require_mates(scores: Scores, file: Path) -> None:
         advice: Part = Words(
             "If rows and columns are two sets of templates, genuine on the diagonal, give the "
             "labels of both: ",
-            Argument("probe_labels"),
+            Argument("labels"),
             " ... ",
             Argument("gallery_labels"),
             " ...",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable, Mapping
-from typing import Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 
@@ -21,6 +21,9 @@ from bioeval.base.errors import (
     require_choice,
 )
 from bioeval.base.kinds import larger_is_closer
+
+if TYPE_CHECKING:
+    from bioeval.scores.labels import Codes
 
 
 class Mask:
@@ -53,8 +56,8 @@ def as_array(values: Any, input_name: Part) -> np.ndarray:
     if isinstance(values, np.ma.MaskedArray):
         raise DataError(
             input_name,
-            f" is a masked array ({counted(np.ma.count_masked(values), 'values')} masked); give "
-            "its data, and mask= (0 ignore, 1 impostor, 2 genuine)",
+            f" is a masked array ({counted(np.ma.count_masked(values), 'values')} masked), True "
+            "where there is no value; give x.data with mask=~x.mask (True: an attempt)",
         )
     try:
         array = in_memory(joined(values, input_name, 2), input_name)
@@ -123,14 +126,22 @@ def as_values(values: Any) -> Any:
     return StoredRows(base)
 
 
-def as_mask(mask: Any, shape: tuple[int, int]) -> np.ndarray:
-    """Return a mask as uint8, checked for its shape and values."""
+def as_mask(mask: Any, shape: tuple[int, int], codes: Codes | None) -> np.ndarray:
+    """Return a mask as uint8, checked for its shape and values.
+
+    Of booleans the labels, whose codes are given where there are any, say what is genuine.
+    """
     array = require_array("mask", joined(mask, "mask", 2))
     if array.shape != shape:
         hint = ": is it transposed? Give mask.T" if array.shape == shape[::-1] else ""
         raise DataError(f"mask has shape {array.shape}; expected {shape}, as the scores{hint}")
+    if array.dtype == bool:
+        array = _classes_of(array, codes)
     if array.dtype.kind not in "iu":
-        raise DataError(f"mask has dtype {array.dtype}; expected integers 0, 1 and 2")
+        raise DataError(
+            f"mask has dtype {array.dtype}; expected booleans (True: an attempt), or integers 0 "
+            "(ignore), 1 (impostor) and 2 (genuine)"
+        )
     if array.min() < 0 or array.max() > 2:
         wrong = (array < 0) | (array > 2)
         row, column = np.unravel_index(int(np.argmax(wrong)), shape)
@@ -139,6 +150,22 @@ def as_mask(mask: Any, shape: tuple[int, int]) -> np.ndarray:
             f"(genuine), the first is {array[row, column]} at row {row}, column {column}"
         )
     return array.astype(np.uint8, copy=False)
+
+
+def _classes_of(attempts: np.ndarray, codes: Codes | None) -> np.ndarray:
+    """Return the mask of integers for one that is True where there is an attempt."""
+    if codes is None:
+        raise DataError(
+            "mask is boolean, which says where attempts are and not which are genuine; give "
+            "labels, or integers 0 (ignore), 1 (impostor) and 2 (genuine)"
+        )
+    if not attempts.any():
+        raise DataError("mask is False everywhere; expected True where there is an attempt")
+    mask = np.zeros(attempts.shape, np.uint8)
+    for row, kept in enumerate(attempts):
+        genuine = codes.gallery[kept] == codes.probe[row]
+        mask[row, kept] = np.where(genuine, Mask.GENUINE, Mask.IMPOSTOR)
+    return mask
 
 
 def subjects_of_mask(mask: np.ndarray, square: bool) -> tuple[np.ndarray, np.ndarray, bool]:

@@ -556,8 +556,8 @@ class BlockReader:
             raise DataError(
                 f"the mask contradicts the labels, first at row {low + row}, column {column} "
                 f"(mask {mask[row, position]}, labels {plain(probe[low + row])!r} and "
-                f"{plain(gallery[column])!r}); mark what to leave out with 0, or give the mask "
-                "without labels"
+                f"{plain(gallery[column])!r}); give booleans (True: an attempt), mark what to "
+                "leave out with 0, or give the mask without labels"
             )
 
     def _contradicts(self, mask: np.ndarray, low: int) -> bool:

@@ -206,7 +206,7 @@ class LabelledMatrix:
     def __init__(
         self,
         values: Any,
-        probe_labels: Any = None,
+        labels: Any = None,
         gallery_labels: Any = None,
         *,
         kind: Kind = "distance",
@@ -222,19 +222,17 @@ class LabelledMatrix:
         self._set_words(kind, nan, name)
         self._set(**memory_attributes(), _base=as_values(values))
         m, n = self._source.shape
-        if probe_labels is gallery_labels is mask is None and (sides := labels_of_table(values)):
-            (probe_labels, probe_columns), (gallery_labels, other) = sides
+        if labels is gallery_labels is mask is None and (sides := labels_of_table(values)):
+            (labels, probe_columns), (gallery_labels, other) = sides
             probe_meta = probe_columns | dict(probe_meta or {})
             if gallery_labels is not None:
                 gallery_meta = other | dict(gallery_meta or {})
-        if mask is not None:
-            self._set(_mask=as_mask(mask, (m, n)))
-        self._set(_labelled=probe_labels is not None)
+        self._set(_labelled=labels is not None)
         if not self._labelled:
-            self._init_from_mask(gallery_labels)
+            self._init_from_mask(mask, gallery_labels)
         elif gallery_labels is None:
-            self._init_square(probe_labels, gallery_meta)
-        elif m != n and (length_of(probe_labels), length_of(gallery_labels)) == (n, m):
+            self._init_square(labels, gallery_meta)
+        elif m != n and (length_of(labels), length_of(gallery_labels)) == (n, m):
             raise DataError(
                 f"the scores have shape ({m}, {n}), but there are {counted(n, 'labels')} of probes "
                 f"and {m:,} of the gallery: is the matrix transposed? Expected a row for each "
@@ -242,7 +240,7 @@ class LabelledMatrix:
             )
         else:
             self._set(
-                probe_labels=as_labels(probe_labels, Argument("probe_labels"), m),
+                probe_labels=as_labels(labels, Argument("labels"), m),
                 gallery_labels=as_labels(gallery_labels, Argument("gallery_labels"), n),
                 probe_ids=np.arange(n, n + m, dtype=np.int64),
                 gallery_ids=np.arange(n, dtype=np.int64),
@@ -253,6 +251,8 @@ class LabelledMatrix:
             self._set(_gallery_meta=as_meta(gallery_meta, n, "gallery_meta"))
         if self._labelled:
             self._set(_codes=Codes(self.probe_labels, self.gallery_labels))
+            if mask is not None:
+                self._set(_mask=as_mask(mask, (m, n), self._codes))
         self._set(exclude=self._as_exclusions(exclude), distractor_ids=as_ids(distractor_ids))
 
     def _set_words(self, kind: Kind, nan: NanPolicy, name: Any) -> None:
@@ -299,7 +299,7 @@ class LabelledMatrix:
             raise DataError("exclude needs labels; a mask does not identify subjects")
         return tuple(dict.fromkeys(texts))
 
-    def _init_square(self, probe_labels: Any, gallery_meta: Any) -> None:
+    def _init_square(self, labels: Any, gallery_meta: Any) -> None:
         """Take the labels and identities of the rows for the columns."""
         m, n = self._source.shape
         if m != n:
@@ -314,30 +314,32 @@ class LabelledMatrix:
                 Argument("gallery_labels"),
                 "; probe_meta serves both sides",
             )
-        labels = as_labels(probe_labels, Argument("probe_labels"), m)
+        labels = as_labels(labels, Argument("labels"), m)
         ids = np.arange(n, dtype=np.int64)
         self._set(probe_labels=labels, gallery_labels=labels, probe_ids=ids, gallery_ids=ids)
 
-    def _init_from_mask(self, gallery_labels: Any) -> None:
+    def _init_from_mask(self, mask: Any, gallery_labels: Any) -> None:
         """Take as subjects what a mask says of each cell."""
-        if self._mask is None:
+        if mask is None:
             raise DataError(
-                Argument("probe_labels"),
+                Argument("labels"),
                 " is missing; expected the subject of each row, or a mask of genuine and impostor",
             )
         if gallery_labels is not None:
             raise DataError(
                 Argument("gallery_labels"),
                 " is given without ",
-                Argument("probe_labels"),
+                Argument("labels"),
                 "; expected both",
             )
         m, n = self._source.shape
-        square = m == n and not self._mask.diagonal().any()
-        probe, gallery, consistent = subjects_of_mask(self._mask, square)
+        mask = as_mask(mask, (m, n), None)
+        square = m == n and not mask.diagonal().any()
+        probe, gallery, consistent = subjects_of_mask(mask, square)
         gallery_ids = np.arange(n, dtype=np.int64)
         probe_ids = np.arange(n, n + m, dtype=np.int64) if not square else gallery_ids
         self._set(
+            _mask=mask,
             _mask_is_consistent=consistent,
             probe_labels=probe,
             gallery_labels=gallery,
@@ -719,8 +721,8 @@ class LabelledMatrix:
 
         Parameters
         ----------
-        mask : array_like of int, shape (m, n)
-            As for :class:`Scores`; perhaps an object that is read by rows.
+        mask : array_like of bool or int, shape (m, n)
+            As for :class:`Scores` (True: an attempt); perhaps an object that is read by rows.
 
         Returns
         -------
@@ -728,7 +730,8 @@ class LabelledMatrix:
             A view; no score is copied.
         """
         if isinstance(mask, np.ndarray | Sequence):
-            mask = as_mask(mask, (self.shape[0], self.shape[1]))
+            codes = self._codes if self._labelled else None
+            mask = as_mask(mask, (self.shape[0], self.shape[1]), codes)
         view = self._with(_mask=mask)
         if self._rows is not None or self._columns is not None:
             view._set(_base=self._by_rows, _embeddings=self._embedded_probes)

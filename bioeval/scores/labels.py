@@ -46,7 +46,7 @@ def as_labels(labels: Any, input_name: Part, length: int | None = None) -> np.nd
     """Return `labels` as a 1-D array, checked for length and for missing values (None or NaN)."""
     array = fixed(one_dimensional(labels, input_name), labels)
     if length is not None and len(array) != length:
-        side = "rows" if "probe" in str(input_name) else "columns"
+        side = "columns" if "gallery" in str(input_name) else "rows"
         raise DataError(
             input_name,
             f" has {len(array)} labels, but the scores have {length} {side}; expected one label "

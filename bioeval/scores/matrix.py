@@ -37,8 +37,8 @@ class Scores(LabelledMatrix):
         An ndarray (strided, read-only or memory-mapped) is used as it is, not copied: what you
         change in it afterwards changes the scores. Labels and metadata are copies that cannot be
         changed. zarr and h5py arrays are read in blocks of rows.
-    probe_labels : sequence, shape (m,)
-        The subject of each probe, any hashable values that define when two of them are equal; an
+    labels : sequence, shape (m,)
+        The subject of each row, any hashable values that define when two of them are equal; an
         array or tensor of no dimension is the value that it holds, here and in metadata. May be
         left out where `mask` is given, and where `values` is a DataFrame of pandas with labels in
         its index and columns; of several levels, that called label or subject holds them, and the
@@ -54,10 +54,11 @@ class Scores(LabelledMatrix):
     nan : {"raise", "reject", "exclude"}
         What a NaN, a comparison that failed, means: an error; an attempt at an infinite
         distance; or no attempt at all.
-    mask : array_like of int, shape (m, n), optional
-        For each cell 0 (ignore), 1 (impostor) or 2 (genuine). Without labels, the mask alone
-        decides what is genuine, and a square matrix is all-against-all where its whole diagonal is
-        ignored; with labels it may only leave cells out.
+    mask : array_like of bool or int, shape (m, n), optional
+        True where a cell is an attempt, the contrary of the mask of NumPy's masked arrays; or
+        for each cell 0 (ignore), 1 (impostor) or 2 (genuine). Without labels, these numbers alone
+        decide what is genuine, and a square matrix is all-against-all where its whole diagonal is
+        ignored; with labels a mask may only leave cells out.
     probe_meta, gallery_meta : mapping of str to sequence, optional
         Columns such as ``camera``, ``session`` or ``group``, one value a template. In
         all-against-all, `probe_meta` serves both sides.
@@ -103,7 +104,7 @@ class Scores(LabelledMatrix):
     def from_embeddings(
         cls,
         probe: Any,
-        probe_labels: Any,
+        labels: Any,
         gallery: Any = None,
         gallery_labels: Any = None,
         *,
@@ -129,7 +130,8 @@ class Scores(LabelledMatrix):
         ----------
         probe : array_like, shape (m, f)
             One embedding a row: an array of any library, or a list of batches.
-        probe_labels : sequence, shape (m,)
+        labels : sequence, shape (m,)
+            The subject of each probe.
         gallery : array_like, shape (n, f), optional
             If left out, all probes are compared with each other (all-against-all).
         gallery_labels : sequence, shape (n,), optional
@@ -175,18 +177,18 @@ class Scores(LabelledMatrix):
         )
 
         left = as_embeddings(probe, "probe embeddings")
-        probe_labels = joined_labels(probe_labels, "probe_labels")
+        labels = joined_labels(labels, "labels")
         if (gallery is None) != (gallery_labels is None):
             option = "gallery_labels" if gallery is None else "gallery"
             other = "gallery" if gallery is None else "gallery_labels"
             raise DataError(f"{option} is given without {other}; expected both or neither")
-        if len(left) != length_of(probe_labels) == left.shape[1]:
+        if len(left) != length_of(labels) == left.shape[1]:
             raise DataError(
                 f"the probe embeddings have shape {left.shape}, but there are "
                 f"{left.shape[1]:,} labels: are they transposed? Expected a row for each "
                 "template; give embeddings.T"
             )
-        subjects = as_labels(probe_labels, "probe_labels", len(left))
+        subjects = as_labels(labels, "labels", len(left))
         right = left
         if gallery is not None:
             right = as_embeddings(gallery, "gallery embeddings")

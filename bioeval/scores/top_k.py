@@ -40,11 +40,12 @@ class TopKScores(Scores):
     indices : array_like of int, shape (q, k)
         Columns of the gallery, from 0, nearest first, none of them twice in a row; -1 at the end
         of a row where a list is shorter.
-    probe_labels : sequence, shape (q,)
+    labels : sequence, shape (q,)
         The identity of each query.
-    gallery_labels : sequence, shape (n,)
+    gallery_labels : sequence, shape (n,), optional
         The identity of every gallery entry, listed or not: average precision divides by all
-        matches in the gallery.
+        matches in the gallery. If left out, queries and entries are the same templates, and each
+        query is left out of its own list.
     distances : array_like, shape (q, k), optional
         The scores of the entries, in the order of the list.
     kind : {"distance", "similarity", "llr"}
@@ -96,7 +97,7 @@ class TopKScores(Scores):
     Three vectors of an index, searched with themselves:
 
     >>> who = ["ann", "ann", "bob"]
-    >>> be.TopKScores([[0, 1], [1, 0], [2, 0]], who, who, leave_out_query=True).indices
+    >>> be.TopKScores([[0, 1], [1, 0], [2, 0]], who).indices
     array([[1],
            [0],
            [0]])
@@ -110,8 +111,8 @@ class TopKScores(Scores):
     def __init__(
         self,
         indices: Any,
-        probe_labels: Any,
-        gallery_labels: Any,
+        labels: Any,
+        gallery_labels: Any = None,
         *,
         distances: Any = None,
         kind: Kind = "distance",
@@ -124,16 +125,20 @@ class TopKScores(Scores):
         """Check the lists and their distances."""
         self._set_words(kind, "raise", name)
         self._set(**memory_attributes())
+        if gallery_labels is None:
+            gallery_labels, gallery_meta = labels, gallery_meta or probe_meta
+            if leave_out_query is None:
+                leave_out_query = True
         enrolled = as_labels(gallery_labels, Argument("gallery_labels"))
         n = len(enrolled)
         if n == 0:
             raise DataError("the gallery is empty: ", Argument("gallery_labels"), " has no entries")
         lists = _as_lists(indices, n)
         q = len(lists)
-        searched = as_labels(probe_labels, Argument("probe_labels"))
+        searched = as_labels(labels, Argument("labels"))
         if len(searched) != q:
             raise DataError(
-                Argument("probe_labels"),
+                Argument("labels"),
                 f" has {len(searched)} labels for {q} lists; expected one per query",
             )
         self._set(
@@ -166,7 +171,7 @@ class TopKScores(Scores):
         cls,
         distances: Any,
         indices: Any,
-        probe_labels: Any,
+        labels: Any,
         gallery_labels: Any = None,
         *,
         kind: Kind = "distance",
@@ -186,13 +191,9 @@ class TopKScores(Scores):
         indices : array_like of int, shape (q, k)
             The gallery entries, from 0, nearest first. -1, wherever in a row, is a place for which
             the search found nothing.
-        probe_labels : sequence, shape (q,)
-        gallery_labels : sequence, shape (n,), optional
-            If left out, the gallery was searched with its own vectors: queries and entries are the
-            same, and each query is left out of its own list.
         kind : {"distance", "similarity", "llr"}
             What `distances` are: ``"similarity"`` for inner products.
-        probe_meta, gallery_meta, name, leave_out_query, query_positions
+        labels, gallery_labels, probe_meta, gallery_meta, name, leave_out_query, query_positions
             As for :class:`TopKScores`.
 
         Returns
@@ -222,13 +223,9 @@ class TopKScores(Scores):
                 order = np.argsort(entries < 0, axis=1, kind="stable")
                 entries = np.take_along_axis(entries, order, axis=1)
                 values = np.take_along_axis(values, order, axis=1)
-        if gallery_labels is None:
-            gallery_labels, gallery_meta = probe_labels, gallery_meta or probe_meta
-            if leave_out_query is None:
-                leave_out_query = True
         return cls(
             entries,
-            probe_labels,
+            labels,
             gallery_labels,
             distances=values,
             kind=kind,

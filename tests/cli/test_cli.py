@@ -537,14 +537,14 @@ def test_arrays_under_other_names(tmp_path, capsys):
         q_cam=[1, 1],
         g_cam=[2, 2, 2],
     )
-    named = ["--scores", "distmat", "--probe-labels", "q_pids", "--gallery-labels", "g_pids"]
+    named = ["--scores", "distmat", "--labels", "q_pids", "--gallery-labels", "g_pids"]
     meta = ["--meta", "probe_camera=q_cam", "--meta", "gallery_camera=g_cam"]
     assert run("run", "x.npz", "--json", *named, *meta) == 0
     document = json.loads(capsys.readouterr().out)
     assert document["tasks"]["closed_set"]["recognition_rate"] == 1.0
     (tmp_path / "q.csv").write_text("1\n2\n")
     (tmp_path / "g.csv").write_text("1\n2\n3\n")
-    csvs = ["--scores", "distmat", "--probe-labels", "q.csv", "--gallery-labels", "g.csv"]
+    csvs = ["--scores", "distmat", "--labels", "q.csv", "--gallery-labels", "g.csv"]
     assert run("run", "x.npz", "--json", *csvs) == 0
     assert json.loads(capsys.readouterr().out)["tasks"] == document["tasks"]
 

@@ -236,8 +236,8 @@ X = features(3)
 @pytest.mark.parametrize(
     ("arguments", "options", "match"),
     [
-        ((X, "abc"), {}, "probe_labels is str"),
-        ((X, list("ab")), {}, "probe_labels has 2 labels, but the scores have 3 rows"),
+        ((X, "abc"), {}, "labels is str"),
+        ((X, list("ab")), {}, "labels has 2 labels, but the scores have 3 rows"),
         ((X, list("abc")), {"metric": "L2"}, "metric is 'L2'; .*'l2'.* Did you mean 'l2'"),
         ((X, list("abc")), {"metric": None}, "metric is None"),
         ((X, list("abc"), X), {}, "gallery is given without gallery_labels"),

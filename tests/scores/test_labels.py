@@ -130,7 +130,7 @@ def test_pandas_labels():
 )
 def test_a_missing_label_is_an_error_that_says_where(labels):
     number = sum(label is None for label in labels) or 1
-    message = rf"probe_labels has {number} missing labels \(None or NaN\), the first at position 1;"
+    message = rf"labels has {number} missing labels \(None or NaN\), the first at position 1;"
     with pytest.raises(be.DataError, match=message):
         square(labels)
     with pytest.raises(be.DataError, match="gallery_labels has .* at position 1"):
@@ -145,7 +145,7 @@ def test_words_for_missing_are_labels_like_any_other():
 @pytest.mark.parametrize("wrong", [np.array([1j, 2, 3]), [1j, 2j, 3j], [1, "a", np.complex64(2)]])
 def test_complex_numbers_are_no_labels_and_no_groups(wrong):
     expected = "(dtype complex128|complex numbers); expected hashable labels"
-    with pytest.raises(be.DataError, match=f"probe_labels has {expected}"):
+    with pytest.raises(be.DataError, match=f"labels has {expected}"):
         square(wrong)
     scores = square(["a", "a", "b"])
     with pytest.raises(be.DataError, match=f"group has {expected}"):
@@ -163,18 +163,18 @@ def test_labels_that_are_not_hashable_are_refused(labels):
 @pytest.mark.parametrize(
     ("labels", "match"),
     [
-        ("ab", "probe_labels is str; expected a sequence of labels"),
-        (b"ab", "probe_labels is bytes"),
-        (5, "probe_labels is int"),
-        ({"a", "b"}, "probe_labels is set"),
-        ({"a": 1, "b": 2}, "probe_labels is dict"),
-        ((x for x in "ab"), "probe_labels is generator"),
-        (np.array([["a"], ["b"]]), r"probe_labels has shape \(2, 1\); expected one dimension"),
-        (np.array("ab"), r"probe_labels has shape \(\)"),
+        ("ab", "labels is str; expected a sequence of labels"),
+        (b"ab", "labels is bytes"),
+        (5, "labels is int"),
+        ({"a", "b"}, "labels is set"),
+        ({"a": 1, "b": 2}, "labels is dict"),
+        ((x for x in "ab"), "labels is generator"),
+        (np.array([["a"], ["b"]]), r"labels has shape \(2, 1\); expected one dimension"),
+        (np.array("ab"), r"labels has shape \(\)"),
         (np.zeros(2, dtype=[("x", int)]), "dtype .*expected hashable labels"),
-        (["a"], "probe_labels has 1 labels, but the scores have 2 rows"),
-        (["a"] * 3, "probe_labels has 3 labels, but the scores have 2 rows"),
-        ([], "probe_labels has 0 labels"),
+        (["a"], "labels has 1 labels, but the scores have 2 rows"),
+        (["a"] * 3, "labels has 3 labels, but the scores have 2 rows"),
+        ([], "labels has 0 labels"),
     ],
 )
 def test_what_is_no_list_of_labels_is_refused(labels, match):
@@ -260,9 +260,9 @@ def test_masked_labels_do_not_lose_their_mask():
     d = np.random.default_rng(0).random((3, 3))
     masked = np.ma.masked_equal([1, 2, 2], 2)
     for how in (
-        {"probe_labels": masked},
-        {"probe_labels": [1, 2, 2], "gallery_labels": masked},
-        {"probe_labels": [1, 2, 2], "probe_meta": {"day": masked}},
+        {"labels": masked},
+        {"labels": [1, 2, 2], "gallery_labels": masked},
+        {"labels": [1, 2, 2], "probe_meta": {"day": masked}},
     ):
         with pytest.raises(be.DataError, match=r"has 2 masked values, the first at \[1\]; leave"):
             be.Scores(d, **how)
@@ -412,7 +412,7 @@ def test_scalars_stay_what_they_are():
     ],
 )
 def test_values_without_an_equality_are_refused(label, problem):
-    with pytest.raises(be.DataError, match=f"probe_labels: the value at position 1 is {problem}"):
+    with pytest.raises(be.DataError, match=f"labels: the value at position 1 is {problem}"):
         be.Scores(np.zeros((2, 2)), ["a", label])
     with pytest.raises(be.DataError, match=f"'camera'.: the value at position 0 is {problem}"):
         be.Scores(np.zeros((2, 2)), [1, 1], probe_meta={"camera": [label, 1]})

@@ -388,33 +388,41 @@ def test_values_that_are_no_matrix_of_numbers_are_refused(values, match):
     ("arguments", "match"),
     [
         (
-            {"probe_labels": list("ab"), "gallery_labels": list("abcd")},
-            "probe_labels has 2 labels, but the scores have 3 rows; expected one label for each",
+            {"labels": list("ab"), "gallery_labels": list("abcd")},
+            "labels has 2 labels, but the scores have 3 rows; expected one label for each",
         ),
         (
-            {"probe_labels": list("abc"), "gallery_labels": list("ab")},
+            {"labels": list("abc"), "gallery_labels": list("ab")},
             "gallery_labels has 2 labels, but the scores have 4 columns",
         ),
-        ({"probe_labels": list("abc")}, r"shape \(3, 4\); without gallery_labels"),
-        ({}, "probe_labels is missing"),
-        ({"gallery_labels": list("abcd")}, "probe_labels is missing"),
+        ({"labels": list("abc")}, r"shape \(3, 4\); without gallery_labels"),
+        ({}, "labels is missing"),
+        ({"gallery_labels": list("abcd")}, "labels is missing"),
         (
             {"gallery_labels": list("abcd"), "mask": np.ones((3, 4), int)},
-            "gallery_labels is given without probe_labels",
+            "gallery_labels is given without labels",
         ),
         ({"kind": "distances"}, r"kind is 'distances'; .*'similarity'.* Did you mean 'distance'"),
         ({"kind": None}, "kind is None; expected one of"),
         ({"nan": "ignore"}, "nan is 'ignore'; expected one of 'raise', 'reject', 'exclude'"),
         ({"mask": np.ones((4, 3), int)}, r"mask has shape \(4, 3\); expected \(3, 4\)"),
-        ({"mask": np.ones((3, 4), bool)}, "mask has dtype bool; expected integers 0, 1 and 2"),
+        ({"mask": np.ones((3, 4), bool)}, "mask is boolean.*give labels, or integers"),
+        (
+            {"labels": list("abc"), "gallery_labels": list("abcd"), "mask": np.zeros((3, 4), bool)},
+            "mask is False everywhere; expected True where there is an attempt",
+        ),
+        (
+            {"labels": list("abc"), "gallery_labels": list("abcd"), "mask": np.ones((4, 3), bool)},
+            r"mask has shape \(4, 3\); expected \(3, 4\)",
+        ),
         ({"mask": np.ones((3, 4))}, "mask has dtype float64"),
         (
-            {"probe_labels": list("abc"), "gallery_labels": list("abcd"), "probe_meta": ["x"]},
+            {"labels": list("abc"), "gallery_labels": list("abcd"), "probe_meta": ["x"]},
             "probe_meta is list; expected a mapping",
         ),
         (
             {
-                "probe_labels": list("abc"),
+                "labels": list("abc"),
                 "gallery_labels": list("abcd"),
                 "gallery_meta": {"camera": [1, 2, 3]},
             },
@@ -581,6 +589,21 @@ def test_a_mask_that_contradicts_the_labels_says_where(tiny_blocks):
     np.fill_diagonal(mask, 1)
     ds = be.verification(be.Scores(np.zeros((3, 3)), labels, mask=mask), thresholds=[0])
     assert (ds.genuine_attempts, ds.impostor_attempts) == (2, 4)
+
+
+def test_booleans_of_a_mask_are_attempts():
+    """The same as numbers that agree with the labels, in a square and where a view is masked."""
+    d, labels = small((6, 6), "float64"), list("aabbcc")
+    kept = np.random.default_rng(1).random((6, 6)) < 0.6
+    mask = np.where(kept, np.where(np.equal.outer(labels, labels), 2, 1), 0)
+    case = {"values": d.tolist(), "probe_labels": labels, "mask": mask.tolist()}
+    for scores in (be.Scores(d, labels, mask=kept), be.Scores(d, labels).with_mask(kept.tolist())):
+        assert_all_tasks(scores, THRESHOLDS, **case)
+    part = be.Scores(d, labels).select(probes=[4, 0], gallery=[1, 2, 5])
+    cells = np.ix_([4, 0], [1, 2, 5])
+    np.testing.assert_array_equal(part.with_mask(kept[cells]).mask, mask[cells])
+    with pytest.raises(be.DataError, match=r"contradicts the labels.*booleans \(True: an attempt"):
+        be.verification(be.Scores(d, labels, mask=kept.astype(int)))
 
 
 @pytest.mark.slow

@@ -38,10 +38,8 @@ def load(
     first_index: int | None = None,
     leave_out_query: bool | None = None,
     labels_key: str | None = None,
-    probe_labels_key: str | None = None,
     gallery_labels_key: str | None = None,
     labels: str | os.PathLike[str] | None = None,
-    probe_labels: str | os.PathLike[str] | None = None,
     gallery_labels: str | os.PathLike[str] | None = None,
     names_of: str | None = None,
     mask_key: str | None = None,
@@ -77,7 +75,7 @@ def load(
         ``docs/formats.md``.
         ``.mat``: MATLAB 5 to 7.3, with the arrays of a .npz file, or ``query_f``, ``query_label``,
         ``query_cam``, ``gallery_f``, ``gallery_label`` and ``gallery_cam``. Text with
-        `probe_labels` and `gallery_labels`: top-K lists, one query per line. HDF5, Parquet and BEE
+        `labels` and `gallery_labels`: top-K lists, one query per line. HDF5, Parquet and BEE
         matrices: ``docs/formats.md``.
     scores_key, genuine_key, embeddings_key, gallery_embeddings_key, mask_key
         Names of arrays in a .npz file of another layout (columns, in a CSV list of pairs).
@@ -92,10 +90,10 @@ def load(
     leave_out_query : bool, optional
         Whether queries of top-K lists that are gallery entries themselves are left out of their own
         lists; see :class:`TopKScores`. An array ``query_positions`` names the entries.
-    labels_key, probe_labels_key, gallery_labels_key
-        Names of arrays with the subject of each template: `labels_key` where the same templates
-        are on both sides.
-    labels, probe_labels, gallery_labels
+    labels_key, gallery_labels_key
+        Names of arrays with the subject of each row, and of each column where these are other
+        templates.
+    labels, gallery_labels
         ``.npy`` arrays of text or whole numbers, or CSV files with a column ``label`` (or
         ``subject``, ``identity``, ``person``, ``pid``, ``id``, ``subject_id``) and any further
         columns as metadata; or one column without a header. Labels from CSV are text: ``007``

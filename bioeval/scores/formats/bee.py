@@ -98,13 +98,13 @@ def _read(path: Path, options: ReadOptions) -> Scores:
                 f"{path}: has no labels; give ",
                 say("mask"),
                 ", a file that marks genuine cells, or ",
-                say("probe_labels"),
+                say("labels"),
                 " and ",
                 say("gallery_labels"),
                 f", such as the sigset files {' and '.join(map(repr, lists))} named in its first "
                 "lines",
             )
-        options = replace(options, labels=both, probe_labels=rows, gallery_labels=columns)
+        options = replace(options, labels=both or rows, gallery_labels=columns)
     probe = gallery = None
     if _labels(options):
         probe, gallery = matrix_labels(path, options, {}, *values.shape)
@@ -127,7 +127,7 @@ def _read(path: Path, options: ReadOptions) -> Scores:
 
 
 def _labels(options: ReadOptions) -> bool:
-    return any((options.labels, options.probe_labels, options.gallery_labels))
+    return bool(options.labels or options.gallery_labels)
 
 
 def _sigsets(path: Path, lists: list[str]) -> tuple[Path | None, ...]:
@@ -227,7 +227,7 @@ FORMAT = Format(
     expected="a .mtx matrix",
     recognise=lambda file: file.content not in ("npy", "zip", "mat") and is_bee(file.path),
     read=_read,
-    options=("mask", "labels", "probe_labels", "gallery_labels", "names_of", "meta", "kind", "nan"),
+    options=("mask", "labels", "gallery_labels", "names_of", "meta", "kind", "nan"),
     written="the matrix, with its mask beside it",
     write=_write,
     losses=_losses,

@@ -45,7 +45,7 @@ ReadAs = Literal["pairs", "matrix"]
 READ_AS: tuple[ReadAs, ...] = get_args(ReadAs)
 
 _FILES = (
-    *("gallery_embeddings", "labels", "probe_labels", "gallery_labels", "pairs"),
+    *("gallery_embeddings", "labels", "gallery_labels", "pairs"),
     *("mask", "trials", "impostor"),
 )
 
@@ -63,10 +63,8 @@ class ReadOptions:
     first_index: int | None = None
     leave_out_query: bool | None = None
     labels_key: str | None = None
-    probe_labels_key: str | None = None
     gallery_labels_key: str | None = None
     labels: Path | None = None
-    probe_labels: Path | None = None
     gallery_labels: Path | None = None
     names_of: str | None = None
     mask_key: str | None = None

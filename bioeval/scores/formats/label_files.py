@@ -124,9 +124,10 @@ class Labels:
 def side_arguments(probe: Labels | None, gallery: Labels | None) -> dict[str, Any]:
     """Return the labels and metadata of the sides that have some, as arguments of Scores."""
     arguments: dict[str, Any] = {}
-    for name, side in (("probe", probe), ("gallery", gallery)):
-        if side is not None:
-            arguments |= {f"{name}_labels": side.label, f"{name}_meta": side.meta}
+    if probe is not None:
+        arguments |= {"labels": probe.label, "probe_meta": probe.meta}
+    if gallery is not None:
+        arguments |= {"gallery_labels": gallery.label, "gallery_meta": gallery.meta}
     return arguments
 
 
@@ -243,10 +244,6 @@ def matrix_advice(path: Path) -> Part:
         "of the columns in a first line, such as 'genuine template_a template_b score'); a "
         "matrix of scores needs ",
         say("labels"),
-        ", or ",
-        say("probe_labels"),
-        " and ",
-        say("gallery_labels"),
         f", and with more than {MOST_COLUMNS:,} columns must be a .npy or .npz file. To make "
         f'one: python -c "import numpy as np; np.save({target!r}, '
         f'np.loadtxt({str(path)!r}{part}))"',

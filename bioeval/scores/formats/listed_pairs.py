@@ -223,7 +223,7 @@ def as_matrix(
     labels: dict[str, Any] = {}
     probe_meta, gallery_meta = _metadata(path, probe, options), _metadata(path, gallery, options)
     if probe.subjects is not None and gallery.subjects is not None:
-        labels["probe_labels"] = probe.subjects
+        labels["labels"] = probe.subjects
         if not square:
             labels["gallery_labels"] = gallery.subjects
     scores = Scores(

@@ -540,7 +540,7 @@ def _orient(archive: MatArchive, options: ReadOptions) -> None:
     Programs disagree on which dimension is the templates'. Where the number of labels fits both
     dimensions (as many features as templates), the other side's matrix decides.
     """
-    labels = _shapes(archive, options.probe_labels_key, options.gallery_labels_key)
+    labels = _shapes(archive, options.labels_key, options.gallery_labels_key)
     if [*map(len, labels)] != [1, 1]:
         return
     (probes,), (gallery,) = labels

@@ -121,7 +121,7 @@ REID_CAMERAS = _both_sides(
     *("query_camid", "query_camids"),
 )
 _MAIN_ARRAYS = ("scores", "embeddings", "indices")
-_SIDES = {"probe_labels_key", "gallery_labels_key"}
+_SIDES = {"labels_key", "gallery_labels_key"}
 _LABEL_ARRAYS = ("labels", "probe_labels", "gallery_labels")
 
 
@@ -164,17 +164,20 @@ def _with_sides(
     file: Arrays, options: ReadOptions, options_given: dict[str, object], keys: dict[str, Any]
 ) -> ReadOptions:
     """Add the arrays of labels and cameras of both sides."""
-    if "labels" in options_given or "labels_key" in options_given:
-        return replace(options, **keys)
+    rows, columns = (
+        x in options_given or f"{x}_key" in options_given for x in ("labels", "gallery_labels")
+    )
     labels = _first_pair(file, REID_LABELS)
-    for i, side in enumerate(("probe_labels", "gallery_labels")):
-        if side in options_given or f"{side}_key" in options_given:
+    if labels is None and rows and not columns:
+        return replace(options, **keys)
+    for i, side in enumerate(("labels", "gallery_labels")):
+        if (rows, columns)[i]:
             continue
         if labels is None and keys:
             raise DataError(
                 f"{file.path}: has {' and '.join(keys.values())} and no labels; expected "
                 f"{' and '.join(REID_LABELS[0])}, or CSV files as ",
-                say("probe_labels"),
+                say("labels"),
                 " and ",
                 say("gallery_labels"),
                 f". It holds: {file.listing()}",
@@ -274,8 +277,6 @@ class NamedArrays:
         """Read the labels of a side from the array or the file that holds them."""
         options = self.options
         names = [side, f"{side}_key"]
-        if side != "gallery_labels":
-            names += ["labels", "labels_key"]
         named_options = [name for name in names if getattr(options, name)]
         if len(named_options) > 1:
             raise DataError(
@@ -361,7 +362,7 @@ class NamedArrays:
                     f"{self.file.path}: the metadata {key!r} have shape {header.shape}; expected "
                     f"({count},), one per template"
                 )
-        if not (sides.square and (self.options.labels or self.options.probe_labels)):
+        if not (sides.square and self.options.labels):
             for name, key in self.options.meta.items():
                 self._named_metadata(name, key, both, sides)
         for side, labels in enumerate((sides.probe, sides.gallery)):
@@ -487,7 +488,7 @@ def no_arrays_message(file: Arrays) -> Part:
         if option == "scores_key" and m != n:
             hint += Words(
                 " with ",
-                say("probe_labels_key", per_row[0]),
+                say("labels_key", per_row[0]),
                 " and ",
                 say("gallery_labels_key", per_column[0]),
             )
@@ -519,7 +520,7 @@ def _of_both_sides(file: Arrays, key: str) -> Part:
     labels = file.read(key)
     if len(set(labels.tolist())) < len(labels):
         return say("labels_key", key)
-    return Words(say("probe_labels_key", key), " and ", say("gallery_labels_key", key))
+    return Words(say("labels_key", key), " and ", say("gallery_labels_key", key))
 
 
 def no_labels(file: Arrays, m: int, n: int | None) -> Words:
@@ -540,10 +541,10 @@ def no_labels(file: Arrays, m: int, n: int | None) -> Words:
             hint = Words("give ", say("labels"), " a CSV")
     elif rows and columns:
         hint = Words(
-            "say ", say("probe_labels_key", rows[0]), " and ", say("gallery_labels_key", columns[0])
+            "say ", say("labels_key", rows[0]), " and ", say("gallery_labels_key", columns[0])
         )
     else:
-        hint = Words("give CSV files with ", say("probe_labels"), " and ", say("gallery_labels"))
+        hint = Words("give CSV files with ", say("labels"), " and ", say("gallery_labels"))
     return Words(
         f"{file.path}: no labels, the subject of each of {m} "
         f"rows{'' if n is None or n == m else f' and {n} columns'}; ",

@@ -76,14 +76,10 @@ def matrix_labels(
     path: Path, options: ReadOptions, settings: dict[str, Any], m: int, n: int
 ) -> tuple[Labels | None, Labels | None]:
     """Find the labels of both sides, as given or beside the matrix."""
-    square, probe, gallery = options.labels, options.probe_labels, options.gallery_labels
-    if square and (probe or gallery):
-        side = "probe_labels" if probe else "gallery_labels"
-        raise DataError(say("labels"), " labels both sides, so it goes without ", say(side))
-    if bool(probe) != bool(gallery):
-        missing = "gallery_labels" if probe else "probe_labels"
-        raise DataError(f"{path}: ", say(missing), " is missing; expected both, or ", say("labels"))
-    if not (square or probe):
+    probe, gallery = options.labels, options.gallery_labels
+    if gallery and not probe:
+        raise DataError(f"{path}: ", say("labels"), " is missing, the labels of the rows")
+    if not probe:
         both = sibling(path, "labels.csv")
         sides = [sibling(path, "probe.csv"), sibling(path, "gallery.csv")]
         present = [*filter(Path.exists, (both, *sides))]
@@ -94,13 +90,12 @@ def matrix_labels(
             raise DataError(
                 f"{path}: there are {names}; choose by ",
                 say("labels"),
-                ", or by ",
-                say("probe_labels"),
-                " and ",
+                ", and ",
                 say("gallery_labels"),
+                " for the two sides",
             )
         if present == [both]:
-            square = both
+            probe = both
         elif present == sides:
             probe, gallery = sides
         elif settings and not present:
@@ -113,24 +108,21 @@ def matrix_labels(
                 f"{path}: the labels of its {m} rows and {n} columns are missing; expected "
                 f"{expected}, or CSV files given by ",
                 say("labels"),
-                " or ",
-                say("probe_labels"),
-                " and ",
+                " (and ",
                 say("gallery_labels"),
+                ", if the columns are other templates)",
             )
-    if square:
+    if not gallery:
         if m != n:
             raise DataError(
-                f"{path}: is {m} x {n}, not square, so one list of labels ({square}) does not do; "
+                f"{path}: is {m} x {n}, not square, so one list of labels ({probe}) does not do; "
                 "give ",
-                say("probe_labels"),
-                " and ",
                 say("gallery_labels"),
-                ", or ",
+                ", too, or ",
                 say("metric"),
                 " if the rows are embeddings",
             )
-        labels = read_side(square, options, options.meta, m)
+        labels = read_side(probe or "", options, options.meta, m)
         labels.expect(m, "rows")
         return labels, None
     rows = read_side(probe or "", options, options.side_meta("probe"), m)
@@ -177,10 +169,9 @@ def embedding_labels(path: Path, option: str, options: ReadOptions, count: int) 
                 "beside it, or ",
                 say(option),
             )
-    if option == "labels":
-        meta = options.meta
-    else:
-        meta = options.side_meta(option.partition("_")[0])
+    meta = options.meta
+    if options.gallery_embeddings is not None:
+        meta = options.side_meta("probe" if option == "labels" else "gallery")
     labels = read_side(place, options, meta)
     labels.expect(count, "rows")
     return labels
@@ -292,10 +283,10 @@ def _refuse_self_pair(a: np.ndarray, b: np.ndarray, options: ReadOptions) -> Non
         )
 
 
-_MATRIX = ("labels", "probe_labels", "gallery_labels", "names_of", "meta", "kind", "nan")
+_MATRIX = ("labels", "gallery_labels", "names_of", "meta", "kind", "nan")
 _ALL_EMBEDDINGS = ("labels", "gallery_embeddings", "names_of", "meta", "metric", "nan", "average")
 _RULES = ("keep", "unordered")
-_TWO_SIDES = ("probe_labels", "gallery_labels", *_ALL_EMBEDDINGS[1:])
+_TWO_SIDES = ("gallery_labels", *_ALL_EMBEDDINGS)
 _FEATURE_PAIRS = ("trials", "genuine_key", "labels", "metric", "average", "nan")
 
 
@@ -455,7 +446,7 @@ def _read_embeddings(path: Path, values: Any, options: ReadOptions) -> Scores:
             f"{path}: has {left.shape[1]} features a row and {other} {right.shape[1]}; expected "
             "the same number"
         )
-    probe = embedding_labels(path, "probe_labels", options, len(left))
+    probe = embedding_labels(path, "labels", options, len(left))
     gallery = embedding_labels(other, "gallery_labels", options, len(right))
     return Scores.from_embeddings(
         left,

@@ -106,7 +106,7 @@ def _read_matrix(named: NamedArrays, key: str) -> Scores:
     gallery = named.labels("gallery_labels", n, "gallery templates", "gallery_labels")
     mask = named.key("mask_key", "mask")
     names = ("probe_labels", "labels")
-    probe = named.labels("probe_labels", m, "probes", *names, square=gallery is None and m == n)
+    probe = named.labels("labels", m, "probes", *names, square=gallery is None and m == n)
     if probe is None and (mask is None or gallery is not None):
         raise DataError(no_labels(file, m, n))
     if gallery is None and m != n and probe is not None:
@@ -148,7 +148,7 @@ def _read_matrix(named: NamedArrays, key: str) -> Scores:
 # Options that top-K lists refuse.
 _NOT_OF_LISTS = (
     *("embeddings_key", "gallery_embeddings_key", "genuine_key", "mask_key", "pairs_key"),
-    *("average", "pairs", "missing_pairs", "metric", "nan", "labels", "labels_key"),
+    *("average", "pairs", "missing_pairs", "metric", "nan"),
     *("keep", "unordered"),
 )
 
@@ -175,7 +175,7 @@ def _read_lists(named: NamedArrays) -> TopKScores:
     else:
         kind = named.kind(distances or "distances", VALUED)
     n = _gallery_size(file, options)
-    probe = named.labels("probe_labels", len(lists), "queries", "probe_labels", "labels")
+    probe = named.labels("labels", len(lists), "queries", "probe_labels", "labels")
     gallery = named.labels("gallery_labels", n, "gallery entries", "gallery_labels", "labels")
     if probe is None or gallery is None:
         raise DataError(no_labels(file, len(lists), n))
@@ -235,7 +235,7 @@ def _gallery_size(file: Arrays, options: ReadOptions) -> int:
 
 # Options of matrices and of embeddings, which a list of pairs refuses.
 _OF_TEMPLATES = (
-    *("labels_key", "probe_labels_key", "gallery_labels_key", "labels", "probe_labels"),
+    *("labels_key", "gallery_labels_key", "labels"),
     *("gallery_labels", "mask_key", "meta", "metric", "pairs_key", "pairs", "names_of"),
     *("gallery_embeddings", "missing_pairs"),
 )
@@ -477,7 +477,7 @@ def read_embeddings(named: NamedArrays) -> Scores:
     if other:
         gallery = named.labels("gallery_labels", n, "gallery templates", "gallery_labels")
     names = ("labels", "probe_labels")
-    probe = named.labels("probe_labels", m, "templates", *names, square=other is None)
+    probe = named.labels("labels", m, "templates", *names, square=other is None)
     if probe is None or (other and gallery is None):
         raise DataError(no_labels(file, m, n if other else None))
     sides = Sides(probe, gallery, m, n, square=other is None)

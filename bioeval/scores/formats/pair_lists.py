@@ -199,11 +199,11 @@ def _recognise(file: FileFacts) -> bool:
     options = file.options
     if not file.is_text:
         return False
-    if options.probe_labels or options.gallery_labels:
+    if options.gallery_labels:
         if file.suffix == ".csv":
             raise DataError(
                 f"{file.path}: is text with other first cells than numbers; ",
-                say("probe_labels"),
+                say("labels"),
                 " and ",
                 say("gallery_labels"),
                 " label the rows and columns of a matrix of numbers alone, without names of rows "
@@ -228,7 +228,7 @@ def _recognise(file: FileFacts) -> bool:
 def begins_with_names(file: FileFacts) -> bool:
     """Whether the first line of a text names the columns of a list or of a matrix."""
     options = file.options
-    if options.probe_labels or options.gallery_labels:
+    if options.gallery_labels:
         return False
     shape = _shape(file.path, options)
     return names_columns(shape) or is_wide(shape.cells[0], options)

@@ -19,8 +19,8 @@ from bioeval.scores.top_k import TopKScores
 
 def _read(path: Path, options: ReadOptions) -> TopKScores:
     """Read lists, and the files with the labels and metadata of both sides."""
-    assert options.probe_labels is not None and options.gallery_labels is not None
-    probes = read_side(options.probe_labels, options, options.side_meta("probe"))
+    assert options.labels is not None and options.gallery_labels is not None
+    probes = read_side(options.labels, options, options.side_meta("probe"))
     gallery = read_side(options.gallery_labels, options, options.side_meta("gallery"))
     lists = _parse(path)
     probes.expect(len(lists), "lists, one per query")
@@ -88,13 +88,13 @@ FORMAT = Format(
     expected="a text file of top-K lists",
     recognise=lambda file: (
         file.content == "text"
-        and file.options.probe_labels is not None
+        and file.options.labels is not None
         and file.options.gallery_labels is not None
     ),
-    needs=Words("top-K lists need ", Argument("probe_labels"), " and ", Argument("gallery_labels")),
+    needs=Words("top-K lists need ", Argument("labels"), " and ", Argument("gallery_labels")),
     read=_read,
     options=(
-        "probe_labels",
+        "labels",
         "gallery_labels",
         "names_of",
         "first_index",

@@ -200,19 +200,19 @@ def _recognise(file: FileFacts) -> bool:
     Whole numbers under another name than .csv are a top-K list where both sides have labels.
     """
     options = file.options
-    sides = options.probe_labels or options.gallery_labels
-    if file.content != "text" or not (sides or options.labels):
+    sides, square = options.gallery_labels, None
+    if not sides:
+        square = options.labels
+    if file.content != "text" or not (sides or square):
         return False
     if not options.in_use().keys() <= {*_BARE}:  # no option of a matrix without names
         return False
     count, _ = first_numbers(file.path)
-    if count < (2 if sides else 3) or (
-        options.labels and options.labels.is_file() and lists_templates(options.labels)
-    ):
+    if count < (2 if sides else 3) or (square and square.is_file() and lists_templates(square)):
         return False
     if count > MOST_COLUMNS:
         raise DataError(f"{file.path}: {matrix_advice(file.path)}")
-    if options.labels or file.suffix == ".csv":
+    if square or file.suffix == ".csv":
         return True
     cells = chain.from_iterable(shape_of(file.path).cells)
     return not {*".eE"}.isdisjoint(chain.from_iterable(cells))
@@ -237,7 +237,7 @@ def _read(path: Path, options: ReadOptions) -> Scores:
     return scores._with(_reading=(*shape.reading, *notes))
 
 
-_BARE = ("labels", "probe_labels", "gallery_labels", "names_of", "meta", "kind", "nan", "metric")
+_BARE = ("labels", "gallery_labels", "names_of", "meta", "kind", "nan", "metric")
 
 FORMAT = Format(
     name="matrix text",
@@ -253,10 +253,9 @@ FORMAT = Format(
         Words(
             "a matrix needs ",
             say("labels"),
-            ", or ",
-            say("probe_labels"),
-            " and ",
+            ", and ",
             say("gallery_labels"),
+            " if the columns are other templates",
         )
     ),
     read=_read,

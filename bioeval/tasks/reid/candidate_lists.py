@@ -72,7 +72,7 @@ class RowReader(BlockReader):
             row, column = np.unravel_index(int(np.argmax(wrong)), wrong.shape)
             raise DataError(
                 f"the mask contradicts the labels, first at row {low + row}, column {column}; "
-                "mark what to leave out with 0"
+                "give booleans (True: an attempt), or mark what to leave out with 0"
             )
 
 

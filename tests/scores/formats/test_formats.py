@@ -281,7 +281,7 @@ def test_keys_of_a_matrix(reid):
     scores = be.load(
         reid,
         scores_key="matrix",
-        probe_labels_key="rows_of",
+        labels_key="rows_of",
         gallery_labels_key="columns_of",
         meta={"probe_camera": "q_cam", "gallery_camera": "g_cam"},
         nan="exclude",
@@ -389,9 +389,9 @@ def test_csv_labels_for_npz(tmp_path):
     [
         ({}, r"no array 'scores'.*scores_key=.matrix..*rows_of.*\(2, 3\) f"),
         ({"scores_key": "matrixx"}, "no array 'matrixx'.*Did you mean 'matrix'.*It holds: "),
-        ({"scores_key": "matrix"}, r"no labels.*probe_labels_key=.rows_of.*gallery_labels_key=.c"),
-        ({"scores_key": "matrix", "probe_labels_key": "rows_of"}, "2 x 3, not square"),
-        ({"scores_key": "matrix", "probe_labels_key": "columns_of"}, r"\(3,\); expected \(2,\)"),
+        ({"scores_key": "matrix"}, r"no labels.*labels_key=.rows_of.*gallery_labels_key=.c"),
+        ({"scores_key": "matrix", "labels_key": "rows_of"}, "2 x 3, not square"),
+        ({"scores_key": "matrix", "labels_key": "columns_of"}, r"\(3,\); expected \(2,\)"),
         ({"scores_key": "junk", "labels_key": "rows_of"}, r"\(2,\); expected \(5,\)"),
         ({"scores_key": "junk", "embeddings_key": "junk"}, "both given"),
         ({"scores_key": "junk", "labels_key": "a", "labels": "b"}, "both given"),
@@ -410,7 +410,7 @@ def test_what_is_missing_is_told(reid, options, message):
 def test_metadata_that_do_not_fit(reid):
     named = {
         "scores_key": "matrix",
-        "probe_labels_key": "rows_of",
+        "labels_key": "rows_of",
         "gallery_labels_key": "columns_of",
     }
     with pytest.raises(DataError, match="say probe_camera=q_cam and gallery_camera="):
@@ -526,7 +526,7 @@ def test_labels_in_an_array(kind, tmp_path):
     found = be.load(tmp_path / "m.npy", labels=tmp_path / "who.npy")
     assert found.layout == "all-against-all"
     np.testing.assert_array_equal(found.probe_labels, expected)
-    sides = {"probe_labels": tmp_path / "who.npy", "gallery_labels": tmp_path / "two.npy"}
+    sides = {"labels": tmp_path / "who.npy", "gallery_labels": tmp_path / "two.npy"}
     np.savez(tmp_path / "m.npz", scores=values[:, :2])
     for name in ("wide.npy", "m.npz"):
         found = be.load(tmp_path / name, **sides)
@@ -628,10 +628,8 @@ def test_labels_that_are_not_there(matrix):
     with pytest.raises(DataError, match="x.labels.csv and x.probe.csv; choose"):
         be.load(matrix)
     assert be.load(matrix, labels=matrix.parent / "x.labels.csv").shape == (2, 2)
-    with pytest.raises(DataError, match="gallery_labels is missing"):
-        be.load(matrix, probe_labels=matrix.parent / "x.probe.csv")
-    with pytest.raises(DataError, match="labels both sides"):
-        be.load(matrix, labels="a.csv", probe_labels="b.csv")
+    with pytest.raises(DataError, match="labels is missing"):
+        be.load(matrix, gallery_labels=matrix.parent / "x.probe.csv")
     with pytest.raises(DataError, match="nowhere.csv: no such file"):
         be.load(matrix, labels=matrix.parent / "nowhere.csv")
 
@@ -696,15 +694,13 @@ def test_a_matrix_of_numbers_alone_with_its_labels(tmp_path, mark):
     np.save(tmp_path / "t.npy", values)
     (tmp_path / "p.csv").write_text("label,camera\na,1\nb,1\na,2\nb,2\n")
     (tmp_path / "g.csv").write_text("a\nb\nc\na\nb\nc\n")
-    sides = {"probe_labels": tmp_path / "p.csv", "gallery_labels": tmp_path / "g.csv"}
+    sides = {"labels": tmp_path / "p.csv", "gallery_labels": tmp_path / "g.csv"}
     found, wanted = (be.load(tmp_path / f"t.{x}", kind="llr", **sides) for x in ("csv", "npy"))
     np.testing.assert_array_equal(found.values, wanted.values)
     assert found.kind == "llr" and found.probe_meta["camera"].tolist() == ["1", "1", "2", "2"]
     assert found.gallery_labels.tolist() == list("abcabc") == wanted.gallery_labels.tolist()
     (tmp_path / "t.csv").rename(tmp_path / "t.txt")
     np.testing.assert_array_equal(be.load(tmp_path / "t.txt", **sides).values, wanted.values)
-    with pytest.raises(DataError, match="t.txt: gallery_labels is missing; expected both, or lab"):
-        be.load(tmp_path / "t.txt", probe_labels=tmp_path / "p.csv")
     with pytest.raises(DataError, match=r"is 4 x 6, not square.*or metric if the rows are emb"):
         be.load(tmp_path / "t.txt", labels=tmp_path / "p.csv")
     features = be.load(tmp_path / "t.txt", labels=tmp_path / "p.csv", metric="linf")
@@ -713,7 +709,7 @@ def test_a_matrix_of_numbers_alone_with_its_labels(tmp_path, mark):
 
 def test_a_matrix_of_whole_numbers_and_one_that_is_no_matrix(tmp_path):
     (tmp_path / "g.csv").write_text("a\nb\na\n")
-    sides = dict.fromkeys(("probe_labels", "gallery_labels"), tmp_path / "g.csv")
+    sides = dict.fromkeys(("labels", "gallery_labels"), tmp_path / "g.csv")
     for name in ("t.csv", "t.txt"):
         (tmp_path / name).write_text("0,5,7\n5,0,2\n7,2,0\n")
     square = be.load(tmp_path / "t.csv", labels=tmp_path / "g.csv")
@@ -725,7 +721,7 @@ def test_a_matrix_of_whole_numbers_and_one_that_is_no_matrix(tmp_path):
     with pytest.raises(DataError, match="line 2: column 2 is 'x'; expected a number"):
         be.load(tmp_path / "t.csv", **sides)
     (tmp_path / "t.csv").write_text("label,a,b\na,0,5\nb,5,0\n")
-    with pytest.raises(DataError, match="with other first cells than numbers; probe_labels and g"):
+    with pytest.raises(DataError, match="with other first cells than numbers; labels and g"):
         be.load(tmp_path / "t.csv", **sides)
     (tmp_path / "t.csv").write_text(",".join(["0.5"] * 2000) + "\n")
     with pytest.raises(DataError, match="with more than 1,000 columns must be a .npy"):
@@ -958,7 +954,7 @@ def test_published_reid(shared):
     scores = be.load(
         shared / "reid" / "two_camera.npz",
         scores_key="distmat",
-        probe_labels_key="q_pids",
+        labels_key="q_pids",
         gallery_labels_key="g_pids",
         meta={"probe_camera": "q_camids", "gallery_camera": "g_camids"},
     )

@@ -193,11 +193,11 @@ def test_arrays_in_groups(tmp_path, capsys):
         out["run7/again"] = out["run7"]  # a circle
         out["else"] = h5py.ExternalLink("other.h5", "/x")
         out["run7/soft"] = h5py.SoftLink("/run7/sim")
-    keys = {"probe_labels_key": "run7/deep/who", "gallery_labels_key": "run7/them"}
+    keys = {"labels_key": "run7/deep/who", "gallery_labels_key": "run7/them"}
     found = be.load(tmp_path / "x.h5", scores_key="run7/sim", kind="similarity", **keys)
     np.testing.assert_array_equal(found.values, MATRIX)
     options = ["--scores", "run7/sim", "--kind", "similarity"]
-    options += ["--probe-labels", "run7/deep/who", "--gallery-labels", "run7/them"]
+    options += ["--labels", "run7/deep/who", "--gallery-labels", "run7/them"]
     assert main(["run", str(tmp_path / "x.h5"), *options]) == 0
     with pytest.raises(
         DataError, match="no array 'run7'; scores_key names it. Did you mean 'run7/"
@@ -279,7 +279,7 @@ def bee(tmp_path):
 def test_sigsets_of_both_sides(tmp_path, bee, capsys):
     probe = sigset(tmp_path, "q.xml", WHO)
     gallery = sigset(tmp_path, "t.xml", WHO[:4])
-    found = be.load(bee, probe_labels=probe, gallery_labels=gallery)
+    found = be.load(bee, labels=probe, gallery_labels=gallery)
     assert (found.probe_labels.tolist(), found.gallery_labels.tolist()) == (WHO, WHO[:4])
     assert found.probe_meta["image"][0] == "p0.jpg"
     assert "subjects from the sigsets q.xml and t.xml" in found._reading
@@ -307,15 +307,13 @@ def test_signatures_of_several_presentations(tmp_path, bee):
     two = SIGNATURE.format("a", 1, more) + SIGNATURE.format("b", 2, more)
     gallery = sigset(tmp_path, "t.xml", ["ann", "bob"], more)
     probe = sigset(tmp_path, "q.xml", WHO, more)
-    found = be.load(bee, probe_labels=probe, gallery_labels=gallery)
+    found = be.load(bee, labels=probe, gallery_labels=gallery)
     assert found.probe_labels.tolist() == WHO  # a row a signature
     assert found.gallery_labels.tolist() == ["ann", "ann", "bob", "bob"]  # a column an image
     with pytest.raises(
         DataError, match="q.xml: holds 2 signatures with 4 presentations; expected 5 of eith"
     ):
-        be.load(
-            bee, probe_labels=put(tmp_path, "q.xml", SIGSET.format(two)), gallery_labels=gallery
-        )
+        be.load(bee, labels=put(tmp_path, "q.xml", SIGSET.format(two)), gallery_labels=gallery)
 
 
 @pytest.mark.parametrize(
@@ -330,7 +328,7 @@ def test_signatures_of_several_presentations(tmp_path, bee):
 def test_damaged_sigsets(tmp_path, bee, text, message):
     place = put(tmp_path, "q.xml", text)
     with pytest.raises(DataError, match=f"q.xml: {message}"):
-        be.load(bee, probe_labels=place, gallery_labels=place)
+        be.load(bee, labels=place, gallery_labels=place)
 
 
 # ------------------------------------------------------------------------- wide tables

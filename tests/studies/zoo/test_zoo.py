@@ -485,7 +485,7 @@ def rejected(errors: list[int]) -> be.Scores:
     for subject, number in enumerate(errors):
         values[6 * subject : 6 * subject + number, 6 * subject : 6 * subject + 6] = 2.0
     gallery = [f"s{i}" for i in range(len(errors))]
-    return be.Scores(values[:, ::6], probe_labels=labels, gallery_labels=gallery, kind="distance")
+    return be.Scores(values[:, ::6], labels=labels, gallery_labels=gallery, kind="distance")
 
 
 @pytest.mark.parametrize(

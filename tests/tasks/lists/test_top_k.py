@@ -279,7 +279,7 @@ def test_a_part_of_the_queries():
         ([[0, 1]], {"distances": [[0.5, np.nan]]}, "query 0 hold NaN"),
         ([[0, 1]], {"distances": [[1, 2]], "kind": "similarity"}, "increase along .*kind=.dist"),
         ([[0, 1]], {"kind": "order"}, "kind is 'order'"),
-        ([[0, 1], [1, 2]], {}, "probe_labels has 1 labels for 2 lists"),
+        ([[0, 1], [1, 2]], {}, "labels has 1 labels for 2 lists"),
     ],
 )
 def test_lists_that_are_none(indices, options, message):
@@ -342,14 +342,14 @@ def test_lists_under_other_names(tmp_path):
         gallery=["ann", "bob", "ann"],
         scores=np.eye(2),
     )
-    keys = {"probe_labels_key": "who", "gallery_labels_key": "gallery", "indices_key": "top"}
+    keys = {"labels_key": "who", "gallery_labels_key": "gallery", "indices_key": "top"}
     result = be.load(tmp_path / "x.npz", scores_key="far", first_index=1, **keys)
     same(result, be.TopKScores(LISTS.indices, ["ann", "bob"], ["ann", "bob", "ann"],
                               distances=[[0.1, 0.2], [0.3, 0.4]]))  # fmt: skip
     with pytest.raises(DataError, match="outside of 0..2, the first is 3 .*begin with 1"):
         be.load(tmp_path / "x.npz", scores_key="far", **keys)
     with pytest.raises(DataError, match="no gallery_labels; top-K lists need .* every gallery"):
-        be.load(tmp_path / "x.npz", indices_key="top", probe_labels_key="who")
+        be.load(tmp_path / "x.npz", indices_key="top", labels_key="who")
     with pytest.raises(DataError, match="first_index has no meaning"):
         be.load(tmp_path / "x.npz", scores_key="far", first_index=1)
     with pytest.raises(DataError, match="'who'.*expected integers"):
@@ -360,7 +360,7 @@ def test_lists_under_other_names(tmp_path):
 def sides(tmp_path):
     (tmp_path / "q.csv").write_text("label,camera\nann,1\nbob,1\n")
     (tmp_path / "g.csv").write_text("label,camera\nann,1\nbob,2\nann,2\n")
-    return {"probe_labels": tmp_path / "q.csv", "gallery_labels": tmp_path / "g.csv"}
+    return {"labels": tmp_path / "q.csv", "gallery_labels": tmp_path / "g.csv"}
 
 
 @pytest.mark.parametrize(
@@ -408,7 +408,7 @@ def test_text_that_is_no_list(tmp_path, sides, text, options, message):
 
 def test_lists_in_text_need_labels(tmp_path):
     (tmp_path / "x.txt").write_text("118 7 32 5\n90 2 118 41\n")
-    with pytest.raises(DataError, match="top-K lists need probe_labels and gallery_labels"):
+    with pytest.raises(DataError, match="top-K lists need labels and gallery_labels"):
         be.load(tmp_path / "x.txt")
 
 
@@ -457,11 +457,11 @@ def test_the_command_line(tmp_path, sides, capsys, monkeypatch):
     np.save("q.npy", np.eye(2))
     np.save("g.npy", np.eye(3)[:, :2] + 0.1)
     args = ["run", "q.npy", "--gallery-embeddings", "g.npy", "--json"]
-    args += ["--probe-labels", "q.csv", "--gallery-labels", "g.csv"]
+    args += ["--labels", "q.csv", "--gallery-labels", "g.csv"]
     assert main(args) == 0
     assert json.loads(capsys.readouterr().out)["tasks"]["closed_set"]
     (tmp_path / "l.txt").write_text("2 0\n1 2\n")
-    labels = ["--probe-labels", "q.csv", "--gallery-labels", "g.csv"]
+    labels = ["--labels", "q.csv", "--gallery-labels", "g.csv"]
     assert main(["run", "l.txt", *labels, "--protocol", "course-probe-vs-gallery"]) == 2
     assert "a top-K list has the 2 nearest alone" in capsys.readouterr().err
     assert main(["run", "l.txt", *labels]) == 0

@@ -115,7 +115,7 @@ def test_lists_of_names_label_embeddings(features, gallery):
         features,
         embeddings_key="x",
         gallery_embeddings_key="g",
-        probe_labels=features.with_name("q.txt"),
+        labels=features.with_name("q.txt"),
         gallery_labels=features.with_name(gallery["gallery_labels"]),
         names_of="market1501",
         metric="l2",
@@ -129,7 +129,7 @@ def test_lists_of_names_label_embeddings(features, gallery):
 
 @pytest.mark.slow
 def test_lists_of_names_on_the_command_line(features, capsys):
-    sides = ["--probe-labels", str(features.with_name("q.txt"))]
+    sides = ["--labels", str(features.with_name("q.txt"))]
     sides += ["--gallery-labels", str(features.with_name("g.txt"))]
     keys = ["--embeddings", "x", "--gallery-embeddings", "g", "--metric", "l2", "--json"]
     assert main(["run", str(features), *keys, *sides, "--names-of", "market1501"]) == 0
@@ -147,7 +147,7 @@ def test_names_in_the_file_itself(features):
         features,
         embeddings_key="x",
         gallery_embeddings_key="g",
-        probe_labels_key="q_names",
+        labels_key="q_names",
         gallery_labels_key="g_names",
         names_of="market1501",
     )
@@ -158,7 +158,7 @@ def test_names_beside_a_matrix(tmp_path):
     np.save(tmp_path / "dist.npy", np.ones((2, 3)))
     (tmp_path / "q.txt").write_text("\n".join(MARKET[:2]))
     (tmp_path / "g.csv").write_text("\n".join(MARKET))  # a list without a header
-    sides = {"probe_labels": tmp_path / "q.txt", "gallery_labels": tmp_path / "g.csv"}
+    sides = {"labels": tmp_path / "q.txt", "gallery_labels": tmp_path / "g.csv"}
     scores = be.load(tmp_path / "dist.npy", names_of="market1501", **sides)
     assert scores.gallery_meta["camera"].tolist() == [1, 2, 1]
     with pytest.raises(DataError, match='give names_of="market1501"'):
@@ -167,7 +167,7 @@ def test_names_beside_a_matrix(tmp_path):
         be.load(tmp_path / "dist.npy", names_of="veri776", **sides)
     with pytest.raises(DataError, match="names_of is 'markt1501'.*Did you mean 'market1501'"):
         be.load(tmp_path / "dist.npy", names_of="markt1501", **sides)
-    sides["probe_labels"] = sides["gallery_labels"]
+    sides["labels"] = sides["gallery_labels"]
     with pytest.raises(DataError, match="3 labels for 2 rows"):
         be.load(tmp_path / "dist.npy", names_of="market1501", **sides)
 

@@ -311,7 +311,7 @@ def test_streamed_features_and_parts_of_a_matrix():
     labels = np.arange(70) % 9
     cameras = rng.integers(0, 3, 70)
     fields: dict[str, Any] = {
-        "probe": x[:25], "probe_labels": labels[:25], "gallery": x[25:],
+        "probe": x[:25], "labels": labels[:25], "gallery": x[25:],
         "gallery_labels": labels[25:], "metric": "l1", "probe_meta": {"camera": cameras[:25]},
         "gallery_meta": {"camera": cameras[25:]},
     }  # fmt: skip
@@ -520,7 +520,7 @@ def test_identity_0_is_a_distractor_only_where_names_say_so(tmp_path):
     np.savez(
         tmp_path / "x.npz", scores=[[1.0, 2.0]] * 2, probe_names=names[0], gallery_names=names[1]
     )
-    keys = {"probe_labels_key": "probe_names", "gallery_labels_key": "gallery_names"}
+    keys = {"labels_key": "probe_names", "gallery_labels_key": "gallery_names"}
     read = be.load(tmp_path / "x.npz", names_of="market1501", kind="distance", **keys)
     for scores in (read, read.select(probes=[1, 0], gallery=[1, 0])):
         result = be.reid(scores)
@@ -807,7 +807,7 @@ def on_disk(tmp_path, monkeypatch):
     return scores
 
 
-RUN = ("run", "reid.npz", "--scores", "distmat", "--probe-labels", "q_pids", "--gallery-labels",
+RUN = ("run", "reid.npz", "--scores", "distmat", "--labels", "q_pids", "--gallery-labels",
        "g_pids")  # fmt: skip
 CAMERAS = ("--meta", "probe_camera=q_camids", "--meta", "gallery_camera=g_camids")
 
@@ -863,7 +863,7 @@ def test_arrays_under_their_usual_names(matrix, names, tmp_path, capsys):
     features = be.load(place, embeddings_key="qf", gallery_embeddings_key="gf", metric="l2")
     np.testing.assert_array_equal(features.gallery_labels, scores.gallery_labels)
     np.savez(place, **arrays, who=scores.probe_labels + 1)
-    result = be.load(place, probe_labels_key="who")
+    result = be.load(place, labels_key="who")
     np.testing.assert_array_equal(result.probe_labels, scores.probe_labels + 1)
     np.testing.assert_array_equal(result.probe_meta["camera"], scores.probe_meta["camera"])
     np.savez(place, **{name: x for name, x in arrays.items() if name != names[3]})
