@@ -41,7 +41,9 @@ def resolve(protocol: str, scores: Scores, given_options: Mapping[str, Any]) -> 
     from bioeval.protocol.loading import for_layout, of_claims
 
     experiment = any(entry.of_experiment and entry.name in given_options for entry in CARD_OPTIONS)
-    if protocol == "auto" and experiment:
+    if protocol == "auto" and "folds" in given_options:
+        protocol = "course-kfold"
+    elif protocol == "auto" and experiment:
         protocol = "course-experiment"
     card = for_layout(scores.layout, protocol)
     if protocol == "auto" and scores._claims:
@@ -149,15 +151,9 @@ def _experiment(card: Protocol, word: str) -> Partition:
             f'in Python, be.show(be.summaries(be.load("FILE"), be.partition.{split}, '
             f'"{card.name}")) evaluates random parts of the subjects, with mean and sd'
         )
-    of_folds = ""
-    if word == "--repeats" and card.partition is not None and card.partition.by != "given-folds":
-        of_folds = (
-            f". For folds, write [partition] repeats = {options['repeats']} in a card (bioeval "
-            "protocols course-kfold --toml > my.toml copies one)"
-        )
     raise click.UsageError(
         f"{word} applies to experiments, and protocol {card.name} is not one; give --protocol "
-        f"course-experiment, or none{of_folds}"
+        "course-experiment, or none"
     )
 
 
@@ -192,6 +188,22 @@ def _enrolled(card: Protocol, number: float) -> Protocol:
         raise click.UsageError("--enrolled and --unenrolled are both given; give one of them")
     partition = replace(_experiment(card, "--enrolled"), enrolled=number, unenrolled=None)
     return replace(card, partition=partition)
+
+
+def _folds(card: Protocol, number: int) -> Protocol:
+    if card.partition is None or "folds" in card.partition.unused:
+        raise click.UsageError(
+            f"--folds divides all data, and protocol {card.name} has no such folds; give "
+            "--protocol course-kfold, or none, and leave out the options of experiments"
+        )
+    return replace(card, partition=replace(card.partition, folds=number))
+
+
+def _repeats(card: Protocol, number: int) -> Protocol:
+    partition = card.partition
+    if partition is None or "repeats" in partition.unused:
+        partition = _experiment(card, "--repeats")
+    return replace(card, partition=replace(partition, repeats=number))
 
 
 def _seed(card: Protocol, seed: int) -> Protocol:
@@ -320,7 +332,19 @@ CARD_OPTIONS = (
         "How to treat subjects with too few templates.  [raise]",
         ["raise", "enrol", "probe", "drop"],
     ),
-    _part("--repeats N", "Number of random experiments.", click.IntRange(1)),
+    _entry(
+        "--folds N",
+        "Folds of subjects: each is tested once, with a threshold that is chosen on the others. "
+        "Other options default to those of course-kfold.",
+        click.IntRange(2),
+        _folds,
+    ),
+    _part(
+        "--repeats N",
+        "Number of random experiments, or divisions into folds.",
+        click.IntRange(1),
+        _repeats,
+    ),
     CardOption("seed", lambda command: command, _seed),  # the command has --seed for intervals
     _entry(
         "--target T|RULE",

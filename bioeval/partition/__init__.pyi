@@ -5,6 +5,7 @@ from .claims import ClaimSampler as ClaimSampler, DrawnClaims as DrawnClaims
 from .codes_of_folds import fold_codes as fold_codes, repeated_fold_codes as repeated_fold_codes
 from .enrolment import (
     EnrolledSplit as EnrolledSplit,
+    GalleryKFold as GalleryKFold,
     ProbeGallerySplit as ProbeGallerySplit,
 )
 from .experiment import Experiment as Experiment, ExperimentParts as ExperimentParts

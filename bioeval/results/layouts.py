@@ -41,6 +41,8 @@ class Layout:
         "low": "lower end of the interval over folds",
         "high": "upper end of the interval over folds",
         "folds": "number of folds in which it is defined",
+        "repeats_mean": "mean of the means of the repeats",
+        "repeats_sd": "standard deviation of the means of the repeats",
     }
 
     @classmethod
@@ -132,7 +134,7 @@ def _by_statistic(dataset: xr.Dataset) -> _Variables:
         if part:
             words = f"on the training part: {words}"
         for key, about in Layout.each_over_folds(Name(words, statistics["units"])).items():
-            if key == "pooled" and rate in _NOT_POOLED:
+            if (key == "pooled" and rate in _NOT_POOLED) or f"{part}{key}" not in values:
                 continue
             statistic = np.asarray(values[f"{part}{key}"])
             if key == "folds":

@@ -1044,12 +1044,26 @@ def test_the_whole_experiment_in_one_command(tmp_path, capsys):
     assert {"eer", "dir_at_far_0.05_rank_1", "dir_rank_5", "hter"} <= set(columns)
 
 
+def test_repeated_folds_in_one_command(capsys):
+    scores = be.simulate(12, 3, random_state=1)
+    be.save(scores, "all.npz")
+    assert run("run", "all.npz", "--folds", 4, "--repeats", 3, "--json") == 0
+    found = json.loads(capsys.readouterr().out)["tasks"]["folds/verification/single"]
+    expected = crossed(scores, be.partition.RepeatedSubjectKFold(4, n_repeats=3, random_state=0))
+    for name in ("frr_mean", "frr_repeats_mean", "frr_repeats_sd", "far_repeats_sd"):
+        assert found[name] == expected[name].item()
+    assert run("run", "all.npz", "--folds", 4, "--repeats", 3) == 0
+    assert "sd of repeats" in capsys.readouterr().out
+
+
 @pytest.mark.parametrize(
     ("options", "words"),
     [
         (["--train", 0.5, "--protocol", "course-kfold"], "--train applies to experiments"),
         (["--by", "sample", "--protocol", "course-kfold"], "--by applies to experiments"),
-        (["--repeats", 5, "--protocol", "course-kfold"], "write [partition] repeats = 5 in a card"),
+        (["--repeats", 5, "--protocol", "lfw-view2"], "--repeats applies to experiments"),
+        (["--folds", 5, "--protocol", "market1501"], "--folds divides all data"),
+        (["--folds", 5, "--train", 0.5], "--train applies to experiments"),
         (["--unseen", 0.3], "--unseen is 0.3, but a division by subject tests new subjects"),
         (["--unseen", 0.3], "give --by sample with it"),
         (["--by", "sample", "--unseen", 9], "--unseen is 9: 9 subjects; only"),

@@ -54,11 +54,30 @@ SPLITTERS = [
 ]
 
 
-# All others, where they need no arguments but a seed.
+@pytest.mark.parametrize("shuffle", [False, True])
+def test_each_template_is_enrolled_in_turn(shuffle):
+    subject = np.tile(["ann", "bob", "cem"], 4)
+    folds = bp.GalleryKFold(4, shuffle=shuffle, random_state=1 if shuffle else None)
+    pairs = list(folds.split(y=subject))
+    assert len(pairs) == folds.get_n_splits() == 4
+    for k, (probes, gallery) in enumerate(pairs):
+        assert sorted(subject[gallery]) == ["ann", "bob", "cem"]
+        assert sorted([*probes, *gallery]) == list(range(12))
+        if not shuffle:
+            assert gallery.tolist() == [3 * k, 3 * k + 1, 3 * k + 2]
+    assert sorted(np.concatenate([x.gallery for x in pairs])) == list(range(12))
+    again = list(bp.GalleryKFold(4, n_repeats=2, shuffle=True, random_state=1).split(y=subject))
+    if shuffle:
+        assert [x.gallery.tolist() for x in again[:4]] == [x.gallery.tolist() for x in pairs]
+        assert [x.gallery.tolist() for x in again[4:]] != [x.gallery.tolist() for x in pairs]
+
+
+# All others, where they need no arguments but a seed, and no templates for each fold.
 SPLITTERS += [
     kind(**{"random_state": 7} if "random_state" in inspect.signature(kind).parameters else {})
     for name in bp.__all__
     if hasattr(kind := getattr(bp, name), "split")
+    and kind is not bp.GalleryKFold
     and kind not in {type(splitter) for splitter in SPLITTERS}
 ]
 
@@ -849,6 +868,8 @@ def test_codes_of_scikit_learns_splitters():
 # ------------------------------------------------------------------------------- errors
 
 WRONG_ARGUMENTS = [
+    (lambda: bp.GalleryKFold(1), "n_splits is 1; expected an integer >= 2"),
+    (lambda: bp.GalleryKFold(2, n_repeats=2), "nothing is random; set shuffle=True"),
     (lambda: bp.SubjectKFold(1), "n_splits is 1; expected an integer >= 2"),
     (lambda: bp.SubjectKFold(2.0), "n_splits is 2.0"),
     (lambda: bp.SubjectKFold(2, shuffle=1), "shuffle is 1; expected True or False"),
@@ -894,6 +915,8 @@ def test_wrong_arguments(make, message):
 
 
 WRONG_DATA = [
+    (bp.GalleryKFold(3), {"y": list("aaabb")}, r"1 of 2 subjects.*'b'.*give at most 2 folds"),
+    (bp.GalleryKFold(3), {"y": list("aaab")}, "or draw galleries by ProbeGallerySplit"),
     (bp.SubjectKFold(4), {"y": list("aabbc")}, "n_splits is 4, but there are only 3 subjects"),
     (bp.SubjectKFold(2), {"y": list("aaa")}, "only one subject; expected at least one to train on"),
     (bp.SampleKFold(4), {"X": range(3)}, "only 3 samples; each fold needs one"),

@@ -23,8 +23,21 @@ MESSAGES = (
     MessageType(
         "rate-undefined-in-parts",
         "{rate:term} is not defined in {missing:count} of {number:count} {unit}s and its mean "
-        "is over the others: no attempt of its class, or no attempts to choose a threshold on; "
-        "divide the data into fewer parts",
+        "is over the others: no attempts to choose a threshold on; divide the data into fewer "
+        "parts",
+    ),
+    MessageType(
+        "no-genuine-attempt-in-parts",
+        "no genuine attempt in {missing:count} of {number:count} {unit}s: none of their subjects "
+        "has two templates to compare, and rates of genuine attempts are not defined there (NaN); "
+        "means are over the others. Divide by subject, into fewer parts, or into galleries and "
+        "probes (be.partition.GalleryKFold)",
+    ),
+    MessageType(
+        "no-impostor-attempt-in-parts",
+        "no impostor attempt in {missing:count} of {number:count} {unit}s, and rates of impostor "
+        "attempts are not defined there (NaN); means are over the others. Divide into fewer parts, "
+        "so that each has templates of two subjects",
     ),
     MessageType(
         "no-spread-between-parts",

@@ -298,7 +298,7 @@ def fold_dataset(
     searched, remark = _galleries(np.array([fold.galleries for fold in folds]))
     unit = "repeat" if isinstance(splitter, partition.Experiment) else "fold"
     warnings: list[Message] = [
-        *_warnings(ratios, there, options, unit, bound),
+        *_warnings(ratios, counts, there, options, unit, bound),
         *refusals(assured, unit),
         *remark,
         *_unmated_warning(counts, about.layout),
@@ -470,17 +470,35 @@ def _summaries(
         part, rate = _part_of(name)
         limits = scalar_registry().averaged[rate.removeprefix(ASSURED)].bounds
         inner = values.shape[2:]
-        columns = values[there].reshape(int(there.sum()), -1)
+        repeats = np.nonzero(there)[0]
+        columns = values[there].reshape(len(repeats), -1)
         with np.errstate(invalid="ignore"):  # an infinite Cllr has no spread
             of_columns = [how.summary(column, limits) for column in columns.T]
+            if there.shape[0] > 1 and there.shape[1] > 1:
+                for summary, column in zip(of_columns, columns.T, strict=True):
+                    summary |= _of_repeats(column, repeats)
         of_rate = summaries.setdefault(rate, {})
         for key in Layout.STATISTICS:
-            if key != "pooled":
+            if key in of_columns[0]:
                 values = np.array([summary[key] for summary in of_columns])
                 of_rate[f"{part}{key}"] = values.reshape(inner)
         if name in pooled:
             of_rate[f"{part}pooled"] = np.asarray(pooled[name])
     return summaries
+
+
+def _of_repeats(column: np.ndarray, repeats: np.ndarray) -> dict[str, float]:
+    """Return mean and standard deviation of the means of the repeats, over those that have one."""
+    defined = ~np.isnan(column)
+    folds = np.bincount(repeats, weights=defined)
+    means = np.bincount(repeats[defined], weights=column[defined], minlength=len(folds))
+    means = means[folds > 0] / folds[folds > 0]
+    mean, sd = np.nan, np.nan
+    if len(means):
+        mean = means.mean()
+    if len(means) > 1:
+        sd = means.std(ddof=1)
+    return {"repeats_mean": mean, "repeats_sd": sd}
 
 
 def _all_alike(column: np.ndarray) -> bool:
@@ -534,6 +552,7 @@ def _attrs(options: FoldOptions, splitter: Any, confidence: float) -> dict[str, 
 
 def _warnings(
     ratios: Mapping[str, np.ndarray],
+    counts: Mapping[str, np.ndarray],
     there: np.ndarray,
     options: FoldOptions,
     unit: str,
@@ -543,13 +562,17 @@ def _warnings(
     number = int(there.sum())
     if options.task != "verification":
         bound = ""
+    yield from without_attempts(
+        {name: values[there] for name, values in counts.items()}, number, unit
+    )
     for name in ("far", "frr", "cms"):
         if name not in ratios:
             continue
         values = ratios[name]
         if values.ndim != 2:
             values = values[..., 0]
-        missing = int(np.isnan(values[there]).sum())
+        attempts = counts["impostor_attempts" if name == "far" else "genuine_attempts"]
+        missing = int(np.isnan(values[there & (attempts > 0)]).sum())
         if missing:
             yield Message(
                 "rate-undefined-in-parts", rate=name, missing=missing, number=number, unit=unit
@@ -559,6 +582,19 @@ def _warnings(
             yield Message(_NO_SPREAD[bound], rate=name, value=value, unit=unit)
     if number == 1:
         yield Message("one-part", unit=unit)
+
+
+def without_attempts(
+    attempts: Mapping[str, np.ndarray], number: int, unit: str
+) -> Iterator[Message]:
+    """Yield messages of parts without an attempt of a class, of the attempts in each by class."""
+    for role in ("genuine", "impostor"):
+        if f"{role}_attempts" in attempts:
+            missing = int(np.count_nonzero(attempts[f"{role}_attempts"] == 0))
+            if missing:
+                yield Message(
+                    f"no-{role}-attempt-in-parts", missing=missing, number=number, unit=unit
+                )
 
 
 def _unmated_warning(counts: Mapping[str, np.ndarray], layout: str) -> list[Message]:

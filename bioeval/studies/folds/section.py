@@ -103,6 +103,7 @@ def _rates(
     number = ds.sizes["repeat"] * ds.sizes["fold"]
     repeated = "partitions" in ds.attrs
     with_pooled = not repeated and any(np.isfinite(row.summary("pooled")) for row in rows)
+    with_repeats = any(np.isfinite(row.summary("repeats_sd")) for row in rows)
     with_sd = any(np.isfinite(row.summary("sd")) for row in rows)
     cells = []
     for row in rows:
@@ -116,6 +117,7 @@ def _rates(
                 _cell(ds, row, "train_mean") if np.isfinite(row.training()) else None,
                 mean,
                 _cell(ds, row, "sd") if with_sd else None,
+                _cell(ds, row, "repeats_sd") if with_repeats else None,
                 _cell(ds, row, "se") if _of_listed_pairs(ds) else None,
                 pooled if with_pooled else None,
                 Count(int(row.summary("folds"))) if not repeated else None,
@@ -127,6 +129,7 @@ def _rates(
         Column("train_mean", "training", 2),
         Column("mean", "test"),
         Column("sd", "sd", 1),
+        Column("repeats_sd", "sd of repeats", 2),
         Column("se", "se", 3),
         Column("pooled", "pooled", 3 if not _is_of_pooled(ds.attrs) else 0),
         Column("folds", f"{unit_of(ds.attrs)}s", 4, only="data" if all_there else ""),
@@ -292,6 +295,8 @@ def _notes(results: list[xr.Dataset]) -> Iterator[Text]:
     if any(np.isfinite(row.training()) for row in rows):
         yield "Training: rate on the data on which the threshold was chosen (optimistic)."
     yield f"Test, sd: mean and standard deviation over {units}."
+    if any(np.isfinite(row.summary("repeats_sd")) for row in rows):
+        yield "sd of repeats: standard deviation of the means of the repeats."
     if any(map(_of_listed_pairs, results)):
         yield (
             "se: standard error of the mean as in LFW tables, too small for folds with shared "

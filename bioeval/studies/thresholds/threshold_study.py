@@ -267,7 +267,7 @@ def study_threshold(
     )
     crossed = expanded(folded)
     variables = _where_chosen(counts, scores.kind)
-    variables |= {name: crossed[name].item() for name in _ON_NEW}
+    variables |= {name: crossed[name].item() for name in _ON_NEW if name in crossed}
     for name in ("threshold", "far", "frr"):
         variables[f"fold_{name}"] = (("repeat", "fold"), crossed[name].values)
     variables |= _needed(counts, rule)
@@ -341,7 +341,8 @@ def _assured_on_new(
     folds = {place: replace(counts.folds[place], assured=fold) for place, fold in made.items()}
     shape = 1, plan.shape[1]
     dataset = expanded(fold_dataset(folds, shape, about, options, splitter, confidence))
-    rates: Variables = {f"new_{name}": ((), dataset[name].item()) for name in _ASSURED_ON_NEW}
+    names = [name for name in _ASSURED_ON_NEW if name in dataset]
+    rates: Variables = {f"new_{name}": ((), dataset[name].item()) for name in names}
     return rates, refusals([*made.values()], "fold")
 
 

@@ -415,11 +415,11 @@ def test_lfw_open_set_is_its_definition():
     for repeat, parts in enumerate(experiment.split(y=who)):
         enrolled = who[parts.gallery]
         assert len(set(enrolled)) == len(enrolled) == 6
-        assert np.isin(who[parts.probe], enrolled).sum() == 6
-        own = scores.values[np.ix_(parts.probe, parts.gallery)]
+        assert np.isin(who[parts.probes], enrolled).sum() == 6
+        own = scores.values[np.ix_(parts.probes, parts.gallery)]
         for target in (0.1, 0.01):
             result = float(ds.dir_at_far.sel(far_target=target, rank=1).values[repeat, 0])
-            assert result == pytest.approx(naive_dir(own, who[parts.probe], enrolled, target))
+            assert result == pytest.approx(naive_dir(own, who[parts.probes], enrolled, target))
     assert ds.genuine_attempts.values.ravel().tolist() == [6, 6, 6]
     np.testing.assert_allclose(ds.dir_at_far_mean, ds.dir_at_far.mean(("repeat", "fold")))
     assert not {"threshold", "far", "frr", "dir", "fa"} & set(ds.variables)
@@ -442,8 +442,8 @@ def test_lfw_closed_set_enrols_everybody_once():
         gallery_templates=1, too_few="enrol", repeats=3, random_state=0
     )
     for repeat, parts in enumerate(experiment.split(y=who)):
-        own = scores.values[np.ix_(parts.probe, parts.gallery)]
-        first = who[parts.gallery][own.argmin(axis=1)] == who[parts.probe]
+        own = scores.values[np.ix_(parts.probes, parts.gallery)]
+        first = who[parts.gallery][own.argmin(axis=1)] == who[parts.probes]
         assert float(ds.cms.sel(rank=1).values[repeat, 0]) == pytest.approx(first.mean())
 
 
@@ -465,7 +465,7 @@ def test_a_card_by_sample_is_its_experiment():
     for parts in experiment.split(scores):
         for one in parts.gallery:
             own = np.flatnonzero(scores.probe_labels == scores.probe_labels[one])
-            own = np.intersect1d(own, np.union1d(parts.gallery, parts.probe))
+            own = np.intersect1d(own, np.union1d(parts.gallery, parts.probes))
             assert sharpness[one] == sharpness[own].max()
 
 
@@ -491,11 +491,11 @@ def test_lfw_open_set_on_faces(shared):
     (parts,) = experiment.split(y=who)
     from scipy.spatial.distance import cdist
 
-    d = cdist(x[parts.probe], x[parts.gallery])
-    mated = np.isin(who[parts.probe], who[parts.gallery])
+    d = cdist(x[parts.probes], x[parts.gallery])
+    mated = np.isin(who[parts.probes], who[parts.gallery])
     nearest = np.sort(d[~mated].min(axis=1))
     limit = nearest[int(0.01 * len(nearest))]
-    own = who[parts.probe][mated][:, None] == who[parts.gallery]
+    own = who[parts.probes][mated][:, None] == who[parts.gallery]
     mate, first = d[mated][own], d[mated].min(axis=1)
     expected = np.mean((mate == first) & (mate < limit))
     result = float(ds.dir_at_far.sel(far_target=0.01, rank=1).values[0, 0])

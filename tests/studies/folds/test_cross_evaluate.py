@@ -323,6 +323,26 @@ def test_summaries_by_hand(scores):
     )
 
 
+def test_the_means_of_the_repeats_have_mean_and_spread(scores):
+    ds = crossed(scores, be.partition.RepeatedSubjectKFold(3, n_repeats=4, random_state=0))
+    for rate in ("far", "frr", "train_frr"):
+        means = [np.mean([ds[rate].values[r, k] for k in range(3)]) for r in range(4)]
+        assert ds[f"{rate}_repeats_mean"].item() == pytest.approx(np.mean(means))
+        assert ds[f"{rate}_repeats_sd"].item() == pytest.approx(np.std(means, ddof=1))
+    once = crossed(scores, be.partition.SubjectKFold(3))
+    assert "far_repeats_sd" not in once and "far_sd" in once
+
+
+def test_a_fold_without_a_rate_is_left_out_of_the_mean_of_its_repeat():
+    scores = be.simulate(4, [3, 3, 1, 1], random_state=1)
+    folds = be.partition.RepeatedSubjectKFold(2, n_repeats=5, random_state=0)
+    ds = crossed(scores, folds, threshold=3.0)
+    assert np.isnan(ds.frr.values).any()
+    means = [np.mean([x for x in row if not np.isnan(x)]) for row in ds.frr.values]
+    assert ds.frr_repeats_mean.item() == pytest.approx(np.mean(means))
+    assert ds.frr_repeats_sd.item() == pytest.approx(np.std(means, ddof=1))
+
+
 def counts_of_test_parts(made, splitter, thresholds):
     """Return rejected and all genuine attempts by subject, false accepts and all by pair of them.
 
@@ -561,8 +581,17 @@ def test_a_fold_without_impostors_is_left_out_and_counted():
     assert ds.frr_folds == 5
     assert np.isfinite(ds.frr_mean)
     assert (ds.impostor_attempts == 0).all()
-    (undefined,) = (x for x in be.messages(ds) if x.code == "rate-undefined-in-parts")
-    assert undefined.arguments == {"rate": "far", "missing": 5, "number": 5, "unit": "fold"}
+    (undefined,) = (x for x in be.messages(ds) if x.code == "no-impostor-attempt-in-parts")
+    assert undefined.arguments == {"missing": 5, "number": 5, "unit": "fold"}
+
+
+@pytest.mark.parametrize("task", ["verification", "open_set", "closed_set"])
+def test_folds_with_one_template_of_each_subject_say_so(task):
+    scores = be.simulate(6, 3, random_state=1)
+    ds = crossed(scores, be.partition.SampleKFold(3, stratify="subject"), task=task)
+    (undefined,) = (x for x in be.messages(ds) if x.code == "no-genuine-attempt-in-parts")
+    assert undefined.arguments == {"missing": 3, "number": 3, "unit": "fold"}
+    assert "rate-undefined-in-parts" not in [x.code for x in be.messages(ds)]
 
 
 def test_one_fold_has_no_interval():
