@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import filterfalse
@@ -29,6 +30,8 @@ from bioeval.scores.formats.text_table import Shape
 
 #: The most columns of a list without their names: ASVspoof 2021 has 8.
 _MOST_COLUMNS = 12
+
+_DECIMAL = re.compile(r"[+-]?\d+,\d+([eE][+-]?\d+)?", re.ASCII)
 
 _NUMBERED = ("subject_a", "subject_1", "template_a", "template_1")
 
@@ -118,7 +121,7 @@ def two_readings(shape: Shape, columns: list[int], content: str, so: str) -> Dat
     if numbers:
         hold = f"columns {', '.join(numbers)} and {last} each hold"
     return DataError(
-        f"{shape.path}: {hold} {content}, and {so}; write the names "
+        f"{shape.path}: line {shape.skipped + 1}: {hold} {content}, and {so}; write the names "
         "of the columns in a first line, such as 'genuine template_a template_b score' or "
         "'claimed_id real_id probe_label score'"
     )
@@ -269,9 +272,6 @@ def labelled(shape: Shape, options: ReadOptions) -> PairLayout | None:
         raise two_readings(shape, truths, "only 0 and 1", "could mark genuine pairs")
     genuine = (words or truths)[0]
     score = _score_column(shape, [i for i in numbers if i != genuine])
-    two_numbers = shape.mark == "," and shape.columns == 2 and not words
-    if two_numbers and all(map(str.isdigit, shape.column(0) + shape.column(1))):
-        raise two_readings(shape, [0, 1], "digits alone", "could be decimals with a comma")
     species = _species(shape, genuine, shape.columns_except(genuine, score))
     keys = tuple(shape.columns_except(genuine, score, species))
     if score is None and not keys:
@@ -340,6 +340,7 @@ def find_layout(shape: Shape, options: ReadOptions) -> PairLayout | None:
                 )
     if layout is None or layout.header or layout.score is None:
         return layout
+    _refuse_decimal_commas(shape, layout.score)
     first, *below = shape.column(layout.score)
     if "%" in shape.cells[0] or "%" in shape.cells[-1]:
         raise DataError(f"{shape.path}: has per cent signs; write per cent as fractions")
@@ -357,6 +358,17 @@ def find_layout(shape: Shape, options: ReadOptions) -> PairLayout | None:
     return layout
 
 
+def _refuse_decimal_commas(shape: Shape, score: int) -> None:
+    """Raise where a column of scores and the next one could be decimals with a comma."""
+    for i in (score - 1, score):
+        if shape.mark != "," or not 0 <= i < shape.columns - 1:
+            continue
+        pairs = zip(shape.column(i), shape.column(i + 1), strict=True)
+        if all(_DECIMAL.fullmatch(f"{whole},{fraction}") for whole, fraction in pairs):
+            so = "could be decimals with a comma"
+            raise two_readings(shape, [i, i + 1], "digits alone", so)
+
+
 def trial_layout(shape: Shape, options: ReadOptions) -> PairLayout:
     """Return the layout of a list of trials: names, and a word for genuine or impostor.
 
@@ -365,6 +377,8 @@ def trial_layout(shape: Shape, options: ReadOptions) -> PairLayout:
     layout = with_header(shape, ReadOptions(genuine_key=options.genuine_key))
     if layout is None:
         truths, numbers = _truths(shape), _kept(shape, like_number)
+        if truths and shape.columns == 2:
+            _refuse_decimal_commas(shape, 1)
         truths = [i for i in truths if i not in numbers] or truths
         if len(truths) > 1:
             so = "could mark genuine pairs"

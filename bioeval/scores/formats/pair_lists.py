@@ -364,7 +364,7 @@ def _two_files(
         return scores._with(_remarks=(*scores._remarks, remark))
     other = existing_file(options.impostor)
     genuine = scores_alone(shape, layout)
-    impostor, theirs = impostor_scores(other, shape.columns, options)
+    impostor, theirs = impostor_scores(other, shape.columns, layout, options)
     values, impostor_values = (
         genuine.numbers[layout.score or 0],
         impostor.numbers[theirs.score or 0],

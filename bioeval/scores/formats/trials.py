@@ -334,14 +334,27 @@ def scores_alone(shape: Shape, layout: PairLayout) -> Columns:
     return read_columns(shape, header, layout.called(names), {score: "score"}, bounded=names)
 
 
-def impostor_scores(path: Path, columns: int, options: ReadOptions) -> tuple[Columns, PairLayout]:
-    """Return the impostor scores of a file with as many columns as that of the genuine scores."""
+def impostor_scores(
+    path: Path, columns: int, genuine: PairLayout, options: ReadOptions
+) -> tuple[Columns, PairLayout]:
+    """Return the impostor scores of a file whose columns are those of the genuine scores."""
     shape = shape_of(path)
     layout = find_layout(shape, options)
     if layout is None or layout.score is None or shape.columns != columns or layout.genuine:
         raise DataError(
             f"{path}: has {counted(shape.columns, 'columns')}; expected the impostor scores in "
             f"{columns:,}, as the file of the genuine scores has them"
+        )
+    if (layout.kind or genuine.kind) != (genuine.kind or layout.kind):
+        raise DataError(
+            f"{path}: line {shape.skipped + 1}: the scores are called "
+            f"{shape.cells[0][layout.score]!r}, and those of the genuine file "
+            f"{genuine.names[genuine.score or 0]!r}; expected distances or similarities in both"
+        )
+    if not (layout.header or genuine.header) and layout.score != genuine.score:
+        raise DataError(
+            f"{path}: line {shape.skipped + 1}: the score is in column {layout.score + 1}, and in "
+            f"column {(genuine.score or 0) + 1} of the genuine scores; expected the same columns"
         )
     return scores_alone(shape, layout), layout
 

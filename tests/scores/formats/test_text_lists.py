@@ -178,6 +178,15 @@ def test_the_kind_is_declared_or_required(tmp_path):
         ("a b target bonafide 0.5\n", "is text; expected"),
         ("1 0.5\n-1 0.7\n0 0.7\n", "genuine holds both '0' and '-1', and they differ in meaning"),
         ("1,73\n0,21\n", "columns 1 and 2 each hold digits alone, and could be decimals with a c"),
+        *(
+            (text, f"line 1: columns {i} and {i + 1} each hold digits alone, and could be dec")
+            for text, i in (
+                ("-1,73\n1,21\n", 1),
+                ("12,0\n13,1\n", 1),
+                ("a,0,53\nb,1,2\n", 2),
+                ("x,y,12,53\ny,y,0,2\n", 3),
+            )
+        ),
         ("1;0,5\n0;0,7\n", "line 1: score is '0,5'; .*decimals have a point"),
         ("1 50%\n0 0.2\n", "line 1: score is '50%'; .*per cent as fractions"),
         ("1 50 %\n0 20 %\n", "has per cent signs"),
@@ -197,6 +206,24 @@ def test_the_kind_is_declared_or_required(tmp_path):
 def test_bad_lists(tmp_path, text, message):
     with pytest.raises(DataError, match=message):
         load(tmp_path, text)
+
+
+@pytest.mark.parametrize(
+    ("genuine", "impostor", "message"),
+    [
+        ("0.1\n0.2\n", "1,5\n0,2\n", "i.txt: line 1: columns 1 and 2 .* decimals with a comma"),
+        ("0,1\n0,2\n", "0.5\n0.2\n", "g.txt: line 1: columns 1 and 2 .* decimals with a comma"),
+        ("distance\n1\n", "similarity\n2\n", "i.txt: line 1: .* called 'similarity', and .* 'dist"),
+        ("a 0.1\nb 0.2\n", "0.5 a\n0.3 b\n", "i.txt: line 1: the score is in column 1, and in col"),
+    ],
+)
+def test_two_files_are_read_in_one_way_or_not_at_all(tmp_path, capsys, genuine, impostor, message):
+    (tmp_path / "i.txt").write_text(impostor)
+    with pytest.raises(DataError, match=message):
+        load(tmp_path, genuine, name="g.txt", impostor=tmp_path / "i.txt")
+    files = map(str, (tmp_path / "g.txt", tmp_path / "i.txt"))
+    assert main(["run", *files, "--kind", "distance"]) == 2
+    assert capsys.readouterr().err.startswith("bioeval: error: ")
 
 
 @pytest.mark.slow
