@@ -305,6 +305,6 @@ class Squares:
         probe = np.empty((len(rules), self.shape[0]), dtype=np.int64)
         gallery = np.empty((len(rules), self.shape[1]), dtype=np.int64)
         for c, rule in enumerate(rules):
-            probe[c], gallery[c] = rule.probe[self.row], rule.gallery[self.column]
+            probe[c], gallery[c] = rule.codes.probe[self.row], rule.codes.gallery[self.column]
         differs = np.array([rule.exclusion.differs for rule in rules], dtype=bool)
         return Excluded(probe, gallery, differs)

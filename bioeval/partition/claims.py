@@ -231,7 +231,7 @@ def parse_claims(
             f"claims name {int(wrong.sum())} probes outside 0..{m - 1}, the first is "
             f"{int(probes[np.argmax(wrong)])}"
         )
-    groups = reader.gallery.group_of(scores._codes.codes_of(labels))
+    groups = reader.gallery.group_of(scores._codes.codes_of(labels, "claims"))
     missing = groups < 0
     if missing.any() and unenrolled == "raise":
         i = int(np.argmax(missing))

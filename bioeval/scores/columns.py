@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import mmap
 import tempfile
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -13,7 +13,7 @@ from bioeval.base.errors import (
     DataError,
     Part,
 )
-from bioeval.scores.labels import Codes, as_labels
+from bioeval.scores.labels import Codes, as_labels, as_objects
 
 #: Bytes of a column that are held in memory; more are written to a temporary file and mapped.
 MOST_BYTES = 1 << 25
@@ -124,10 +124,12 @@ class CodedSides:
         self.values, self.a, self.b = list(values), a, b
 
     @classmethod
-    def of(cls, names: np.ndarray, input_name: Part) -> CodedSides:
+    def of(
+        cls, names: np.ndarray, input_name: Part, checked: Callable[..., Any] = as_labels
+    ) -> CodedSides:
         """Return names given as an array, (p, 2)."""
         a, b = names.T.tolist()
-        coded = Codes(as_labels(a, input_name), as_labels(b, input_name), input_name)
+        coded = Codes(checked(a, input_name), checked(b, input_name), input_name)
         a, b = coded.probe.astype(np.int32), coded.gallery.astype(np.int32)
         return cls(coded.values.tolist(), a, b)
 
@@ -145,14 +147,12 @@ class CodedSides:
 
     def objects(self) -> np.ndarray:
         """Return the name of each side, (p, 2); equal names are one object."""
-        values = np.empty(len(self.values), dtype=object)
-        values[:] = self.values
+        values = as_objects(self.values)
         return np.column_stack([values[self.a], values[self.b]])
 
     def side(self, number: int) -> np.ndarray:
         """Return the name of side 0 or 1 of each pair; equal names are one object."""
-        values = np.empty(len(self.values), dtype=object)
-        values[:] = self.values
+        values = as_objects(self.values)
         return values[self.b if number else self.a]
 
     def codes(self) -> Codes:

@@ -10,7 +10,7 @@ from typing import Self
 import numpy as np
 
 from bioeval.base.errors import Argument, DataError, nearest_name
-from bioeval.scores.labels import Codes, plain
+from bioeval.scores.labels import Codes, column_codes, plain
 
 #: The forms of an exclusion, as a regular expression and in words.
 FORM = "(?P<all>all:)?(?P<column>[^=,]*[^=,!])(!=|=(?P<probe>[^=/,]+)/(?P<gallery>[^=/,]+))?"
@@ -51,16 +51,21 @@ class Exclusion:
     def codes(
         self, probe_meta: Mapping[str, np.ndarray], gallery_meta: Mapping[str, np.ndarray]
     ) -> Codes:
-        """Return codes of both sides, which are equal where the value is the same, or the two."""
-        codes = Codes(probe_meta[self.column], gallery_meta[self.column])
+        """Return codes of both sides, which are equal where the value is the same, or the two.
+
+        The code of an unknown value is negative.
+        """
+        codes = column_codes(probe_meta[self.column], gallery_meta[self.column], self.column)
         if self.values is None:
             return codes
         names = codes.values.tolist()
         sides = []
-        for wanted, side in zip(self.values, (codes.probe, codes.gallery), strict=True):
-            sides.append(np.array([_is(name, wanted) for name in names])[side])
-        probe, gallery = sides
-        return Codes.known(codes.values, np.where(probe, 0, 1), np.where(gallery, 0, 2))
+        for other, (wanted, side) in enumerate(
+            zip(self.values, (codes.probe, codes.gallery), strict=True), start=1
+        ):
+            of_name = np.array([0 if _is(name, wanted) else other for name in names], dtype=int)
+            sides.append(np.append(of_name, [-2, -1])[side])  # the last are of unknown values
+        return Codes.known(codes.values, *sides)
 
     def require(
         self, probe_meta: Mapping[str, np.ndarray], gallery_meta: Mapping[str, np.ndarray]
@@ -88,7 +93,7 @@ class Exclusion:
         """Return the first of the two values that no template has, and those that there are."""
         if self.values is None:
             return None, []
-        names = Codes(probe_meta[self.column], gallery_meta[self.column]).values.tolist()
+        names = self.codes(probe_meta, gallery_meta).values.tolist()
         missing = [x for x in self.values if not any(_is(name, x) for name in names)]
         return next(iter(missing), None), [str(plain(name)) for name in names]
 
@@ -109,12 +114,11 @@ class Rule:
     """An exclusion as codes: it holds where those of both sides are equal, or where they differ."""
 
     exclusion: Exclusion
-    probe: np.ndarray
-    gallery: np.ndarray
+    codes: Codes
 
     def holds(self, probe: np.ndarray | slice, gallery: np.ndarray | slice) -> np.ndarray:
         """Return where it holds, of places that NumPy broadcasts."""
-        return (self.probe[probe] == self.gallery[gallery]) != self.exclusion.differs
+        return (self.codes.probe[probe] == self.codes.gallery[gallery]) != self.exclusion.differs
 
 
 class Exclusions:
@@ -130,7 +134,7 @@ class Exclusions:
         for text in texts:
             exclusion = Exclusion.parse(text)
             codes = exclusion.codes(probe_meta, gallery_meta)
-            self.rules.append(Rule(exclusion, codes.probe, codes.gallery))
+            self.rules.append(Rule(exclusion, codes))
 
     @property
     def of_all(self) -> bool:

@@ -7,10 +7,13 @@ or sorted order; no result depends on which.
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 from collections.abc import Hashable, Iterable, Mapping, Sequence
+from datetime import date, datetime
 from enum import Enum
 from functools import cached_property
+from numbers import Number
 from typing import Any
 
 import numpy as np
@@ -33,6 +36,9 @@ LABEL_COLUMNS = ("label", "subject", "identity", "person", "pid", "id", "subject
 IMAGE_COLUMNS = ("name", "image", "image_name", "file", "filename", "path", "img_path")
 NAME_COLUMNS = ("template", *IMAGE_COLUMNS)
 
+#: Names of the column of cameras, the first that is there wins; a camera -1 is unknown.
+CAMERA_COLUMNS = ("camera", "cam", "camid", "cam_id", "camera_id", "cameraid", "camids", "cams")
+
 # Types of labels that are taken as they are, without a look at each.
 _SINGLE = {str, int, float, bool, bytes, type(None)}
 
@@ -43,7 +49,7 @@ _PIECE = 1 << 20  # numbers of a digest
 
 
 def as_labels(labels: Any, input_name: Part, length: int | None = None) -> np.ndarray:
-    """Return `labels` as a 1-D array, checked for length and for missing values (None or NaN)."""
+    """Return `labels` as a 1-D array, checked for length and for missing values."""
     array = fixed(one_dimensional(labels, input_name), labels)
     if length is not None and len(array) != length:
         side = "columns" if "gallery" in str(input_name) else "rows"
@@ -56,7 +62,7 @@ def as_labels(labels: Any, input_name: Part, length: int | None = None) -> np.nd
     if missing.any():
         raise DataError(
             input_name,
-            f" has {int(missing.sum())} missing labels (None or NaN), the first at position "
+            f" has {int(missing.sum())} missing labels (None, NaN or empty), the first at position "
             f"{int(np.argmax(missing))}; every template needs a subject",
         )
     return array
@@ -177,14 +183,93 @@ def _narrow(array: np.ndarray) -> np.ndarray:
 
 
 def missing_values(array: np.ndarray) -> np.ndarray:
-    """Return for each label whether it is None or NaN."""
+    """Return for each label whether it is None, NaN, NaT or an empty text."""
     if array.dtype.kind in "fMm":
         if array.dtype.kind == "f":
             return np.isnan(array)
         return np.isnat(array)
+    if array.dtype.kind in "US":
+        return array == array.dtype.type()
     if array.dtype.kind == "O":
-        return np.array([x is None or _is_nan(x) for x in array], dtype=bool)
+        return np.array([x is None or _is_nan(x) or x in ("", b"") for x in array], dtype=bool)
     return np.zeros(len(array), dtype=bool)
+
+
+def unknown_values(column: np.ndarray, name: str) -> np.ndarray:
+    """Return which values of a metadata column are missing, or a camera -1."""
+    unknown = missing_values(column)
+    if name.casefold() in CAMERA_COLUMNS:
+        unknown = unknown | np.array([likeness(x) == -1 for x in column.tolist()], dtype=bool)
+    return unknown
+
+
+def known_texts(column: np.ndarray, name: str) -> set[str]:
+    """Return the distinct values of a metadata column as text, without unknown ones."""
+    return set(map(str, column[~unknown_values(column, name)].tolist()))
+
+
+def require_one_type(a: np.ndarray, b: np.ndarray, input_name: Part) -> None:
+    """Raise :class:`DataError` where values that are compared look alike and are never equal.
+
+    That is where no type of one side is one of the other, or two values of different types are
+    written alike, such as 1 and "1". Missing values are of no type.
+    """
+    sides = [_objects(side[~missing_values(side)]) for side in (a, b)]
+    one, other = (
+        _examples(side[:1] if x.dtype.kind != "O" else side)
+        for x, side in zip((a, b), sides, strict=True)
+    )
+    pair: tuple[Any, ...] = ()
+    if one and other and not one.keys() & other.keys():
+        pair = next(iter(one.values())), next(iter(other.values()))
+    elif len(one.keys() | other.keys()) > 1:
+        written: dict[Any, Any] = {}
+        for value in map(plain, [*sides[0], *sides[1]]):
+            like = written.setdefault(likeness(value), value)
+            if _type_of(like) != _type_of(value):
+                pair = like, value
+                break
+    if not pair:
+        return
+    raise DataError(
+        input_name,
+        f": values of two types, such as {pair[0]!r} and {pair[1]!r}, are compared and never "
+        "equal; write all as numbers, or all as text",
+    )
+
+
+def _examples(values: list) -> dict[Any, Any]:
+    """Return a value of each type that occurs."""
+    first = {type(x): x for x in reversed(values) if type(x) is not tuple}
+    tuples = [x for x in values if type(x) is tuple]
+    return {_type_of(x): x for x in map(plain, [*first.values(), *tuples])}
+
+
+def _type_of(value: Any) -> Any:
+    """Return the name of a type whose values can be equal; of a tuple, those of its parts."""
+    if isinstance(value, tuple):
+        return tuple(map(_type_of, value))
+    for name, types in (("number", Number), ("text", str)):
+        if isinstance(value, types):
+            return name
+    for kind in (bytes, datetime, date):
+        if isinstance(value, kind):
+            return kind
+    return type(value)
+
+
+def likeness(value: Any) -> Any:
+    """Return what a label looks like whatever its type: text of a number as the number."""
+    value = plain(value)
+    if isinstance(value, tuple):
+        return tuple(map(likeness, value))
+    if isinstance(value, bytes):
+        value = value.decode(errors="replace")
+    if isinstance(value, str):
+        for number in (int, float):
+            with contextlib.suppress(ValueError):
+                return number(value)
+    return value
 
 
 def _is_nan(value: Any) -> bool:
@@ -205,9 +290,10 @@ class Codes:
             self.values, codes = np.unique(every, return_inverse=True)
             codes = codes.reshape(-1).astype(np.int64)
         else:
-            both = gallery.tolist()
+            require_one_type(probe, gallery, input_name)
+            both = _objects(gallery)
             if not same:
-                both += probe.tolist()
+                both += _objects(probe)
             self.values, codes = _factorize(both, input_name)
         self.gallery = codes[: len(gallery)]
         self.probe = self.gallery if same else codes[len(gallery) :]
@@ -229,7 +315,7 @@ class Codes:
     @cached_property
     def lookup(self) -> Mapping[Any, int]:
         """The code of each label."""
-        return {plain(v): i for i, v in enumerate(self.values.tolist())}
+        return {plain(v): i for i, v in enumerate(_objects(self.values))}
 
     def of_no_person(self, ids: Sequence[int]) -> np.ndarray:
         """Return which codes are of ids of distractors or junk, as numbers or as text."""
@@ -237,12 +323,24 @@ class Codes:
             return np.zeros(len(self.values), dtype=bool)
         if self.values.dtype.kind in "iufb":
             return np.isin(self.values, ids)
-        words = np.array([*map(str, self.values.tolist())], dtype=object)
-        return np.isin(words, [*map(str, ids)])
+        return np.array([likeness(x) in ids for x in self.values.tolist()], dtype=bool)
 
-    def codes_of(self, labels: np.ndarray) -> np.ndarray:
+    def codes_of(self, labels: np.ndarray, input_name: Part) -> np.ndarray:
         """Return the codes of `labels`, -1 where no template has the label."""
-        return np.array([*map(self.code, labels.tolist())], dtype=np.int64)
+        require_one_type(labels, self.values, input_name)
+        return np.array([*map(self.code, _objects(labels))], dtype=np.int64)
+
+
+def column_codes(probe: np.ndarray, gallery: np.ndarray, name: str) -> Codes:
+    """Return a metadata column of both sides as codes to be compared.
+
+    An unknown value equals nothing: its code is -1 in the probes and -2 in the gallery.
+    """
+    known = [~unknown_values(side, name) for side in (probe, gallery)]
+    among = Codes(probe[known[0]], gallery[known[1]], f"the column {name!r}")
+    codes = [np.full(len(probe), -1), np.full(len(gallery), -2)]
+    codes[0][known[0]], codes[1][known[1]] = among.probe, among.gallery
+    return Codes.known(among.values, *codes)
 
 
 #: Labels of distractors and of junk: their names in files, and the attributes of scores.
@@ -256,6 +354,13 @@ def present(codes: np.ndarray, number: int) -> np.ndarray:
     return there
 
 
+def _objects(array: Any) -> Any:
+    """Return the values of an array as Python's, moments of any unit as one type."""
+    if array.dtype.kind in "Mm":
+        array = array.astype(f"{array.dtype.kind}8[us]")
+    return array.tolist()
+
+
 def _comparable(a: np.ndarray, b: np.ndarray) -> bool:
     """Whether numpy can join two label arrays without changing any label."""
     if a.dtype.kind in "iub" and b.dtype.kind in "iub":
@@ -267,7 +372,7 @@ def plain(label: Any) -> Any:
     """Return a scalar, of NumPy or of any library, as the Python value that it holds."""
     label = scalar_of(label)
     if isinstance(label, np.generic):
-        return label.item()
+        return _objects(label)
     return label
 
 
@@ -283,9 +388,14 @@ def _factorize(labels: list, input_name: Part) -> tuple[np.ndarray, np.ndarray]:
                 input_name,
                 f": the label {label!r} is a {type(label).__name__}; expected a hashable label",
             ) from None
-    values = np.empty(len(numbers), dtype=object)
-    values[:] = list(numbers)
-    return values, codes
+    return as_objects([*numbers]), codes
+
+
+def as_objects(values: list) -> np.ndarray:
+    """Return values as an array of objects, each of them one value."""
+    array = np.empty(len(values), dtype=object)
+    array[:] = values
+    return array
 
 
 def as_meta(meta: Mapping[str, Any] | None, length: int, input_name: Part) -> dict[str, np.ndarray]:

@@ -24,6 +24,7 @@ from bioeval.scores.labels import (
     fixed,
     one_dimensional,
     plain,
+    require_one_type,
 )
 from bioeval.scores.listed_templates import (
     ListedTemplates,
@@ -106,6 +107,9 @@ class PairScores(Scores):
         coded = _both_sides(templates, "templates", len(array))
         if isinstance(coded, np.ndarray):
             coded = CodedSides.of(coded, "templates")
+        people = _both_sides(subjects, "subjects", len(array))
+        if isinstance(people, np.ndarray):
+            require_one_type(people[:, 0], people[:, 1], "subjects")
         fold_of_pair = None
         if folds is not None:
             fold_of_pair = as_labels(folds, "folds")
@@ -117,7 +121,7 @@ class PairScores(Scores):
             _base=array,
             genuine=flags.astype(bool),
             pair_folds=fold_of_pair,
-            _subjects=_both_sides(subjects, "subjects", len(array)),
+            _subjects=people,
             _templates=coded,
             _meta=_meta_of_pairs(meta, len(array)),
         )
@@ -385,7 +389,9 @@ def _meta_of_pairs(meta: Mapping[str, Any] | None, length: int) -> dict[str, Cod
     columns = {}
     for name, column in meta.items():
         sides = _both_sides(column, f"meta {name!r}", length)
-        columns[str(name)] = sides if isinstance(sides, CodedSides) else CodedSides.of(sides, name)
+        if not isinstance(sides, CodedSides):
+            sides = CodedSides.of(sides, name, one_dimensional)
+        columns[str(name)] = sides
     return columns
 
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from bioeval.base.errors import counted
 from bioeval.base.messages import Message
-from bioeval.scores.labels import digest, present
+from bioeval.scores.labels import Codes, digest, known_texts, present
 from bioeval.scores.matrix import Scores, are_pairs
 
 T = TypeVar("T")
@@ -47,10 +47,21 @@ def _notes(scores: Scores) -> list[Message]:
             notes.append(Message("same-labels-twice"))
     if scores.layout == "all-against-all":
         sessions = scores.probe_meta.get("session")
-        several = sessions is not None and len(np.unique(sessions.astype(str))) > 1
+        several = sessions is not None and len(known_texts(sessions, "session")) > 1
         if several and not scores._excludes_same("session"):
             notes.append(Message("same-session-counted"))
+    codes = {rule.exclusion.column: rule.codes for rule in scores._exclusions.rules}
+    for name, of_column in codes.items():
+        notes += unknown_notes(of_column, name)
     return notes
+
+
+def unknown_notes(codes: Codes, name: str) -> list[Message]:
+    """Return a message of the templates for which a column that is compared is not known."""
+    probes, templates = int((codes.probe < 0).sum()), int((codes.gallery < 0).sum())
+    if not probes and not templates:
+        return []
+    return [Message("unknown-values", column=name, probes=probes, templates=templates)]
 
 
 def left_out(scores: Scores) -> list[str]:
@@ -135,8 +146,8 @@ class Provenance:
         return replace(
             self,
             probes=self.probes + other.probes,
-            fingerprints=_joined(self.fingerprints, other.fingerprints),
-            notes=_joined(self.notes, tuple(x for x in other.notes if not _lacks_mates(x))),
+            fingerprints=joined(self.fingerprints, other.fingerprints),
+            notes=joined(self.notes, tuple(x for x in other.notes if not _lacks_mates(x))),
             reading=(*self.reading, f"{counted(other.probes, 'open queries')} of {named}"),
         )
 
@@ -159,5 +170,6 @@ def _lacks_mates(note: Message) -> bool:
     return isinstance(note, Message) and note.code == _NO_MATE
 
 
-def _joined(a: tuple[T, ...], b: tuple[T, ...]) -> tuple[T, ...]:
+def joined(a: tuple[T, ...], b: tuple[T, ...]) -> tuple[T, ...]:
+    """Return all of the first, and what the second has besides."""
     return (*a, *(x for x in b if x not in a))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from bioeval.base.messages import Message
+from bioeval.scores.labels import likeness
 from bioeval.scores.matrix import Scores, knows_people
 
 
@@ -12,8 +13,8 @@ def people_of_both_sets(dev: Scores, judged: Scores, set_name: str) -> list[Mess
         return [Message("judged-on-same-data", set=set_name)]
     if not (knows_people(dev) and knows_people(judged)):
         return []
-    people = set(judged.subjects.tolist())
-    shared = len(people.intersection(dev.subjects.tolist()))
+    people = set(map(likeness, judged.subjects.tolist()))
+    shared = len(people.intersection(map(likeness, dev.subjects.tolist())))
     if not shared:
         return []
     return [Message("people-of-both-sets", set=set_name, shared=shared, people=len(people))]

@@ -13,14 +13,15 @@ from bioeval.base.errors import (
     nearest_name,
     received,
 )
-from bioeval.scores.labels import missing_values, one_dimensional
+from bioeval.base.messages import Message
+from bioeval.scores.labels import missing_values, one_dimensional, unknown_values
 from bioeval.scores.matrix import Scores, are_pairs
 
 Sides = tuple[np.ndarray, np.ndarray]
 
 
 def template_columns(scores: Scores, columns: Any, input_name: str) -> Sides:
-    """Return a value for each template of both sides; no value may be missing.
+    """Return a value for each template of both sides.
 
     - `columns` (str, array_like, or pair of array_like): a metadata column that both sides have;
       one value a template of all-against-all scores; or the values of the probes and those of the
@@ -41,9 +42,41 @@ def template_columns(scores: Scores, columns: Any, input_name: str) -> Sides:
     else:
         column = _values(columns, input_name, scores.shape[0])
         sides = column, column
+    return sides
+
+
+def known_columns(scores: Scores, columns: Any, input_name: str) -> Sides:
+    """Return :func:`template_columns`; no value may be missing."""
+    sides = template_columns(scores, columns, input_name)
     for side, name in zip(sides, ("probe", "gallery template"), strict=True):
         _require_known(side, input_name, columns, name)
     return sides
+
+
+def with_known_values(scores: Scores, columns: Any, input_name: str) -> tuple[Scores, Sides]:
+    """Return the scores of templates with a known value, with a remark on the others; the values.
+
+    Raise :class:`DataError` where no template of a side has one.
+    """
+    sides = template_columns(scores, columns, input_name)
+    name = columns if isinstance(columns, str) else ""
+    known = [~unknown_values(side, name) for side in sides]
+    if known[0].all() and known[1].all():
+        return scores, sides
+    remark = Message(
+        "templates-without-value",
+        column=name or input_name,
+        probes=int((~known[0]).sum()),
+        templates=int((~known[1]).sum()),
+    )
+    if are_pairs(scores):
+        known = [known[0] & known[1]] * 2
+    if not (known[0].any() and known[1].any()):
+        known_columns(scores, columns, input_name)
+    places = np.flatnonzero(known[0]), np.flatnonzero(known[1])
+    some = scores.select(probes=places[0], gallery=None if are_pairs(scores) else places[1])
+    probe, gallery = (side[place] for side, place in zip(sides, places, strict=True))
+    return some._with(_remarks=(*scores._remarks, remark)), (probe, gallery)
 
 
 def _is_pair(column: Any) -> bool:
@@ -110,8 +143,6 @@ def _values(array: Any, input_name: str, length: int) -> np.ndarray:
 def _require_known(values: np.ndarray, input_name: str, argument: Any, side: str) -> None:
     """Raise :class:`DataError` where values are missing: None, NaN, or an empty text."""
     missing = missing_values(values)
-    if values.dtype.kind in "UO":
-        missing = missing | np.array([isinstance(x, str) and not x for x in values], dtype=bool)
     if missing.any():
         column = f" of the column {argument!r}" if isinstance(argument, str) else ""
         raise DataError(

@@ -20,7 +20,15 @@ from bioeval.base.kinds import VALUED, Kind, larger_is_closer
 from bioeval.base.messages import Message, MessageWarning
 from bioeval.scores.arrays import as_array, as_distances, as_index
 from bioeval.scores.labelled_matrix import memory_attributes
-from bioeval.scores.labels import NAME_COLUMNS, Codes, as_labels, as_meta, digest_of_values, fixed
+from bioeval.scores.labels import (
+    NAME_COLUMNS,
+    Codes,
+    as_labels,
+    as_meta,
+    column_codes,
+    digest_of_values,
+    fixed,
+)
 from bioeval.scores.matrix import Scores
 
 # Of lists that begin with the entry at the place of their query, if an index was searched with its
@@ -484,11 +492,12 @@ def _entries_by_name(scores: TopKScores) -> tuple[np.ndarray, str]:
     """
     for column in NAME_COLUMNS:
         if column in scores.probe_meta and column in scores.gallery_meta:
-            names = Codes(scores.probe_meta[column], scores.gallery_meta[column], column)
-            if len(np.unique(names.gallery)) < len(names.gallery):
+            names = column_codes(scores.probe_meta[column], scores.gallery_meta[column], column)
+            named = np.flatnonzero(names.gallery >= 0)
+            if len(np.unique(names.gallery[named])) < len(named):
                 continue
-            place = np.full(len(names.values), -1, dtype=np.int64)
-            place[names.gallery] = np.arange(len(names.gallery))
+            place = np.full(len(names.values) + 1, -1, dtype=np.int64)  # the last: of no name
+            place[names.gallery[named]] = named
             entry = place[names.probe]
             same = scores._codes.gallery[entry] == scores._codes.probe
             return np.where(same, entry, -1), column

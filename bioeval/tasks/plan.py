@@ -32,7 +32,7 @@ from bioeval.protocol.loading import for_layout, of_claims
 from bioeval.protocol.pairs import with_exclusions, with_pairs
 from bioeval.protocol.tasks import ClosedSet, OpenSet
 from bioeval.scores.blocks import BlockReader, threads_for
-from bioeval.scores.labels import Codes
+from bioeval.scores.labels import Codes, missing_values
 from bioeval.scores.matrix import Scores, are_pairs, require_scores
 from bioeval.stats.options import IntervalOptions
 from bioeval.tasks.task_counts import TaskCounts
@@ -356,7 +356,8 @@ def galleries_of(scores: Scores, card: Protocol) -> dict[str, Scores] | None:
         return None
     column = scores.gallery_meta[card.galleries.column]
     codes = Codes(column, column, "galleries")
-    names = [str(value) for value in codes.values.tolist()]
+    unknown = missing_values(codes.values)
+    names = ["" if unknown[i] else str(x) for i, x in enumerate(codes.values.tolist())]
     if len(names) < 2:
         return None
     wrong = [name for name in names if not name or "/" in name or name == MEAN]

@@ -184,8 +184,8 @@ def test_rows_of_tensors_and_lists_of_labels():
     np.testing.assert_array_equal(scores.values, expected.values)
     assert scores.probe_labels.tolist() == WHO
     # Labels of several types stay what they are, and a tuple is a label.
-    mixed = be.Scores(np.zeros((3, 3)), [["1", 1], np.array([2])])
-    assert mixed.probe_labels.tolist() == ["1", 1, 2]
+    mixed = be.Scores(np.zeros((3, 3)), [["a", 1], np.array([2])])
+    assert mixed.probe_labels.tolist() == ["a", 1, 2]
     assert be.Scores(np.zeros((2, 2)), [("a", 1), ("a", 2)]).probe_labels.tolist() == [
         ("a", 1),
         ("a", 2),

@@ -26,6 +26,16 @@ _SCORES = (
         "leaves them out",
     ),
     MessageType(
+        "unknown-values",
+        "{column:name} is not known of {probes:count probes} and {templates:count gallery "
+        "templates}; an unknown value (None, NaN, empty text, camera -1) equals no other",
+    ),
+    MessageType(
+        "templates-without-value",
+        "{column:name} is not known of {probes:count probes} and {templates:count gallery "
+        "templates}, which are left out",
+    ),
+    MessageType(
         "one-subject",
         "all templates are of one subject, so there is no impostor attempt: check the labels",
     ),

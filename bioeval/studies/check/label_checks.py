@@ -13,7 +13,7 @@ from bioeval.base.messages import Message
 from bioeval.document.cells import Label
 from bioeval.document.text import Enumeration, Text, say
 from bioeval.results.support import ComparedPeople, RuleOf
-from bioeval.scores.labels import plain
+from bioeval.scores.labels import known_texts, plain, unknown_values
 from bioeval.scores.matrix import Scores, are_pairs, codes_of, knows_people
 from bioeval.scores.pairs import PairScores
 from bioeval.studies.check.findings import (
@@ -274,7 +274,7 @@ def _metadata(scores: Scores) -> Finding:
     for name in ("session", "camera"):
         if name not in scores.probe_meta or name not in scores.gallery_meta:
             continue
-        number = len(np.unique(scores.probe_meta[name].astype(str)))
+        number = len(known_texts(scores.probe_meta[name], name))
         if number < 2 or scores._excludes_same(name) or not _share(scores, name):
             continue
         found = Message("same-session-genuine", sessions=number)
@@ -291,7 +291,8 @@ def _share(scores: Scores, column: str) -> bool:
     """Whether two templates of a subject have the same value in a column."""
 
     def pairs(codes: np.ndarray, values: np.ndarray) -> list[tuple]:
-        return list(zip(codes.tolist(), values.astype(str).tolist(), strict=True))
+        known = ~unknown_values(values, column)
+        return list(zip(codes[known].tolist(), values[known].astype(str).tolist(), strict=True))
 
     gallery = pairs(codes_of(scores).gallery, scores.gallery_meta[column])
     if scores.layout == "all-against-all":

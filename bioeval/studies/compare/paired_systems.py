@@ -10,7 +10,7 @@ import numpy as np
 
 from bioeval.base.errors import Argument, DataError, counted
 from bioeval.base.messages import Message
-from bioeval.scores.labels import plain
+from bioeval.scores.labels import as_objects, plain, require_one_type
 from bioeval.scores.matrix import Scores, are_pairs, codes_of, knows_people
 from bioeval.scores.pairs import PairScores
 from bioeval.scores.top_k import TopKScores
@@ -86,6 +86,7 @@ class Named:
         """Yield the common data of both, of pairs or of each side."""
         for side, other_side in zip(self.sides, other.sides, strict=True):
             if isinstance(side.names, list):
+                one_type(side.names, other_side.names)
                 number = {name: place for place, name in enumerate(side.names)}
                 numbers = [number.setdefault(name, len(number)) for name in other_side.names]
                 first, second = np.arange(len(side.names)), np.array(numbers, dtype=np.int64)
@@ -175,8 +176,14 @@ def differences(systems: Mapping[str, Named | None]) -> dict[str, str]:
     return sentences
 
 
+def one_type(mine: list, theirs: list) -> None:
+    """Raise :class:`DataError` where names of both systems are of two types."""
+    require_one_type(as_objects(mine), as_objects(theirs), "the names of both systems")
+
+
 def _keys(mine: Any, theirs: Any, unordered: bool = False) -> tuple[np.ndarray, np.ndarray]:
     """Return a number for each pair of both lists, equal for equal names."""
+    one_type(mine.values, theirs.values)
     number = {plain(name): place for place, name in enumerate(mine.values)}
     other = [number.setdefault(plain(name), len(number)) for name in theirs.values]
     keys = []

@@ -24,9 +24,9 @@ from bioeval.results.support import KindVerdict
 from bioeval.scores.blocks import BlockReader, require_subjects, threads_for
 from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.labels import Codes, plain
-from bioeval.scores.matrix import Scores, are_pairs, codes_of
+from bioeval.scores.matrix import Scores, are_pairs, codes_of, require_scores
 from bioeval.scores.provenance import Provenance
-from bioeval.scores.template_values import template_columns
+from bioeval.scores.template_values import Sides, with_known_values
 from bioeval.stats.options import IntervalOptions
 from bioeval.stats.people import PeopleCounts, counts_of_attempts
 from bioeval.studies.groups.group_rates import GroupRates, group_intervals, groups_dataset
@@ -131,7 +131,14 @@ def by_group(
     options = IntervalOptions.parse(interval, confidence, replicates, random_state)
     rule = Rule.parse(threshold)
     alpha = require_number("alpha", alpha, low=0, high=1)
-    counted = _counted(scores, group, rule)
+    advice = ""
+    if are_pairs(scores) and not isinstance(group, str):
+        advice = "; the first array is of the probes, which are the second names of the pairs"
+    require_scores(scores)
+    require_values(scores, "verification by group")
+    _require_people(scores)
+    scores, sides = with_known_values(scores, group, "group")
+    counted = _counted(scores, sides, rule, advice)
     counts, people = counted.counts, len(counted.of_person)
     doubt = KindVerdict.doubt(
         counted.equal_error,
@@ -173,17 +180,12 @@ class _Counted(NamedTuple):
     equal_error: float
 
 
-def _counted(scores: Scores, group: Any, rule: Rule) -> _Counted:
+def _counted(scores: Scores, sides: Sides, rule: Rule, advice: str) -> _Counted:
     """Count scores by group, at the threshold of a rule."""
     reader = BlockReader(scores)
-    require_values(scores, "verification by group")
-    codes = _subjects(scores)
-    of_probes, of_gallery = template_columns(scores, group, "group")
+    codes = codes_of(scores)
     everyone = np.append(codes.probe, codes.gallery)
-    advice = ""
-    if are_pairs(scores) and not isinstance(group, str):
-        advice = "; the first array is of the probes, which are the second names of the pairs"
-    groups, of_code = _groups_of_subjects(everyone, codes.values, of_probes, of_gallery, advice)
+    groups, of_code = _groups_of_subjects(everyone, codes.values, *sides, advice)
     counter = VerificationCounter(reader)
     rule = rule.as_distance(scores.kind)
     with threads_for(scores), rows_reported(passes=2):
@@ -197,13 +199,12 @@ def _counted(scores: Scores, group: Any, rule: Rule) -> _Counted:
     return _Counted(groups, of_person, attempts, chosen, counts, equal_error)
 
 
-def _subjects(scores: Scores) -> Codes:
-    """Return the subjects of the attempts as codes."""
+def _require_people(scores: Scores) -> None:
+    """Raise :class:`ProtocolError` unless the subjects of the attempts are known."""
     if are_pairs(scores):
         scores._require_subjects("verification by group")
     else:
         require_subjects(scores, "verification by group")
-    return codes_of(scores)
 
 
 def _groups_of_subjects(
@@ -255,7 +256,5 @@ def _sorted(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         order = np.argsort(numbers, kind="stable")
         return numbers[order], order
     texts = list(map(str, values.tolist()))
-    if len(set(texts)) < len(texts):  # 1 and "1"
-        texts = list(map(repr, values.tolist()))
     order = np.argsort(np.array(texts, dtype=str), kind="stable")
     return np.array(texts, dtype=str)[order], order

@@ -25,7 +25,7 @@ from bioeval.scores.blocks import BlockReader, require_subjects, threads_for
 from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.matrix import Scores
 from bioeval.scores.provenance import Provenance
-from bioeval.scores.template_values import template_columns
+from bioeval.scores.template_values import known_columns
 from bioeval.studies.quality.kernel import count_by_lower
 from bioeval.tasks.threshold_choice import chosen_threshold
 
@@ -236,7 +236,7 @@ def error_discard(
     require_subjects(scores, "error against discard")
     require_values(scores, "error against discard")
     chosen = require_increasing_proportions("fractions", fractions)
-    probe, gallery = template_columns(scores, quality, "quality")
+    probe, gallery = known_columns(scores, quality, "quality")
     samples, places = _places(scores, ProbesAndGallery(_numbers(probe), _numbers(gallery)))
     cuts = np.array([math.floor(f * samples) for f in chosen], dtype=np.int64)
     with rows_reported():

@@ -31,7 +31,7 @@ from bioeval.base.errors import DataError
 from bioeval.base.progress import reporter
 from bioeval.base.random import Stream
 from bioeval.scores.blocks import Block, BlockReader, threads_for
-from bioeval.scores.labels import Codes, plain
+from bioeval.scores.labels import Codes, column_codes, plain
 from bioeval.scores.matrix import Scores
 from bioeval.scores.provenance import Provenance
 from bioeval.studies.zoo import kernel
@@ -74,22 +74,22 @@ class Halves:
         return cls(probes, gallery, group)
 
 
+def sessions_of(scores: Scores) -> Codes:
+    """Return the sessions of both sides as codes; without a column, none is known."""
+    sides = zip((scores.probe_meta, scores.gallery_meta), scores.shape, strict=True)
+    probe, gallery = (meta.get("session", np.full(size, None)) for meta, size in sides)
+    return column_codes(probe, gallery, "session")
+
+
 def _units(scores: Scores) -> tuple[np.ndarray, np.ndarray]:
     """Return codes of the units that are never divided: sessions, or templates."""
-    probe = scores.probe_meta.get("session")
-    gallery = scores.gallery_meta.get("session")
-    if probe is not None and gallery is not None:
-        codes = Codes(probe, gallery, "session")
-        return codes.probe, codes.gallery
-    if probe is None and gallery is None:
-        return scores.probe_ids, scores.gallery_ids
-    # A session of one side is no template of the other.
-    if probe is not None:
-        sessions = Codes(probe, probe, "session").probe
-        return sessions, scores.gallery_ids + sessions.max(initial=-1) + 1
-    assert gallery is not None
-    sessions = Codes(gallery, gallery, "session").probe
-    return scores.probe_ids + sessions.max(initial=-1) + 1, sessions
+    codes = sessions_of(scores)
+    # A template without a known session is a unit of its own.
+    probe, gallery = (len(codes.values) + x for x in (scores.probe_ids, scores.gallery_ids))
+    return (
+        np.where(codes.probe < 0, probe, codes.probe),
+        np.where(codes.gallery < 0, gallery, codes.gallery),
+    )
 
 
 # Groups of opponents, of one subject each where there are fewer.

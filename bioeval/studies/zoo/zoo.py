@@ -21,7 +21,8 @@ from bioeval.results.dataset import Variables
 from bioeval.scores.blocks import BlockReader, require_subjects
 from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.matrix import Scores
-from bioeval.studies.zoo.counts import SubjectTally, count_by_subject
+from bioeval.scores.provenance import unknown_notes
+from bioeval.studies.zoo.counts import SubjectTally, count_by_subject, sessions_of
 from bioeval.studies.zoo.kernel import permuted_products
 from bioeval.studies.zoo.results import Quantile, zoo_dataset
 from bioeval.tasks.threshold_choice import chosen_threshold
@@ -245,6 +246,8 @@ def zoo(
     tests, warnings = _tests(tally, permutations, seed)
     if math.isnan(at):
         warnings.append(Message("rejects-all"))
+    if "session" in scores.probe_meta and not scores._excludes_same("session"):
+        warnings += unknown_notes(sessions_of(scores), "session")
     ds = zoo_dataset(tally, proportion, tests, warnings)
     chosen_on, halves = "the same data; errors there are optimistic", "templates"
     if rule.name == "fixed":

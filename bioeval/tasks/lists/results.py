@@ -16,13 +16,12 @@ from bioeval.base.registry import names_of
 from bioeval.base.scalars import MATCH_SUMS, QUERY_MEANS, Name
 from bioeval.results.dataset import about_attrs, along, build, rate
 from bioeval.results.query_means import MatchCurve, QueryMean, QueryMeasures
-from bioeval.scores.labels import Codes
 from bioeval.scores.matrix import codes_of
-from bioeval.scores.provenance import Provenance
+from bioeval.scores.provenance import Provenance, unknown_notes
 from bioeval.scores.top_k import TopKScores
 from bioeval.tasks.reid.convention import (
     Convention,
-    cameras_of,
+    camera_codes,
     left_out_notes,
     left_out_queries,
 )
@@ -155,6 +154,8 @@ def _lists_dataset(
     about = Provenance.of(scores)
     notes: list[Message] = [*cut_messages(lists.positives, cut, rules.rank_k_over)]
     notes += left_out_notes(scores, distractor_ids, rules.junk_ids)
+    if rules.removed != "none":
+        notes += unknown_notes(camera_codes(scores), "camera")
     if skipped:
         treatment = "left out" if rules.unmatched == "skip" else "counted as 0"
         notes.append(Message("queries-without-match", queries=skipped, treatment=treatment))
@@ -285,26 +286,25 @@ def listed_matches(
     positives = np.where(left_out, 0, np.bincount(gallery[usable], minlength=size)[query])
     candidates = np.full(len(query), int(usable.sum()))
     if removed != "none":
-        cameras = Codes(*cameras_of(scores), "cameras")
-        same_camera = cameras.gallery[index] == cameras.probe[:, None]
+        cameras = camera_codes(scores)
+        searching, enrolled = cameras.probe + 2, cameras.gallery + 2  # unknown ones, 1 and 0
+        same_camera = enrolled[index] == searching[:, None]
         kept &= ~(same_camera & (same_identity | (removed == "same-camera")))
-        width = int(max(cameras.probe.max(), cameras.gallery.max())) + 1
-        seen, count = np.unique(
-            gallery[usable] * width + cameras.gallery[usable], return_counts=True
-        )
-        wanted = query * width + cameras.probe
+        width = len(cameras.values) + 2
+        seen, count = np.unique(gallery[usable] * width + enrolled[usable], return_counts=True)
+        wanted = query * width + searching
         at = np.minimum(np.searchsorted(seen, wanted), len(seen) - 1)
         here = np.zeros(len(query), dtype=np.int64)
         if len(seen):
             here = np.where(seen[at] == wanted, count[at], 0)
         positives = positives - here
-        whole = np.bincount(cameras.gallery[usable], minlength=width)[cameras.probe]
+        whole = np.bincount(enrolled[usable], minlength=width)[searching]
         candidates = candidates - (whole if removed == "same-camera" else here)
     # A query that is a gallery entry itself is no match of its own, unless a rule removed it.
     entry = scores._entry_of_query
     is_entry = (entry >= 0) & usable[entry]
     if removed != "none":
-        is_entry &= cameras.gallery[entry] != cameras.probe
+        is_entry &= enrolled[entry] != searching
     positives = positives - is_entry
     candidates = candidates - is_entry
     hits = kept & same_identity

@@ -22,12 +22,11 @@ from bioeval.base.messages import Message
 from bioeval.base.progress import reporter
 from bioeval.scores.arrays import Mask
 from bioeval.scores.blocks import BlockReader, require_subjects, require_templates
-from bioeval.scores.labels import Codes
 from bioeval.scores.matrix import Scores, codes_of
-from bioeval.scores.provenance import Provenance
+from bioeval.scores.provenance import Provenance, joined, unknown_notes
 from bioeval.tasks.reid.convention import (
     Convention,
-    cameras_of,
+    camera_codes,
     left_out_notes,
     left_out_queries,
 )
@@ -144,8 +143,10 @@ class Lists:
         self.enrolled = (self.template_counts > (self.self_column >= 0)) & scores._enrolled_probes()
         removes = convention.junk == "remove"
         self.junk = self.marked[self.identity] if removes else np.zeros(n, dtype=bool)
+        self.unknown: list[Message] = []
         if convention.needs_cameras:
-            cameras = Codes(*cameras_of(scores), "cameras")
+            cameras = camera_codes(scores)
+            self.unknown = unknown_notes(cameras, "camera")
             self.camera, self.query_camera = cameras.gallery, cameras.probe
         else:
             self.camera = np.zeros(n, dtype=np.int64)
@@ -177,9 +178,9 @@ class Lists:
         return lists
 
     def notes(self) -> tuple[Message, ...]:
-        """Return remarks on queries with the id of junk or of distractors."""
+        """Return remarks on queries with the id of junk or of distractors, and on cameras."""
         notes = left_out_notes(self.scores, self.distractor_ids, self.convention.junk_ids)
-        return tuple(notes)
+        return (*notes, *self.unknown)
 
     def about(self, reader: RowReader) -> Provenance:
         """Return the provenance of the data, with :meth:`notes`."""
@@ -187,7 +188,7 @@ class Lists:
         if self.distractor_ids:
             identities = ", ".join(map(str, self.distractor_ids))
             reading = (*reading, f"distractors: identity {identities}")
-        return replace(about, notes=(*about.notes, *self.notes()), reading=reading)
+        return replace(about, notes=joined(about.notes, self.notes()), reading=reading)
 
     @cached_property
     def own(self) -> tuple[np.ndarray, np.ndarray]:

@@ -22,7 +22,7 @@ from bioeval.base.messages import Message
 from bioeval.protocol.card import Protocol
 from bioeval.protocol.loading import available, is_path, load
 from bioeval.protocol.tasks import Reid
-from bioeval.scores.labels import missing_values
+from bioeval.scores.labels import CAMERA_COLUMNS, Codes, column_codes, known_texts
 from bioeval.scores.matrix import Scores, are_pairs, codes_of, knows_people
 
 FIELDS = Reid.fields()
@@ -169,12 +169,8 @@ def _of_flags(
     return meant
 
 
-#: Names of the column of cameras, the first that is there wins.
-CAMERA_COLUMNS = ("camera", "cam", "camid", "cam_id", "camera_id", "cameraid", "camids", "cams")
-
-
 def cameras_of(scores: Any) -> tuple[np.ndarray, np.ndarray]:
-    """Return the camera column of queries and gallery; both must be complete and of one type."""
+    """Return the camera column of queries and gallery."""
     sides = {"probe_meta": scores.probe_meta, "gallery_meta": scores.gallery_meta}
     names = {}
     missing, there = [], []
@@ -195,25 +191,13 @@ def cameras_of(scores: Any) -> tuple[np.ndarray, np.ndarray]:
             "of both sides (on the command line --meta probe_camera=KEY --meta "
             "gallery_camera=KEY), or choose a convention that removes none"
         )
-    columns, are_text = [], []
-    for side, meta in sides.items():
-        column = meta[names[side]]
-        absent = missing_values(column)
-        if absent.any():
-            raise DataError(
-                f"{side}[{names[side]!r}] lacks {int(absent.sum())} cameras (None or NaN), the "
-                f"first at position {int(np.argmax(absent))}; every template needs one"
-            )
-        columns.append(column)
-        are_text.append({isinstance(x, (str, bytes)) for x in column.tolist()})
-    queries, gallery = columns
-    if are_text in ([{True}, {False}], [{False}, {True}]):
-        raise DataError(
-            f"cameras are of two types, such as {queries.tolist()[0]!r} of a query and "
-            f"{gallery.tolist()[0]!r} in the gallery: no camera would be equal and nothing "
-            "removed; make both numbers, or both text"
-        )
+    queries, gallery = (meta[names[side]] for side, meta in sides.items())
     return queries, gallery
+
+
+def camera_codes(scores: Any) -> Codes:
+    """Return the cameras of queries and gallery as codes; an unknown one equals nothing."""
+    return column_codes(*cameras_of(scores), "camera")
 
 
 def left_out_queries(scores: Any, ids: Sequence[int]) -> np.ndarray:
@@ -249,7 +233,7 @@ def column_warnings(scores: Scores) -> list[Message]:
     cameras = scores.probe_meta.get("camera")
     if cameras is None or "camera" not in scores.gallery_meta or scores._excludes_same("camera"):
         return []
-    if len(np.unique(cameras.astype(str))) < 2:
+    if len(known_texts(cameras, "camera")) < 2:
         return []
     return [Message("same-camera-counted")]
 

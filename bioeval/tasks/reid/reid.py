@@ -25,12 +25,11 @@ from bioeval.protocol.pairs import with_exclusions
 from bioeval.results.query_means import QueryMeasures
 from bioeval.scores.blocks import require_subjects
 from bioeval.scores.bona_fide import leaves_out_attacks
-from bioeval.scores.labels import Codes
+from bioeval.scores.labels import CAMERA_COLUMNS, Codes
 from bioeval.scores.matrix import Scores, codes_of, require_scores
 from bioeval.scores.top_k import TopKScores
 from bioeval.stats.options import IntervalOptions
 from bioeval.tasks.reid.convention import (
-    CAMERA_COLUMNS,
     Cmc,
     Convention,
     Junk,

@@ -381,11 +381,6 @@ def test_singletons_alone_have_no_animals():
     assert ds.fa_as_probe.values.tolist() == [2, 1, 0]
 
 
-def test_mixed_labels_are_text_of_their_own():
-    ds = be.zoo(be.Scores(np.arange(16.0).reshape(4, 4), ["1", 1, "1", 1]), threshold=4.0)
-    assert sorted(ds.subject.values) == ["'1'", "1"]
-
-
 @pytest.mark.slow
 def test_it_survives_a_file(tmp_path):
     import xarray as xr

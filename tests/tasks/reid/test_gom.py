@@ -263,7 +263,7 @@ def test_open_queries_are_as_rows_that_are_appended(kind, variant, convention):
 
 def test_open_queries_in_a_square_matrix_and_without_cameras():
     made = be.simulate(8, 3, random_state=2)
-    queries = strangers_to(made, ["a", "b"], probe_meta={})
+    queries = strangers_to(made, [100, 101], probe_meta={})
     square = be.Scores(
         np.asarray(made.values), made.probe_labels, probe_meta={"camera": np.arange(24) % 3}
     )
