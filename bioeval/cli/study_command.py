@@ -68,7 +68,7 @@ def checked(
             for name, values in dataset.items():
                 if str(name).endswith("_mean"):
                     rates.append(values)
-        StudyCommand.require_defined(rates, [scores], protocol)
+        StudyCommand.require_defined(rates, [scores], protocol, results.values())
     else:
         defined = set()
         for dataset in results.values():
@@ -78,7 +78,7 @@ def checked(
         if not at_given_thresholds:
             defined.discard("far")
         if not defined:
-            refuse([scores], protocol)
+            refuse([scores], protocol, results.values())
     return with_doubts(tree, scores, protocol)
 
 
@@ -90,14 +90,27 @@ def with_doubts(tree: xr.DataTree, scores: Scores, protocol: str | Protocol) -> 
         return with_kind_finding(tree, scores, protocol)
 
 
-def refuse(systems: Iterable[Scores], protocol: str | Protocol) -> NoReturn:
-    """Raise :class:`NoResultError` with the reason that a study gives, if any."""
+# The messages of results that say why all rates of a task are not defined.
+_UNDEFINED = (
+    *("only-junk-queries", "no-query-in-gallery", "no-query-with-match", "no-mated-probe"),
+    *("no-genuine-attempt", "no-impostor-attempt"),
+)
+
+
+def refuse(
+    systems: Iterable[Scores], protocol: str | Protocol, results: Iterable[xr.Dataset] = ()
+) -> NoReturn:
+    """Raise :class:`NoResultError` with the reason that the check or the results give, if any."""
+    from bioeval.base.messages import messages_of
     from bioeval.studies.check.check_data import why_undefined
+    from bioeval.views.messages import sentence_about
 
     for scores in systems:
         if why := why_undefined(scores, protocol):
             raise NoResultError(f"nothing could be evaluated of {scores.name}: {why}")
-    raise NoResultError("nothing could be evaluated: no rate is defined for these data")
+    found = [x for dataset in results for x in messages_of(dataset.attrs) if x.code in _UNDEFINED]
+    why = "; ".join(dict.fromkeys(map(sentence_about, found)))
+    raise NoResultError(f"nothing could be evaluated: {why or 'no rate is defined for these data'}")
 
 
 class StudyCommand:
@@ -215,13 +228,16 @@ class StudyCommand:
 
     @staticmethod
     def require_defined(
-        values: Iterable[xr.DataArray], systems: Iterable[Scores], protocol: str | Protocol = "auto"
+        values: Iterable[xr.DataArray],
+        systems: Iterable[Scores],
+        protocol: str | Protocol = "auto",
+        results: Iterable[xr.Dataset] = (),
     ) -> None:
         """Raise :class:`NoResultError` unless one of the values is defined."""
         import numpy as np
 
         if all(np.isnan(x.values).all() for x in values):  # isnull would import dask
-            refuse(systems, protocol)
+            refuse(systems, protocol, results)
 
     def checked(
         self, tree: xr.DataTree, scores: Scores, protocol: str | Protocol, at_given_thresholds: bool

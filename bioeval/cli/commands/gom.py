@@ -83,7 +83,8 @@ def command(systems: tuple[str, ...], open_queries: tuple[str, ...], **options: 
                 }
             scores = run.read(file, called, mates=False)
             results[called] = run.count(gom, scores, **gom_options)
-            run.require_defined([results[called]["mean_ap"]], [scores], run.options["convention"])
+            result, card = results[called], run.options["convention"]
+            run.require_defined([result["mean_ap"]], [scores], card, [result])
         rows = []
         for called, ds in results.items():
             rows += [{"system": called, **row} for row in run.curves(ds, "threshold")]

@@ -28,8 +28,21 @@ MESSAGES = (
         "nothing; {arg.junk_ids} and {arg.distractor_ids} choose the ids",
     ),
     MessageType(
+        "only-junk-queries",
+        "all queries are junk or distractors, which match nothing: {consequence}; give queries of "
+        "people",
+    ),
+    MessageType(
+        "no-query-in-gallery",
+        "no identity of the {queries:count queries} is in the gallery: {consequence}; check that "
+        "both sides use the same labels",
+    ),
+    MessageType(
         "no-query-with-match",
-        "no query has a match: {consequence}; check the labels and the cameras of both sides",
+        "no query has a match left: {consequence}. All matches of {removed:count} of "
+        "{queries:count queries} are removed ({rule}) or failed, and {absent:count} have none in "
+        "the gallery; check the cameras, and if all images are of one camera, choose a convention "
+        "that removes none, such as vehicleid",
     ),
     MessageType(
         "all-queries-in-gallery",

@@ -163,7 +163,11 @@ def reid_dataset(tally: ReidTally, options: ReidOptions) -> xr.Dataset:
         messages.append(Message("expected-ties", queries=ambiguous, measures=undefined))
     if options.rank_k is not None:
         messages += cut_messages(tally.matches.counts, options.rank_k, options.rank_k_over)
-    messages += _unmatched(total - left_out, valid, absent, options.unmatched)
+    rules = tally.removed_for_ap, tally.removed
+    messages += _unmatched(total - left_out, valid, absent, options.unmatched, rules[0])
+    if valid and not _matches_of_cmc(tally).counts.any():
+        consequence = "the CMC is not defined"
+        messages.append(no_match(total - left_out, absent, rules[1], consequence))
     attrs = about_attrs(tally.about, "reid", "re-identification", messages)
     attrs |= {
         "convention": tally.convention,
@@ -178,7 +182,11 @@ def reid_dataset(tally: ReidTally, options: ReidOptions) -> xr.Dataset:
     }
     if options.rank_k is not None:
         attrs |= {"rank_k": int(options.rank_k), "rank_k_over": options.rank_k_over}
-    return build(variables, REID, coordinates, attrs)
+    names = REID
+    if tally.cmc in ("single-gallery-shot", "identity-dedup"):
+        words = f"{REID['cmc'].long_name}; on one entry of each identity, other measures on all"
+        names = REID | {"cmc": replace(REID["cmc"], long_name=words)}
+    return build(variables, names, coordinates, attrs)
 
 
 #: The recall levels of interpolated precision.
@@ -340,27 +348,32 @@ def warn_of_cut_lists(result: xr.Dataset) -> None:
 
 
 def require_matches(dataset: xr.Dataset) -> None:
-    """Raise :class:`ProtocolError` with the reason if no query has a match."""
-    total = int(dataset.attrs["probes"]) - int(dataset["left_out"])
-    if int(dataset["unmatched"]) < total:
+    """Raise :class:`ProtocolError` with the reason if no query has a match for mAP."""
+    from bioeval.views.messages import sentence_about
+
+    if int(dataset["unmatched"]) + int(dataset["left_out"]) < int(dataset.attrs["probes"]):
         return
-    absent = int(dataset["not_in_gallery"])
-    if not total:
-        raise ProtocolError(
-            f"all {dataset.attrs['probes']} queries are junk or distractors, which match nothing; "
-            "give queries of people"
-        )
-    if absent == total:
-        raise ProtocolError(
-            f"no identity of the {total} queries is in the gallery, so there is nothing to rank; "
-            "check that both sides use the same labels"
-        )
-    rule = dataset.attrs["removes"]
-    raise ProtocolError(
-        f"no query has a match left. The gallery lacks the identity of {absent} of {total} "
-        f"queries; all matches of the other {total - absent} are removed (removed = {rule!r}, "
-        f"junk {dataset.attrs['junk']}) or failed; check the cameras, or choose another "
-        "convention"
+    message = next(x for x in messages_of(dataset.attrs) if x.code in NO_MATCH)
+    raise ProtocolError(sentence_about(message))
+
+
+#: The messages of results in which no query has a match.
+NO_MATCH = ("only-junk-queries", "no-query-in-gallery", "no-query-with-match")
+
+
+def no_match(queries: int, absent: int, rule: str, consequence: str) -> Message:
+    """Return why no query has a match; `queries` are those that are no junk."""
+    if not queries:
+        return Message("only-junk-queries", consequence=consequence)
+    if absent == queries:
+        return Message("no-query-in-gallery", queries=queries, consequence=consequence)
+    return Message(
+        "no-query-with-match",
+        queries=queries,
+        absent=absent,
+        removed=queries - absent,
+        rule=rule,
+        consequence=consequence,
     )
 
 
@@ -390,15 +403,15 @@ def _curve(tally: ReidTally, options: ReidOptions) -> MatchCurve:
     return MatchCurve(counted, *places(over, ties))
 
 
-def _unmatched(total: int, valid: int, absent: int, unmatched: str) -> list[Message]:
+def _unmatched(total: int, valid: int, absent: int, unmatched: str, rule: str) -> list[Message]:
     """Return messages of queries without a match, if there are any."""
-    if valid == total:
-        return []
     if not valid:
         consequence = "nothing can be ranked"
-        if unmatched != "skip":
+        if total and unmatched != "skip":
             consequence += ", and every mean is 0"
-        return [Message("no-query-with-match", consequence=consequence)]
+        return [no_match(total, absent, rule, consequence)]
+    if valid == total:
+        return []
     treatment = "left out" if unmatched == "skip" else "counted as 0 in every mean"
     messages = []
     if absent:
@@ -512,7 +525,7 @@ def gom_dataset(tally: GomTally, options: GomOptions) -> xr.Dataset:
             return MatchCurve(matched, *first_places(matches, ties)).means(max_rank)
 
         messages += rank_message("cmc", curve, CMC_WORDS)
-    messages += missing_messages(matched[kept], absent[kept], options.variant)
+    messages += missing_messages(matched[kept], absent[kept], options.variant, tally.removed)
     attrs = about_attrs(tally.about, "gom", "GOM", messages)
     attrs |= {
         "variant": options.variant,
@@ -756,7 +769,9 @@ def _per_threshold(sets: RetrievedSets, ties: str, *, capped: bool) -> tuple[np.
         return rp, hits / (listed - hits + sets.positives)
 
 
-def missing_messages(matched: np.ndarray, absent: np.ndarray, variant: str) -> list[Message]:
+def missing_messages(
+    matched: np.ndarray, absent: np.ndarray, variant: str, rule: str
+) -> list[Message]:
     """Return messages of queries in no mean, and of measures without a query."""
     messages = []
     lost = int((~matched & ~absent).sum())
@@ -768,7 +783,7 @@ def missing_messages(matched: np.ndarray, absent: np.ndarray, variant: str) -> l
         )
     if not matched.any():
         consequence = "mRP, mVP and mReP are not defined"
-        messages.append(Message("no-query-with-match", consequence=consequence))
+        messages.append(no_match(len(matched), int(absent.sum()), rule, consequence))
     if not absent.any():
         messages.append(Message("all-queries-in-gallery"))
     return messages

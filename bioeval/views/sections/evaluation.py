@@ -66,8 +66,9 @@ _REMOVED = {
 _CMC = {
     "first-match": "the first match",
     "allshots": "all matches",
-    "single-gallery-shot": "one entry of each identity",
-    "identity-dedup": "distinct identities",
+    "single-gallery-shot": "one entry of each identity (single shot), all other measures the whole "
+    "gallery",
+    "identity-dedup": "distinct identities, all other measures the whole gallery",
 }
 
 

@@ -173,8 +173,8 @@ def closed_set_rows(dataset: xr.Dataset) -> Iterator[Row]:
 def reid_rows(dataset: xr.Dataset) -> Iterator[Row]:
     """Return the rows of re-identification."""
     queries = int(value_of(dataset, "queries") or 0)
-    over = SampleSize(queries, None, int(value_of(dataset, "subjects") or 0))
-    why = "not offered under expected ties"
+    over = SampleSize(queries or None, None, int(value_of(dataset, "subjects") or 0))
+    why = "not offered under expected ties" if queries else "no query has a match"
     if "beyond_lists" in dataset:
         why = "some matches are beyond the ends of the lists"
     cut = int(dataset.attrs.get("rank_k", value_of(dataset, "rank_k")) or 0)

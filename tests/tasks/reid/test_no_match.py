@@ -1,0 +1,53 @@
+"""Results of re-identification without a match: the same words in Python and on a command line."""
+
+import numpy as np
+import pytest
+
+import bioeval as be
+from bioeval.cli.program import main
+from tests.result_messages import arguments
+
+_WHO = np.repeat(np.arange(4), 2)
+_SAME = {"probe_meta": {"camera": [1] * 8}, "gallery_meta": {"camera": [1] * 8}}
+
+
+def _scores(**options) -> be.Scores:
+    values = np.random.default_rng(0).random((8, 8))
+    return be.Scores(values, _WHO, _WHO.copy(), **(_SAME | options))
+
+
+def test_images_of_one_camera_have_one_sentence_everywhere(tmp_path, capsys):
+    tree = be.evaluate(_scores(), "market1501")
+    (message,) = [x for x in be.messages(tree) if x.code == "no-query-with-match"]
+    assert (message.arguments["queries"], message.arguments["removed"]) == (8, 8)
+    with pytest.raises(be.ProtocolError) as error:
+        be.reid(_scores(), "market1501")
+    assert str(error.value) == message.sentence
+    arrays = {"distmat": _scores().values, "q_pids": _WHO, "g_pids": _WHO + 0}
+    np.savez(tmp_path / "one.npz", **arrays, q_camids=np.ones(8, int), g_camids=np.ones(8, int))
+    for command in ("run", "gom"):
+        options = ["--protocol", "market1501"] if command == "run" else []
+        assert main([command, str(tmp_path / "one.npz"), *options])
+        assert "All matches of 8 of 8 queries are removed" in capsys.readouterr().err
+
+
+def test_a_cmc_without_a_query_says_why():
+    result = be.reid(_scores(), removed="same-camera", removed_for_ap="none")
+    assert np.isnan(result.cmc).all()
+    assert not np.isnan(result.mean_ap)
+    assert arguments(result, "no-query-with-match")["rule"] == "same-camera"
+
+
+def test_queries_of_nobody_in_the_gallery():
+    with pytest.raises(be.ProtocolError, match="no identity of the 8 queries is in the gallery"):
+        be.reid(be.Scores(np.ones((8, 8)), _WHO, _WHO + 9), "vehicleid")
+    with pytest.raises(be.ProtocolError, match="all queries are junk or distractors"):
+        be.reid(be.Scores(np.ones((8, 8)), [-1] * 8, _WHO), "vehicleid")
+
+
+def test_single_shots_say_that_other_measures_are_of_the_whole_gallery(capsys):
+    meta = {"gallery_meta": {"camera": [2] * 8}}
+    result = be.reid(_scores(**meta), "cuhk03")
+    assert "other measures on all" in result.cmc.long_name
+    be.show(result)
+    assert "all other measures the whole" in " ".join(capsys.readouterr().out.split())
