@@ -83,6 +83,15 @@ def test_ends_of_the_open_set_contain_the_rates_of_the_policies():
     assert _ends(result)["eer"][1] < float(result.eer)
 
 
+def test_ends_of_folds_are_the_means_of_the_policies():
+    folds = be.partition.SubjectKFold(2)
+    ends = []
+    for ties in ("pessimistic", "optimistic"):
+        result = be.cross_evaluate(_scores(), folds, task="closed_set", ties=ties)
+        ends.append(float(result.cms_summary.sel(statistic="mean")[0]))
+    assert _ends(result) == {"cms": tuple(ends)}
+
+
 def test_distinct_scores_have_no_such_message():
     scores = be.simulate(10, 4, random_state=1)
     assert not _ends(be.evaluate(scores))

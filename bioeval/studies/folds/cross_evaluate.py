@@ -13,11 +13,12 @@ import xarray as xr
 from bioeval import partition
 from bioeval.attempts.by_subject import SubjectAttempts, count_parts
 from bioeval.attempts.counts import ImpostorProbes
-from bioeval.attempts.identification_counter import RankUnit
+from bioeval.attempts.identification_counter import IdentificationCounter, RankUnit
+from bioeval.attempts.passes import count_together
 from bioeval.attempts.points import FAR_TARGETS, check_priors, check_targets
 from bioeval.attempts.threshold_rules import Rule
 from bioeval.attempts.thresholds import require_values
-from bioeval.attempts.tied_places import PlainTies
+from bioeval.attempts.tied_places import ENDS, PlainTies
 from bioeval.base.errors import Argument, DataError, ProtocolError
 from bioeval.base.kinds import Kind
 from bioeval.base.messages import Message, MessageWarning, message_attrs, messages_of
@@ -26,6 +27,7 @@ from bioeval.base.random import RandomState
 from bioeval.base.variables import Bootstrap
 from bioeval.partition.base import Parameters, SplitterLike
 from bioeval.partition.codes_of_folds import as_splitter
+from bioeval.results.ties import tie_message
 from bioeval.scores.arrays import FusionRule
 from bioeval.scores.blocks import BlockReader, require_subjects, threads_for
 from bioeval.scores.bona_fide import leaves_out_attacks
@@ -332,9 +334,36 @@ def evaluate_tasks(
                     left.add(place, sides.between(plan.split(place).tested))
                 made = left.added_to(made, cross_names())
         _note_seen(made, options)
+        if options.task != "verification" and _has_equal_scores(reader, options):
+            ends = []
+            for ties in ENDS:
+                searched = replace(options, ties=ties)
+                (folds,) = evaluate_by_parts(plan, sides, [searched], reader.about)
+                at_end = fold_dataset(
+                    folds, plan.shape, reader.about, searched, splitter, confidence, []
+                )
+                ends.append(_mean_at_rank_one(at_end))
+            number = "cms" if options.task == "closed_set" else "dir"
+            words = f"the mean {{{number}}} at rank {options.ranks[0]}"
+            found = tie_message(number, ends, words, rank=int(options.ranks[0]))
+            made.attrs |= message_attrs(found, made.attrs)
         datasets.append(made)
     note_subjects_in_both(datasets, plan, sides, splitter)
     return datasets
+
+
+def _has_equal_scores(reader: BlockReader, options: FoldOptions) -> bool:
+    """Whether a template of another subject is as close as the best mate of a probe."""
+    with threads_for(reader.scores):
+        counter = IdentificationCounter(reader, options.search())
+        (tally,) = count_together(reader, [counter])
+    return bool((tally.tied[tally.mates > 0] > 0).any())
+
+
+def _mean_at_rank_one(dataset: xr.Dataset) -> float:
+    """Return the mean over folds of CMS, or of DIR, at the first rank."""
+    summary = dataset["cms_summary" if "cms_summary" in dataset else "dir_summary"]
+    return float(summary.sel(statistic="mean").values[0])
 
 
 def _by_subject(
