@@ -1605,7 +1605,6 @@ def cases_of_people() -> None:
             f"explain/{name} {threshold}",
             later("explain", data(name), 3, threshold=threshold, protocol=card),
         )
-    case("explain/claim", later("explain", data("watch"), 4, claim="s003", threshold=7.0))
     case("explain/name", later("explain", data("columns"), "02_3"))
     case("explain/text", lambda: Text(str(be().explain(scores("columns"), 5))))
     for name in ("tiny", "tiny ties"):
@@ -2421,7 +2420,7 @@ def cases_of_commands() -> None:
     explain columns.npz --probe 17
     explain columns.npz --probe 02_3 --threshold 2.0
     explain streets.npz --probe 3 --protocol market1501
-    explain watch.npz --probe 4 --claim s003 --threshold far=0.05
+    explain watch.npz --probe 4 --threshold far=0.05
     explain tiny.npz --step-by-step --threshold 3.5
     threshold square32.npz --target far=0.01 --folds 4 --repeats 2 {few}
     threshold columns.npz --target eer --folds 3 --repeats 2 --templates multi {few}

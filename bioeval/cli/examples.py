@@ -183,8 +183,8 @@ bioeval explain scores.npz --probe 17 --threshold 0.4
 bioeval explain tiny.npy --labels people.csv --step-by-step
 # Explain a query of re-identification
 bioeval explain reid.npz --probe 3 --protocol market1501
-# Explain one claim; print JSON
-bioeval explain scores.npz --probe 17 --claim s4 --json
+# Print the row as JSON
+bioeval explain scores.npz --probe 17 --json
 # Write the row as an HTML page
 bioeval explain scores.npz --probe 17 --report row.html
 

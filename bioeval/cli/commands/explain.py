@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from bioeval.base.version import __version__
 from bioeval.cli.arguments import Value
 from bioeval.cli.command import Command, option
 from bioeval.cli.options import output_options, shared_options
@@ -15,7 +14,7 @@ from bioeval.cli.study_command import StudyCommand
 
 if TYPE_CHECKING:
     from bioeval.scores.matrix import Scores
-    from bioeval.studies.explain.results import Explanation, Steps
+    from bioeval.studies.explain.explain import Explanation, Steps
 
 
 class ExplainedRows(MoreResults):
@@ -71,28 +70,25 @@ class ExplainedRows(MoreResults):
     Value.THRESHOLD,
 )
 @shared_options(protocol=True, use=True)
-@option("--claim SUBJECT", "Let the probe claim this subject only.")
-@output_options("summary.json, table.txt and list.csv")
+@output_options("summary.json, table.txt, templates.csv, subjects.csv and adds.csv")
 @shared_options(name=True, reading=True)
 def command(
     data: str,
     probe: str | None,
     steps: bool,
     protocol: str,
-    claim: str | None,
     threshold: Any,
     **options: Any,
 ) -> None:
-    """Explain a row of DATA: which counters each comparison adds to, and why.
+    """Explain a row of DATA: its sorted list, and what it adds to the rates.
 
     The table lists the comparisons of one probe in order of score, with their roles (genuine,
-    impostor, left out) and what each adds to the counters of every task at the threshold. With
-    --step-by-step, the running totals end in the rates of `bioeval run`.
+    impostor) and what is accepted at the threshold; below it stands what the row adds to the
+    counters of every task, and why. With --step-by-step, the running totals end in the rates of
+    `bioeval run`.
     """
     if steps == (probe is not None):
         raise click.UsageError("give --probe N, or --step-by-step for every row of a small matrix")
-    if steps and claim:
-        raise click.UsageError("--claim is of one row: give --probe N")
     with StudyCommand(data, options) as run:
         from bioeval.studies.explain.explain import explain, step_by_step
 
@@ -102,15 +98,5 @@ def command(
         if probe is None:
             explained = step_by_step(scores, threshold=threshold, protocol=protocol)
         else:
-            explained = explain(scores, probe, threshold=threshold, protocol=protocol, claim=claim)
-        document, csv = {}, {}
-        if run.output.documented:  # entries of a long row take longer than the row
-            document = {
-                "bioeval": __version__,
-                "file": data,
-                **explained.document(),
-                "messages": run.messages_of(explained),
-            }
-            csv = {"list.csv": explained.columns()}
-        run.save(document, None, run.table(explained), csv=csv)
-        run.write_page(explained, *filter(None, (data, run.reading.get("labels"))))
+            explained = explain(scores, probe, threshold=threshold, protocol=protocol)
+        run.finish(explained, files=filter(None, (data, run.reading.get("labels"))))

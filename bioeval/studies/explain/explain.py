@@ -1,12 +1,11 @@
-"""Explains one row of scores under every task of a protocol, or a small matrix step by step."""
+"""Lays one row of scores open, or each row of a small matrix: what it adds to the rates."""
 
 from __future__ import annotations
 
 import math
-from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -18,404 +17,500 @@ from bioeval.attempts.thresholds import to_user
 from bioeval.attempts.verification_counter import VerificationCounter
 from bioeval.base.arguments import require_integer
 from bioeval.base.errors import Argument, DataError, ProtocolError, nearest_name, received
-from bioeval.base.kinds import larger_is_closer
+from bioeval.document.cells import Label, Number
 from bioeval.document.results import rule_in_words
 from bioeval.document.text import Enumeration, Text, say
 from bioeval.protocol.card import Protocol
 from bioeval.protocol.loading import for_layout
 from bioeval.scores.blocks import BlockReader
-from bioeval.scores.bona_fide import species_of, without_attacks
-from bioeval.scores.labels import NAME_COLUMNS, template_names
-from bioeval.scores.matrix import Scores, are_pairs, codes_of, knows_people
-from bioeval.studies.explain.lists import (
-    Candidate,
-    Lister,
-    QueryRow,
-    RowCells,
-    RowThreshold,
-    adding,
-    ahead_of_first,
-    explain_query,
-    matches_of,
-    places,
-    subjects,
-    templates,
-)
-from bioeval.studies.explain.results import (
-    GENUINE,
-    IMPOSTOR,
-    LEFT_OUT,
-    TITLES,
-    Count,
-    Entry,
-    Explanation,
-    Steps,
-    TaskExplanation,
-    amounts,
-    in_fractions,
-    total,
-)
+from bioeval.scores.bona_fide import without_attacks
+from bioeval.scores.labels import template_names
+from bioeval.scores.matrix import Scores, are_pairs, knows_people
+from bioeval.studies.explain.row import GENUINE, IMPOSTOR, Entry, RankedList, Rows
 from bioeval.tasks.plan import EvaluationOptions, Plan, resolve_card
+from bioeval.tasks.reid.candidate_lists import Lists
+from bioeval.tasks.reid.matches import (
+    MatchLists,
+    average_precision,
+    counted_places,
+    first_places,
+    ranks_of,
+)
+from bioeval.tasks.reid.passes import kept_scores
 from bioeval.tasks.task_counts import TaskCounts
 from bioeval.tasks.threshold_choice import chosen_threshold
+from bioeval.views.show import Shown
 
-_RULES = {
-    "single": "each comparison is an attempt: genuine if both templates are of the same subject",
-    "multi": "the probe claims each subject once; the scores of its templates are fused into one",
+if TYPE_CHECKING:
+    from bioeval.document.blocks import Section
+
+#: Step by step, more rows or comparisons are refused, being too long to read.
+MOST_ROWS, MOST_CELLS = 100, 10_000
+
+TITLES = {
+    "verification/single": "Verification, single-template",
+    "verification/multi": "Verification, multi-template",
+    "open_set": "Open-set identification",
+    "closed_set": "Closed-set identification",
+    "reid": "Re-identification",
 }
 
 
-def explain_verification(
-    row: RowCells, i: int, counter: VerificationCounter, threshold: RowThreshold, ties: str
-) -> TaskExplanation:
-    """Return the explanation of row `i` under verification; `ties` only order the list."""
-    multi = counter.templates == "multi"
-    if multi:
-        unit, candidates = "subject", subjects(row.of(i), counter.fusion)
-    else:
-        unit, candidates = "template", templates(row.of(i))
-    group = {c.decides: c.group for c in candidates}
-    claimed, enrolled = _claims(counter, i)
-    listed = []
-    remarks: tuple[Text, ...] = (
-        f"No genuine attempt in this row: no {unit} with a usable genuine comparison.",
-    )
-    for entry in Lister(row, threshold, unit, counter.fusion).entries(candidates, ties):
-        times = claimed.get(group[entry.column], 0) if claimed is not None else 1
-        if entry.role != LEFT_OUT and not times:
-            entry = replace(entry, role=LEFT_OUT, tied=False, reasons=("not claimed",))
-        if entry.role == GENUINE:
-            remarks = ()
-        listed.append(_counted(entry, times, enrolled))
-    rule = _RULES[counter.templates]
-    if not knows_people(row.scores):
-        rule = "each comparison is an attempt, which is genuine or impostor according to the mask"
-    if claimed is not None:
-        rule = (
-            "only claims are attempts: a claim is compared with each template of the claimed "
-            "subject"
-        )
-        if multi:
-            rule = (
-                "only claims are attempts: a claim is compared with all templates of the claimed "
-                "subject, whose scores are fused into one"
-            )
-    if multi:
-        rule += f" (fusion {counter.fusion})"
-    return TaskExplanation(
-        task=f"verification/{counter.templates}",
-        unit=unit,
-        rule=rule,
-        entries=tuple(listed),
-        remarks=remarks,
-    )
+class Count(NamedTuple):
+    """A counter of a task; `rank` is None where it has none."""
+
+    name: str
+    rank: int | None = None
 
 
-def _counted(entry: Entry, times: int, enrolled: bool) -> Entry:
-    """Return an entry with the counters that its attempt adds to."""
-    if entry.role == LEFT_OUT:
-        return entry
-    if entry.role == GENUINE:
-        accepted, rejected = "ga", "fr"
-    else:
-        accepted, rejected = "fa", "gr"
-    if not enrolled:
-        accepted, rejected = "fa_unenrolled", "gr_unenrolled"
-    return adding(entry, (Count(accepted, None, times),), (Count(rejected, None, times),))
+#: What a row adds to the counters of a task.
+Counts = dict[Count, float]
 
 
-def _claims(counter: VerificationCounter, i: int) -> tuple[dict[int, int] | None, bool]:
-    """Return how often row `i` claims each group (None: each once), and whether it is enrolled.
+@dataclass(frozen=True, kw_only=True)
+class Contribution:
+    """What a row adds to the counters of one task, in one role.
 
-    Of drawn claims, those of a probe who is not enrolled have counters of their own.
+    Attributes
+    ----------
+    task : str
+        As the nodes of :func:`bioeval.evaluate`: ``"verification/single"``, ``"open_set"`` ...
+    role : str
+        Of the open set ``"genuine"`` or ``"impostor"``; else empty.
+    counts : dict or None
+        What it adds, by counter; None where that depends on a threshold, and there is none.
+    why : Text
+        Why it adds this.
+    decides : Entry or None
+        Of a search: the nearest mate, or of an impostor the nearest entry of another subject.
+    ranks : list of (rank, weight)
+        The ranks of the nearest mate; several under expected ties alone.
     """
-    if counter.claims is None:
-        return None, True
-    strangers = counter.unenrolled_probes
-    unenrolled = [] if strangers is None else _of_row(strangers, i)
-    return Counter(_of_row(counter.claims, i) + unenrolled), not unenrolled
 
-
-def _of_row(claims: tuple[np.ndarray, np.ndarray], i: int) -> list[int]:
-    probes, groups = claims
-    return groups[probes == i].tolist()
-
-
-@dataclass(frozen=True)
-class BestMate:
-    """The best mate of a probe: tied candidates, and its ranks with their weights."""
-
-    candidate: Candidate
-    tied: int
-    ranks: tuple[tuple[int, float], ...]
-    expected: tuple[tuple[int, float], ...]
-
-    @classmethod
-    def among(cls, candidates: Sequence[Candidate], ties: str) -> BestMate | None:
-        """Return the best mate; None if no mate is usable."""
-        mates = matches_of(candidates)
-        if not mates:
-            return None
-        ahead = ahead_of_first(mates)
-        ranks = tuple(places(ahead, ties))
-        expected = tuple(places(ahead, "expected"))
-        return cls(mates[0].candidate, mates[0].tied, ranks, expected)
-
-    def counts(self, name: str) -> tuple[Count, ...]:
-        """Return what it adds to a counter at each of its ranks."""
-        return tuple(Count(name, rank, weight) for rank, weight in self.ranks)
-
-    def says(self, ties: str) -> Text:
-        """Return the effect of ties on the rank; empty without ties."""
-        if not self.tied:
-            return ""
-        shares = []
-        for rank, weight in self.expected:
-            shares.append(
-                say("{share} at rank {rank:count}", share=in_fractions(weight), rank=rank)
-            )
-        return say(
-            "Tie: {tied:count entries} of {others} exactly as close as the nearest mate. Ties are "
-            "{ties}{so}; the mean over all orders (expected) is {shares}.",
-            tied=self.tied,
-            others="another subject is" if self.tied == 1 else "other subjects are",
-            ties=ties,
-            so=_TIES[ties],
-            shares=Enumeration(shares, ""),
-        )
-
-
-_TIES = {
-    "pessimistic": ", so it ranks behind",
-    "optimistic": ", so it ranks before",
-    "stable": ", so the order of the columns decides",
-    "expected": "",
-}
-
-
-@dataclass(frozen=True)
-class SearchedRow:
-    """One row under identification, with its counter and the options of its result."""
-
-    row: RowCells
-    i: int
-    counter: IdentificationCounter
-    options: dict[str, Any]
-    threshold: RowThreshold
+    task: str
+    role: str = ""
+    counts: Counts | None
+    why: Text
+    decides: Entry | None = None
+    ranks: list[tuple[int, float]]
 
     @property
-    def ties(self) -> str:
-        """The rule for ties."""
-        return str(self.options["ties"])
+    def title(self) -> str:
+        """The task in words."""
+        if not self.role:
+            return TITLES[self.task]
+        return f"{TITLES[self.task]}, as {'a' if self.role == GENUINE else 'an'} {self.role} probe"
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Explanation(Shown):
+    """One row of scores: its sorted lists, and what it adds to the rates of each task.
+
+    Attributes
+    ----------
+    probe : int
+        The row, from 0.
+    name, subject : str
+        Of the probe; empty where there is none.
+    probes : int
+        Number of rows.
+    layout, kind, protocol, system : str
+    threshold : float or None
+        In the units of the scores; None if none is given and none can be chosen. NaN rejects all.
+    threshold_source : Text
+        Where it comes from.
+    lists : tuple of RankedList
+        Of templates, and of subjects by their fused scores, as the tasks need them.
+    tasks : tuple of Contribution
+    remarks : tuple of Text
+        What is not explained, and why.
+    """
+
+    probe: int
+    name: str
+    subject: str
+    probes: int
+    layout: str
+    kind: str
+    protocol: str
+    system: str
+    threshold: float | None
+    threshold_source: Text
+    lists: tuple[RankedList, ...]
+    tasks: tuple[Contribution, ...]
+    remarks: tuple[Text, ...]
+
+    def _section(self) -> Section:
+        from bioeval.studies.explain.section import section
+
+        return section(self)
+
+    def __repr__(self) -> str:
+        return f"<Explanation of probe {self.probe}, protocol {self.protocol}; print shows it>"
 
     @property
-    def unit(self) -> str:
-        """Unit of the list: templates or subjects."""
-        return self.counter.rank_unit
+    def heading(self) -> Text:
+        """The probe in words."""
+        names: list[Text] = []
+        if self.name:
+            names.append(Label(self.name))
+        if self.subject:
+            names.append(say("subject {subject:name}", subject=self.subject))
+        if not names:
+            return f"Probe {self.probe}"
+        return say("Probe {probe:name} ({names})", probe=self.probe, names=Enumeration(names, ""))
 
-    def candidates(self) -> list[Candidate]:
-        """Return the candidates, usable or not."""
-        cells = self.row.of(self.i)
-        if self.unit == "subject":
-            return subjects(cells, self.counter.fusion)
-        return templates(cells)
 
-    def entries(self, candidates: Sequence[Candidate]) -> list[Entry]:
-        """Return the list of some candidates."""
-        lister = Lister(self.row, self.threshold, self.unit, self.counter.fusion)
-        return lister.entries(candidates, self.ties)
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Steps(Shown):
+    """Every row of a small matrix, one after the other, with the running totals of each counter.
 
-    def explained(
-        self, role: str, entries: Sequence[Entry], remarks: Sequence[Text], *also: Count
-    ) -> TaskExplanation:
-        """Return the explanation of the row in a role of open-set identification."""
-        return TaskExplanation(
-            task="open_set",
-            role=role,
-            unit=self.unit,
-            rule=_OPEN_SET[role],
-            entries=tuple(entries),
-            also=also,
-            remarks=tuple(remarks),
-        )
+    Attributes
+    ----------
+    walks : tuple of Explanation
+    totals : tuple of dict
+        After each row: by task, the sum by counter so far.
+    scores : Scores
+        The scores that are explained; a small matrix is shown before the steps.
+    """
+
+    walks: tuple[Explanation, ...]
+    totals: tuple[Mapping[str, Counts], ...]
+    scores: Scores
+
+    def _section(self) -> Section:
+        from bioeval.studies.explain.section import steps_section
+
+        return steps_section(self)
+
+    def __repr__(self) -> str:
+        return f"<Steps of {len(self.walks)} probes; print shows them>"
 
     @property
-    def enrolled(self) -> bool:
-        """Whether the probe's subject is in the gallery."""
-        return bool(self.counter.reader.enrolled[self.i])
+    def rates(self) -> dict[str, dict[str, Any]]:
+        """The rates of each task at the end, by their names in :func:`bioeval.evaluate`.
+
+        Rates over ranks are mappings by rank, as far as a rank was reached. NaN without attempts.
+        """
+        by_task: dict[str, dict[str, Any]] = {}
+        for task, counts in self.totals[-1].items():
+            rates = by_task.setdefault(task, {})
+            for rate in quotients(task, counts):
+                if rate.rank is None:
+                    rates[rate.name] = rate.value
+                else:
+                    rates.setdefault(rate.name, {})[rate.rank] = rate.value
+        return by_task
 
 
-def explain_open_set(search: SearchedRow) -> list[TaskExplanation]:
-    """Return the explanations of a row in each role that it plays in open-set identification."""
-    candidates = search.candidates()
-    explanations = []
-    best = BestMate.among(candidates, search.ties)
-    everyone = search.counter.reader.enrolled
-    role = role_of(search.row.scores.layout, search.options["impostors"], bool(everyone.all()))
-    impostor = role == "both" or search.enrolled == (role == "leave-subject-out")
-    if best is not None:
-        explanations.append(_as_genuine(search, candidates, best))
-    elif search.enrolled:
-        note = "No usable mate is left: no genuine attempt."
-        explanations.append(search.explained(GENUINE, search.entries(candidates), [note]))
-    if impostor:
-        explanations.append(_as_impostor(search, candidates))
-    elif not explanations:
-        note = f"Its subject is not enrolled, and impostors = {role}: the probe makes no attempt."
-        explanations.append(search.explained(IMPOSTOR, search.entries(candidates), [note]))
-    return explanations
+class Quotient(NamedTuple):
+    """A rate as the quotient of two sums: its name in results, with its rank, and its formula."""
+
+    name: str
+    rank: int | None
+    formula: Text
+    part: float
+    over: float
+
+    @property
+    def value(self) -> float:
+        """The rate; NaN without attempts."""
+        return self.part / self.over if self.over else math.nan
 
 
-_OPEN_SET = {
-    GENUINE: "the nearest mate decides: its rank among all, and whether it is within the threshold",
-    IMPOSTOR: "the nearest entry of another subject decides; the probe's own subject leaves the "
-    "gallery",
-}
+def quotients(task: str, counts: Mapping[Count, float]) -> Iterator[Quotient]:
+    """Yield the rates of a task from the sums of its counters, up to the last rank reached."""
 
+    def of(*names: str) -> float:
+        return sum(counts.get(Count(name), 0) for name in names)
 
-def _as_genuine(
-    search: SearchedRow, candidates: Sequence[Candidate], best: BestMate
-) -> TaskExplanation:
-    """Return the explanation of a probe whose subject is enrolled."""
-    miss = 1 - sum(weight for rank, weight in best.ranks if rank == 1)
-    accepted = best.counts("di")
-    if miss > 0:
-        accepted += (Count("fr", None, miss),)
-    rank = best.ranks[0][0]
-    listed = []
-    for entry in search.entries(candidates):
-        if entry.column == best.candidate.decides and entry.role == GENUINE:
-            at_rank = f", at rank {rank}" if len(best.ranks) == 1 else ""
-            late: Text = ""
-            if miss == 1:
-                late = say(" (not first: always a {false reject})", task="identification")
-            reason = say("nearest mate{at_rank}{late}", at_rank=at_rank, late=late)
-            entry = adding(entry, accepted, (Count("fr"),), reason)
-        elif entry.role == GENUINE:
-            entry = adding(entry, (), (), "a nearer mate decides")
-        listed.append(_ahead(entry, best))
-    ties = best.says(search.ties)
-    remarks = [ties] if ties else []
-    return search.explained(GENUINE, listed, remarks, Count("genuine_attempts"))
+    def up_to(name: str, counter: str, formula: str, over: float) -> Iterator[Quotient]:
+        ranks = [count.rank or 1 for count in counts if count.name == counter]
+        reached = 0.0
+        for rank in range(1, max(ranks, default=1) + 1):
+            reached += counts.get(Count(counter, rank), 0)
+            at = "DI(t, 1) / TG" if (name, rank) == ("dir", 1) else formula
+            said = say(at, task="identification", rank=Label(rank))
+            yield Quotient(name, rank, said, reached, over)
 
-
-def _ahead(entry: Entry, best: BestMate) -> Entry:
-    """Return an entry of another subject, perhaps ahead of the nearest mate."""
-    if entry.role != IMPOSTOR or entry.place is None or entry.place >= best.ranks[0][0]:
-        return entry
-    return adding(entry, (), (), "ahead of the nearest mate")
-
-
-def _as_impostor(search: SearchedRow, candidates: Sequence[Candidate]) -> TaskExplanation:
-    """Return the explanation of a probe whose subject is not in the gallery, or leaves it."""
-    gone = "the probe's own subject leaves the gallery"
-    placed: list[Entry] = []
-    left_out = []
-    for entry in search.entries(candidates):
-        if entry.role == GENUINE:
-            entry = replace(entry, place=None, role=LEFT_OUT, accepted=None, reasons=(gone,))
-        entry = replace(entry, tied=False)
-        if entry.place is None:
-            left_out.append(entry)
-            continue
-        if placed:
-            entry = replace(entry, reasons=entry.reasons or ("a nearer one decides",))
-        else:
-            decides = "nearest of all other subjects"
-            entry = adding(entry, (Count("fa"),), (Count("gr"),), decides)
-        placed.append(replace(entry, place=len(placed) + 1))
-    if not placed:
-        note = "No usable entry of another subject: no impostor attempt."
-        return search.explained(IMPOSTOR, left_out, [note])
-    return search.explained(IMPOSTOR, [*placed, *left_out], [], Count("impostor_attempts"))
-
-
-def _unmated(search: SearchedRow) -> Text:
-    """Return the outcome of a probe without a usable mate in closed-set identification."""
-    unmated, layout = search.options["unmated"], search.row.scores.layout
-    if unmated == "skip" or (unmated == "auto" and layout == "all-against-all"):
-        left_out = "No usable mate is left: the probe is left out of {cms}, and counted."
-        return say(left_out, task="identification")
-    return (
-        f"No usable mate is left: under unmated = {unmated}, closed-set identification of these "
-        "data is an error."
-    )
-
-
-def explain_closed_set(search: SearchedRow) -> TaskExplanation:
-    """Return the explanation of a row under closed-set identification."""
-    search = replace(search, threshold=replace(search.threshold, distance=None))
-    candidates = search.candidates()
-    listed = search.entries(candidates)
-    best = BestMate.among(candidates, search.ties)
-    if best is None:
-        note, counted = _unmated(search), "skipped"
+    if task == "closed_set":
+        yield from up_to("cms", "cms_count", "(mates at rank <= {rank}) / TA", of("attempts"))
+    elif task == "reid":
+        over = of("queries")
+        yield from up_to("cmc", "cmc_count", "(matches counted at rank <= {rank}) / queries", over)
+        for name, counter in (("mean_ap", "average_precision"), ("mean_inp", "inp")):
+            formula = f"sum of {SYMBOLS[counter]} / queries"
+            yield Quotient(name, None, formula, of(counter), over)
     else:
-        note, counted = best.says(search.ties), "attempts"
-        for k, entry in enumerate(listed):
-            if entry.role == GENUINE and entry.column == best.candidate.decides:
-                adds = best.counts("cms_count")
-                reason = say("nearest mate: {cms} from this rank on", task="identification")
-                entry = adding(entry, adds, adds, reason)
-            elif entry.role == GENUINE:
-                entry = adding(entry, (), (), "a nearer mate decides")
-            listed[k] = _ahead(entry, best)
-    return TaskExplanation(
-        task="closed_set",
-        unit=search.unit,
-        rule="no threshold: the rank of the nearest mate decides",
-        entries=tuple(listed),
-        also=(Count(counted),),
-        remarks=(note,) if note else (),
+        genuine, impostor = of("ga", "fr"), of("fa", "gr")
+        missed = "FR / TG"
+        if task == "open_set":
+            genuine, missed = of("genuine_attempts"), "FR / TG = 1 - {dir}(t, 1)"
+            formula = "(DI(t, 1) + ... + DI(t, {rank})) / TG"
+            yield from up_to("dir", "di", formula, genuine)
+        else:
+            yield Quotient("gar", None, "GA / TG", of("ga"), genuine)
+        yield Quotient("frr", None, say(missed, task="identification"), of("fr"), genuine)
+        yield Quotient("far", None, "FA / TI", of("fa"), impostor)
+        yield Quotient("grr", None, "GR / TI", of("gr"), impostor)
+
+
+#: Counters as the lecture writes them, in the order of sums.
+SYMBOLS = {
+    "genuine_attempts": "TG",
+    "ga": "GA",
+    "di": "DI(t, {rank})",
+    "fr": "FR",
+    "impostor_attempts": "TI",
+    "fa": "FA",
+    "gr": "GR",
+    "attempts": "TA",
+    "cms_count": "{cms}({rank})",
+    "queries": "queries",
+    "cmc_count": "CMC({rank})",
+    "average_precision": "AP",
+    "inp": "INP",
+    "skipped": "skipped",
+    "left_out": "left out",
+}
+
+
+def total(sums: Mapping[Count, float], counts: Mapping[Count, float]) -> Counts:
+    """Return the sums of both, in the order of :data:`SYMBOLS`."""
+    both = {count: sums.get(count, 0) + counts.get(count, 0) for count in {**sums, **counts}}
+    order = [*SYMBOLS]
+    return dict(sorted(both.items(), key=lambda x: (order.index(x[0].name), x[0].rank or 0)))
+
+
+def verified(ranked: RankedList, task: str, fusion: str) -> Contribution:
+    """Return what a list adds to verification: every entry is an attempt."""
+    counts: Counts | None = {Count(name): 0 for name in ("ga", "fr", "fa", "gr")}
+    for entry in ranked.of(GENUINE, IMPOSTOR):
+        if entry.accepted is None:
+            counts = None
+            break
+        assert counts is not None
+        counts[Count(entry.outcome.lower())] += 1
+    why = "each template of the list is an attempt"
+    if task == "verification/multi":
+        why = f"the probe claims each subject once, and its templates are fused (fusion {fusion})"
+    if not ranked.of(GENUINE):
+        why += f"; no {ranked.unit} is genuine"
+    return Contribution(task=task, counts=counts, why=why, ranks=[])
+
+
+def searched(
+    ranked: RankedList, options: Mapping[str, Any], role: str, enrolled: bool
+) -> Iterator[Contribution]:
+    """Yield what a list adds to open-set identification, in each role that the probe plays.
+
+    `role` says which probes are impostors, see :func:`role_of`.
+    """
+    ranks = ranked.ranks_of_mate(options["ties"])
+    others = ranked.of(IMPOSTOR)
+    counts: Counts | None
+    if ranks:
+        best = ranked.of(GENUINE)[0]
+        missed = 1 - sum(weight for rank, weight in ranks if rank == 1)
+        counts = None
+        if best.accepted:
+            counts = {Count("genuine_attempts"): 1}
+            counts |= {Count("di", rank): weight for rank, weight in ranks}
+            counts |= {Count("fr"): missed} if missed > 0 else {}
+        elif best.accepted is False:
+            counts = {Count("genuine_attempts"): 1, Count("fr"): 1}
+        late = " (not first: always a {false reject})" if missed == 1 else ""
+        why = _nearest(ranked, best, ranks, options["ties"], late)
+        yield Contribution(
+            task="open_set", role=GENUINE, counts=counts, why=why, decides=best, ranks=ranks
+        )
+    elif enrolled:
+        why = "no usable mate is left: no genuine attempt"
+        yield Contribution(task="open_set", role=GENUINE, counts={}, why=why, ranks=[])
+    if not (role == "both" or enrolled == (role == "leave-subject-out")):
+        if not (ranks or enrolled):
+            why = f"its subject is not enrolled, and impostors = {role}: the probe makes no attempt"
+            yield Contribution(task="open_set", role=IMPOSTOR, counts={}, why=why, ranks=[])
+        return
+    if not others:
+        why = "no usable entry of another subject: no impostor attempt"
+        yield Contribution(task="open_set", role=IMPOSTOR, counts={}, why=why, ranks=[])
+        return
+    near, counts = others[0], None
+    if near.accepted is not None:
+        counts = {Count("impostor_attempts"): 1, Count("fa" if near.accepted else "gr"): 1}
+    why = say("the nearest of other subjects is {name}", name=_name(ranked, near))
+    yield Contribution(
+        task="open_set", role=IMPOSTOR, counts=counts, why=why, decides=near, ranks=[]
     )
 
 
-class RowExplainer:
+def closed(ranked: RankedList, options: Mapping[str, Any], layout: str) -> Contribution:
+    """Return what a list adds to closed-set identification: the rank of the nearest mate."""
+    ranks = ranked.ranks_of_mate(options["ties"])
+    if ranks:
+        best = ranked.of(GENUINE)[0]
+        late = "; it counts in {cms} from there on"
+        why = _nearest(ranked, best, ranks, options["ties"], late)
+        counts = {Count("attempts"): 1.0, **{Count("cms_count", k): w for k, w in ranks}}
+        return Contribution(task="closed_set", counts=counts, why=why, decides=best, ranks=ranks)
+    unmated = options["unmated"]
+    why = f"no usable mate is left: with unmated = {unmated}, an evaluation of these is an error"
+    if unmated == "skip" or (unmated == "auto" and layout == "all-against-all"):
+        why = "no usable mate is left: the probe is left out, and counted"
+    return Contribution(task="closed_set", counts={Count("skipped"): 1}, why=why, ranks=[])
+
+
+def _nearest(
+    ranked: RankedList,
+    best: Entry,
+    ranks: list[tuple[int, float]],
+    ties: str,
+    late: str,
+) -> Text:
+    """Return the nearest mate with its ranks, and ties where they decide them."""
+    tied = sum(entry.distance == best.distance for entry in ranked.of(IMPOSTOR))
+    shares: list[Text] = [
+        say("{rank:name} ({share})", rank=rank, share=Number(weight, digits=3, fraction=True))
+        if weight != 1
+        else Label(rank)
+        for rank, weight in ranks
+    ]
+    return say(
+        "the nearest mate is {name}, at rank {ranks}{ties}{late}",
+        name=_name(ranked, best),
+        ranks=Enumeration(shares, ""),
+        ties=f", tied with {tied} of other subjects ({ties} ties)" if tied else "",
+        late=say(late, task="identification") if late else "",
+    )
+
+
+def _name(ranked: RankedList, entry: Entry) -> Label:
+    return Label(entry.template if ranked.unit == "template" else entry.subject)
+
+
+def retrieved(ranked: RankedList, lists: Lists, i: int) -> tuple[RankedList, Contribution]:
+    """Return the list of a query with the precision at each match, and what it adds."""
+    convention, ties = lists.convention, lists.convention.ties
+    mates = sorted(ranked.of(GENUINE), key=lambda entry: (entry.distance, entry.column))
+    if not mates:
+        gone = "every match is removed or failed" if lists.enrolled[i] else "it is not enrolled"
+        name, reason = "skipped", f"no match is left ({gone}): it is left out of all means"
+        if lists.left_out[i]:
+            name, reason = (
+                "left_out",
+                "junk or a distractor: it is left out of all means",
+            )
+        elif convention.unmatched == "zero":
+            name, reason = "queries", f"no match is left ({gone}): it counts as 0 in all means"
+        return ranked, Contribution(task="reid", counts={Count(name): 1}, why=reason, ranks=[])
+    others = ranked.of(IMPOSTOR)
+    far = np.array([entry.distance for entry in others])
+    columns = np.array([entry.column for entry in others], dtype=np.int64)
+    found = np.array([entry.distance for entry in mates])
+    at = np.array([entry.column for entry in mates])
+    same = far == found[:, None]
+    matches = MatchLists(
+        np.array([0, len(mates)]),
+        found,
+        (far < found[:, None]).sum(axis=1),
+        same.sum(axis=1),
+        (same & (columns < at[:, None])).sum(axis=1),
+    )
+    counts: Counts = {Count("queries"): 1}
+    if convention.ap_removed != convention.removed:
+        why = "the list is that of average precision; another one is of the CMC, which be.reid has"
+    elif convention.cmc in ("first-match", "allshots"):
+        places = {"first-match": first_places, "allshots": counted_places}[convention.cmc]
+        _, ranks, weights = places(matches, ties)
+        for rank, weight in zip(ranks.tolist(), weights.tolist(), strict=True):
+            count = Count("cmc_count", rank)
+            counts[count] = counts.get(count, 0) + weight
+        why = "the first match counts in the CMC"
+        if convention.cmc == "allshots":
+            why = "each match counts in the CMC, with 1 / matches, at its rank among non-matches"
+    else:
+        why = f"its CMC is of the convention {convention.cmc}: be.reid has it"
+    if ties == "expected" and matches.tied.any():
+        return ranked, Contribution(task="reid", counts=counts, why=why, ranks=[])
+    ties = "stable" if ties == "expected" else ties
+    counts[Count("average_precision")] = float(average_precision(matches, ties, convention.ap)[0])
+    at_rank = ranks_of(matches, ties).tolist()
+    counts[Count("inp")] = len(mates) / at_rank[-1]
+    said = {}
+    for k, (entry, rank) in enumerate(zip(mates, at_rank, strict=True), 1):
+        said[entry.column] = say(
+            "match {k:count} of {h:count}: precision {k:name}/{rank:name}",
+            k=k,
+            h=len(mates),
+            rank=rank,
+        )
+    entries = (
+        replace(entry, reason=said[entry.column]) if entry.column in said else entry
+        for entry in ranked.entries
+    )
+    return replace(ranked, entries=tuple(entries)), Contribution(
+        task="reid", counts=counts, why=why, ranks=[]
+    )
+
+
+class _Explainer:
     """Explains the rows of some scores under a protocol."""
 
-    def __init__(
-        self, scores: Scores, protocol: str | Protocol, threshold: Any, *, claim: Any = None
-    ):
+    def __init__(self, scores: Scores, protocol: str | Protocol, threshold: Any):
         """Choose the threshold; refuse what has no rows, or rates that are no sums over rows."""
         BlockReader(scores)  # which says what is not Scores
-        if are_pairs(scores):
-            raise ProtocolError(
-                "a list of pairs has no rows to explain: each pair is one attempt, accepted or not"
-            )
+        self.given = scores
+        scores = without_attacks(scores)
         self.card = resolve_card(scores, protocol)
-        _require_explainable(self.card)
+        if self.card.has_folds or self.card.claims is not None:
+            has = "folds with different thresholds" if self.card.has_folds else "drawn claims"
+            raise ProtocolError(
+                f"protocol {self.card.name} has {has}; explain the row under "
+                f"{for_layout(self.card.layout).name}, with ",
+                Argument("threshold"),
+                " as a number",
+            )
         self.ordered = scores.kind == "order"
         if self.ordered and threshold is not None:
             raise ProtocolError(
                 Argument("threshold"),
-                " is given, but these scores are only the order within each row; leave it out to "
-                "see what each comparison adds if it is accepted, and what if not",
+                " is given, but these scores are only the order within each row; leave it out",
             )
-        self.original = scores
         if self.ordered:  # within one row, an order is a distance
             scores = scores.replace(kind="distance")
         self.plan = Plan(scores, self.card, EvaluationOptions(), automatic=protocol == "auto")
         self.scores = self.plan.scores
-        self.cells = RowCells(self.plan.reader, scores, self.card)
-        self.names = template_names(self.scores.probe_meta, self.scores.shape[0])
-        self.claim = claim
-        if claim is not None:
-            self._require_verification()
-        self.threshold, self.chosen = self._threshold(threshold)
+        self.names = template_names(self.given.probe_meta, self.given.shape[0])
+        distance, self.source = self._threshold(threshold)
+        self.threshold = None if distance is None else float(to_user(distance, scores.kind))
+        ties = [task.options["ties"] for task in self.plan.tasks.values() if "ties" in task.options]
+        self.rows = Rows(self.plan.reader, scores, distance, *(ties[:1] or ["pessimistic"]))
+        if len(scores.gallery_ids) < len(self.given.gallery_ids):  # columns keep their names
+            kept = np.isin(self.given.gallery_ids, scores.gallery_ids)
+            names = template_names(self.given.gallery_meta, len(kept))
+            self.rows.names = np.array(names, dtype=object)[kept].tolist()
+        self.queries: tuple[Rows, Lists] | None = None
+        if "reid" in self.plan.searches:
+            lists = self.plan.searches["reid"].study_pass.lists
+            rule = replace(lists.convention, removed=lists.convention.ap_removed)
+            reader = BlockReader(kept_scores(lists.scores, rule))
+            ties = lists.convention.ties
+            self.queries = Rows(reader, scores, None, ties, lambda i, j: _removed(lists, j)), lists
 
     def row_of(self, probe: int | str) -> int:
         """Return the position of a probe, given by position or by name."""
-        m = self.scores.shape[0]
+        m = self.given.shape[0]
         if not isinstance(probe, str):
             i = require_integer("probe", probe, low=0)
         elif probe in self.names:
+            i = self.names.index(probe)
             if self.names.count(probe) > 1:
                 raise DataError(
                     Argument("probe"),
                     f" is {received(probe)}, the name of {self.names.count(probe)} templates; "
                     "give a position",
                 )
-            return self.names.index(probe)
         elif probe.isdecimal() and len(probe) < 19:
             i = int(probe)
         else:
@@ -429,80 +524,68 @@ class RowExplainer:
                 Argument("probe"),
                 f" is {i}; expected a position from 0 to {m - 1}: there are {m} probes",
             )
-        return i
+        places = np.flatnonzero(self.scores.probe_ids == self.given.probe_ids[i])
+        if not len(places):
+            raise DataError(
+                Argument("probe"),
+                f" is {i}, an attack presentation (column 'attack'); be.vulnerability "
+                "(bioeval vulnerability) counts it",
+            )
+        return int(places[0])
 
     def row(self, i: int) -> Explanation:
-        """Return the explanation of row `i`."""
-        scores, threshold = self.scores, RowThreshold(self.threshold, self.scores.kind)
-        tasks = []
-        remarks = list[Text]()
+        """Return the explanation of row `i` of those that are compared."""
+        scores, lists = self.scores, dict[tuple[str, str], RankedList]()
+        tasks, remarks = list[Contribution](), list[Text]()
+
+        def listed(unit: str, fusion: str) -> RankedList:
+            key = (unit, fusion if unit == "subject" else "")
+            if key not in lists:
+                lists[key] = self.rows.templates(i)
+                if unit == "subject":
+                    lists[key] = self.rows.by_subject(i, fusion)
+            return lists[key]
+
         for node, (counter, options) in self.plan.tasks.items():
             if isinstance(counter, VerificationCounter):
-                if self.claim is not None:  # the one claim of the row
-                    counter = VerificationCounter(
-                        self.plan.reader,
-                        templates=counter.templates,
-                        fusion=counter.fusion,
-                        claims=(np.array([i]), [self.claim]),
-                    )
-                tasks.append(explain_verification(self.cells, i, counter, threshold, self._ties()))
+                unit = "subject" if counter.fuses else "template"
+                ranked = listed(unit, counter.fusion)
+                tasks.append(verified(ranked, node, counter.fusion))
             elif not isinstance(counter, IdentificationCounter):
                 remarks.append(
                     f"{TITLES[node]} is not explained: its counts are means over galleries of one "
                     "template per subject"
                 )
-            elif self.claim is None:
-                search = SearchedRow(self.cells, i, counter, options, threshold)
-                if node == "open_set":
-                    tasks += explain_open_set(search)
-                else:
-                    tasks.append(explain_closed_set(search))
-        searches = self.plan.searches
-        if self.claim is None and "reid" in searches:
-            retrieval = searches["reid"].study_pass
-            query = RowCells(BlockReader(retrieval.scores), self.original, self.card)
-            tasks += explain_query(QueryRow(query, i, retrieval.lists))
-        if "gom" in searches:
+            elif node == "open_set":
+                enrolled = counter.reader.enrolled
+                role = role_of(scores.layout, options["impostors"], bool(enrolled.all()))
+                ranked = listed(counter.rank_unit, counter.fusion)
+                tasks += searched(ranked, options, role, bool(enrolled[i]))
+            else:
+                ranked = listed(counter.rank_unit, counter.fusion)
+                tasks.append(closed(ranked, options, scores.layout))
+        if self.queries is not None:
+            rows, of_query = self.queries
+            lists["reid", ""], task = retrieved(rows.templates(i), of_query, i)
+            tasks.append(task)
+        if "gom" in self.plan.searches:
             remarks.append("GOM is not explained row by row; be.gom(per_query=True) has its values")
-        named = self.names[i] if self.names[i] != str(i) else ""
+        place = int(np.flatnonzero(self.given.probe_ids == scores.probe_ids[i])[0])
         return Explanation(
-            probe=i,
-            name=named,
+            probe=place,
+            name=self.names[place] if self.names[place] != str(place) else "",
             subject=str(scores.probe_labels[i]) if knows_people(scores) else "",
             probes=scores.shape[0],
             layout=scores.layout,
-            kind=self.original.kind,
+            kind=self.given.kind,
             protocol=self.card.name,
-            system=self.original.name or "",
-            threshold=None if self.threshold is None else to_user(self.threshold, scores.kind),
-            threshold_source=self.chosen,
+            system=self.given.name or "",
+            threshold=self.threshold,
+            threshold_source=self.source,
+            lists=tuple(lists.values()),
             tasks=tuple(tasks),
             remarks=tuple(remarks),
         )
-
-    def _ties(self) -> str:
-        """Return the order of tied entries, as in identification; it changes no count."""
-        for task in self.plan.tasks.values():
-            if ties := task.options.get("ties"):
-                return str(ties)
-        return "pessimistic"
-
-    def _verification(self) -> VerificationCounter | None:
-        """Return the first verification of the protocol; None without one."""
-        for task in self.plan.tasks.values():
-            if isinstance(task.counter, VerificationCounter):
-                return task.counter
-        return None
-
-    def _require_verification(self) -> None:
-        """Take the claimed subject as the scores have it, or refuse scores without claims."""
-        if self._verification() is None:
-            raise ProtocolError(
-                Argument("claim"), f" needs verification, and protocol {self.card.name} has none"
-            )
-        known = {str(label): label for label in codes_of(self.scores).values.tolist()}
-        if knows_people(self.scores) and isinstance(self.claim, str):
-            self.claim = known.get(self.claim, self.claim)
 
     def _threshold(self, threshold: Any) -> tuple[float | None, Text]:
         """Return the threshold as a distance (None without one), and its source."""
@@ -511,8 +594,8 @@ class RowExplainer:
         rule = Rule.parse("eer" if threshold is None else threshold)
         if rule.name == "fixed":
             return rule.as_distance(self.scores.kind).values[0], "as given"
-        counter = self._verification()
-        if counter is not None:
+        none = "none: there are no genuine, or no impostor attempts to choose it on"
+        for counter in self.plan.verifications.values():
             try:
                 distance = chosen_threshold(
                     self.plan.reader, rule, templates=counter.templates, fusion=counter.fusion
@@ -520,54 +603,38 @@ class RowExplainer:
             except ProtocolError:
                 if threshold is not None:
                     raise
-                return None, "none: there are no genuine, or no impostor attempts to choose it on"
+                return None, none
             return distance, say(
                 "where {templates}-template verification has {rule}, on these data",
                 templates=str(counter.templates),
                 rule=rule_in_words(rule),
             )
         search = self.plan.tasks.get("open_set")
-        if search is not None and isinstance(search.counter, IdentificationCounter):
-            return self._of_open_set(search.counter, search.options, rule.name)
+        if search is not None and rule.name == "eer":
+            (tally,) = count_together(self.plan.reader, [search.counter])
+            scalars = TaskCounts(tally, search.options).scalars("open_set").variables
+            if math.isnan(float(scalars["eer"][1])):
+                return None, none
+            at = float(scalars["eer_threshold"][1])
+            source = "where open-set identification has the equal error rate, on these data"
+            return float(to_user(at, self.scores.kind)), source  # back to a distance
         if threshold is not None:
-            raise ProtocolError(
-                f"protocol {self.card.name} has no task with a threshold; leave out ",
-                Argument("threshold"),
-            )
-        return None, ""
-
-    def _of_open_set(
-        self, counter: IdentificationCounter, options: dict[str, Any], rule: str
-    ) -> tuple[float | None, Text]:
-        """Return the EER threshold of open-set identification, as a distance."""
-        if rule != "eer":
             raise ProtocolError(
                 f"protocol {self.card.name} has no verification for a rule to choose on; give ",
                 Argument("threshold"),
-                " as a number, or eer",
+                " as a number",
             )
-        (tally,) = count_together(self.plan.reader, [counter])
-        scalars = TaskCounts(tally, options).scalars("open_set").variables
-        if math.isnan(float(scalars["eer"][1])):
-            return None, "none: there are no genuine, or no impostor attempts to choose it on"
-        value = float(scalars["eer_threshold"][1])
-        sign = -1 if larger_is_closer(self.scores.kind) else 1
-        return sign * value, "where open-set identification has the equal error rate, on these data"
+        return None, ""
 
 
-def _require_explainable(card: Protocol) -> None:
-    """Raise :class:`ProtocolError` where the rates of a card are not sums over rows."""
-    if card.has_folds:
-        raise ProtocolError(
-            f"protocol {card.name} has folds with different thresholds and templates; explain the "
-            f"row under {for_layout(card.layout).name}, with ",
-            Argument("threshold"),
-            " as a number",
-        )
-
-
-#: Step by step, more rows or comparisons are refused, being too long to read.
-MOST_ROWS, MOST_CELLS = 100, 10_000
+def _removed(lists: Lists, column: int) -> Text:
+    """Return why a convention removes an entry."""
+    if lists.junk[column]:
+        return "junk: removed by the convention"
+    same = (
+        "same camera" if lists.convention.ap_removed == "same-camera" else "same identity, camera"
+    )
+    return f"{same} as the query: removed by the convention"
 
 
 def explain(
@@ -576,9 +643,8 @@ def explain(
     *,
     threshold: Any = None,
     protocol: str | Protocol = "auto",
-    claim: Any = None,
 ) -> Explanation:
-    """Explain one row: which counter each comparison adds to, and why others are left out.
+    """Lay one row open: its sorted list, the rank of its mate, and what is accepted.
 
     Parameters
     ----------
@@ -589,29 +655,24 @@ def explain(
         ``template``, ``name``, ``image`` or ``file``. A text is read as a name first.
     threshold : float, or a rule, optional
         In the units of the scores. A rule (``"eer"``, ``"far=0.01"`` ...) chooses it on all
-        these data. None is ``"eer"`` where the data have one; otherwise, and of the mere order
-        within rows, each entry says what it adds if it is accepted, and what if it is rejected.
+        these data. None is ``"eer"`` where the data have one.
     protocol : str or Protocol
         As for :func:`evaluate`; every task of the card is explained.
-    claim : optional
-        A subject: the probe claims it alone, as on the slides of the lecture. Without one, the
-        claims are those of the protocol.
 
     Returns
     -------
     Explanation
-        ``print`` shows it as text. `tasks` are one
-        :class:`~bioeval.studies.explain.results.TaskExplanation` for each task and role, with
-        `entries` in order and `counts`, the sum of what the row adds to each counter;
-        ``.document()`` is all of it as plain values.
+        ``print`` shows it as text. Its `lists` are of templates, and of subjects by their fused
+        scores: each subject is one claim. Their `entries` are in order. Its `tasks` have the
+        `counts` that the row adds to each task, and `why`.
 
     Raises
     ------
     DataError
-        No such probe, threshold or claim; NaN under ``nan="raise"``.
+        No such probe or threshold; NaN under ``nan="raise"``.
     ProtocolError
         Lists of pairs, top-K lists, and protocols whose rates are not of single rows: folds,
-        several galleries.
+        several galleries, drawn claims.
 
     Notes
     -----
@@ -622,50 +683,25 @@ def explain(
     --------
     >>> import bioeval as be
     >>> d = [[0, 1, 4, 6], [1, 0, 5, 3], [4, 5, 0, 2], [6, 3, 2, 0]]
-    >>> result = be.explain(be.Scores(d, ["ann", "ann", "bob", "bob"]), 1, threshold=3)
-    >>> for entry in result.tasks[0].entries:
-    ...     print(entry.place, entry.template, entry.subject, entry.score, entry.role,
-    ...           *(count.name for count in entry.counts))
-    1 0 ann 1 genuine ga
-    2 3 bob 3 impostor fa
-    3 2 bob 5 impostor gr
-    None 1 ann None left out
+    >>> row = be.explain(be.Scores(d, ["ann", "ann", "bob", "bob"]), 1, threshold=3)
+    >>> for entry in row.lists[0].entries:
+    ...     print(entry.place, entry.template, entry.subject, entry.score, entry.outcome)
+    1 0 ann 1 GA
+    2 3 bob 3 FA
+    3 2 bob 5 GR
+    None 1 ann None
     """
-    scores, probe = _bona_fide(scores, probe)
-    explainer = RowExplainer(scores, protocol, threshold, claim=claim)
+    explainer = _Explainer(_rows_of(scores), protocol, threshold)
     return explainer.row(explainer.row_of(probe))
 
 
-def _bona_fide(scores: Scores, probe: Any = None) -> tuple[Scores, Any]:
-    """Return scores without attack presentations, named by their places, and the probe's place."""
-    kept = without_attacks(scores) if isinstance(scores, Scores) else scores
-    if kept is scores or are_pairs(scores):
-        return kept, probe
-    attacks = []
-    kept_meta = []
-    sides = (kept.probe_meta, scores.probe_meta), (kept.gallery_meta, scores.gallery_meta)
-    for (columns, meta), number in zip(sides, scores.shape, strict=True):
-        columns = dict(columns)
-        of_side = np.zeros(number, dtype=bool)
-        if "attack" in meta:
-            of_side = species_of(meta["attack"]) != ""
-        if set(NAME_COLUMNS).isdisjoint(meta):
-            columns["template"] = np.flatnonzero(~of_side).astype(str).astype(object)
-        attacks.append(of_side)
-        kept_meta.append(columns)
-    kept = kept._with(_probe_meta=kept_meta[0], _gallery_meta=kept_meta[1])
-    names = template_names(kept.probe_meta, kept.shape[0])
-    if isinstance(probe, str) and probe.isdecimal() and len(probe) < 19 and probe not in names:
-        probe = int(probe)
-    if isinstance(probe, int | np.integer) and 0 <= probe < len(attacks[0]):
-        if attacks[0][probe]:
-            raise DataError(
-                Argument("probe"),
-                f" is {probe}, an attack presentation (column 'attack'); be.vulnerability "
-                "(bioeval vulnerability) counts it",
-            )
-        probe = int((~attacks[0][:probe]).sum())
-    return kept, probe
+def _rows_of(scores: Scores) -> Scores:
+    """Refuse a list of pairs, which has no rows."""
+    if are_pairs(scores):
+        raise ProtocolError(
+            "a list of pairs has no rows to explain: each pair is one attempt, accepted or not"
+        )
+    return scores
 
 
 def step_by_step(
@@ -699,7 +735,7 @@ def step_by_step(
     >>> steps.rates["verification/single"]["far"], steps.rates["open_set"]["far"]
     (0.25, 0.5)
     """
-    explainer = RowExplainer(_bona_fide(scores)[0], protocol, threshold)
+    explainer = _Explainer(_rows_of(scores), protocol, threshold)
     m, n = explainer.scores.shape
     if m > MOST_ROWS or m * n > MOST_CELLS:
         raise DataError(
@@ -708,17 +744,12 @@ def step_by_step(
             "explain one probe"
         )
     walks = tuple(map(explainer.row, range(m)))
-    unclear = set()
-    for explained in walks:
-        for task in explained.tasks:
-            if task.conditional:
-                unclear.add(task.task)
-    sums: dict[str, dict[Count, float]] = {}
+    unclear = {task.task for walk in walks for task in walk.tasks if task.counts is None}
+    sums: dict[str, Counts] = {}
     totals = []
-    for explained in walks:
-        for task in explained.tasks:
-            if task.task not in unclear:
-                known = amounts(sums.get(task.task, {}))
-                sums[task.task] = total(known + amounts(task.counts))
+    for walk in walks:
+        for task in walk.tasks:
+            if task.counts is not None and task.task not in unclear:
+                sums[task.task] = total(sums.get(task.task, {}), task.counts)
         totals.append(dict(sums))
-    return Steps(walks=walks, totals=tuple(totals), scores=explainer.original)
+    return Steps(walks=walks, totals=tuple(totals), scores=explainer.given)

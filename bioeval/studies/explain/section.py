@@ -1,129 +1,320 @@
-"""What is said of an explained row: its lists, what each entry adds, and why."""
+"""What is said of an explained row: its lists and what it adds; step by step, with the sums."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
+from bioeval.base.kinds import larger_is_closer, noun_of
+from bioeval.base.registry import scalar_registry
+from bioeval.base.scalars import QUERY_MEANS
 from bioeval.document.blocks import Block, Column, Fact, Facts, Paragraph, Section, Table
-from bioeval.document.cells import Label, Number, Picture, Score
-from bioeval.document.text import Strong, Text, say
-from bioeval.studies.explain.results import GENUINE, Explanation
-from bioeval.studies.explain.shown_lists import (
-    Line,
-    ShownList,
-    about,
-    adds,
-    legend,
-    lists_of,
-    notes,
-    noun,
-    title_of,
-    why,
+from bioeval.document.cells import Label, Number, Picture, Rate, Score
+from bioeval.document.text import Enumeration, Strong, Term, Text, say
+from bioeval.scores.labels import template_names
+from bioeval.scores.matrix import Scores, knows_people
+from bioeval.studies.explain.explain import (
+    SYMBOLS,
+    TITLES,
+    Contribution,
+    Count,
+    Explanation,
+    Quotient,
+    Steps,
+    quotients,
 )
+from bioeval.studies.explain.row import GENUINE, IMPOSTOR, LEFT_OUT, Entry, RankedList
+from bioeval.views.writers.lines import written
 
-#: The first columns of a list, which a narrow terminal repeats.
+#: Longer lists are shortened for readers: their first places, those around the threshold, and the
+#: genuine ones, as many as that, stay.
+LONGEST, FIRST, MOST_GENUINE = 24, 8, 30
+
+#: Names of left-out entries that are listed, and rows and columns of the largest matrix shown.
+NAMED, MOST_SHOWN = 6, 12
+
+# The first columns of a list, which a narrow terminal repeats.
 _KEYS = 6
 
-#: Entries of a list that a page has as a whole, at most.
-MOST_ENTRIES = 400
+_LEGEND = {
+    "verification": "GA and FR count genuine attempts that are accepted and rejected, FA and GR "
+    "impostor attempts that are accepted and rejected.",
+    "open_set": "DI(t, k) counts genuine probes that are detected and identified at rank k, and "
+    "FR those without a mate within t at rank 1. FA counts impostor probes with an entry within "
+    "t, and GR those without one; an impostor's own subject leaves the gallery.",
+    "closed_set": "{cms}(k) counts probes with a mate at rank k or better.",
+    "reid": "CMC(k) counts queries with a match at rank k or better. To AP, each match adds the "
+    "precision at its rank, divided by the number of matches. INP is the number of matches, "
+    "divided by the rank of the last match.",
+}
 
 
 def section(explained: Explanation) -> Section:
     """Return what is said of an explained row."""
-    blocks = (
-        Facts([Fact(*fact) for fact in about(explained)]),
-        _picture(explained),
-        *lists(explained),
-        _adds(explained),
-        *_whole_lists(explained),
+    image = Column("image", "image of the probe", only="page")
+    picture = Table("probe", [image], [[Picture(explained.name, explained.name)]])
+    rows = [(task.title, Strong(_adds(task)), task.why) for task in explained.tasks]
+    adds = Table(
+        "adds",
+        (Column("task", "task"), Column("adds", "adds"), Column("why", "why")),
+        rows,
+        title="What this row adds",
+        notes=(*explained.remarks, *_legend([explained])),
     )
+    blocks = (Facts(list(_about(explained))), picture, *_lists(explained), adds)
     return Section("row", explained.heading, blocks, task="verification")
 
 
-def lists(explained: Explanation, start: str = "") -> Iterator[Block]:
-    """Yield the lists of a row, each a table with a name that begins with `start`."""
-    for k, shown in enumerate(lists_of(explained), start=1):
-        remarks = list(shown.left_out)
-        if shown.conditional:
-            remarks.append("a | b: a if accepted, b if rejected")
-        if shown.lines:
-            yield _list(shown, explained, f"{start}list_{k}", remarks)
-        else:
-            title = title_of(shown)
-            yield Paragraph(say("{title}: no entry is left", title=title), "answer")
-            yield from (Paragraph(text, "note") for text in remarks)
+def steps_section(steps: Steps) -> Section:
+    """Return what is said of every row, one after the other."""
+    walks, totals = steps.walks, steps.totals
+    blocks: list[Block] = [Facts(list(_about(walks[0])))]
+    if max(steps.scores.shape) <= MOST_SHOWN:
+        blocks.append(_matrix(steps.scores))
+    for k, (walk, so_far) in enumerate(zip(walks, totals, strict=True), start=1):
+        title = say(
+            "Step {step:name} of {steps:name}: {row}", step=k, steps=len(walks), row=walk.heading
+        )
+        of_row = (*_lists(walk), _so_far(walk, so_far))
+        blocks.append(Section(f"step_{k}", title, of_row, task="verification"))
+    blocks.append(_rates(totals[-1], _legend(walks)))
+    return Section("steps", "Every probe, step by step", blocks, task="verification")
 
 
-def _picture(explained: Explanation) -> Table:
-    """Return the image of the probe, where it has one."""
-    column = Column("image", "image of the probe", only="page")
-    return Table("probe", [column], [[Picture(explained.name, explained.name)]])
-
-
-def _whole_lists(explained: Explanation) -> Iterator[Block]:
-    """Yield the lists that were shortened, every entry of each, for a page."""
-    pairs = zip(lists_of(explained), lists_of(explained, shorten=False), strict=True)
-    for k, (shown, whole) in enumerate(pairs, start=1):
-        if len(shown.single) < len(shown.lines) and len(whole.lines) <= MOST_ENTRIES:
-            table = _list(whole, explained, f"list_{k}_whole", [])
-            columns = [replace(column, only="page") for column in table.columns]
-            title = say("{title}, every entry", title=table.title)
-            yield replace(table, title=title, columns=columns)
-
-
-def _list(shown: ShownList, explained: Explanation, id: str, remarks: list[Text]) -> Table:
-    """Return a list under its tasks, with the threshold between accepted and rejected entries."""
-    threshold, empty = explained.threshold, [""] * len(shown.heads)
-    cut: list[Text | None] = ["", "", "", "", "", Strong("threshold"), *empty, "", ""]
-    if threshold is not None:
-        if math.isnan(threshold):
-            cut[5] = Strong("threshold: reject all")
-        else:
-            cut[4] = Score(float(threshold))
-    rows = [_row(line) for line in shown.lines]
-    if shown.accepted is not None and threshold is not None:
-        rows.insert(shown.accepted, cut)
-    columns = (
-        Column("place", "place"),
-        Column("image", "image", only="page"),
-        Column("template", "template" if shown.unit == "template" else "by template"),
-        Column("subject", "subject"),
-        Column("score", noun(explained.kind)),
-        Column("role", "role"),
-        *(Column(head, head) for head in shown.heads),
-        Column("accepted", "accepted", only="page"),
-        Column("reason"),
+def _about(explained: Explanation) -> Iterator[Fact]:
+    """Yield the description of the row, and the source of its threshold."""
+    probes = say(
+        "{layout}, {probes:count probes}", layout=explained.layout, probes=explained.probes
     )
-    title = title_of(shown)
-    return Table(id, columns, rows, title=title, notes=remarks, keys=_KEYS)
+    if explained.system:
+        probes = say("{system:name}, {probes}", system=explained.system, probes=probes)
+    yield Fact("Data", probes)
+    yield Fact("Protocol", Label(explained.protocol), "protocol")
+    threshold, source = explained.threshold, explained.threshold_source
+    if threshold is None:
+        yield Fact("Threshold", source)
+        return
+    value: Text = "none accepts any (reject all)"
+    if not math.isnan(threshold):
+        value = say("{threshold:score}", threshold=threshold)
+    yield Fact("Threshold", say("{value}: {source}", value=value, source=source))
+    sign = ">=" if larger_is_closer(explained.kind) else "<="
+    yield Fact("Accepted", f"iff {noun_of(explained.kind)} {sign} threshold")
 
 
-def _row(line: Line) -> list[Text | None]:
-    """Return the cells of a line; one of several entries has their number."""
-    template: Text = Label(line.template)
-    if line.number > 1:
-        template = say("{number:count} more", number=line.number)
-    role: Text = line.role_text
-    if line.role == GENUINE:
-        role = Strong(role)
+def _lists(explained: Explanation) -> Iterator[Block]:
+    """Yield the lists of a row, each a table with the threshold among its entries."""
+    for ranked in explained.lists:
+        title = f"List of {ranked.unit}s"
+        notes = list(_left_out(ranked))
+        placed = ranked.of(GENUINE, IMPOSTOR)
+        if not placed:
+            yield Paragraph(f"{title}: no entry is left", "answer")
+            yield from (Paragraph(text, "note") for text in notes)
+            continue
+        shown = _shown(placed)
+        if len(shown) < len(placed):
+            hidden = len(placed) - len(shown)
+            notes.insert(
+                0, say("{hidden:count} more {unit}", hidden=hidden, unit=f"{ranked.unit}s")
+            )
+        verified = any(
+            task.task.startswith("verification")
+            and (task.task == "verification/multi") == (ranked.unit == "subject")
+            for task in explained.tasks
+        )
+        rows = [_row(explained, entry, verified) for entry in placed]
+        if explained.threshold is not None and placed[0].accepted is not None:
+            at = sum(bool(entry.accepted) for entry in placed)
+            rows.insert(at, _cut(explained))
+            shown = sorted([k + (k >= at) for k in shown] + [at])
+        columns = [
+            Column("probe", only="data"),
+            Column("place", "place"),
+            Column("image", "image", only="page"),
+            Column("template", "template" if ranked.unit == "template" else "by template"),
+            Column("subject", "subject"),
+            Column("score", "order" if explained.kind == "order" else noun_of(explained.kind)),
+            Column("role", "role"),
+            Column("accepted", only="data"),
+            Column("verification", "verification", only="" if verified else "data"),
+            Column("reason"),
+        ]
+        keys = _KEYS if verified else None
+        yield Table(
+            f"{ranked.unit}s", columns, rows, title=title, notes=notes, keys=keys, shown=shown
+        )
+
+
+def _shown(placed: Sequence[Entry]) -> list[int]:
+    """Return which entries of a list readers are shown."""
+    if len(placed) <= LONGEST:
+        return list(range(len(placed)))
+    at = sum(bool(entry.accepted) for entry in placed)
+    genuine = [k for k, entry in enumerate(placed) if entry.role == GENUINE]
+    around = (
+        range(max(0, at - 2), min(at + 2, len(placed))) if placed[0].accepted is not None else ()
+    )
+    return sorted({*range(FIRST), *around, *genuine[:MOST_GENUINE]})
+
+
+def _row(explained: Explanation, entry: Entry, verified: bool) -> list[Text | None]:
+    """Return the cells of an entry."""
+    role: Text = Strong(GENUINE) if entry.role == GENUINE else entry.role
     return [
-        None if line.place is None else Number(line.place, decimals=0),
-        Picture(line.template, line.template) if line.number == 1 else None,
-        template,
-        Label(line.subject),
-        None if line.score is None else Score(float(line.score)),
+        Label(explained.probe),
+        Number(entry.place, decimals=0) if entry.place is not None else None,
+        Picture(entry.template, entry.template),
+        Label(entry.template),
+        Label(entry.subject),
+        None if entry.score is None else Score(float(entry.score)),
         role,
-        *line.cells,
-        {None: None, True: "yes", False: "no"}[line.accepted],
-        line.reason,
+        {None: None, True: "yes", False: "no"}[entry.accepted],
+        entry.outcome if verified else None,
+        entry.reason,
     ]
 
 
-def _adds(explained: Explanation) -> Table:
-    """Return what the row adds to the counters of each task, and why."""
-    rows = [(task.title, Strong(adds(task)), why(task)) for task in explained.tasks]
-    columns = (Column("task"), Column("adds"), Column("why"))
-    remarks = (*notes(explained), *legend([explained]))
-    return Table("adds", columns, rows, title="What this row adds", notes=remarks)
+def _cut(explained: Explanation) -> list[Text | None]:
+    """Return the line of the threshold, between accepted and rejected entries."""
+    assert explained.threshold is not None
+    rejects_all = math.isnan(explained.threshold)
+    score = None if rejects_all else Score(explained.threshold)
+    role = Strong("threshold: reject all" if rejects_all else "threshold")
+    return [Label(explained.probe), None, None, "", "", score, role, None, None, ""]
+
+
+def _left_out(ranked: RankedList) -> Iterator[Text]:
+    """Yield the reasons for leaving entries out, one sentence each, with the entries."""
+    by_reason: dict[str, list[Entry]] = {}
+    for entry in ranked.of(LEFT_OUT):
+        by_reason.setdefault(written(entry.reason), []).append(entry)
+    for entries in by_reason.values():
+        named = entries[:NAMED]
+        names = [
+            Label(entry.template if ranked.unit == "template" else entry.subject) for entry in named
+        ]
+        shown: Text = Enumeration(names, "")
+        if len(entries) > NAMED:
+            shown = say("{names} and {others:count} more", names=shown, others=len(entries) - NAMED)
+        yield say("left out ({names}): {reason}", names=shown, reason=entries[0].reason)
+
+
+def _adds(task: Contribution) -> Text:
+    """Return what a row adds to the counters of a task."""
+    if task.counts is None:
+        return "depends on the threshold"
+    attempts = ("genuine_attempts", "impostor_attempts", "attempts", "queries")
+    counts = {count: x for count, x in task.counts.items() if count.name not in attempts}
+    return _sums(counts) or "nothing"
+
+
+def _sums(counts: Mapping[Count, float]) -> Text:
+    """Return sums of counters: ``GA 3, FR 1``; empty without any."""
+    texts = []
+    for count, amount in counts.items():
+        number = Number(amount, digits=3, fraction=True)
+        if count.name in ("average_precision", "inp"):
+            number = Number(amount, digits=4)
+        symbol: Text = SYMBOLS[count.name]
+        if "{" in SYMBOLS[count.name]:
+            symbol = say(SYMBOLS[count.name], task="identification", rank=Label(count.rank))
+        texts.append(say("{symbol} {amount}", symbol=symbol, amount=number))
+    return Enumeration(texts, "") if texts else ""
+
+
+def _legend(walks: Iterable[Explanation]) -> Iterator[Text]:
+    """Yield the meanings of the counters of the tasks."""
+    there = {task.task.partition("/")[0] for walk in walks for task in walk.tasks}
+    for name, text in _LEGEND.items():
+        if name in there:
+            yield say(text, task="identification")
+
+
+def _matrix(scores: Scores) -> Table:
+    """Return a matrix as a table: a row for each probe, a column for each gallery template.
+
+    All against all, the diagonal is empty: a template is not compared with itself.
+    """
+    m, n = scores.shape
+    square = scores.layout == "all-against-all"
+    values, people = scores.values, knows_people(scores)
+    columns = [Column("template", "template" if square else "probe")]
+    columns += [Column("subject", "subject")] if people else []
+    for j, name in enumerate(template_names(scores.gallery_meta, n)):
+        heading: Text = Label(name)
+        if people and not square:
+            heading = say("{name:name} ({who:name})", name=name, who=scores.gallery_labels[j])
+        columns.append(Column(f"score_{j}", heading))
+    rows = []
+    for i, name in enumerate(template_names(scores.probe_meta, m)):
+        row: list[Text | None] = [Label(name)]
+        row += [Label(scores.probe_labels[i])] if people else []
+        row += [None if square and i == j else Score(float(values[i, j])) for j in range(n)]
+        rows.append(row)
+    return Table("scores", columns, rows, title="The scores")
+
+
+def _so_far(explained: Explanation, totals: Mapping[str, Mapping[Count, float]]) -> Table:
+    """Return what a step adds to each task, and the sums after it."""
+    rows: list[tuple[Text, ...]] = []
+    last = {task.task: task for task in explained.tasks}
+    for task in explained.tasks:
+        so_far: Text = ""
+        if last[task.task] is task and task.task in totals:
+            so_far = Strong(_sums(totals[task.task]))
+        rows.append((Label(explained.probe), task.title, _adds(task), so_far))
+    columns = (
+        Column("probe", only="data"),
+        Column("task"),
+        Column("adds", "this probe adds"),
+        Column("so_far", "so far"),
+    )
+    return Table("so_far", columns, rows)
+
+
+def _rates(totals: Mapping[str, Mapping[Count, float]], notes: Iterable[Text]) -> Table:
+    """Return the rates with the sums that they are computed from.
+
+    The rates of a single task stand without its name.
+    """
+    rows = list[list[Text]]()
+    for task, counts in totals.items():
+        before = -1.0
+        for rate in quotients(task, counts):
+            # Ranks at which no probe is found are left out.
+            shown, before = rate.rank in (None, 1) or rate.part != before, rate.part
+            if shown:
+                rows.append(_rate(task, rate))
+    columns = [Column("task", grouped=True), Column("rate"), Column("fraction"), Column("value")]
+    if len(totals) == 1:
+        columns[0] = replace(columns[0], only="data")
+    of_class = "The denominator of each rate is the number of attempts of its own class"
+    return Table("rates", columns, rows, title=of_class, notes=tuple(notes))
+
+
+#: Rates that have no term in the standard.
+_LABELS = {name: scalar_registry()[name].label for name in ("cmc", *QUERY_MEANS)}
+
+
+def _rate(task: str, rate: Quotient) -> list[Text]:
+    """Return the row of a rate."""
+    of_task = "verification" if task.startswith("verification") else "identification"
+    name: Text = Term(rate.name, of_task)
+    if rate.name in _LABELS:
+        name = _LABELS[rate.name].format(rank=rate.rank)
+    elif rate.rank is not None:
+        form = "{name}(t, {rank})" if rate.name == "dir" else "{name}({rank})"
+        name = say(form, name=name, rank=Label(rate.rank))
+    fraction: Text = "no attempt"
+    if rate.over:
+        part, over = (Number(x, digits=3, fraction=True) for x in (rate.part, rate.over))
+        fraction = say("{part} / {over}", part=part, over=over)
+    attempts = int(rate.over) if rate.over else None
+    return [
+        TITLES[task],
+        say("{rate} = {formula}", rate=name, formula=rate.formula, task=of_task),
+        fraction,
+        Rate(rate.value, attempts=attempts, variable=rate.name),
+    ]

@@ -7,13 +7,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
-from strategies import FUSIONS, TIES, UNITS, claims, matrices, thresholds
+from strategies import FUSIONS, TIES, UNITS, matrices, thresholds
 from twins import one_thread  # noqa: F401
 
 import bioeval as be
-from bioeval.protocol.loading import for_layout
+from bioeval.protocol.loading import for_layout, load
 from bioeval.protocol.tasks import OpenSet
-from bioeval.studies.explain.results import Count
+from bioeval.studies.explain.explain import Count
 
 SMALL = {"dtypes": ("float32", "float64", "int8"), "orders": ("C", "strided")}
 
@@ -37,7 +37,7 @@ def sums(scores, card, threshold):
 
 
 def at_ranks(counts, name, ranks):
-    return [counts.get(Count(name, int(rank), 0), 0) for rank in ranks]
+    return [counts.get(Count(name, int(rank)), 0) for rank in ranks]
 
 
 @settings(max_examples=10)
@@ -53,7 +53,7 @@ def test_verification(data):
         ds = be.verification(scores, templates=templates, fusion=fusion, thresholds=[t])
         counts = result[f"verification/{templates}"]
         for name in ("ga", "fr", "fa", "gr"):
-            assert counts.get(Count(name, None, 0), 0) == ds[name].item(), (templates, name)
+            assert counts.get(Count(name), 0) == ds[name].item(), (templates, name)
 
 
 @settings(max_examples=5)
@@ -72,7 +72,7 @@ def test_masks_without_labels(data):
     counts = sums(scores, card, t).get("verification/single", {})
     ds = be.verification(scores, thresholds=[t])
     for name in ("ga", "fr", "fa", "gr"):
-        assert counts.get(Count(name, None, 0), 0) == ds[name].item(), name
+        assert counts.get(Count(name), 0) == ds[name].item(), name
 
 
 @pytest.mark.slow
@@ -98,15 +98,15 @@ def test_identification(data):
     ds = be.open_set(scores, thresholds=[t], impostors=impostors, **options)
     counts = result.get("open_set", {})
     for name in ("genuine_attempts", "impostor_attempts", "fa", "gr"):
-        assert counts.get(Count(name, None, 0), 0) == ds[name].item(), name
+        assert counts.get(Count(name), 0) == ds[name].item(), name
     np.testing.assert_allclose(at_ranks(counts, "di", ds["rank"]), ds.di[0], atol=1e-12)
-    missed = counts.get(Count("fr", None, 0), 0)
+    missed = counts.get(Count("fr"), 0)
     if ds.genuine_attempts:
         assert missed / ds.genuine_attempts.item() == pytest.approx(ds.frr.item(), abs=1e-12)
     closed = be.closed_set(scores, unmated="skip", **options)
     counts = result.get("closed_set", {})
-    assert counts.get(Count("attempts", None, 0), 0) == closed.attempts.item()
-    assert counts.get(Count("skipped", None, 0), 0) == closed.skipped.item()
+    assert counts.get(Count("attempts"), 0) == closed.attempts.item()
+    assert counts.get(Count("skipped"), 0) == closed.skipped.item()
     cumulative = np.cumsum(at_ranks(counts, "cms_count", closed["rank"]))
     np.testing.assert_allclose(cumulative, closed.cms_count, atol=1e-12)
 
@@ -123,32 +123,79 @@ def test_excluded_sessions(data):
     result = sums(scores, for_layout(scores.layout), t)
     ds = be.verification(scores, thresholds=[t])
     for name in ("ga", "fr", "fa", "gr"):
-        assert result["verification/single"].get(Count(name, None, 0), 0) == ds[name].item()
+        assert result["verification/single"].get(Count(name), 0) == ds[name].item()
     ds = be.open_set(scores, thresholds=[t])
     for name in ("genuine_attempts", "impostor_attempts", "fa", "gr"):
-        assert result.get("open_set", {}).get(Count(name, None, 0), 0) == ds[name].item()
+        assert result.get("open_set", {}).get(Count(name), 0) == ds[name].item()
 
 
-@pytest.mark.slow
-@settings(max_examples=5)
+RULES = ("same-id-same-camera", "same-camera", "none")
+CMC = ("first-match", "allshots", "single-gallery-shot", "identity-dedup")
+MOST = 6
+
+
+@st.composite
+def reid_scores(draw):
+    """Scores with cameras, junk and distractors."""
+    case = draw(matrices(dtypes=("float32", "float64"), orders=("C",), nans=("reject", "exclude")))
+    ids = {7: -1, 100: 0}
+    m, n = case.values.shape
+    cameras = st.sampled_from((1, 2))
+    fields = case.scores()
+    for name in ("probe_labels", "gallery_labels"):
+        if fields[name] is not None:
+            labels = np.asarray(fields[name]).tolist()
+            fields[name] = [ids.get(x, x) if isinstance(x, int) else x for x in labels]
+    meta = {"probe_meta": {"camera": draw(st.lists(cameras, min_size=m, max_size=m))}}
+    if not case.square or case.gallery_labels is not None:
+        meta["gallery_meta"] = {"camera": draw(st.lists(cameras, min_size=n, max_size=n))}
+    return be.Scores(**fields, **meta, distractor_ids=(0,))
+
+
+@settings(max_examples=10)
 @given(data=st.data())
-def test_one_claim(data):
-    """The rows of one claim each sum to the counts of these claims."""
-    case = data.draw(matrices(**SMALL))
-    claimed = data.draw(claims(case))
-    t = float(data.draw(thresholds(case, max_size=1))[0])
-    scores = be.Scores(**case.scores())
-    pairs = claimed if isinstance(claimed, tuple) else (np.arange(len(claimed)), claimed)
-    for templates in ("single", "multi"):
-        total = dict.fromkeys(("ga", "fr", "fa", "gr"), 0)
-        for i, subject in zip(*pairs, strict=True):
-            walks = be.explain(scores, int(i), threshold=t, claim=subject).tasks
-            assert [explained.task for explained in walks] == [
-                "verification/single",
-                "verification/multi",
+def test_queries(data):
+    scores = data.draw(reid_scores())
+    options = {
+        "removed": data.draw(st.sampled_from(RULES)),
+        "removed_for_ap": data.draw(st.sampled_from(("as-above", "same-id-same-camera", "none"))),
+        "cmc": data.draw(st.sampled_from(CMC)),
+        "ap": data.draw(st.sampled_from(("sum", "trapezoid", "tied-once"))),
+        "ties": data.draw(st.sampled_from(TIES)),
+        "unmatched": data.draw(st.sampled_from(("skip", "zero"))),
+        "junk": data.draw(st.sampled_from(("remove", "keep"))),
+        "max_rank": MOST,
+    }
+    card = load("market1501")
+    card = replace(card, layout=scores.layout, reid=replace(card.reid, **options))
+    try:
+        ds = be.evaluate(scores, card, per_query=True)["reid"].to_dataset()
+    except be.ProtocolError as error:
+        assert "expected ties" in str(error) or "no identity" in str(error)
+        return
+    counts = {}
+    for i in range(scores.shape[0]):
+        row = be.explain(scores, i, protocol=card)
+        (task,) = (x for x in row.tasks if x.task == "reid")
+        for count, amount in task.counts.items():
+            counts[count] = counts.get(count, 0) + amount
+        matched = bool(ds.matches[i])
+        for name in ("average_precision", "inp"):
+            if options["ties"] != "expected" and name in ds:
+                result = task.counts.get(Count(name), 0 if matched else np.nan)
+                expected = ds[name].values[i] if matched else result
+                np.testing.assert_allclose(result, expected, rtol=1e-12, err_msg=name)
+        if options["removed_for_ap"] in ("as-above", options["removed"]):
+            removed = [
+                entry
+                for entry in row.lists[-1].entries
+                if "removed by the convention" in str(entry.reason) and entry.place is None
             ]
-            (explained,) = (explained for explained in walks if explained.task.endswith(templates))
-            for count, amount in explained.counts.items():
-                total[count.name] += amount
-        ds = be.verification(scores, templates=templates, claims=claimed, thresholds=[t])
-        assert total == {name: ds[name].item() for name in total}
+            if not ds.left_out.values[i] if "left_out" in ds and ds.left_out.dims else True:
+                assert len(removed) == ds.removed_entries[i] or not matched
+    assert counts.get(Count("queries"), 0) == ds.queries.item()
+    assert counts.get(Count("skipped"), 0) == ds.skipped.item()
+    one_list = options["removed_for_ap"] in ("as-above", options["removed"])
+    if one_list and options["cmc"] in ("first-match", "allshots"):
+        at = at_ranks(counts, "cmc_count", range(1, MOST + 1))
+        np.testing.assert_allclose(np.cumsum(at), ds.cmc_count, atol=1e-9)

@@ -1,0 +1,258 @@
+"""One row of scores as sorted lists: of templates, or of subjects by their fused scores."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from bioeval.attempts.thresholds import to_user
+from bioeval.attempts.tied_places import place_weights
+from bioeval.document.cells import Label, Score
+from bioeval.document.text import Enumeration, Text, say
+from bioeval.scores.arrays import Mask
+from bioeval.scores.blocks import BlockReader
+from bioeval.scores.labels import plain, template_names
+from bioeval.scores.matrix import Scores, knows_people
+from bioeval.views.writers.lines import written
+
+GENUINE, IMPOSTOR, LEFT_OUT = "genuine", "impostor", "left out"
+
+#: Most templates of a subject whose scores are listed beside its fused score.
+MOST_LISTED = 3
+
+
+@dataclass(frozen=True, kw_only=True)
+class Entry:
+    """One entry of a list: a gallery template, or a subject.
+
+    Attributes
+    ----------
+    place : int or None
+        Place in the list, from 1; None if it is not in it.
+    column : int
+        The gallery template, from 0; of a subject its nearest one.
+    template, subject : str
+        Name of the template, and of its subject (empty if a mask decides what is genuine).
+    score : float or None
+        In the units of the scores; None where there is none.
+    distance : float
+        Smaller is closer; NaN where it is left out.
+    role : str
+        ``"genuine"``, ``"impostor"`` or ``"left out"``, which is not an attempt.
+    accepted : bool or None
+        Whether the score is accepted at the threshold; None without a threshold.
+    reason : Text
+        Why it is left out, or what its score is made of.
+    """
+
+    place: int | None
+    column: int
+    template: str
+    subject: str
+    score: float | None
+    distance: float
+    role: str
+    accepted: bool | None
+    reason: Text = ""
+
+    @property
+    def outcome(self) -> str:
+        """What verification counts: ``"GA"``, ``"FR"``, ``"FA"`` or ``"GR"``.
+
+        Without a threshold, what it counts if the score is accepted, and if it is rejected.
+        """
+        if self.role == LEFT_OUT:
+            return ""
+        both = ("GA", "FR") if self.role == GENUINE else ("FA", "GR")
+        return " | ".join(both) if self.accepted is None else both[not self.accepted]
+
+
+@dataclass(frozen=True)
+class RankedList:
+    """The entries of a row from near to far, followed by those that are left out.
+
+    Attributes
+    ----------
+    unit : str
+        What an entry is: ``"template"`` or ``"subject"``.
+    entries : tuple of Entry
+    """
+
+    unit: str
+    entries: tuple[Entry, ...]
+
+    def of(self, *roles: str) -> list[Entry]:
+        """Return the entries of some roles, in order."""
+        return [entry for entry in self.entries if entry.role in roles]
+
+    def ranks_of_mate(self, ties: str) -> list[tuple[int, float]]:
+        """Return the ranks of the nearest mate with their weights; none without a mate.
+
+        Only expected ties have several ranks: each has the probability of it as its weight.
+        """
+        mates, others = self.of(GENUINE), self.of(IMPOSTOR)
+        if not mates:
+            return []
+        best = min(mates, key=lambda entry: (entry.distance, entry.column))
+        tied = [entry for entry in others if entry.distance == best.distance]
+        _, ranks, weights = place_weights(
+            np.array([sum(entry.distance < best.distance for entry in others)]),
+            np.array([len(tied)]),
+            np.array([sum(entry.column < best.column for entry in tied)]),
+            np.array([sum(entry.distance == best.distance for entry in mates)]),
+            ties,
+        )
+        return list(zip(ranks.tolist(), weights.tolist(), strict=True))
+
+
+class Rows:
+    """Reads the rows of a matrix as sorted lists.
+
+    `reader` is of the scores that are compared, `original` those before a card left any out;
+    `threshold` is a distance. Of entries exactly as close, those of other subjects are first under
+    pessimistic `ties`, the probe's own under optimistic ones, and the first column otherwise.
+    `removed` says why a protocol leaves a row's comparison with a column out.
+    """
+
+    def __init__(
+        self,
+        reader: BlockReader,
+        original: Scores,
+        threshold: float | None,
+        ties: str,
+        removed: Callable[[int, int], Text] = lambda row, column: "left out by the protocol",
+    ):
+        self.reader, self.scores, self.original = reader, reader.scores, original
+        self.threshold, self.ties, self.removed = threshold, ties, removed
+        self.names = template_names(original.gallery_meta, original.shape[1])
+        self.subjects = [""] * original.shape[1]
+        if knows_people(original):
+            self.subjects = list(map(str, original.gallery_labels.tolist()))
+
+    def templates(self, i: int) -> RankedList:
+        """Return the list of templates of row `i`."""
+        block = self.reader.block(i, i + 1)
+        row, columns = i - block.low, block.columns[0]
+        distance = np.full(len(columns), np.nan)
+        distance[columns] = block.values[row]
+        genuine = np.zeros(len(columns), dtype=bool)
+        genuine[columns[block.mate_start[row] : block.mate_stop[row]]] = True
+        if not knows_people(self.scores) and block.mask is not None:
+            genuine[columns] = block.mask[row] == Mask.GENUINE
+        itself = int(block.probe_position[row])
+        if itself >= 0:
+            distance[columns[itself]] = np.nan
+        raw = self.reader.given.read(i, i + 1)[0].tolist()
+        why = _Reasons(self, i)
+        entries = []
+        for column, value in enumerate(distance.tolist()):
+            entry = self._entry(column, value, bool(genuine[column]))
+            reason: Text = ""
+            if value != value:
+                reason = why.of(column)
+            elif raw[column] != raw[column]:
+                reason = "failed comparison (NaN): an attempt at an infinite distance"
+            is_itself = itself >= 0 and column == columns[itself]
+            score = None if is_itself else raw[column]
+            entries.append(replace(entry, score=score, reason=reason))
+        return self._ranked("template", entries)
+
+    def by_subject(self, i: int, fusion: str) -> RankedList:
+        """Return the list of the subjects of row `i`, by their fused scores."""
+        templates = {entry.column: entry for entry in self.templates(i).entries}
+        block = self.reader.block(i, i + 1)
+        row, fused = i - block.low, block.fused(fusion)
+        entries = []
+        for group, value in enumerate(fused.values[row].tolist()):
+            low, high = block.starts[group : group + 2]
+            of_group = [templates[column] for column in block.columns[0, low:high].tolist()]
+            used = [entry for entry in of_group if entry.role != LEFT_OUT]
+            near = min(used or of_group, key=lambda entry: (entry.distance, entry.column))
+            is_genuine = bool(fused.mate_start[row] <= group < fused.mate_stop[row])
+            entry = self._entry(near.column, value, is_genuine)
+            score = None
+            if value == value:
+                score = float(to_user(np.float64(value), self.scores.kind)) + 0.0
+            reason = _fused_from(used, fusion)
+            if not used:
+                reasons = list({written(x.reason): x.reason for x in of_group}.values())
+                gone = "no template of the subject is left ({reasons})"
+                reason = say(gone, reasons=Enumeration(reasons, ";"))
+            entries.append(replace(entry, score=score, reason=reason))
+        return self._ranked("subject", entries)
+
+    def _entry(self, column: int, distance: float, genuine: bool) -> Entry:
+        """Return an entry without its place, its score and a reason."""
+        accepted, role = None, LEFT_OUT
+        if distance == distance:
+            role = GENUINE if genuine else IMPOSTOR
+            if self.threshold is not None:
+                accepted = distance <= self.threshold
+        return Entry(
+            place=None,
+            column=column,
+            template=self.names[column],
+            subject=self.subjects[column],
+            score=None,
+            distance=distance,
+            role=role,
+            accepted=accepted,
+        )
+
+    def _ranked(self, unit: str, entries: list[Entry]) -> RankedList:
+        """Return the list of some entries, in order."""
+        sign = {"pessimistic": 1, "optimistic": -1}.get(self.ties, 0)
+        ordered = sorted(
+            (entry for entry in entries if entry.role != LEFT_OUT),
+            key=lambda entry: (entry.distance, sign * (entry.role == GENUINE), entry.column),
+        )
+        placed = [replace(entry, place=k) for k, entry in enumerate(ordered, start=1)]
+        left_out = [entry for entry in entries if entry.role == LEFT_OUT]
+        return RankedList(unit, (*placed, *left_out))
+
+
+class _Reasons:
+    """Why comparisons of a row are left out."""
+
+    def __init__(self, rows: Rows, i: int):
+        self.scores, self.i, self.removed = rows.scores, i, rows.removed
+        columns = np.arange(self.scores.shape[1])
+        self.itself = self.scores.probe_ids[i] == self.scores.gallery_ids
+        self.masked = BlockReader(rows.original).given.masked(i, i + 1)[0]
+        self.excluded = self.scores._excluded(np.full(len(columns), i), columns)
+        self.gone = BlockReader(self.scores).given.masked(i, i + 1)[0]
+
+    def of(self, column: int) -> Text:
+        """Return the reason of one comparison."""
+        if self.itself[column]:
+            return "the probe itself: a template is never compared with itself"
+        if self.masked[column]:
+            return "left out by the mask"
+        if self.excluded[column]:
+            shared = Enumeration(list(self._shared(column)), "")
+            return say("same subject and same {shared}", shared=shared)
+        return self.removed(self.i, column) if self.gone[column] else "failed comparison (NaN)"
+
+    def _shared(self, column: int) -> Iterator[Text]:
+        """Yield the metadata columns by which a pair of one subject is left out, with values."""
+        probe, gallery = self.scores.probe_meta, self.scores.gallery_meta
+        for name in self.scores.exclude:
+            value = probe[name][self.i]
+            if value == gallery[name][column]:
+                yield say("{name:name} ({value:name})", name=name, value=plain(value))
+
+
+def _fused_from(used: list[Entry], fusion: str) -> Text:
+    """Return the scores of which a fused one is made; empty of one template."""
+    if len(used) < 2:
+        return ""
+    method = {"min": "nearest", "max": "farthest"}.get(fusion, fusion)
+    if len(used) > MOST_LISTED:
+        return say("{method} of {used:count templates}", method=method, used=len(used))
+    scores = [
+        say("{name}: {score}", name=Label(entry.template), score=Score(float(entry.score or 0.0)))
+        for entry in sorted(used, key=lambda entry: entry.column)
+    ]
+    return say("{method} of {scores}", method=method, scores=Enumeration(scores, ""))
