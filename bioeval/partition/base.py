@@ -73,6 +73,15 @@ class LabelCodes:
         part.counts = np.bincount(part.codes, minlength=len(present)).astype(np.int64)
         return part
 
+    def combined(self, other: LabelCodes) -> LabelCodes:
+        """Return codes of the combinations of these labels and others of the same samples."""
+        both = copy(self)
+        both.__dict__.pop("_numbers", None)
+        both.values, codes = np.unique(self.codes * len(other) + other.codes, return_inverse=True)
+        both.codes = codes.reshape(-1)
+        both.counts = np.bincount(both.codes, minlength=len(both.values)).astype(np.int64)
+        return both
+
     def show(self, codes: np.ndarray, most: int = 3) -> str:
         """Name a few labels, and state how many more there are."""
         shown = ", ".join(map(repr, self.values[codes[:most]].tolist()))

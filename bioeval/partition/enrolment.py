@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
 
-from bioeval.base.arguments import require_integer
+from bioeval.base.arguments import require_integer, require_list
 from bioeval.base.errors import (
     Argument,
     DataError,
@@ -20,6 +20,7 @@ from bioeval.base.errors import (
 from bioeval.base.random import RandomState, Stream, seed_sequence
 from bioeval.partition import shuffling
 from bioeval.partition.base import (
+    LabelCodes,
     ProbesGallery,
     SplitInput,
     Splitter,
@@ -38,7 +39,7 @@ class TemplatesEnough(NamedTuple):
     """Whether subjects have templates enough to be enrolled and to probe."""
 
     may_enrol: np.ndarray  # bool, by sample
-    wanted: np.ndarray  # int, by subject: templates to enrol
+    wanted: np.ndarray  # int, by unit: templates to enrol
     with_too_few: np.ndarray  # bool, by subject
 
 
@@ -54,6 +55,9 @@ class ProbeGallerySplit(Splitter[ProbesGallery]):
         Number of enrolled templates of each subject; or a proportion in (0, 1) of those that
         may be enrolled, rounded to the nearest and at least 1 (and, without `enrol`, leaving at
         least one probe). None enrols all that `enrol` lets.
+    by : str or sequence of str
+        What the number is of: each subject, or with ``by=("subject", "camera")`` each combination
+        of a subject with a value of this metadata column; one that has fewer templates enrols all.
     quality : str, optional
         A metadata column: the templates with the **largest** values are enrolled, the earlier
         one of two equals. Otherwise the choice is random.
@@ -76,13 +80,16 @@ class ProbeGallerySplit(Splitter[ProbesGallery]):
 
     Examples
     --------
-    One random template of each subject:
+    One random template of each subject, or of each subject and camera:
 
     >>> import numpy as np
     >>> from bioeval.partition import ProbeGallerySplit
     >>> subject = ["ann", "ann", "ann", "bob", "bob"]
     >>> next(ProbeGallerySplit(1, random_state=0).split(y=subject))
     ProbesGallery(probes=array([0, 2, 4]), gallery=array([1, 3]))
+    >>> by_camera = ProbeGallerySplit(1, by=("subject", "camera"), random_state=0)
+    >>> next(by_camera.split(y=subject, meta={"camera": [1, 1, 2, 1, 1]})).gallery
+    array([1, 2, 3])
 
     The best one, and the first session:
 
@@ -97,6 +104,7 @@ class ProbeGallerySplit(Splitter[ProbesGallery]):
         self,
         n_gallery: int | float | None = None,
         *,
+        by: str | Sequence[str] = "subject",
         quality: str | None = None,
         enrol: Mapping[str, Any] | None = None,
         too_few: TooFew = "raise",
@@ -106,7 +114,12 @@ class ProbeGallerySplit(Splitter[ProbesGallery]):
     ):
         """Check the options; one of `n_gallery` and `enrol` says who is enrolled."""
         who = type(self).__name__
-        self.n_gallery, self.quality, self.enrol = n_gallery, quality, enrol
+        self.n_gallery, self.quality, self.enrol, self.by = n_gallery, quality, enrol, by
+        if "subject" not in self._by:
+            raise DataError(
+                f"{who}: by is {received(by)}; expected 'subject', or a list of it and metadata "
+                "columns, such as ('subject', 'camera')"
+            )
         self.n_probe = n_probe
         if n_probe is not None:
             require_integer(f"{who}: n_probe", n_probe, low=1)
@@ -142,6 +155,10 @@ class ProbeGallerySplit(Splitter[ProbesGallery]):
         require_seed(random_state)
 
     @property
+    def _by(self) -> tuple[str, ...]:
+        return (self.by,) if isinstance(self.by, str) else tuple(require_list("by", self.by))
+
+    @property
     def _random_gallery(self) -> bool:
         return self.n_gallery is not None and self.quality is None
 
@@ -174,7 +191,9 @@ class ProbeGallerySplit(Splitter[ProbesGallery]):
         enough = self.enough(samples)
         may, few = enough.may_enrol, enough.with_too_few
         here = included[who.codes]
-        gallery = may & (self._place(samples, may, draws) < enough.wanted[who.codes])
+        units = self._units(samples)
+        place = self._place(samples, units, may, draws)
+        gallery = may & (place < enough.wanted[units.codes])
         probe = ~(gallery if self.enrol is None else may)
         if self.n_probe is not None:
             order = draws.permutation(samples.n)
@@ -188,15 +207,34 @@ class ProbeGallerySplit(Splitter[ProbesGallery]):
 
         A subject with too few is an error if `too_few` says so.
         """
-        who = samples.subjects
+        who, units = samples.subjects, self._units(samples)
         may = self._may_enrol(samples)
-        candidates = np.bincount(who.codes[may], minlength=len(who))
+        candidates = np.bincount(units.codes[may], minlength=len(units))
         wanted = self._wanted(candidates)
-        kept = wanted if self.enrol is None else candidates
-        few = (candidates < wanted) | (who.counts - kept < 1)
+        if units is not who:
+            wanted = np.minimum(wanted, candidates)
+        subject = np.empty(len(units), dtype=np.int64)
+        subject[units.codes] = who.codes
+
+        def of_subjects(numbers: np.ndarray) -> np.ndarray:
+            sums = np.zeros(len(who), dtype=np.int64)
+            np.add.at(sums, subject, numbers)
+            return sums
+
+        there, needed = of_subjects(candidates), np.maximum(of_subjects(wanted), 1)
+        kept = needed if self.enrol is None else there
+        few = (there < needed) | (who.counts - kept < 1)
         if few.any() and self.too_few == "raise":
-            self._refuse(samples, np.flatnonzero(few), wanted, candidates)
+            self._refuse(samples, np.flatnonzero(few), needed, there)
         return TemplatesEnough(may_enrol=may, wanted=wanted, with_too_few=few)
+
+    def _units(self, samples: SplitInput) -> LabelCodes:
+        """Return what `n_gallery` templates are enrolled of: subjects, or their combinations."""
+        units = samples.subjects
+        for name in self._by:
+            if name != "subject":
+                units = units.combined(samples.labelled(name))
+        return units
 
     def _indices(self, who: str, probe: np.ndarray, gallery: np.ndarray) -> ProbesGallery:
         """Return the flagged samples, or raise where one side has none."""
@@ -239,8 +277,10 @@ class ProbeGallerySplit(Splitter[ProbesGallery]):
         most = candidates - 1 if self.enrol is None else candidates
         return np.maximum(np.minimum(nearest, most), 1)
 
-    def _place(self, samples: SplitInput, may: np.ndarray, draws: Stream) -> np.ndarray:
-        """Return the place of each candidate within its subject; the first are enrolled."""
+    def _place(
+        self, samples: SplitInput, units: LabelCodes, may: np.ndarray, draws: Stream
+    ) -> np.ndarray:
+        """Return the place of each candidate within its unit; the first are enrolled."""
         codes = samples.subjects.codes
         rank = np.zeros(samples.n)
         if self.quality is not None:
@@ -261,7 +301,7 @@ class ProbeGallerySplit(Splitter[ProbesGallery]):
         elif self._random_gallery:
             # By subject, so that only the order of a subject's own templates has an influence.
             rank[np.argsort(codes, kind="stable")] = draws.permutation(samples.n)
-        return place_in_subject(samples.subjects, may, rank)
+        return place_in_subject(units, may, rank)
 
     def _refuse(
         self, samples: SplitInput, few: np.ndarray, wanted: np.ndarray, candidates: np.ndarray

@@ -412,6 +412,32 @@ def test_only_the_order_of_a_subjects_own_templates_has_an_influence():
     assert {place["a"][one[0]], place["b"][one[1] - 4]} == set(two)
 
 
+@pytest.mark.parametrize("options", [{}, {"enrol": {"camera": [1, 2]}}, {"too_few": "probe"}])
+def test_a_number_of_each_subject_and_camera(options):
+    """Of each combination so many, or all that there are; every template of it equally often."""
+    labels = np.repeat(["a", "b", "c"], (9, 8, 2))
+    camera = np.array([1, 2, 2, 3, 3, 3, 3, 3, 1, 2, 1, 1, 1, 1, 3, 3, 3, 2, 3])
+    splitter = bp.ProbeGallerySplit(
+        2, by=("subject", "camera"), n_repeats=200, random_state=0, **{"too_few": "drop", **options}
+    )
+    times = np.zeros(len(labels))
+    for probes, gallery in splitter.split(y=labels, meta={"camera": camera}):
+        times[gallery] += 1
+        for who in "abc":
+            for where in 1, 2, 3:
+                both = (labels == who) & (camera == where)
+                may = where < 3 or "enrol" not in options
+                alone = who == "c" and "enrol" not in options  # both templates would be enrolled
+                expected = min(2, both.sum()) if may and not alone else 0
+                assert both[gallery].sum() == expected
+        assert not set(probes) & set(gallery)
+    for who, where in (("a", 3), ("b", 1)):
+        both = (labels == who) & (camera == where)
+        if times[both].any():
+            share = 2 / both.sum()
+            assert (np.abs(times[both] / 200 - share) < 4 * np.sqrt(share / 200)).all()
+
+
 def test_the_best_by_quality():
     labels = ["a", "b", "a", "b", "a", "b"]
     meta = {"sharpness": [0.1, 5, 0.9, 5, 0.5, -np.inf], "name": list("uvwxyz")}
@@ -897,6 +923,8 @@ WRONG_ARGUMENTS = [
     (lambda: bp.ProbeGallerySplit(1, quality=[1, 2]), "expected the name of a metadata column"),
     (lambda: bp.ProbeGallerySplit(quality="q", enrol={"s": 1}), "the number of templates to enrol"),
     (lambda: bp.ProbeGallerySplit(enrol="session"), "expected a mapping of column to value"),
+    (lambda: bp.ProbeGallerySplit(1, by="camera"), "by is 'camera'; expected 'subject'"),
+    (lambda: bp.ProbeGallerySplit(1, by=3), "by is 3"),
     (lambda: bp.ProbeGallerySplit(enrol={}), "expected a mapping of column to value"),
     (lambda: bp.ProbeGallerySplit(1, quality="q", n_repeats=2), "all repeats would be the same"),
     (lambda: bp.ProbeGallerySplit(enrol={"s": 1}, n_repeats=2), "all repeats would be the same"),

@@ -23,6 +23,7 @@ from bioeval.base.scalars import QUERY_MEANS, Name
 from bioeval.evaluation import evaluate
 from bioeval.protocol.card import Protocol
 from bioeval.protocol.loading import load
+from bioeval.protocol.pairs import with_exclusions
 from bioeval.results.dataset import about_attrs, along, build
 from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.matrix import Scores, codes_of, require_scores
@@ -251,13 +252,13 @@ class _Shared:
         there = set(map(str, codes_of(self.scores).values.tolist()))
         junk = rules.junk == "remove" and not there.isdisjoint(map(str, rules.junk_ids))
         plain = replace(rules, removed=removed, removed_for_ap="as-above")
-        key: tuple[Any, ...] = removed, junk
+        key: tuple[Any, ...] = removed, junk, rules.exclude
         if of_cmc:
             key = *key, rules.cmc, rules.ties, rules.max_rank
         else:
             plain = replace(plain, cmc="first-match")
         if key not in self._kept:
-            self._kept[key] = RetrievalPass(self.scores, plain).run()
+            self._kept[key] = RetrievalPass(with_exclusions(self.scores, rules), plain).run()
         return self._kept[key]
 
     def _once(self, count: Any, scores: Scores, **options: Any) -> Any:

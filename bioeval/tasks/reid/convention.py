@@ -12,7 +12,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Literal
+from typing import Any, Literal
 
 import numpy as np
 
@@ -40,9 +40,8 @@ class Convention(Reid):
     """A card's ``[reid]`` section by the card's `name`, with options `changed`."""
 
     name: str
+    exclude: tuple[str, ...] = ()  # the card's
     changed: tuple[str, ...] = ()
-    #: Columns whose comparisons are excluded: a card's, and not those of its section.
-    exclude: ClassVar[tuple[str, ...]] = ()
 
     @property
     def ap_removed(self) -> str:
@@ -110,7 +109,8 @@ def _of_card(convention: str | os.PathLike[str] | Protocol, sections: Sequence[s
     for name in sections:
         if name in card.tasks:
             values = dict(card.tasks[name])
-            return Convention(name=card.name, **{k: v for k, v in values.items() if k in FIELDS})
+            fields = {k: v for k, v in values.items() if k in FIELDS}
+            return Convention(name=card.name, exclude=card.exclude, **fields)
     lacking = " and no ".join(map("[{}]".format, sections))
     raise CardError(
         f"the card {card.name} has no {lacking} section; expected one of "
