@@ -41,7 +41,7 @@ def resolve(protocol: str, scores: Scores, given_options: Mapping[str, Any]) -> 
     from bioeval.protocol.loading import for_layout, of_claims
 
     experiment = any(entry.of_experiment and entry.name in given_options for entry in CARD_OPTIONS)
-    if protocol == "auto" and "folds" in given_options:
+    if protocol == "auto" and {"folds", "gallery_folds"} & given_options.keys():
         protocol = "course-kfold"
     elif protocol == "auto" and experiment:
         protocol = "course-experiment"
@@ -199,6 +199,18 @@ def _folds(card: Protocol, number: int) -> Protocol:
     return replace(card, partition=replace(card.partition, folds=number))
 
 
+def _gallery_folds(card: Protocol, number: int) -> Protocol:
+    from bioeval.protocol.card import Decision, Partition
+
+    if card.layout != "all-against-all" or card.reid or card.gom:
+        raise click.UsageError(
+            "--gallery-folds enrols some templates of each subject and searches for the others, in "
+            f"one set of templates; protocol {card.name} is not of such; leave one of them out"
+        )
+    partition = Partition(by="gallery-folds", folds=number)
+    return replace(card, partition=partition, decision=Decision(rule="none"), uncertainty=None)
+
+
 def _repeats(card: Protocol, number: int) -> Protocol:
     partition = card.partition
     if partition is None or "repeats" in partition.unused:
@@ -212,12 +224,17 @@ def _seed(card: Protocol, seed: int) -> Protocol:
     return replace(card, partition=replace(card.partition, seed=seed))
 
 
+def _chooses(card: Protocol) -> bool:
+    """Whether there is a part on which a threshold is chosen."""
+    return card.partition is not None and card.partition.by != "gallery-folds"
+
+
 def _target(card: Protocol, target: str) -> Protocol:
     from bioeval.attempts.threshold_rules import Rule
     from bioeval.protocol.card import Decision
 
     rule = Rule.parse(target, "target")
-    if card.partition is None:
+    if not _chooses(card):
         raise click.UsageError(
             f"--target {target} needs a part to choose a threshold on: --train 0.5, or --protocol "
             "course-kfold. For the rates at thresholds of your own give --thresholds T,T; "
@@ -235,7 +252,7 @@ def _target(card: Protocol, target: str) -> Protocol:
 
 
 def _assure(card: Protocol, confidence: float) -> Protocol:
-    if card.partition is None:
+    if not _chooses(card):
         raise click.UsageError(
             "--assure needs folds: --protocol course-kfold or --train 0.5; bioeval threshold "
             "assures one threshold on all data"
@@ -338,6 +355,13 @@ CARD_OPTIONS = (
         "Other options default to those of course-kfold.",
         click.IntRange(2),
         _folds,
+    ),
+    _entry(
+        "--gallery-folds K",
+        "Enrol each template of a subject in turn: one of K folds of its templates is the gallery, "
+        "the others probe; mean and spread over the galleries.",
+        click.IntRange(2),
+        _gallery_folds,
     ),
     _part(
         "--repeats N",

@@ -47,6 +47,10 @@ def _about(ds: xr.Dataset) -> dict[str, Any]:
     return {**attributes_but(ds, *_NOT_IN_DATA), **_scalars(ds)}
 
 
+# The rates by which a gallery among several has a result.
+_OF_EACH_GALLERY = ("eer", "recognition_rate")
+
+
 def checked(
     tree: xr.DataTree,
     scores: Scores,
@@ -62,11 +66,12 @@ def checked(
     from bioeval.views.tasks import datasets, has_folds
 
     results = dict(datasets(tree))
-    if has_folds(tree):
+    of_galleries = any("partition" in dataset.dims for dataset in results.values())
+    if has_folds(tree) or of_galleries:
         rates = []
         for dataset in results.values():
             for name, values in dataset.items():
-                if str(name).endswith("_mean"):
+                if str(name).endswith("_mean") or (of_galleries and name in _OF_EACH_GALLERY):
                     rates.append(values)
         StudyCommand.require_defined(rates, [scores], protocol, results.values())
     else:

@@ -396,9 +396,8 @@ class GalleryKFold(Splitter[ProbesGallery]):
         every = np.ones(samples.n, dtype=bool)
         seed = seed_sequence(self.random_state)
         for repeat in range(self.n_repeats):
-            rank = np.arange(samples.n)
+            rank = np.arange(samples.n, dtype=np.float64)
             if self.shuffle:
-                rank = np.empty(samples.n)
                 draws = shuffling.stream(seed, shuffling.GALLERY, repeat)
                 # By subject, so that only the order of a subject's own templates has an influence.
                 rank[np.argsort(who.codes, kind="stable")] = draws.permutation(samples.n)

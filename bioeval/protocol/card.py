@@ -85,6 +85,13 @@ PARTITIONS = {
         splitter="RepeatedSampleKFold",
         arguments={**_FOLDS, "stratify": "stratify"},
     ),
+    "gallery-folds": PartitionKind(
+        doc="folds of the templates of each subject: each is enrolled once, and the others probe. "
+        "There is no training part, and each gallery is evaluated by itself",
+        layouts=(SQUARE,),
+        splitter="GalleryKFold",
+        arguments=_FOLDS,
+    ),
     "given-folds": PartitionKind(
         doc="the folds that come with the data: of each pair, or of each template in the metadata "
         "column that 'column' names",

@@ -255,6 +255,12 @@ def _check_in_folds(values: Mapping[str, Values], layout: str | None, problems: 
         )
     if by == "experiment":
         _check_experiment(values, problems)
+    if by == "gallery-folds" and values.get("decision", {}).get("rule", "eer") != "none":
+        problems.add(
+            ("partition",),
+            '[partition] by = "gallery-folds" has no part on which a threshold is chosen; expected '
+            '[decision] rule = "none"',
+        )
     for name, key, value in (
         ("open_set", "ties", "expected"),
         ("closed_set", "ties", "expected"),

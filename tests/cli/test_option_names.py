@@ -31,7 +31,7 @@ OF_THE_COMMAND = {
     "protocols": {"check", "toml"},
     "report": {"check", "folds", "names", "probes", "workload", "zoo"},  # of several calls
     # The option of be.set_options, failure rates, a column of the metadata, and priors of a card.
-    "run": {"client", "fta", "fte", "gallery_quality", "min_dcf"},
+    "run": {"client", "fta", "fte", "gallery_folds", "gallery_quality", "min_dcf"},
     "threshold": {"claim", "on"},  # other calls
     "tracking": {"differences", "targets"},
     "workload": {"task"},

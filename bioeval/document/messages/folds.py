@@ -31,7 +31,7 @@ MESSAGES = (
         "no genuine attempt in {missing:count} of {number:count} {unit}s: none of their subjects "
         "has two templates to compare, and rates of genuine attempts are not defined there (NaN); "
         "means are over the others. Divide by subject, into fewer parts, or into galleries and "
-        "probes (be.partition.GalleryKFold)",
+        "probes (be.partition.GalleryKFold, --gallery-folds)",
     ),
     MessageType(
         "no-impostor-attempt-in-parts",

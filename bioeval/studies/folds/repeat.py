@@ -43,7 +43,12 @@ from bioeval.studies.folds.options import (
     task_in_words,
 )
 from bioeval.studies.folds.parts import FoldSide, PartAttempts, counted_parts
-from bioeval.studies.folds.results import FOLD_COUNTS, dims_of_point, splitter_attrs
+from bioeval.studies.folds.results import (
+    FOLD_COUNTS,
+    dims_of_point,
+    splitter_attrs,
+    without_attempts,
+)
 from bioeval.studies.folds.splits import (
     ReducedGalleries,
     SplitSides,
@@ -433,6 +438,7 @@ def _dataset(
     about = BlockReader(scores).about
     task = task_in_words(part.task, part.templates)
     found = [Message("impostors-differ")] if len(curves.roles) > 1 else []
+    found += without_attempts(arrays, int(np.prod(shape)), "partition")
     attrs = about_attrs(about, RESULT_TYPES[part.task], f"{task}, over partitions", found)
     attrs |= {
         **splitter_attrs(splitter),

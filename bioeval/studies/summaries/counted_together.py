@@ -16,6 +16,7 @@ from bioeval.attempts.selections import IdentificationRules, OrderedScores, Sele
 from bioeval.attempts.thresholds import to_user
 from bioeval.base.errors import BioevalError, DataError
 from bioeval.base.kinds import larger_is_closer
+from bioeval.base.messages import message_attrs
 from bioeval.base.registry import names_of
 from bioeval.base.scalars import Name
 from bioeval.base.version import __version__
@@ -23,6 +24,7 @@ from bioeval.protocol.card import Protocol
 from bioeval.results.dataset import Scalars, build, tree_of
 from bioeval.scores.blocks import threads_for
 from bioeval.scores.matrix import Scores
+from bioeval.studies.folds.results import without_attempts
 from bioeval.studies.folds.splits import IndexSet
 from bioeval.tasks.plan import EvaluationOptions, Plan, resolve_card
 
@@ -147,9 +149,26 @@ def summaries_tree(
                 coordinates[dim] = labels[dim]
         title = f"{node.replace('_', '-').replace('/', ', ')}, over partitions"
         result_type = node.partition("/")[0].replace("_", "-")
+        about: dict[str, str | int | float]
         about = {"result_type": result_type, "task": title, **attrs}
+        about |= message_attrs(
+            [*without_attempts(_attempts(variables), number, "partition")], about
+        )
         datasets[node] = _in_columns(build(variables, _names_in(node), coordinates, about))
     return tree_of(datasets)
+
+
+def _attempts(variables: Mapping[str, tuple]) -> dict[str, np.ndarray]:
+    """Return the attempts of each class in each partition; of searches, those with a mate."""
+    attempts = {}
+    for name, counts in {
+        "genuine_attempts": ("genuine_attempts", "attempts"),
+        "impostor_attempts": ("impostor_attempts",),
+    }.items():
+        for count in counts:
+            if count in variables:
+                attempts[name] = variables[count][1]
+    return attempts
 
 
 class _Piece(NamedTuple):

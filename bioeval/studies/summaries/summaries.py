@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from bioeval.protocol.loading import load
 from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.matrix import Scores, are_pairs, knows_people, require_scores
 from bioeval.studies.folds.splits import IndexSet, SplitSides
+from bioeval.studies.folds.tasks import splitter_of
 from bioeval.studies.summaries.counted_together import (
     PartitionScalars,
     counted_together,
@@ -89,6 +91,26 @@ def summaries(
     array([180, 180])
     """
     options = EvaluationOptions.parse(far_targets=far_targets, frr_targets=frr_targets, auc=auc)
+    return _summaries(scores, partitions, protocol, options)
+
+
+def of_galleries(scores: Scores, card: Protocol, options: EvaluationOptions) -> xr.DataTree:
+    """Return the scalars of the galleries of a card that enrols each fold of templates in turn."""
+    unused = options.those_set("thresholds", "max_rank", "interval", "per_query")
+    if unused:
+        raise ProtocolError(
+            f"protocol {card.name} evaluates many galleries, without curves and intervals: leave "
+            f"out {' and '.join(unused)}"
+        )
+    inner = replace(
+        card, layout="probe-against-gallery", partition=None, decision=None, uncertainty=None
+    )
+    return _summaries(scores, splitter_of(card, scores), inner, options)
+
+
+def _summaries(
+    scores: Scores, partitions: Any, protocol: str | Protocol, options: EvaluationOptions
+) -> xr.DataTree:
     require_scores(scores)
     if are_pairs(scores):
         raise ProtocolError("a list of pairs has no templates to divide; be.cross_evaluate does")

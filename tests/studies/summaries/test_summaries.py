@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections import namedtuple
 from dataclasses import replace
@@ -15,6 +16,7 @@ from scipy.spatial.distance import cdist
 
 import bioeval as be
 from bioeval import protocol as cards
+from bioeval.cli.program import main
 from bioeval.results.layouts import expanded
 from bioeval.studies.summaries import counted_together, summaries as module
 from bioeval.studies.summaries.section import section
@@ -327,6 +329,42 @@ def test_probes_come_first_in_every_form_of_a_partition():
         assert tree["verification/single"].genuine_attempts.values.tolist() == genuine
     for parts in (galleries, OwnSplitter(named)):
         assert be.repeat(scores, parts).genuine_attempts.values.ravel().tolist() == genuine
+
+
+def test_each_template_is_enrolled_in_turn_by_a_loop(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    scores = be.simulate(8, 3, random_state=1)
+    be.save(scores, "a.npz")
+    who, d = scores.probe_labels, np.asarray(scores.values)
+    hits, genuine = [], []
+    for k in range(3):
+        gallery = [np.flatnonzero(who == x)[k] for x in dict.fromkeys(who.tolist())]
+        probes = [i for i in range(24) if i not in gallery]
+        nearest = [gallery[int(np.argmin([d[i, j] for j in gallery]))] for i in probes]
+        hits.append(np.mean([who[i] == who[j] for i, j in zip(probes, nearest, strict=True)]))
+        genuine.append(sum(who[i] == who[j] for i in probes for j in gallery))
+    tree = be.summaries(scores, be.partition.GalleryKFold(3))
+    assert tree["closed_set"].recognition_rate.values.tolist() == pytest.approx(hits)
+    assert tree["verification/single"].genuine_attempts.values.tolist() == genuine
+    assert main(["run", "a.npz", "--gallery-folds", "3", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)["tasks"]["closed_set"]["partitions"]
+    drawn = be.partition.GalleryKFold(3, shuffle=True, random_state=0)
+    expected = be.summaries(scores, drawn)["closed_set"].recognition_rate.values.tolist()
+    assert [x["recognition_rate"] for x in found] == expected
+    assert main(["run", "a.npz", "--gallery-folds", "4"]) == 2
+    assert "give at most 3 folds" in capsys.readouterr().err
+    assert main(["run", "a.npz", "--gallery-folds", "3", "--target", "far=0.1"]) == 2
+
+
+def test_partitions_without_an_attempt_say_so():
+    scores = be.simulate(6, 3, random_state=1)
+    folds = be.partition.SampleKFold(3, stratify="subject")
+    for result in (be.repeat(scores, folds), *be.summaries(scores, folds).leaves):
+        found = {x.code: x.arguments for x in be.messages(result)}
+        expected = {"missing": 3, "number": 3, "unit": "partition"}
+        assert found["no-genuine-attempt-in-parts"] == expected
+    alone = be.summaries(scores, be.partition.SubjectKFold(6))["verification/single"]
+    assert "no-impostor-attempt-in-parts" in [x.code for x in be.messages(alone)]
 
 
 def test_of_training_and_test_the_test_part_is_evaluated():
