@@ -10,14 +10,13 @@ import numpy as np
 import xarray as xr
 
 from bioeval.base.progress import rows_reported
-from bioeval.base.random import RandomState
-from bioeval.base.variables import IntervalMethod
+from bioeval.base.variables import IntervalName
 from bioeval.protocol.card import Protocol
 from bioeval.results.dataset import tree_of
 from bioeval.scores.blocks import threads_for
 from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.matrix import Scores
-from bioeval.stats.options import IntervalOptions
+from bioeval.stats.options import IntervalMethod
 from bioeval.tasks.gallery_means import mean_over_galleries
 from bioeval.tasks.plan import (
     MEAN,
@@ -41,10 +40,7 @@ def evaluate(
     far_targets: Sequence[float] | None = None,
     frr_targets: Sequence[float] | None = None,
     auc: bool = True,
-    interval: IntervalMethod | None = None,
-    confidence: float = IntervalOptions.CONFIDENCE,
-    replicates: int = IntervalOptions.REPLICATES,
-    random_state: RandomState = 0,
+    interval: IntervalName | IntervalMethod | None = None,
     per_query: bool = False,
 ) -> xr.DataTree:
     """Evaluate every task of a protocol, in one pass over the scores.
@@ -67,7 +63,7 @@ def evaluate(
         default.
     auc : bool
         As for :func:`verification`: without it an evaluation is several times faster.
-    interval, confidence, replicates, random_state
+    interval
         As for :func:`verification`; all tasks and systems share the same resamples.
     per_query : bool
         As for :func:`reid`: also the values of each query, of a card with re-identification.
@@ -107,7 +103,7 @@ def evaluate(
         frr_targets=frr_targets,
         auc=auc,
         per_query=per_query,
-        interval=IntervalOptions.parse(interval, confidence, replicates, random_state),
+        interval=IntervalMethod.of(interval),
     )
     with rows_reported():
         if isinstance(scores, Mapping):

@@ -118,9 +118,12 @@ def chosen_on_the_data(
     for run in range(runs):
         scores = be.Scores(distances(people(rng, subjects, TEMPLATES, unequal)), labels)
         ds = be.verification(
-            scores, far_targets=[0.01], interval="subject-bootstrap", replicates=REPLICATES,
-            random_state=run,
-        )  # fmt: skip
+            scores,
+            far_targets=[0.01],
+            interval=be.stats.IntervalMethod(
+                "subject-bootstrap", replicates=REPLICATES, random_state=run
+            ),
+        )
         for name, value in truth.items():
             low, high = (ds[f"{name}_{end}"].values.item() for end in ("low", "high"))
             held[name] += low <= value <= high

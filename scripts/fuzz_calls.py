@@ -84,6 +84,10 @@ HOSTILE: dict[str, Any] = {
 }  # fmt: skip
 
 
+#: Intervals that are quick.
+FEW = be.stats.IntervalMethod("subject-bootstrap", replicates=100)
+
+
 def systems() -> dict[str, Any]:
     """Return small valid scores, results and files, which are in the working directory."""
     rng = np.random.default_rng(0)
@@ -141,7 +145,7 @@ def pools(given: dict[str, Any]) -> dict[str, list[Any]]:
         "pairs": [pairs], "far": [0.001], "replicates": [100], "fold_of_sample": [[0, 1] * 6],
         "fold_of_pair": [[0, 1] * 6], "probe_gallery": [be.partition.ProbeGallerySplit(1)],
         "embeddings": [x], "directory": ["plots"], "display": [None], "template": [0],
-        "interval": ["bootstrap"], "mask": [np.ones((12, 12), bool)], "kind": ["distance"],
+        "interval": [FEW], "mask": [np.ones((12, 12), bool)], "kind": ["distance"],
         "name": ["system"], "far_target": [0.1], "data": [result],
     }  # fmt: skip
     found |= {
@@ -180,18 +184,30 @@ def plotted(square: Any, pairs: Any, split: Any, tracked: Any) -> dict[str, list
     sizes = be.gallery_size(square, max_rank=2)
     people = be.zoo(square, permutations=100)
     made = {
-        "spread": be.repeat(square, repeats()), "cmc": closed,
+        "spread": be.repeat(square, repeats()),
+        "cmc": closed,
         "dir_far": opened,
-        "epc": be.epc(pairs, pairs), "gallery_size": sizes, "zoo": people,
+        "epc": be.epc(pairs, pairs),
+        "gallery_size": sizes,
+        "zoo": people,
         "error_discard": be.error_discard(square, "quality", threshold=1.0),
-        "folds": be.cross_evaluate(square, split), "gom": be.gom(square), "hota": tracked,
+        "folds": be.cross_evaluate(square, split),
+        "gom": be.gom(square),
+        "hota": tracked,
         "groups": be.by_group(square, "sex"),
-        "precision_recall": be.reid(square), "repeated": be.repeat(square, repeats(),
-        task="closed_set"),
-        "threshold_study": be.study_threshold(square, folds=2, repeats=2, replicates=100),
-        "bayes_error": about, "empirical_cross_entropy": about, "reliability": about,
+        "precision_recall": be.reid(square),
+        "repeated": be.repeat(square, repeats(), task="closed_set"),
+        "threshold_study": be.study_threshold(
+            square,
+            folds=2,
+            repeats=2,
+            interval=be.stats.IntervalMethod("subject-bootstrap", replicates=100),
+        ),
+        "bayes_error": about,
+        "empirical_cross_entropy": about,
+        "reliability": about,
         "tippett": about,
-    }  # fmt: skip
+    }
     detected = be.pad([0.9, 0.4, 0.6, 0.1], ["", "", "mask", "print"])
     made |= {"pad_det": detected, "apcer": detected}
     species = {"attack": np.tile(["", "", "print"], 4)}

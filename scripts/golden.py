@@ -790,7 +790,12 @@ def data(name: str, **changes: Any) -> Lazy:
     return Lazy(lambda: scores(name, **changes))
 
 
-FEW = {"replicates": 100, "random_state": 5}
+def few(method: str = "subject-bootstrap", confidence: float = 0.95) -> dict[str, Any]:
+    """Intervals of few replicates."""
+    of = be().stats.IntervalMethod
+    return {"interval": of(method, confidence, replicates=100, random_state=5)}
+
+
 GRID = 25
 ALL_SETS = [
     *MATRICES,
@@ -828,7 +833,7 @@ def text_of(options: Mapping[str, Any]) -> str:
     def word(value: Any) -> str:
         if isinstance(value, (list, tuple, np.ndarray)):
             return ",".join(word(v) for v in value)
-        return str(value)
+        return str(getattr(value, "method", value))
 
     left_out = {"thresholds", "replicates", "random_state", "max_rank"}
     return " ".join(f"{k}={word(v)}" for k, v in options.items() if k not in left_out)
@@ -864,14 +869,13 @@ def cases_of_verification() -> None:
         ("visits", {"attempts": "visit"}),
         ("visits", {"attempts": "visit", "templates": "multi", "fusion": "mean"}),
         ("columns", {"attempts": "visit"}),
-        ("visits", {"attempts": "visit", "interval": "subject-bootstrap"}),
+        ("visits", {"attempts": "visit", **few()}),
         ("square32", {"templates": "none"}),
         ("square32", {"fusion": "kth:9", "templates": "multi"}),
         ("square32", {"interval": "no such"}),
     ]
     for i, (name, options) in enumerate(variants):
         thresholds = {} if "thresholds" in options or not i else {"thresholds": GRID}
-        extra = FEW if "interval" in options else {}
         case(
             f"verification/{name}/variant{i} {text_of(options)[:60]}",
             later(
@@ -879,7 +883,6 @@ def cases_of_verification() -> None:
                 claims_of(name, options) if "attempts" in options else data(name),
                 **options,
                 **thresholds,
-                **extra,
             ),
         )
     for name, method in itertools.product(
@@ -888,7 +891,7 @@ def cases_of_verification() -> None:
         for templates in ("single", "multi"):
             if name in ("ties", "reject_watch") and templates == "multi":
                 continue
-            options = {"interval": method, "templates": templates, "thresholds": 12, **FEW}
+            options = {"templates": templates, "thresholds": 12, **few(method)}
             case(
                 f"verification/{name}/{templates} {method}",
                 later("verification", data(name), **options),
@@ -896,17 +899,15 @@ def cases_of_verification() -> None:
     for name, method in itertools.product(("pairs", "pairs_named"), INTERVALS):
         case(
             f"verification/{name}/single {method}",
-            later("verification", data(name), interval=method, thresholds=12, **FEW),
+            later("verification", data(name), thresholds=12, **few(method)),
         )
     case(
         "verification/large/single subject-bootstrap confidence=0.9",
         later(
             "verification",
             data("large"),
-            interval="subject-bootstrap",
-            confidence=0.9,
             thresholds=12,
-            **FEW,
+            **few(confidence=0.9),
         ),
     )
     for name, share, per_probe in (
@@ -995,7 +996,7 @@ def cases_of_identification() -> None:
             case(f"open_set/{name} {mark}", later("open_set", data(name), thresholds=10, **options))
             case(f"closed_set/{name} {mark}", later("closed_set", data(name), **options))
     for name, method in itertools.product(("square32", "watch"), INTERVALS):
-        options = {"interval": method, "max_rank": 6, **FEW}
+        options = {"max_rank": 6, **few(method)}
         case(f"open_set/{name} {method}", later("open_set", data(name), thresholds=10, **options))
         case(
             f"closed_set/{name} {method}",
@@ -1071,17 +1072,16 @@ def cases_of_reid() -> None:
     for method in INTERVALS:
         case(
             f"reid/streets {method}",
-            later("reid", data("streets"), interval=method, max_rank=10, **FEW),
+            later("reid", data("streets"), max_rank=10, **few(method)),
         )
         case(
             f"gom/streets {method}",
             later(
                 "gom",
                 data("streets"),
-                interval=method,
                 max_rank=5,
                 thresholds=np.linspace(0, 1, 11),
-                **FEW,
+                **few(method),
             ),
         )
     for name in (
@@ -1201,7 +1201,7 @@ def cases_of_cards() -> None:
         if card in REID and name in ("pairs_folds", "columns"):
             continue
         grid = {} if card in REID else {"thresholds": 12}
-        options = {**grid, "max_rank": 8, **FEW}
+        options = {**grid, "max_rank": 8}
         case(f"evaluate/{name} {card}", later("evaluate", made, card, **options))
         if name == ("streets" if card in REID else "visits"):
             case(f"summary/{name} {card}", later("summary", made, card))
@@ -1227,7 +1227,7 @@ def cases_of_cards() -> None:
     ):
         case(
             f"evaluate/{name} interval={method}",
-            later("evaluate", data(name), interval=method, thresholds=12, max_rank=5, **FEW),
+            later("evaluate", data(name), thresholds=12, max_rank=5, **few(method)),
         )
     case(
         "evaluate/columns far_targets no auc",
@@ -1366,7 +1366,7 @@ def cases_of_folds() -> None:
     for name, make in splitters.items():
         case(f"partition/{name}", functools.partial(split, make))
         for task in ("verification", "open_set", "closed_set"):
-            options = {"threshold": "far=0.05", "task": task, **FEW}
+            options = {"threshold": "far=0.05", "task": task}
             case(
                 f"cross_evaluate/columns {name} {task}",
                 later("cross_evaluate", data("columns"), make, **options),
@@ -1388,7 +1388,7 @@ def cases_of_folds() -> None:
         (
             {"templates": "multi"},
             {"templates": "multi", "fusion": "mean"},
-            {"interval": "subject-bootstrap", **FEW},
+            few(),
             {"task": "open_set", "rank_unit": "subject", "ties": "optimistic", "ranks": (1, 3)},
             {"task": "closed_set", "rank_unit": "subject", "ties": "expected"},
             {"far_targets": (0.1, 0.01)},
@@ -1498,7 +1498,15 @@ def cases_of_folds() -> None:
         for name in ("square32", "watch", "pairs_named"):
             case(
                 f"study_threshold/{name} {named(target)}",
-                later("study_threshold", data(name), target, folds=4, repeats=3, **FEW),
+                later(
+                    "study_threshold",
+                    data(name),
+                    target,
+                    folds=4,
+                    repeats=3,
+                    random_state=5,
+                    **few(),
+                ),
             )
     case(
         "study_threshold/columns multi",
@@ -1508,7 +1516,8 @@ def cases_of_folds() -> None:
             "far=0.02",
             folds=3,
             repeats=2,
-            **FEW,
+            random_state=5,
+            **few(),
         ),
     )
 
@@ -1562,7 +1571,7 @@ def cases_of_people() -> None:
                 {"threshold": "far=0.02"},
                 {"threshold": 2.0, "alpha": 0.2},
                 {"templates": "multi", "fusion": "mean"},
-                *({"interval": m, **FEW} for m in INTERVALS[:3]),
+                *map(few, INTERVALS[:3]),
             )
         ):
             case(
@@ -1637,7 +1646,7 @@ def cases_of_people() -> None:
 def cases_of_two() -> None:
     def two(**options: Any) -> Any:
         a, b, _ = systems()
-        return be().compare(a, b, **FEW, **options)
+        return be().compare(a, b, **few(), **options)
 
     for i, options in enumerate(
         (
@@ -1653,11 +1662,11 @@ def cases_of_two() -> None:
     ):
         if options is not None:
             case(f"compare/variant{i} {text_of(options)}", functools.partial(two, **options))
-    case("compare/kinds", lambda: be().compare(systems()[0], systems()[2], **FEW))
-    case("compare/other people", lambda: be().compare(systems()[0], scores("uneven"), **FEW))
+    case("compare/kinds", lambda: be().compare(systems()[0], systems()[2], **few()))
+    case("compare/other people", lambda: be().compare(systems()[0], scores("uneven"), **few()))
     for card in ("market1501", "veri776", "cuhk03", "vehicleid"):
-        case(f"compare/{card}", lambda c=card: be().compare(*watch_systems(), protocol=c, **FEW))
-    case("compare/watch", lambda: be().compare(*watch_systems(), **FEW))
+        case(f"compare/{card}", lambda c=card: be().compare(*watch_systems(), protocol=c, **few()))
+    case("compare/watch", lambda: be().compare(*watch_systems(), **few()))
 
     for method, scale in itertools.product(
         ("mean", "min", "max", "product", "weighted", "logistic"), ("none", "min-max", "z", "tanh")
@@ -1803,9 +1812,7 @@ def cases_of_plans() -> None:
     case(
         "workload/verification",
         lambda: be().workload(
-            be().verification(
-                scores("square32"), interval="subject-bootstrap", thresholds=12, **FEW
-            ),
+            be().verification(scores("square32"), thresholds=12, **few()),
             far_target=0.01,
             **flat,
         ),
@@ -2087,7 +2094,9 @@ def cases_of_plots() -> None:
     one(
         "threshold_study",
         "one",
-        lambda: be().study_threshold(scores("columns"), folds=3, repeats=2, **FEW),
+        lambda: be().study_threshold(
+            scores("columns"), folds=3, repeats=2, random_state=5, **few()
+        ),
     )
     zooed = lambda: be().zoo(scores("columns"), permutations=20)  # noqa: E731
     one("zoo", "one", zooed, worst=3)
@@ -2095,7 +2104,7 @@ def cases_of_plots() -> None:
     one(
         "groups",
         "interval",
-        lambda: be().by_group(scores("columns"), "sex", interval="subject-bootstrap", **FEW),
+        lambda: be().by_group(scores("columns"), "sex", **few()),
     )
     one("epc", "one", lambda: be().epc(systems()[0], systems()[1], alphas=(0.1, 0.5, 0.9)))
     one(

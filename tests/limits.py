@@ -1,4 +1,4 @@
-"""Scores under a memory limit."""
+"""Scores under a memory limit, and intervals of few replicates."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from typing import Any
 
 import bioeval as be
 from bioeval.base.memory import require_bytes
+from bioeval.stats.options import IntervalMethod
 
 
 def streaming(*args: Any, limit: int | str = 1, **options: Any) -> be.Scores:
@@ -20,3 +21,10 @@ def streaming(*args: Any, limit: int | str = 1, **options: Any) -> be.Scores:
 def limited(scores: be.Scores, limit: int | str) -> be.Scores:
     """The same scores as if they were made under a memory limit."""
     return scores._with(_memory_limit=require_bytes("memory_limit", limit), _limited=True)
+
+
+def few_replicates(method: str, number: int, seed: int = 3) -> IntervalMethod:
+    """Intervals of a handful of replicates: each is compared, so they need not be many."""
+    few = IntervalMethod(method, random_state=seed)
+    object.__setattr__(few, "replicates", number)
+    return few

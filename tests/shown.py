@@ -40,7 +40,7 @@ def cut() -> object:
 
 
 HALVES = [(np.arange(0, 18, 2), np.arange(1, 18, 2)), (np.arange(1, 18, 2), np.arange(0, 18, 2))]
-FEW = {"replicates": 100}
+FEW = {"interval": be.stats.IntervalMethod("subject-bootstrap", replicates=100)}
 
 #: For each public call that returns a result: the call, and a text of its table.
 SHOWN = {

@@ -33,8 +33,8 @@ def of_task(scalar: Scalar) -> Name:
 Bootstrap = Literal["subject-bootstrap", "subject-bootstrap-bca", "subject-bootstrap-logit"]
 
 #: Methods of an interval. Only the last two assume independent attempts.
-IntervalMethod = Literal[Bootstrap, "analytic", "wilson", "clopper-pearson"]
-INTERVALS: tuple[IntervalMethod, ...] = get_args(IntervalMethod)
+IntervalName = Literal[Bootstrap, "analytic", "wilson", "clopper-pearson"]
+INTERVALS: tuple[IntervalName, ...] = get_args(IntervalName)
 
 COORDINATES = {
     "threshold": Name("decision threshold", "score", "threshold T"),

@@ -343,6 +343,15 @@ def require_method(interval: str | None, *, seed_of_draws: bool = False) -> None
             raise click.UsageError(f"{word} needs --interval METHOD, such as {_first_method()}")
 
 
+def take_interval(options: dict[str, Any], method: str | None = None) -> None:
+    """Put one object in the place of the options of an interval, None without a `method`."""
+    from bioeval.stats.options import IntervalMethod
+
+    names = ("confidence", "replicates", "random_state")
+    values = {name: options.pop(name) for name in names if name in options}
+    options["interval"] = None if method is None else IntervalMethod(method, **values)
+
+
 def _first_method() -> str:
     """Return the first method of intervals of the command that runs."""
     for param in click.get_current_context().command.params:

@@ -18,6 +18,7 @@ from bioeval.cli.options import (
     read_scores,
     require_method,
     system_name,
+    take_interval,
     take_reading,
 )
 from bioeval.cli.outputs import Output, attributes_but, rows_over, take_out
@@ -129,8 +130,9 @@ class StudyCommand:
     def __init__(self, data: str, options: dict[str, Any], *, reads: bool = True):
         """Take the options of output and reading, checked."""
         self.data, self._second, self._named = data, options.get("second"), "name" in options
-        if "interval" in options:
+        if "interval" in options and "confidence" in options:  # not taken by the command
             require_method(options["interval"])
+            take_interval(options, options["interval"])
         self.output = Output.take(options)
         self.use = take_use(options)
         #: The scores as they were read, by the names of their systems.

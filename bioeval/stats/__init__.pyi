@@ -9,7 +9,7 @@ from .binomial import (
     zero_error_bound as zero_error_bound,
 )
 from .bootstrap import mansfield_wayman as mansfield_wayman, subject_bootstrap as subject_bootstrap
-from .options import METHODS as METHODS
+from .options import METHODS as METHODS, IntervalMethod as IntervalMethod
 from .over_folds import RepeatedMean as RepeatedMean, nadeau_bengio as nadeau_bengio
 from .people import PeopleCounts as PeopleCounts, people_counts as people_counts
 from .replicates import Interval as Interval

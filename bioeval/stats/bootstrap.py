@@ -24,7 +24,7 @@ from bioeval.scores.provenance import disjoint_pairs
 from bioeval.stats.few_errors import FewErrors, Placed, few_along, without_contradiction
 from bioeval.stats.jackknife import jackknife_limits
 from bioeval.stats.limits import Limits, by_subject, normal_limits
-from bioeval.stats.options import BOOTSTRAPS, IntervalOptions
+from bioeval.stats.options import BOOTSTRAPS, IntervalMethod
 from bioeval.stats.replicates import Interval, groups_of, open_limits
 
 # Columns of weights that are weighed at once, at most.
@@ -129,7 +129,7 @@ def ratio(part: np.ndarray, whole: np.ndarray) -> np.ndarray:
 
 
 def mansfield_wayman(
-    errors: Any, attempts: Any, confidence: float = IntervalOptions.CONFIDENCE
+    errors: Any, attempts: Any, confidence: float = IntervalMethod.CONFIDENCE
 ) -> Interval:
     """Return a rate with the normal interval of its variance by subject.
 
@@ -219,8 +219,8 @@ def subject_bootstrap(
     errors: Any,
     attempts: Any,
     *,
-    confidence: float = IntervalOptions.CONFIDENCE,
-    replicates: int = IntervalOptions.REPLICATES,
+    confidence: float = IntervalMethod.CONFIDENCE,
+    replicates: int = IntervalMethod.REPLICATES,
     variant: BootstrapVariant = "percentile",
     random_state: RandomState = 0,
 ) -> Interval:
@@ -275,8 +275,7 @@ def subject_bootstrap(
     """
     require_choice("variant", variant, VARIANTS)
     method = BOOTSTRAPS[VARIANTS.index(variant)]
-    options = IntervalOptions.parse(method, confidence, replicates, random_state)
-    assert options is not None
+    options = IntervalMethod(method, confidence, replicates, random_state)
     x, n = checked_counts(errors, attempts)
     people = (n > 0) if n.ndim == 1 else n.any(axis=0) | n.any(axis=1)
     who = np.nonzero(people)[0]
@@ -327,7 +326,7 @@ def checked_counts(errors: Any, attempts: Any) -> tuple[np.ndarray, np.ndarray]:
 def independent_trials(attempts: np.ndarray) -> int:
     """Return the number of subjects with attempts, or the most disjoint pairs of them."""
     if attempts.ndim == 1:
-        return IntervalOptions.trials_of(int((attempts > 0).sum()))
+        return IntervalMethod.trials_of(int((attempts > 0).sum()))
     left, right = attempts.any(axis=1), attempts.any(axis=0)
     return disjoint_pairs(int(left.sum()), int(right.sum()), int((left | right).sum()))
 
@@ -342,7 +341,7 @@ class SubjectMeans:
         self,
         attempts: np.ndarray,
         weights: np.ndarray,
-        options: IntervalOptions,
+        options: IntervalMethod,
         no_person: np.ndarray | bool = False,
         copies: int = 1,
         *,
@@ -357,7 +356,7 @@ class SubjectMeans:
         self.weights, self.options = weights, options  # of options.weights
         self.total = linear_forms(attempts[None], weights)[0]  # weighted, of each column
         with_attempts = (attempts > 0) & ~np.asarray(no_person)
-        self.trials = IntervalOptions.trials_of(int(with_attempts.sum()))
+        self.trials = IntervalMethod.trials_of(int(with_attempts.sum()))
         self._left_out = np.flatnonzero(with_attempts) if jackknife else None
 
     def values(self, sums: np.ndarray) -> np.ndarray:

@@ -31,7 +31,7 @@ from bioeval.stats.bootstrap import VALUES_AT_ONCE, SubjectMeans, linear_forms, 
 from bioeval.stats.few_errors import Placed, around_few, few_along, without_contradiction
 from bioeval.stats.hits import Hits
 from bioeval.stats.limits import Limits
-from bioeval.stats.options import IntervalOptions
+from bioeval.stats.options import IntervalMethod
 from bioeval.stats.replicates import logit_limits
 from bioeval.stats.verification import ErrorColumns, no_analytic_interval
 
@@ -60,7 +60,7 @@ class _Rate:
     made: np.ndarray
     without: np.ndarray
     trials: int  # independent trials, which bound a rate of exactly 0 or 1
-    options: IntervalOptions
+    options: IntervalMethod
     #: Whether the rates without each person are compared as logits, not in proportion to the rate:
     #: of false accepts, most of which may be of a few people.
     of_logits: bool = False
@@ -190,7 +190,7 @@ class NewPeople:
         tally: IdentificationTally,
         left_out: LeftOut,
         ties: str,
-        options: IntervalOptions,
+        options: IntervalMethod,
         impostors: str = "auto",
     ):
         """Count the attempts without each person."""
@@ -205,7 +205,7 @@ class NewPeople:
             len(mated),
             by_person,
             len(mated) - by_person,
-            IntervalOptions.trials_of(int((by_person > 0).sum())),
+            IntervalMethod.trials_of(int((by_person > 0).sum())),
             options,
         )
         impostor_rows = tally.impostor_probes(tally.impostor_role(impostors))
@@ -420,7 +420,7 @@ def closed_set_intervals(
     dataset: xr.Dataset,
     tally: IdentificationTally,
     subjects: np.ndarray | None,
-    options: IntervalOptions,
+    options: IntervalMethod,
     left_out: LeftOut | None = None,
 ) -> xr.Dataset:
     """Return a result of closed-set identification with confidence intervals.
@@ -454,7 +454,7 @@ def open_set_intervals(
     dataset: xr.Dataset,
     tally: IdentificationTally,
     subjects: np.ndarray | None,
-    options: IntervalOptions,
+    options: IntervalMethod,
     left_out: LeftOut | None = None,
 ) -> xr.Dataset:
     """Return a result of open-set identification with confidence intervals.
@@ -522,7 +522,7 @@ def _without_lower_limit(limits: dict[str, Limits], dataset: xr.Dataset) -> list
     return [Message("no-lower-limit", targets=missed, task="identification")]
 
 
-def _of_population(options: IntervalOptions, left_out: LeftOut | None) -> IntervalOptions:
+def _of_population(options: IntervalMethod, left_out: LeftOut | None) -> IntervalMethod:
     """Return the options with the population that the intervals are for."""
     return options.for_this_gallery if left_out is None else options.for_new_people
 
@@ -545,7 +545,7 @@ def identification_replicates(
     subjects: np.ndarray,
     search: OpenSet,
     targets: np.ndarray,
-    options: IntervalOptions,
+    options: IntervalMethod,
     rank: int = 1,
 ) -> tuple[np.ndarray, np.ndarray, int, int]:
     """Return CMS and DIR at each FAR target, both at a rank, and sample sizes.
@@ -574,7 +574,7 @@ class _ProbeSubjects:
         tally: IdentificationTally,
         subjects: np.ndarray | None,
         ties: str,
-        options: IntervalOptions,
+        options: IntervalMethod,
         impostors: str = "auto",
     ):
         """Weigh the attempts of each subject in each replicate."""

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import scipy
 
-from bioeval.stats.options import IntervalOptions, Limits
+from bioeval.stats.options import IntervalMethod, Limits
 
 
-def normal_limits(rate: np.ndarray, spread: np.ndarray, options: IntervalOptions) -> Limits:
+def normal_limits(rate: np.ndarray, spread: np.ndarray, options: IntervalMethod) -> Limits:
     """Return the limits of a normal interval, clipped to [0, 1]."""
     half = float(scipy.special.ndtri(0.5 + options.confidence / 2)) * spread
     return np.clip(rate - half, 0.0, 1.0), np.clip(rate + half, 0.0, 1.0)

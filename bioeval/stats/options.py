@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, ClassVar, get_args
+from copy import copy
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, ClassVar, get_args
 
 import numpy as np
 
@@ -36,12 +38,36 @@ LimitsByName = Mapping[str, Limits]
 
 
 @dataclass(frozen=True)
-class IntervalOptions:
-    """Method, confidence level and resampling of the intervals of a result.
+class IntervalMethod:
+    """How the confidence intervals of a result are computed, as its argument `interval`.
 
-    The number of replicates and the seed concern bootstrap methods alone. All tasks of an
-    evaluation share the seed, and with it their replicates. `about` says what the intervals are
-    for: new people (or attempts) of the same kind, unless it names this gallery.
+    The name of a method alone stands for one with the other values as they are by default.
+
+    Parameters
+    ----------
+    method : str
+        Such as ``"subject-bootstrap"``: one of those that the call takes as `interval`.
+    confidence : float
+        Two-sided confidence level, above 0 and below 1.
+    replicates : int
+        Number of replicates of a bootstrap, at least 100.
+    random_state : int, None, numpy SeedSequence, Generator or RandomState
+        Seed of a bootstrap. The same integer gives the same intervals on every platform; all tasks
+        of an evaluation have the same replicates.
+
+    Raises
+    ------
+    DataError
+        If a value is wrong. A method that is unknown is refused by the call that it is given to.
+
+    Examples
+    --------
+    >>> import bioeval as be
+    >>> scores = be.simulate(30, 4, random_state=1)
+    >>> method = be.stats.IntervalMethod("subject-bootstrap", confidence=0.9, random_state=7)
+    >>> ds = be.verification(scores, interval=method)
+    >>> ds.attrs["confidence"], ds.attrs["interval_method"]
+    (0.9, 'subject-bootstrap')
     """
 
     CONFIDENCE: ClassVar[float] = CONFIDENCE  # by default
@@ -50,28 +76,39 @@ class IntervalOptions:
     check_confidence = staticmethod(check_confidence)
 
     method: str
-    confidence: float
-    replicates: int
-    seed: np.random.SeedSequence
-    about: str = ""
+    confidence: float = CONFIDENCE
+    replicates: int = REPLICATES
+    random_state: RandomState = 0
+    #: What the intervals are for, if not for new people (or attempts) of the same kind.
+    about: str = field(default="", repr=False)
+
+    def __post_init__(self) -> None:
+        """Check the values."""
+        object.__setattr__(self, "confidence", check_confidence(self.confidence))
+        require_integer("replicates", self.replicates, low=100, of_draws=True)
+        self.seed  # noqa: B018 (drawn once, and checked)
 
     @classmethod
-    def parse(
-        cls,
-        interval: str | None,
-        confidence: float = CONFIDENCE,
-        replicates: int = REPLICATES,
-        random_state: RandomState = 0,
-    ) -> IntervalOptions | None:
-        """Check the arguments of a public function; None for a result without intervals."""
-        confidence = check_confidence(confidence)
-        replicates = require_integer("replicates", replicates, low=100, of_draws=True)
-        seed = seed_sequence(random_state)
-        if interval is not None:
-            require_choice("interval", interval, METHODS)
+    def of(
+        cls, interval: str | IntervalMethod | None, among: Sequence[str] = METHODS
+    ) -> IntervalMethod | None:
+        """Return the method that an argument names or is; None for a result without intervals."""
         if interval is None:
             return None
-        return cls(interval, confidence, replicates, seed)
+        name = interval.method if isinstance(interval, IntervalMethod) else interval
+        require_choice("interval", name, among)
+        return interval if isinstance(interval, IntervalMethod) else cls(interval)
+
+    @cached_property
+    def seed(self) -> np.random.SeedSequence:
+        """The seed of replicates."""
+        return seed_sequence(self.random_state)
+
+    def _with(self, **changes: Any) -> IntervalMethod:
+        """Return the same with other values, and with the seed that was drawn."""
+        other = copy(self)
+        other.__dict__.update(changes)
+        return other
 
     @property
     def resamples(self) -> bool:
@@ -89,14 +126,14 @@ class IntervalOptions:
         return self.method == "analytic"
 
     @property
-    def for_new_people(self) -> IntervalOptions:
+    def for_new_people(self) -> IntervalMethod:
         """The same confidence level, for new people that are not in the data."""
-        return replace(self, method=JACKKNIFE, about="new people")
+        return self._with(method=JACKKNIFE, about="new people")
 
     @property
-    def for_this_gallery(self) -> IntervalOptions:
+    def for_this_gallery(self) -> IntervalMethod:
         """The same intervals, for a fixed gallery."""
-        return replace(self, about="this gallery")
+        return self._with(about="this gallery")
 
     @staticmethod
     def trials_of(subjects: int) -> int:

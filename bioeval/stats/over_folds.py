@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from bioeval.base.arguments import require_number, require_numbers
-from bioeval.stats.options import IntervalOptions
+from bioeval.stats.options import IntervalMethod
 
 
 @dataclass(frozen=True)
@@ -81,7 +81,7 @@ def nadeau_bengio(
 
     test = require_number("test_size", test_size, above=0)
     train = require_number("train_size", train_size, above=0)
-    confidence = IntervalOptions.check_confidence(confidence)
+    confidence = IntervalMethod.check_confidence(confidence)
     array = require_numbers("values", values).ravel()
     array = array[~np.isnan(array)]
     n = len(array)

@@ -30,7 +30,7 @@ from bioeval.stats.few_errors import (
 )
 from bioeval.stats.jackknife import AttemptsOfEach, jackknife_limits
 from bioeval.stats.limits import Limits, by_subject, normal_limits
-from bioeval.stats.options import IntervalOptions
+from bioeval.stats.options import IntervalMethod
 from bioeval.stats.replicates import open_limits
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ def verification_intervals(
     dataset: xr.Dataset,
     tally: VerificationTally,
     attempts: SubjectAttempts | None,
-    options: IntervalOptions,
+    options: IntervalMethod,
 ) -> xr.Dataset:
     """Return a result of verification with confidence intervals.
 
@@ -73,7 +73,7 @@ def verification_intervals(
 
 
 def _independent(
-    dataset: xr.Dataset, options: IntervalOptions
+    dataset: xr.Dataset, options: IntervalMethod
 ) -> tuple[dict[str, Limits], list[Message]]:
     """Return intervals that assume independent attempts."""
     genuine = int(dataset["genuine_attempts"])
@@ -226,7 +226,7 @@ class Replicates:
         tally: VerificationTally,
         attempts: SubjectAttempts,
         grid: np.ndarray,
-        options: IntervalOptions,
+        options: IntervalMethod,
         measures: Sequence[CurveMeasure] | None = None,
     ) -> Replicates:
         """Return the rates of verification with subjects resampled, and some measures or all.
@@ -258,7 +258,7 @@ class Replicates:
             errors.far,
             errors.frr_at(grid),
             errors.without_each(persons, thresholds),
-            IntervalOptions.trials_of(attempts.persons_among(people)),
+            IntervalMethod.trials_of(attempts.persons_among(people)),
             attempts.disjoint_pairs,
             attempts.persons_among(np.arange(attempts.people)),
             min(sizes, default=0),
@@ -339,7 +339,7 @@ class Replicates:
         return jackknife_limits(rate, without, confidence, self.pairs, self.fewest)
 
     def limits(
-        self, few_genuine: tuple[FewErrors, FewErrors], options: IntervalOptions
+        self, few_genuine: tuple[FewErrors, FewErrors], options: IntervalMethod
     ) -> dict[str, Limits]:
         """Return the limits of each measure; `few_genuine` is where few people err."""
         limits = {}
@@ -360,7 +360,7 @@ class Replicates:
                 limits[measure.name] = self._percentiles(measure, options)
         return limits
 
-    def _percentiles(self, measure: CurveMeasure, options: IntervalOptions) -> Limits:
+    def _percentiles(self, measure: CurveMeasure, options: IntervalMethod) -> Limits:
         """Return the limits of a measure by its replicates alone."""
         scalar, mixed = measure.scalar, min(self.subjects, self.pairs)
         low, high = options.limits(scalar.scaled(self.values[measure.name]), mixed)
@@ -370,7 +370,7 @@ class Replicates:
         self,
         measure: CurveMeasure,
         few_genuine: tuple[FewErrors, FewErrors],
-        options: IntervalOptions,
+        options: IntervalMethod,
     ) -> Limits:
         """Return the limits of a rate of errors: where few people err, from these alone."""
         few_of = {"genuine": few_genuine, "impostor": self.few_far}
@@ -430,7 +430,7 @@ def _resampled(
     dataset: xr.Dataset,
     tally: VerificationTally,
     attempts: SubjectAttempts,
-    options: IntervalOptions,
+    options: IntervalMethod,
 ) -> tuple[dict[str, Limits], list[Message], dict[str, int]]:
     """Return limits by resampling subjects, messages, and numbers of trials."""
     grid = to_internal(dataset["threshold"].values, tally.about.kind)
@@ -456,7 +456,7 @@ def _resampled(
 
 
 def limits_of_measures(
-    tally: VerificationTally, drawn: Replicates, options: IntervalOptions
+    tally: VerificationTally, drawn: Replicates, options: IntervalMethod
 ) -> dict[str, Limits]:
     """Return the limits of each measure of operating points, as results have them."""
     jackknife = options.method == "subject-bootstrap"
@@ -467,7 +467,7 @@ def limits_of_measures(
 
 
 def limits_at_threshold(
-    tally: VerificationTally, drawn: Replicates, threshold: float, options: IntervalOptions
+    tally: VerificationTally, drawn: Replicates, threshold: float, options: IntervalMethod
 ) -> dict[str, Limits]:
     """Return the limits of FAR and FRR at a threshold, an internal distance."""
     genuine = _Genuine.of(drawn.genuine, drawn.weights, options, copies_of(tally), jackknife=True)
@@ -515,7 +515,7 @@ def interpolated(
     known: np.ndarray,
     at: Limits,
     few: tuple[FewErrors, FewErrors],
-    options: IntervalOptions,
+    options: IntervalMethod,
 ) -> Limits:
     """Return limits at rates, interpolated linearly between those `at` known rates of the curve.
 
@@ -543,7 +543,7 @@ class _Genuine:
         cls,
         attempts: tuple[np.ndarray, np.ndarray],
         weights: np.ndarray,
-        options: IntervalOptions,
+        options: IntervalMethod,
         copies: int,
         jackknife: bool = False,
     ) -> _Genuine:
@@ -585,7 +585,7 @@ def _analytic(
     dataset: xr.Dataset,
     tally: VerificationTally,
     attempts: SubjectAttempts,
-    options: IntervalOptions,
+    options: IntervalMethod,
 ) -> tuple[dict[str, Limits], list[Message], dict[str, int]]:
     """Return limits by the variance between subjects, messages, and numbers of trials."""
     assert tally.points is not None
@@ -629,7 +629,7 @@ def _analytic(
         undefined = np.full(len(tally.points.frr_target), np.nan)
         limits["far_at_frr"] = undefined, undefined
         chosen.append(no_analytic_interval("far", "frr"))
-    units = {"genuine_subjects": IntervalOptions.trials_of(len(np.unique(people)))}
+    units = {"genuine_subjects": IntervalMethod.trials_of(len(np.unique(people)))}
     return limits, [*options.few_people(attempts.people), *chosen], units
 
 

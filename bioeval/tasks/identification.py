@@ -16,9 +16,8 @@ from bioeval.attempts.thresholds import check_thresholds, to_user
 from bioeval.attempts.tied_places import Ties
 from bioeval.base.errors import Argument, DataError, received
 from bioeval.base.progress import rows_reported
-from bioeval.base.random import RandomState
 from bioeval.base.scalars import Name
-from bioeval.base.variables import IntervalMethod
+from bioeval.base.variables import IntervalName
 from bioeval.protocol.tasks import ClosedSet, OpenSet, Search
 from bioeval.results.dataset import about_attrs, along, build
 from bioeval.results.identification import Unmated
@@ -26,7 +25,7 @@ from bioeval.scores.arrays import EnrolledTemplates, FusionRule
 from bioeval.scores.blocks import BlockReader
 from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.matrix import Scores, require_scores
-from bioeval.stats.options import IntervalOptions
+from bioeval.stats.options import IntervalMethod
 from bioeval.tasks.task_counts import TaskCounts
 from bioeval.tasks.task_plan import TaskPlanner
 
@@ -80,10 +79,7 @@ def open_set(
     impostors: ImpostorProbes = "auto",
     far_targets: Sequence[float] = FAR_TARGETS,
     gallery: EnrolledTemplates = "all",
-    interval: IntervalMethod | None = None,
-    confidence: float = IntervalOptions.CONFIDENCE,
-    replicates: int = IntervalOptions.REPLICATES,
-    random_state: RandomState = 0,
+    interval: IntervalName | IntervalMethod | None = None,
 ) -> xr.Dataset:
     """Evaluate open-set identification: is the probe's subject enrolled, and which one is it?
 
@@ -114,7 +110,7 @@ def open_set(
     gallery : {"all", "single"}
         ``"all"``: all templates are enrolled. ``"single"``: one template of each subject, drawn
         uniformly for each probe anew; rates are the exact means over all such galleries.
-    interval, confidence, replicates, random_state
+    interval
         As for :func:`verification`. All-against-all, methods by subject give intervals for new
         people: each subject is left out, as a probe and from the gallery (a jackknife, without
         replicates). Of probes against a gallery, probe subjects are resampled and the gallery is
@@ -161,7 +157,7 @@ def open_set(
     >>> ds.far.values
     array([0., 0., 1.])
     """
-    limits = IntervalOptions.parse(interval, confidence, replicates, random_state)
+    limits = IntervalMethod.of(interval)
     options = OpenSet(
         impostors=impostors,
         rank_unit=rank_unit,
@@ -188,10 +184,7 @@ def closed_set(
     ties: Ties = "pessimistic",
     unmated: Unmated = "auto",
     gallery: EnrolledTemplates = "all",
-    interval: IntervalMethod | None = None,
-    confidence: float = IntervalOptions.CONFIDENCE,
-    replicates: int = IntervalOptions.REPLICATES,
-    random_state: RandomState = 0,
+    interval: IntervalName | IntervalMethod | None = None,
 ) -> xr.Dataset:
     """Evaluate closed-set identification: at which rank is the subject of each probe?
 
@@ -205,7 +198,7 @@ def closed_set(
     unmated : {"auto", "raise", "skip"}
         What to do with probes without a usable mate. ``"auto"`` leaves them out and counts them
         in all-against-all, and is an error with probes against a gallery.
-    gallery, interval, confidence, replicates, random_state
+    gallery, interval
         As for :func:`open_set`.
 
     Returns
@@ -242,7 +235,7 @@ def closed_set(
     >>> be.closed_set(be.Scores(d, people), gallery="single").cms.values
     array([0.875, 1.   ])
     """
-    limits = IntervalOptions.parse(interval, confidence, replicates, random_state)
+    limits = IntervalMethod.of(interval)
     options = ClosedSet(
         rank_unit=rank_unit,
         fusion=fusion,
@@ -258,7 +251,7 @@ def closed_set(
 def _identify(
     planner: TaskPlanner,
     task: OpenSet | ClosedSet,
-    limits: IntervalOptions | None,
+    limits: IntervalMethod | None,
 ) -> xr.Dataset:
     """Return the result of open-set or closed-set identification."""
     if limits is not None and task.gallery == "single":

@@ -34,7 +34,7 @@ from bioeval.protocol.tasks import ClosedSet, OpenSet
 from bioeval.scores.blocks import BlockReader, threads_for
 from bioeval.scores.labels import Codes, missing_values
 from bioeval.scores.matrix import Scores, are_pairs, require_scores
-from bioeval.stats.options import IntervalOptions
+from bioeval.stats.options import IntervalMethod
 from bioeval.tasks.task_counts import TaskCounts
 from bioeval.tasks.task_plan import StudyPlan, TaskPlan, TaskPlanner, runner_of
 
@@ -58,7 +58,7 @@ class EvaluationOptions:
     frr_targets: np.ndarray | None = None
     auc: bool = True
     per_query: bool = False
-    interval: IntervalOptions | None = None
+    interval: IntervalMethod | None = None
 
     @classmethod
     def parse(

@@ -33,7 +33,7 @@ from bioeval.results.ties import rank_message, tie_message
 from bioeval.scores.blocks import BlockReader, require_subjects
 
 if TYPE_CHECKING:
-    from bioeval.stats.options import IntervalOptions
+    from bioeval.stats.options import IntervalMethod
     from bioeval.tasks.task_counts import TaskCounts
 
 #: Attributes that describe the galleries.
@@ -83,7 +83,7 @@ def with_intervals(
     counts: TaskCounts,
     counter: Any,
     reader: BlockReader,
-    options: IntervalOptions,
+    options: IntervalMethod,
 ) -> Message:
     """Return that the result has no confidence intervals."""
     return Message("no-interval-over-galleries")

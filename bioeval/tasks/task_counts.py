@@ -14,7 +14,7 @@ from bioeval.results.dataset import Scalars
 if TYPE_CHECKING:
     from bioeval.scores.blocks import BlockReader
     from bioeval.scores.provenance import Provenance
-    from bioeval.stats.options import IntervalOptions
+    from bioeval.stats.options import IntervalMethod
 
 
 class Counts(Protocol):
@@ -39,7 +39,7 @@ class KindOfCounts(Protocol):
         counts: TaskCounts,
         counter: Any,
         reader: BlockReader,
-        options: IntervalOptions,
+        options: IntervalMethod,
     ) -> xr.Dataset | Message:
         """Return the result with intervals, or why there are none; `counter` made the counts."""
 
@@ -85,7 +85,7 @@ class TaskCounts:
         return self.dataset(node).assign_attrs(attrs)
 
     def with_intervals(
-        self, dataset: xr.Dataset, counter: Any, reader: BlockReader, options: IntervalOptions
+        self, dataset: xr.Dataset, counter: Any, reader: BlockReader, options: IntervalMethod
     ) -> xr.Dataset:
         """Return the result with confidence intervals, or a message; `counter` made the counts."""
         result = kind_of(self.tally.form).with_intervals(dataset, self, counter, reader, options)

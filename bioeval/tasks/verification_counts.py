@@ -13,7 +13,7 @@ from bioeval.views.messages import warn_of_kinds
 
 if TYPE_CHECKING:
     from bioeval.scores.blocks import BlockReader
-    from bioeval.stats.options import IntervalOptions
+    from bioeval.stats.options import IntervalMethod
     from bioeval.tasks.task_counts import TaskCounts
 
 
@@ -32,7 +32,7 @@ def with_intervals(
     counts: TaskCounts,
     counter: Any,
     reader: BlockReader,
-    options: IntervalOptions,
+    options: IntervalMethod,
 ) -> xr.Dataset:
     """Return the result with confidence intervals; `counter` made the counts."""
     from bioeval.attempts.by_subject import SubjectAttempts

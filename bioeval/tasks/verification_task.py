@@ -14,15 +14,14 @@ from bioeval.attempts.symmetry import is_symmetric
 from bioeval.attempts.verification_counter import Templates, UnenrolledClaims, VerificationCounter
 from bioeval.base.arguments import require_flag
 from bioeval.base.progress import rows_reported
-from bioeval.base.random import RandomState
 from bioeval.base.registry import scalar_registry
-from bioeval.base.variables import IntervalMethod
+from bioeval.base.variables import IntervalName
 from bioeval.results.verification import verification_dataset
 from bioeval.scores.arrays import FusionRule
 from bioeval.scores.blocks import BlockReader, threads_for
 from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.matrix import Scores, require_scores
-from bioeval.stats.options import IntervalOptions
+from bioeval.stats.options import IntervalMethod
 from bioeval.views.messages import warn_of_kinds
 
 
@@ -39,10 +38,7 @@ def verification(
     frr_targets: Sequence[float] = (),
     costs: Sequence[tuple[float, float, float]] = PointsWanted.COSTS,
     auc: bool = True,
-    interval: IntervalMethod | None = None,
-    confidence: float = IntervalOptions.CONFIDENCE,
-    replicates: int = IntervalOptions.REPLICATES,
-    random_state: RandomState = 0,
+    interval: IntervalName | IntervalMethod | None = None,
 ) -> xr.Dataset:
     """Evaluate verification: is the probe of the subject that it claims?
 
@@ -74,18 +70,12 @@ def verification(
     auc : bool
         Whether to also find AUC, d', the EER on the hull and the least costs. They take every
         impostor score, not only those near an operating point, and cost more than all the rest.
-    interval : None or str
+    interval : str or :class:`bioeval.stats.IntervalMethod`, optional
         Method of the confidence intervals; none by default, since they take another pass over
         the scores. ``"subject-bootstrap"`` resamples subjects and is recommended (``...-bca`` and
         ``...-logit`` are variants); ``"analytic"`` has variances by subject in closed form;
         ``"wilson"`` and ``"clopper-pearson"`` take attempts as independent, which attempts that
-        share a subject are not.
-    confidence : float
-        Confidence level of the two-sided intervals.
-    replicates : int
-        Number of resamples of the subjects.
-    random_state : int, None, numpy SeedSequence, Generator or RandomState
-        The same integer gives the same intervals on every platform.
+        share a subject are not. A name alone has confidence 0.95 and 2,000 resamples.
 
     Returns
     -------
@@ -131,7 +121,7 @@ def verification(
     >>> print(f"{ds.eer:.3f} [{ds.eer_low:.3f}, {ds.eer_high:.3f}]")
     0.039 [0.024, 0.062]
     """
-    limits = IntervalOptions.parse(interval, confidence, replicates, random_state)
+    limits = IntervalMethod.of(interval)
     require_scores(scores)
     targets, weights = check_targets(far_targets), check_costs(costs)
     at_frr = check_targets(frr_targets, "frr_targets")

@@ -20,6 +20,7 @@ from benchmarks.timing import Contender, interleaved, limited, quartiles, second
 from benchmarks.workbench import counts, streamed
 from bioeval.evaluation import evaluate
 from bioeval.scores.matrix import Scores
+from bioeval.stats.options import IntervalMethod
 from bioeval.studies.summaries.summaries import summaries
 from bioeval.studies.summaries.summary import summary
 
@@ -139,9 +140,8 @@ def fold_rows(options: Options, tell: Tell) -> Iterator[Row]:
 def bootstrap_rows(options: Options, tell: Tell) -> Iterator[Row]:
     """Resample 100 subjects with 5 templates, and evaluate them as often without."""
     scores = Matrix(500, 5, "float64").scores
-    resampled = partial(
-        evaluate, scores, interval="subject-bootstrap", replicates=RESAMPLES, random_state=0
-    )
+    method = IntervalMethod("subject-bootstrap", replicates=RESAMPLES)
+    resampled = partial(evaluate, scores, interval=method)
     work = [
         Contender("summary", partial(summary, scores), options.threads),
         Contender("bootstrap", resampled, options.threads),

@@ -70,7 +70,9 @@ def costs() -> dict[str, float]:
             Contender("be.verification", lambda: be.verification(scores)),
             Contender(
                 "with intervals (1,000 replicates)",
-                lambda: be.verification(scores, interval="subject-bootstrap", replicates=1000),
+                lambda: be.verification(
+                    scores, interval=be.stats.IntervalMethod("subject-bootstrap", replicates=1000)
+                ),
             ),
             Contender("in ten folds", lambda: be.cross_evaluate(scores, folds)),
             Contender(

@@ -60,10 +60,16 @@ def detection(cell: Cell, rng: np.random.Generator, easier: np.ndarray) -> dict[
     attack = np.concatenate([np.repeat("", BONA_FIDE_PEOPLE), names])
     units = np.concatenate([np.repeat(-1, BONA_FIDE_PEOPLE), instrument])
     result = be.pad(
-        np.concatenate([of_bona_fide, of_attack.ravel()]), attack, threshold=at,
-        thresholds=[at], apcer_targets=[APCER], instrument=units,
-        interval="subject-bootstrap", replicates=300, random_state=int(rng.integers(1 << 30)),
-    )  # fmt: skip
+        np.concatenate([of_bona_fide, of_attack.ravel()]),
+        attack,
+        threshold=at,
+        thresholds=[at],
+        apcer_targets=[APCER],
+        instrument=units,
+        interval=be.stats.IntervalMethod(
+            "subject-bootstrap", replicates=300, random_state=int(rng.integers(1 << 30))
+        ),
+    )
     measured = {"APCER": limits(result, "apcer_at_threshold", APCER)}
     if not easier.any():
         measured["D-EER"] = limits(result, "d_eer", d_eer)
@@ -118,12 +124,18 @@ def vulnerability(cell: Cell, rng: np.random.Generator) -> dict[str, Interval]:
     result = be.vulnerability(
         be.Scores(genuine, gallery, gallery),
         be.Scores(
-            attacks, targets, gallery,
+            attacks,
+            targets,
+            gallery,
             probe_meta={"attack": species, "instrument": instruments},
         ),
-        thresholds=[at], threshold=at, far_targets=[0.1], interval="subject-bootstrap",
-        replicates=300, random_state=int(rng.integers(1 << 30)),
-    )  # fmt: skip
+        thresholds=[at],
+        threshold=at,
+        far_targets=[0.1],
+        interval=be.stats.IntervalMethod(
+            "subject-bootstrap", replicates=300, random_state=int(rng.integers(1 << 30))
+        ),
+    )
     return {
         "IAPAR, largest of three": limits(result, "iapar_max_at_threshold", 0.1),
         "IAPAR of one species": limits(

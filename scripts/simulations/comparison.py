@@ -85,10 +85,10 @@ def no_winner(
     cell: Cell, rng: np.random.Generator, *, own: bool = False, **options: object
 ) -> dict[str, Verdict]:
     """Return for each measure whether no winner is declared of two equal systems."""
-    compared = be.compare(
-        *systems(cell, rng, own=own), replicates=REPLICATES,
-        random_state=int(rng.integers(1 << 30)), **options,
-    )  # fmt: skip
+    both = systems(cell, rng, own=own)
+    seed = int(rng.integers(1 << 30))
+    method = be.stats.IntervalMethod("subject-bootstrap", replicates=REPLICATES, random_state=seed)
+    compared = be.compare(*both, **options, interval=method)
     better = compared.better.values != 0
     verdicts = {}
     for name, wrong in zip(compared.measure.values.tolist(), better.tolist(), strict=True):
@@ -115,9 +115,13 @@ def few_apart(cell: Cell, rng: np.random.Generator) -> dict[str, Verdict]:
         differ = apart[:, None] | apart
         second = be.Scores(np.where(differ, other.values, one.values), one.probe_labels)
         compared = be.compare(
-            one, second, far_targets=TARGETS, replicates=REPLICATES,
-            random_state=int(rng.integers(1 << 30)),
-        )  # fmt: skip
+            one,
+            second,
+            far_targets=TARGETS,
+            interval=be.stats.IntervalMethod(
+                "subject-bootstrap", replicates=REPLICATES, random_state=int(rng.integers(1 << 30))
+            ),
+        )
         for name, better in zip(compared.measure.values, compared.better.values, strict=True):
             verdicts[f"{name}, {fewest} to {most} people"] = Verdict(bool(better == 0))
     return verdicts
@@ -154,9 +158,13 @@ def found_better(cell: Cell, rng: np.random.Generator) -> dict[str, Verdict]:
     for number in CHANGED:
         worse = (who[:, None] == who) & (who < number)
         compared = be.compare(
-            first, be.Scores(second.values + CHANGED_BY * worse, who), far_targets=TARGETS[:1],
-            replicates=REPLICATES, random_state=int(rng.integers(1 << 30)),
-        )  # fmt: skip
+            first,
+            be.Scores(second.values + CHANGED_BY * worse, who),
+            far_targets=TARGETS[:1],
+            interval=be.stats.IntervalMethod(
+                "subject-bootstrap", replicates=REPLICATES, random_state=int(rng.integers(1 << 30))
+            ),
+        )
         for name, better in zip(compared.measure.values, compared.better.values, strict=True):
             verdicts[f"{name}, {number} people worse"] = Verdict(bool(better == 1))
     return verdicts

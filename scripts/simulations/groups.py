@@ -37,10 +37,13 @@ def grouped(
     drawn.impostor[group == 0] -= nearer / 2
     scores = drawn.scores(rng)
     return be.by_group(
-        scores, np.repeat(group, cell.templates), threshold=threshold_of(cell.population, far=FAR),
-        interval="subject-bootstrap", replicates=replicates,
-        random_state=int(rng.integers(1 << 30)),
-    )  # fmt: skip
+        scores,
+        np.repeat(group, cell.templates),
+        threshold=threshold_of(cell.population, far=FAR),
+        interval=be.stats.IntervalMethod(
+            "subject-bootstrap", replicates=replicates, random_state=int(rng.integers(1 << 30))
+        ),
+    )
 
 
 def inequality(

@@ -110,9 +110,14 @@ def events(cell: Cell, rng: np.random.Generator) -> dict[str, Interval]:
     at = {x: threshold_of(cell.population, far=x) for x in (0.01, 0.001)}
     scores = POPULATIONS[cell.population].draw(rng, cell.people, cell.templates).scores(rng)
     result = be.verification(
-        scores, thresholds=sorted(at.values()), far_targets=[], auc=False,
-        interval="subject-bootstrap", replicates=500, random_state=int(rng.integers(1 << 30)),
-    )  # fmt: skip
+        scores,
+        thresholds=sorted(at.values()),
+        far_targets=[],
+        auc=False,
+        interval=be.stats.IntervalMethod(
+            "subject-bootstrap", replicates=500, random_state=int(rng.integers(1 << 30))
+        ),
+    )
     measured = {}
     for far, threshold in at.items():
         load = be.workload(

@@ -46,8 +46,9 @@ def equal_systems(number: int, *, own: bool) -> Callable[[Cell, np.random.Genera
         ranking = be.compare(
             systems,
             measures=list(MEASURES),
-            replicates=REPLICATES,
-            random_state=int(rng.integers(1 << 30)),
+            interval=be.stats.IntervalMethod(
+                "subject-bootstrap", replicates=REPLICATES, random_state=int(rng.integers(1 << 30))
+            ),
         )
         apart = (ranking["separated"] != 0).any(["system", "other_system"])
         labels = ranking["measure"].values.tolist()
@@ -76,9 +77,13 @@ def chosen_costs(cell: Cell, rng: np.random.Generator) -> dict[str, Interval]:
     """Return the limits of minDCF and of the EER on the hull."""
     truth = _true_points(cell.population)
     result = be.verification(
-        known_scores(cell, rng), costs=[(PRIOR, 1, 1)], far_targets=[], replicates=REPLICATES,
-        interval="subject-bootstrap", random_state=int(rng.integers(1 << 30)),
-    )  # fmt: skip
+        known_scores(cell, rng),
+        costs=[(PRIOR, 1, 1)],
+        far_targets=[],
+        interval=be.stats.IntervalMethod(
+            "subject-bootstrap", replicates=REPLICATES, random_state=int(rng.integers(1 << 30))
+        ),
+    )
     return {
         "EER on the hull": limits(result, "eer_hull", truth["eer_hull"]),
         f"minDCF at prior {PRIOR:g}": limits(result.isel(cost=0), "min_dcf", truth["min_dcf"]),

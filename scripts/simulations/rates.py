@@ -19,9 +19,14 @@ def at_thresholds(cell: Cell, rng: np.random.Generator) -> dict[str, Interval]:
     far = {x: threshold_of(cell.population, far=x) for x in FAR}
     at = np.unique([*frr.values(), *far.values()])
     result = be.verification(
-        scores, thresholds=at, far_targets=[], auc=False, interval="subject-bootstrap",
-        replicates=500, random_state=int(rng.integers(1 << 30)),
-    )  # fmt: skip
+        scores,
+        thresholds=at,
+        far_targets=[],
+        auc=False,
+        interval=be.stats.IntervalMethod(
+            "subject-bootstrap", replicates=500, random_state=int(rng.integers(1 << 30))
+        ),
+    )
     measured = {f"FRR {100 * x:g} %": limits(result, "frr", x, threshold=t) for x, t in frr.items()}
     measured |= {
         f"FAR {100 * x:g} %": limits(result, "far", x, threshold=t) for x, t in far.items()
@@ -59,9 +64,12 @@ def chosen_points(cell: Cell, rng: np.random.Generator) -> dict[str, Interval]:
     """Return the limits of EER, AUC and FRR at FAR targets, supported or not."""
     truth = true_points(cell.population)
     result = be.verification(
-        known_scores(cell, rng), far_targets=[0.1, 0.01, 0.001], interval="subject-bootstrap",
-        replicates=500, random_state=int(rng.integers(1 << 30)),
-    )  # fmt: skip
+        known_scores(cell, rng),
+        far_targets=[0.1, 0.01, 0.001],
+        interval=be.stats.IntervalMethod(
+            "subject-bootstrap", replicates=500, random_state=int(rng.integers(1 << 30))
+        ),
+    )
     measured = {
         "EER": limits(result, "eer", truth["eer"]),
         "AUC": limits(result, "auc", truth["auc"]),

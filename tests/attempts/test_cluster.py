@@ -152,7 +152,9 @@ def test_tasks_have_the_same_results(client, looks, task, case, tmp_path):
 @pytest.mark.slow
 def test_intervals_and_own_scalars_are_the_same(client, looks):
     scores = be.Scores(VALUES, LABELS)
-    options = {"interval": "subject-bootstrap", "replicates": 100, "random_state": 0}
+    options = {
+        "interval": be.stats.IntervalMethod("subject-bootstrap", replicates=100, random_state=0)
+    }
     assert_same_bits(*both(client, lambda: be.verification(scores, **options)))
     assert looks
 

@@ -38,7 +38,7 @@ def scores():
         lambda scores, x: be.Scores(scores.values, x),
         lambda scores, x: be.Scores(scores.values, scores.probe_labels, mask=x),
         lambda scores, x: be.verification(scores, far_targets=x),
-        lambda scores, x: be.verification(scores, confidence=x),
+        lambda scores, x: be.stats.IntervalMethod("wilson", x),
         lambda scores, x: be.closed_set(scores, max_rank=x),
         lambda scores, x: scores.replace(kind=x),
         lambda scores, x: be.zoo(scores, quantile=x),
@@ -79,7 +79,7 @@ def test_tables_in_one_line(scores, library):
 def test_bytes_are_no_number(scores, value):
     for call in (
         lambda: be.zoo(scores, quantile=value),
-        lambda: be.verification(scores, confidence=value),
+        lambda: be.stats.IntervalMethod("wilson", value),
         lambda: be.verification(scores, far_targets=[value]),
         lambda: be.verification(scores, far_targets=np.array([value, 0.1], dtype=object)),
         lambda: be.verification(scores, thresholds=[value]),

@@ -508,7 +508,7 @@ def test_json_has_the_rates_at_thresholds(scores, capsys):
     given = ("--thresholds", "1.5,2.5", "--interval", "subject-bootstrap", "--replicates", "100")
     assert run("run", scores, "--json", *given) == 0
     tasks = json.loads(capsys.readouterr().out)["tasks"]
-    options = {"interval": "subject-bootstrap", "replicates": 100}
+    options = {"interval": be.stats.IntervalMethod("subject-bootstrap", replicates=100)}
     tree = be.evaluate(be.load(scores), thresholds=[1.5, 2.5], **options)
     for task in ("verification/single", "verification/multi", "open_set"):
         truth, rows = tree[task].to_dataset(), tasks[task]["at_thresholds"]

@@ -46,8 +46,12 @@ def test_rates_on_new_people_at_the_assured_threshold(saved, said):
     file = saved("s.npz", scores)
     folds = be.partition.RepeatedSubjectKFold(5, n_repeats=2, random_state=0)
     crossed = be.cross_evaluate(
-        scores, folds, threshold="far=0.1", assure=0.95, replicates=200
-    )  # fmt: skip
+        scores,
+        folds,
+        threshold="far=0.1",
+        assure=0.95,
+        interval=be.stats.IntervalMethod("nadeau-bengio", replicates=200),
+    )
     code, out, _ = said("threshold", file, *STUDY, "--assure", 0.95)
     assert (
         code == 0
@@ -115,14 +119,23 @@ def test_a_comparison_begins_with_one_sentence(saved, said):
     """Over all rows, after Holm's adjustment; the page has it, with the same sign."""
     clean = be.simulate(60, 3, random_state=1)
     good, bad = saved("good.npz", clean), saved("bad.npz", of_noise(clean))
-    found = be.compare(be.load(bad), be.load(good), adjust="holm", replicates=300)
+    found = be.compare(
+        be.load(bad),
+        be.load(good),
+        adjust="holm",
+        interval=be.stats.IntervalMethod("subject-bootstrap", replicates=300),
+    )
     better = [str(x) for x, b in zip(found.measure.values, found.better.values, strict=True) if b]
     sentence = "good is better in EER, FRR at FAR <= 1 %, 0.1 %, AUC, recognition rate ("
     assert found.attrs["answer"].startswith(sentence)
     first, _, weak = found.attrs["answer"].partition("). ")
     assert len(better) == first.count(", ")
     assert weak == "Fewer than 30 errors are expected for FRR at FAR <= 0.1 %."
-    plain = be.compare(be.load(bad), be.load(good), replicates=300)
+    plain = be.compare(
+        be.load(bad),
+        be.load(good),
+        interval=be.stats.IntervalMethod("subject-bootstrap", replicates=300),
+    )
     assert "tested measures by itself)" in plain.attrs["answer"]
     _, out, _ = said("compare", bad, good, "--replicates", 300)
     assert plain.attrs["answer"] in " ".join(out.split()) and out.index(

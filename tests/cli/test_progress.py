@@ -15,6 +15,7 @@ from bioeval.cli.progress import Stages, TimeLeft
 from bioeval.evaluation import evaluate
 from bioeval.scores.matrix import Scores
 from bioeval.scores.simulation.scores_of_people import simulate
+from bioeval.stats.options import IntervalMethod
 
 
 class Terminal(io.StringIO):
@@ -69,10 +70,14 @@ def test_what_follows_the_counting_is_reported_with_its_length(reports):
 
     population = simulate(12, 3, random_state=1)
     scores = Scores(population.values, population.probe_labels)
-    evaluate(scores, interval="subject-bootstrap", replicates=100)
+    evaluate(scores, interval=IntervalMethod("subject-bootstrap", replicates=100))
     assert ("bootstrap", 36, 36) in reports
     reports.clear()
-    compare(scores, simulate(12, 3, random_state=2), replicates=600)
+    compare(
+        scores,
+        simulate(12, 3, random_state=2),
+        interval=IntervalMethod("subject-bootstrap", replicates=600),
+    )
     columns = 1 + 600 + 12  # the data, replicates, the data without each subject
     drawn = [done for what, done, total in reports if (what, total) == ("bootstrap", columns)]
     assert drawn[:3] == [256, 512, columns]

@@ -40,13 +40,20 @@ def street(seed: int) -> be.Scores:
 CALLS: dict[str, tuple[Callable[[int], be.Scores], Callable[..., xr.Dataset]]] = {
     "verification": (
         square,
-        lambda a, b: be.verification(a, interval="subject-bootstrap", replicates=100),
+        lambda a, b: be.verification(
+            a, interval=be.stats.IntervalMethod("subject-bootstrap", replicates=100)
+        ),
     ),
     "multi-template": (square, lambda a, b: be.verification(a, templates="multi")),
     "open set": (square, lambda a, b: be.open_set(a)),
     "closed set": (square, lambda a, b: be.closed_set(a, interval="wilson")),
     "re-identification": (street, lambda a, b: be.reid(a, per_query=True)),
-    "comparison": (square, lambda a, b: be.compare(a, b, replicates=100)),
+    "comparison": (
+        square,
+        lambda a, b: be.compare(
+            a, b, interval=be.stats.IntervalMethod("subject-bootstrap", replicates=100)
+        ),
+    ),
     "embeddings": (crowd, lambda a, b: be.verification(a)),
     "searches of embeddings": (crowd, lambda a, b: be.closed_set(a)),
 }

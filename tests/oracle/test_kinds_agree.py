@@ -50,7 +50,9 @@ CALLS: dict[str, Callable[[be.Scores], Any]] = {
     "open_set": be.open_set,
     "closed_set": be.closed_set,
     "ranks": be.ranks,
-    "evaluate": lambda s: be.evaluate(s, interval="subject-bootstrap", replicates=100),
+    "evaluate": lambda s: be.evaluate(
+        s, interval=be.stats.IntervalMethod("subject-bootstrap", replicates=100)
+    ),
     **offered("CALLS"),
 }
 
@@ -335,7 +337,7 @@ def test_thresholds_of_gom_are_in_the_unit_of_the_scores():
     """Where they are not scaled; the smallest similarity is the loosest threshold."""
     taus = [-1.0, 0.2, 0.9]
     given = {"normalize": False, "budget": 5, "convention": "identity-dedup"}
-    limits = {"interval": "subject-bootstrap", "replicates": 100}
+    limits = {"interval": be.stats.IntervalMethod("subject-bootstrap", replicates=100)}
     scores = searched("similarity")
     found = be.gom(scores, thresholds=taus, **given, **limits)
     assert found.threshold.values.tolist() == taus

@@ -7,7 +7,7 @@ import pytest
 
 import bioeval as be
 
-DRAWN = {"replicates": 100, "random_state": 3}
+DRAWN = {"interval": be.stats.IntervalMethod("subject-bootstrap", replicates=100, random_state=3)}
 TARGET, COST = 0.01, (0.5, 1.0, 1.0)
 
 
@@ -28,7 +28,7 @@ def limits(ds, cost: int) -> dict[str, tuple[float, float]]:
 @pytest.mark.parametrize("people", [40, pytest.param(120, marks=pytest.mark.slow)])
 def test_limits_depend_on_the_measure_alone(people):
     systems = {f"s{i}": be.simulate(people, 4, random_state=i) for i in range(5)}
-    interval = {"interval": "subject-bootstrap", **DRAWN}
+    interval = DRAWN
     scores = systems["s0"]
     alone = be.verification(scores, far_targets=[TARGET], costs=[COST], **interval)
     more = be.verification(

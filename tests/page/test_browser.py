@@ -41,7 +41,7 @@ def trees():
         "second": _noisy(scores, 0.6, "distance"),
         "alike": _noisy(scores, 0.3, "similarity"),
     }
-    options = {"interval": "subject-bootstrap", "replicates": 100}
+    options = {"interval": be.stats.IntervalMethod("subject-bootstrap", replicates=100)}
     return {name: be.evaluate(one, **options) for name, one in systems.items()}
 
 

@@ -12,7 +12,11 @@ import bioeval as be
 from bioeval.base.errors import DataError
 from bioeval.cli.program import main
 
-QUICK = {"folds": 3, "repeats": 1, "replicates": 100}
+QUICK = {
+    "interval": be.stats.IntervalMethod("subject-bootstrap", replicates=100),
+    "folds": 3,
+    "repeats": 1,
+}
 
 
 @pytest.fixture(scope="module")
@@ -127,9 +131,23 @@ def test_a_comparison_of_other_scores_is_refused(scores, tmp_path):
     b = named("b", np.sqrt(scores.values))
     other = named("b", scores.values**2)
     pages = {"a": be.verification(a), "b": be.verification(b)}
-    be.report([pages, be.compare(a, b, replicates=100)], tmp_path / "a.html")
+    be.report(
+        [
+            pages,
+            be.compare(a, b, interval=be.stats.IntervalMethod("subject-bootstrap", replicates=100)),
+        ],
+        tmp_path / "a.html",
+    )
     with pytest.raises(DataError, match="do not belong on one page"):
-        be.report([pages, be.compare(a, other, replicates=100)], tmp_path / "a.html")
+        be.report(
+            [
+                pages,
+                be.compare(
+                    a, other, interval=be.stats.IntervalMethod("subject-bootstrap", replicates=100)
+                ),
+            ],
+            tmp_path / "a.html",
+        )
 
 
 FAST = ("--interval", "none", "--folds", "3")

@@ -51,7 +51,9 @@ def scores():
 
 @pytest.fixture(scope="module")
 def tree(scores):
-    return be.evaluate(scores, interval="subject-bootstrap", replicates=100)
+    return be.evaluate(
+        scores, interval=be.stats.IntervalMethod("subject-bootstrap", replicates=100)
+    )
 
 
 @pytest.mark.slow
@@ -248,7 +250,12 @@ def test_sentences_say_what_was_not_estimated(tree, tmp_path):
 def test_several_systems_say_what_their_intervals_and_columns_are(scores, tree, tmp_path):
     study = be.study_threshold(scores, "far=0.01", folds=4, repeats=1).assign(far_mean=0.02)
     other = be.Scores(np.asarray(scores.values) ** 2, scores.probe_labels)
-    parts = {"b": tree, "a and b": be.compare(scores, other, replicates=100)}
+    parts = {
+        "b": tree,
+        "a and b": be.compare(
+            scores, other, interval=be.stats.IntervalMethod("subject-bootstrap", replicates=100)
+        ),
+    }
     for low, missed in ((0.0, False), (0.015, True)):
         own = xr.DataTree(study.assign(far_low=low))
         parts["a"] = tree.assign({"threshold_study": own})
@@ -399,7 +406,13 @@ def test_systems_have_a_colour_each(scores, tmp_path):
 @pytest.mark.slow
 def test_results_of_a_list_are_one_page_with_one_answer(scores, tmp_path):
     """The answer is that of the threshold study, at whose threshold the page opens."""
-    study = be.study_threshold(scores, "far=0.01", folds=3, repeats=1, replicates=100)
+    study = be.study_threshold(
+        scores,
+        "far=0.01",
+        folds=3,
+        repeats=1,
+        interval=be.stats.IntervalMethod("subject-bootstrap", replicates=100),
+    )
     results = [be.evaluate(scores), study, be.check_data(scores), be.zoo(scores, permutations=20)]
     text, page = written(results, tmp_path)
     assert Answer(text).sentences[0].text.startswith(("Install", "Provisional"))
@@ -414,7 +427,9 @@ def test_results_of_a_list_are_one_page_with_one_answer(scores, tmp_path):
 def test_what_studies_find_is_on_top(tmp_path):
     """Rates on new people, the worst subject, the groups farthest apart."""
     scores = be.simulate(60, 4, random_state=1)
-    study = be.study_threshold(scores, "far=0.01", replicates=100)
+    study = be.study_threshold(
+        scores, "far=0.01", interval=be.stats.IntervalMethod("subject-bootstrap", replicates=100)
+    )
     zoo = be.zoo(scores, threshold="far=0.01", permutations=9)
     groups = be.by_group(scores, scores.probe_labels % 2, threshold="far=0.01")
     text, _ = written([be.verification(scores), study, zoo, groups], tmp_path)
@@ -434,7 +449,9 @@ def test_the_difference_of_two_systems_is_on_top(scores, tmp_path):
     labels = scores.probe_labels
     first = be.Scores(scores.values, labels, name="first")
     second = be.Scores(scores.values + rng.normal(0, 0.5, scores.shape), labels, name="second")
-    compared = be.compare(first, second, replicates=100)
+    compared = be.compare(
+        first, second, interval=be.stats.IntervalMethod("subject-bootstrap", replicates=100)
+    )
     systems = {"first": be.verification(first), "second": be.verification(second)}
     text, _ = written([systems, compared], tmp_path)
     (sentence,) = (x.text for x in Answer(text).sentences if ", a difference of " in x.text)

@@ -282,7 +282,13 @@ def test_a_page_doubts_the_target_of_a_study(target, doubt, tmp_path):
     """Where a study chose a threshold for a FAR target that the data do not support."""
     scores = be.simulate(40, 3, random_state=1)
     tree = be.evaluate(scores, far_targets=[0.1, 0.01, 0.001])
-    study = be.study_threshold(scores, f"far={target}", folds=4, repeats=1, replicates=100)
+    study = be.study_threshold(
+        scores,
+        f"far={target}",
+        folds=4,
+        repeats=1,
+        interval=be.stats.IntervalMethod("subject-bootstrap", replicates=100),
+    )
     tree = tree.assign({"threshold_study": xr.DataTree(study)})
     text = be.report(tree, tmp_path / "page.html").read_text(encoding="utf-8")
     (answer,) = (x.text for x in Answer(text).sentences if "opens with" in x.text)

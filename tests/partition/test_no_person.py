@@ -25,7 +25,7 @@ from bioeval.partition import (
     TrainValidationTest,
     fold_codes,
 )
-from bioeval.stats.options import IntervalOptions
+from bioeval.stats.options import IntervalMethod
 from bioeval.studies.folds.splits import SplitSides
 
 QUERIES = np.repeat(np.arange(1, 21), 2)
@@ -252,7 +252,7 @@ def test_scores_take_distractors_as_reid_does():
 
 # ------------------------------------------------------------------ nobody is resampled or counted
 
-LIMITS = {"interval": "subject-bootstrap", "replicates": 100}
+LIMITS = {"interval": be.stats.IntervalMethod("subject-bootstrap", replicates=100)}
 
 
 def searched(probe: np.ndarray, gallery: np.ndarray, ids) -> be.Scores:
@@ -289,7 +289,7 @@ def test_far_of_replicates_by_plain_loops():
     scores = searched(probe, gallery, [0])
     of_replicates = {**LIMITS, "interval": "subject-bootstrap-logit"}
     found = be.verification(scores, thresholds=[1.2], **of_replicates)
-    options = IntervalOptions.parse("subject-bootstrap-logit", 0.95, 100, 0)
+    options = IntervalMethod("subject-bootstrap-logit", 0.95, 100, 0)
     drawn = Stream(options.seed, 0).resampled(30, 100)
     rates = []
     for w in drawn.T:
@@ -320,7 +320,7 @@ def test_queries_of_no_person_are_in_no_replicate():
     ap = found["average_precision"].values
     assert np.isnan(ap[probe == 0]).all() and found["left_out"] == 8
     people = probe > 0
-    options = IntervalOptions.parse("subject-bootstrap", 0.95, 100, 0)
+    options = IntervalMethod("subject-bootstrap", 0.95, 100, 0)
     means = []
     for w in Stream(options.seed, 0).resampled(8, 100).T:
         weight = w[probe[people] - 1]
@@ -336,7 +336,13 @@ def test_an_open_set_threshold_is_of_the_searches_of_people():
     probe = np.concatenate([np.repeat(np.arange(1, 25), 2), np.zeros(10, dtype=int)])
     gallery = np.concatenate([np.arange(1, 13), np.zeros(8, dtype=int)])
     marked = searched(probe, gallery, [0])
-    given = {"task": "open_set", "folds": 3, "repeats": 2, "replicates": 100, "random_state": 0}
+    given = {
+        "interval": be.stats.IntervalMethod("subject-bootstrap", replicates=100),
+        "task": "open_set",
+        "folds": 3,
+        "repeats": 2,
+        "random_state": 0,
+    }
     found = be.study_threshold(marked, "far=0.1", **given)
     people = marked.select(probes=np.flatnonzero(probe))
     assert found.equals(be.study_threshold(people, "far=0.1", **given))

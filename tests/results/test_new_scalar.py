@@ -114,9 +114,9 @@ VERIFICATION = """
 scores = be.simulate(20, 4, random_state=1)
 other = be.simulate(20, 4, within=0.9, random_state=1)
 be.save(scores, "scores.npz")
-limits = {"interval": "subject-bootstrap", "replicates": 100}
+limits = {"interval": be.stats.IntervalMethod("subject-bootstrap", replicates=100)}
 interval = be.verification(scores, **limits)
-compared = be.compare(scores, other, replicates=100).sel(measure="max Youden's J")
+compared = be.compare(scores, other, **limits).sel(measure="max Youden's J")
 folds = be.cross_evaluate(scores, be.partition.SubjectKFold(4), **limits)
 repeats = be.repeat(scores, be.partition.SubjectShuffleSplit(3))
 given = be.verification(scores, thresholds=[6.0, 7.0])
@@ -149,7 +149,8 @@ from bioeval.studies.conventions.conventions import MEASURES
 from bioeval.tasks.reid.results import GOM, REID
 from bioeval.tasks.lists.results import TOP_K
 
-scores, limits = retrieval(1), {"interval": "subject-bootstrap", "replicates": 100}
+method = be.stats.IntervalMethod("subject-bootstrap", replicates=100)
+scores, limits = retrieval(1), {"interval": method}
 be.save(scores, "queries.npz")
 found = be.reid(scores, per_query=True, **limits)
 zero = be.reid(retrieval(1, strangers=1), unmatched="zero")
@@ -158,7 +159,7 @@ sides = {"probe_meta": scores.probe_meta, "gallery_meta": scores.gallery_meta}
 labels = scores.probe_labels, scores.gallery_labels
 lists = be.reid(be.TopKScores(order[:, :20], *labels, **sides), **limits)
 short = be.reid(be.TopKScores(order[:, :1], *labels, **sides))
-compared = be.compare(scores, retrieval(2), protocol="market1501", replicates=100)
+compared = be.compare(scores, retrieval(2), protocol="market1501", **limits)
 gom = be.gom(scores)
 market = "queries.npz", "--protocol", "market1501"
 run(*market, "--per-query", "--out", "out", "--report", "page.html")

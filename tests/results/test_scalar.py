@@ -61,11 +61,13 @@ def test_in_comparisons_folds_repeats_and_partitions(systems):
     be.scalar(
         "false_accepts", "proportion of accepted attempts that are impostors'", quotient=false
     )
-    compared = be.compare(*systems, replicates=100).sel(measure="max J")
+    compared = be.compare(
+        *systems, interval=be.stats.IntervalMethod("subject-bootstrap", replicates=100)
+    ).sel(measure="max J")
     assert compared.value_a == pytest.approx(largest(systems[0])[0])
     assert compared.difference_low < compared.difference < compared.difference_high
     assert compared.better == 1
-    limits = {"interval": "subject-bootstrap", "replicates": 100}
+    limits = {"interval": be.stats.IntervalMethod("subject-bootstrap", replicates=100)}
     ds = be.verification(systems[0], **limits)
     assert ds.max_youden_low < ds.max_youden < ds.max_youden_high
     folds = be.cross_evaluate(systems[0], be.partition.SubjectKFold(4), **limits)

@@ -76,7 +76,13 @@ def test_targets_of_one_rule_are_one_message():
 def test_every_place_gives_the_same_number_of_people():
     """Nine people with many templates: the rule of 3 asks for 25 people at FAR 1 %, everywhere."""
     scores = be.simulate(9, 12, random_state=1)
-    study = be.study_threshold(scores, "far=0.01", folds=3, repeats=1, replicates=100)
+    study = be.study_threshold(
+        scores,
+        "far=0.01",
+        folds=3,
+        repeats=1,
+        interval=be.stats.IntervalMethod("subject-bootstrap", replicates=100),
+    )
     planned = be.sample_size(far=0.01, frr=0.02, icc=0.2, templates=3)
     day = be.workload({"far": 0.01, "frr": 0.02}, people_per_day=10, impostor_share=0.5, days=1)
     numbers = zip((3, 30), (25, 78), strict=True)
@@ -95,7 +101,11 @@ def test_every_place_gives_the_same_number_of_people():
 
 
 def test_further_templates_are_no_people():
-    options = {"folds": 2, "repeats": 1, "replicates": 100}
+    options = {
+        "interval": be.stats.IntervalMethod("subject-bootstrap", replicates=100),
+        "folds": 2,
+        "repeats": 1,
+    }
     few, many = (
         be.study_threshold(be.simulate(10, n, random_state=1), "far=0.01", **options)
         for n in (2, 6)

@@ -19,11 +19,15 @@ from bioeval.tasks.identification import RANKS
 
 RESULTS: dict[str, tuple[Callable[[], xr.Dataset], Mapping[str, Name]]] = {
     "verification": (
-        lambda: be.verification(square(), interval="subject-bootstrap", replicates=100),
+        lambda: be.verification(
+            square(), interval=be.stats.IntervalMethod("subject-bootstrap", replicates=100)
+        ),
         variables.VERIFICATION,
     ),
     "open set": (
-        lambda: be.open_set(square(), interval="subject-bootstrap", replicates=100),
+        lambda: be.open_set(
+            square(), interval=be.stats.IntervalMethod("subject-bootstrap", replicates=100)
+        ),
         variables.OPEN_SET,
     ),
     "closed set": (lambda: be.closed_set(square(), interval="wilson"), variables.CLOSED_SET),

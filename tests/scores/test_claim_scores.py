@@ -66,7 +66,7 @@ def test_verification_is_that_of_all_templates(fusion, nan):
     values[np.random.default_rng(0).random(values.shape) < 0.1] = np.nan
     meta = {"session": door().probe_meta["session"]}
     scores = be.Scores(values, door().probe_labels, door().gallery_labels, nan=nan, probe_meta=meta)
-    method = {"interval": "subject-bootstrap", "replicates": 100}
+    method = {"interval": be.stats.IntervalMethod("subject-bootstrap", replicates=100)}
     multi = be.verification(scores, templates="multi", fusion=fusion, **method)
     claims = be.verification(be.claim_scores(scores, fusion=fusion), **method)
     for name in multi.variables:
@@ -81,7 +81,9 @@ def numbers(claims):
     """Some results of each study of claims."""
     far = "far=0.05"
     return {
-        "verification": be.verification(claims, interval="subject-bootstrap", replicates=200),
+        "verification": be.verification(
+            claims, interval=be.stats.IntervalMethod("subject-bootstrap", replicates=200)
+        ),
         "study": be.study_threshold(claims, far, repeats=2, folds=4, assure=0.9),
         "claim": be.check_claim(claims, 3.2, far=0.05),
         "frr": be.check_claim(claims, 3.2, frr=0.2),

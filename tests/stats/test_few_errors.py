@@ -15,7 +15,7 @@ import bioeval as be
 from bioeval.attempts.by_subject import PairCounts
 from bioeval.stats.bootstrap import SubjectMeans
 from bioeval.stats.few_errors import ErringPairs, FewErrors, Placed, around_few
-from bioeval.stats.options import IntervalOptions
+from bioeval.stats.options import IntervalMethod
 
 METHODS = ("subject-bootstrap", "subject-bootstrap-bca", "subject-bootstrap-logit", "analytic")
 
@@ -42,7 +42,7 @@ def as_placed(hits):
 @given(hits_of_people(), st.sampled_from(METHODS))
 def test_limits_along_a_curve_are_those_of_plain_loops(case, method):
     attempts, hits = case
-    options = IntervalOptions.parse(method, 0.9, 100)
+    options = IntervalMethod(method, 0.9, 100)
     number = np.array(attempts)
     means = SubjectMeans(number, options.weights(len(number)), options)
     placed, at = as_placed(hits), np.arange(-1.0, 8.0)
@@ -98,7 +98,7 @@ def test_limits_of_verification_are_those_of_plain_loops(given):
         )
     else:
         scores = be.Scores(values, labels, nan="exclude" if np.isnan(values).any() else "raise")
-    options = {"interval": "subject-bootstrap", "replicates": 100}
+    options = {"interval": be.stats.IntervalMethod("subject-bootstrap", replicates=100)}
     ds = be.verification(scores, thresholds=np.unique(values[values == values]), **options)
     people = range(13)
     genuine, impostor = {a: [] for a in people}, {}
@@ -170,7 +170,7 @@ def test_one_person_near_to_everyone_is_one_pair_in_error():
 @pytest.mark.cases(1)
 def test_fewer_errors_never_give_a_wider_limit(method):
     scores = be.simulate(20, 4, within=0.55, random_state=1)
-    options = {"interval": method, "replicates": 100}
+    options = {"interval": be.stats.IntervalMethod(method, replicates=100)}
     ds = be.verification(scores, thresholds=40, far_targets=[0.1, 0.03, 0.01, 0.0], **options)
     opened = be.open_set(scores.select(np.arange(80) % 4 < 2, np.arange(80) % 4 > 1), **options)
     curves = [(ds, x) for x in ("far", "frr", "gar", "grr")]
@@ -204,7 +204,7 @@ def test_an_operating_point_is_widened_to_its_curve():
 def test_the_rows_of_a_person_may_be_in_several_blocks(monkeypatch):
     """As on a machine with other blocks, or where workers count."""
     scores = be.simulate(12, 4, random_state=1).select(np.random.default_rng(3).permutation(48))
-    options = {"interval": "subject-bootstrap", "replicates": 100}
+    options = {"interval": be.stats.IntervalMethod("subject-bootstrap", replicates=100)}
     whole = be.verification(scores, **options)
     monkeypatch.setattr("bioeval.scores.blocks.BLOCK_VALUES", 300)
     monkeypatch.setattr("bioeval.studies.zoo.counts.CHUNK_CELLS", 0)

@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 import strategies
 from hypothesis import example, given, settings, strategies as st
+from limits import few_replicates
 from result_messages import arguments
 from strategies import examples_of
 
@@ -29,7 +30,6 @@ from bioeval.stats.identification import (
     identification_replicates,
     open_set_intervals,
 )
-from bioeval.stats.options import IntervalOptions
 
 TARGETS = (0.5, 0.2, 0.0)
 REPLICATES = 7
@@ -164,7 +164,7 @@ def test_intervals_are_those_of_resampled_probes(case, unit, ties, impostors):
     reader = BlockReader(scores)
     counter = IdentificationCounter(reader, Search(rank_unit=unit))
     (tally,) = count_together(reader, [counter])
-    interval = IntervalOptions("subject-bootstrap", 0.95, REPLICATES, seed_sequence(3))
+    interval = few_replicates("subject-bootstrap", REPLICATES)
     grid = np.array([-1.0, 0.1, 0.5, 2.0])
     opened = open_set_dataset(
         tally, thresholds=grid, ties=ties, impostors=impostors, far_targets=TARGETS
@@ -215,7 +215,7 @@ def test_intervals_hold_their_values(scores, method, kind):
     given = scores
     if kind == "similarity":
         given = be.Scores(-scores.values, scores.probe_labels, kind=kind)
-    options = {"interval": method, "replicates": 200}
+    options = {"interval": be.stats.IntervalMethod(method, replicates=200)}
     opened, closed = be.open_set(given, **options), be.closed_set(given, **options)
     for ds, names in ((opened, ("far", "frr", "grr", "dir", "dir_at_far")), (closed, ("cms",))):
         for name in names:
@@ -240,7 +240,7 @@ def test_points_and_curves_say_the_same_of_a_rate(method, kind):
     easy, hard = (be.simulate(30, 3, random_state=0, within=w) for w in (0.2, 0.9))
     if kind == "similarity":
         easy, hard = (be.Scores(-s.values, s.probe_labels, kind=kind) for s in (easy, hard))
-    options = {"interval": method, "replicates": 200}
+    options = {"interval": be.stats.IntervalMethod(method, replicates=200)}
     opened, closed = be.open_set(easy, **options), be.closed_set(easy, **options)
     assert (opened.dir_at_far == 1).all() and closed.recognition_rate == 1
     all_ = (opened.dir.values == 1)[:, 0]
@@ -273,7 +273,10 @@ def test_points_and_curves_say_the_same_of_a_rate(method, kind):
 def test_similarities_have_the_intervals_of_distances(scores):
     mirrored = be.Scores(-scores.values, scores.probe_labels, kind="similarity")
     for method in ("subject-bootstrap", "analytic"):
-        one, other = (be.open_set(s, interval=method, replicates=100) for s in (scores, mirrored))
+        one, other = (
+            be.open_set(s, interval=be.stats.IntervalMethod(method, replicates=100))
+            for s in (scores, mirrored)
+        )
         np.testing.assert_allclose(one.dir_at_far_low, other.dir_at_far_low)
         np.testing.assert_allclose(one.far_high, other.far_high[::-1])
 
@@ -299,16 +302,22 @@ def test_the_gallery_stays():
 
 def test_many_ranks_are_taken_in_parts(scores, monkeypatch):
     scores = scores.select(np.arange(120) % 3 == 0, np.arange(120) % 3 > 0)
-    whole = be.closed_set(scores, interval="subject-bootstrap", replicates=100)
+    whole = be.closed_set(
+        scores, interval=be.stats.IntervalMethod("subject-bootstrap", replicates=100)
+    )
     monkeypatch.setattr("bioeval.stats.bootstrap.VALUES_AT_ONCE", 40 * 7)
-    parts = be.closed_set(scores, interval="subject-bootstrap", replicates=100)
+    parts = be.closed_set(
+        scores, interval=be.stats.IntervalMethod("subject-bootstrap", replicates=100)
+    )
     np.testing.assert_array_equal(whole.cms_low, parts.cms_low)
     np.testing.assert_array_equal(whole.cms_high, parts.cms_high)
 
 
 @pytest.mark.slow
 def test_an_evaluation_rests_on_the_same_draws(scores):
-    options = {"interval": "subject-bootstrap", "replicates": 100, "random_state": 5}
+    options = {
+        "interval": be.stats.IntervalMethod("subject-bootstrap", replicates=100, random_state=5)
+    }
     tree = be.evaluate(scores, **options)
     for node, task in (
         ("verification/single", be.verification),
@@ -328,7 +337,10 @@ def test_an_evaluation_rests_on_the_same_draws(scores):
 
 @pytest.mark.slow
 def test_two_systems_share_their_draws(scores):
-    tree = be.evaluate({"a": scores, "b": scores}, interval="subject-bootstrap", replicates=100)
+    tree = be.evaluate(
+        {"a": scores, "b": scores},
+        interval=be.stats.IntervalMethod("subject-bootstrap", replicates=100),
+    )
     assert (
         tree["a/open_set"]
         .to_dataset()
@@ -341,7 +353,9 @@ def test_two_systems_share_their_draws(scores):
 def test_results_with_intervals_survive_a_file(scores, tmp_path):
     import xarray as xr
 
-    tree = be.evaluate(scores, interval="subject-bootstrap", replicates=100)
+    tree = be.evaluate(
+        scores, interval=be.stats.IntervalMethod("subject-bootstrap", replicates=100)
+    )
     tree.to_netcdf(tmp_path / "x.nc", engine="h5netcdf")
     with xr.open_datatree(tmp_path / "x.nc", engine="h5netcdf") as back:
         for node in tree.leaves:
@@ -363,7 +377,9 @@ def test_a_far_that_the_searches_cannot_support_leaves_dir_without_a_lower_limit
     scores = be.simulate(25, 4, within=0.5, random_state=1)
     if gallery == "this gallery":
         scores = scores.select(np.arange(100) % 4 < 2, np.arange(100) % 4 > 1)
-    ds = be.open_set(scores, far_targets=[0.2, 0.01], interval=interval, replicates=100)
+    ds = be.open_set(
+        scores, far_targets=[0.2, 0.01], interval=be.stats.IntervalMethod(interval, replicates=100)
+    )
     assert (ds.dir_at_far_low.sel(far_target=0.01, rank=1) == 0) and ds.impostor_attempts < 300
     assert ds.dir_at_far_low.sel(far_target=0.2, rank=1) > 0
     assert arguments(ds, "no-lower-limit")["targets"] == [0.01]

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import strategies
 from hypothesis import given, settings, strategies as st
-from limits import streaming
+from limits import few_replicates, streaming
 from result_messages import arguments, codes
 from strategies import examples_of
 from twins import one_thread  # noqa: F401
@@ -22,15 +22,14 @@ from bioeval.attempts.points import check_costs
 from bioeval.attempts.verification_counter import VerificationCounter
 from bioeval.base.random import Stream, seed_sequence
 from bioeval.scores.blocks import BlockReader
-from bioeval.stats.options import IntervalOptions
+from bioeval.stats.options import IntervalMethod
 from bioeval.stats.verification import Replicates
 
 TARGETS = (0.5, 0.1, 0.0)
 
 
-def few(method: str = "subject-bootstrap", number: int = 8, seed: int = 3) -> IntervalOptions:
-    """A handful of replicates: each is compared, so they need not be many."""
-    return IntervalOptions(method, 0.95, number, seed_sequence(seed))
+def few(method: str = "subject-bootstrap", number: int = 8, seed: int = 3) -> IntervalMethod:
+    return few_replicates(method, number, seed)
 
 
 def drawn_by(scores, interval, grid, **options):
@@ -158,7 +157,10 @@ def test_a_list_of_all_pairs_is_the_matrix():
     i, j = np.nonzero(~np.eye(36, dtype=bool))
     pairs = scores.at_pairs(i, j)
     # The labels of pairs are numbered in the order of appearance, which is that of the matrix.
-    options = {"interval": "subject-bootstrap", "replicates": 100, "thresholds": 50}
+    options = {
+        "interval": be.stats.IntervalMethod("subject-bootstrap", replicates=100),
+        "thresholds": 50,
+    }
     whole, listed = be.verification(scores, **options), be.verification(pairs, **options)
     for name in ("far_low", "frr_high", "eer_low", "frr_at_far_high", "auc_low"):
         np.testing.assert_array_equal(whole[name], listed[name], err_msg=name)
@@ -217,7 +219,9 @@ def test_intervals_hold_their_values_and_ends_rise_where_there_are_errors(scores
     given = scores
     if kind == "similarity":
         given = be.Scores(-scores.values, scores.probe_labels, kind=kind)
-    ds = be.verification(given, interval=method, replicates=200, frr_targets=[0.1, 0.02])
+    ds = be.verification(
+        given, frr_targets=[0.1, 0.02], interval=be.stats.IntervalMethod(method, replicates=200)
+    )
     assert ds.attrs["interval_method"] == method and ds.attrs["confidence"] == 0.95
     assert ("replicates" in ds.attrs) == method.startswith("subject")
     for name in CURVES:
@@ -247,7 +251,7 @@ def test_intervals_hold_their_values_and_ends_rise_where_there_are_errors(scores
 
 def test_similarities_have_the_intervals_of_distances(scores):
     mirrored = be.Scores(-scores.values, scores.probe_labels, kind="similarity")
-    options = {"interval": "subject-bootstrap", "replicates": 100}
+    options = {"interval": be.stats.IntervalMethod("subject-bootstrap", replicates=100)}
     one, other = be.verification(scores, **options), be.verification(mirrored, **options)
     np.testing.assert_allclose(one.far_low, other.far_low[::-1])
     np.testing.assert_allclose(one.frr_high, other.frr_high[::-1])
@@ -256,7 +260,9 @@ def test_similarities_have_the_intervals_of_distances(scores):
 
 
 def test_wilson_is_over_the_attempts_of_the_class(scores):
-    ds = be.verification(scores, thresholds=[3.0, 4.0], interval="wilson", confidence=0.9)
+    ds = be.verification(
+        scores, thresholds=[3.0, 4.0], interval=be.stats.IntervalMethod("wilson", confidence=0.9)
+    )
     low, high = stats.wilson(ds.fr.values, int(ds.genuine_attempts), 0.9)
     np.testing.assert_array_equal(ds.frr_low, low)
     np.testing.assert_array_equal(ds.gar_low, 1 - high)
@@ -277,7 +283,9 @@ def test_given_thresholds_have_the_bootstrap_of_their_own_counts(scores):
 
 def test_without_errors_ends_are_open():
     scores = be.simulate(30, 3, random_state=1, within=0.01)  # no two people resemble each other
-    ds = be.verification(scores, interval="subject-bootstrap", replicates=100)
+    ds = be.verification(
+        scores, interval=be.stats.IntervalMethod("subject-bootstrap", replicates=100)
+    )
     assert ds.eer == 0 and ds.auc == 1
     bound = 1 - 0.05 ** (1 / 15)  # of 30 people, 15 disjoint pairs
     assert (ds.auc_low, ds.auc_high) == (pytest.approx(1 - bound), 1)
@@ -300,7 +308,7 @@ def test_an_end_rests_on_the_rate_at_its_threshold_and_no_other(method, kind):
     scores = be.simulate(30, 4, random_state=3, within=0.4)
     if kind == "similarity":
         scores = be.Scores(-scores.values, scores.probe_labels, kind=kind)
-    options = {"interval": method, "replicates": 200}
+    options = {"interval": be.stats.IntervalMethod(method, replicates=200)}
     ds = be.verification(scores, **options)
     none = ds.frr.values == 0
     assert 10 < none.sum() < len(none) - 10
@@ -348,7 +356,7 @@ def test_few_people(method):
 def test_a_class_without_attempts():
     scores = be.Scores(np.arange(9.0).reshape(3, 3), ["a", "b", "c"])
     for method in stats.METHODS:
-        ds = be.verification(scores, interval=method, replicates=100)
+        ds = be.verification(scores, interval=be.stats.IntervalMethod(method, replicates=100))
         assert ds.genuine_attempts == 0 and np.isnan(ds.frr_low).all(), method
         assert np.isnan(ds.frr_at_far_high).all() and not np.isnan(ds.far_high).all(), method
 
@@ -362,7 +370,7 @@ def test_many_scores_of_one_class_alone(method):
         scores = be.Scores.from_pairs(
             np.random.default_rng(0).random(900), [genuine] * 900, subjects=subjects
         )
-        ds = be.verification(scores, interval=method, replicates=100)
+        ds = be.verification(scores, interval=be.stats.IntervalMethod(method, replicates=100))
         assert np.isnan(ds.frr_low).all() == (not genuine)
         assert np.isnan(ds.far_high).all() == genuine
 
@@ -371,7 +379,9 @@ def test_many_scores_of_one_class_alone(method):
 def test_many_impostor_scores_none_of_which_is_finite(method):
     labels = np.arange(270) // 3
     values = np.where(labels[:, None] == labels, np.arange(270.0), np.inf)
-    ds = be.verification(be.Scores(values, labels), interval=method, replicates=100)
+    ds = be.verification(
+        be.Scores(values, labels), interval=be.stats.IntervalMethod(method, replicates=100)
+    )
     assert ds.threshold[-1] == np.inf and ds.far[-1] == 1
     finite = ds.isel(threshold=slice(0, -1))
     assert (finite.far == 0).all() and (finite.far_low == 0).all()
@@ -405,15 +415,16 @@ def test_pairs_whose_subjects_contradict_them_are_refused():
 @pytest.mark.parametrize(
     ("options", "says"),
     [
-        ({"interval": "bootstrap"}, "subject-bootstrap"),
-        ({"interval": "wilson", "confidence": 95}, "0.95"),
-        ({"interval": "subject-bootstrap", "replicates": 9}, "replicates"),
-        ({"interval": "subject-bootstrap", "random_state": -1}, "random_state"),
+        ({"method": "bootstrap"}, "subject-bootstrap"),
+        ({"confidence": 95}, "0.95"),
+        ({"replicates": 9}, "replicates"),
+        ({"random_state": -1}, "random_state"),
     ],
 )
 def test_options_that_cannot_be_are_refused(scores, options, says):
     with pytest.raises(be.DataError, match=says):
-        be.verification(scores, **options)
+        method = be.stats.IntervalMethod(**{"method": "subject-bootstrap", **options})
+        be.verification(scores, interval=method)
 
 
 # ------------------------------------------------------------------ what users see
@@ -423,7 +434,10 @@ def test_options_that_cannot_be_are_refused(scores, options, says):
 def test_the_table_shows_intervals_and_says_how_they_were_found(scores):
     from result_text import as_text
 
-    tree = be.evaluate(scores, interval="subject-bootstrap", replicates=300, confidence=0.9)
+    tree = be.evaluate(
+        scores,
+        interval=be.stats.IntervalMethod("subject-bootstrap", replicates=300, confidence=0.9),
+    )
     text = as_text(tree, 100)
     ds = tree["verification/single"].to_dataset()
     low, high = 100 * float(ds.eer_low), 100 * float(ds.eer_high)
@@ -457,9 +471,10 @@ def test_the_command_adds_intervals(scores, tmp_path, monkeypatch, capsys):
     options = ["--interval", "subject-bootstrap", "--replicates", "200", "--seed", "4"]
     assert main(["run", "scores.npz", *options, "--json", "--out", "here"]) == 0
     document = json.loads(capsys.readouterr().out)
-    expected = be.evaluate(scores, interval="subject-bootstrap", replicates=200, random_state=4)[
-        "verification/single"
-    ]
+    expected = be.evaluate(
+        scores,
+        interval=be.stats.IntervalMethod("subject-bootstrap", replicates=200, random_state=4),
+    )["verification/single"]
     task = document["tasks"]["verification/single"]
     assert task["eer_low"] == pytest.approx(float(expected.eer_low))
     assert task["interval_method"] == "subject-bootstrap" and task["replicates"] == 200
@@ -534,7 +549,11 @@ def test_threads_change_nothing(scores):
     try:
         for number in (1, before):
             numba.set_num_threads(number)
-            results.append(be.evaluate(scores, interval="subject-bootstrap", replicates=100))
+            results.append(
+                be.evaluate(
+                    scores, interval=be.stats.IntervalMethod("subject-bootstrap", replicates=100)
+                )
+            )
     finally:
         numba.set_num_threads(before)
     one, other = results
@@ -551,7 +570,10 @@ def test_streamed_embeddings_have_the_intervals_of_their_matrix():
     whole = be.Scores.from_embeddings(*given)
     streamed = streaming(*given, limit=1000)
     assert streamed._streams and not whole._streams
-    options = {"interval": "subject-bootstrap", "replicates": 100, "thresholds": [0.2, 0.5]}
+    options = {
+        "interval": be.stats.IntervalMethod("subject-bootstrap", replicates=100),
+        "thresholds": [0.2, 0.5],
+    }
     one, other = (be.verification(s, **options) for s in (whole, streamed))
     for name in ("far_low", "frr_high", "eer_high", "auc_low"):
         np.testing.assert_allclose(one[name], other[name], atol=1e-9, err_msg=name)
@@ -559,7 +581,10 @@ def test_streamed_embeddings_have_the_intervals_of_their_matrix():
 
 def test_what_is_left_out_has_no_interval(scores):
     ds = be.verification(
-        scores, interval="subject-bootstrap", replicates=100, auc=False, far_targets=[]
+        scores,
+        auc=False,
+        far_targets=[],
+        interval=be.stats.IntervalMethod("subject-bootstrap", replicates=100),
     )
     assert "auc_low" not in ds and "auc" not in ds
     assert ds.frr_at_far_low.shape == (0,) and not np.isnan(ds.eer_low)
@@ -583,7 +608,7 @@ def test_degenerate_scores(method):
     """Whatever the scores are, there is a result: no warning, no end without a reason."""
     values = np.random.default_rng(0).random((6, 6))
     labels = list("aabbcc")
-    options = {"interval": method, "replicates": 100}
+    options = {"interval": be.stats.IntervalMethod(method, replicates=100)}
     failed = values.copy()
     failed[0] = np.nan
     for square in (np.full((6, 6), np.inf), np.ones((6, 6)), failed, np.full((6, 6), np.nan)):

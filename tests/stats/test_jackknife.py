@@ -54,7 +54,11 @@ def test_a_person_leaves_every_side(who):
     values = matrix(rng, probes, gallery)
     scores = be.Scores(values, probes, gallery, distractor_ids=distractors)
     at = float(np.quantile(values, 0.3))
-    ds = be.verification(scores, thresholds=[at], interval="subject-bootstrap", replicates=100)
+    ds = be.verification(
+        scores,
+        thresholds=[at],
+        interval=be.stats.IntervalMethod("subject-bootstrap", replicates=100),
+    )
     people = sorted({*probes.tolist(), *gallery.tolist()} - {*distractors})
 
     def rate(gone=None):
@@ -77,7 +81,10 @@ def test_auc_leaves_out_each_person():
     labels = np.repeat(np.arange(9), 2)
     values = np.round(matrix(rng, labels, labels), 1)
     values = np.triu(values, 1) + np.triu(values, 1).T  # at most 512 scores: exact
-    ds = be.verification(be.Scores(values, labels), interval="subject-bootstrap", replicates=100)
+    ds = be.verification(
+        be.Scores(values, labels),
+        interval=be.stats.IntervalMethod("subject-bootstrap", replicates=100),
+    )
     i, j = np.triu_indices(18, 1)
 
     def area(gone=None):

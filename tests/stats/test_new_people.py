@@ -18,6 +18,7 @@ from bioeval.attempts import left_out
 
 SIZES = ((2, 2, 2), (1, 1, 1, 1), (4, 1, 1, 2), (1, 3, 2, 1, 2), (2, 1), (3,))
 BY_SUBJECT = {"interval": "subject-bootstrap"}
+FEW = {"interval": be.stats.IntervalMethod("subject-bootstrap", replicates=100)}
 
 
 def assert_limits(ds, name, expected):
@@ -205,10 +206,10 @@ def test_intervals_are_for_this_gallery_where_it_has_other_people():
     some = np.flatnonzero(scores.probe_labels <= 10)
     for given_ in (scores.select(probes=some), scores.select(some, np.arange(0, 60, 2))):
         for task, options in ((be.open_set, {}), (be.closed_set, {"unmated": "skip"})):
-            ds = task(given_, **BY_SUBJECT, replicates=100, **options)
+            ds = task(given_, **FEW, **options)
             assert ds.attrs["interval_for"] == "this gallery" and ds.attrs["replicates"] == 100
             assert ds.attrs["interval_method"] == "subject-bootstrap"
-    about = be.verification(scores, **BY_SUBJECT, replicates=100).attrs
+    about = be.verification(scores, **FEW).attrs
     assert (about["interval_unit"], about["interval_for"]) == ("people", "new people")
     about = be.verification(scores, interval="wilson").attrs
     assert (about["interval_unit"], about["interval_for"]) == ("attempts", "new attempts")

@@ -193,7 +193,11 @@ def test_limits_for_new_people_are_t_limits_of_pseudo_values(scores):
 def test_limits_of_a_difference_are_t_limits_of_pseudo_values():
     crowd = be.simulate_embeddings(30, 4, within=0.8, random_state=1)
     pair = crowd.scores("l2"), crowd.scores("l1")
-    row = be.compare(*pair, far_targets=[0.1], replicates=100).sel(measure="AUC")
+    row = be.compare(
+        *pair,
+        far_targets=[0.1],
+        interval=be.stats.IntervalMethod("subject-bootstrap", replicates=100),
+    ).sel(measure="AUC")
     labels = np.asarray(crowd.labels)
 
     def difference(kept):
@@ -215,7 +219,10 @@ def test_p_values_of_several_measures_are_adjusted_as_by_statsmodels():
     multitest = optional_import("statsmodels.stats.multitest")
     crowd = be.simulate_embeddings(30, 4, within=0.8, random_state=1)
     found = be.compare(
-        crowd.scores("l2"), crowd.scores("l1"), far_targets=[0.2, 0.1], replicates=100
+        crowd.scores("l2"),
+        crowd.scores("l1"),
+        far_targets=[0.2, 0.1],
+        interval=be.stats.IntervalMethod("subject-bootstrap", replicates=100),
     )
     tested = found.where(found.supported == 1, drop=True)
     theirs = multitest.multipletests(tested.p_value.values, method="holm")[1]

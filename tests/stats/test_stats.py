@@ -20,7 +20,7 @@ from bioeval.stats.bootstrap import (
     QuadraticForms,
     variance,
 )
-from bioeval.stats.options import IntervalOptions
+from bioeval.stats.options import IntervalMethod
 from bioeval.stats.replicates import open_limits, quantiles
 
 # ------------------------------------------------------------------ independent attempts
@@ -278,7 +278,7 @@ def test_bca_and_logit_as_written():
 
 
 def test_percentiles_of_known_replicates():
-    interval = IntervalOptions.parse("subject-bootstrap", 0.9, 100)
+    interval = IntervalMethod("subject-bootstrap", 0.9, 100)
     values = np.concatenate([[50.0], np.arange(1, 101)])
     assert tuple(map(float, interval.limits(values))) == pytest.approx((5.95, 95.05))
     values[2:] = np.nan  # a replicate without attempts is left out
@@ -337,8 +337,8 @@ def test_options_that_cannot_be_are_refused():
     with raises_about(be.DataError, "replicates"):
         stats.subject_bootstrap([1], [2], replicates=10)
     with pytest.raises(be.DataError, match="Did you mean 'wilson'"):
-        IntervalOptions.parse("wilsons")
-    assert IntervalOptions.parse(None) is None
+        IntervalMethod.of("wilsons")
+    assert IntervalMethod.of(None) is None
 
 
 def test_of_many_people_groups_are_left_out(monkeypatch):

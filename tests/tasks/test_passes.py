@@ -11,13 +11,18 @@ import bioeval as be
 from bioeval.scores.embedding_tiles import EmbeddingTiles
 from bioeval.scores.embeddings import EmbeddingSource
 
-BOOTSTRAP = {"interval": "subject-bootstrap", "replicates": 100}
+BOOTSTRAP = {"interval": be.stats.IntervalMethod("subject-bootstrap", replicates=100)}
 
 # The most passes over each system, and the call.
 MOST_PASSES = {
     "verification": (1, lambda a, b: be.verification(a)),
     "interval": (3, lambda a, b: be.verification(a, **BOOTSTRAP)),
-    "comparison": (3, lambda a, b: be.compare(a, b, replicates=100)),
+    "comparison": (
+        3,
+        lambda a, b: be.compare(
+            a, b, interval=be.stats.IntervalMethod("subject-bootstrap", replicates=100)
+        ),
+    ),
     "folds": (2, lambda a, b: be.cross_evaluate(a, be.partition.RepeatedSubjectKFold(5))),
     "fused folds": (
         1,
@@ -39,7 +44,12 @@ MOST_PASSES = {
         3,
         lambda a, b: be.cross_evaluate(a, be.partition.SubjectKFold(5), threshold=1.0, **BOOTSTRAP),
     ),
-    "study": (6, lambda a, b: be.study_threshold(a, "far=0.01", replicates=100)),
+    "study": (
+        6,
+        lambda a, b: be.study_threshold(
+            a, "far=0.01", interval=be.stats.IntervalMethod("subject-bootstrap", replicates=100)
+        ),
+    ),
     "zoo": (2, lambda a, b: be.zoo(a, permutations=9)),
     "zoo at a threshold": (1, lambda a, b: be.zoo(a, threshold=2.0, permutations=9)),
 }

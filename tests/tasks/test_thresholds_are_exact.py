@@ -111,9 +111,14 @@ def test_at_many_thresholds(dtype, kind, step):
         ds = be.verification(scores, **options)
         assert_errors(ds, expected, templates)
         assert_errors(
-            be.verification(scores, **options, interval="subject-bootstrap", replicates=100),
-            expected, "with an interval",
-        )  # fmt: skip
+            be.verification(
+                scores,
+                **options,
+                interval=be.stats.IntervalMethod("subject-bootstrap", replicates=100),
+            ),
+            expected,
+            "with an interval",
+        )
     genuine, impostor = data.attempts["single"]
     scored = np.array(genuine + impostor, dtype)
     flags = [True] * len(genuine) + [False] * len(impostor)
@@ -228,7 +233,13 @@ def test_the_smallest_far_target_is_one():
     """What the rules of 3 and 30 take for it is more than int64 holds."""
     scores = be.simulate(10, 3, random_state=1)
     target = 5e-324
-    ds = be.study_threshold(scores, f"far={target}", replicates=100, folds=2, repeats=1)
+    ds = be.study_threshold(
+        scores,
+        f"far={target}",
+        interval=be.stats.IntervalMethod("subject-bootstrap", replicates=100),
+        folds=2,
+        repeats=1,
+    )
     assert ds.more_for_3 > 2**62 and ds.impostors_for_30 == 2**63 - 1
     assert len(be.check_data(scores, far_targets=[target]).findings) > 5
     with raises_about(be.DataError, "far"):

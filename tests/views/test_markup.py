@@ -64,7 +64,9 @@ def calibrated_systems():
     for i, name in enumerate(("a network of 2026", "B")):
         scores = be.simulate(30, 3, random_state=i)
         ratios = be.Calibrator().fit(be.simulate(30, 3, random_state=9)).transform(scores)
-        made[name] = be.calibration(ratios, interval="subject-bootstrap", replicates=100)
+        made[name] = be.calibration(
+            ratios, interval=be.stats.IntervalMethod("subject-bootstrap", replicates=100)
+        )
     return made
 
 
@@ -89,7 +91,9 @@ def test_wide_tables_fit_on_a_page(tmp_path):
     """With the margins of the class article."""
     gender = np.repeat(["f", "m"], 45)
     groups = be.by_group(
-        be.simulate(30, 3, random_state=1), gender, interval="subject-bootstrap", replicates=100
+        be.simulate(30, 3, random_state=1),
+        gender,
+        interval=be.stats.IntervalMethod("subject-bootstrap", replicates=100),
     )
     systems = (be.simulate(20, 3, random_state=1, within=x) for x in (0.5, 0.6))
     tables = [be.to_latex(x) for x in (calibrated_systems(), groups, be.compare(*systems))]

@@ -299,7 +299,9 @@ def test_det_draws_no_band_where_it_draws_no_curve(kind):
     scores = be.simulate(30, 4, within=0.4, random_state=5)
     if kind == "similarity":
         scores = be.Scores(-scores.values, scores.probe_labels, kind=kind)
-    tree = be.evaluate(scores, interval="subject-bootstrap", replicates=100)
+    tree = be.evaluate(
+        scores, interval=be.stats.IntervalMethod("subject-bootstrap", replicates=100)
+    )
     single, multi = (tree[f"verification/{x}"].to_dataset() for x in ("single", "multi"))
     assert multi.eer == 0 and single.eer > 0 and (single.frr == 0).any()
     display = draw(plot.det(tree))

@@ -110,13 +110,11 @@ def command(data: str, **options: Any) -> None:
                 save(made, how["save_to"])
                 run.output.remarks.append(f"wrote {how['save_to']}: {made!r}")
         datasets, costs = {}, []
-        of_interval = ("interval", "confidence", "replicates", "random_state")
         for called, scores in read.items():
             wanted = dict(run.options)
             if scores.kind != "llr" and any(x.kind == "llr" for x in read.values()):
                 # Beside the ratios that are made of them, scores have minima alone.
-                for key in of_interval:
-                    wanted.pop(key, None)
+                wanted.pop("interval", None)
             datasets[called] = run.count(calibration, scores, **wanted)
             costs.append(datasets[called]["min_cllr"])
         run.require_defined(costs, read.values())

@@ -15,7 +15,7 @@ from bioeval.base.errors import BioevalError
 from bioeval.base.kinds import Kind
 from bioeval.cli.arguments import Value
 from bioeval.cli.command import Command, option
-from bioeval.cli.options import output_options, shared_options
+from bioeval.cli.options import output_options, shared_options, take_interval
 from bioeval.cli.study_command import StudyCommand
 
 if TYPE_CHECKING:
@@ -51,8 +51,9 @@ def compared_systems(
     from bioeval.studies.compare.compare import compare
     from bioeval.tasks.plan import resolve_card
 
-    options = {}
-    for name in ("confidence", "replicates", "random_state", "far_targets", "frr_targets"):
+    options = {name: given[name] for name in ("confidence", "replicates", "random_state")}
+    take_interval(options, "subject-bootstrap")
+    for name in ("far_targets", "frr_targets"):
         if given[name] is not None:
             options[name] = given[name]
     card = resolve_card(next(iter(systems.values())), given["protocol"])
@@ -149,6 +150,7 @@ def command(data: tuple[str, ...], **options: Any) -> None:
             f"--{next(iter(of_second)).replace('_', '-')}-b is of the second of two systems; here "
             f"are {len(data)}"
         )
+    take_interval(options, "subject-bootstrap")
     with StudyCommand(data[0], options) as run:
         if len(data) == 2:
             _compare_two(run, data, of_second)

@@ -7,7 +7,7 @@ from typing import Any, get_args
 
 import click
 
-from bioeval.base.variables import IntervalMethod
+from bioeval.base.variables import IntervalName
 from bioeval.cli.arguments import Value
 from bioeval.cli.command import Command, option
 from bioeval.cli.options import output_options, shared_options
@@ -52,7 +52,7 @@ from bioeval.cli.study_command import StudyCommand
     "--interval METHOD",
     "Add confidence intervals over the identities of the queries; subject-bootstrap "
     "(recommended), and others as for bioeval run.  [none]",
-    get_args(IntervalMethod),
+    get_args(IntervalName),
 )
 @shared_options(interval=True, names=True, reading=True)
 def command(systems: tuple[str, ...], open_queries: tuple[str, ...], **options: Any) -> None:

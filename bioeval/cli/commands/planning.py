@@ -9,10 +9,10 @@ import click
 from click.core import ParameterSource
 
 from bioeval.base.errors import DataError
-from bioeval.base.variables import IntervalMethod
+from bioeval.base.variables import IntervalName
 from bioeval.cli.arguments import Value
 from bioeval.cli.command import Command, option
-from bioeval.cli.options import output_options, shared_options
+from bioeval.cli.options import output_options, shared_options, take_interval
 from bioeval.cli.outputs import MoreResults
 from bioeval.cli.study_command import StudyCommand
 from bioeval.cli.use import FUSION_IN_USE, TRIES_AND_ENROLMENT
@@ -177,7 +177,7 @@ class ReportedWorkload(MoreResults):
     "Method of the confidence intervals: subject-bootstrap, subject-bootstrap-bca, "
     "subject-bootstrap-logit, analytic, wilson or clopper-pearson.  [subject-bootstrap, or "
     "wilson for pairs without subjects]",
-    get_args(IntervalMethod),
+    get_args(IntervalName),
 )
 @output_options("results.nc, summary.json, table.txt and CSV files")
 @shared_options(interval=True, reading=True)
@@ -196,6 +196,7 @@ def workload_command(data: str | None, **options: Any) -> None:
         raise click.UsageError("--alarms-per-day takes the place of --far and --threshold")
     names = ("interval", "confidence", "replicates", "random_state")
     of_scores = {name: options.pop(name) for name in names}
+    confidence = of_scores["confidence"]
     with StudyCommand(data or "", options) as run:
         from bioeval.studies.planning.workload import far_of_alarms, workload
 
@@ -208,7 +209,7 @@ def workload_command(data: str | None, **options: Any) -> None:
         elif data is not None:
             scores = run.read()
             run.stages("counting")
-            of_scores["interval"] = run.interval_for(scores, of_scores["interval"])
+            take_interval(of_scores, run.interval_for(scores, of_scores["interval"]))
             if alarms is not None:
                 people, share = arguments["people_per_day"], arguments["impostor_share"]
                 size = arguments.get("gallery_size")
@@ -217,7 +218,7 @@ def workload_command(data: str | None, **options: Any) -> None:
             arguments |= {"threshold": None if alarms else threshold, "far_target": None}
         source = click.get_current_context().get_parameter_source("confidence")
         if source is ParameterSource.COMMANDLINE:
-            arguments["confidence"] = of_scores["confidence"]
+            arguments["confidence"] = confidence
         ds = workload(rates, **arguments)
         ds.attrs |= choice
         run.finish(ds)

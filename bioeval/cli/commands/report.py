@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, get_args
 
 import click
 
-from bioeval.base.variables import IntervalMethod
+from bioeval.base.variables import IntervalName
 from bioeval.cli.command import Command, option, option_group
 from bioeval.cli.commands.check import ReportedCheck
 from bioeval.cli.commands.compare import compared_systems, differences_of
@@ -18,7 +18,7 @@ from bioeval.cli.commands.threshold import RatesOnNewPeople
 from bioeval.cli.commands.worst_pairs import ReportedPairs
 from bioeval.cli.commands.zoo import ReportedZoo
 from bioeval.cli.images import ImageOptions
-from bioeval.cli.options import shared_options
+from bioeval.cli.options import shared_options, take_interval
 from bioeval.cli.study_command import StudyCommand
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ _FURTHER = (
     "Method of the confidence intervals: subject-bootstrap, subject-bootstrap-bca, "
     "subject-bootstrap-logit, analytic, wilson, clopper-pearson or none.  "
     "[subject-bootstrap, or wilson for pairs without subjects]",
-    [*get_args(IntervalMethod), "none"],
+    [*get_args(IntervalName), "none"],
 )
 @ImageOptions.add
 @option_group(*(option for more in _FURTHER for option in more.add_options))
@@ -195,6 +195,7 @@ def _evaluated(scores: Scores, options: dict[str, Any], run: StudyCommand) -> xr
         options["interval"] = None
     elif options["interval"] is not None or not resolve_card(scores, protocol).has_folds:
         options["interval"] = run.interval_for(scores, options["interval"])
+    take_interval(options, options["interval"])
     tree = evaluate(scores, protocol, **options)
     return run.checked(tree, scores, protocol, options["thresholds"] is not None)
 

@@ -19,6 +19,7 @@ from bioeval.cli.options import (
     require_method,
     shared_options,
     system_name,
+    take_interval,
     take_reading,
 )
 from bioeval.cli.outputs import Output
@@ -142,6 +143,7 @@ def command(
         use |= {x: given_options.pop(x) for x in ("templates", "fusion") if x in given_options}
     of_tasks = {"templates", "rank_unit", "fusion", "seed"}
     require_method(options["interval"], seed_of_draws=not given_options.keys() <= of_tasks)
+    take_interval(options, options["interval"])
     output = Output.take(options)
     # On a page all tasks share their thresholds.
     if output.page is not None:

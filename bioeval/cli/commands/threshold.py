@@ -10,7 +10,7 @@ import click
 from bioeval.base.errors import BioevalError, DataError
 from bioeval.cli.arguments import Value
 from bioeval.cli.command import Command, option
-from bioeval.cli.options import output_options, shared_options
+from bioeval.cli.options import output_options, shared_options, take_interval
 from bioeval.cli.outputs import MoreResults
 from bioeval.cli.study_command import StudyCommand
 
@@ -149,6 +149,9 @@ def command(data: str, **options: Any) -> None:
     for name in ("threshold", "claim", "target"):
         del options[name]
     files_read = [data, options.get("second")]
+    seed = options["random_state"]
+    take_interval(options, "subject-bootstrap")
+    options["random_state"] = seed  # of the folds, too
     with StudyCommand(data, options) as run:
         from bioeval.studies.thresholds.threshold_study import study_threshold
 
@@ -205,6 +208,7 @@ def _judge(data: str, options: dict[str, Any]) -> None:
 
         development = run.read()
         test = run.read_set(files)
+        take_interval(run.options, run.interval_for(test, None))
         judged = run.count(judge_threshold, development, test, target, **run.options)
         run.require_defined([judged["far"], judged["frr"]], [test])
         run.finish(

@@ -21,7 +21,7 @@ from bioeval.results.support import ComparedPeople
 from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.matrix import Scores, are_pairs, knows_people, require_scores
 from bioeval.stats.binomial import clopper_pearson
-from bioeval.stats.options import IntervalOptions
+from bioeval.stats.options import IntervalMethod
 from bioeval.studies.assurance.pairs_of_people import PairShares
 from bioeval.studies.assurance.promise import PeopleMeans, guaranteed_limit, shares_without_error
 from bioeval.views.messages import sentence_about
@@ -315,7 +315,7 @@ def _remarks(scores: Scores, assured: Assured) -> list[Message]:
 
 def check_assurance(assure: Any, rule: Any) -> float:
     """Return the confidence of an assured threshold, or raise :class:`DataError`."""
-    confidence = IntervalOptions.check_confidence(assure, "assure")
+    confidence = IntervalMethod.check_confidence(assure, "assure")
     if rule.name != "far" or not 0 < rule.values[0] < 1:
         raise DataError(
             Argument("target"),
@@ -400,7 +400,7 @@ def check_claim(
         )
     ((name, claim),) = claims.items()
     claim = _proportion(name, claim)
-    confidence = IntervalOptions.check_confidence(confidence)
+    confidence = IntervalMethod.check_confidence(confidence)
     require_scores(scores)
     require_values(scores, "a claim")
     require_named_people(scores, "a claim")

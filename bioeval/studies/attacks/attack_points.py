@@ -32,7 +32,7 @@ from bioeval.scores.matrix import Scores, are_pairs, codes_of
 from bioeval.scores.provenance import Provenance
 from bioeval.stats.bootstrap import ratio
 from bioeval.stats.effective_number import drawn_variance, korn_graubard, largest_limits, sum_limits
-from bioeval.stats.options import IntervalOptions
+from bioeval.stats.options import IntervalMethod
 from bioeval.stats.replicates import open_limits
 from bioeval.stats.verification import ErrorColumns
 from bioeval.studies.attacks.counts import AttackAttempts
@@ -242,7 +242,7 @@ def with_attack_intervals(
     parts: AttackedScores,
     attacks: AttackAttempts,
     names: dict[str, Name],
-    options: IntervalOptions,
+    options: IntervalMethod,
 ) -> xr.Dataset:
     """Return a result with limits of its rates at fixed thresholds.
 
@@ -345,7 +345,7 @@ def _accepted(
     people: SubjectAttempts,
     weights: np.ndarray,
     at: np.ndarray,
-    options: IntervalOptions,
+    options: IntervalMethod,
 ) -> np.ndarray:
     """Return weighted attempts accepted at thresholds, and all: (t + 1, species, columns)."""
     from scipy import sparse
@@ -398,7 +398,7 @@ def _units(parts: AttackedScores, attacks: AttackAttempts) -> np.ndarray:
 
 
 def _limits_of_species(
-    drawn: np.ndarray, attempts: np.ndarray, units: np.ndarray, options: IntervalOptions
+    drawn: np.ndarray, attempts: np.ndarray, units: np.ndarray, options: IntervalMethod
 ) -> dict[str, tuple[np.ndarray, np.ndarray]]:
     """Return the limits of IAPAR of species and of the largest, at increasing thresholds."""
     one_sided = (1 + options.confidence) / 2

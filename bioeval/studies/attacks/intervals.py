@@ -11,7 +11,7 @@ from scipy.sparse import coo_array
 
 from bioeval.base.errors import Argument, DataError
 from bioeval.stats.effective_number import drawn_variance, korn_graubard, largest_limits
-from bioeval.stats.options import IntervalOptions
+from bioeval.stats.options import IntervalMethod
 from bioeval.stats.replicates import open_limits
 from bioeval.stats.verification import ErrorColumns
 from bioeval.studies.attacks.counts import Presentations
@@ -27,7 +27,7 @@ _AT_ONCE, _POINTS = 256, 1000
 def presentation_limits(
     data: Presentations,
     units: Mapping[str, np.ndarray],
-    options: IntervalOptions,
+    options: IntervalMethod,
     places: np.ndarray,
     targets: np.ndarray,
 ) -> dict[str, tuple[np.ndarray, np.ndarray]]:
@@ -121,7 +121,7 @@ class _Classes:
         cls,
         data: Presentations,
         units: Mapping[str, np.ndarray],
-        options: IntervalOptions,
+        options: IntervalMethod,
         every: np.ndarray,
     ) -> _Classes:
         weighed = [_Weighed.of(data, units, options, i) for i in data.classes]
@@ -199,7 +199,7 @@ class _Weighed:
 
     @classmethod
     def of(
-        cls, data: Presentations, units: Mapping[str, np.ndarray], options: IntervalOptions, i: int
+        cls, data: Presentations, units: Mapping[str, np.ndarray], options: IntervalMethod, i: int
     ) -> _Weighed:
         """Draw people, who are in all classes, and the instruments of one species."""
         rows = data.codes == i
@@ -235,10 +235,10 @@ class _Weighed:
         return np.where(np.isnan(at)[:, None], 0.0, totals)
 
 
-def _drawn(units: int, options: IntervalOptions, key: int) -> np.ndarray:
+def _drawn(units: int, options: IntervalMethod, key: int) -> np.ndarray:
     """Return how often each unit is drawn in each replicate; the first column is the data."""
     if units < 2:
         return np.ones((units, 1 + options.replicates))
     seed = options.seed
     sequence = np.random.SeedSequence(seed.entropy, spawn_key=(*seed.spawn_key, key))
-    return replace(options, seed=sequence).weights(units).astype(np.float64)
+    return replace(options, random_state=sequence).weights(units).astype(np.float64)

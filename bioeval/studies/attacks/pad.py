@@ -14,11 +14,10 @@ from bioeval.attempts.thresholds import check_thresholds, to_internal, to_user
 from bioeval.base.arguments import require_array, require_numbers
 from bioeval.base.errors import Argument, DataError, require_choice
 from bioeval.base.messages import Message, message_attrs
-from bioeval.base.random import RandomState
 from bioeval.base.scalars import Name
 from bioeval.base.version import __version__
 from bioeval.results.dataset import Variables, along, build
-from bioeval.stats.options import IntervalOptions
+from bioeval.stats.options import IntervalMethod
 from bioeval.studies.attacks.counts import (
     DetectionRule,
     Potential,
@@ -63,10 +62,7 @@ def pad(
     potential: Potential | None = None,
     instrument: Any = None,
     subjects: Any = None,
-    interval: RateBootstrap | None = None,
-    confidence: float = IntervalOptions.CONFIDENCE,
-    replicates: int = IntervalOptions.REPLICATES,
-    random_state: RandomState = 0,
+    interval: RateBootstrap | IntervalMethod | None = None,
     name: str = "",
 ) -> xr.Dataset:
     """Evaluate presentation attack detection: APCER by species against BPCER.
@@ -102,8 +98,6 @@ def pad(
         `instrument`. The method is that of the pooled APCER. All others have the limits of Korn and
         Graubard (1998), by the variance over resampled people and instruments, those of ``d_eer``
         and ``bpcer_at_apcer`` with the uncertainty of their thresholds.
-    confidence, replicates, random_state
-        As for :func:`bioeval.verification`.
     name : str
         Name of the detector.
 
@@ -150,9 +144,7 @@ def pad(
         raise DataError(
             Argument("dev"), " needs a rule as ", Argument("threshold"), ", such as d_eer"
         )
-    if interval is not None:
-        require_choice("interval", interval, get_args(RateBootstrap))
-    options = IntervalOptions.parse(interval, confidence, replicates, random_state)
+    options = IntervalMethod.of(interval, get_args(RateBootstrap))
     units = _units(data, subjects, instrument)
     warnings = [*_doubts(data, targets, units.get("instrument"))]
     points = [data.at_apcer(x) for x in targets.tolist()]

@@ -13,18 +13,17 @@ import xarray as xr
 from bioeval.attempts.points import check_priors, trivial_cost
 from bioeval.attempts.thresholds import to_user
 from bioeval.base.arguments import require_numbers
-from bioeval.base.errors import Argument, DataError, require_choice
+from bioeval.base.errors import Argument, DataError
 from bioeval.base.kinds import noun_of
 from bioeval.base.messages import Message
 from bioeval.base.progress import steps_reported
-from bioeval.base.random import RandomState
 from bioeval.base.registry import names_of, scalar_registry
 from bioeval.base.scalars import Name
 from bioeval.results.actual_costs import actual_costs_above_1
 from bioeval.results.dataset import Variables, about_attrs, along, build, rate
 from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.matrix import Scores
-from bioeval.stats.options import IntervalOptions
+from bioeval.stats.options import IntervalMethod
 from bioeval.studies.calibration.cost_intervals import (
     COST_INTERVALS,
     CostInterval,
@@ -246,10 +245,7 @@ def calibration(
     priors: Sequence[float] = PRIORS,
     *,
     costs: tuple[float, float] = (1.0, 1.0),
-    interval: CostInterval | None = None,
-    confidence: float = IntervalOptions.CONFIDENCE,
-    replicates: int = IntervalOptions.REPLICATES,
-    random_state: RandomState = 0,
+    interval: CostInterval | IntervalMethod | None = None,
 ) -> xr.Dataset:
     """Evaluate scores as log-likelihood ratios: Cllr, and decision costs by prior.
 
@@ -265,8 +261,6 @@ def calibration(
     interval : {"subject-bootstrap", "subject-bootstrap-bca"}, optional
         Intervals of Cllr and of the actual costs, for other subjects; of ``kind="llr"`` alone. They
         take the map to log-likelihood ratios as given.
-    confidence, replicates, random_state
-        As for :func:`verification`.
 
     Returns
     -------
@@ -312,9 +306,7 @@ def calibration(
         raise DataError(Argument("priors"), " is empty; expected at least one prior")
     if not isinstance(scores, Scores):
         raise DataError(Argument("scores"), f" is {type(scores).__name__}; expected bioeval.Scores")
-    if interval is not None:
-        require_choice("interval", interval, COST_INTERVALS)
-    intervals = IntervalOptions.parse(interval, confidence, replicates, random_state)
+    intervals = IntervalMethod.of(interval, COST_INTERVALS)
     if intervals is not None:
         require_people(scores, intervals)
     wanted, shifts = np.empty(0), None

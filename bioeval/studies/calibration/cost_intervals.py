@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from typing import Any, Literal, get_args
+from typing import Literal, get_args
 
 import numpy as np
 import xarray as xr
@@ -19,7 +19,7 @@ from bioeval.scores.blocks import BlockReader, require_subjects, threads_for
 from bioeval.scores.matrix import Scores, are_pairs
 from bioeval.stats.bootstrap import bilinear_forms, linear_forms, ratio
 from bioeval.stats.effective_number import sum_limits
-from bioeval.stats.options import IntervalOptions
+from bioeval.stats.options import IntervalMethod
 from bioeval.studies.calibration.counts import LOG2
 from bioeval.tasks.verification_task import verification
 
@@ -31,7 +31,7 @@ COST_INTERVALS: tuple[CostInterval, ...] = get_args(CostInterval)
 WITH_LIMITS = ("cllr", "act_dcf")
 
 
-def require_people(scores: Scores, options: IntervalOptions) -> None:
+def require_people(scores: Scores, options: IntervalMethod) -> None:
     """Raise :class:`ProtocolError` unless these are ratios of known subjects."""
     if scores.kind != "llr":
         raise ProtocolError(
@@ -50,7 +50,7 @@ def with_intervals(
     ds: xr.Dataset,
     names: dict[str, Name],
     scores: Scores,
-    options: IntervalOptions,
+    options: IntervalMethod,
 ) -> xr.Dataset:
     """Return a result with the limits of Cllr and, at each prior, of the actual cost.
 
@@ -59,16 +59,12 @@ def with_intervals(
     """
     bayes = ds["bayes_threshold"].values
     thresholds, place = np.unique(bayes, return_inverse=True)
-    method: Any = options.method
     rates = verification(
         scores,
         thresholds=thresholds,
         far_targets=(),
         auc=False,
-        interval=method,
-        confidence=options.confidence,
-        replicates=options.replicates,
-        random_state=options.seed,
+        interval=options,
     )
     limits = {"act_dcf": _cost_limits(ds, rates, place.reshape(-1))}
     limits["cllr"] = np.array(np.nan), np.array(np.nan)
@@ -105,7 +101,7 @@ def _cost_limits(
     return np.array(lows), np.array(highs)
 
 
-def _cllr_limits(scores: Scores, options: IntervalOptions) -> tuple[np.ndarray, np.ndarray]:
+def _cllr_limits(scores: Scores, options: IntervalMethod) -> tuple[np.ndarray, np.ndarray]:
     """Return the limits of Cllr.
 
     In a replicate a genuine attempt of a person counts as often as the person was drawn, and an

@@ -19,7 +19,6 @@ from bioeval.attempts.tied_places import Ties
 from bioeval.base.errors import Argument, DataError, require_choice
 from bioeval.base.messages import Message, message_attrs
 from bioeval.base.progress import rows_reported
-from bioeval.base.random import RandomState
 from bioeval.base.scalars import Name
 from bioeval.base.version import __version__
 from bioeval.protocol.pairs import with_exclusions
@@ -31,7 +30,7 @@ from bioeval.scores.blocks import BlockReader
 from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.matrix import Scores, are_pairs
 from bioeval.scores.top_k import TopKScores
-from bioeval.stats.options import IntervalOptions
+from bioeval.stats.options import IntervalMethod
 from bioeval.studies.calibration import measures as calibration_measures
 from bioeval.studies.compare.counts import unpaired_attempts
 from bioeval.studies.compare.described import DESCRIBED, describe, is_known
@@ -136,9 +135,7 @@ def compare(
     ties: Ties = "pessimistic",
     impostors: ImpostorProbes = "auto",
     gallery: ComparedGallery = "new",
-    confidence: float = IntervalOptions.CONFIDENCE,
-    replicates: int = IntervalOptions.REPLICATES,
-    random_state: RandomState = 0,
+    interval: str | IntervalMethod = "subject-bootstrap",
     adjust: Adjustment = "none",
     invalid: InvalidSystem = "raise",
     protocol: Named | None = None,
@@ -176,10 +173,8 @@ def compare(
         people, enrolled and searched for; each person is left out as probe and from the gallery.
         ``"fixed"``: other probes in this gallery, whose people are not left out. It is always fixed
         for top-K lists. ``interval_for`` says which, for each measure.
-    confidence : float
+    interval : "subject-bootstrap" or :class:`bioeval.stats.IntervalMethod`
         Of each difference by itself.
-    replicates, random_state
-        As for :func:`verification`.
     adjust : {"none", "holm"}
         Whether ``better`` allows for the number of measures, by Holm's method.
     invalid : {"raise", "leave-out"}
@@ -212,7 +207,7 @@ def compare(
 
         Of systems by name, over ``system`` and ``measure``: ``value value_low value_high`` (the
         interval of the value by itself), ``rank`` (1 is the best), ``rank_low rank_high`` (the
-        ranks that the system may have, at `confidence` for all systems together) and ``letters``
+        ranks that the system may have, at one confidence for all systems together) and ``letters``
         (systems that share one cannot be told apart). Over ``system``, ``other_system`` and
         ``measure``: ``difference difference_low difference_high`` (limits for all pairs together),
         ``p_value`` (adjusted for the number of pairs) and ``separated``: 1 where the system is
@@ -268,8 +263,8 @@ def compare(
     >>> ranking["letters"].values[:, 0].tolist()
     ['b', 'b', 'a']
     """
-    interval = IntervalOptions.parse("subject-bootstrap", confidence, replicates, random_state)
-    assert interval is not None
+    method = IntervalMethod.of(interval, ("subject-bootstrap",))
+    assert method is not None
     require_choice("adjust", adjust, ADJUSTMENTS)
     require_choice("gallery", gallery, GALLERIES)
     require_choice("invalid", invalid, INVALID)
@@ -289,7 +284,7 @@ def compare(
             functions=[*calibration_measures.MEASURES, *reid_measures.MEASURES],
         ),
         search=OpenSet(rank_unit=rank_unit, fusion=fusion, ties=ties, impostors=impostors),
-        interval=interval,
+        interval=method,
         gallery=gallery,
         adjust=adjust,
         rules=rules,
@@ -408,7 +403,7 @@ class _Conclusion:
     """What is concluded about one measure, NaN and 0 where nothing is."""
 
     measure: PairedMeasure
-    interval: IntervalOptions
+    interval: IntervalMethod
     limits: DifferenceLimits
     adjusted: float  # p-value
     better: int = 0
@@ -464,7 +459,7 @@ class _Conclusion:
 
 
 def _conclusions(
-    measures: list[PairedMeasure], interval: IntervalOptions, adjust: str
+    measures: list[PairedMeasure], interval: IntervalMethod, adjust: str
 ) -> list[_Conclusion]:
     """Decide for each measure whether the difference is significant."""
     limits = [difference_limits(measure, interval) for measure in measures]
@@ -487,7 +482,7 @@ class _Comparison:
     first: ComparedSystem | ComparedRetrieval
     second: ComparedSystem | ComparedRetrieval
     conclusions: list[_Conclusion]
-    interval: IntervalOptions
+    interval: IntervalMethod
     adjust: str
     apart: list[Message]
 

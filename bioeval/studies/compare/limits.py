@@ -10,7 +10,7 @@ import numpy as np
 import scipy
 
 from bioeval import stats
-from bioeval.stats.options import IntervalOptions
+from bioeval.stats.options import IntervalMethod
 from bioeval.studies.compare.measures import PairedMeasure
 
 
@@ -22,7 +22,7 @@ class DifferenceLimits(NamedTuple):
     p: float = np.nan
 
 
-def difference_limits(measure: PairedMeasure, interval: IntervalOptions) -> DifferenceLimits:
+def difference_limits(measure: PairedMeasure, interval: IntervalMethod) -> DifferenceLimits:
     """Return the limits of the difference of a measure, and its p-value.
 
     The p-value is at most ``1 - confidence`` where the limits are beyond the tolerance, and nowhere
@@ -61,7 +61,7 @@ def difference_limits(measure: PairedMeasure, interval: IntervalOptions) -> Diff
     return DifferenceLimits(max(low, -widest), min(high, widest), p)
 
 
-def population_of(measure: PairedMeasure, interval: IntervalOptions) -> str:
+def population_of(measure: PairedMeasure, interval: IntervalMethod) -> str:
     """Return the population that the limits of a measure are for.
 
     Where a rate without some person is undefined, or all of them are the same, the limits are those
@@ -83,7 +83,7 @@ def least_discordant(confidence: float) -> int:
 
 
 def percentile_limits(
-    change: np.ndarray, tolerance: float, options: IntervalOptions
+    change: np.ndarray, tolerance: float, options: IntervalMethod
 ) -> DifferenceLimits:
     """Return the percentile limits of a bootstrapped difference, and its two-sided p-value.
 
@@ -91,7 +91,7 @@ def percentile_limits(
     least that of no replicate on the other side of 0.
 
     - `change` (float64 (columns,)): in each column of
-      :meth:`IntervalOptions.weights`
+      :meth:`IntervalMethod.weights`
     - `tolerance`: a difference of this size is rounding
     """
     low, high = replace(options, method="subject-bootstrap").limits(change[None])
@@ -112,7 +112,7 @@ def _level(ordered: np.ndarray, value: float) -> float:
 
 
 def jackknife_limits(
-    change: np.ndarray, tolerance: float, options: IntervalOptions
+    change: np.ndarray, tolerance: float, options: IntervalMethod
 ) -> DifferenceLimits:
     """Return the limits of a difference by the studentised jackknife, and its two-sided p-value.
 

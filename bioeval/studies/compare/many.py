@@ -19,7 +19,7 @@ from bioeval.protocol.pairs import with_exclusions
 from bioeval.results.support import KindVerdict
 from bioeval.scores.bona_fide import without_attacks
 from bioeval.scores.matrix import Scores, are_pairs, codes_of
-from bioeval.stats.options import IntervalOptions
+from bioeval.stats.options import IntervalMethod
 from bioeval.stats.simultaneous import Differences, drawn_deviations, jackknife_errors, normal_draws
 from bioeval.studies.compare.limits import least_discordant
 from bioeval.studies.compare.measures import ComparedRetrieval, ComparedSystem
@@ -282,7 +282,7 @@ class _Measured:
 
 def _ranked(
     systems: Sequence[SystemMeasure],
-    interval: IntervalOptions,
+    interval: IntervalMethod,
     normal: Callable[[int], np.ndarray],
 ) -> RankedMeasure:
     """Return one measure of all systems, with the differences that it can tell apart.

@@ -33,7 +33,7 @@ from bioeval.scores.top_k import TopKScores
 from bioeval.stats.bootstrap import SubjectMeans
 from bioeval.stats.error_curves import CurveMeasure
 from bioeval.stats.identification import FEWEST, NewPeople, identification_replicates
-from bioeval.stats.options import IntervalOptions
+from bioeval.stats.options import IntervalMethod
 from bioeval.stats.verification import Replicates
 from bioeval.studies.compare.counts import (
     ENOUGH,
@@ -204,7 +204,7 @@ class ComparedSystem:
             ),
         }
 
-    def rank_one_without_each(self, numbers: np.ndarray, interval: IntervalOptions) -> np.ndarray:
+    def rank_one_without_each(self, numbers: np.ndarray, interval: IntervalMethod) -> np.ndarray:
         """Return the recognition rate and DIR at each FAR target without each person.
 
         Each person is left out as probe and from the gallery. The shape is (1 + targets, people),
@@ -297,7 +297,7 @@ class ComparedSystem:
         return self.asked.chosen is None or self.asked.asks(name)
 
     def drawn_rank_one(
-        self, person: np.ndarray, interval: IntervalOptions
+        self, person: np.ndarray, interval: IntervalMethod
     ) -> tuple[np.ndarray, np.ndarray, int, int]:
         """Return :func:`identification_replicates`, with the subjects of the probes resampled."""
         return identification_replicates(self.searched, person, self.search, self.targets, interval)
@@ -340,7 +340,7 @@ class _Drawn:
 def verification_measures(
     a: ComparedSystem,
     b: ComparedSystem,
-    interval: IntervalOptions,
+    interval: IntervalMethod,
     measures: Sequence[CurveMeasure],
 ) -> Iterator[PairedMeasure]:
     """Yield measures of verification of both systems, in replicates of the same people.
@@ -394,7 +394,7 @@ def verification_measures(
 def _drawn(
     a: ComparedSystem,
     b: ComparedSystem,
-    interval: IntervalOptions,
+    interval: IntervalMethod,
     measures: Sequence[CurveMeasure],
 ) -> _Drawn:
     """Draw operating points of both systems: of listed attempts exactly, of more on a grid."""
@@ -424,7 +424,7 @@ def _drawn(
 
 
 def identification_measures(
-    a: ComparedSystem, b: ComparedSystem, interval: IntervalOptions, order: int | None, gallery: str
+    a: ComparedSystem, b: ComparedSystem, interval: IntervalMethod, order: int | None, gallery: str
 ) -> Iterator[PairedMeasure]:
     """Yield the recognition rate and DIR at each FAR target, with the probes' people resampled.
 
@@ -690,7 +690,7 @@ def _named(
 
 
 def retrieval_measures(
-    a: ComparedRetrieval, b: ComparedRetrieval, interval: IntervalOptions
+    a: ComparedRetrieval, b: ComparedRetrieval, interval: IntervalMethod
 ) -> Iterator[PairedMeasure]:
     """Yield the measures that both systems have, with the subjects of the queries resampled.
 

@@ -12,7 +12,7 @@ from bioeval.attempts.points import FAR_TARGETS
 from bioeval.base.errors import Argument, ProtocolError, enumerated
 from bioeval.protocol.tasks import OpenSet
 from bioeval.scores.matrix import Scores
-from bioeval.stats.options import IntervalOptions
+from bioeval.stats.options import IntervalMethod
 from bioeval.studies.compare.measures import RANKS, ComparedRetrieval, ComparedSystem
 from bioeval.studies.compare.wanted import WantedMeasures
 from bioeval.tasks.reid.convention import Convention
@@ -32,7 +32,7 @@ class ComparisonOptions:
 
     wanted: WantedMeasures
     search: OpenSet
-    interval: IntervalOptions
+    interval: IntervalMethod
     gallery: str
     adjust: str
     #: The convention of re-identification, in place of verification and identification.
@@ -42,7 +42,7 @@ class ComparisonOptions:
     leave_out: bool = False
 
     @property
-    def for_each_person(self) -> IntervalOptions:
+    def for_each_person(self) -> IntervalMethod:
         """The options of the interval with weights for the data without each person."""
         return replace(self.interval, method="subject-bootstrap-bca")
 

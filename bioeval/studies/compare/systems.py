@@ -27,7 +27,7 @@ from bioeval.scores.matrix import Scores, are_pairs, codes_of
 from bioeval.stats.error_curves import CurveMeasure, curve_measures
 from bioeval.stats.identification import FEWEST, NewPeople, identification_replicates
 from bioeval.stats.jackknife import jackknife_limits, student_limits
-from bioeval.stats.options import IntervalOptions
+from bioeval.stats.options import IntervalMethod
 from bioeval.stats.verification import Replicates, limits_at_threshold, limits_of_measures
 from bioeval.studies.compare.measures import (
     GROUPS,
@@ -98,7 +98,7 @@ def system_measures(
     scores: Scores,
     count: Callable[[Scores], ComparedSystem],
     wanted: WantedMeasures,
-    interval: IntervalOptions,
+    interval: IntervalMethod,
     gallery: str,
 ) -> tuple[ComparedSystem, list[SystemMeasure]]:
     """Count the attempts of a system, and return its measures.
@@ -130,7 +130,7 @@ def in_order(measures: Sequence[T], wanted: WantedMeasures) -> list[T]:
 
 
 def verification_of(
-    system: ComparedSystem, wanted: WantedMeasures, interval: IntervalOptions
+    system: ComparedSystem, wanted: WantedMeasures, interval: IntervalMethod
 ) -> Iterator[SystemMeasure]:
     """Yield the measures of verification, with thresholds chosen anew in each replicate."""
     tally, points = system.claimed, system.points
@@ -184,7 +184,7 @@ def _rates_at_thresholds(
     wanted: WantedMeasures,
     drawn: Replicates,
     given: np.ndarray,
-    interval: IntervalOptions,
+    interval: IntervalMethod,
 ) -> Iterator[SystemMeasure]:
     """Yield FRR and FAR at thresholds that were given."""
     for name, scalar in AT_THRESHOLD.items():
@@ -217,7 +217,7 @@ def _rates_at_thresholds(
 
 
 def identification_of(
-    system: ComparedSystem, wanted: WantedMeasures, interval: IntervalOptions, gallery: str
+    system: ComparedSystem, wanted: WantedMeasures, interval: IntervalMethod, gallery: str
 ) -> Iterator[SystemMeasure]:
     """Yield the recognition rate, CMS at ranks, and DIR at each FAR target at rank 1."""
     scores, search, tally = system.scores, system.search, system.searched
@@ -293,7 +293,7 @@ def _by_person(person: np.ndarray, hits: np.ndarray) -> np.ndarray:
 
 
 def retrieval_of(
-    system: ComparedRetrieval, wanted: WantedMeasures, interval: IntervalOptions
+    system: ComparedRetrieval, wanted: WantedMeasures, interval: IntervalMethod
 ) -> list[SystemMeasure]:
     """Return the means over the queries of re-identification."""
     codes = codes_of(system.scores)
@@ -333,7 +333,7 @@ def retrieval_of(
 
 
 def functions_of(
-    scores: Scores, functions: Sequence[tuple[Measure, float]], interval: IntervalOptions
+    scores: Scores, functions: Sequence[tuple[Measure, float]], interval: IntervalMethod
 ) -> Iterator[SystemMeasure]:
     """Yield numbers of the scores, computed anew without each group of people."""
     if not functions:
@@ -357,7 +357,7 @@ class _Groups:
     """Scores without each of some groups of people, on all sides."""
 
     scores: Scores
-    interval: IntervalOptions
+    interval: IntervalMethod
 
     @cached_property
     def people(self) -> np.ndarray:
@@ -386,7 +386,7 @@ class _Groups:
 
 
 def limits_without(
-    scalar: Scalar, value: float, without: np.ndarray, trials: int, interval: IntervalOptions
+    scalar: Scalar, value: float, without: np.ndarray, trials: int, interval: IntervalMethod
 ) -> tuple[float, float]:
     """Return the limits of a value from its values without each of some groups of people.
 
@@ -449,7 +449,7 @@ def other_measures(
     a: ComparedSystem,
     b: ComparedSystem,
     wanted: WantedMeasures,
-    interval: IntervalOptions,
+    interval: IntervalMethod,
     gallery: str,
 ) -> Iterator[PairedMeasure]:
     """Yield rates at given thresholds, CMS at ranks and numbers of scores of two systems."""
@@ -471,7 +471,7 @@ def other_measures(
 
 
 def _others_of(
-    system: ComparedSystem, wanted: WantedMeasures, interval: IntervalOptions, gallery: str
+    system: ComparedSystem, wanted: WantedMeasures, interval: IntervalMethod, gallery: str
 ) -> list[SystemMeasure]:
     measures: list[SystemMeasure] = []
     with threads_for(system.scores):
@@ -484,7 +484,7 @@ def _others_of(
     return measures + list(functions_of(system.scores, wanted.functions, interval))
 
 
-def _columns(measure: SystemMeasure, interval: IntervalOptions) -> np.ndarray:
+def _columns(measure: SystemMeasure, interval: IntervalMethod) -> np.ndarray:
     """Return the value, the replicates, NaN without any, and the values without each person."""
     drawn = measure.drawn
     if not len(drawn):

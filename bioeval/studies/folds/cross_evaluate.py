@@ -23,7 +23,6 @@ from bioeval.base.errors import Argument, DataError, ProtocolError
 from bioeval.base.kinds import Kind
 from bioeval.base.messages import Message, MessageWarning, message_attrs, messages_of
 from bioeval.base.progress import rows_reported
-from bioeval.base.random import RandomState
 from bioeval.base.variables import Bootstrap
 from bioeval.partition.base import Parameters, SplitterLike
 from bioeval.partition.codes_of_folds import as_splitter
@@ -33,7 +32,7 @@ from bioeval.scores.blocks import BlockReader, require_subjects, threads_for
 from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.embeddings import Metric
 from bioeval.scores.matrix import Scores, are_pairs
-from bioeval.stats.options import IntervalOptions
+from bioeval.stats.options import IntervalMethod
 from bioeval.studies.assurance.assured import require_named_people
 from bioeval.studies.calibration.calibrator import transforms_scores
 from bioeval.studies.folds.folds import (
@@ -48,6 +47,7 @@ from bioeval.studies.folds.folds import (
 )
 from bioeval.studies.folds.intervals import FoldPart, LeftOutRates, PooledRates
 from bioeval.studies.folds.options import (
+    INTERVALS,
     Assurance,
     FoldInterval,
     FoldOptions,
@@ -89,10 +89,7 @@ def cross_evaluate(
     far_targets: Sequence[float] | None = None,
     frr_targets: Sequence[float] = (),
     priors: Sequence[float] = (),
-    interval: FoldInterval = "nadeau-bengio",
-    confidence: float = 0.95,
-    replicates: int = IntervalOptions.REPLICATES,
-    random_state: RandomState = 0,
+    interval: FoldInterval | IntervalMethod = "nadeau-bengio",
 ) -> xr.Dataset:
     """Choose a threshold on the training part of each fold and judge it on the test part.
 
@@ -165,10 +162,6 @@ def cross_evaluate(
         threshold that is given stays, and so do assured ones: there each subject is left out with
         ``"subject-bootstrap"`` (recommended), and subjects are resampled with the other two. There
         are none of the training parts then.
-    confidence : float
-        Of the interval.
-    replicates, random_state
-        Of the resampling at a given threshold, and at assured ones.
 
     Returns
     -------
@@ -235,6 +228,8 @@ def cross_evaluate(
     own_points = len(at_frr) or len(at_priors) or isinstance(splitter, partition.Experiment)
     if far_targets is None and own_points:
         far_targets = FAR_TARGETS
+    method = IntervalMethod.of(interval, INTERVALS)
+    assert method is not None
     options = FoldOptions(
         task=task,
         rule=rule,
@@ -243,17 +238,16 @@ def cross_evaluate(
         rank_unit=rank_unit,
         ties=ties,
         impostors=impostors,
-        interval=interval,
+        interval=method.method,
         far_targets=None if far_targets is None else check_targets(far_targets),
         frr_targets=at_frr,
         priors=at_priors,
         claims=claims,
         assurance=Assurance.parse(assure, rule),
     )
-    confidence = IntervalOptions.check_confidence(confidence)
-    resampling = None
-    if interval in get_args(Bootstrap):
-        resampling = IntervalOptions.parse(interval, confidence, replicates, random_state)
+    confidence, resampling = method.confidence, None
+    if method.method in get_args(Bootstrap):
+        resampling = method
         _check_people(data, options, estimator)
     if estimator is None:
         scores = _as_scores(data, y, meta)
@@ -296,7 +290,7 @@ def evaluate_tasks(
     splitter: Any,
     tasks: Sequence[FoldOptions],
     confidence: float,
-    resampling: IntervalOptions | None,
+    resampling: IntervalMethod | None,
 ) -> list[xr.Dataset]:
     """Evaluate several tasks in the same splits of scores."""
     tasks = [replace(options, kind=scores.kind) for options in tasks]
@@ -372,7 +366,7 @@ def _by_subject(
     plan: SplitPlan,
     folds: Mapping[tuple[int, int], Fold],
     options: FoldOptions,
-    resampling: IntervalOptions,
+    resampling: IntervalMethod,
 ) -> list[PooledRates | LeftOutRates]:
     """Return the rates of the test parts together at the thresholds of the rule, and assured ones.
 
@@ -431,7 +425,7 @@ def _resampled(
     plan: SplitPlan,
     thresholds: Mapping[tuple[int, int], float],
     options: FoldOptions,
-    resampling: IntervalOptions,
+    resampling: IntervalMethod,
 ) -> PooledRates:
     """Return the rates of the test parts together, each at its own threshold, by subject."""
     pooled = PooledRates(scores.subjects.tolist(), resampling)

@@ -17,7 +17,7 @@ from bioeval.base.scalars import rates_of
 from bioeval.stats.bootstrap import QuadraticForms, linear_forms, ratio
 from bioeval.stats.jackknife import AttemptsOfEach, groups_of_people, jackknife_limits
 from bioeval.stats.limits import by_subject
-from bioeval.stats.options import IntervalOptions
+from bioeval.stats.options import IntervalMethod
 from bioeval.stats.replicates import open_limits
 from bioeval.studies.folds.splits import IndexSet
 
@@ -33,7 +33,7 @@ class PooledRates:
     are the distinct ones of all parts, which are resampled.
     """
 
-    def __init__(self, subjects: Sequence, options: IntervalOptions):
+    def __init__(self, subjects: Sequence, options: IntervalMethod):
         self.options = options
         self._number = {name: i for i, name in enumerate(subjects)}
         self._weights = options.weights(len(self._number))
@@ -176,7 +176,7 @@ class LeftOutRates:
     Of more than a thousand people, groups of them are left out.
     """
 
-    def __init__(self, everyone: SubjectAttempts, options: IntervalOptions, rule: Rule):
+    def __init__(self, everyone: SubjectAttempts, options: IntervalMethod, rule: Rule):
         """Begin without a fold; the attempts of `everyone` number the people."""
         self.options, self.rule = options.for_new_people, rule
         group, self._groups = groups_of_people(everyone.no_person)

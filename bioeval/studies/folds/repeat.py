@@ -34,7 +34,7 @@ from bioeval.scores.arrays import FusionRule
 from bioeval.scores.blocks import BlockReader
 from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.matrix import Scores, are_pairs, codes_of, knows_people, require_scores
-from bioeval.stats.options import IntervalOptions
+from bioeval.stats.options import IntervalMethod
 from bioeval.studies.folds.options import (
     RESULT_TYPES,
     FoldOptions,
@@ -183,7 +183,7 @@ def repeat(
     """
     require_choice("band", band, BANDS)
     search = Search(rank_unit=rank_unit, fusion=fusion, ties=ties)
-    confidence = IntervalOptions.check_confidence(confidence)
+    confidence = IntervalMethod.check_confidence(confidence)
     if are_pairs(scores):
         raise ProtocolError("a list of pairs has no templates to divide; be.cross_evaluate does")
     require_scores(scores)

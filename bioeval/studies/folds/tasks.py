@@ -18,7 +18,7 @@ from bioeval.protocol.card import Protocol
 from bioeval.protocol.loading import available
 from bioeval.results.dataset import tree_of
 from bioeval.scores.matrix import Scores, are_pairs
-from bioeval.stats.options import IntervalOptions
+from bioeval.stats.options import IntervalMethod
 from bioeval.studies.folds.cross_evaluate import evaluate_tasks
 from bioeval.studies.folds.options import Assurance, FoldOptions, parse_ranks
 from bioeval.studies.folds.splits import SplitSides
@@ -90,9 +90,7 @@ def evaluate(scores: Scores, card: Protocol, options: EvaluationOptions) -> xr.D
             nodes[f"folds/{name}"] = make(task=name, **search)
     resampling = None
     if uncertainty.interval in get_args(Bootstrap):
-        resampling = IntervalOptions.parse(
-            uncertainty.interval, uncertainty.confidence, IntervalOptions.REPLICATES, 0
-        )
+        resampling = IntervalMethod(uncertainty.interval, uncertainty.confidence)
         SubjectAttempts.require_people(scores, uncertainty.interval)
     datasets = evaluate_tasks(
         scores, splitter_of(card, scores), list(nodes.values()), uncertainty.confidence, resampling

@@ -21,7 +21,7 @@ from bioeval.results.support import RuleOf
 from bioeval.scores.disjoint import mates_among
 from bioeval.scores.provenance import Provenance
 from bioeval.stats.bootstrap import QuadraticForms, ratio
-from bioeval.stats.options import IntervalOptions, Limits
+from bioeval.stats.options import IntervalMethod, Limits
 from bioeval.stats.people import PeopleCounts
 from bioeval.studies.groups.differences import (
     MOST_TESTED,
@@ -240,7 +240,7 @@ def few_errors(
 
 @stage("bootstrap")
 def group_intervals(
-    dataset: xr.Dataset, rates: GroupRates, attempts: SubjectAttempts, options: IntervalOptions
+    dataset: xr.Dataset, rates: GroupRates, attempts: SubjectAttempts, options: IntervalMethod
 ) -> xr.Dataset:
     """Return a result by group with confidence intervals.
 
@@ -340,7 +340,7 @@ def _limits_without_each(
     number = len(subjects)
     frr, far = np.full((2, number), np.nan), np.full((2, number, number), np.nan)
     for g in range(number):
-        people = people_with_mates(g, group, genuine, IntervalOptions.trials_of(int(subjects[g])))
+        people = people_with_mates(g, group, genuine, IntervalMethod.trials_of(int(subjects[g])))
         frr[:, g] = people.limits_alone(confidence)
         for h in range(number):
             far[:, g, h] = pairs.people_of(g, h, int(disjoint[g, h])).limits_alone(confidence)
@@ -369,7 +369,7 @@ class _Differences:
         genuine: tuple[np.ndarray, np.ndarray],
         pairs: PairsOfGroups,
         trials: tuple[np.ndarray, np.ndarray],
-        options: IntervalOptions,
+        options: IntervalMethod,
     ):
         """Take false rejects and genuine attempts by person, and impostors by group."""
         self._group, self._pairs, self._options = group, pairs, options

@@ -15,10 +15,9 @@ from bioeval.attempts.threshold_rules import ChosenThreshold, Rule, choose
 from bioeval.attempts.thresholds import require_values, to_user
 from bioeval.attempts.verification_counter import VerificationCounter
 from bioeval.base.arguments import require_number
-from bioeval.base.errors import Argument, DataError, require_choice
+from bioeval.base.errors import Argument, DataError
 from bioeval.base.messages import message_attrs
 from bioeval.base.progress import rows_reported
-from bioeval.base.random import RandomState
 from bioeval.base.variables import Bootstrap
 from bioeval.results.support import KindVerdict
 from bioeval.scores.blocks import BlockReader, require_subjects, threads_for
@@ -27,7 +26,7 @@ from bioeval.scores.labels import Codes, plain
 from bioeval.scores.matrix import Scores, are_pairs, codes_of, require_scores
 from bioeval.scores.provenance import Provenance
 from bioeval.scores.template_values import Sides, with_known_values
-from bioeval.stats.options import IntervalOptions
+from bioeval.stats.options import IntervalMethod
 from bioeval.stats.people import PeopleCounts, counts_of_attempts
 from bioeval.studies.groups.group_rates import GroupRates, group_intervals, groups_dataset
 from bioeval.views.messages import warn_of_kind
@@ -43,10 +42,7 @@ def by_group(
     *,
     threshold: Any = "eer",
     alpha: float = 0.5,
-    interval: Bootstrap | None = None,
-    confidence: float = IntervalOptions.CONFIDENCE,
-    replicates: int = IntervalOptions.REPLICATES,
-    random_state: RandomState = 0,
+    interval: Bootstrap | IntervalMethod | None = None,
 ) -> xr.Dataset:
     """Evaluate verification by demographic group: FRR of each, and FAR of each pair of groups.
 
@@ -69,8 +65,6 @@ def by_group(
         are resampled, of all groups together. The threshold of all groups stays. Limits of all
         groups together and of measures are by the jackknife over the people of each group,
         whichever the method.
-    confidence, replicates, random_state
-        As for :func:`bioeval.verification`.
 
     Returns
     -------
@@ -126,9 +120,7 @@ def by_group(
     array([[0.009, 0.011],
            [0.011, 0.009]])
     """
-    if interval is not None:
-        require_choice("interval", interval, get_args(Bootstrap))
-    options = IntervalOptions.parse(interval, confidence, replicates, random_state)
+    options = IntervalMethod.of(interval, get_args(Bootstrap))
     rule = Rule.parse(threshold)
     alpha = require_number("alpha", alpha, low=0, high=1)
     advice = ""

@@ -27,7 +27,7 @@ from bioeval.results.support import ComparedPeople, RuleOf
 from bioeval.scores.blocks import BlockReader, require_subjects
 from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.matrix import Scores, codes_of, require_scores
-from bioeval.stats.options import IntervalOptions
+from bioeval.stats.options import IntervalMethod
 from bioeval.studies.assurance.assured import ASSURED, people_to_promise
 from bioeval.studies.assurance.pairs_of_people import PairShares
 from bioeval.tasks.threshold_choice import chosen_threshold
@@ -154,13 +154,8 @@ def _operating_point(
 ) -> _PilotPoint:
     """Return the pilot's threshold; for an EER also its value and interval width."""
     if measure == "eer":
-        ds = verification(
-            pilot,
-            auc=False,
-            interval="subject-bootstrap",
-            confidence=confidence,
-            random_state=random_state,
-        )
+        method = IntervalMethod("subject-bootstrap", confidence, random_state=random_state)
+        ds = verification(pilot, auc=False, interval=method)
         width = float(ds["eer_high"] - ds["eer_low"])
         point = _PilotPoint(float(ds["eer_threshold"]), eer=float(ds["eer"]), width=width)
     else:
@@ -293,7 +288,7 @@ def sample_size(
     template_icc: float = 0.0,
     templates: int | Sequence[int] | None = None,
     templates_per_session: int = 1,
-    confidence: float = IntervalOptions.CONFIDENCE,
+    confidence: float = IntervalMethod.CONFIDENCE,
     assurance: float = ASSURANCE,
     random_state: RandomState = 0,
 ) -> xr.Dataset:

@@ -22,7 +22,7 @@ from bioeval.results.dataset import Variables, along, build
 from bioeval.results.support import ComparedPeople, RuleOf
 from bioeval.results.threshold_lookup import ResultThresholds
 from bioeval.scores.bona_fide import leaves_out_attacks
-from bioeval.stats.options import IntervalOptions
+from bioeval.stats.options import IntervalMethod
 
 WORKLOAD = {
     "days": Name("length of the period", "days"),
@@ -293,7 +293,7 @@ def workload(
             )
         size = require_integer("gallery_size", gallery_size, low=1)
         point = replace(point, names=_WATCH_LIST, alarms=replace(point.alarms, size=size))
-    level = confidence or point.confidence or IntervalOptions.CONFIDENCE
+    level = confidence or point.confidence or IntervalMethod.CONFIDENCE
     attrs = {
         "result_type": "workload",
         "task": "workload",

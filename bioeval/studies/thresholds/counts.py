@@ -19,7 +19,7 @@ from bioeval.results.dataset import Variables
 from bioeval.results.support import ComparedPeople, KindVerdict, RuleOf
 from bioeval.scores.blocks import BlockReader, threads_for
 from bioeval.scores.matrix import Scores, are_pairs, knows_people
-from bioeval.stats.options import IntervalOptions
+from bioeval.stats.options import IntervalMethod
 from bioeval.studies.assurance.pairs_of_people import SearchShares
 from bioeval.studies.folds.folds import attempts_by_subject, verify
 from bioeval.studies.folds.intervals import PooledRates
@@ -120,7 +120,7 @@ def count_comparisons(
     reader: BlockReader,
     splitter: Any,
     options: FoldOptions,
-    interval: IntervalOptions,
+    interval: IntervalMethod,
 ) -> ComparisonCounts:
     """Count verification."""
     plan, sides = plan_of_scores(scores, splitter)
@@ -157,7 +157,7 @@ def count_searches(
     reader: BlockReader,
     splitter: Any,
     options: FoldOptions,
-    interval: IntervalOptions,
+    interval: IntervalMethod,
 ) -> SearchCounts:
     """Count searches of a fixed gallery."""
     searches = Searches(scores, reader, options)
@@ -180,7 +180,7 @@ def count_searches(
 
 @stage("bootstrap")
 def _by_subject(
-    scores: Scores, whole: Judged, interval: IntervalOptions
+    scores: Scores, whole: Judged, interval: IntervalMethod
 ) -> tuple[dict[str, Ends], Sequence[Message]]:
     """Return the bootstrapped rates at the threshold chosen on all data, and warnings."""
     if not whole.chosen.defined:
@@ -192,15 +192,11 @@ def _by_subject(
         pooled.add(attempts_by_subject(scores), whole.chosen.threshold)
     if not math.isfinite(whole.chosen.threshold):
         return ends_by_subject(pooled), pooled.remarks()
-    method: Any = interval.method
     there = verification(
         scores,
-        interval=method,
+        interval=interval,
         thresholds=[to_user(whole.chosen.threshold, scores.kind)],
         auc=False,
-        confidence=interval.confidence,
-        replicates=interval.replicates,
-        random_state=interval.seed,
     )
     # One threshold of a curve, which shows how errors are correlated where few people err.
     return ends_by_subject(pooled, _limits_there(there)), pooled.remarks()
@@ -208,7 +204,7 @@ def _by_subject(
 
 @stage("bootstrap")
 def _by_searcher(
-    scores: Scores, whole: Judged, options: FoldOptions, interval: IntervalOptions
+    scores: Scores, whole: Judged, options: FoldOptions, interval: IntervalMethod
 ) -> dict[str, Ends]:
     """Return FAR and FRR of open set at the threshold chosen on all data, with their limits."""
     checked: Any = {
@@ -216,16 +212,13 @@ def _by_searcher(
         "fusion": options.fusion,
         "ties": options.ties,
         "impostors": options.impostors,
-        "interval": interval.method,
+        "interval": interval,
     }
     there = open_set(
         scores,
         **checked,
         thresholds=[to_user(whole.chosen.threshold, scores.kind)],
         max_rank=1,
-        confidence=interval.confidence,
-        replicates=interval.replicates,
-        random_state=interval.seed,
     )
     return _limits_there(there)
 

@@ -14,10 +14,9 @@ from bioeval.attempts.thresholds import require_values, to_user
 from bioeval.base.errors import DataError
 from bioeval.base.messages import Message, messages_of
 from bioeval.base.progress import rows_reported
-from bioeval.base.random import RandomState
 from bioeval.base.registry import names_of
 from bioeval.base.scalars import Name
-from bioeval.base.variables import IntervalMethod
+from bioeval.base.variables import IntervalName
 from bioeval.results.actual_costs import actual_costs_above_1
 from bioeval.results.dataset import Variables, about_attrs, build
 from bioeval.scores.blocks import BlockReader
@@ -25,7 +24,7 @@ from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.matrix import Scores, knows_people, require_scores
 from bioeval.scores.shared_people import people_of_both_sets
 from bioeval.stats.effective_number import sum_limits
-from bioeval.stats.options import IntervalOptions
+from bioeval.stats.options import IntervalMethod
 from bioeval.tasks.threshold_choice import chosen_threshold
 from bioeval.tasks.verification_task import verification
 
@@ -60,10 +59,7 @@ def judge_threshold(
     test: Scores,
     target: Any = "far=0.001",
     *,
-    interval: IntervalMethod | None = None,
-    confidence: float = IntervalOptions.CONFIDENCE,
-    replicates: int = IntervalOptions.REPLICATES,
-    random_state: RandomState = 0,
+    interval: IntervalName | IntervalMethod | None = None,
 ) -> xr.Dataset:
     """Choose a threshold on a development set, and judge it on an evaluation set.
 
@@ -76,14 +72,9 @@ def judge_threshold(
         A number, or the rule that chooses the threshold on `dev`, as for :func:`study_threshold`:
         ``"eer"``, ``"far=0.001"``, ``"min-dcf=0.01"`` (the threshold of minDCF at a prior of 0.01),
         ``"cost=prior,c_miss,c_fa"`` ...
-    interval : str, optional
+    interval : str or :class:`bioeval.stats.IntervalMethod`, optional
         Method of the intervals on `test`, as for :func:`bioeval.verification`:
         ``"subject-bootstrap"`` by default, and ``"wilson"`` where the subjects are not known.
-    confidence : float
-        Confidence level of the intervals.
-    replicates : int
-        Number of resamples of the subjects.
-    random_state : int, None, numpy.random.SeedSequence, Generator or RandomState
 
     Returns
     -------
@@ -130,9 +121,7 @@ def judge_threshold(
     unknown = interval is None and not knows_people(test)
     if interval is None:
         interval = "wilson" if unknown else "subject-bootstrap"
-    limits: dict[str, Any] = {"interval": interval, "confidence": confidence}
-    limits["replicates"] = replicates
-    IntervalOptions.parse(interval, confidence, replicates, random_state)
+    method = IntervalMethod.of(interval)
     dev_reader = BlockReader(dev)
     with rows_reported():
         chosen = chosen_threshold(dev_reader, rule, argument="target")
@@ -141,12 +130,11 @@ def judge_threshold(
     costs: list[Any] = [rule.values] if rule.name == "cost" else []
     there = verification(
         test,
-        **limits,
+        interval=method,
         thresholds=known,
         costs=costs or [(0.5, 1, 1)],
         far_targets=(),
         auc=bool(costs),
-        random_state=random_state,
     )
     here = verification(dev, thresholds=known, far_targets=(), auc=False)
     variables: Variables = {"threshold": to_user(chosen, dev.kind), "eer": there["eer"].item()}

@@ -28,7 +28,7 @@ from bioeval.scores.arrays import FusionRule
 from bioeval.scores.blocks import BlockReader, require_subjects
 from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.matrix import Scores, are_pairs, codes_of, require_scores
-from bioeval.stats.options import IntervalOptions
+from bioeval.stats.options import IntervalMethod
 from bioeval.studies.assurance.assured import (
     ASSURED,
     Shares,
@@ -129,8 +129,7 @@ def study_threshold(
     random_state: RandomState = 0,
     fusion: FusionRule = "min",
     rank_unit: RankUnit = "template",
-    confidence: float = 0.95,
-    replicates: int = IntervalOptions.REPLICATES,
+    interval: str | IntervalMethod = "subject-bootstrap",
     assure: float | None = None,
 ) -> xr.Dataset:
     """Find a threshold for deployment, and the FAR and FRR to expect with new subjects.
@@ -155,10 +154,8 @@ def study_threshold(
     random_state : int, None, numpy.random.SeedSequence, Generator or RandomState
     rank_unit, fusion
         Of open set, as for :func:`bioeval.open_set`.
-    confidence : float
-        Confidence level of the intervals.
-    replicates : int
-        Bootstrap replicates, for the intervals of the rates at the threshold itself.
+    interval : "subject-bootstrap" or :class:`bioeval.stats.IntervalMethod`
+        Of the rates at the threshold itself; its confidence is that of the other intervals, too.
     assure : float, optional
         A confidence, such as 0.95: find a stricter threshold as well, whose FAR is at most the
         target in people like these with this confidence. The target is a FAR, above 0 and below 1.
@@ -242,10 +239,10 @@ def study_threshold(
         require_named_people(scores, "an assured threshold")
     require_values(scores, "a threshold")
     options = _fold_options(scores, task, rule, fusion, rank_unit)
-    confidence = IntervalOptions.check_confidence(confidence)
     check_task(scores, options)
-    interval = IntervalOptions.parse("subject-bootstrap", confidence, replicates, random_state)
-    assert interval is not None
+    method = IntervalMethod.of(interval, ("subject-bootstrap",))
+    assert method is not None
+    confidence = method.confidence
     reader = BlockReader(scores)
     about = reader.about
     splitter = _splitter(scores, folds, repeats, random_state, task)
@@ -254,11 +251,11 @@ def study_threshold(
     shares: Shares | None = None
     with rows_reported():
         if task == "verification":
-            counts = count_comparisons(scores, reader, splitter, options, interval)
+            counts = count_comparisons(scores, reader, splitter, options, method)
             remarks += counts.remarks
             studied = "verification"
         else:
-            counts = count_searches(scores, reader, splitter, options, interval)
+            counts = count_searches(scores, reader, splitter, options, method)
             shares = counts.shares
             studied = f"open set, {rank_unit} ranks"
     bound: Bound = "column" if counts.by_subject else ""
@@ -303,7 +300,7 @@ def study_threshold(
         messages.append(Message("pairs-divided"))
     messages += remarks
     attrs["optimistic_interval"] = "by resampling subjects, at the same threshold"
-    attrs |= {"replicates": interval.replicates, "rules_count": counts.RULES_COUNT}
+    attrs |= {"replicates": method.replicates, "rules_count": counts.RULES_COUNT}
     doubt = None
     if isinstance(counts, ComparisonCounts):
         doubt = counts.doubt(scores, fused=bool(scores._claims))

@@ -22,7 +22,7 @@ from bioeval.base.messages import Message
 from bioeval.base.progress import stage
 from bioeval.base.random import RandomState, seed_sequence
 from bioeval.base.version import __version__
-from bioeval.stats.options import IntervalOptions
+from bioeval.stats.options import IntervalMethod
 from bioeval.stats.simultaneous import Differences, drawn_deviations, jackknife_errors, normal_draws
 from bioeval.studies.compare.limits import least_discordant
 from bioeval.studies.compare.ranking import RankedMeasure, ranking_dataset
@@ -72,7 +72,7 @@ def compare_trackers(
     duplicates: Duplicates = "raise",
     parts: Parts = "sequences",
     columns: str = "motchallenge",
-    confidence: float = IntervalOptions.CONFIDENCE,
+    confidence: float = IntervalMethod.CONFIDENCE,
     blocks: int | None = None,
     random_state: RandomState = 0,
     invalid: InvalidTracker = "raise",
@@ -155,7 +155,7 @@ def compare_trackers(
         blocks=blocks,
     )
     wanted = _measures(measures)
-    confidence = IntervalOptions.check_confidence(confidence)
+    confidence = IntervalMethod.check_confidence(confidence)
     seed = seed_sequence(random_state)
     require_choice("invalid", invalid, INVALID)
     _require_trackers(trackers)

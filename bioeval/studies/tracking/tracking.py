@@ -18,7 +18,7 @@ from bioeval.base.progress import report
 from bioeval.base.scalars import Name
 from bioeval.base.version import __version__
 from bioeval.results.dataset import along, build
-from bioeval.stats.options import IntervalOptions
+from bioeval.stats.options import IntervalMethod
 from bioeval.studies.tracking.blocks import cut
 from bioeval.studies.tracking.inputs import parse_columns, read_pairs
 from bioeval.studies.tracking.intervals import (
@@ -610,7 +610,7 @@ def tracking(
     parts: Parts = "sequences",
     columns: str = "motchallenge",
     interval: TrackingInterval | None = None,
-    confidence: float = IntervalOptions.CONFIDENCE,
+    confidence: float = IntervalMethod.CONFIDENCE,
     blocks: int | None = None,
     timeline: bool = False,
 ) -> xr.Dataset:
@@ -730,7 +730,7 @@ def tracking(
     )
     if interval is not None:
         require_choice("interval", interval, get_args(TrackingInterval))
-    confidence = IntervalOptions.check_confidence(confidence)
+    confidence = IntervalMethod.check_confidence(confidence)
     timeline = require_flag("timeline", timeline)
     scenes, measured, notes = options.measured(truth, result, frames)
     return tracking_dataset(

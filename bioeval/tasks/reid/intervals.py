@@ -12,7 +12,7 @@ from bioeval.base.messages import Message
 from bioeval.base.scalars import Name
 from bioeval.results.query_means import QueryMean, QueryMeasures
 from bioeval.stats.bootstrap import SubjectMeans
-from bioeval.stats.options import IntervalOptions
+from bioeval.stats.options import IntervalMethod
 
 #: Lower and upper confidence limits.
 Limits = tuple[np.ndarray, np.ndarray]
@@ -27,7 +27,7 @@ _AREAS = {"mrep": "mrep_area", "mfr": "mfr_area"}
 class QuerySubjects:
     """The queries by subject, with the subjects' weights; those of no person are not resampled."""
 
-    def __init__(self, subjects: np.ndarray, counted: np.ndarray, options: IntervalOptions):
+    def __init__(self, subjects: np.ndarray, counted: np.ndarray, options: IntervalMethod):
         who = np.unique(subjects[counted])
         self.person = np.minimum(np.searchsorted(who, subjects), max(len(who) - 1, 0))
         self.no_person = who < 0
@@ -54,7 +54,7 @@ def query_mean_intervals(
     measures: QueryMeasures,
     subjects: np.ndarray | None,
     names: Mapping[str, Name],
-    options: IntervalOptions,
+    options: IntervalMethod,
 ) -> xr.Dataset:
     """Return a result of re-identification or GOM with confidence intervals.
 
@@ -113,7 +113,7 @@ def _area_limits(means: SubjectMeans, sums: np.ndarray, tau: np.ndarray) -> Limi
 
 
 def _independent(
-    dataset: xr.Dataset, measures: QueryMeasures, options: IntervalOptions
+    dataset: xr.Dataset, measures: QueryMeasures, options: IntervalMethod
 ) -> tuple[dict[str, Limits], Sequence[Message]]:
     """Return intervals of the proportions of queries; other means are not binomial."""
     counts = measures.cmc.counts(dataset.sizes["rank"])

@@ -16,9 +16,8 @@ from bioeval.attempts.tied_places import PlainTies, Ties
 from bioeval.base.arguments import require_flag, require_numbers
 from bioeval.base.errors import Argument, DataError, ProtocolError, counted
 from bioeval.base.progress import rows_reported
-from bioeval.base.random import RandomState
 from bioeval.base.scalars import Name
-from bioeval.base.variables import IntervalMethod
+from bioeval.base.variables import IntervalName
 from bioeval.protocol.card import Protocol
 from bioeval.protocol.loading import load
 from bioeval.protocol.pairs import with_exclusions
@@ -28,7 +27,7 @@ from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.labels import CAMERA_COLUMNS, Codes
 from bioeval.scores.matrix import Scores, codes_of, require_scores
 from bioeval.scores.top_k import TopKScores
-from bioeval.stats.options import IntervalOptions
+from bioeval.stats.options import IntervalMethod
 from bioeval.tasks.reid.convention import (
     Cmc,
     Convention,
@@ -83,10 +82,7 @@ def reid(
     separate_camera_set: bool | None = None,
     first_match_break: bool | None = None,
     thresholds: Any = None,
-    interval: IntervalMethod | None = None,
-    confidence: float = IntervalOptions.CONFIDENCE,
-    replicates: int = IntervalOptions.REPLICATES,
-    random_state: RandomState = 0,
+    interval: IntervalName | IntervalMethod | None = None,
     per_query: bool = False,
 ) -> xr.Dataset:
     """Evaluate re-identification under a convention: CMC, mAP and mINP.
@@ -138,12 +134,10 @@ def reid(
     thresholds : float or increasing array of float, optional
         In the units of the scores: also return precision, recall and F1 of the entries that each
         query retrieves within each threshold, on the list of average precision.
-    interval, confidence, replicates
+    interval
         As for :func:`verification`: intervals of all means over the queries. All queries of an
         identity are resampled together; the gallery is fixed. ``"wilson"`` and
         ``"clopper-pearson"``: of the CMC alone.
-    random_state : int, None, numpy SeedSequence, Generator or RandomState
-        Seed of the bootstrap.
     per_query : bool
         Also return ``average_precision``, ``first_match_rank``, ``matches``, ``removed_entries``,
         the value of each other mean, as ``inp``, and the label, ``identity``, of each query, over
@@ -218,7 +212,7 @@ def reid(
         first_match_break=first_match_break,
     )
     per_query = require_flag("per_query", per_query)
-    limits = IntervalOptions.parse(interval, confidence, replicates, random_state)
+    limits = IntervalMethod.of(interval)
     taus = retrieval_thresholds(thresholds, "re-identification")
     if isinstance(scores, TopKScores):
         if taus is not None:
@@ -269,7 +263,7 @@ def _with_limits(
     measures: QueryMeasures,
     scores: Scores,
     names: Mapping[str, Name],
-    options: IntervalOptions | None,
+    options: IntervalMethod | None,
     people: np.ndarray | None = None,
 ) -> xr.Dataset:
     """Return a result with intervals, if wanted, by the `people` of the queries."""
@@ -293,10 +287,7 @@ def gom(
     convention: Named = "market1501",
     ties: PlainTies | None = None,
     max_rank: int | None = None,
-    interval: IntervalMethod | None = None,
-    confidence: float = IntervalOptions.CONFIDENCE,
-    replicates: int = IntervalOptions.REPLICATES,
-    random_state: RandomState = 0,
+    interval: IntervalName | IntervalMethod | None = None,
     per_query: bool = False,
     open_queries: Scores | None = None,
 ) -> xr.Dataset:
@@ -331,7 +322,7 @@ def gom(
         In place of the card's.
     max_rank : int, optional
         The last rank of ``cmc`` and ``dir``. None: the card's, or 10.
-    interval, confidence, replicates, random_state
+    interval
         As for :func:`reid`.
     per_query : bool
         Also return ``rp``, ``vp``, ``rep`` and ``fr`` over ``probe, threshold``.
@@ -365,7 +356,7 @@ def gom(
     (array([0.67, 1.  ]), array([0. , 0.2]))
     """
     require_scores(scores)
-    limits = IntervalOptions.parse(interval, confidence, replicates, random_state)
+    limits = IntervalMethod.of(interval)
     changes = {"budget": budget, "variant": variant, "ties": ties, "max_rank": max_rank}
     changes["per_query"] = require_flag("per_query", per_query)
     if isinstance(scores, TopKScores):

@@ -13,7 +13,7 @@ from bioeval.protocol.card import Protocol
 from bioeval.results.dataset import Scalars
 from bioeval.scores.blocks import BlockReader
 from bioeval.scores.matrix import Scores
-from bioeval.stats.options import IntervalOptions
+from bioeval.stats.options import IntervalMethod
 from bioeval.tasks.plan import EvaluationOptions
 from bioeval.tasks.reid.convention import convention_of
 from bioeval.tasks.reid.counts import GomTally, ReidTally
@@ -80,7 +80,7 @@ def with_intervals(
     counts: TaskCounts,
     study_pass: Any,
     reader: BlockReader,
-    options: IntervalOptions,
+    options: IntervalMethod,
 ) -> xr.Dataset:
     """Return the result with confidence intervals; `study_pass` made the counts."""
     tally: Any = counts.tally

@@ -63,7 +63,13 @@ def test_own_files_are_aligned(tmp_path, mapped):
         *(be.verification, be.evaluate, be.ranks, be.plot.matrix),
         lambda scores: scores.at_pairs([0], [1]),
         lambda scores: be.cross_evaluate(scores, be.partition.SubjectKFold(2)),
-        lambda scores: be.study_threshold(scores, "eer", folds=2, repeats=1, replicates=100),
+        lambda scores: be.study_threshold(
+            scores,
+            "eer",
+            folds=2,
+            repeats=1,
+            interval=be.stats.IntervalMethod("subject-bootstrap", replicates=100),
+        ),
     ],
 )
 @pytest.mark.cases(1)

@@ -11,7 +11,7 @@ from hypothesis import given, settings, strategies as st
 from strategies import examples_of
 
 import bioeval as be
-from bioeval.stats.options import IntervalOptions
+from bioeval.stats.options import IntervalMethod
 from bioeval.studies.attacks.intervals import _drawn
 
 HAND = (
@@ -175,17 +175,21 @@ def test_an_interval_has_the_estimate_inside_and_is_wider_by_instrument():
     attack = np.where(np.arange(1200) < 600, "", "mould")
     effect = rng.normal(size=20)[moulds] * (attack == "mould")
     values = rng.normal(size=1200) + effect + 2 * (attack == "")
-    how = {"threshold": 0.8, "replicates": 400, "thresholds": 50}
+    how = {
+        "interval": be.stats.IntervalMethod("subject-bootstrap", replicates=400),
+        "threshold": 0.8,
+        "thresholds": 50,
+    }
     result = {}
     for name, units in (
         ("subjects", {"subjects": people}), ("instrument", {"instrument": moulds}),
         ("both", {"subjects": people, "instrument": moulds}),
     ):  # fmt: skip
-        ds = result[name] = be.pad(values, attack, interval="subject-bootstrap", **units, **how)
+        ds = result[name] = be.pad(values, attack, **units, **how)
         for rate in ("apcer", "bpcer", "apcer_of_species", "bpcer_at_threshold"):
             assert (ds[f"{rate}_low"] <= ds[rate]).all()
             assert (ds[f"{rate}_high"] >= ds[rate]).all()
-        again = be.pad(values, attack, interval="subject-bootstrap", **units, **how)
+        again = be.pad(values, attack, **units, **how)
         assert again.identical(ds)
     width = {
         x: float(ds.apcer_at_threshold_high - ds.apcer_at_threshold_low) for x, ds in result.items()
@@ -200,10 +204,13 @@ def test_subjects_move_together_as_a_plain_bootstrap_has_it():
     attack = np.where(np.arange(90) % 2, "a", "")
     values = rng.normal(size=90).round(1)
     ds = be.pad(
-        values, attack, subjects=people, interval="subject-bootstrap", threshold=0.1,
-        replicates=100,
-    )  # fmt: skip
-    options = IntervalOptions.parse("subject-bootstrap", 0.95, 100, 0)
+        values,
+        attack,
+        subjects=people,
+        interval=be.stats.IntervalMethod("subject-bootstrap", replicates=100),
+        threshold=0.1,
+    )
+    options = IntervalMethod("subject-bootstrap", 0.95, 100, 0)
     weights = _drawn(9, options, 0)[people]
     wrong = ((values >= 0.1) & (attack == "a"))[:, None] * weights
     drawn = wrong.sum(axis=0) / weights[attack == "a"].sum(axis=0)
@@ -214,9 +221,13 @@ def test_subjects_move_together_as_a_plain_bootstrap_has_it():
     drawn = wrong.sum(axis=0) / weights[attack == ""].sum(axis=0)
     limits = slow.korn_graubard(drawn[0], drawn[1:], (attack == "").sum(), 9, 0.975)
     ds = be.pad(
-        values, attack, subjects=people, interval="subject-bootstrap", threshold=0.1,
-        replicates=100, thresholds=[0.1],
-    )  # fmt: skip
+        values,
+        attack,
+        subjects=people,
+        interval=be.stats.IntervalMethod("subject-bootstrap", replicates=100),
+        threshold=0.1,
+        thresholds=[0.1],
+    )
     result = ds.bpcer_at_threshold_low, ds.bpcer_at_threshold_high
     np.testing.assert_allclose(result, limits)
 
@@ -237,10 +248,14 @@ def test_limits_of_apcer_are_those_of_all_species_at_once():
     values, attack, units = five_species(1)
     units[attack == "a"] %= 3  # one species of three instruments
     ds = be.pad(
-        values, attack, instrument=units, interval="subject-bootstrap", threshold=0.0,
-        thresholds=[0.0], replicates=200,
-    )  # fmt: skip
-    options, each = IntervalOptions.parse("subject-bootstrap", 0.95, 200, 0), {}
+        values,
+        attack,
+        instrument=units,
+        interval=be.stats.IntervalMethod("subject-bootstrap", replicates=200),
+        threshold=0.0,
+        thresholds=[0.0],
+    )
+    options, each = IntervalMethod("subject-bootstrap", 0.95, 200, 0), {}
     for i, name in enumerate("abcde"):
         here = attack == name
         who, unit = np.unique(units[here], return_inverse=True)
@@ -267,9 +282,13 @@ def test_the_lower_limit_of_the_largest_apcer_is_seldom_above_the_truth():
     for seed in range(40):
         values, attack, units = five_species(seed)
         ds = be.pad(
-            values, attack, instrument=units, interval="subject-bootstrap", threshold=0.0,
-            thresholds=[0.0], replicates=100,
-        )  # fmt: skip
+            values,
+            attack,
+            instrument=units,
+            interval=be.stats.IntervalMethod("subject-bootstrap", replicates=100),
+            threshold=0.0,
+            thresholds=[0.0],
+        )
         missed += not ds.apcer_at_threshold_low <= 0.1 <= ds.apcer_at_threshold_high
     assert missed <= 2  # of percentiles 18
 
@@ -280,9 +299,13 @@ def test_limits_of_points_hold_the_uncertainty_of_their_threshold():
     limits = []
     for values, attack, units in (few, many):
         ds = be.pad(
-            values, attack, instrument=units, interval="subject-bootstrap", replicates=100,
-            apcer_targets=[0.1], thresholds=[0.0],
-        )  # fmt: skip
+            values,
+            attack,
+            instrument=units,
+            interval=be.stats.IntervalMethod("subject-bootstrap", replicates=100),
+            apcer_targets=[0.1],
+            thresholds=[0.0],
+        )
         limits.append(ds)
         assert ds.bpcer_at_apcer_low.item() < ds.bpcer_at_apcer.item()
         assert ds.d_eer_low < ds.d_eer < ds.d_eer_high
@@ -294,9 +317,12 @@ def test_a_species_with_one_instrument_shows_no_limits():
     values, attack, units = five_species(3)
     units[attack == "b"] = 5000
     ds = be.pad(
-        values, attack, instrument=units, interval="subject-bootstrap", threshold=0.0,
-        replicates=100,
-    )  # fmt: skip
+        values,
+        attack,
+        instrument=units,
+        interval=be.stats.IntervalMethod("subject-bootstrap", replicates=100),
+        threshold=0.0,
+    )
     ends = ("apcer_at_threshold_low", "apcer_at_threshold_high", "d_eer_low", "d_eer_high")
     assert np.isnan([ds[x].item() for x in ends]).all()
     assert not np.isnan(ds.bpcer_at_threshold_high)
@@ -307,7 +333,11 @@ def test_the_limits_of_d_eer_of_many_scores_are_those_of_all_points():
     rng = np.random.default_rng(6)
     people, attack = np.arange(6000) % 60, np.where(np.arange(6000) < 3000, "", "mask")
     values = rng.normal(size=6000) + 2 * (attack == "") + rng.normal(size=60)[people] / 2
-    how = {"subjects": people, "interval": "subject-bootstrap", "replicates": 100, "thresholds": 5}
+    how = {
+        "interval": be.stats.IntervalMethod("subject-bootstrap", replicates=100),
+        "subjects": people,
+        "thresholds": 5,
+    }
     ds = be.pad(values, attack, **how)
     coarse = be.pad(values.round(2), attack, **how)  # fewer than a thousand: every point
     for name in ("d_eer", "d_eer_low", "d_eer_high"):

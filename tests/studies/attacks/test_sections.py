@@ -14,13 +14,16 @@ from tests.rendered import require_names_kept
 def _detected(name: str):
     rng = np.random.default_rng(1)
     attack = np.repeat(["", "mask", "print"], 20)
-    bootstrap = {"interval": "subject-bootstrap", "replicates": 100, "subjects": np.arange(60) % 10}
+    bootstrap = {
+        "interval": be.stats.IntervalMethod("subject-bootstrap", replicates=100),
+        "subjects": np.arange(60) % 10,
+    }
     return be.pad(rng.random(60), attack, threshold="apcer=0.1", name=name, **bootstrap)
 
 
 def _vulnerable(name: str):
     scores = attacked().replace(name=name)
-    bootstrap = {"interval": "subject-bootstrap", "replicates": 100}
+    bootstrap = {"interval": be.stats.IntervalMethod("subject-bootstrap", replicates=100)}
     return be.vulnerability(scores, threshold="far=0.01", **bootstrap)
 
 

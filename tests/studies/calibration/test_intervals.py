@@ -12,7 +12,7 @@ from result_messages import codes
 
 import bioeval as be
 from bioeval.__main__ import main
-from bioeval.stats.options import IntervalOptions
+from bioeval.stats.options import IntervalMethod
 
 METHODS = ["subject-bootstrap", "subject-bootstrap-bca"]
 
@@ -60,9 +60,12 @@ def trials(seed, people=7, dtype=float, holes=False):
 @pytest.mark.parametrize(("dtype", "holes"), [(float, False), (np.float32, True)])
 def test_limits_are_those_of_the_replicates(method, dtype, holes):
     lines, scores = trials(1, dtype=dtype, holes=holes)
-    options = IntervalOptions.parse(method, 0.9, 200, 5)
+    options = IntervalMethod(method, 0.9, 200, 5)
     expected = replicates_by_loop(lines, options.weights(7))
-    ds = be.calibration(scores, interval=method, confidence=0.9, replicates=200, random_state=5)
+    ds = be.calibration(
+        scores,
+        interval=be.stats.IntervalMethod(method, confidence=0.9, replicates=200, random_state=5),
+    )
     assert ds.cllr.item() == pytest.approx(expected[0], abs=1e-12)
     low, high = options.limits(expected)
     assert ds.cllr_low.item() == pytest.approx(float(low), abs=1e-12)
@@ -74,7 +77,7 @@ def test_limits_are_those_of_the_replicates(method, dtype, holes):
 def test_a_matrix_and_its_list_have_the_same_limits():
     scores = be.simulate(12, 3, random_state=1)
     ratios = be.Calibrator().fit(be.simulate(12, 3, random_state=2)).transform(scores)
-    options = {"interval": METHODS[0], "replicates": 100}
+    options = {"interval": be.stats.IntervalMethod(METHODS[0], replicates=100)}
     ds = be.calibration(ratios, **options)
     assert ds.cllr_low < ds.cllr < ds.cllr_high
     i, j = np.nonzero(~np.eye(36, dtype=bool))
@@ -86,14 +89,18 @@ def test_a_matrix_and_its_list_have_the_same_limits():
 def test_limits_of_a_cost_are_those_of_its_rates():
     """As of the threshold that `judge_threshold` is given."""
     _, scores = trials(2, people=30)
-    ds = be.calibration(scores, [0.5, 0.1], costs=(2, 1), interval=METHODS[0], replicates=300)
+    method = be.stats.IntervalMethod(METHODS[0], replicates=300)
+    ds = be.calibration(scores, [0.5, 0.1], costs=(2, 1), interval=method)
     for k, prior in enumerate((0.5, 0.1)):
         judged = be.judge_threshold(
-            scores.replace(name="dev"), scores, f"cost={prior},2,1", replicates=300
+            scores.replace(name="dev"), scores, f"cost={prior},2,1", interval=method
         )
         bayes = float(ds.bayes_threshold[k])
         rates = be.verification(
-            scores, thresholds=[bayes], interval=METHODS[0], replicates=300, far_targets=()
+            scores,
+            thresholds=[bayes],
+            far_targets=(),
+            interval=method,
         )
         assert ds.frr_at_bayes[k] == rates.frr[0] and ds.far_at_bayes[k] == rates.far[0]
         trivial = min(2 * prior, 1 - prior)
@@ -114,16 +121,17 @@ def test_limits_of_a_cost_are_those_of_its_rates():
 
 def test_few_people_infinite_ratios_and_one_subject():
     _, scores = trials(3, people=4)
-    ds = be.calibration(scores, interval=METHODS[0], replicates=100)
+    ds = be.calibration(scores, interval=be.stats.IntervalMethod(METHODS[0], replicates=100))
     assert "interval-of-few-subjects" in codes(ds)
     values = scores.values.copy()
     values[np.flatnonzero(scores.genuine)[0]] = -np.inf
     infinite = be.calibration(
-        scores.with_values(values, "llr"), interval=METHODS[0], replicates=100
+        scores.with_values(values, "llr"),
+        interval=be.stats.IntervalMethod(METHODS[0], replicates=100),
     )
     assert np.isinf(infinite.cllr) and np.isnan(infinite.cllr_low) and np.isnan(infinite.cllr_high)
     alone = be.Scores.from_pairs([1.0, 2.0], [1, 1], kind="llr", subjects=[["a", "a"]] * 2)
-    one = be.calibration(alone, interval=METHODS[0], replicates=100)
+    one = be.calibration(alone, interval=be.stats.IntervalMethod(METHODS[0], replicates=100))
     assert np.isnan(one.cllr) and np.isnan(one.cllr_low)
 
 
@@ -147,7 +155,11 @@ def test_the_command_shows_the_limits(tmp_path, capsys):
     interval = ["--interval", METHODS[0], "--replicates", "150", "--confidence", "0.9"]
     assert main([*given, *interval, "--json"]) == 0
     document = json.loads(capsys.readouterr().out)
-    ds = be.calibration(scores, [0.5, 0.1], interval=METHODS[0], replicates=150, confidence=0.9)
+    ds = be.calibration(
+        scores,
+        [0.5, 0.1],
+        interval=be.stats.IntervalMethod(METHODS[0], replicates=150, confidence=0.9),
+    )
     (row,) = document["costs"]
     assert (row["cllr_low"], row["cllr_high"]) == (ds.cllr_low.item(), ds.cllr_high.item())
     assert [x["act_dcf_low"] for x in document["priors"]] == ds.act_dcf_low.values.tolist()
@@ -168,6 +180,8 @@ def test_most_limits_contain_the_cost_of_the_population():
     cllr, inside = float(np.mean(whole)), 0
     for i in range(60):
         ratios = calibrator.transform(be.simulate(30, 4, random_state=100 + i))
-        ds = be.calibration(ratios, [0.5], interval=METHODS[0], replicates=300)
+        ds = be.calibration(
+            ratios, [0.5], interval=be.stats.IntervalMethod(METHODS[0], replicates=300)
+        )
         inside += bool(ds.cllr_low <= cllr <= ds.cllr_high)
     assert inside >= 0.85 * 60

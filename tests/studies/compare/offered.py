@@ -11,11 +11,22 @@ OTHER_CALLS = {"compare": "takes two systems"}
 
 def _ranking():
     systems = {name: be.simulate(8, 4, random_state=i) for i, name in enumerate("abc")}
-    return be.compare(systems, measures=["eer", "auc"], replicates=100)
+    return be.compare(
+        systems,
+        measures=["eer", "auc"],
+        interval=be.stats.IntervalMethod("subject-bootstrap", replicates=100),
+    )
 
 
 PLOTS = {"ranking": lambda i: _ranking()}
 VARIABLES = {
-    "comparison": (lambda: be.compare(square(), square(), replicates=100), COMPARISON),
+    "comparison": (
+        lambda: be.compare(
+            square(),
+            square(),
+            interval=be.stats.IntervalMethod("subject-bootstrap", replicates=100),
+        ),
+        COMPARISON,
+    ),
     "ranking": (_ranking, RANKING),
 }

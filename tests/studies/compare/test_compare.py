@@ -29,7 +29,9 @@ def systems(crowd):
 
 @pytest.fixture(scope="module")
 def result(systems):
-    return be.compare(*systems, replicates=300)
+    return be.compare(
+        *systems, interval=be.stats.IntervalMethod("subject-bootstrap", replicates=300)
+    )
 
 
 @pytest.mark.slow
@@ -48,7 +50,11 @@ def test_values_are_those_of_the_tasks(systems, result):
 
 
 def test_the_recognition_rate_has_the_studentised_jackknife(systems):
-    result = be.compare(*systems, replicates=300, gallery="fixed")
+    result = be.compare(
+        *systems,
+        interval=be.stats.IntervalMethod("subject-bootstrap", replicates=300),
+        gallery="fixed",
+    )
     labels = systems[0].probe_labels
     hits = [be.ranks(scores).identification_rank.values == 1 for scores in systems]
     change = hits[0].astype(float) - hits[1]
@@ -78,13 +84,21 @@ def test_what_is_concluded(result):
 @pytest.mark.slow
 def test_names_of_systems_are_no_terms(systems, result):
     require_names_kept(lambda name: section({"": result.assign_attrs(system_a=name)}))
-    adjusted = be.compare(*systems, replicates=100, adjust="holm")
+    adjusted = be.compare(
+        *systems,
+        interval=be.stats.IntervalMethod("subject-bootstrap", replicates=100),
+        adjust="holm",
+    )
     require_names_kept(lambda name: section({"": adjusted.assign_attrs(system_b=name)}))
 
 
 @pytest.mark.slow
 def test_the_other_way_round(systems, result):
-    mirrored = be.compare(systems[1], systems[0], replicates=300)
+    mirrored = be.compare(
+        systems[1],
+        systems[0],
+        interval=be.stats.IntervalMethod("subject-bootstrap", replicates=300),
+    )
     np.testing.assert_allclose(mirrored.difference_low, -result.difference_high, atol=1e-15)
     np.testing.assert_array_equal(mirrored.better, -result.better)
 
@@ -94,7 +108,9 @@ def test_a_system_does_not_differ_from_itself(systems):
     a = systems[0]
     similar = be.Scores(-np.exp(a.values), a.probe_labels, kind="similarity")
     for other in (a, similar):
-        same = be.compare(a, other, replicates=100)
+        same = be.compare(
+            a, other, interval=be.stats.IntervalMethod("subject-bootstrap", replicates=100)
+        )
         assert not same.difference.any() and not same.discordant_subjects.any()
         assert not same.difference_low.any() and not same.difference_high.any()
         for sentence in same.attrs["conclusions"].splitlines():
@@ -111,12 +127,18 @@ def test_pairs_and_orders(systems):
     rng = np.random.default_rng(0)
     i = rng.integers(0, 120, 900)
     j = (i + rng.integers(1, 120, 900)) % 120
-    listed = be.compare(a.at_pairs(i, j), b.at_pairs(i, j), replicates=100)
+    listed = be.compare(
+        a.at_pairs(i, j),
+        b.at_pairs(i, j),
+        interval=be.stats.IntervalMethod("subject-bootstrap", replicates=100),
+    )
     assert listed.measure.values.tolist()[-1] == "AUC"
     orders = [
         be.Scores(np.argsort(np.argsort(s.values)), s.probe_labels, kind="order") for s in systems
     ]
-    ranked = be.compare(*orders, replicates=100)
+    ranked = be.compare(
+        *orders, interval=be.stats.IntervalMethod("subject-bootstrap", replicates=100)
+    )
     assert ranked.measure.values.tolist() == ["recognition rate"]
     with pytest.raises(be.ProtocolError, match="subjects="):
         be.compare(*[be.Scores.from_pairs([1.0, 2.0], [True, False])] * 2)
@@ -130,7 +152,9 @@ def test_probes_against_a_gallery():
         scores.probe_labels,
         scores.gallery_labels,
     )
-    result = be.compare(scores, noisy, replicates=200)
+    result = be.compare(
+        scores, noisy, interval=be.stats.IntervalMethod("subject-bootstrap", replicates=200)
+    )
     assert result.attrs["subjects"] == 35
     assert result.sel(measure="AUC").better == 1
 
@@ -158,11 +182,24 @@ def test_cameras_that_no_convention_uses_are_warned_of(systems):
     code = "same-camera-counted"
     assert code in codes(be.evaluate(a)["closed_set"])
     for pair in ((a, b), (systems[0], b)):
-        assert codes(be.compare(*pair, replicates=100)).count(code) == 1
+        assert (
+            codes(
+                be.compare(
+                    *pair, interval=be.stats.IntervalMethod("subject-bootstrap", replicates=100)
+                )
+            ).count(code)
+            == 1
+        )
     apart = [s.excluding("camera") for s in (a, b)]
     for options in ({"protocol": "market1501"}, {}):
         pair = (a, b) if options else apart
-        assert code not in codes(be.compare(*pair, replicates=100, **options))
+        assert code not in codes(
+            be.compare(
+                *pair,
+                **options,
+                interval=be.stats.IntervalMethod("subject-bootstrap", replicates=100),
+            )
+        )
 
 
 def alone(result):
@@ -177,8 +214,15 @@ def test_attempts_that_differ_are_said(systems):
     values = a.values.copy()
     values[0, 5] = np.nan
     holed = be.Scores(values, a.probe_labels, nan="exclude")
-    assert alone(be.compare(a, holed, replicates=100)) == [1]
-    assert alone(be.compare(a, a, replicates=100)) == []
+    assert alone(
+        be.compare(a, holed, interval=be.stats.IntervalMethod("subject-bootstrap", replicates=100))
+    ) == [1]
+    assert (
+        alone(
+            be.compare(a, a, interval=be.stats.IntervalMethod("subject-bootstrap", replicates=100))
+        )
+        == []
+    )
 
 
 def test_attempts_of_the_same_number_may_be_others(systems):
@@ -188,16 +232,31 @@ def test_attempts_of_the_same_number_may_be_others(systems):
         values = a.values.copy()
         values[place] = np.nan
         holed.append(be.Scores(values, a.probe_labels, nan="exclude"))
-    assert alone(be.compare(*holed, replicates=100)) == [2]
+    assert alone(
+        be.compare(*holed, interval=be.stats.IntervalMethod("subject-bootstrap", replicates=100))
+    ) == [2]
     session = {"session": np.tile([1, 1, 2, 2], 30)}
     whole = be.Scores(a.values, a.probe_labels, probe_meta=session)
     apart = whole.excluding("session")
-    assert alone(be.compare(whole, apart, replicates=100)) == [120]  # two pairs each, both ways
-    assert alone(be.compare(apart, apart, replicates=100)) == []
+    assert alone(
+        be.compare(
+            whole, apart, interval=be.stats.IntervalMethod("subject-bootstrap", replicates=100)
+        )
+    ) == [120]  # two pairs each, both ways
+    assert (
+        alone(
+            be.compare(
+                apart, apart, interval=be.stats.IntervalMethod("subject-bootstrap", replicates=100)
+            )
+        )
+        == []
+    )
     i, j = np.arange(20), np.arange(20, 40)
     listed = [s.at_pairs(i, j) for s in (holed[0], a)]
     listed[0].values[3] = np.nan
-    assert alone(be.compare(*listed, replicates=100)) == [1]
+    assert alone(
+        be.compare(*listed, interval=be.stats.IntervalMethod("subject-bootstrap", replicates=100))
+    ) == [1]
 
 
 #: Messages that targets are beyond the data.
@@ -208,7 +267,11 @@ TOO_FEW = ("too-few-pairs-of-people", "too-few-attempts", "target-below-one-erro
 def test_what_the_impostor_attempts_cannot_support_is_marked(systems, files, capsys):
     """120 probes allow no false accept at FAR 0.1 %: rows below say the same, and say so."""
     targets = [0.1, 0.01, 0.001, 0.0001]
-    result = be.compare(*systems, replicates=300, far_targets=targets)
+    result = be.compare(
+        *systems,
+        interval=be.stats.IntervalMethod("subject-bootstrap", replicates=300),
+        far_targets=targets,
+    )
     for scores in systems:
         for other_result in (be.verification(scores), be.open_set(scores)):
             few = [x for x in be.messages(other_result) if x.code in TOO_FEW]
@@ -227,7 +290,11 @@ def test_what_the_impostor_attempts_cannot_support_is_marked(systems, files, cap
     assert "for a single error at FAR" in " ".join(shown.split())
     assert main([*files, "--far", "0.1"]) == 0
     assert "no conclusion" not in capsys.readouterr().out
-    zero = be.compare(*systems, replicates=100, far_targets=[0])  # given, and its message
+    zero = be.compare(
+        *systems,
+        interval=be.stats.IntervalMethod("subject-bootstrap", replicates=100),
+        far_targets=[0],
+    )  # given, and its message
     assert zero.supported.all() and not set(TOO_FEW) & set(codes(zero))
 
 
@@ -235,25 +302,37 @@ def test_what_the_impostor_attempts_cannot_support_is_marked(systems, files, cap
 def test_systems_without_an_error_are_not_said_to_be_equal():
     labels = np.repeat(np.arange(10), 2)
     right = (labels[:, None] != labels).astype(float)
-    result = be.compare(be.Scores(right, labels), be.Scores(2 * right, labels), replicates=100)
+    result = be.compare(
+        be.Scores(right, labels),
+        be.Scores(2 * right, labels),
+        interval=be.stats.IntervalMethod("subject-bootstrap", replicates=100),
+    )
     assert (result.difference == 0).all() and (result.better == 0).all()
     assert (result.discordant_at_most > 0.2).all()
     wrong = be.Scores(1 - right, labels)
-    result = be.compare(be.Scores(right, labels), wrong, replicates=100)
+    result = be.compare(
+        be.Scores(right, labels),
+        wrong,
+        interval=be.stats.IntervalMethod("subject-bootstrap", replicates=100),
+    )
     rate = result.sel(measure="recognition rate")
     # Ten people are at most five disjoint pairs, and a sign test of five shows nothing.
     assert rate.difference_low == 0 and rate.difference_high == 1 and rate.better == 0
     labels = np.repeat(np.arange(12), 2)
     right = (labels[:, None] != labels).astype(float)
     pair = be.Scores(right, labels), be.Scores(1 - right, labels)
-    rate = be.compare(*pair, replicates=100).sel(measure="recognition rate")
+    rate = be.compare(
+        *pair, interval=be.stats.IntervalMethod("subject-bootstrap", replicates=100)
+    ).sel(measure="recognition rate")
     assert rate.difference_low == pytest.approx(0.05 ** (1 / 12)) and rate.difference_high == 1
     assert rate.p_value == 2 / 2**6 and rate.better == 1
 
 
 def test_without_an_attempt_nothing_is_defined():
     none = be.Scores([[0.5]], ["a"], ["b"], mask=[[0]])
-    result = be.compare(none, none, replicates=100)
+    result = be.compare(
+        none, none, interval=be.stats.IntervalMethod("subject-bootstrap", replicates=100)
+    )
     assert np.isnan(result.value_a).all() and np.isnan(result.difference_low).all()
     assert all(x.endswith("not defined.") for x in result.attrs["conclusions"].splitlines())
 
@@ -261,7 +340,9 @@ def test_without_an_attempt_nothing_is_defined():
 def test_one_person_who_probes_many():
     values = np.random.default_rng(0).random((3, 12))
     scores = be.Scores(values, ["a"] * 3, np.repeat(list("abcd"), 3))
-    result = be.compare(scores, scores, replicates=100)
+    result = be.compare(
+        scores, scores, interval=be.stats.IntervalMethod("subject-bootstrap", replicates=100)
+    )
     assert result.attrs["subjects"] == 4 and not np.isnan(result.value_a[:-4]).any()
     assert np.isnan(result.sel(measure="recognition rate").difference_low)
 

@@ -113,7 +113,11 @@ def test_replicates_without_the_altered_people_differ_by_exactly_0():
 @pytest.mark.cases(2)
 def test_three_people_are_no_evidence(seed):
     a = be.simulate_embeddings(40, 4, within=0.8, random_state=seed).scores("l2")
-    result = be.compare(a, altered(a, 3, seed), replicates=300)
+    result = be.compare(
+        a,
+        altered(a, 3, seed),
+        interval=be.stats.IntervalMethod("subject-bootstrap", replicates=300),
+    )
     assert result.difference.sel(measure="AUC") > 0.001
     assert 0 < result.discordant_subjects.sel(measure="AUC") <= 3
     assert result.discordant_subjects.sel(measure="EER") > 6  # the threshold moved
@@ -126,7 +130,11 @@ def test_one_altered_pair_of_templates_is_no_evidence():
     a = be.simulate_embeddings(40, 4, within=0.8, random_state=1).scores("l2")
     values = a.values.copy()
     values[0, 1] = values[1, 0] = values.max()
-    result = be.compare(a, be.Scores(values, a.probe_labels), replicates=300)
+    result = be.compare(
+        a,
+        be.Scores(values, a.probe_labels),
+        interval=be.stats.IntervalMethod("subject-bootstrap", replicates=300),
+    )
     row = result.sel(measure="AUC")
     assert row.difference > 0 and row.difference_low < 0 and row.better == 0
     assert row.discordant_subjects == 1 and np.isnan(row.discordant_at_most)
@@ -136,7 +144,11 @@ def test_one_altered_pair_of_templates_is_no_evidence():
 def test_an_end_within_rounding_of_0_is_not_beyond_it():
     """Half of the people change by the least there is: no interval ends beyond half an attempt."""
     a = be.simulate_embeddings(30, 4, within=0.8, random_state=1).scores("l2")
-    result = be.compare(a, altered(a, 20, 1, worse=0.02), replicates=300)
+    result = be.compare(
+        a,
+        altered(a, 20, 1, worse=0.02),
+        interval=be.stats.IntervalMethod("subject-bootstrap", replicates=300),
+    )
     for low, high, half, better in zip(
         result.difference_low.values, result.difference_high.values, result.tolerance.values,
         result.better.values, strict=True,
@@ -151,7 +163,7 @@ def test_unsupported_targets_declare_no_winner():
     crowd = be.simulate_embeddings(30, 4, random_state=1, within=0.3)
     a = crowd.scores("l2")
     b = be.Scores(np.random.default_rng(0).random((120, 120)), crowd.labels)
-    result = be.compare(a, b, replicates=200)
+    result = be.compare(a, b, interval=be.stats.IntervalMethod("subject-bootstrap", replicates=200))
     weak = result.supported == 0
     assert weak.sum() == 4
     assert (result.difference_low.values > result.tolerance.values)[weak].any()
@@ -238,11 +250,17 @@ def test_holm(capsys):
     np.testing.assert_allclose(holm(p), [0.03, np.nan, 0.06, 0.06])
     crowd = be.simulate_embeddings(30, 4, random_state=1, within=0.8)
     systems = crowd.scores("l2"), crowd.scores("linf")
-    result = be.compare(*systems, replicates=300, adjust="holm")
+    result = be.compare(
+        *systems,
+        interval=be.stats.IntervalMethod("subject-bootstrap", replicates=300),
+        adjust="holm",
+    )
     assert result.attrs["adjust"] == "holm"
     assert ((result.better == 0) | (result.p_adjusted <= 0.05)).all()
     np.testing.assert_array_less(result.p_value - 1e-15, result.p_adjusted.fillna(1))
-    plain = be.compare(*systems, replicates=300)
+    plain = be.compare(
+        *systems, interval=be.stats.IntervalMethod("subject-bootstrap", replicates=300)
+    )
     lost = (plain.better != 0) & (result.better == 0)
     assert lost.any()
     be.show(plain)
@@ -260,10 +278,14 @@ def test_many_attempts_are_compared_on_a_grid(monkeypatch):
     """Beyond the limit: the same values; subjects counted among some of them."""
     crowd = be.simulate_embeddings(30, 4, random_state=1, within=0.8)
     systems = crowd.scores("l2"), crowd.scores("linf")
-    exact = be.compare(*systems, replicates=300)
+    exact = be.compare(
+        *systems, interval=be.stats.IntervalMethod("subject-bootstrap", replicates=300)
+    )
     for module in ("studies.compare.counts", "studies.compare.measures"):
         monkeypatch.setattr(f"bioeval.{module}.EXACT_ATTEMPTS", 10_000)
-    result = be.compare(*systems, replicates=300)
+    result = be.compare(
+        *systems, interval=be.stats.IntervalMethod("subject-bootstrap", replicates=300)
+    )
     np.testing.assert_array_equal(result.value_a, exact.value_a)
     # The draws are others; what the impostor attempts do not support is too uncertain to compare.
     known = exact.supported.values == 1
@@ -278,7 +300,7 @@ def test_few_subjects_of_many_templates(monkeypatch, subjects):
     for module in ("studies.compare.counts", "studies.compare.measures"):
         monkeypatch.setattr(f"bioeval.{module}.EXACT_ATTEMPTS", 300)
     a, b = (be.simulate(subjects, 20, within=w, random_state=3) for w in (0.5, 1.0))
-    result = be.compare(a, b, replicates=100)
+    result = be.compare(a, b, interval=be.stats.IntervalMethod("subject-bootstrap", replicates=100))
     assert (result.discordant_subjects <= subjects).all()
     if subjects == 8:
         assert result.discordant_subjects.sel(measure="EER") >= 2

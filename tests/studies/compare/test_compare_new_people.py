@@ -17,7 +17,7 @@ from bioeval.cli.program import main
 from bioeval.protocol.tasks import OpenSet
 from bioeval.scores.blocks import BlockReader
 from bioeval.stats.identification import NewPeople
-from bioeval.stats.options import IntervalOptions
+from bioeval.stats.options import IntervalMethod
 
 PEOPLE = 25
 TARGETS = (0.3, 0.1)
@@ -74,7 +74,7 @@ def test_rates_without_each_person_are_those_of_the_others(layout, ties, unit):
     reader = BlockReader(scores)
     (tally,) = count_together(reader, [IdentificationCounter(reader, search)])
     left_out = LeftOut.of(tally, reader, ties, ranks=1)
-    options = IntervalOptions.parse("subject-bootstrap").for_new_people
+    options = IntervalMethod("subject-bootstrap").for_new_people
     people = NewPeople(tally, left_out, ties, options)
     recognised, at_far = people.without_each(np.array(TARGETS))
     for i, person in enumerate(people_of(scores)):
@@ -89,8 +89,17 @@ def test_rates_without_each_person_are_those_of_the_others(layout, ties, unit):
 def test_limits_are_those_of_people_left_out_on_both_sides(layout):
     extra = 5 * (layout == "more enrolled")
     pair = [scores_of(matrix(seed), layout.split()[0], extra=extra) for seed in (3, 4)]
-    compared = be.compare(*pair, far_targets=TARGETS, replicates=200)
-    fixed = be.compare(*pair, far_targets=TARGETS, replicates=200, gallery="fixed")
+    compared = be.compare(
+        *pair,
+        far_targets=TARGETS,
+        interval=be.stats.IntervalMethod("subject-bootstrap", replicates=200),
+    )
+    fixed = be.compare(
+        *pair,
+        far_targets=TARGETS,
+        interval=be.stats.IntervalMethod("subject-bootstrap", replicates=200),
+        gallery="fixed",
+    )
     names = ["recognition rate", "DIR at FAR <= 30 %, rank 1", "DIR at FAR <= 10 %, rank 1"]
     others = {name: [] for name in names}
     for person in people_of(pair[0]):
@@ -130,7 +139,11 @@ def test_one_person_near_to_everyone_makes_no_winner_among_new_people(gallery):
         return np.where(same, np.minimum(near, near.T), np.maximum(far, far.T))
 
     pair = be.Scores(values(), who), be.Scores(values() - 0.8 * hub, who)
-    compared = be.compare(*pair, gallery=gallery, replicates=200)
+    compared = be.compare(
+        *pair,
+        gallery=gallery,
+        interval=be.stats.IntervalMethod("subject-bootstrap", replicates=200),
+    )
     row = compared.sel(measure="recognition rate")
     assert row.difference > 0.05
     assert row.better == (gallery == "fixed")
@@ -141,7 +154,11 @@ def test_one_person_near_to_everyone_makes_no_winner_among_new_people(gallery):
 def test_retrieval_is_counted_anew_without_people(people):
     """Each of few people is left out; of more, groups of two or three, so that limits are near."""
     pair = [scores_of(matrix(seed, people), "gallery", people) for seed in (3, 4)]
-    compared = be.compare(*pair, protocol="vehicleid", replicates=200)
+    compared = be.compare(
+        *pair,
+        protocol="vehicleid",
+        interval=be.stats.IntervalMethod("subject-bootstrap", replicates=200),
+    )
     assert set(compared.interval_for.values) == {"new people"}
     assert ("20 groups of subjects" in compared.attrs["jackknifed"]) == (people == 50)
     for label, name in (("mAP", "mean_ap"), ("CMC(1)", "cmc")):
@@ -172,14 +189,20 @@ def test_a_gallery_of_lists_is_fixed():
                 distances=np.take_along_axis(values.values, nearest, axis=1),
             )
         )
-    compared = be.compare(*lists, protocol="vehicleid", replicates=200)
+    compared = be.compare(
+        *lists,
+        protocol="vehicleid",
+        interval=be.stats.IntervalMethod("subject-bootstrap", replicates=200),
+    )
     assert set(compared.interval_for.values) == {"this gallery"}
 
 
 @pytest.mark.parametrize("gallery", ["new", "fixed"])
 def test_the_table_says_for_whom_intervals_are(gallery, capsys):
     compared = be.compare(
-        *(scores_of(matrix(x), "square") for x in (3, 4)), gallery=gallery, replicates=100
+        *(scores_of(matrix(x), "square") for x in (3, 4)),
+        gallery=gallery,
+        interval=be.stats.IntervalMethod("subject-bootstrap", replicates=100),
     )
     be.show(compared)
     shown = " ".join(capsys.readouterr().out.split())
@@ -210,7 +233,12 @@ def test_the_option_of_the_command(tmp_path, monkeypatch, capsys):
 def test_limits_of_too_few_people_to_leave_one_out_are_for_this_gallery(people, population):
     one = scores_of(matrix(1, people), "square", people)
     other = one.with_values(np.random.default_rng(0).random(one.shape), "distance")
-    compared = be.compare(one, other, far_targets=[0.3], replicates=100)
+    compared = be.compare(
+        one,
+        other,
+        far_targets=[0.3],
+        interval=be.stats.IntervalMethod("subject-bootstrap", replicates=100),
+    )
     rate = compared.sel(measure="recognition rate")
     assert rate.difference != 0
     assert rate.interval_for.item() == population

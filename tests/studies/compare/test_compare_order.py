@@ -30,7 +30,11 @@ def worse(people, others, seed=0, by=3.0):
 @pytest.mark.cases(1)
 def test_eight_people_who_are_clearly_worse_are_found_wherever_they_are(where):
     order = {"first": np.arange(40), "last": np.arange(40)[::-1], "between": np.arange(40) * 7 % 40}
-    result = be.compare(*worse(order[where][:8], 40), replicates=400, far_targets=[0.1])
+    result = be.compare(
+        *worse(order[where][:8], 40),
+        interval=be.stats.IntervalMethod("subject-bootstrap", replicates=400),
+        far_targets=[0.1],
+    )
     row = result.sel(measure="FRR at FAR <= 10 %")
     assert row.difference < -0.1 and row.better == 1 and row.undecided == ""
     assert result.discordant_subjects.sel(measure="AUC") == 8
@@ -40,7 +44,11 @@ def test_eight_people_who_are_clearly_worse_are_found_wherever_they_are(where):
 @pytest.mark.slow
 def test_five_people_are_never_enough():
     """p and the interval are not beyond what a sign test of five people can show."""
-    result = be.compare(*worse(np.arange(5), 40), replicates=200, far_targets=[0.1])
+    result = be.compare(
+        *worse(np.arange(5), 40),
+        interval=be.stats.IntervalMethod("subject-bootstrap", replicates=200),
+        far_targets=[0.1],
+    )
     assert not result.better.any() and not (result.undecided != "").any()
     for name in ("EER", "FRR at FAR <= 10 %", "AUC"):
         row = result.sel(measure=name)
@@ -48,8 +56,20 @@ def test_five_people_are_never_enough():
         assert row.difference_low <= 0 <= row.difference_high and row.difference != 0
     assert "differ on 5 independent subjects, and 6 are needed" in result.attrs["verdicts"]
     more = worse(np.arange(6), 40)
-    assert be.compare(*more, replicates=200, far_targets=[0.1]).better.values[:2].all()
-    strict = be.compare(*more, replicates=200, far_targets=[0.1], confidence=0.99)
+    assert (
+        be.compare(
+            *more,
+            interval=be.stats.IntervalMethod("subject-bootstrap", replicates=200),
+            far_targets=[0.1],
+        )
+        .better.values[:2]
+        .all()
+    )
+    strict = be.compare(
+        *more,
+        interval=be.stats.IntervalMethod("subject-bootstrap", replicates=200, confidence=0.99),
+        far_targets=[0.1],
+    )
     assert not strict.better.any() and "on 6 independent subjects" in strict.attrs["verdicts"]
     assert "8 are needed" in strict.attrs["verdicts"]
 
@@ -63,7 +83,12 @@ def test_few_people_who_draw_all_others_to_them_are_not_enough(people):
     near = np.isin(labels, np.unique(labels)[:people])
     b[(labels[:, None] != labels) & near] = 0.01
     b = np.minimum(b, b.T)
-    result = be.compare(a, be.Scores(b, labels), replicates=200, far_targets=[0.1])
+    result = be.compare(
+        a,
+        be.Scores(b, labels),
+        interval=be.stats.IntervalMethod("subject-bootstrap", replicates=200),
+        far_targets=[0.1],
+    )
     assert result.discordant_subjects.sel(measure="recognition rate") > 20
     assert not result.better.any()
 
@@ -115,7 +140,7 @@ def listed(values, labels, template):
 def test_no_place_and_no_name_makes_a_difference(drawn, form, options):
     """Templates and subjects change places, subjects their names, and both systems theirs."""
     values, labels, template = drawn
-    options = {"replicates": 100, **options}
+    options = {"interval": be.stats.IntervalMethod("subject-bootstrap", replicates=100), **options}
     result = be.compare(*form(*drawn), **options)
     rng = np.random.default_rng(1)
     order = rng.permutation(len(labels))
@@ -165,7 +190,12 @@ def test_p_value_interval_and_verdict_agree(drawn, confidence, adjust):
     for people in (5, 7, 9, 16):
         systems = worse(np.arange(people), 24, seed=people, by=0.5)
         result = be.compare(
-            *systems, replicates=100, confidence=confidence, adjust=adjust, far_targets=[0.1, 1e-4]
+            *systems,
+            interval=be.stats.IntervalMethod(
+                "subject-bootstrap", replicates=100, confidence=confidence
+            ),
+            adjust=adjust,
+            far_targets=[0.1, 1e-4],
         )
         agree(result, 1 - confidence)
         reasons |= set(result.undecided.values)

@@ -39,12 +39,21 @@ def pair() -> tuple[be.Scores, be.Scores]:
 
 @pytest.fixture(scope="module")
 def result(pair):
-    return be.compare(*pair, protocol="market1501", replicates=300)
+    return be.compare(
+        *pair,
+        protocol="market1501",
+        interval=be.stats.IntervalMethod("subject-bootstrap", replicates=300),
+    )
 
 
 @pytest.mark.slow
 def test_values_and_limits_are_those_of_the_queries(pair):
-    result = be.compare(*pair, protocol="market1501", replicates=300, gallery="fixed")
+    result = be.compare(
+        *pair,
+        protocol="market1501",
+        interval=be.stats.IntervalMethod("subject-bootstrap", replicates=300),
+        gallery="fixed",
+    )
     results = [be.reid(scores, per_query=True) for scores in pair]
     labels = pair[0].probe_labels
     each = {}
@@ -66,7 +75,12 @@ def test_values_and_limits_are_those_of_the_queries(pair):
     assert (
         result.better.sel(measure="mAP") == 1 and "clean is better" in result.attrs["conclusions"]
     )
-    back = be.compare(*pair[::-1], protocol="market1501", replicates=300, gallery="fixed")
+    back = be.compare(
+        *pair[::-1],
+        protocol="market1501",
+        interval=be.stats.IntervalMethod("subject-bootstrap", replicates=300),
+        gallery="fixed",
+    )
     np.testing.assert_array_equal(back.better, -result.better)
 
 
@@ -86,7 +100,12 @@ def test_the_value_is_that_of_the_definition(pair, result):
 def test_fewer_than_six_people_are_no_evidence(noisy):
     """Replicates without them differ by exactly 0, and no winner is declared."""
     a, b = system(1, noisy=0), system(4, noisy)
-    result = be.compare(a, b, protocol="market1501", replicates=300)
+    result = be.compare(
+        a,
+        b,
+        protocol="market1501",
+        interval=be.stats.IntervalMethod("subject-bootstrap", replicates=300),
+    )
     assert (result.discordant_subjects <= noisy).all() and not result.better.any()
     if noisy:
         assert result.discordant_subjects[0] == noisy and result.difference[0] != 0
@@ -103,7 +122,12 @@ def test_another_scale_makes_no_difference(pair):
         -np.exp(a.values), a.probe_labels, a.gallery_labels, kind="similarity",
         probe_meta=a.probe_meta, gallery_meta=a.gallery_meta,
     )  # fmt: skip
-    result = be.compare(a, other, protocol="open-reid", replicates=100)
+    result = be.compare(
+        a,
+        other,
+        protocol="open-reid",
+        interval=be.stats.IntervalMethod("subject-bootstrap", replicates=100),
+    )
     assert not result.difference_low.any() and not result.difference_high.any()
 
 
@@ -112,8 +136,17 @@ def test_lists_are_compared_as_far_as_they_reach(pair):
         be.TopKScores(np.argsort(x.values, axis=1)[:, :40], x.probe_labels, x.gallery_labels)
         for x in pair
     ]
-    result = be.compare(*lists, protocol="vehicleid", replicates=100)
-    whole = be.compare(*pair, protocol="vehicleid", replicates=100, gallery="fixed")
+    result = be.compare(
+        *lists,
+        protocol="vehicleid",
+        interval=be.stats.IntervalMethod("subject-bootstrap", replicates=100),
+    )
+    whole = be.compare(
+        *pair,
+        protocol="vehicleid",
+        interval=be.stats.IntervalMethod("subject-bootstrap", replicates=100),
+        gallery="fixed",
+    )
     assert result.measure.values[0] == "rank-40 mAP"
     for name in ("CMC(1)", "CMC(5)"):
         for part in ("value_a", "difference_low", "better"):
@@ -141,7 +174,12 @@ def test_what_has_no_meaning_is_refused(pair):
     )
     with pytest.raises(be.DataError, match="cameras differ at 50 of 75 places"):
         be.compare(a, moved, protocol="market1501")
-    be.compare(a, moved, protocol="vehicleid", replicates=100)
+    be.compare(
+        a,
+        moved,
+        protocol="vehicleid",
+        interval=be.stats.IntervalMethod("subject-bootstrap", replicates=100),
+    )
 
 
 @pytest.mark.slow

@@ -17,7 +17,7 @@ import bioeval as be
 from bioeval.base.random import seed_sequence
 from bioeval.cli.program import main
 from bioeval.protocol.tasks import OpenSet
-from bioeval.stats.options import IntervalOptions
+from bioeval.stats.options import IntervalMethod
 from bioeval.studies.calibration import measures as of_calibration
 from bioeval.studies.compare.measures import ComparedSystem
 from bioeval.studies.compare.ranking_section import SHOWS_DIFFERENCES, section
@@ -58,7 +58,7 @@ def measured(scores, measures=tuple(ALL), gallery="new"):
         retrieval=False,
         functions=[*of_calibration.MEASURES, *of_reid.MEASURES],
     )
-    interval = IntervalOptions("subject-bootstrap", 0.95, MANY, seed_sequence(0))
+    interval = IntervalMethod("subject-bootstrap", 0.95, MANY, seed_sequence(0))
 
     def count(scores):
         return ComparedSystem(scores, OpenSet(), wanted)
@@ -134,7 +134,10 @@ def crowd_systems(people=40, **more):
 
 
 def test_a_ranking_holds_together():
-    ranking = be.compare(crowd_systems(within=0.8), replicates=MANY)
+    ranking = be.compare(
+        crowd_systems(within=0.8),
+        interval=be.stats.IntervalMethod("subject-bootstrap", replicates=MANY),
+    )
     assert dict(ranking.sizes) == {"measure": 11, "system": 3, "other_system": 3}
     assert ranking.attrs["result_type"] == "ranking"
     low, high = ranking["difference_low"].values, ranking["difference_high"].values
@@ -163,7 +166,9 @@ def test_that_equal_systems_are_never_told_apart():
     scores = be.simulate(20, 4, random_state=1)
     monotone = be.Scores(-np.exp(scores.values), scores.probe_labels, kind="similarity")
     ranking = be.compare(
-        {"a": scores, "b": monotone, "c": scores}, replicates=MANY, measures=["eer", "auc", "cms=2"]
+        {"a": scores, "b": monotone, "c": scores},
+        interval=be.stats.IntervalMethod("subject-bootstrap", replicates=MANY),
+        measures=["eer", "auc", "cms=2"],
     )
     assert not ranking["separated"].any() and (ranking["letters"] == "a").all()
     assert (ranking["rank"] == 1).all() and (ranking["rank_high"] == 3).all()
@@ -174,8 +179,13 @@ def test_that_equal_systems_are_never_told_apart():
 @pytest.mark.slow
 def test_that_the_order_of_systems_does_not_matter():
     systems = crowd_systems()
-    one = be.compare(systems, replicates=MANY)
-    other = be.compare(dict(reversed(systems.items())), replicates=MANY)
+    one = be.compare(
+        systems, interval=be.stats.IntervalMethod("subject-bootstrap", replicates=MANY)
+    )
+    other = be.compare(
+        dict(reversed(systems.items())),
+        interval=be.stats.IntervalMethod("subject-bootstrap", replicates=MANY),
+    )
     other = other.sel(system=list(systems), other_system=list(systems))
     for name in one.data_vars:
         if name != "letters":
@@ -186,7 +196,10 @@ def test_that_the_order_of_systems_does_not_matter():
 @pytest.mark.parametrize("measures", [None, ["eer", "min_dcf=0.1", "cms=2", "min_cllr"]])
 def test_of_two_systems_the_limits_are_those_of_their_comparison(measures):
     a, b, _ = crowd_systems().values()
-    how = {"measures": measures, "replicates": MANY}
+    how = {
+        "interval": be.stats.IntervalMethod("subject-bootstrap", replicates=MANY),
+        "measures": measures,
+    }
     ranking, compared = be.compare({"a": a, "b": b}, **how), be.compare(a, b, **how)
     assert ranking["measure"].values.tolist() == compared["measure"].values.tolist()
     for mine, theirs in (
@@ -201,9 +214,18 @@ def test_of_two_systems_the_limits_are_those_of_their_comparison(measures):
 
 def test_that_measures_are_compared_in_the_order_in_which_they_are_asked_for():
     systems = crowd_systems()
-    ranking = be.compare(systems, measures=["auc", "frr_at_far=0.01", "eer"], replicates=MANY)
+    ranking = be.compare(
+        systems,
+        measures=["auc", "frr_at_far=0.01", "eer"],
+        interval=be.stats.IntervalMethod("subject-bootstrap", replicates=MANY),
+    )
     assert ranking["measure"].values.tolist() == ["AUC", "FRR at FAR <= 1 %", "EER"]
-    bare = be.compare(systems, measures=["frr_at_far"], far_targets=[0.1, 0.2], replicates=MANY)
+    bare = be.compare(
+        systems,
+        measures=["frr_at_far"],
+        far_targets=[0.1, 0.2],
+        interval=be.stats.IntervalMethod("subject-bootstrap", replicates=MANY),
+    )
     assert bare["target"].values.tolist() == [0.1, 0.2]
 
 
@@ -214,7 +236,11 @@ def test_a_number_of_a_script_is_compared_by_people_left_out():
 
     measure = be.Measure("d_prime", spread, label="d'", larger_is_better=True, decimals=2)
     systems = crowd_systems(people=12)
-    ranking = be.compare(systems, measures=[measure, spread], replicates=MANY)
+    ranking = be.compare(
+        systems,
+        measures=[measure, spread],
+        interval=be.stats.IntervalMethod("subject-bootstrap", replicates=MANY),
+    )
     assert ranking["measure"].values.tolist() == ["d'", "spread"]
     assert ranking["larger_is_better"].values.tolist() == [1, 0]
     np.testing.assert_array_equal(ranking["value"].values[:, 0], ranking["value"].values[:, 1])
@@ -236,7 +262,11 @@ def test_a_number_of_a_script_is_compared_by_people_left_out():
 
 def test_that_scalars_of_scripts_are_ranked():
     be.scalar("cost9", "(9 FAR + FRR) / 10", of_rates=lambda far, frr: (9 * far + frr) / 10)
-    ranking = be.compare(crowd_systems(), measures=["min_cost9"], replicates=MANY)
+    ranking = be.compare(
+        crowd_systems(),
+        measures=["min_cost9"],
+        interval=be.stats.IntervalMethod("subject-bootstrap", replicates=MANY),
+    )
     values = [float(be.verification(x).min_cost9) for x in crowd_systems().values()]
     np.testing.assert_allclose(ranking["value"].values[:, 0], values)
     assert (ranking["value_low"] <= ranking["value"]).all()
@@ -246,11 +276,19 @@ def test_that_scalars_of_scripts_are_ranked():
 def test_measures_of_ratios_need_ratios():
     systems = crowd_systems(people=10)
     with pytest.raises(be.ProtocolError, match="cllr is of log-likelihood ratios"):
-        be.compare(systems, measures=["cllr"], replicates=MANY)
+        be.compare(
+            systems,
+            measures=["cllr"],
+            interval=be.stats.IntervalMethod("subject-bootstrap", replicates=MANY),
+        )
     ratios = {
         name: be.Scores(3 - 2 * x.values, x.probe_labels, kind="llr") for name, x in systems.items()
     }
-    ranking = be.compare(ratios, measures=["cllr", "min_cllr", "act_dcf=0.1"], replicates=MANY)
+    ranking = be.compare(
+        ratios,
+        measures=["cllr", "min_cllr", "act_dcf=0.1"],
+        interval=be.stats.IntervalMethod("subject-bootstrap", replicates=MANY),
+    )
     for name, scores in ratios.items():
         alone = be.calibration(scores, [0.1])
         expected = [float(alone.cllr), float(alone.min_cllr), float(alone.act_dcf[0])]
@@ -269,7 +307,11 @@ def test_that_systems_are_ranked_on_the_templates_that_all_have():
         systems[name] = named(scores, names)
     less = np.arange(4, systems["l1"].shape[0])[::-1]  # in another order, too
     systems["l1"] = systems["l1"].select(probes=less, gallery=less)
-    ranking = be.compare(systems, measures=["eer"], replicates=MANY)
+    ranking = be.compare(
+        systems,
+        measures=["eer"],
+        interval=be.stats.IntervalMethod("subject-bootstrap", replicates=MANY),
+    )
     kept = np.arange(4, systems["l2"].shape[0])
     for name in ("l2", "cosine"):
         part = systems[name].select(probes=kept, gallery=kept)
@@ -292,9 +334,20 @@ def test_systems_are_read_one_after_another():
 
         return reading
 
-    lazy = be.compare({x: reader(x) for x in systems}, measures=["eer"], replicates=MANY)
+    lazy = be.compare(
+        {x: reader(x) for x in systems},
+        measures=["eer"],
+        interval=be.stats.IntervalMethod("subject-bootstrap", replicates=MANY),
+    )
     assert read == list(systems)
-    xr.testing.assert_identical(lazy, be.compare(systems, measures=["eer"], replicates=MANY))
+    xr.testing.assert_identical(
+        lazy,
+        be.compare(
+            systems,
+            measures=["eer"],
+            interval=be.stats.IntervalMethod("subject-bootstrap", replicates=MANY),
+        ),
+    )
 
 
 def test_that_a_bad_system_is_an_error_or_left_out():
@@ -302,13 +355,22 @@ def test_that_a_bad_system_is_an_error_or_left_out():
     half = systems["l2"].select(probes=np.arange(24), gallery=np.arange(24))
     wrong = {**systems, "half": half, "text": lambda: "no scores"}
     with pytest.raises(be.DataError, match="half is not like l2: the systems are not over the"):
-        be.compare(wrong, replicates=MANY)
-    ranking = be.compare(wrong, invalid="leave-out", measures=["eer"], replicates=MANY)
+        be.compare(wrong, interval=be.stats.IntervalMethod("subject-bootstrap", replicates=MANY))
+    ranking = be.compare(
+        wrong,
+        invalid="leave-out",
+        measures=["eer"],
+        interval=be.stats.IntervalMethod("subject-bootstrap", replicates=MANY),
+    )
     assert ranking["system"].values.tolist() == list(systems)
     assert "half is left out" in as_text(ranking) and "text is left out" in as_text(ranking)
     two = {"l2": systems["l2"], "half": half}
     with pytest.raises(be.DataError, match="two systems or more are needed"):
-        be.compare(two, invalid="leave-out", replicates=MANY)
+        be.compare(
+            two,
+            invalid="leave-out",
+            interval=be.stats.IntervalMethod("subject-bootstrap", replicates=MANY),
+        )
 
 
 @pytest.mark.parametrize(
@@ -329,7 +391,11 @@ def test_that_a_bad_system_is_an_error_or_left_out():
 )
 def test_wrong_options_are_refused(options, says):
     with pytest.raises(be.BioevalError, match=says):
-        be.compare(crowd_systems(people=6), replicates=MANY, **options)
+        be.compare(
+            crowd_systems(people=6),
+            **options,
+            interval=be.stats.IntervalMethod("subject-bootstrap", replicates=MANY),
+        )
 
 
 def test_one_system_is_refused():
@@ -353,7 +419,11 @@ def test_pairs_are_ranked_by_the_people_of_both_sides():
         f"d{d}": be.PairScores(d * ~genuine + noise, genuine, subjects=subjects)
         for d in (0.5, 2, 4)
     }
-    ranking = be.compare(systems, measures=["eer", "auc", "min_cllr"], replicates=MANY)
+    ranking = be.compare(
+        systems,
+        measures=["eer", "auc", "min_cllr"],
+        interval=be.stats.IntervalMethod("subject-bootstrap", replicates=MANY),
+    )
     assert (ranking["rank"].sel(system="d4") == 1).all()
     assert ranking.attrs["probes"] == len(genuine)
     assert (ranking["rank_high"].sel(system="d4") < 3).all()
@@ -361,14 +431,21 @@ def test_pairs_are_ranked_by_the_people_of_both_sides():
 
 def test_order_only_scores_are_ranked_by_recognition():
     systems = {name: x.replace(kind="order") for name, x in crowd_systems(people=12).items()}
-    ranking = be.compare(systems, replicates=MANY)
+    ranking = be.compare(
+        systems, interval=be.stats.IntervalMethod("subject-bootstrap", replicates=MANY)
+    )
     assert ranking["measure"].values.tolist() == ["recognition rate"]
 
 
 @pytest.mark.parametrize("measures", [None, ["cmc=3", "mean_ap", "mean_inp"]])
 def test_retrieval_is_ranked_by_a_convention(measures):
     systems = crowd_systems(people=15)
-    ranking = be.compare(systems, measures=measures, protocol="vehicleid", replicates=MANY)
+    ranking = be.compare(
+        systems,
+        measures=measures,
+        protocol="vehicleid",
+        interval=be.stats.IntervalMethod("subject-bootstrap", replicates=MANY),
+    )
     labels = ranking["measure"].values.tolist()
     if measures:
         assert labels == ["CMC(3)", "mAP", "mINP"]
@@ -402,8 +479,14 @@ def test_people_who_are_decided_alike_are_counted():
 @pytest.mark.slow
 def test_adjustment_for_the_number_of_measures():
     systems = crowd_systems(within=0.8)
-    plain = be.compare(systems, replicates=MANY)
-    adjusted = be.compare(systems, adjust="holm", replicates=MANY)
+    plain = be.compare(
+        systems, interval=be.stats.IntervalMethod("subject-bootstrap", replicates=MANY)
+    )
+    adjusted = be.compare(
+        systems,
+        adjust="holm",
+        interval=be.stats.IntervalMethod("subject-bootstrap", replicates=MANY),
+    )
     np.testing.assert_array_equal(plain["p_value"], adjusted["p_value"])
     assert ((adjusted["separated"] == 0) | (adjusted["separated"] == plain["separated"])).all()
     assert (adjusted["separated"] != 0).sum() < (plain["separated"] != 0).sum()
@@ -411,13 +494,19 @@ def test_adjustment_for_the_number_of_measures():
 
 def test_the_section_says_who_may_be_the_best():
     ranking = be.compare(
-        crowd_systems(within=0.8), measures=["frr_at_far=0.01", "auc"], replicates=MANY
+        crowd_systems(within=0.8),
+        measures=["frr_at_far=0.01", "auc"],
+        interval=be.stats.IntervalMethod("subject-bootstrap", replicates=MANY),
     )
     text = as_text(ranking)
     assert "cosine is better than all others" in text and "may have rank" in text
     assert "difference [limits for all pairs]" in text  # of few systems
     systems = {f"s{i}": be.simulate(12, 3, random_state=i) for i in range(6)}
-    many = be.compare(systems, measures=["eer"], replicates=MANY)
+    many = be.compare(
+        systems,
+        measures=["eer"],
+        interval=be.stats.IntervalMethod("subject-bootstrap", replicates=MANY),
+    )
     assert "no significant difference" not in as_text(many)
     many.attrs[SHOWS_DIFFERENCES] = 1
     assert "no significant difference" in as_text(many)
@@ -425,7 +514,11 @@ def test_the_section_says_who_may_be_the_best():
 
 @pytest.mark.slow
 def test_the_plot_has_the_systems_from_the_best_to_the_worst():
-    ranking = be.compare(crowd_systems(), measures=["eer", "auc"], replicates=MANY)
+    ranking = be.compare(
+        crowd_systems(),
+        measures=["eer", "auc"],
+        interval=be.stats.IntervalMethod("subject-bootstrap", replicates=MANY),
+    )
     for measure in ("EER", "AUC"):
         display = be.plot.ranking(ranking, measure=measure)
         of = ranking.sel(measure=measure)
@@ -463,7 +556,7 @@ def test_files_are_ranked_by_command(folder, tmp_path, capsys):
     direct = be.compare(
         {f"team{i}": be.load(x) for i, x in enumerate(files)},
         measures=["auc", "min_dcf=0.1"],
-        replicates=200,
+        interval=be.stats.IntervalMethod("subject-bootstrap", replicates=200),
     )
     np.testing.assert_array_equal(loaded["value_low"], direct["value_low"])
     names = ["--name", "x", "--name", "y", "--name", "z"]
@@ -487,7 +580,12 @@ def test_a_system_that_cannot_be_evaluated_is_left_out():
     failed = be.Scores(values, systems["l1"].probe_labels)
     for order in (["bad", *systems], [*systems, "bad"]):
         some = {name: {**systems, "bad": failed}[name] for name in order}
-        ranking = be.compare(some, invalid="leave-out", measures=["eer"], replicates=MANY)
+        ranking = be.compare(
+            some,
+            invalid="leave-out",
+            measures=["eer"],
+            interval=be.stats.IntervalMethod("subject-bootstrap", replicates=MANY),
+        )
         assert ranking["system"].values.tolist() == list(systems)
         assert "bad is left out" in as_text(ranking)
 
@@ -497,7 +595,13 @@ def test_that_systems_with_other_attempts_are_named():
     values = systems["l1"].values.copy()
     values[3, 7] = values[7, 3] = np.nan
     systems["l1"] = be.Scores(values, systems["l1"].probe_labels, nan="exclude")
-    text = as_text(be.compare(systems, measures=["eer"], replicates=MANY))
+    text = as_text(
+        be.compare(
+            systems,
+            measures=["eer"],
+            interval=be.stats.IntervalMethod("subject-bootstrap", replicates=MANY),
+        )
+    )
     assert "l1 did not make the same attempts as l2" in text
 
 
@@ -508,14 +612,23 @@ def test_cameras_of_all_systems_are_the_same_where_they_count():
         meta = {"camera": cameras}
         systems[name] = be.Scores(scores.values, scores.probe_labels, probe_meta=meta)
     with pytest.raises(be.DataError, match="cosine is not like l2: .*cameras differ at 32"):
-        be.compare(systems, protocol="market1501", replicates=MANY)
+        be.compare(
+            systems,
+            protocol="market1501",
+            interval=be.stats.IntervalMethod("subject-bootstrap", replicates=MANY),
+        )
 
 
 def test_the_majority_decides_what_the_data_are():
     systems = crowd_systems(people=12)
     half = systems["l2"].select(probes=np.arange(24), gallery=np.arange(24))
     some = {"a half": half, **systems}
-    ranking = be.compare(some, invalid="leave-out", measures=["eer"], replicates=MANY)
+    ranking = be.compare(
+        some,
+        invalid="leave-out",
+        measures=["eer"],
+        interval=be.stats.IntervalMethod("subject-bootstrap", replicates=MANY),
+    )
     assert ranking["system"].values.tolist() == list(systems)
     assert "a half is left out: it has other data than 3 systems" in as_text(ranking)
 
@@ -527,7 +640,10 @@ def test_in_a_fixed_gallery_systems_far_apart_are_told_apart():
     for noise in (0.1, 3.0, 9.0):
         values = 4.0 * (who[:, None] != who) + noise * rng.normal(size=(120, 120))
         systems[f"noise {noise:g}"] = be.Scores(values, who)
-    how = {"gallery": "fixed", "replicates": MANY}
+    how = {
+        "interval": be.stats.IntervalMethod("subject-bootstrap", replicates=MANY),
+        "gallery": "fixed",
+    }
     ranking = be.compare(systems, measures=["recognition_rate"], **how).isel(measure=0)
     assert ranking["letters"].values.tolist() == ["a", "b", "c"]
     first, second, _ = systems.values()
@@ -548,7 +664,10 @@ def test_lists_have_the_measures_that_their_ends_allow():
         order = np.argsort(values, axis=1)[:, : 3 + i]
         near = np.take_along_axis(values, order, axis=1)
         lists[f"top {3 + i}"] = be.TopKScores(order, who, who, distances=near)
-    how = {"protocol": "vehicleid", "replicates": MANY}
+    how = {
+        "interval": be.stats.IntervalMethod("subject-bootstrap", replicates=MANY),
+        "protocol": "vehicleid",
+    }
     ranking = be.compare(lists, measures=["mean_ap", "cmc=1"], **how)
     assert ranking["measure"].values.tolist() == ["CMC(1)"]
     assert "which are left out: mean_ap" in as_text(ranking)
@@ -562,14 +681,26 @@ def test_lists_have_the_measures_that_their_ends_allow():
 def test_a_function_that_returns_no_number_is_named(value):
     measure = be.Measure("odd", lambda scores: value)
     with pytest.raises(be.DataError, match="l2: the measure odd is .*; expected a number"):
-        be.compare(crowd_systems(people=6), measures=[measure], replicates=MANY)
+        be.compare(
+            crowd_systems(people=6),
+            measures=[measure],
+            interval=be.stats.IntervalMethod("subject-bootstrap", replicates=MANY),
+        )
     with pytest.raises(be.DataError, match="a Measure called eer, and there is one of this name"):
-        be.compare(crowd_systems(people=6), measures=[be.Measure("eer", len)], replicates=MANY)
+        be.compare(
+            crowd_systems(people=6),
+            measures=[be.Measure("eer", len)],
+            interval=be.stats.IntervalMethod("subject-bootstrap", replicates=MANY),
+        )
 
 
 def test_an_undefined_number_has_no_rank():
     measure = be.Measure("odd", lambda scores: np.inf if scores.shape[0] > 20 else 1.0)
-    ranking = be.compare(crowd_systems(people=6), measures=["eer", measure], replicates=MANY)
+    ranking = be.compare(
+        crowd_systems(people=6),
+        measures=["eer", measure],
+        interval=be.stats.IntervalMethod("subject-bootstrap", replicates=MANY),
+    )
     row = ranking.isel(measure=1)
     assert row["value"].isnull().all() and (row["letters"] == "").all()
     assert row["rank_low"].isnull().all()

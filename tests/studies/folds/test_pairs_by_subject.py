@@ -204,19 +204,29 @@ def test_two_systems_are_paired_by_pair():
     a = pairs.select(kept)
     worse = a.values + np.random.default_rng(0).normal(size=len(kept)) * 0.4
     b = be.Scores.from_pairs(worse, a.genuine, subjects=a.pair_subjects)
-    expected = be.compare(a, b, replicates=100)
+    expected = be.compare(
+        a, b, interval=be.stats.IntervalMethod("subject-bootstrap", replicates=100)
+    )
     assert expected.attrs["subjects"] == 20
     mixed = np.random.default_rng(1).permutation(len(kept))
-    result = be.compare(a, b.select(mixed), replicates=100)
+    result = be.compare(
+        a, b.select(mixed), interval=be.stats.IntervalMethod("subject-bootstrap", replicates=100)
+    )
     assert result.drop_attrs().identical(expected.drop_attrs())
     other = be.Scores.from_pairs(
         worse, a.genuine, subjects=[(x, y + 50 * (x != y)) for x, y in a.pair_subjects.tolist()]
     )
-    fewer = be.compare(a, other, replicates=100)
+    fewer = be.compare(
+        a, other, interval=be.stats.IntervalMethod("subject-bootstrap", replicates=100)
+    )
     assert left_out(fewer) == (40, 40)
     with pytest.raises(DataError, match="differ at .* the same templates in the same order"):
         be.compare(pairs, pairs.select(np.random.default_rng(1).permutation(79)))
-    fewer = be.compare(a, a.select(np.arange(10)), replicates=100)
+    fewer = be.compare(
+        a,
+        a.select(np.arange(10)),
+        interval=be.stats.IntervalMethod("subject-bootstrap", replicates=100),
+    )
     assert left_out(fewer) == (50, 0)
     with pytest.raises(ProtocolError, match="needs the subjects of both sides of each pair"):
         be.compare(a, be.Scores.from_pairs(b.values, b.genuine))

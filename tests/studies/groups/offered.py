@@ -8,7 +8,9 @@ from bioeval.studies.groups.group_rates import GROUPS
 
 CALLS = {
     "by_group": lambda s: be.by_group(
-        s, "group", interval="subject-bootstrap", replicates=100, random_state=0
+        s,
+        "group",
+        interval=be.stats.IntervalMethod("subject-bootstrap", replicates=100, random_state=0),
     )
 }
 SIDES = np.array(["women, 18 to 30 years", "men, 18 to 30 years", "women, over 30 years"])
@@ -18,8 +20,7 @@ VARIABLES = {
         lambda: be.by_group(
             square(),
             [x % 2 for x in square().probe_labels],
-            interval="subject-bootstrap",
-            replicates=100,
+            interval=be.stats.IntervalMethod("subject-bootstrap", replicates=100),
         ),
         GROUPS,
     ),

@@ -18,7 +18,7 @@ from bioeval.base.random import Stream, seed_sequence
 from bioeval.studies.groups.combinations import level_together, limits_of_differences
 from bioeval.studies.groups.differences import DifferencesOfGroups, PeopleOfRate
 
-OPTIONS = {"interval": "subject-bootstrap", "replicates": 100}
+OPTIONS = {"interval": be.stats.IntervalMethod("subject-bootstrap", replicates=100)}
 
 
 def of_people(seed, people=66, groups="ab"):

@@ -33,8 +33,12 @@ def test_groups(files, tmp_path, capsys):
     more = ["--interval", "subject-bootstrap", "--replicates", "100"]
     assert main([*given, *more, "--out", str(out), "--plots"]) == 0
     text = capsys.readouterr().out
-    ds = be.by_group(scores, "sex", threshold=5.0,
-                     interval="subject-bootstrap", replicates=100)  # fmt: skip
+    ds = be.by_group(
+        scores,
+        "sex",
+        threshold=5.0,
+        interval=be.stats.IntervalMethod("subject-bootstrap", replicates=100),
+    )
     assert f"{100 * ds.frr[1].item():.2f}" in text and f"{ds.fdr.item():.4g}" in text
     assert "chosen on these" not in text
     assert {x.name for x in out.iterdir()} == {

@@ -24,7 +24,7 @@ from bioeval.studies.groups.measures import (
     range_limits,
 )
 
-OPTIONS = {"interval": "subject-bootstrap", "replicates": 100}
+OPTIONS = {"interval": be.stats.IntervalMethod("subject-bootstrap", replicates=100)}
 
 
 def of_people(seed, people=66, each=2, **more):

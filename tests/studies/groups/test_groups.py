@@ -16,7 +16,7 @@ from twins import floats, one_thread  # noqa: F401
 
 import bioeval as be
 from bioeval.base.random import Stream
-from bioeval.stats.options import IntervalOptions
+from bioeval.stats.options import IntervalMethod
 from bioeval.studies.groups.group_rates import inequity
 
 
@@ -118,9 +118,11 @@ def scores():
 @pytest.fixture(scope="module")
 def drawn(scores):
     return be.by_group(
-        scores, "sex", threshold="far=0.02", interval="subject-bootstrap",
-        replicates=100, random_state=7,
-    )  # fmt: skip
+        scores,
+        "sex",
+        threshold="far=0.02",
+        interval=be.stats.IntervalMethod("subject-bootstrap", replicates=100, random_state=7),
+    )
 
 
 def disjoint_pairs(pairs, within):
@@ -157,9 +159,11 @@ def test_rates_of_groups_have_limits_by_leaving_out_each_person(scores, layout):
     values = scores.values[rows, columns]
     for at in (2.0, 3.0, 3.5):
         ds = be.by_group(
-            of_scores, given, threshold=at, interval="subject-bootstrap",
-            replicates=100,
-        )  # fmt: skip
+            of_scores,
+            given,
+            threshold=at,
+            interval=be.stats.IntervalMethod("subject-bootstrap", replicates=100),
+        )
         for g in "fm":
             mates = [(bool(x > at), (p,)) for x, (p, c) in zip(values, made, strict=True)
                      if p == c and group_of[p] == g]  # fmt: skip
@@ -182,7 +186,12 @@ def messages(ds):
 
 def test_a_group_of_one_person_has_no_limits_of_frr_and_says_so(scores):
     group = np.where(np.asarray(scores.probe_labels) == 1, "x", "y")
-    ds = be.by_group(scores, group, threshold=3.0, interval="subject-bootstrap", replicates=100)
+    ds = be.by_group(
+        scores,
+        group,
+        threshold=3.0,
+        interval=be.stats.IntervalMethod("subject-bootstrap", replicates=100),
+    )
     assert np.isnan(ds.frr_low.sel(group="x")) and not np.isnan(ds.frr_low.sel(group="y"))
     assert messages(ds)["groups-of-one-subject"] == {"groups": ["x"]}
     # Of one probe, its FAR against the others is that of one trial.
@@ -193,13 +202,15 @@ def test_other_intervals_are_of_resampled_subjects(scores):
     labels = scores.probe_labels.tolist()
     group = {x: "fm"[x % 2] for x in labels}
     made = naive_groups.attempts(naive.read(scores.values, scores.probe_labels))
-    options = IntervalOptions.parse("subject-bootstrap", 0.95, 100, 7)
+    options = IntervalMethod("subject-bootstrap", 0.95, 100, 7)
     weights = Stream(options.seed, 0).resampled(30, 100)
     people = sorted(set(labels))
     drawn = be.by_group(
-        scores, "sex", threshold="far=0.02", interval="subject-bootstrap-logit",
-        replicates=100, random_state=7,
-    )  # fmt: skip
+        scores,
+        "sex",
+        threshold="far=0.02",
+        interval=be.stats.IntervalMethod("subject-bootstrap-logit", replicates=100, random_state=7),
+    )
     at = drawn.threshold.item()
     far, frr = np.zeros((2, 2, 100)), np.zeros((2, 100))
     total, genuine = np.zeros((2, 2, 100)), np.zeros((2, 100))
@@ -226,7 +237,7 @@ def test_similarities_mirror_distances(scores, drawn):
     other = be.Scores(-scores.values, scores.probe_labels, kind="similarity")
     ds = be.by_group(
         other, [x % 2 for x in scores.probe_labels], threshold="far=0.02",
-        interval="subject-bootstrap", replicates=100, random_state=7,
+        interval=be.stats.IntervalMethod("subject-bootstrap", replicates=100, random_state=7),
     )  # fmt: skip
     assert ds.threshold == -drawn.threshold
     for name in ("frr_low", "far_high"):
@@ -235,13 +246,22 @@ def test_similarities_mirror_distances(scores, drawn):
 
 @pytest.mark.parametrize("variant", ["bca", "logit"])
 def test_other_bootstraps_enclose_the_rates(scores, variant):
-    ds = be.by_group(scores, "sex", interval=f"subject-bootstrap-{variant}", replicates=200)
+    ds = be.by_group(
+        scores,
+        "sex",
+        interval=be.stats.IntervalMethod(f"subject-bootstrap-{variant}", replicates=200),
+    )
     for name in ("frr", "far"):
         assert (ds[f"{name}_low"] <= ds[name]).all() and (ds[name] <= ds[f"{name}_high"]).all()
 
 
 def test_no_error_is_no_certainty(scores):
-    ds = be.by_group(scores, "sex", threshold=-1.0, interval="subject-bootstrap", replicates=100)
+    ds = be.by_group(
+        scores,
+        "sex",
+        threshold=-1.0,
+        interval=be.stats.IntervalMethod("subject-bootstrap", replicates=100),
+    )
     assert (ds.far == 0).all() and (ds.frr == 1).all()
     within, across = be.stats.zero_error_bound([7, 15])
     np.testing.assert_allclose(ds.far_high, [[within, across], [across, within]])
@@ -268,9 +288,13 @@ def test_pairs_are_grouped_by_both_sides(scores):
     pairs = scores.at_pairs(rows, columns)
     sex = scores.probe_meta["sex"]
     listed = be.by_group(
-        pairs, (sex[rows], sex[columns]), interval="subject-bootstrap", replicates=100
+        pairs,
+        (sex[rows], sex[columns]),
+        interval=be.stats.IntervalMethod("subject-bootstrap", replicates=100),
     )
-    whole = be.by_group(scores, "sex", interval="subject-bootstrap", replicates=100)
+    whole = be.by_group(
+        scores, "sex", interval=be.stats.IntervalMethod("subject-bootstrap", replicates=100)
+    )
     for name in ("frr", "far", "fdr", "far_low"):
         np.testing.assert_allclose(listed[name], whole[name], atol=1e-12, err_msg=name)
 

@@ -11,7 +11,7 @@ from bioeval.views.writers.lines import python_naming
 from bioeval.views.writers.terminal import as_text
 from tests.rendered import require_names_kept
 
-BOOTSTRAP = {"interval": "subject-bootstrap", "replicates": 100}
+BOOTSTRAP = {"interval": be.stats.IntervalMethod("subject-bootstrap", replicates=100)}
 
 
 def _verified(name: str):

@@ -17,7 +17,13 @@ PLOTS = {
 }
 VARIABLES = {
     "threshold study": (
-        lambda: be.study_threshold(square(), "eer", folds=2, repeats=1, replicates=100),
+        lambda: be.study_threshold(
+            square(),
+            "eer",
+            folds=2,
+            repeats=1,
+            interval=be.stats.IntervalMethod("subject-bootstrap", replicates=100),
+        ),
         STUDY,
     )
 }

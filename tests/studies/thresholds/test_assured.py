@@ -17,7 +17,11 @@ from bioeval.tables.sections import sections_of
 from bioeval.views.writers.data import answer_of
 
 SINGLE = {"templates": "single", "fusion": "min"}
-STUDY = {"folds": 3, "repeats": 1, "replicates": 200}
+STUDY = {
+    "interval": be.stats.IntervalMethod("subject-bootstrap", replicates=200),
+    "folds": 3,
+    "repeats": 1,
+}
 
 
 def unequal(seed: int = 0, people: int = 12, kind: str = "distance", dtype: str = "float64"):
@@ -335,9 +339,13 @@ def test_no_number_of_people_helps_above_the_target():
     scores = be.simulate(80, 2, random_state=1)
     two = (scores.values > np.quantile(scores.values, 0.3)).astype(float)
     result = be.study_threshold(
-        be.Scores(two, scores.probe_labels), "far=0.1", folds=2, repeats=1, replicates=100,
+        be.Scores(two, scores.probe_labels),
+        "far=0.1",
+        folds=2,
+        repeats=1,
+        interval=be.stats.IntervalMethod("subject-bootstrap", replicates=100),
         assure=0.95,
-    )  # fmt: skip
+    )
     assert np.isnan(result.people_estimated)
     assert refused(result).code == "strictest-threshold-above-target"
 
@@ -355,9 +363,13 @@ def test_impostors_that_nothing_accepts(confidence):
     scores = be.simulate(14, 3, random_state=1)
     values = np.where(scores.probe_labels[:, None] == scores.probe_labels, scores.values, np.inf)
     result = be.study_threshold(
-        be.Scores(values, scores.probe_labels), "far=0.1", folds=2, repeats=1, replicates=100,
+        be.Scores(values, scores.probe_labels),
+        "far=0.1",
+        folds=2,
+        repeats=1,
+        interval=be.stats.IntervalMethod("subject-bootstrap", replicates=100),
         assure=confidence,
-    )  # fmt: skip
+    )
     if confidence == 0.5:
         assert (
             result.assured_threshold

@@ -16,7 +16,8 @@ from bioeval.cli.program import main
 
 TARGET = "far=0.1"
 FOLDS = be.partition.SubjectKFold(3, shuffle=True, random_state=0)
-EASY = {"threshold": TARGET, "assure": 0.9, "replicates": 100}
+EASY = {"threshold": TARGET, "assure": 0.9}
+FEW = be.stats.IntervalMethod("subject-bootstrap", replicates=100)
 
 
 @pytest.fixture(scope="module")
@@ -49,8 +50,13 @@ def test_each_fold_is_a_study_of_its_training_part(scores):
         train, test = split_of(scores, fold)
         one = ds.isel(repeat=0, fold=fold)
         alone = be.study_threshold(
-            scores.select(train, train), TARGET, folds=2, repeats=1, assure=0.9, replicates=100,
-        )  # fmt: skip
+            scores.select(train, train),
+            TARGET,
+            folds=2,
+            repeats=1,
+            assure=0.9,
+            interval=be.stats.IntervalMethod("subject-bootstrap", replicates=100),
+        )
         at = one.assured_threshold.item()
         assert at == alone.assured_threshold
         assert at < one.threshold
@@ -113,8 +119,8 @@ def test_without_assure_nothing_changes(scores):
 
 
 def test_intervals_by_subject_are_of_each_threshold(scores):
-    ds = crossed(scores, FOLDS, **EASY, interval="subject-bootstrap")
-    given = crossed(scores, FOLDS, threshold=TARGET, replicates=100, interval="subject-bootstrap")
+    ds = crossed(scores, FOLDS, **EASY, interval=FEW)
+    given = crossed(scores, FOLDS, threshold=TARGET, interval=FEW)
     assert ds.far_high == given.far_high
     assert ds.assured_far_low <= ds.assured_far_pooled <= ds.assured_far_high < ds.far_high
 
@@ -256,7 +262,21 @@ def test_wrong_use_is_one_line(tmp_path, monkeypatch, capsys, words, says):
 def test_an_assured_threshold_does_not_depend_on_the_blocks_of_rows(scores, monkeypatch):
     from bioeval.scores.blocks import BlockReader
 
-    plain = be.study_threshold(scores, TARGET, assure=0.9, folds=3, repeats=1, replicates=100)
+    plain = be.study_threshold(
+        scores,
+        TARGET,
+        assure=0.9,
+        folds=3,
+        repeats=1,
+        interval=be.stats.IntervalMethod("subject-bootstrap", replicates=100),
+    )
     monkeypatch.setattr(BlockReader, "rows_per_block", lambda self: 7)
-    again = be.study_threshold(scores, TARGET, assure=0.9, folds=3, repeats=1, replicates=100)
+    again = be.study_threshold(
+        scores,
+        TARGET,
+        assure=0.9,
+        folds=3,
+        repeats=1,
+        interval=be.stats.IntervalMethod("subject-bootstrap", replicates=100),
+    )
     assert plain.identical(again)

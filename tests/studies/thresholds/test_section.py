@@ -10,7 +10,11 @@ from bioeval.studies.thresholds.section import section
 from bioeval.views.writers.data import answer_of, as_data
 from tests.rendered import require_names_kept
 
-QUICK = {"folds": 3, "repeats": 1, "replicates": 100}
+QUICK = {
+    "interval": be.stats.IntervalMethod("subject-bootstrap", replicates=100),
+    "folds": 3,
+    "repeats": 1,
+}
 
 
 def _assured():

@@ -78,7 +78,13 @@ def test_the_interval_by_subject_is_that_of_the_rates_there(scores, kind):
         for end in ("low", "high"):
             assert ds[f"optimistic_{rate}_{end}"].item() == whole[f"{rate}_{end}"].item()
     assert ds.optimistic_hter_low < ds.optimistic_hter < ds.optimistic_hter_high
-    again = be.study_threshold(turned, "eer", folds=4, repeats=1, replicates=100, confidence=0.5)
+    again = be.study_threshold(
+        turned,
+        "eer",
+        folds=4,
+        repeats=1,
+        interval=be.stats.IntervalMethod("subject-bootstrap", replicates=100, confidence=0.5),
+    )
     assert again.optimistic_far_low > ds.optimistic_far_low
 
 
@@ -392,7 +398,11 @@ def both_ways(scores: be.Scores) -> be.Scores:
 
 def test_a_list_and_a_matrix_of_the_same_comparisons_need_as_many_people():
     matrix = be.simulate(20, 3, random_state=1)
-    options = {"folds": 4, "repeats": 1, "replicates": 100}
+    options = {
+        "interval": be.stats.IntervalMethod("subject-bootstrap", replicates=100),
+        "folds": 4,
+        "repeats": 1,
+    }
     result = [
         be.study_threshold(scores, "far=0.001", **options) for scores in (matrix, both_ways(matrix))
     ]
@@ -414,7 +424,11 @@ def test_a_list_and_a_matrix_of_the_same_comparisons_need_as_many_people():
 
 def test_scores_near_chance_and_upside_down_are_doubted():
     matrix = be.simulate(30, 3, random_state=1)
-    options = {"folds": 3, "repeats": 1, "replicates": 100}
+    options = {
+        "interval": be.stats.IntervalMethod("subject-bootstrap", replicates=100),
+        "folds": 3,
+        "repeats": 1,
+    }
     shuffled = np.random.default_rng(0).permutation(matrix.probe_labels)
     for scores, expected in (
         (be.Scores(matrix.values, shuffled), {"near-chance", "no-better-than-chance"}),
@@ -430,7 +444,13 @@ def test_scores_near_chance_and_upside_down_are_doubted():
 
 def test_people_are_in_a_table_and_no_column_is_dropped_in_silence(shown):
     scores = be.simulate(12, 2, random_state=1)
-    ds = be.study_threshold(scores, "far=0.1", folds=3, repeats=2, replicates=100)
+    ds = be.study_threshold(
+        scores,
+        "far=0.1",
+        folds=3,
+        repeats=2,
+        interval=be.stats.IntervalMethod("subject-bootstrap", replicates=100),
+    )
     narrow, wide = (" ".join(shown(ds, width).split()) for width in (80, 100))
     narrowest = " ".join(shown(ds, 60).split())
     assert "Not shown in this width: pooled" in narrowest

@@ -33,7 +33,11 @@ VARIABLES = {
         REID,
     ),
     "GOM": (
-        lambda: be.gom(queries(), per_query=True, interval="subject-bootstrap", replicates=100),
+        lambda: be.gom(
+            queries(),
+            per_query=True,
+            interval=be.stats.IntervalMethod("subject-bootstrap", replicates=100),
+        ),
         GOM,
     ),
 }

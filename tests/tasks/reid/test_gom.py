@@ -119,7 +119,7 @@ def test_the_card_gives_what_the_function_gives():
     alone = be.gom(scores, convention=CARD)
     assert result.equals(alone) and result.equals(be.gom(scores, max_rank=20))
     assert result.attrs["convention"] == result.attrs["protocol"] == CARD
-    options = {"interval": "subject-bootstrap", "replicates": 100}
+    options = {"interval": be.stats.IntervalMethod("subject-bootstrap", replicates=100)}
     limits = be.evaluate(scores, CARD, **options)["gom"].to_dataset()
     assert "mrep_area_low" in limits
     assert limits.equals(be.gom(scores, convention=CARD, **options))
@@ -245,8 +245,13 @@ def test_open_queries_are_as_rows_that_are_appended(kind, variant, convention):
         scores, [1, 2, 2, -1, 0, 77, 77]
     )  # labels that the gallery has, and junk
     whole = appended(scores, queries)
-    options = {"budget": 4, "variant": variant, "convention": convention, "per_query": True,
-             "interval": "subject-bootstrap", "replicates": 100}  # fmt: skip
+    options = {
+        "interval": be.stats.IntervalMethod("subject-bootstrap", replicates=100),
+        "budget": 4,
+        "variant": variant,
+        "convention": convention,
+        "per_query": True,
+    }
     result, expected = (
         be.gom(scores, open_queries=queries, **options),
         be.gom(whole, **options),
@@ -325,7 +330,10 @@ def test_the_command(files, capsys):
     shown = capsys.readouterr().out
     expected = {
         name: be.gom(
-            searched(seed), convention=CARD, budget=9, interval="subject-bootstrap", replicates=100
+            searched(seed),
+            convention=CARD,
+            budget=9,
+            interval=be.stats.IntervalMethod("subject-bootstrap", replicates=100),
         )
         for seed, name in enumerate("ab")
     }
@@ -474,7 +482,7 @@ def test_what_is_not_defined_is_not_drawn(files, capsys, tmp_path):
 def test_the_section_in_all_writers():
     def section_of(name):
         scores = searched()
-        more = {"interval": "subject-bootstrap", "replicates": 100}
+        more = {"interval": be.stats.IntervalMethod("subject-bootstrap", replicates=100)}
         return section.section({name: be.gom(scores, **more), "b": be.gom(searched(1))})
 
     require_names_kept(section_of)

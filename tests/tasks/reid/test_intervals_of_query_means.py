@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 import strategies
 from hypothesis import given, settings, strategies as st
+from limits import few_replicates
 from named_arguments import raises_about
 from strategies import examples_of
 from twins import one_thread  # noqa: F401
@@ -20,12 +21,11 @@ import bioeval as be
 from bioeval import stats
 from bioeval.base.random import Stream, seed_sequence
 from bioeval.cli.program import main
-from bioeval.stats.options import IntervalOptions
 from bioeval.stats.replicates import open_limits
 from bioeval.tasks.reid.intervals import query_mean_intervals
 
 REPLICATES = 7
-OPTIONS = IntervalOptions("subject-bootstrap", 0.95, REPLICATES, seed_sequence(3))
+OPTIONS = few_replicates("subject-bootstrap", REPLICATES)
 SIZES = ((2, 2, 1), (3, 1, 2, 2), (1, 4), (5,))
 
 
@@ -224,18 +224,25 @@ def test_a_perfect_system_has_the_bound_by_subjects():
 def test_lists_and_matrices_have_the_same_intervals(scores):
     order = np.argsort(scores.values, axis=1, kind="stable")[:, :100]
     lists = be.TopKScores(order, scores.probe_labels, scores.gallery_labels)
-    options = {"rank_k": 50, "interval": "subject-bootstrap", "replicates": 100, "random_state": 4}
+    options = {
+        "interval": be.stats.IntervalMethod("subject-bootstrap", replicates=100, random_state=4),
+        "rank_k": 50,
+    }
     ours, matrix = (be.reid(x, "cityflow", max_rank=20, **options) for x in (lists, scores))
     for name in ("cmc_low", "cmc_high", "rank_k_mean_ap_low", "rank_k_mean_ap_high"):
         np.testing.assert_allclose(ours[name], matrix[name], atol=1e-12)
-    tree = be.evaluate(lists, "cityflow", interval="subject-bootstrap", replicates=100)
+    tree = be.evaluate(
+        lists, "cityflow", interval=be.stats.IntervalMethod("subject-bootstrap", replicates=100)
+    )
     assert "cmc_low" in tree["reid"]
     assert not any("confidence interval" in x.sentence for x in be.messages(tree["reid"]))
 
 
 @pytest.mark.slow
 def test_an_evaluation_has_the_same_intervals(scores, tmp_path, capsys):
-    options = {"interval": "subject-bootstrap-bca", "replicates": 100, "random_state": 4}
+    options = {
+        "interval": be.stats.IntervalMethod("subject-bootstrap-bca", replicates=100, random_state=4)
+    }
     ds = be.reid(scores, **options)
     tree = be.evaluate(scores, "market1501", **options)
     for name in ("mean_ap", "mean_inp", "cmc"):
