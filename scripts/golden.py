@@ -2197,7 +2197,7 @@ def write_files() -> None:
         np.savez(
             f"{s.name}.npz",
             scores=np.asarray(s.values),
-            probe_labels=np.asarray(s.probe_labels),
+            labels=np.asarray(s.probe_labels),
             kind=s.kind,
         )
     for i, s in enumerate(watch_systems()):
@@ -2206,7 +2206,7 @@ def write_files() -> None:
             f"street{i}.npz",
             scores=np.asarray(s.values),
             kind="distance",
-            probe_labels=source["probe_labels"],
+            labels=source["probe_labels"],
             gallery_labels=source["gallery_labels"],
             probe_camera=source["probe_meta"]["camera"],
             gallery_camera=source["gallery_meta"]["camera"],
