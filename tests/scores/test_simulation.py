@@ -9,8 +9,10 @@ import numpy as np
 import pytest
 from scipy import integrate, special, stats
 
+import bioeval as be
 from bioeval.base.errors import DataError
 from bioeval.base.random import Stream, inverse_normal, seed_sequence
+from bioeval.cli.program import main
 from bioeval.scores.simulation.closed_forms import GaussianEmbeddings, GaussianScores
 from bioeval.scores.simulation.scores_of_people import simulate, simulate_embeddings
 
@@ -623,3 +625,19 @@ def test_a_population_beyond_memory_is_refused_beforehand(arguments, message, mo
 def test_memory_that_is_unknown_refuses_nothing(monkeypatch):
     monkeypatch.setattr("bioeval.base.memory.physical_memory", lambda: 0)
     assert simulate(3, 2).shape == (6, 6)
+
+
+def test_files_of_two_seeds_are_of_other_people_unless_they_are_two_systems(tmp_path):
+    def subjects(*options):
+        file = str(tmp_path / "x.npz")
+        assert main(["simulate", "--subjects", "3", "--out", file, "--force", *options]) == 0
+        return {*be.load(file).probe_labels.tolist()}
+
+    same = ("--first-subject", "7")
+    assert subjects() == {1, 2, 3}
+    assert not subjects("--seed", "1") & subjects("--seed", "2")
+    assert subjects("--seed", "1", *same) == subjects("--seed", "2", *same) == {7, 8, 9}
+    made = be.simulate(3, 1, layout="probe-against-gallery", first_subject=7, unenrolled=1)
+    assert {*made.probe_labels.tolist()} == {7, 8, 9, 10}
+    with pytest.raises(be.DataError, match="first_subject"):
+        be.simulate(3, 1, first_subject=0)

@@ -15,6 +15,10 @@ from bioeval.cli.console import put, show_json
 from bioeval.cli.options import shared_options
 from bioeval.cli.outputs import take_scores
 
+#: Numbers that the people of a seed have to themselves, and seeds whose people differ.
+PEOPLE_OF_A_SEED = 1_000_000
+MOST_SEEDS = 1_000_000_000
+
 
 @click.command("simulate", cls=Command)
 @option("--subjects", "Enrolled subjects.", int, 100)
@@ -54,10 +58,17 @@ from bioeval.cli.outputs import take_scores
 @option("--goat-sd", "SD over subjects of genuine gaussian-scores.  [0]", float)
 @option("--wolf-sd", "SD over probe subjects of impostor scores.  [0]", float)
 @option("--lamb-sd", "SD over claimed subjects of impostor scores.  [0]", float)
+@option(
+    "--first-subject N",
+    "Number of the first subject, the same for files of the same people.  [of each seed another]",
+    click.IntRange(1),
+)
 @shared_options(seed="Random seed; the same seed gives the same scores.")
 @option("--json", "Describe the written file as JSON.", bool, name="as_json")
 def command(out: str, force: bool, as_json: bool, within: Any, **options: Any) -> None:
     """Simulate a population, and write the scores of its templates with labels.
+
+    Files of two seeds are of other people; those of two systems have the same --first-subject.
 
     Subjects whose embeddings lie near the common centre are near to all others, and `bioeval zoo`
     finds them as wolves and lambs. With --model gaussian-scores all subjects are alike, unless
@@ -72,6 +83,8 @@ def command(out: str, force: bool, as_json: bool, within: Any, **options: Any) -
             options["within"] = within[0]
         else:
             options["within"] = list(within)
+    if options["first_subject"] is None:
+        options["first_subject"] = 1 + PEOPLE_OF_A_SEED * (options["random_state"] % MOST_SEEDS)
     scores = simulate(**options)
     m, n = scores.shape
     needed, free = m * n * scores.dtype.itemsize, shutil.disk_usage(Path(out).parent).free

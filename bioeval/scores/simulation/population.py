@@ -50,11 +50,12 @@ class Samples:
 
     person: np.ndarray
     meta: dict[str, np.ndarray]
+    first: int  # number of the first subject
 
     @property
     def labels(self) -> np.ndarray:
-        """Subject numbers from 1: in re-identification 0 and -1 are distractors and junk."""
-        return self.person + 1
+        """Subject numbers, above 0: in re-identification 0 and -1 are distractors and junk."""
+        return self.person + self.first
 
     def __len__(self) -> int:
         return len(self.person)
@@ -81,7 +82,7 @@ class Population:
     embeddings : ndarray of float32, shape (n, dimensions)
         One row a template: the gallery's first, then the probes', each sorted by person.
     labels : ndarray of int64, shape (n,)
-        The person of each row, numbered from 1, enrolled subjects first.
+        The person of each row, by number, enrolled subjects first.
     enrolled : ndarray of bool, shape (n,)
         Whether the row is a gallery template; all are in an all-against-all layout.
     meta : dict of str to ndarray of int64
@@ -140,11 +141,13 @@ def draw_design(
     unenrolled: int | float,
     sessions: int | None,
     cameras: int | None,
+    first_subject: int,
     random_state: RandomState,
 ) -> Design:
     """Check the numbers of people and samples, and draw those given as ranges."""
     seed = seed_sequence(random_state)
     subjects = require_integer("subjects", subjects, low=1)
+    require_integer("first_subject", first_subject, low=1, high=2**52)
     require_choice("layout", layout, LAYOUTS)
     for name, value in (("sessions", sessions), ("cameras", cameras)):
         if value is not None:
@@ -170,19 +173,19 @@ def draw_design(
                 f"unenrolled is {received(unenrolled)}; in layout 'all-against-all' everyone is "
                 "enrolled. Expected 0, or layout='probe-against-gallery'"
             )
-        gallery = _samples(template_counts, sessions, cameras)
+        gallery = _samples(template_counts, sessions, cameras, first_subject)
         return Design(subjects, gallery, None, sessions or 1, cameras or 1, seed)
     people = subjects + unenrolled_people
     stream = Stream(seed, _PROBE_COUNTS)
     probe_counts = _counts("probes", 5 if probes is None else probes, people, 0, stream)
     if not probe_counts.any():
         raise DataError(Argument("probes"), " is 0 for everyone; expected at least one probe")
-    first = np.zeros(people, dtype=np.int64)
-    first[:subjects] = template_counts
+    before = np.zeros(people, dtype=np.int64)
+    before[:subjects] = template_counts
     return Design(
         people,
-        _samples(template_counts, sessions, cameras, part="enrolment"),
-        _samples(probe_counts, sessions, cameras, part="later", first=first),
+        _samples(template_counts, sessions, cameras, first_subject, part="enrolment"),
+        _samples(probe_counts, sessions, cameras, first_subject, part="later", before=before),
         sessions or 1,
         cameras or 1,
         seed,
@@ -256,13 +259,14 @@ def _samples(
     counts: np.ndarray,
     sessions: int | None,
     cameras: int | None,
+    first: int,
     *,
     part: str = "all",
-    first: np.ndarray | None = None,
+    before: np.ndarray | None = None,
 ) -> Samples:
     """Lay out samples over sessions (of a part: all, the first, the later) and cameras, in turn.
 
-    `first` is how many samples each person has on the other side already.
+    `before` is how many samples each person has on the other side already.
     """
     total = int(counts.sum(dtype=np.float64))
     require_memory(TEMPLATE_BYTES * total, f"{total:,} templates", FEWER)
@@ -276,9 +280,9 @@ def _samples(
     if sessions is not None:
         meta["session"] = low + index % each
     if cameras is not None:
-        before = 0 if first is None else first[person]
-        meta["camera"] = 1 + (before + index // each) % cameras
-    return Samples(person, meta)
+        earlier = 0 if before is None else before[person]
+        meta["camera"] = 1 + (earlier + index // each) % cameras
+    return Samples(person, meta, first)
 
 
 def _counts(name: str, value: Any, people: int, low: int, stream: Stream) -> np.ndarray:

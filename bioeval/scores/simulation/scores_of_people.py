@@ -53,6 +53,7 @@ def simulate(
     goat_sd: float | None = None,
     wolf_sd: float | None = None,
     lamb_sd: float | None = None,
+    first_subject: int = 1,
     random_state: RandomState = 0,
 ) -> Scores:
     """Simulate the scores of a population whose true rates are known.
@@ -110,6 +111,9 @@ def simulate(
         Standard deviations of normal offsets of each person, 0 unless given: all genuine scores of
         a goat are farther, all scores of a wolf's probes against others nearer, and all scores of
         others' probes against a lamb nearer. The closed forms are without them.
+    first_subject : int
+        Number of the first subject. Two sets with the same numbers are of the same people, as two
+        systems are; another one, as 1001, makes other people.
     random_state : int, None, numpy SeedSequence, Generator or RandomState
         The same integer gives the same embeddings, or scores of gaussian-scores, bit for bit on
         every platform. (Distances of embeddings are computed from them by the metric, and may
@@ -118,7 +122,8 @@ def simulate(
     Returns
     -------
     Scores
-        Labels are integers from 1. The true rates are in ``bioeval.scores.simulation``.
+        Labels are integers from `first_subject`. The true rates are in
+        ``bioeval.scores.simulation``.
 
     Raises
     ------
@@ -181,7 +186,15 @@ def simulate(
     options_given = {name: value for name, value in options.items() if value is not None}
     if model == "gaussian-scores":
         design = draw_design(
-            subjects, templates, layout, probes, unenrolled, sessions, cameras, random_state
+            subjects,
+            templates,
+            layout,
+            probes,
+            unenrolled,
+            sessions,
+            cameras,
+            first_subject,
+            random_state,
         )
         offsets = {}
         for key, name in enumerate(animals, OFFSETS):
@@ -204,6 +217,7 @@ def simulate(
         unenrolled=unenrolled,
         sessions=sessions,
         cameras=cameras,
+        first_subject=first_subject,
         random_state=random_state,
         **options_given,
     )
@@ -224,6 +238,7 @@ def simulate_embeddings(
     session_sd: float | None = None,
     cameras: int | None = None,
     camera_sd: float | None = None,
+    first_subject: int = 1,
     random_state: RandomState = 0,
 ) -> Population:
     """Simulate the embeddings of a population: person + session + camera + noise.
@@ -231,7 +246,7 @@ def simulate_embeddings(
     Parameters
     ----------
     subjects, templates, layout, probes, unenrolled, dimensions, between, within, sessions, \
-session_sd, cameras, camera_sd, random_state
+session_sd, cameras, camera_sd, first_subject, random_state
         As for :func:`simulate`.
 
     Returns
@@ -255,7 +270,15 @@ session_sd, cameras, camera_sd, random_state
     [1, 2, 1, 2, 1, 2]
     """
     design = draw_design(
-        subjects, templates, layout, probes, unenrolled, sessions, cameras, random_state
+        subjects,
+        templates,
+        layout,
+        probes,
+        unenrolled,
+        sessions,
+        cameras,
+        first_subject,
+        random_state,
     )
     offsets = {
         "session_sd": _offset_sd("session_sd", session_sd, "sessions", sessions),
