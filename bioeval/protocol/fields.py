@@ -279,6 +279,13 @@ def read_toml(text: str, where: str) -> dict[str, object]:
             raise CardError(f"{where}: not valid TOML: {message}") from error
         message = message[: place.start()]
         line, column = place.groups()
+        if message == "Cannot overwrite a value" and line is not None:
+            rows = text.split("\n")
+            line = next((i for i in range(int(line), 0, -1) if _START.match(rows[i - 1])), line)
+            key = rows[int(line) - 1].partition("=")[0].strip()
+            raise CardError(
+                f"{where}, line {line}: {key} is given twice; expected it once"
+            ) from error
         if line is None:
             line, column = text.rstrip().count("\n") + 1, "at the end of the text"
         else:

@@ -872,3 +872,12 @@ def test_the_ranks_of_a_card_are_not_blamed_on_the_option(tmp_path, capsys, name
     assert "--max-rank" not in said
     assert main([*words, "--max-rank", "20002"]) == 2
     assert "--max-rank is 20002; expected at most 10000" in capsys.readouterr().err
+
+
+def test_a_key_given_twice_is_an_error_with_its_line(tmp_path, capsys):
+    from bioeval.cli.program import main
+
+    card = tmp_path / "twice.toml"
+    card.write_text('exclude = ["camera"]\nexclude = [\n  "session",\n]\n')
+    assert main(["protocols", str(card), "--check"]) == 2
+    assert "twice.toml, line 2: exclude is given twice" in capsys.readouterr().err
