@@ -12,13 +12,13 @@ from bioeval.base.memory import require_memory
 from bioeval.base.messages import Message
 from bioeval.scores.arrays import FusionRule, Templates, parse_fusion
 from bioeval.scores.blocks import BlockReader, require_subjects, threads_for
-from bioeval.scores.bona_fide import leaves_out_attacks
+from bioeval.scores.bona_fide import people_apart
 from bioeval.scores.labels import Codes, missing_values
 from bioeval.scores.matrix import Scores, require_scores
 from bioeval.scores.provenance import left_out
 
 
-@leaves_out_attacks
+@people_apart
 def claim_scores(
     scores: Scores,
     *,

@@ -284,6 +284,21 @@ class LabelledMatrix:
         """Which of the codes are of distractors or junk."""
         return self._codes.of_no_person((*self._junk_ids, *self.distractor_ids))
 
+    @cached_property
+    def _with_own_distractors(self) -> Self:
+        """The same scores in which each distractor, and all junk, is a subject of its own."""
+        codes, no_person = self._codes, self._no_person
+        if not no_person.any():
+            return self
+        sides = codes.probe.copy(), codes.gallery.copy()
+        ids = [self.probe_ids[no_person[sides[0]]], self.gallery_ids[no_person[sides[1]]]]
+        templates, first = np.unique(np.concatenate(ids), return_index=True)
+        marked = np.concatenate([side[no_person[side]] for side in sides])
+        for side, which in zip(sides, ids, strict=True):
+            side[no_person[side]] = len(codes.values) + np.searchsorted(templates, which)
+        values = np.append(codes.values, codes.values[marked[first]])
+        return self._with(_codes=Codes.known(values, *sides))
+
     @property
     def _probe_people(self) -> np.ndarray:
         """The code of each probe; -1 where it is of no person."""
@@ -400,9 +415,9 @@ class LabelledMatrix:
 
     @property
     def subjects(self) -> np.ndarray:
-        """The distinct labels of both sides."""
+        """The distinct labels of both sides; distractors and junk are none."""
         present = np.union1d(self._codes.probe, self._codes.gallery)
-        return self._codes.values[present]
+        return self._codes.values[present[~self._no_person[present]]]
 
     @property
     def fingerprint(self) -> str:

@@ -106,8 +106,8 @@ class Provenance:
         enrolled = probing = np.zeros(0, dtype=bool)
         if not pairs and scores._labelled:
             codes = scores._codes
-            probing = present(codes.probe, len(codes.values))
-            enrolled = present(codes.gallery, len(codes.values))
+            probing = present(codes.probe, len(codes.values)) & ~scores._no_person
+            enrolled = present(codes.gallery, len(codes.values)) & ~scores._no_person
             names = list(map(repr, codes.values[probing].tolist()))
         return cls(
             name=scores.name or "",

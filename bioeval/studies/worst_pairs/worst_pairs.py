@@ -16,7 +16,7 @@ from bioeval.base.progress import rows_reported
 from bioeval.base.scalars import Name
 from bioeval.results.dataset import about_attrs, along, build
 from bioeval.scores.blocks import Block, BlockReader, threads_for
-from bioeval.scores.bona_fide import leaves_out_attacks
+from bioeval.scores.bona_fide import people_apart
 from bioeval.scores.matrix import Scores, are_pairs, codes_of, knows_people
 from bioeval.studies.check.counts import block_medians
 from bioeval.studies.check.label_errors import ColumnReader, suspect_templates
@@ -147,7 +147,7 @@ def _columns(block: Block, row: np.ndarray, position: np.ndarray) -> np.ndarray:
     return np.broadcast_to(block.columns, block.values.shape)[row, position]
 
 
-@leaves_out_attacks
+@people_apart
 def worst_pairs(
     scores: Scores,
     n: int = 20,

@@ -19,7 +19,7 @@ from bioeval.base.progress import rows_reported, stage
 from bioeval.base.random import RandomState, Stream, seed_sequence
 from bioeval.results.dataset import Variables
 from bioeval.scores.blocks import BlockReader, require_subjects
-from bioeval.scores.bona_fide import leaves_out_attacks
+from bioeval.scores.bona_fide import people_apart
 from bioeval.scores.matrix import Scores
 from bioeval.scores.provenance import unknown_notes
 from bioeval.studies.zoo.counts import SubjectTally, count_by_subject, sessions_of
@@ -157,7 +157,7 @@ _NEEDED = {
 }
 
 
-@leaves_out_attacks
+@people_apart
 def zoo(
     scores: Scores,
     *,
