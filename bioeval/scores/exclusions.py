@@ -10,7 +10,7 @@ from typing import Self
 import numpy as np
 
 from bioeval.base.errors import Argument, DataError, nearest_name
-from bioeval.scores.labels import Codes, column_codes, plain
+from bioeval.scores.labels import Codes, column_codes, is_written, plain
 
 #: The forms of an exclusion, as a regular expression and in words.
 FORM = "(?P<all>all:)?(?P<column>[^=,]*[^=,!])(!=|=(?P<probe>[^=/,]+)/(?P<gallery>[^=/,]+))?"
@@ -63,8 +63,10 @@ class Exclusion:
         for other, (wanted, side) in enumerate(
             zip(self.values, (codes.probe, codes.gallery), strict=True), start=1
         ):
-            of_name = np.array([0 if _is(name, wanted) else other for name in names], dtype=int)
-            sides.append(np.append(of_name, [-2, -1])[side])  # the last are of unknown values
+            codes_of_names = [0 if is_written(name, wanted) else other for name in names]
+            sides.append(
+                np.append(codes_of_names, [-2, -1])[side]
+            )  # the last are of unknown values
         return Codes.known(codes.values, *sides)
 
     def require(
@@ -94,19 +96,8 @@ class Exclusion:
         if self.values is None:
             return None, []
         names = self.codes(probe_meta, gallery_meta).values.tolist()
-        missing = [x for x in self.values if not any(_is(name, x) for name in names)]
+        missing = [x for x in self.values if not any(is_written(name, x) for name in names)]
         return next(iter(missing), None), [str(plain(name)) for name in names]
-
-
-def _is(value: object, wanted: str) -> bool:
-    """Whether a value of a column is the one that a text says; numbers are compared as numbers."""
-    value = plain(value)
-    if str(value) == wanted:
-        return True
-    try:
-        return isinstance(value, int | float) and value == float(wanted)
-    except ValueError:
-        return False
 
 
 @dataclass(frozen=True)

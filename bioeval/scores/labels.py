@@ -376,6 +376,17 @@ def plain(label: Any) -> Any:
     return label
 
 
+def is_written(value: Any, wanted: str) -> bool:
+    """Whether a text of a card or a command is a value; numbers are compared as numbers."""
+    value = plain(value)
+    if str(value) == wanted:
+        return True
+    try:
+        return isinstance(value, int | float) and value == float(wanted)
+    except ValueError:
+        return False
+
+
 def _factorize(labels: list, input_name: Part) -> tuple[np.ndarray, np.ndarray]:
     """Return the distinct labels and the code of each."""
     numbers: dict[Any, int] = {}

@@ -65,8 +65,8 @@ def to_latex(results: Any, measures: Sequence[str] = (), *, document: bool = Fal
     results : xarray.Dataset, xarray.DataTree, or another result of bioeval
         As for :func:`show`; several systems as a mapping by name.
     measures : sequence of str
-        Labels of the measures that are columns, such as ``["mAP", "Rank 1"]``, in this order; empty
-        for all of them.
+        The measures that are columns, in this order: as tables print them, or by the names of
+        variables, such as ``["eer", "frr_at_far=0.01", "Rank 1"]``; empty for all of them.
     document : bool
         Return a whole document that compiles on its own, with titles and sentences as text: a
         handout of :func:`step_by_step`.
@@ -81,7 +81,7 @@ def to_latex(results: Any, measures: Sequence[str] = (), *, document: bool = Fal
     >>> import bioeval as be
     >>> scores = be.Scores([[0.1, 0.7], [0.9, 0.3]], ["ann", "bob"], ["ann", "bob"])
     >>> found = be.verification(scores)
-    >>> print(be.to_latex({"ours": found, "theirs_2": found}, measures=["EER", "AUC"]))
+    >>> print(be.to_latex({"ours": found, "theirs_2": found}, measures=["eer", "AUC"]))
     % needs \usepackage{booktabs}
     % Verification, single-template
     <BLANKLINE>
@@ -131,7 +131,7 @@ def _marked_up(results: Any, measures: Sequence[str], form: Form) -> str:
     names = require_list("measures", measures)
     for name in names:
         if not isinstance(name, str):
-            raise DataError(Argument("measures"), f" has {name!r}; expected labels of measures")
+            raise DataError(Argument("measures"), f" has {name!r}; expected names of measures")
     return paper_table(results, names).marked_up(form)
 
 

@@ -210,7 +210,7 @@ def test_names_of_images_and_cards_say_who_is_no_person(tmp_path):
     np.savez(tmp_path / "x.npz", scores=distances(), **given)
     read = be.load(
         tmp_path / "x.npz", names_of="market1501", kind="distance",
-        probe_labels_key="probe", gallery_labels_key="gallery",
+        labels_key="probe", gallery_labels_key="gallery",
     )  # fmt: skip
     assert (read.distractor_ids, read._junk_ids) == ((0,), (-1,))
     own = be.summaries(read, SubjectKFold(5), "market1501")

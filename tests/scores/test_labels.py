@@ -525,3 +525,15 @@ class Eye(enum.Enum):
 
 def test_members_of_an_enumeration_are_labels():
     assert len(square([Eye.LEFT, Eye.RIGHT, Eye.LEFT]).subjects) == 2
+
+
+def test_a_text_with_zeros_before_it_is_the_number_of_a_distractor():
+    """Image names of Market-1501 begin with 0000 for distractors."""
+    d = np.arange(12.0).reshape(2, 6)
+    numbers, texts = (
+        be.reid(be.Scores(d, rows, columns, distractor_ids=(0,)), "viper")
+        for rows, columns in (([1, 2], [0, 2, 0, 1, 0, 1]), (["0001", "0002"],
+                              ["0000", "0002", "0000", "0001", "0000", "0001"]))
+    )  # fmt: skip
+    np.testing.assert_array_equal(numbers.cmc, texts.cmc)
+    assert be.Scores(d, ["0001", "0"], list("012345"), distractor_ids=(0,))._no_person.sum() == 1

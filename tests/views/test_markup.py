@@ -118,12 +118,36 @@ def test_a_row_for_each_system():
     assert every[0][1] == "mAP" and len(every[0]) > 10 and len(every) == 3
     (one,) = markdown_tables(be.to_markdown(systems["ours_1"], ["mAP"]))
     assert one == [["mAP"], [expected[0][2]]]  # a system without a name
+    named = be.to_latex(systems, measures=["cmc=1", "mean_ap", "mrr"])
+    assert latex_tables(named) == [rows]
     with pytest.raises(be.DataError, match=r"measures is 'rank1'.* Did you mean 'Rank 1'\?"):
         be.to_latex(systems, measures=["rank1"])
     with pytest.raises(be.DataError, match="expected a list"):
         be.to_latex(systems, measures="mAP")
     with pytest.raises(be.DataError, match="has tables of its own"):
         be.to_latex(be.check_data(be.simulate(8, 3)), measures=["mAP"])
+
+
+def test_measures_by_the_names_of_variables():
+    """A name without a place is of all its places; a part of a printed label will do."""
+    results = {"a": be.evaluate(be.datasets.faces("eigenfaces"))}
+
+    def headings(*names):
+        tables = markdown_tables(be.to_markdown(results, names))
+        return [heading for table in tables for heading in table[0][1:]]
+
+    for name in (
+        "frr_at_far=0.01",
+        "frr_at_far=1%",
+        "FMR100",
+        "FRR at FAR \N{LESS-THAN OR EQUAL TO} 1 %",
+    ):
+        assert headings(name) == 2 * ["FRR at FAR <= 1 % (FMR100)"]
+    assert len(headings("frr_at_far")) == 2 * 4
+    assert headings("recognition_rate") == headings("cms=1") == ["CMS, rank 1 (recognition rate)"]
+    assert headings("dir_at_far=0.1") == ["DIR at FAR <= 10 %, rank 1"]
+    with pytest.raises(be.DataError, match="measures is 'frr_at_far=0.5'"):
+        headings("frr_at_far=0.5")
 
 
 def test_folds_and_partitions_are_mean_and_sd(capsys):

@@ -14,6 +14,7 @@ from bioeval.cli.study_command import StudyCommand
 
 @click.command("conventions", cls=Command)
 @click.argument("data")
+@click.argument("second", required=False, metavar="[FILE]")
 @option(
     "--measure M",
     "eer, auc, frr_at_far=X, dir_at_far=X, recognition_rate, cms=K, mean_ap, mean_inp, mrr, "

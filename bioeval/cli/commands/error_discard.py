@@ -14,6 +14,7 @@ from bioeval.cli.study_command import StudyCommand
 
 @click.command("error-discard", cls=Command)
 @click.argument("data")
+@click.argument("second", required=False, metavar="[FILE]")
 @option(
     "--quality COLUMN",
     "Metadata column of a quality (larger is better); repeatable, to compare measures.",

@@ -51,6 +51,7 @@ class ExplainedRows(MoreResults):
 
 @click.command("explain", cls=Command)
 @click.argument("data")
+@click.argument("second", required=False, metavar="[FILE]")
 @option(
     "--probe N|NAME",
     "Row to explain: the name of its template (metadata column template, name, image or "

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 @click.command("gallery-size", cls=Command)
 @click.argument("data")
+@click.argument("second", required=False, metavar="[FILE]")
 @option("--sizes", "Numbers of subjects in the gallery.  [a dozen, up to all]", Value.WHOLE_NUMBERS)
 @shared_options(
     thresholds="Number of thresholds, the thresholds, or a file with one threshold per "

@@ -33,6 +33,7 @@ TASKS = ("verification/single", "verification/multi", "open_set")
 
 @click.command("sample-size", cls=Command)
 @click.argument("pilot", required=False)
+@click.argument("second", required=False, metavar="[FILE]")
 @option("--far X", "FAR of the operating point, such as 0.1%.", Value.RATE, 1e-4)
 @option("--width W", "Largest width of the interval.", Value.PROPORTION, 0.01, name="frr_width")
 @option("--measure", "Measure whose interval is planned.", ["frr", "eer"], "frr")
@@ -145,6 +146,7 @@ class ReportedWorkload(MoreResults):
 
 @click.command("workload", cls=Command)
 @click.argument("data", required=False)
+@click.argument("second", required=False, metavar="[FILE]")
 @option("--people N", "People per day.", int, required=True, name="people_per_day")
 @option(
     "--impostors P",

@@ -43,6 +43,7 @@ class ReportedZoo(MoreResults):
 
 @click.command("zoo", cls=Command)
 @click.argument("data")
+@click.argument("second", required=False, metavar="[FILE]")
 @option(
     "--threshold",
     "Threshold: a number, or a rule applied to these data: eer, far=X, hter, accuracy, cost=P,M,A.",

@@ -353,6 +353,8 @@ def _two_files(
             say("impostor"),
             "; if they are in the order of a list of trials, give that as ",
             say("trials"),
+            f". A command of several systems takes one file of each: bioeval convert {shape.path} "
+            f"{shape.path.stem}.npz --impostor FILE --kind KIND",
         )
     if options.impostor is None:
         alone = scores_alone(shape, layout)

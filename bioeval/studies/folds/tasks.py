@@ -17,6 +17,7 @@ from bioeval.base.variables import Bootstrap
 from bioeval.protocol.card import Protocol
 from bioeval.protocol.loading import available
 from bioeval.results.dataset import tree_of
+from bioeval.scores.labels import is_written
 from bioeval.scores.matrix import Scores, are_pairs
 from bioeval.stats.options import IntervalMethod
 from bioeval.studies.folds.cross_evaluate import evaluate_tasks
@@ -130,9 +131,9 @@ def _enrolled(templates: Any, scores: Scores) -> Any:
     if not isinstance(templates, str):
         return templates
     column, _, listed = templates.partition("=")
-    words = listed.split(",")
-    values = [x for x in dict.fromkeys(_column(scores, column).tolist()) if str(x) in words]
-    return {column: values or words}
+    words = [word.strip() for word in listed.split(",")]
+    values = dict.fromkeys(_column(scores, column.strip()).tolist())
+    return {column.strip(): [x for x in values if any(is_written(x, w) for w in words)] or words}
 
 
 def _column(scores: Scores, column: Any) -> np.ndarray:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -34,6 +35,24 @@ class Measure:
     def threshold(self) -> float | None:
         """The threshold: numbers at two of them never share a column."""
         return self.value.at.get("threshold")
+
+    def is_called(self, name: str, label: str) -> bool:
+        """Whether it has this name: its printed label or a part of that, or its variable's."""
+        printed, _, also = label.rstrip(")").partition(" (")
+        variable, equals, number = name.partition("=")
+        if name in filter(None, (label, printed, also)):
+            return True
+        if variable != self.value.variable:
+            return name == also.replace(" ", "_") != ""
+        places = [*self.value.at.values()]
+        if not equals or not places:
+            return not equals
+        percent = number.endswith("%")
+        try:
+            place = float(number.removesuffix("%")) / (100 if percent else 1)
+        except ValueError:
+            return False
+        return math.isclose(place, places[0])
 
 
 #: The label of a measure in the words of the table, in lower case, with its threshold.
@@ -73,8 +92,8 @@ def section(
 ) -> Section:
     """Return a table for each task of results by path.
 
-    `measures` chooses columns by their labels, in this order; none: all of them. Raise
-    :class:`DataError` for an unknown one.
+    `measures` chooses columns by labels or names of variables, in this order; none: all of them.
+    Raise :class:`DataError` for an unknown one.
     """
     words: dict[str, str] = {}
     by_task: dict[_Task, dict[str, dict[_Key, Measure]]] = {}
@@ -93,10 +112,14 @@ def section(
             label = lines.write(measure.label)
             words[label.casefold()] = label
             found[label.casefold(), measure.threshold] = measure
-    chosen = [name.casefold() for name in measures]
-    for name, folded in zip(measures, chosen, strict=True):
-        if folded not in words:
+    measured = [x for systems in by_task.values() for x in systems.values()]
+    chosen = []
+    for name in measures:
+        folded = name.casefold().replace("\N{LESS-THAN OR EQUAL TO}", "<=").strip()
+        keys = [k for x in measured for k, each in x.items() if each.is_called(folded, k[0])]
+        if not keys:
             raise DataError(bad_choice("measures", name, list(words.values())))
+        chosen += keys
     blocks: list[Block] = []
     for message, paths in alarms(results).items():
         about = Message(message.code, systems(paths), **message.arguments)
@@ -110,14 +133,14 @@ def section(
 
 
 def _table(
-    title: str, of_systems: Mapping[str, dict[_Key, Measure]], chosen: Sequence[str]
+    title: str, of_systems: Mapping[str, dict[_Key, Measure]], chosen: Sequence[_Key]
 ) -> Table:
     """Return the measures of the systems of a task."""
     labels: dict[_Key, Text] = {}
     for of_system in of_systems.values():
         labels |= {key: measure.label for key, measure in of_system.items()}
     if chosen:
-        labels = {key: labels[key] for name in chosen for key in labels if key[0] == name}
+        labels = {key: labels[key] for key in chosen if key in labels}
     printed_alike = Counter(name for name, _ in labels)
     columns = [Column("system")]
     for (name, threshold), label in labels.items():

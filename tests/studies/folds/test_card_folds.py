@@ -501,3 +501,14 @@ def test_lfw_open_set_on_faces(shared):
     result = float(ds.dir_at_far.sel(far_target=0.01, rank=1).values[0, 0])
     assert result == pytest.approx(expected)
     assert 0.40 < float(ds.dir_at_far_mean.sel(far_target=0.01, rank=1)) < 0.60
+
+
+@pytest.mark.parametrize("sessions", [[1.0, 2.0], [1, 2], ["1", "2"]])
+def test_a_value_of_a_card_is_that_of_a_column_of_any_type(scores, sessions):
+    with_sessions = be.Scores(
+        scores.values, scores.probe_labels, probe_meta={"session": np.tile(sessions, 40)}
+    )
+    fields = 'by = "experiment"\ntrain = 0.5\ngallery_templates = "session=1"\nseed = 0\n'
+    tree = expanded(be.evaluate(with_sessions, card(f"[partition]\n{fields}")))
+    ds = tree["folds/verification/single"].to_dataset()
+    assert set(ds.genuine_attempts.values.ravel().tolist()) == {10 * 2 * 2}
