@@ -491,8 +491,8 @@ def _of_repeats(column: np.ndarray, repeats: np.ndarray) -> dict[str, float]:
     """Return mean and standard deviation of the means of the repeats, over those that have one."""
     defined = ~np.isnan(column)
     folds = np.bincount(repeats[defined], minlength=int(repeats.max()) + 1)
-    means = np.bincount(repeats[defined], weights=column[defined], minlength=len(folds))
-    means = means[folds > 0] / folds[folds > 0]
+    sums = np.bincount(repeats[defined], weights=column[defined], minlength=len(folds))
+    means = sums[folds > 0] / folds[folds > 0]
     mean, sd = np.nan, np.nan
     if len(means):
         mean = means.mean()
