@@ -113,14 +113,14 @@ def words(who: np.ndarray, prefix: str = "s") -> np.ndarray:
 def square32() -> dict[str, Any]:
     """50 subjects of 5 templates, distances, float32, labels int."""
     x, who = points([5] * 50, 6, 0.55, 1)
-    return {"values": apart(x, x).astype(np.float32), "probe_labels": who, "kind": "distance"}
+    return {"values": apart(x, x).astype(np.float32), "labels": who, "kind": "distance"}
 
 
 @functools.cache
 def uneven() -> dict[str, Any]:
     """Subjects of 1 to 7 templates, float64, labels are words."""
     x, who = points([1, 2, 3, 7, 4, 1, 5, 2] * 4, 5, 0.6, 2)
-    return {"values": apart(x, x), "probe_labels": words(who), "kind": "distance"}
+    return {"values": apart(x, x), "labels": words(who), "kind": "distance"}
 
 
 @functools.cache
@@ -133,7 +133,7 @@ def watch() -> dict[str, Any]:
     d = apart(x[probe], x[gallery])
     return {
         "values": np.round(10 - d, 6),
-        "probe_labels": words(who[probe]),
+        "labels": words(who[probe]),
         "gallery_labels": words(who[gallery]),
         "kind": "similarity",
     }
@@ -148,7 +148,7 @@ def enrolled() -> dict[str, Any]:
     gallery = first | (second & (who % 2 == 0))
     return {
         "values": apart(x[~gallery], x[gallery]),
-        "probe_labels": who[~gallery] + 100,
+        "labels": who[~gallery] + 100,
         "gallery_labels": who[gallery] + 100,
         "kind": "distance",
     }
@@ -159,7 +159,7 @@ def ties() -> dict[str, Any]:
     """Whole numbers from 0 to about 12: most scores are tied."""
     x, who = points([4] * 20, 4, 0.7, 5)
     d = np.floor(2 * apart(x, x)).astype(np.int16)
-    return {"values": d, "probe_labels": who, "kind": "distance"}
+    return {"values": d, "labels": who, "kind": "distance"}
 
 
 @functools.cache
@@ -207,7 +207,7 @@ def columns() -> dict[str, Any]:
     }
     return {
         "values": apart(x, x),
-        "probe_labels": words(who),
+        "labels": words(who),
         "kind": "distance",
         "probe_meta": meta,
     }
@@ -222,8 +222,8 @@ def visits() -> dict[str, Any]:
     g, p = (turn < 2) & (who < 24), turn >= 2
     return {
         "values": source["values"][np.ix_(p, g)],
-        "probe_labels": source["probe_labels"][p],
-        "gallery_labels": source["probe_labels"][g],
+        "labels": source["labels"][p],
+        "gallery_labels": source["labels"][g],
         "kind": "distance",
         "probe_meta": {k: v[p] for k, v in source["probe_meta"].items()},
         "gallery_meta": {k: v[g] for k, v in source["probe_meta"].items()},
@@ -244,7 +244,7 @@ def over_years() -> dict[str, Any]:
     d = rng.normal(10, 1, mates.shape) + mates * (0.3 * np.maximum(years, 0) - 4)
     return {
         "values": np.round(d, 5),
-        "probe_labels": probe,
+        "labels": probe,
         "gallery_labels": who,
         "kind": "distance",
         "probe_meta": {"seen_at": seen},
@@ -266,7 +266,7 @@ def streets() -> dict[str, Any]:
     d = apart(x[query], x[~query])
     return {
         "values": d,
-        "probe_labels": label[query],
+        "labels": label[query],
         "gallery_labels": label[~query],
         "kind": "distance",
         "probe_meta": {"camera": camera[query]},
@@ -296,7 +296,7 @@ def two_cameras() -> dict[str, Any]:
     q = turn == 0
     return {
         "values": apart(x[q], x[~q]),
-        "probe_labels": who[q] + 1,
+        "labels": who[q] + 1,
         "gallery_labels": who[~q] + 1,
         "kind": "distance",
         "probe_meta": {"camera": np.ones(40, int)},
@@ -316,14 +316,14 @@ def tiny() -> dict[str, Any]:
         [5.0, 8.0, 5.0, 7.0, 3.5, 0.0],
     ]
     who = np.array(["ann", "ann", "bob", "bob", "cat", "cat"])
-    return {"values": np.array(d), "probe_labels": who, "kind": "distance"}
+    return {"values": np.array(d), "labels": who, "kind": "distance"}
 
 
 @functools.cache
 def large() -> dict[str, Any]:
     """300 x 300 similarities."""
     x, who = points([5] * 60, 8, 0.7, 15)
-    return {"values": np.round(1 / (1 + apart(x, x)), 9), "probe_labels": who, "kind": "similarity"}
+    return {"values": np.round(1 / (1 + apart(x, x)), 9), "labels": who, "kind": "similarity"}
 
 
 @functools.cache
@@ -341,7 +341,7 @@ def lopsided() -> dict[str, Any]:
 def masked() -> dict[str, Any]:
     """A matrix with a mask: a tenth of the cells is ignored."""
     source = enrolled()
-    same = source["probe_labels"][:, None] == source["gallery_labels"]
+    same = source["labels"][:, None] == source["gallery_labels"]
     mask = np.where(same, 2, 1).astype(np.uint8)
     mask[np.random.default_rng(17).random(mask.shape) < 0.1] = 0
     return {**source, "mask": mask}
@@ -369,14 +369,14 @@ def ratios() -> dict[str, Any]:
 def alone() -> dict[str, Any]:
     """One subject: no impostor attempt."""
     x, _ = points([5], 3, 0.5, 18)
-    return {"values": apart(x, x), "probe_labels": np.array(["ann"] * 5), "kind": "distance"}
+    return {"values": apart(x, x), "labels": np.array(["ann"] * 5), "kind": "distance"}
 
 
 @functools.cache
 def constant() -> dict[str, Any]:
     return {
         "values": np.ones((12, 12)),
-        "probe_labels": np.repeat([1, 2, 3, 4], 3),
+        "labels": np.repeat([1, 2, 3, 4], 3),
         "kind": "distance",
     }
 
@@ -385,7 +385,7 @@ def constant() -> dict[str, Any]:
 def one_template() -> dict[str, Any]:
     """Everybody with one template: no genuine attempt."""
     x, who = points([1] * 9, 3, 0.5, 19)
-    return {"values": apart(x, x), "probe_labels": who, "kind": "distance"}
+    return {"values": apart(x, x), "labels": who, "kind": "distance"}
 
 
 def systems(n: int = 3) -> list[Any]:
@@ -516,7 +516,7 @@ def top_lists(distances: bool = True, kind: str = "distance") -> Any:
         d = 10 - d
     return be().TopKScores(
         order,
-        source["probe_labels"],
+        source["labels"],
         source["gallery_labels"],
         distances=d if distances else None,
         kind=kind,
@@ -1489,7 +1489,7 @@ def cases_of_folds() -> None:
                 later(
                     f"partition.{kind}",
                     splitters[name],
-                    Lazy(lambda: columns()["probe_labels"]),
+                    Lazy(lambda: columns()["labels"]),
                     meta=meta,
                     **options,
                 ),
@@ -1705,7 +1705,7 @@ def cases_of_two() -> None:
             rows, cohort = np.arange(0, 150), np.arange(150, 250)
             values, labels = (
                 MATRICES["square32"]()["values"],
-                MATRICES["square32"]()["probe_labels"],
+                MATRICES["square32"]()["labels"],
             )
             package = be()
             target = package.Scores(
@@ -2029,7 +2029,7 @@ def cases_of_files() -> None:
             values = np.floor(MATRICES["square32"]()["values"] * 3)
             values = (values > 6).astype(dtype) if dtype == "bool" else values.astype(dtype)
             return be().verification(
-                be().Scores(values, MATRICES["square32"]()["probe_labels"]), thresholds=12
+                be().Scores(values, MATRICES["square32"]()["labels"]), thresholds=12
             )
 
         case(f"verification/dtype {dtype}", typed)
@@ -2163,8 +2163,9 @@ def write_files() -> None:
         given = dict(MATRICES[name]())
         out: dict[str, Any] = {"scores": given["values"], "kind": given["kind"]}
         for side in ("probe", "gallery"):
-            if f"{side}_labels" in given:
-                out[f"{side}_labels"] = given[f"{side}_labels"]
+            labels = {"probe": "labels", "gallery": "gallery_labels"}[side]
+            if labels in given:
+                out[f"{side}_labels"] = given[labels]
             for key, column in given.get(f"{side}_meta", {}).items():
                 column = np.asarray(column)
                 if column.dtype.kind == "M":
@@ -2206,7 +2207,7 @@ def write_files() -> None:
             f"street{i}.npz",
             scores=np.asarray(s.values),
             kind="distance",
-            labels=source["probe_labels"],
+            labels=source["labels"],
             gallery_labels=source["gallery_labels"],
             probe_camera=source["probe_meta"]["camera"],
             gallery_camera=source["gallery_meta"]["camera"],

@@ -429,7 +429,8 @@ class TopKScores(Scores):
         """Raise: the argument ``removed`` of :func:`bioeval.reid` takes its place."""
         raise ProtocolError(
             Argument("exclude"),
-            " has no meaning for top-K lists; give removed= to bioeval.reid instead",
+            " needs a matrix of scores: top-K lists leave out by camera alone, with removed= of "
+            "bioeval.reid",
         )
 
     def _listed_distances(self, task: str) -> tuple[np.ndarray, np.ndarray]:
