@@ -138,11 +138,10 @@ def command(
 ) -> None:
     """Check DATA before an evaluation; each finding says what to do.
 
-    Checked are the templates of each subject, the layout, labels, copies, sessions, the number of
-    subjects for a FAR, failed comparisons, sentinels, distances of 0, symmetry, the kind of scores,
-    ties and errors of labels. Below the findings are the
-    templates whose label is likely wrong, with the person that each looks like, and the pairs of
-    people that are confused with each other most, by name; a page has their pictures.
+    Checked are labels and copies, wrong labels, failed comparisons, the kind of scores and the
+    number of subjects. Below the findings are the templates whose label is likely wrong, with the
+    person that each looks like, and the pairs of people that are confused with each other most, by
+    name; a page has their pictures.
 
     The exit code is 1 if an error is found that makes results misleading, 0 otherwise.
     """

@@ -48,29 +48,17 @@ _SAMPLES = (
 )
 
 _LABELS = (
-    MessageType(
-        "layout-of-scores",
-        "{layout}, {rows:count} x {columns:count}",
-    ),
+    MessageType("nothing-found", "nothing found"),
     MessageType(
         "labels-of-both-sides-equal",
-        "{layout}; probe and gallery labels are the same list; if these are the same "
+        "probe and gallery labels are the same list; if these are the same "
         "templates, leave {arg.gallery_labels} out",
     ),
     MessageType(
         "templates-of-both-sides-equal",
-        "{layout}; probe and gallery labels are the same list, and each probe is nearest to "
+        "probe and gallery labels are the same list, and each probe is nearest to "
         "the template in its own place; if these are the same templates, leave "
         "{arg.gallery_labels} out",
-    ),
-    MessageType(
-        "gallery-of-single-templates",
-        "{layout}; the gallery has one template of each subject; results of single and of "
-        "several templates are equal",
-    ),
-    MessageType(
-        "labels-distinct",
-        "{labels:count distinct labels}",
     ),
     MessageType(
         "labels-in-several-spellings",
@@ -83,14 +71,6 @@ _LABELS = (
         "them, or evaluate under a re-identification card to remove junk",
     ),
     MessageType(
-        "names-distinct",
-        "all values of {columns:names} differ",
-    ),
-    MessageType(
-        "templates-without-names",
-        "templates have no names",
-    ),
-    MessageType(
         "names-repeated",
         "{values:count values} of {column:name} repeated; leave the repetitions out, unless "
         "these are several templates of one file",
@@ -98,14 +78,6 @@ _LABELS = (
     MessageType(
         "names-on-both-sides",
         "templates of the same name are on both sides, and are compared; take them out of one side",
-    ),
-    MessageType(
-        "no-metadata",
-        "no metadata",
-    ),
-    MessageType(
-        "metadata-columns",
-        "columns: {columns:names}",
     ),
     MessageType(
         "same-session-genuine",
@@ -122,23 +94,6 @@ _LABELS = (
     MessageType(
         "notes-of-list",
         "{notes:messages}",
-    ),
-    MessageType(
-        "pairs-listed-once",
-        "each pair of templates is listed once, and none with itself",
-    ),
-    MessageType(
-        "labels-agree",
-        "{templates:count templates} compared: none is much nearer to another subject than to its "
-        "own",
-    ),
-    MessageType(
-        "labels-not-compared",
-        "no template has scores of its own label and of others",
-    ),
-    MessageType(
-        "labels-of-pairs-not-compared",
-        "not looked for in a list of pairs: it takes a matrix",
     ),
     MessageType(
         "labels-likely-wrong",
@@ -162,14 +117,6 @@ _LABELS = (
 )
 
 _NUMBERS = (
-    MessageType(
-        "people-counted",
-        "{size:amounts}",
-    ),
-    MessageType(
-        "people-enough",
-        "{size:amounts}: enough for {far} {targets:rates}",
-    ),
     MessageType(
         "people-too-few-for-any-error",
         "{size:amounts}: too few for {far} {targets:rates}, even without a {false accept} "
@@ -202,10 +149,6 @@ _NUMBERS = (
 
 _SCORES = (
     MessageType(
-        "scores-finite",
-        "every comparison has a finite score",
-    ),
-    MessageType(
         "comparisons-failed",
         "{comparisons:count comparisons} failed (NaN); choose how to treat failed comparisons: "
         "{arg.nan=reject} (as attempts at an infinite distance) or {arg.nan=exclude} (no "
@@ -229,14 +172,6 @@ _SCORES = (
         "{comparisons:count comparisons} infinitely far: accepted at no finite threshold",
     ),
     MessageType(
-        "no-failure-code",
-        "no constant row or column, no extreme value that many scores share",
-    ),
-    MessageType(
-        "no-shared-end-value",
-        "no value at an end is shared by many",
-    ),
-    MessageType(
         "constant-lines",
         "one value in every comparison of {lines:count templates}: {values:scores}; if "
         "comparisons failed there, make these scores NaN and give {arg.nan=exclude} (no "
@@ -252,49 +187,12 @@ _SCORES = (
         "{arg.nan=exclude} (no attempt) or {arg.nan=reject}, or mask them",
     ),
     MessageType(
-        "values-cut-off",
-        "{ends:messages}; inspect some of these comparisons: scores are cut off there, or "
-        "failed comparisons have this score",
-    ),
-    MessageType(
         "kind-not-checked",
-        "{scores}; not checked without both classes",
-    ),
-    MessageType(
-        "too-few-scores-for-ties",
-        "too few scores to look for ties",
-    ),
-    MessageType(
-        "few-ties",
-        "{tied:rate} of {scores:count scores} share their value with another",
-    ),
-    MessageType(
-        "many-ties",
-        "{ties}, {values:count distinct scores}; choose the treatment of ties with {arg.ties} "
-        "(pessimistic by default)",
-    ),
-    MessageType(
-        "ties-in-equal-steps",
-        "{ties}, {values:count distinct scores} in steps of {step:score}; choose the treatment "
-        "of ties with {arg.ties} (pessimistic by default)",
-    ),
-    MessageType(
-        "ties-in-square-roots",
-        "{ties}, {values:count distinct scores}, square roots of equal steps; choose the "
-        "treatment of ties with {arg.ties} (pessimistic by default)",
-    ),
-    MessageType(
-        "scores-quantised",
-        "{ties}, {values:count distinct scores}; give the scores with more digits, or choose "
-        "the treatment of ties with {arg.ties} (pessimistic by default)",
+        "not checked without both classes",
     ),
 )
 
 _COPIES = (
-    MessageType(
-        "no-equal-rows",
-        "no two rows are equal",
-    ),
     MessageType(
         "templates-repeated",
         "{templates:count templates} more than once (equal rows or columns); leave the copies out",
@@ -308,14 +206,6 @@ _COPIES = (
         "templates-nearly-repeated-under-different-labels",
         "{pairs:count pairs} of templates with equal rows but for {limit:digits 3}, under "
         "different labels: {labels:names}; correct them, or leave the copies out",
-    ),
-    MessageType(
-        "score-of-copy-unknown",
-        "not checked: the score of a copy is not known",
-    ),
-    MessageType(
-        "no-score-of-copy",
-        "no two templates are at the distance of a copy",
     ),
     MessageType(
         "genuine-copies",
@@ -351,26 +241,6 @@ _COPIES = (
         "of {copy}, and their rows are {equal}: copies of one template; inspect these "
         "templates and correct their labels; be.worst_pairs, or bioeval run --worst 20, lists "
         "the nearest pairs",
-    ),
-    MessageType(
-        "one-direction",
-        "each pair is compared in one direction",
-    ),
-    MessageType(
-        "directions-agree",
-        "both directions of a pair have the same score",
-    ),
-    MessageType(
-        "directions-differ",
-        "{comparisons:count} of {compared:count comparisons} differ from those the other way round",
-    ),
-    MessageType(
-        "directions-differ-by-rounding",
-        "{differences}, by rounding alone",
-    ),
-    MessageType(
-        "directions-differ-in-few",
-        "{differences}; all others agree; make these comparisons again: they may be damaged",
     ),
 )
 

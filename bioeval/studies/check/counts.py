@@ -11,7 +11,6 @@ from bioeval.base.progress import reporter, stage
 from bioeval.scores.arrays import Mask
 from bioeval.scores.blocks import Block, BlockReader, threads_for
 from bioeval.scores.matrix import Scores, knows_people
-from bioeval.studies.check.failure_codes import FailureCodeScan
 from bioeval.studies.check.kernel import KINDS, label_medians, scan_rows
 
 
@@ -65,8 +64,8 @@ def medians_to(values: np.ndarray) -> np.ndarray:
 #: Places that are kept of each kind of comparison.
 SHOWN = 20
 
-# Values, about, of the rows and columns by which symmetry is judged, and the most of either.
-_SYMMETRY_VALUES, _SYMMETRY_LINES = 1 << 21, 1448
+# Sampled values, about, and the least and the largest number of sampled rows.
+_SAMPLE_VALUES, _SAMPLE_ROWS = 1 << 16, (8, 128)
 
 # The most genuine scores that are kept.
 _MOST_GENUINE = 1 << 20
@@ -76,12 +75,13 @@ _MOST_GENUINE = 1 << 20
 class DataScan:
     """Findings of a pass over the scores."""
 
+    reader: BlockReader
     #: int64 (7,): of the comparisons, as :func:`bioeval.studies.check.kernel.scan_rows` counts
     #: them.
     counts: np.ndarray
     places: np.ndarray  # int64 (7, k, 2)
-    #: float64 (m, 3) and (3, n): nearest and farthest finite distance and failed comparisons,
-    #: without the diagonal of a square matrix.
+    #: float64 (m, 4) and (4, n): nearest and farthest finite distance, failed and finite
+    #: comparisons, without those of a template with itself.
     rows: np.ndarray
     columns: np.ndarray
     #: uint64 (m, 2) and (n,).
@@ -91,17 +91,10 @@ class DataScan:
     #: the same.
     diagonal: np.ndarray
     same: bool  # whether the same templates are on both sides, in one order
-    #: int64 (k,): the templates of which both directions are kept, where the same are on both
-    #: sides.
-    lines: np.ndarray
-    #: float64 (k, n): distances of these templates as probes, and as gallery.
-    forth: np.ndarray
-    back: np.ndarray
-    #: bool (2, k, n): which of both are attempts: not left out by a mask, an exclusion or a date.
-    compared: np.ndarray
-    reader: BlockReader
-    #: Constant lines, with a sample of rows in the units of the scores.
-    failure_codes: FailureCodeScan
+    self_columns: np.ndarray  # int64 (m,): the column of each probe itself, -1 for none
+    sampled: np.ndarray  # int64 (k,): rows of a sample
+    #: float64 (k, n): their finite distances, NaN where there is no comparison.
+    sample: np.ndarray
     #: float64 (m, 3): of each row, as :func:`bioeval.studies.check.kernel.label_medians` writes
     #: them; empty without labels, and of scores that are only an order.
     medians: np.ndarray
@@ -121,26 +114,24 @@ def scan(scores: Scores) -> DataScan:
     reader = BlockReader(scores)
     m, n = scores.shape
     same = bool(m == n and np.array_equal(scores.probe_ids, scores.gallery_ids))
-    most = min(_SYMMETRY_LINES, max(8, _SYMMETRY_VALUES // max(n, 1)))
-    lines = np.unique(np.linspace(0, n - 1, min(n, most)).astype(np.int64))
-    if not same or scores._streams:
-        lines = lines[:0]
+    least, most = _SAMPLE_ROWS
+    rows = min(m, most, max(least, _SAMPLE_VALUES // n))
+    sampled = np.unique(np.linspace(0, m - 1, rows).astype(np.int64))
+    position = reader.gallery.probe_position
     judged = m if knows_people(scores) and scores.kind != "order" else 0
     scanned = DataScan(
+        reader=reader,
         counts=np.zeros(KINDS, dtype=np.int64),
         places=np.zeros((KINDS, SHOWN, 2), dtype=np.int64),
-        rows=np.empty((m, 3)),
-        columns=np.repeat(np.array([[np.inf], [-np.inf], [0.0]]), n, axis=1),
+        rows=np.empty((m, 4)),
+        columns=np.repeat(np.array([[np.inf], [-np.inf], [0.0], [0.0]]), n, axis=1),
         row_digests=np.empty((m, 2), dtype=np.uint64),
         column_digests=np.zeros(n, dtype=np.uint64),
         diagonal=np.empty(m if m == n else 0),
         same=same,
-        lines=lines,
-        forth=np.empty((len(lines), n)),
-        back=np.empty((len(lines), n)),
-        compared=np.ones((2, len(lines), n), dtype=bool),
-        reader=reader,
-        failure_codes=FailureCodeScan(scores, _self_columns(reader)),
+        self_columns=np.where(position >= 0, reader.gallery.columns[0, position], -1),
+        sampled=sampled,
+        sample=np.full((len(sampled), n), np.nan),
         medians=np.empty((judged, 3)),
     )
     genuine = []
@@ -156,7 +147,7 @@ def scan(scores: Scores) -> DataScan:
 
 def _scan_rows(reader: BlockReader, scanned: DataScan, low: int, high: int) -> np.ndarray:
     """Scan rows ``low:high``; return genuine distances in them."""
-    scores, self_columns = reader.scores, scanned.failure_codes.self_columns[low:high]
+    scores, self_columns = reader.scores, scanned.self_columns[low:high]
     values = reader.given.distances(low, high, exact=False)
     values = np.ascontiguousarray(values, dtype=np.float64)
     mates = _mates(reader, low, high)
@@ -182,26 +173,16 @@ def _scan_rows(reader: BlockReader, scanned: DataScan, low: int, high: int) -> n
     )
     if len(scanned.diagonal):
         scanned.diagonal[low:high] = values[rows - low, rows]
-    if len(scanned.lines):
-        first, last = np.searchsorted(scanned.lines, [low, high])
-        scanned.forth[first:last] = values[scanned.lines[first:last] - low]
-        scanned.back[:, low:high] = values[:, scanned.lines].T
-        if len(state):
-            scanned.compared[0, first:last] = state[scanned.lines[first:last] - low] != Mask.IGNORE
-            scanned.compared[1, :, low:high] = state[:, scanned.lines].T != Mask.IGNORE
     seen = np.where(state == Mask.IGNORE, np.nan, values) if len(state) else values
-    scanned.failure_codes.add(low, seen, scanned.rows[low:high, :2])
+    first, last = np.searchsorted(scanned.sampled, [low, high])
+    chosen = scanned.sampled[first:last] - low
+    known = np.isfinite(seen[chosen]) & (np.arange(seen.shape[1]) != self_columns[chosen, None])
+    scanned.sample[first:last] = np.where(known, seen[chosen], np.nan)
     if len(scanned.medians):
         scanned.medians[low:high] = row_medians(reader, low, seen)
     kept = seen[mates] if labelled else seen[state == Mask.GENUINE]
     kept = kept[~np.isnan(kept)]
     return kept[:: max(1, scores.shape[0] // (high - low) * len(kept) // _MOST_GENUINE)]
-
-
-def _self_columns(reader: BlockReader) -> np.ndarray:
-    """Return the column of each probe itself, -1 for none."""
-    position = reader.gallery.probe_position
-    return np.where(position >= 0, reader.gallery.columns[0, position], -1)
 
 
 def _mates(reader: BlockReader, low: int, high: int) -> tuple[np.ndarray, np.ndarray]:

@@ -1,21 +1,19 @@
-"""Failure codes: scores that stand for a failed comparison, such as -1 in a whole row or column.
-
-All rows are scanned. Columns, and values at the ends of the others, are suspected from a sample of
-these rows, so that no score is read twice but those of a suspected column.
-"""
+"""Failed comparisons: NaN, infinite scores, and numbers that stand for a failed comparison."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import NamedTuple
+from collections.abc import Iterable
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from bioeval.base.kinds import larger_is_closer
-from bioeval.scores.matrix import Scores
-
-# Sampled values, about, and the least and the largest number of sampled rows.
-SAMPLE_VALUES, SAMPLE_ROWS = 1 << 16, (8, 128)
+from bioeval.base.messages import Message
+from bioeval.document.text import Text, say
+from bioeval.scores.matrix import Scores, codes_of, knows_people
+from bioeval.studies.check.counts import SHOWN, DataScan, sign_of
+from bioeval.studies.check.findings import SEVERITIES, Finding, listed, passed, place_in_words
+from bioeval.studies.check.kernel import FAILED, FARTHEST, NEAREST
 
 # Least comparisons of a constant row or column; how many such are expected by chance, at most,
 # where each comparison has the value as often as the others have.
@@ -25,19 +23,15 @@ LEAST_COMPARISONS, CHANCE = 8, 1e-3
 # be shared by some comparisons, and the others must not be the few values of quantised scores.
 FAR, LEAST_SHARED, LEAST_OTHER_VALUES = 1 / 3, 10, 16
 
-# A value at the end is beyond what ties explain if it is there more often, by this factor, than any
-# of its next neighbours. It is apart from them if it is further away than they reach.
+# A value is apart from the others if it is there more often, by this factor, than any of its next
+# neighbours, and further away from them than they reach.
 TIES, NEIGHBOURS = 10, 8
 
-# Rows of a suspected column that are read together.
-_BLOCK_ROWS = 4096
-
 FAR_OFF, NEGATIVE = "far from all others", "the only value below 0"
-APART, CUT_OFF = "apart from all others", "at the end of all others"
+APART = "apart from all others"
 
 
-@dataclass(frozen=True)
-class EndValue:
+class EndValue(NamedTuple):
     """A value at one end of the range that suspiciously many scores share."""
 
     value: float
@@ -46,161 +40,174 @@ class EndValue:
 
     @property
     def severity(self) -> str:
-        """How serious it is: scores that were cut off have neighbours, and are no failure codes."""
-        if self.how == CUT_OFF:
-            return "note"
-        if self.how in (APART, NEGATIVE) and not self.accepted:
-            return "warning"
-        return "error"
-
-    @classmethod
-    def among(
-        cls, scores: np.ndarray, impostor: np.ndarray, kind: str, copies: bool = False
-    ) -> list[EndValue]:
-        """Return the least and the most similar score, if suspiciously many comparisons share them.
-
-        At the end that is accepted impostor scores count alone, and of these the score of a copy
-        (distance 0, similarity 1) only with `copies`.
-        """
-        of_copy = {"distance": 0.0, "similarity": 1.0}.get(kind)
-        shared_ends = []
-        for accepted in (False, True):
-            turn = -1.0 if accepted != larger_is_closer(kind) else 1.0
-            ends = turn * (scores[impostor] if accepted else scores)
-            last = ends.max(initial=-np.inf)
-            other_ends = ends[ends < last]
-            shared, value = len(ends) - len(other_ends), float(0.0 + turn * last)
-            if kind == "order" or shared < LEAST_SHARED or not len(other_ends) > shared:
-                continue
-            if accepted and value == of_copy and not copies:
-                continue
-            how = _how(last, other_ends, shared)
-            # No distance is below 0, nor most similarities; log-likelihood ratios are.
-            lower = kind != "llr" and accepted != larger_is_closer(kind)
-            if lower and last > 0 >= other_ends.max() and (accepted or how != FAR_OFF):
-                how = NEGATIVE
-            if how:
-                shared_ends.append(cls(value, how, accepted))
-        return shared_ends
+        """How serious it is."""
+        return "error" if self.how == FAR_OFF or self.accepted else "warning"
 
 
-class FailureCodes(NamedTuple):
-    """Constant rows and columns with their values, and values at the ends."""
+def end_values(
+    scores: np.ndarray, impostor: np.ndarray, kind: str, copies: bool = False
+) -> list[EndValue]:
+    """Return the least and the most similar score, if suspiciously many comparisons share them.
 
-    rows: np.ndarray
-    row_values: np.ndarray
-    columns: np.ndarray
-    column_values: np.ndarray
-    ends: list[EndValue]
-    hits: list[np.ndarray]  # of each: row and column of the sampled comparisons that have it
-    compared: int  # sampled comparisons
-
-
-class FailureCodeScan:
-    """Looks for constant rows and columns, and for values far from all others.
-
-    `self_columns` is the column of each probe itself, -1 for none.
+    At the end that is accepted impostor scores count alone, and of these the score of a copy
+    (distance 0, similarity 1) only with `copies`.
     """
-
-    def __init__(self, scores: Scores, self_columns: np.ndarray):
-        self.scores, self.self_columns = scores, self_columns
-        m, n = scores.shape
-        least, most = SAMPLE_ROWS
-        rows = min(m, most, max(least, SAMPLE_VALUES // n))
-        self.sampled = np.unique(np.linspace(0, m - 1, rows).astype(np.int64))
-        self.sample = np.full((len(self.sampled), n), np.nan)
-        self.value, self.count = np.full(m, np.nan), np.zeros(m, dtype=np.int64)
-
-    def add(self, low: int, distances: np.ndarray, ends: np.ndarray) -> None:
-        """Scan rows from `low` on, NaN where there is no comparison.
-
-        `ends` are the nearest and the farthest finite distance of each row.
-        """
-        sign = -1.0 if larger_is_closer(self.scores.kind) else 1.0
-        high = low + len(distances)
-        constant = np.flatnonzero(ends[:, 0] == ends[:, 1])
-        self.value[low + constant] = sign * ends[constant, 0]
-        self.count[low + constant] = self._finite(low, constant, distances).sum(axis=1)
-        first, last = np.searchsorted(self.sampled, [low, high])
-        chosen = self.sampled[first:last] - low
-        finite = self._finite(low, chosen, distances)
-        self.sample[first:last] = np.where(finite, sign * distances[chosen], np.nan)
-
-    def _finite(self, low: int, rows: np.ndarray, distances: np.ndarray) -> np.ndarray:
-        """Return which distances of some rows are finite, but for those of a probe to itself."""
-        finite = np.isfinite(distances[rows])
-        self_column = self.self_columns[low + rows]
-        finite[self_column >= 0, self_column[self_column >= 0]] = False
-        return finite
-
-    def found(self) -> FailureCodes:
-        """Return the constant rows and columns, and the value far from all others."""
-        known = ~np.isnan(self.sample)
-        seen = known.sum(axis=0)
-        low, high = np.fmin.reduce(self.sample), np.fmax.reduce(self.sample)
-        least = min(LEAST_COMPARISONS, len(self.sampled))
-        columns = np.flatnonzero((low == high) & (seen >= least))
-        rows = np.flatnonzero(~np.isnan(self.value) & (self.count >= LEAST_COMPARISONS))
-        if len(rows) or len(columns):
-            known[np.isin(self.sampled, rows)] = False
-            known[:, columns] = False
-            ordered = np.sort(self.sample[known])
-            rows = rows[_rare(self.value[rows], self.count[rows], ordered, len(self.value))]
-            columns = columns[_rare(low[columns], seen[columns], ordered, len(low))]
-            columns = columns[self._constant(columns, low[columns])]
-        sample = self.sample[known]
-        ends = EndValue.among(sample, self._impostors()[known], self.scores.kind)
-        hits = [np.argwhere(self.sample == end.value) for end in ends]
-        for places in hits:
-            places[:, 0] = self.sampled[places[:, 0]]
-        return FailureCodes(
-            rows, self.value[rows], columns, low[columns], ends, hits, int(seen.sum())
-        )
-
-    def _impostors(self) -> np.ndarray:
-        """Return which of the sampled comparisons are impostor; all, if unknown."""
-        if not self.scores._labelled:
-            return np.ones(self.sample.shape, dtype=bool)
-        codes = self.scores._codes
-        return codes.probe[self.sampled][:, None] != codes.gallery
-
-    def _constant(self, columns: np.ndarray, value: np.ndarray) -> np.ndarray:
-        """Return which suspected columns have the same value in all finite scores."""
-        scores, ids = self.scores, self.scores.gallery_ids[columns]
-        constant, number = np.ones(len(columns), dtype=bool), np.zeros(len(columns), dtype=int)
-        for low in range(0, scores.shape[0] if len(columns) else 0, _BLOCK_ROWS):
-            high = min(low + _BLOCK_ROWS, scores.shape[0])
-            rows = scores._read_rows(low, high, columns).astype(np.float64)
-            compared = np.isfinite(rows) & (scores.probe_ids[low:high, None] != ids)
-            left_out = scores._left_out(low, high, columns)
-            if left_out is not None:
-                compared &= ~left_out
-            constant &= ((rows == value) | ~compared).all(axis=0)
-            number += compared.sum(axis=0)
-        return constant & (number >= LEAST_COMPARISONS)
+    of_copy = {"distance": 0.0, "similarity": 1.0}.get(kind)
+    ends = []
+    for accepted in (False, True):
+        turn = -1.0 if accepted != larger_is_closer(kind) else 1.0
+        values = turn * (scores[impostor] if accepted else scores)
+        last = values.max(initial=-np.inf)
+        others = values[values < last]
+        shared, value = len(values) - len(others), float(0.0 + turn * last)
+        if kind == "order" or shared < LEAST_SHARED or not len(others) > shared:
+            continue
+        if accepted and value == of_copy and not copies:
+            continue
+        how = _how(last, others, shared)
+        # No distance is below 0, nor most similarities; log-likelihood ratios are.
+        lower = kind != "llr" and accepted != larger_is_closer(kind)
+        if lower and last > 0 >= others.max() and (accepted or how != FAR_OFF):
+            how = NEGATIVE
+        if how:
+            ends.append(EndValue(value, how, accepted))
+    return ends
 
 
-def _rare(value: np.ndarray, count: np.ndarray, sample: np.ndarray, lines: int) -> np.ndarray:
-    """Return which constant rows or columns have too many equal scores to be chance.
-
-    `sample` are sampled scores of all other rows and columns, in order; there are `lines` rows or
-    columns.
-    """
-    same = np.searchsorted(sample, value, "right") - np.searchsorted(sample, value, "left")
-    share = (same + 1) / (len(sample) + 1)
-    return (share < 0.5) & (share**count * lines < CHANCE)
-
-
-def _how(last: float, other_ends: np.ndarray, shared: int) -> str:
+def _how(last: float, others: np.ndarray, shared: int) -> str:
     """Return how a value above all others differs from them, in words; empty where it does not."""
-    values, counts = np.unique(other_ends, return_counts=True)
+    values, counts = np.unique(others, return_counts=True)
     if len(values) < LEAST_OTHER_VALUES:
         return ""
     low, high, neighbour = values[[0, -1, -NEIGHBOURS]] / 2  # halves: differences are finite
     if last / 2 - high > FAR * (high - low):
         return FAR_OFF
-    if shared <= TIES * counts[-NEIGHBOURS:].max():
-        return ""
-    if last / 2 - high > high - neighbour:
-        return APART
-    return CUT_OFF
+    is_apart = shared > TIES * counts[-NEIGHBOURS:].max() and last / 2 - high > high - neighbour
+    return APART if is_apart else ""
+
+
+class ConstantLines(NamedTuple):
+    """Rows and columns of one value in every comparison, with their values."""
+
+    rows: np.ndarray
+    row_values: np.ndarray
+    columns: np.ndarray
+    column_values: np.ndarray
+    others: np.ndarray  # bool: the sampled comparisons of other rows and columns
+
+
+def constant_lines(scores: Scores, scanned: DataScan) -> ConstantLines:
+    """Return the rows and columns that have too many equal scores to be chance."""
+    sides = list[np.ndarray]()
+    known = ~np.isnan(scanned.sample)
+    lines = [scanned.rows.T, scanned.columns]
+    found = [np.flatnonzero((x[0] == x[1]) & (x[3] >= LEAST_COMPARISONS)) for x in lines]
+    known[np.isin(scanned.sampled, found[0])] = False
+    known[:, found[1]] = False
+    others = np.sort(scanned.sample[known])
+    for places, (value, _, _, count) in zip(found, lines, strict=True):
+        at, number = value[places], count[places]
+        same = np.searchsorted(others, at, "right") - np.searchsorted(others, at, "left")
+        share = (same + 1) / (len(others) + 1)
+        kept = places[(share < 0.5) & (share**number * len(value) < CHANCE)]
+        sides += [kept, 0.0 + sign_of(scores.kind) * value[kept]]
+    rows, row_values, columns, column_values = sides
+    return ConstantLines(rows, row_values, columns, column_values, known)
+
+
+def sampled_ends(
+    scores: Scores, scanned: DataScan, lines: ConstantLines, copies: bool
+) -> list[tuple[EndValue, np.ndarray]]:
+    """Return the end values of sampled comparisons, each with the rows and columns that have it.
+
+    Constant rows and columns are left out; `copies` are as in :func:`sentinels`.
+    """
+    sample = 0.0 + sign_of(scores.kind) * scanned.sample
+    known = lines.others
+    impostor = np.ones(sample.shape, dtype=bool)
+    if knows_people(scores):
+        codes = codes_of(scores)
+        impostor = codes.probe[scanned.sampled][:, None] != codes.gallery
+    ends = end_values(sample[known], impostor[known], scores.kind)
+    if copies:
+        more = end_values(sample[known], impostor[known], scores.kind, copies=True)
+        ends += [end for end in more if end.accepted and end not in ends]
+    found = []
+    for end in ends:
+        places = np.argwhere(sample == end.value)
+        places[:, 0] = scanned.sampled[places[:, 0]]
+        found.append((end, places))
+    return found
+
+
+def failed(scores: Scores, scanned: DataScan) -> Finding:
+    """Return the finding about failed comparisons, and templates without any other."""
+    number, nearest = int(scanned.counts[FAILED]), int(scanned.counts[NEAREST])
+    lost = (scanned.rows[:, 0] > scanned.rows[:, 1]) & (scanned.rows[:, 2] > 1)
+    places: list[Text] = [
+        say("all of row {row}", row=place_in_words(i, scores.probe_meta))
+        for i in np.flatnonzero(lost)[:SHOWN].tolist()
+    ]
+    places.append(listed_cells(scanned.cells(FAILED)))
+    return failures(scores, number, listed(places), int(scanned.counts[FARTHEST]), nearest)
+
+
+def failures(scores: Any, number: int, where: Text, farthest: int, nearest: int) -> Finding:
+    """Return the finding about numbers of failed and infinite comparisons."""
+    if number:
+        code = {"reject": "failures-rejected", "exclude": "failures-left-out"}.get(
+            scores.nan, "comparisons-failed"
+        )
+        severity = "error" if scores.nan == "raise" else "note"
+        return Finding("failed", severity, Message(code, comparisons=number), number, where)
+    if nearest:
+        message = Message("comparisons-infinitely-near", comparisons=nearest)
+        return Finding("failed", "warning", message, nearest)
+    if farthest:
+        message = Message("comparisons-infinitely-far", comparisons=farthest)
+        return Finding("failed", "note", message, farthest)
+    return passed("failed")
+
+
+def sentinels(scores: Scores, scanned: DataScan, copies: bool) -> Finding:
+    """Return the finding about rows, columns and values that stand for failed comparisons.
+
+    `copies` says whether some impostors are at the distance of a copy, and none is known to be one.
+    """
+    lines = constant_lines(scores, scanned)
+    places = [f"row {i}" for i in lines.rows] + [f"column {j}" for j in lines.columns]
+    if places:
+        values = np.unique(np.concatenate([lines.row_values, lines.column_values]))
+        message = Message("constant-lines", lines=len(places), values=values[:SHOWN].tolist())
+        return Finding("sentinels", "error", message, len(places), listed(places))
+    ends = sampled_ends(scores, scanned, lines, copies)
+    compared = {"sampled comparisons": int((~np.isnan(scanned.sample)).sum())}
+    where = listed_cells(cell for _, cells in ends for cell in cells)
+    return end_finding([(end, len(cells)) for end, cells in ends], compared, where)
+
+
+def end_finding(
+    ends: Iterable[tuple[EndValue, int]], compared: dict[str, int], where: Text
+) -> Finding:
+    """Return the finding of values at the ends of the range, with their numbers.
+
+    `compared` is the number of comparisons by what they are called.
+    """
+    messages, severities, total = [], [], 0
+    for end, number in ends:
+        about = {"comparisons": number, "compared": dict(compared), "value": float(end.value)}
+        messages.append(Message("shared-end-value", **about, how=end.how))
+        severities.append(end.severity)
+        total += number
+    if not messages:
+        return passed("sentinels")
+    severity = max(severities, key=SEVERITIES.index)
+    message = Message("values-of-failures", ends=messages)
+    return Finding("sentinels", severity, message, total, where)
+
+
+def listed_cells(cells: Iterable[Iterable[int]]) -> Text:
+    """Return the first cells in words."""
+    return listed(
+        say("row {row:name}, column {column:name}", row=int(i), column=int(j)) for i, j in cells
+    )

@@ -72,6 +72,11 @@ class Finding:
         return {name: getattr(self, name) for name in names}
 
 
+def passed(check: str) -> Finding:
+    """Return the finding of a check that found nothing."""
+    return Finding(check, "ok", Message("nothing-found"))
+
+
 @dataclass(frozen=True)
 class LabelError:
     """A template whose label is likely wrong.

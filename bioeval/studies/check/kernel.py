@@ -27,9 +27,9 @@ def scan_rows(
     - `self_columns` (int64 (b,)): the column that is the probe itself, -1 for none: no comparison,
       and not in its digest
     - `perfect` (float): the distance of equal templates; NaN where it is not known
-    - `rows` (float64 (b, 3), written): the nearest and the farthest finite distance, and the number
-      of failed comparisons
-    - `columns` (float64 (3, n), added to): the same of each column
+    - `rows` (float64 (b, 4), written): the nearest and the farthest finite distance, and the
+      numbers of failed and of finite comparisons
+    - `columns` (float64 (4, n), added to): the same of each column
     - `digests` (pair of uint64 (b, 2) and (n,), written and added to): of each row: a digest, and
       the number of columns in it. Of a probe that is a column itself the nearest ones are left out,
       of which a copy would be one. Of each column: a digest of the rows of other probes
@@ -43,7 +43,7 @@ def scan_rows(
     most = places.shape[1]
     for i in range(b):
         nearest, farthest = np.inf, -np.inf
-        failed = 0
+        failed = finite = 0
         for j in range(n):
             if j == self_columns[i]:
                 continue
@@ -73,8 +73,10 @@ def scan_rows(
             if abs(x) < np.inf:
                 columns[0, j] = min(columns[0, j], x)
                 columns[1, j] = max(columns[1, j], x)
+                columns[3, j] += 1
+                finite += 1
                 nearest, farthest = min(nearest, x), max(farthest, x)
-        rows[i, 0], rows[i, 1], rows[i, 2] = nearest, farthest, failed
+        rows[i, 0], rows[i, 1], rows[i, 2], rows[i, 3] = nearest, farthest, failed, finite
         total = np.uint64(0)
         used = 0
         alone = self_columns[i] >= 0

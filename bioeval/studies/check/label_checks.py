@@ -16,10 +16,7 @@ from bioeval.results.support import ComparedPeople, RuleOf
 from bioeval.scores.labels import known_texts, plain, unknown_values
 from bioeval.scores.matrix import Scores, are_pairs, codes_of, knows_people
 from bioeval.scores.pairs import PairScores
-from bioeval.studies.check.findings import (
-    Finding,
-    listed,
-)
+from bioeval.studies.check.findings import Finding, listed, passed
 
 # Labels that stand for no person, in lower case.
 _PLACEHOLDERS = {"", "-1", "nan", "none", "null", "n/a", "na", "unknown", "?", "unlabeled"}
@@ -34,26 +31,23 @@ _ROUGH, _FEW = 30, 10
 def label_checks(
     scores: Scores,
     far_targets: Sequence[float],
-    symmetric: bool,
     impostors: int | None = None,
     convention: bool = False,
     self_compared: bool | None = None,
 ) -> Iterator[Finding]:
     """Yield the findings that need no score.
 
-    `symmetric` says of a square matrix if it is; `impostors` is the number of impostor comparisons,
-    where they were counted; `convention` says whether a card of re-identification has left out junk
-    and cameras already; `self_compared` whether the scores on the diagonal are those of templates
-    with themselves, None where no score was read.
+    `impostors` is the number of impostor comparisons, where they were counted, each pair of
+    templates once in a symmetric matrix; `convention` says whether a card of re-identification has
+    left out junk and cameras already; `self_compared` whether the scores on the diagonal are those
+    of templates with themselves, None where no score was read.
     """
     if are_pairs(scores):
         yield _pairs(scores)
+        impostors = int((~scores.genuine).sum())
         if knows_people(scores):
             yield _labels(scores)
-        yield from _list(scores)
-        yield _people(scores, int((~scores.genuine).sum()), far_targets)
-        return
-    if knows_people(scores):
+    elif knows_people(scores):
         yield _samples(scores)
         yield _layout(scores, self_compared)
         if not convention:
@@ -61,12 +55,13 @@ def label_checks(
         yield _names(scores)
         if not convention:
             yield _metadata(scores)
-        yield from _list(scores)
         if impostors is None:
             impostors = scores._comparisons()[1]
+            impostors //= 1 + (scores.layout == "all-against-all")
+    if scores._remarks:
+        notes = list(scores._remarks)
+        yield Finding("list", "note", Message("notes-of-list", notes=notes), len(notes))
     if impostors is not None:
-        if scores.layout == "all-against-all" and symmetric:
-            impostors //= 2
         yield _people(scores, impostors, far_targets)
 
 
@@ -130,25 +125,15 @@ def same_labels(scores: Scores) -> bool:
 
 
 def _layout(scores: Scores, self_compared: bool | None) -> Finding:
-    """Return the finding about the layout, single templates, and equal templates on both sides."""
-    m, n = scores.shape
+    """Return the finding about equal templates on both sides."""
+    m = scores.shape[0]
     _, sizes = np.unique(codes_of(scores).gallery, return_counts=True)
-    words = scores._layout_in_words.replace("-", " ")
-    if scores.layout == "top-k":
-        words = "top-K lists"
-    layout = Message("layout-of-scores", layout=words, rows=m, columns=n)
     if self_compared is not False and sizes.max() > 1 and same_labels(scores):
         if self_compared:
-            found = Message("templates-of-both-sides-equal", layout=layout)
+            found = Message("templates-of-both-sides-equal")
             return Finding("layout", "warning", found, count=m)
-        return Finding(
-            "layout", "note", Message("labels-of-both-sides-equal", layout=layout), count=m
-        )
-    if sizes.max() == 1 and scores.layout == "probe-against-gallery":
-        return Finding(
-            "layout", "note", Message("gallery-of-single-templates", layout=layout), count=n
-        )
-    return Finding("layout", "ok", layout)
+        return Finding("layout", "note", Message("labels-of-both-sides-equal"), count=m)
+    return passed("layout")
 
 
 def _spelling(label: object) -> str:
@@ -203,7 +188,7 @@ def _labels(scores: Scores) -> Finding:
             count=templates,
             places=listed(odd),
         )
-    return Finding("labels", "ok", Message("labels-distinct", labels=len(present)))
+    return passed("labels")
 
 
 def _names(scores: Scores) -> Finding:
@@ -211,12 +196,10 @@ def _names(scores: Scores) -> Finding:
     sides = [("row", scores.probe_meta)]
     if scores.gallery_meta is not scores.probe_meta:
         sides.append(("column", scores.gallery_meta))
-    looked = []
     for side, meta in sides:
         for column in _NAMES:
             if column not in meta or not _is_text(meta[column]):
                 continue
-            looked.append(column)
             repeated = _repeated(meta[column])
             if repeated:
                 where = [
@@ -239,9 +222,7 @@ def _names(scores: Scores) -> Finding:
             count=len(shared),
             places=listed(Label(repr(name)) for name in shared),
         )
-    if not looked:
-        return Finding("names", "ok", Message("templates-without-names"))
-    return Finding("names", "ok", Message("names-distinct", columns=list(dict.fromkeys(looked))))
+    return passed("names")
 
 
 def _repeated(names: np.ndarray) -> dict[str, list[int]]:
@@ -281,10 +262,7 @@ def _metadata(scores: Scores) -> Finding:
         if name == "camera":
             found = Message("same-camera-genuine", cameras=number)
         return Finding("metadata", "note", found, count=number, places=name)
-    known = list(dict.fromkeys([*scores.probe_meta, *scores.gallery_meta]))
-    if not known:
-        return Finding("metadata", "ok", Message("no-metadata"))
-    return Finding("metadata", "ok", Message("metadata-columns", columns=known))
+    return passed("metadata")
 
 
 def _share(scores: Scores, column: str) -> bool:
@@ -313,15 +291,6 @@ def _pairs(scores: PairScores) -> Finding:
         return Finding("samples", "error", found, scores.shape[0])
     both = Message("pairs-of-both-classes", genuine=genuine, impostor=impostor)
     return Finding("samples", "ok", both)
-
-
-def _list(scores: Scores) -> Iterator[Finding]:
-    """Yield findings about the lines of a list, if its templates have names."""
-    if scores._remarks:
-        notes = list(scores._remarks)
-        yield Finding("list", "note", Message("notes-of-list", notes=notes), len(notes))
-    elif are_pairs(scores) and scores._templates is not None:
-        yield Finding("list", "ok", Message("pairs-listed-once"))
 
 
 def _people(scores: Scores, impostors: int, far_targets: Sequence[float]) -> Finding:
@@ -355,7 +324,4 @@ def _people(scores: Scores, impostors: int, far_targets: Sequence[float]) -> Fin
     if 0 < subjects < _ROUGH:
         found = Message("people-few-for-intervals", size=size)
         return Finding("people", "note", found, count=subjects)
-    if not far_targets:
-        return Finding("people", "ok", Message("people-counted", size=size))
-    enough = Message("people-enough", size=size, targets=list(map(float, far_targets)))
-    return Finding("people", "ok", enough)
+    return passed("people")

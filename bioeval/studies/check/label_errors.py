@@ -42,8 +42,8 @@ from bioeval.scores.blocks import BlockReader, threads_for
 from bioeval.scores.labels import plain
 from bioeval.scores.matrix import Scores, codes_of
 from bioeval.studies.check.confusions import Side, names_of_template
-from bioeval.studies.check.counts import medians_of_columns, medians_to, row_medians
-from bioeval.studies.check.findings import Finding, LabelError, place_in_words
+from bioeval.studies.check.counts import medians_of_columns, medians_to, row_medians, sign_of
+from bioeval.studies.check.findings import Finding, LabelError, passed, place_in_words
 
 # Rates of false discoveries at which a template is named, and is certain; and how much nearer to
 # another label a certain one is, where 1 is as much as templates usually are to their own.
@@ -54,6 +54,9 @@ MOST_NAMED = 1000
 
 # Values of the columns that are kept for the next template.
 _KEPT_VALUES = 1 << 22
+
+# Templates of the largest square matrix of which a pair that is compared once counts both ways.
+_MOST_MIRRORED = 8192
 
 _MAD = 1.4826  # of a normal distribution, the standard deviation over the MAD
 
@@ -163,46 +166,32 @@ class ColumnReader(BlockReader):
         return np.concatenate(blocks)
 
 
-class EitherDirection(ColumnReader):
-    """Reads a square matrix in which a pair that is compared one way has its score both ways."""
-
-    def attempted(self, low: int, high: int) -> np.ndarray:
-        """Return the distances of rows ``low:high``, NaN where there is no attempt."""
-        values = super().attempted(low, high)
-        other = super().columns(np.arange(low, high)).T
-        return np.where(np.isnan(values), other, values)
-
-    def columns(self, columns: np.ndarray) -> np.ndarray:
-        """Return the distances of all rows to some columns, NaN where there is no attempt."""
-        values = super().columns(columns)
-        rows = self.scores.select(columns, np.arange(self.scores.shape[1]))
-        other = BlockReader(rows).attempted(0, len(columns)).T
-        return np.where(np.isnan(values), other, values)
-
-    @stage("looking at pairs that are compared once")
-    def medians(self) -> np.ndarray:
-        """Return the medians of all rows, (m, 3)."""
-        m, step = self.scores.shape[0], self.rows_per_block()
-        medians = np.empty((m, 3))
-        with threads_for(self.scores):
-            for low in range(0, m, step):
-                high = min(low + step, m)
-                medians[low:high] = row_medians(self, low, self.attempted(low, high))
-        return medians
+@stage("looking at pairs that are compared once")
+def _both_ways(scores: Scores, medians: np.ndarray) -> tuple[ColumnReader, np.ndarray]:
+    """Return the square matrix in which a pair that is compared one way has its score both ways."""
+    m, reader = len(medians), ColumnReader(scores)
+    if m > _MOST_MIRRORED:
+        return reader, medians
+    values = reader.attempted(0, m)
+    values = sign_of(scores.kind) * np.where(np.isnan(values), values.T, values)
+    both = Scores(
+        values, scores.probe_labels, kind=scores.kind, nan="exclude", probe_meta=scores.probe_meta
+    )
+    reader = ColumnReader(both)
+    return reader, row_medians(reader, 0, reader.attempted(0, m))
 
 
 def label_errors(
-    scores: Scores, medians: np.ndarray, most: int, *, one_way: bool
+    scores: Scores, medians: np.ndarray, most: int, *, some_once: bool
 ) -> tuple[list[LabelError], Finding]:
     """Return templates whose label is likely wrong, up to `most`, and the finding.
 
-    `medians` are those of all rows. `one_way` says of a square matrix whether some pairs are
+    `medians` are those of all rows. `some_once` says of a square matrix whether some pairs may be
     compared in one direction alone.
     """
     reader = ColumnReader(scores)
-    if one_way:
-        reader = EitherDirection(scores)
-        medians = reader.medians()
+    if some_once:
+        reader, medians = _both_ways(scores, medians)
     probes = suspect_templates(reader, medians)
     judged = int(probes.judged.sum())
     sides = {"both": probes}
@@ -214,10 +203,7 @@ def label_errors(
     found.sort(key=lambda x: not sides[x[0]].certain[x[1]])
     errors = [_label_error(reader, side, sides[side], i) for side, i in found[:most]]
     if not found:
-        message = Message("labels-agree", templates=judged)
-        if not judged:
-            message = Message("labels-not-compared")
-        return errors, Finding("label-errors", "ok", message)
+        return errors, passed("label-errors")
     limited = any(len(x.rows) == MOST_NAMED for x in sides.values())
     certain = sum(int(x.certain.sum()) for x in sides.values())
     about: dict[str, Any] = {

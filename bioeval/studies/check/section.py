@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from bioeval.document.blocks import Block, Column, Fact, Facts, Paragraph, Section, Table
-from bioeval.document.cells import Count, Label, Number, Picture, Rate, Score
-from bioeval.document.text import Strong, Text, say
+from bioeval.document.cells import Count, Label, Number, Picture, Rate, Score, threshold_to_install
+from bioeval.document.text import Enumeration, Strong, Text, say
 from bioeval.scores.labels import NAME_COLUMNS
-from bioeval.studies.check.confusions import Side, install
+from bioeval.studies.check.confusions import Side
 from bioeval.studies.check.findings import SEVERITIES, TASK, DataCheck, Finding
 
 
@@ -18,6 +18,8 @@ def section(check: DataCheck) -> Section:
         (
             Fact("Data", Label(check.data), "data"),
             Fact("Protocol", Label(check.protocol), "protocol"),
+            Fact("Subjects", _well(check, "samples")),
+            Fact("Kind", _well(check, "kind")),
         )
     )
     return Section(
@@ -33,6 +35,12 @@ def section(check: DataCheck) -> Section:
         ),
         task=TASK,
     )
+
+
+def _well(check: DataCheck, name: str) -> Text:
+    """Return what a check says that found no fault; empty without."""
+    found = [finding.found for finding in check.of("ok") if finding.check == name]
+    return found[0] if found else ""
 
 
 def _label_errors(check: DataCheck) -> Iterator[Block]:
@@ -90,9 +98,13 @@ def _confusions(check: DataCheck) -> Iterator[Block]:
     found = check.confusions
     if found is None:
         return
-    at: Text = install(found)
+    at: Text = threshold_to_install(found.threshold, found.kind)
     if found.at:
-        at = say("{threshold}, {where}", threshold=install(found), where=found.at)
+        at = say(
+            "{threshold}, {where}",
+            threshold=threshold_to_install(found.threshold, found.kind),
+            where=found.at,
+        )
     if not found.listed:
         yield Paragraph(say("No impostor is accepted at the threshold {at}.", at=at), "note")
         return
@@ -160,9 +172,11 @@ def _in_order(check: DataCheck) -> list[Finding]:
 
 
 def _findings(check: DataCheck) -> Table:
-    """Return what was found, and below it the first places, for readers."""
+    """Return what was found, and below it the first places; and in one line what passed."""
     rows: list[tuple[Text, ...]] = []
     for finding in _in_order(check):
+        if finding.severity == "ok":
+            continue
         severity: Text = finding.severity
         if severity in SEVERITIES[2:]:
             severity = Strong(severity)
@@ -170,6 +184,9 @@ def _findings(check: DataCheck) -> Table:
         if finding.places:
             lines.append(say("where: {places}", places=finding.places))
         rows += [(severity, finding.check, line) for line in lines]
+    if well := check.of("ok"):
+        names = Enumeration([Label(finding.check) for finding in well], "")
+        rows.append(("ok", "", names))
     return Table(
         "lines",
         (

@@ -32,9 +32,9 @@ def oracle(scores, threshold, rule=None):
                 cells.append((rule([x for x, _, _ in usable]), i, -1))
         accepted = sorted(x for x in cells if x[0] <= at)
         if accepted:
-            found.append((-len(accepted), accepted[0][0], (a, b), len(cells), accepted[0]))
-    found.sort(key=lambda x: x[:3])
-    return [(-n, attempts, {*people}, nearest) for n, _, people, attempts, nearest in found]
+            found.append((-len(accepted), (a, b), len(cells), accepted[0]))
+    found.sort(key=lambda x: x[:2])
+    return [(-n, attempts, {*people}, nearest) for n, people, attempts, nearest in found]
 
 
 def listed(check):

@@ -18,7 +18,8 @@ from bioeval.studies.check.failure_codes import (
     FAR_OFF,
     LEAST_COMPARISONS,
     NEGATIVE,
-    FailureCodes,
+    constant_lines,
+    sampled_ends,
 )
 
 WHO = np.repeat(np.arange(12), 3)
@@ -30,18 +31,20 @@ def distances(seed: int = 0, who: np.ndarray = WHO) -> np.ndarray:
     return np.linalg.norm(templates[:, None] - templates[None], axis=2)
 
 
-def codes_of(scores: be.Scores) -> FailureCodes:
-    return scan(scores).failure_codes.found()
-
-
-def lines(codes: FailureCodes) -> tuple[list[int], list[int]]:
+def lines(scores: be.Scores) -> tuple[list[int], list[int]]:
     """Return the constant rows and columns."""
-    return codes.rows.tolist(), codes.columns.tolist()
+    found = constant_lines(scores, scan(scores))
+    return found.rows.tolist(), found.columns.tolist()
 
 
-def ends(codes: FailureCodes) -> list[tuple[float, str]]:
-    """Return the values that are suspected, with the reason; those of scores cut off are not."""
-    return [(end.value, end.how) for end in codes.ends if end.severity != "note"]
+def ends_with_hits(scores: be.Scores) -> list[Any]:
+    scanned = scan(scores)
+    return sampled_ends(scores, scanned, constant_lines(scores, scanned), False)
+
+
+def ends(scores: be.Scores) -> list[tuple[float, str]]:
+    """Return the values that are suspected, with the reason."""
+    return [(end.value, end.how) for end, _ in ends_with_hits(scores)]
 
 
 def constant_by_hand(values: np.ndarray) -> tuple[list[int], list[int]]:
@@ -74,7 +77,7 @@ def test_findings_do_not_depend_on_how_a_matrix_is_held(tmp_path, dtype, sign):
     values[5] = values[:, [2, 9]] = sign * 9999
     for held in forms(values, tmp_path):
         scores = be.Scores(held, WHO, kind="distance" if sign > 0 else "similarity")
-        assert lines(codes_of(scores)) == ([5], [2, 9])
+        assert lines(scores) == ([5], [2, 9])
 
 
 @given(st.data(), st.sampled_from([8, 9, 12, 40]), st.booleans(), st.booleans())
@@ -86,27 +89,24 @@ def test_constant_rows_and_columns_by_hand(data, n, with_nan, similarity):
     values[sorted(rows)] = -7
     if with_nan:
         values[::3, 1::2] = np.nan
-    codes = codes_of(
-        be.Scores(
-            values, np.arange(n) // 2, nan="exclude",
-            kind="similarity" if similarity else "distance",
-        )
-    )  # fmt: skip
-    assert lines(codes) == constant_by_hand(values)
-    assert set(codes.row_values) | set(codes.column_values) <= {-7}
+    kind = "similarity" if similarity else "distance"
+    scores = be.Scores(values, np.arange(n) // 2, nan="exclude", kind=kind)
+    assert lines(scores) == constant_by_hand(values)
+    found = constant_lines(scores, scan(scores))
+    assert set(found.row_values) | set(found.column_values) <= {-7}
 
 
 def test_what_a_mask_or_a_selection_leaves_out_is_not_seen():
     values = distances()
     values[:, 7] = 99
-    assert lines(codes_of(be.Scores(values, WHO))) == ([], [7])
+    assert lines(be.Scores(values, WHO)) == ([], [7])
     others = np.delete(np.arange(36), 7)
-    assert lines(codes_of(be.Scores(values, WHO).select(others, others))) == ([], [])
+    assert lines(be.Scores(values, WHO).select(others, others)) == ([], [])
     moved = be.Scores(values, WHO).select(gallery=others[::-1][:30].tolist() + [7])
-    assert lines(codes_of(moved)) == ([], [30])
+    assert lines(moved) == ([], [30])
     mask = np.where(WHO[:, None] == WHO, 2, 1)
     mask[:, 7] = 0
-    assert lines(codes_of(be.Scores(values, WHO, mask=mask))) == ([], [])
+    assert lines(be.Scores(values, WHO, mask=mask)) == ([], [])
 
 
 @pytest.mark.parametrize("value", [99.0, 1e6, 3e38])
@@ -116,14 +116,14 @@ def test_a_value_far_from_all_others(value):
     hit = np.random.default_rng(1).random(values.shape) < 0.03
     np.fill_diagonal(hit, False)
     values[hit] = value
-    codes = codes_of(be.Scores(values, WHO))
-    assert ends(codes) == [(value, FAR_OFF)] and codes.compared == 1260
-    np.testing.assert_array_equal(codes.hits[0], np.argwhere(hit))
-    assert ends(codes_of(be.Scores(-values, WHO, kind="similarity"))) == [(-value, FAR_OFF)]
+    ((end, hits),) = ends_with_hits(be.Scores(values, WHO))
+    assert (end.value, end.how) == (value, FAR_OFF)
+    np.testing.assert_array_equal(hits, np.argwhere(hit))
+    assert ends(be.Scores(-values, WHO, kind="similarity")) == [(-value, FAR_OFF)]
     # On the side of what is accepted impostors alone are looked at, and all are counted.
-    codes = codes_of(be.Scores(-values, WHO))
-    assert ends(codes) == [(-value, FAR_OFF)] and len(codes.hits[0]) == hit.sum()
-    assert not ends(codes_of(be.Scores(values, WHO, kind="order")))
+    ((end, hits),) = ends_with_hits(be.Scores(-values, WHO))
+    assert (end.value, end.how) == (-value, FAR_OFF) and len(hits) == hit.sum()
+    assert not ends(be.Scores(values, WHO, kind="order"))
 
 
 def test_a_negative_distance():
@@ -131,10 +131,10 @@ def test_a_negative_distance():
     hit = np.random.default_rng(1).random(values.shape) < 0.03
     np.fill_diagonal(hit, False)
     values[hit] = -1
-    assert ends(codes_of(be.Scores(values, WHO))) == [(-1, NEGATIVE)]
-    assert ends(codes_of(be.Scores(values - 3, WHO))) == [(-4, APART)]  # others are negative, too
+    assert ends(be.Scores(values, WHO)) == [(-1, NEGATIVE)]
+    assert ends(be.Scores(values - 3, WHO)) == [(-4, APART)]  # others are negative, too
     values[hit] = 0  # may be of copies
-    assert not ends(codes_of(be.Scores(values, WHO)))
+    assert not ends(be.Scores(values, WHO))
 
 
 @pytest.mark.parametrize("levels", [1, 2, 3, 7, 15, 255])
@@ -148,12 +148,12 @@ def test_ordinary_scores_are_not_suspected(levels, kind):
     identity = (who[:, None] != who).astype(float)
     few = np.where(values < np.quantile(values, 0.05), np.round(40 * values), 0)
     for matrix in (quantised, clipped, identity, few, 1 - identity):
-        codes = codes_of(be.Scores(matrix, who, kind=kind))
-        assert not ends(codes) and lines(codes) == ([], [])
+        scores = be.Scores(matrix, who, kind=kind)
+        assert not ends(scores) and lines(scores) == ([], [])
 
 
 @given(st.integers(2, 6), st.integers(1, 3), st.integers(0, 2**32 - 1))
 def test_small_matrices_are_not_suspected(n, levels, seed):
     values = np.random.default_rng(seed).integers(0, levels, (n, n))
-    codes = codes_of(be.Scores(values, np.arange(n) // 2))
-    assert not ends(codes) and lines(codes) == ([], [])
+    scores = be.Scores(values, np.arange(n) // 2)
+    assert not ends(scores) and lines(scores) == ([], [])
