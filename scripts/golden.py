@@ -1392,7 +1392,7 @@ def cases_of_folds() -> None:
             {"task": "open_set", "rank_unit": "subject", "ties": "optimistic", "ranks": (1, 3)},
             {"task": "closed_set", "rank_unit": "subject", "ties": "expected"},
             {"far_targets": (0.1, 0.01)},
-            {"confidence": 0.8},
+            few(confidence=0.8),
             {"claims": Lazy(lambda: be().partition.ClaimSampler(2, 0.3, random_state=1))},
         )
     ):
@@ -1646,7 +1646,7 @@ def cases_of_people() -> None:
 def cases_of_two() -> None:
     def two(**options: Any) -> Any:
         a, b, _ = systems()
-        return be().compare(a, b, **few(), **options)
+        return be().compare(a, b, **(few() | options))
 
     for i, options in enumerate(
         (
@@ -1656,7 +1656,7 @@ def cases_of_two() -> None:
             {"far_targets": (0.05,)},
             {"rank_unit": "subject", "ties": "expected"},
             {"adjust": "holm"},
-            {"confidence": 0.8},
+            few(confidence=0.8),
             {"impostors": "leave-subject-out"},
         )
     ):
