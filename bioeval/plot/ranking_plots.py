@@ -84,8 +84,10 @@ class RankingDisplay(OneResultDisplay):
             self._empty(say("{measure} is not defined.", measure=self._ranked.name))
             self.ranks_ax_.set_axis_off()
             return self
-        level = float(self._dataset.attrs["confidence"])
-        lines: list[Text] = [say("{level:rate} interval of each value", level=level)]
+        attrs = self._dataset.attrs
+        level, method = float(attrs["confidence"]), str(attrs["interval_method"])
+        of_value = "{level:rate} interval of each value, {method}"
+        lines: list[Text] = [say(of_value, level=level, method=method)]
         title = say("Ranking by {measure}", measure=self._ranked.name)
         right: list[Text] = [say("all together, {level:rate}", level=level)]
         if (self.rank_low > 1).any():

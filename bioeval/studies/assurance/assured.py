@@ -383,8 +383,10 @@ def check_claim(
 
     Notes
     -----
-    The limits are those of :func:`study_threshold`: see ``docs/uncertainty.md``. A second look at
-    the claim with more data of the same people is not allowed for.
+    The limits are those of :func:`study_threshold` with `assure`: one-sided, of a mean over people
+    or pairs of people (``docs/uncertainty.md``). Intervals of :func:`verification` differ: they are
+    two-sided, and of all attempts. A second look at the claim with more data of the same people is
+    not allowed for.
 
     Examples
     --------
@@ -414,7 +416,8 @@ def check_claim(
         raise ProtocolError(f"FAR cannot be assured: {sentence_about(shares.refusal)}")
     else:
         means = shares.means(np.array([0]))
-    low, high = _claim_limits(means, confidence, name == "far" and shares.exact)
+    exact = name == "far" and shares.exact
+    low, high = _claim_limits(means, confidence, exact)
     variables = {
         "verdict": _verdict(claim, low, high),
         name: float(means.mean[0]),
@@ -427,6 +430,10 @@ def check_claim(
     }
     attrs = about_attrs(shares.about, "claim", "claim", [])
     attrs |= {"confidence": confidence, "rate": name}
+    attrs["interval_method"] = "clopper-pearson" if exact else "korn-graubard"
+    attrs["interval_for"] = "new people"
+    if name == "far" and shares.fixed_gallery:
+        attrs["interval_for"] = "this gallery"
     return build(variables, CLAIM, {}, attrs)
 
 

@@ -24,6 +24,11 @@ _VERDICTS = {
 
 _OVER = {"far": "pairs of people", "frr": "people"}
 
+_METHODS = {
+    "clopper-pearson": "clopper-pearson",
+    "korn-graubard": "korn-graubard (jackknife over people, two of whom count twice above)",
+}
+
 
 def section(results: ResultsBySystem) -> Section:
     """Return what is said of a claim."""
@@ -64,6 +69,16 @@ def _limits(ds: xr.Dataset) -> Iterator[Block]:
             confidence=float(ds.attrs["confidence"]),
             claim=ds["claim"].item(),
         )
+    )
+    yield Paragraph(
+        say(
+            "Limits: {method} for {population}. They are one-sided and of a mean over {over}; the "
+            "intervals of evaluations are two-sided and of all attempts, and so differ.",
+            method=_METHODS[ds.attrs["interval_method"]],
+            population=str(ds.attrs["interval_for"]),
+            over=_OVER[rate],
+        ),
+        "note",
     )
     settle = ds["people_to_settle"].item()
     there = Count(people, noun="people")

@@ -311,10 +311,11 @@ def _notes(ds: xr.Dataset) -> Iterator[Text]:
     level = float(attrs["confidence"])
     populations = dict.fromkeys(map(str, ds["interval_for"].values))
     yield say(
-        "The interval is for each value by itself. The ranks that a system may have, and the "
-        "letters, follow from simultaneous {level:rate} limits of all differences, for each "
-        "measure. Intervals and limits are for {populations}.",
+        "The interval is for each value by itself ({method}). The ranks that a system may have, "
+        "and the letters, follow from simultaneous {level:rate} limits of all differences, for "
+        "each measure. Intervals and limits are for {populations}.",
         level=level,
+        method=str(attrs["interval_method"]),
         populations=Enumeration(list(populations), "and"),
     )
     if attrs.get("adjust") == "holm":

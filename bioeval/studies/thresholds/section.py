@@ -340,8 +340,8 @@ def _columns(study: xr.Dataset) -> Iterator[Text]:
     resampled: Text = ""
     if any(_limits(v, chosen) for _, _, chosen, _ in _RATES):
         resampled = say(
-            "; the brackets contain its {confidence:rate} interval, for which subjects are "
-            "resampled and the threshold is kept",
+            "; the brackets contain its {confidence:rate} interval (subject-bootstrap for new "
+            "people), for which the threshold is kept",
             confidence=float(study.attrs["confidence"]),
         )
     here = (
