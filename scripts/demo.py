@@ -32,8 +32,8 @@ def found(files: list[Path]) -> list[str]:
     compared = be.compare(*systems.values()).sel(
         measure=["EER", "FRR at FAR <= 1 %", "recognition rate"]
     )
-    old, new = 100 * compared.value_a.values, 100 * compared.value_b.values
-    low, high = (100 * compared[f"difference_{end}"].values[0] for end in ("low", "high"))
+    old, new = 100 * compared.value.values
+    low, high = (100 * compared[f"difference_{end}"].values[0, 1, 0] for end in ("low", "high"))
     worst = {name: be.worst_pairs(scores, 1).isel(pair=0) for name, scores in systems.items()}
     alike = (f"{x.probe_label:s} and {x.gallery_label:s} in {n[-4:]}" for n, x in worst.items())
     people = len(systems[files[0].stem].subjects)

@@ -142,7 +142,7 @@ _MOST_ENTRIES = 1 << 21
 class SubjectAttempts:
     """The attempts of a verification counter by subject, and by pair of subjects.
 
-    Subjects are numbered in the order of their codes, or of the `numbers` of the codes.
+    Subjects are numbered in the order of their codes.
 
     - `people` (int): number of subjects, which are numbered from 0
     - `disjoint_pairs` (int): disjoint pairs of subjects with an impostor attempt, which are
@@ -156,9 +156,9 @@ class SubjectAttempts:
     def require_people(scores: Scores, method: str | None = None) -> None:
         """Raise :class:`ProtocolError` unless the subjects of all attempts are known.
 
-        `method` is that of an interval, for the message; None for the comparison of two systems.
+        `method` is that of an interval, for the message; None for a comparison of systems.
         """
-        purpose: Part = "comparing two systems"
+        purpose: Part = "comparing systems"
         if method is not None:
             purpose = Argument("interval", method)
 
@@ -179,8 +179,8 @@ class SubjectAttempts:
             instead("attempts"),
         )
 
-    def __init__(self, counter: VerificationCounter, numbers: np.ndarray | None = None):
-        """Number the people of the attempts; `numbers` has an order for them."""
+    def __init__(self, counter: VerificationCounter):
+        """Number the people of the attempts."""
         scores, reader = counter.scores, counter.reader
         self.scores, self.counter, self.reader = scores, counter.fresh(), reader
         self._pairs: tuple[np.ndarray, np.ndarray] | None = None
@@ -193,8 +193,6 @@ class SubjectAttempts:
         else:
             codes = known.probe, known.gallery
         who = np.unique(np.concatenate(codes))
-        if numbers is not None:
-            who = who[np.argsort(numbers[who])]
         self.people = len(who)
         self._person = np.full(int(who.max(initial=-1)) + 1, -1, dtype=np.int64)
         self._person[who] = np.arange(len(who))

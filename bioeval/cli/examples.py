@@ -153,10 +153,6 @@ bioeval compare old.npz new.npz
 bioeval compare old.npz new.npz others.npz --measure eer --measure auc
 # Rank three systems; write a page
 bioeval compare old.npz new.npz others.npz --measure eer --report board.html
-# Compare distances with similarities
-bioeval compare distances.npz similarities.npz --kind-b similarity
-# Compare two arrays of one file
-bioeval compare both.npz both.npz --scores first --scores-b second --labels subject
 # Leave out pairs of the same session
 bioeval compare old.npz new.npz --meta session=visit --exclude session
 # Compare at one FAR; print JSON

@@ -37,7 +37,7 @@ Table: TypeAlias = list[dict[str, Any]] | Mapping[str, Iterable[Any]]
 SUMMARY = "summary.json"
 
 # A folder that holds one of these holds the results of an earlier run.
-_RESULTS = (SUMMARY, "results.nc", "comparison.nc", "comparison.csv", "table.txt")
+_RESULTS = (SUMMARY, "results.nc", "table.txt")
 
 
 def check_folder(out: str, force: bool) -> Path:

@@ -326,7 +326,7 @@ class Page:
         """
         if "threshold_study" not in self.studies:
             return list(self.studies)
-        first = [name for name in self.studies if name in OF_SYSTEMS]
+        first = [name for name in self.studies if name == OF_SYSTEMS]
         return ["threshold_study", *first]
 
     def messages(self) -> list[dict[str, Any]]:
@@ -373,8 +373,8 @@ class Page:
         """Return in words the data of the systems: common facts first, then each system's."""
         by_system: dict[str, dict[str, xr.Dataset]] = {}
         for part in self.parts:
-            alone = part.task == "ranking" and len(self.parts) == 1
-            if part.task not in OF_SYSTEMS or alone:  # these are of the data of their systems
+            # A comparison is of the data of its systems.
+            if part.task != OF_SYSTEMS or len(self.parts) == 1:
                 by_system.setdefault(part.system, {})[part.task] = part.dataset
         written: dict[str, dict[str, str]] = {}
         for name, tasks in by_system.items():

@@ -38,8 +38,7 @@ _OTHERS = {
     "verdict": "claim",
     "iapar_pooled": "vulnerability",
     "apcer_pooled": "pad",
-    "value_a": "comparison",
-    "rank_low": "ranking",
+    "rank_low": "comparison",
     "also": "conventions",
     "alpha": "epc",
     "gallery_size": "gallery_size",
@@ -69,8 +68,8 @@ _TASKS = {
 #: The system of results that name none.
 _UNNAMED = "results"
 
-#: Results that are of several systems: a comparison of two, a ranking of more.
-OF_SYSTEMS = ("comparison", "ranking")
+#: The task of results that are of several systems.
+OF_SYSTEMS = "comparison"
 
 #: The attribute of results that says what a system lacks of another one.
 NOT_SHARED = "not_shared"
@@ -143,7 +142,7 @@ def parts_of(results: Any, name: str = "") -> list[PageItem]:
     found = list(_items(results, name))
     named = {part.system for part in found} - {_UNNAMED}
     for place, part in enumerate(found):
-        if part.system == _UNNAMED and len(named) == 1 and part.task not in OF_SYSTEMS:
+        if part.system == _UNNAMED and len(named) == 1 and part.task != OF_SYSTEMS:
             part = replace(part, system=next(iter(named)))
         if (part.system, part.task) in parts:
             raise DataError(
@@ -215,10 +214,10 @@ def _task_of(dataset: xr.Dataset) -> str:
 def systems_of(parts: list[PageItem]) -> list[str]:
     """Return the systems, each once, in the order in which they were given.
 
-    A comparison is of two systems, and none itself unless there is nothing else.
+    A comparison is of several systems, and none itself unless there is nothing else.
     """
     ordered = sorted(parts, key=lambda part: part.place)
-    single = [part for part in ordered if part.task not in OF_SYSTEMS]
+    single = [part for part in ordered if part.task != OF_SYSTEMS]
     return list(grouped(single or ordered, lambda part: part.system))
 
 

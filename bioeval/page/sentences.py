@@ -9,17 +9,14 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 import numpy as np
 import xarray as xr
 
 from bioeval.attempts.threshold_rules import Rule
-from bioeval.base.registry import scalar_registry
 from bioeval.document.blocks import Column, Paragraph, Section, Table, walk
 from bioeval.document.cells import Count, Label, Quantity, Rate, Score, threshold_to_install
 from bioeval.document.results import rule_of, threshold_rule
-from bioeval.document.scalars import cell_of_scalar, label_of
 from bioeval.document.text import Term, Text, say
 from bioeval.page.parts import (
     OF_SYSTEMS,
@@ -75,7 +72,12 @@ def headline(
     by_system = {system: of_each[system] for system in systems[:MOST]}
     ranked = _ranked(by_system, state)
     table = _table(ranked, parts, state) or _rank_table(by_system, state)
-    sentences = [*shared, *_verdicts(parts, state, ask=table is not None)]
+    sentences = [*shared]
+    if table is not None and not any(part.task == OF_SYSTEMS for part in parts):
+        sentences.append(
+            "Whether these systems differ was not tested here: bioeval compare pairs their "
+            "attempts."
+        )
     if ranked:
         sentences += _common(ranked, parts, state)
     said = []
@@ -474,48 +476,3 @@ def _common(ranked: list[LiveRow], parts: list[PageItem], state: LiveState) -> I
         )
     if not any(map(_is_on_new_people, parts)):
         yield _NOT_ON_NEW_PEOPLE
-
-
-def _verdicts(parts: list[PageItem], state: LiveState, ask: bool) -> Iterator[Text]:
-    """Say which system is the best of several that were compared, or how to `ask` for this."""
-    compared = [part for part in parts if part.task == "comparison"]
-    if not any(part.task in OF_SYSTEMS for part in parts) and ask:
-        yield (
-            "Whether these systems differ was not tested here: bioeval compare pairs their "
-            "attempts."
-        )
-    yield from (_difference(part, state) for part in compared)
-
-
-def _difference(part: PageItem, state: LiveState) -> Text:
-    """Return by how much two systems differ in the measure that the page is about."""
-    one = _compared_at(part, state)
-    scalar = scalar_registry().compared[str(one["scalar"].item())]
-    at = at_part(part, measure=one["measure"].item())
-    target = float(one["target"])
-    places: dict[str, Any] = {} if math.isnan(target) else {"target": target}
-
-    def cell(name: str, **more: Any) -> Quantity:
-        return cell_of_scalar(scalar, float(one[name]), variable=name, at=at, **more)
-
-    limits = float(one["difference_low"]), float(one["difference_high"])
-    interval = None if math.isnan(sum(limits)) else limits
-    return say(
-        "{measure} is {value_a} for {a} and {value_b} for {b}, a difference of {difference}.",
-        measure=label_of(scalar, **places),
-        a=Label(part.dataset.attrs["system_a"]),
-        b=Label(part.dataset.attrs["system_b"]),
-        value_a=cell("value_a"),
-        value_b=cell("value_b"),
-        difference=cell("difference", interval=interval, difference=True),
-    )
-
-
-def _compared_at(part: PageItem, state: LiveState) -> xr.Dataset:
-    """Return the compared measure that the page is about: FRR at its FAR target, or the EER."""
-    ds = part.dataset
-    target = state.chosen.target if state.chosen is not None else None
-    wanted = ds["scalar"].values == "eer"
-    if target is not None:
-        wanted = (ds["scalar"].values == "frr_at_far") & (ds["target"].values == target)
-    return ds.isel(measure=int(np.argmax(wanted)))

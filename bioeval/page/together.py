@@ -11,7 +11,7 @@ import xarray as xr
 from bioeval.base.errors import DataError
 from bioeval.document.cells import threshold_to_install
 from bioeval.document.text import Text, say
-from bioeval.page.parts import EVALUATED, PageItem, parts_of
+from bioeval.page.parts import EVALUATED, OF_SYSTEMS, PageItem, parts_of
 from bioeval.scores.provenance import exclusions_of
 
 #: Attributes of results whose difference is the reason that they do not belong together, in words.
@@ -29,14 +29,13 @@ _REASONS = {
 def refuse_other_data(parts: Iterable[PageItem], others: Iterable[tuple[str, str, Any]]) -> None:
     """Raise :class:`DataError` unless all results of a system are of the same scores.
 
-    `others` are results that are no datasets, each with its title and its system. A comparison of
-    two systems has to be of the scores that the page evaluates. Results without a fingerprint are
-    not checked.
+    `others` are results that are no datasets, each with its title and its system. A comparison has
+    to be of the scores that the page evaluates. Results without a fingerprint are not checked.
     """
     known: dict[str, tuple[str, Mapping[Any, Any]]] = {}
     compared = []
     for part in sorted(parts, key=lambda part: part.task not in EVALUATED):
-        if part.task == "comparison":
+        if part.task == OF_SYSTEMS:
             compared.append(part)
         else:
             _compare(known, part.system, part.title, part.dataset.attrs)
@@ -46,14 +45,11 @@ def refuse_other_data(parts: Iterable[PageItem], others: Iterable[tuple[str, str
             system = next(iter(known))
         _compare(known, system, title, attrs)
     for part in compared:
-        attrs = part.dataset.attrs
-        systems = [str(attrs.get(f"system_{side}", "")) for side in ("a", "b")]
-        # Named pairs are compared in the order of the first system; scores without a name are "b".
-        if attrs.get("layout") == "pairs" or not all(system in known for system in systems):
-            continue
-        for side, system in zip(("a", "b"), systems, strict=True):
-            fingerprint = attrs.get(f"fingerprint_{side}", "")
-            _compare(known, system, part.title, {"fingerprint": fingerprint})
+        systems = part.dataset["system"].values.tolist()
+        fingerprints = str(part.dataset.attrs.get("fingerprint", "")).split("; ")
+        if len(fingerprints) == len(systems) and known.keys() >= set(systems):
+            for system, fingerprint in zip(systems, fingerprints, strict=True):
+                _compare(known, system, part.title, {"fingerprint": fingerprint})
 
 
 def _compare(

@@ -14,7 +14,7 @@ from bioeval.document.text import Text, say
 from bioeval.plot.display import OneResultDisplay
 from bioeval.plot.plot_style import Style
 from bioeval.plot.systems import System, as_plot_text
-from bioeval.studies.compare.ranking_section import Ranked
+from bioeval.studies.compare.section import MeasureOfSystems
 
 # Letters of a name that are written, and ranks on the axis.
 _NAME, _RANKS = 28, 6
@@ -45,7 +45,7 @@ class RankingDisplay(OneResultDisplay):
         if measure:
             require_choice("measure", measure, labels)
         self.measure = measure or labels[0]
-        self._ranked = ranked = Ranked(dataset, labels.index(self.measure))
+        self._ranked = ranked = MeasureOfSystems(dataset, labels.index(self.measure))
         order = [i for i in ranked.order if not np.isnan(ranked.number("value", i))]
         self.systems = [ranked.systems[i] for i in order]
         self.letters = [ranked.letters(i) for i in order]

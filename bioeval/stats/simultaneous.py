@@ -16,6 +16,7 @@ representation of all-pairwise comparisons, Journal of Computational and Graphic
 from __future__ import annotations
 
 import itertools
+import math
 import string
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -28,6 +29,10 @@ from bioeval.base.random import Stream
 #: Draws of the largest studentised difference.
 DRAWS = 10_000
 
+#: Subjects that must be decided differently for a difference to be declared: with five, the most
+#: extreme outcome of a two-sided sign test has a probability of 2 / 2^5 = 6.25 %.
+LEAST_DISCORDANT = 6
+
 # Deviations of which the largest is below this share of the values are rounding.
 _ROUNDING = 1e-12
 
@@ -36,6 +41,11 @@ _NORMAL = 1
 
 # Numbers of a temporary array.
 _MOST_VALUES = 1 << 22
+
+
+def least_discordant(confidence: float) -> int:
+    """Return the number of discordant subjects that significance needs."""
+    return max(LEAST_DISCORDANT, math.ceil(1 - math.log2(1 - confidence)))
 
 
 @dataclass(frozen=True)
@@ -69,6 +79,7 @@ class Differences:
         spread: np.ndarray | None = None,
         error: np.ndarray | None = None,
         widest: float = np.inf,
+        replicates: np.ndarray | None = None,
     ) -> Differences:
         """Return the differences of `values` with limits from draws of all systems together.
 
@@ -92,6 +103,8 @@ class Differences:
             Standard errors of the differences, by default `spread`.
         widest : float
             The largest possible difference, at which limits end.
+        replicates : float64 array, shape (k, draws), optional
+            Values in replicates of the same people: a single pair has percentile limits of these.
         """
         k = len(values)
         difference = values[:, None] - values
@@ -114,9 +127,17 @@ class Differences:
             errors, away = error[one, other], difference[one, other]
             largest = np.sort(_largest(drawn, one, other, spread[one, other]))
             studentised = np.abs(away) / errors
-            if len(one) == 1:  # the quantile is known
+            if len(one) == 1 and replicates is not None:
+                apart = np.sort((replicates[one] - replicates[other])[0])
+                apart = apart[~np.isnan(apart)]
+                ends = np.quantile(apart, [(1 - confidence) / 2, (1 + confidence) / 2])
+                below, above = away - ends[:1], ends[1:] - away
+                level = min(_level(apart, 0.0), _level(-apart[::-1], 0.0))
+                p_values = np.minimum(1.0, 2 * np.array([max(level, 1 / (1 + len(apart)))]))
+            elif len(one) == 1:  # the quantile is known
                 quantile = float(scipy.special.stdtrit(freedom, 0.5 + confidence / 2))
                 p_values = 2 * scipy.special.stdtr(freedom, -studentised)
+                below = above = quantile * errors
             else:
                 # Student's quantile that is as rare as the normal one.
                 normal = float(np.quantile(largest, confidence))
@@ -124,12 +145,12 @@ class Differences:
                 as_rare = -scipy.special.ndtri(scipy.special.stdtr(freedom, -studentised))
                 reached = len(largest) - np.searchsorted(largest, as_rare * (1 - _ROUNDING))
                 p_values = (1 + reached) / (1 + len(largest))
-            half = quantile * errors
-            low[one, other] = np.maximum(away - half, -widest)
-            high[one, other] = np.minimum(away + half, widest)
+                below = above = quantile * errors
+            low[one, other] = np.maximum(away - below, -widest)
+            high[one, other] = np.minimum(away + above, widest)
             low[other, one], high[other, one] = -high[one, other], -low[one, other]
             p[one, other] = p[other, one] = p_values
-            larger[one, other] = (away > half).astype(int) - (away < -half)
+            larger[one, other] = (away > below).astype(int) - (away < -above)
             larger[other, one] = -larger[one, other]
         return cls(difference, low, high, p, larger)
 
@@ -154,6 +175,15 @@ class Differences:
         that is not defined the letters are empty.
         """
         return letters_of(self.larger != 0, order)
+
+
+def _level(ordered: np.ndarray, value: float) -> float:
+    """Return the largest level whose quantile of sorted values is not above a value."""
+    below, last = int(np.searchsorted(ordered, value, side="right")), len(ordered) - 1
+    if not 0 < below <= last:
+        return float(below > 0)
+    before, after = ordered[below - 1], ordered[below]
+    return float((below - 1 + (value - before) / (after - before)) / last)
 
 
 def drawn_deviations(without: np.ndarray, normal: np.ndarray) -> np.ndarray:

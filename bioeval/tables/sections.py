@@ -17,7 +17,7 @@ from bioeval.document.cells import Quantity
 from bioeval.studies.assurance import section as claim
 from bioeval.studies.attacks import pad_section, vulnerability_section
 from bioeval.studies.calibration import section as calibration
-from bioeval.studies.compare import ranking_section, section as comparison
+from bioeval.studies.compare import section as comparison
 from bioeval.studies.conventions import section as conventions
 from bioeval.studies.epc import section as epc
 from bioeval.studies.folds import section as folds
@@ -68,7 +68,6 @@ _VIEWS = (
     View(vulnerability_section.section, ("vulnerability",)),
     View(calibration.section, ("calibration",), several=True, named_by="system"),
     View(comparison.section, ("comparison",)),
-    View(ranking_section.section, ("ranking",)),
     View(conventions.section, ("conventions",)),
     View(epc.section, ("epc",), several=True),
     View(size_section.section, ("gallery-size",)),

@@ -11,8 +11,7 @@ from bioeval.studies.assurance.assured import ASSURED, CLAIM
 from bioeval.studies.attacks import pad
 from bioeval.studies.attacks.vulnerability import VULNERABILITY
 from bioeval.studies.calibration.calibration import CALIBRATION
-from bioeval.studies.compare.compare import COMPARISON
-from bioeval.studies.compare.ranking import RANKING
+from bioeval.studies.compare.results import COMPARISON
 from bioeval.studies.epc.epc import EPC
 from bioeval.studies.folds.results import cross_names
 from bioeval.studies.galleries.gallery_size import GALLERY_SIZE
@@ -44,7 +43,6 @@ SECTIONS: dict[str, Mapping[str, Name]] = {
     "`be.study_threshold`": STUDY | ASSURED,
     "`be.check_claim`": CLAIM,
     "`be.compare`": COMPARISON,
-    "`be.compare` of many systems": RANKING,
     "`be.calibration`": CALIBRATION,
     "`be.epc`": EPC,
     "`be.sample_size`": SAMPLE_SIZE,

@@ -20,7 +20,7 @@ trees = {name: be.evaluate(scores, "course-all-vs-all") for name, scores in syst
 be.show(trees["eigenfaces"])
 
 # Is the difference real, or luck with these people?
-print(be.compare(*systems.values()).attrs["answer"])
+be.show(be.compare(*systems.values()))
 
 # Which pairs fool the old system? Look at them.
 worst = be.worst_pairs(systems["eigenfaces"], 5)

@@ -30,7 +30,7 @@ Path("table.tex").write_text(be.to_latex(results, measures=measures))
 print(be.to_markdown(results, measures=measures))
 
 # Is the better one better by more than luck? Paired, by resampled people.
-print(be.compare(*systems.values(), protocol="market1501").attrs["answer"])
+be.show(be.compare(*systems.values(), protocol="market1501"))
 
 # Ten random halves of the people: mean and standard deviation.
 halves = be.partition.SubjectShuffleSplit(10, test_size=0.5, random_state=0)

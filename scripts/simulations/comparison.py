@@ -89,7 +89,7 @@ def no_winner(
     seed = int(rng.integers(1 << 30))
     method = be.stats.IntervalMethod("subject-bootstrap", replicates=REPLICATES, random_state=seed)
     compared = be.compare(*both, **options, interval=method)
-    better = compared.better.values != 0
+    better = compared.separated.values[0, 1] != 0
     verdicts = {}
     for name, wrong in zip(compared.measure.values.tolist(), better.tolist(), strict=True):
         verdicts[name] = Verdict(not wrong)
@@ -122,7 +122,8 @@ def few_apart(cell: Cell, rng: np.random.Generator) -> dict[str, Verdict]:
                 "subject-bootstrap", replicates=REPLICATES, random_state=int(rng.integers(1 << 30))
             ),
         )
-        for name, better in zip(compared.measure.values, compared.better.values, strict=True):
+        separated = compared.separated.values[0, 1]
+        for name, better in zip(compared.measure.values, separated, strict=True):
             verdicts[f"{name}, {fewest} to {most} people"] = Verdict(bool(better == 0))
     return verdicts
 
@@ -165,7 +166,8 @@ def found_better(cell: Cell, rng: np.random.Generator) -> dict[str, Verdict]:
                 "subject-bootstrap", replicates=REPLICATES, random_state=int(rng.integers(1 << 30))
             ),
         )
-        for name, better in zip(compared.measure.values, compared.better.values, strict=True):
+        separated = compared.separated.values[0, 1]
+        for name, better in zip(compared.measure.values, separated, strict=True):
             verdicts[f"{name}, {number} people worse"] = Verdict(bool(better == 1))
     return verdicts
 

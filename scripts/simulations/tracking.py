@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from bioeval.stats.simultaneous import normal_draws
-from bioeval.studies.compare.ranking import RankedMeasure
+from bioeval.studies.compare.results import ComparedMeasure
 from bioeval.studies.tracking.intervals import SequenceSums
 from bioeval.studies.tracking.scalars import MEASURES
 from bioeval.studies.tracking.trackers import COMPARED as NAMES, ranked_measure
@@ -165,7 +165,7 @@ def _normal(sequences: int) -> np.ndarray:
     return normal_draws(sequences, np.random.SeedSequence(0))
 
 
-def _ranked(measure: str, trackers: Sequence[SequenceSums]) -> RankedMeasure:
+def _ranked(measure: str, trackers: Sequence[SequenceSums]) -> ComparedMeasure:
     normal = _normal(trackers[0].videos)
     return ranked_measure(MEASURES[measure], trackers, CONFIDENCE, normal, "")
 

@@ -22,7 +22,6 @@ OF_EVERY_COMMAND = {
 OF_THE_COMMAND = {
     # A Calibrator that is fitted to a set, and the scores of others.
     "calibration": {"apply", "calibrate", "save_to", "train"},
-    "compare": {"differences"},  # which the table of a ranking shows
     "convert": {"dry_run", "listed"},
     "example": {"components", "people", "system"},  # of faces, which bioeval.datasets has
     "explain": {"steps"},

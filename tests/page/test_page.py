@@ -267,7 +267,7 @@ def test_several_systems_say_what_their_intervals_and_columns_are(scores, tree, 
         "The interval of FRR keeps the threshold fixed.",
         "The intervals include the uncertainty of the threshold for the FAR target.",
         "identification: rates at the rank and the threshold of single-template verification",
-        "in percentage points (pp) for rates. Interval: 95 %",
+        "Intervals and limits are for new people",
     ):
         assert said in text, said
     assert "Open-set identification: values at ranks" not in text
@@ -443,8 +443,7 @@ def test_what_studies_find_is_on_top(tmp_path):
     assert "the same for all groups, genuine attempts are rejected in " in told
 
 
-def test_the_difference_of_two_systems_is_on_top(scores, tmp_path):
-    """At the FAR of the page."""
+def test_who_is_better_is_on_top(scores, tmp_path):
     rng = np.random.default_rng(1)
     labels = scores.probe_labels
     first = be.Scores(scores.values, labels, name="first")
@@ -454,7 +453,5 @@ def test_the_difference_of_two_systems_is_on_top(scores, tmp_path):
     )
     systems = {"first": be.verification(first), "second": be.verification(second)}
     text, _ = written([systems, compared], tmp_path)
-    (sentence,) = (x.text for x in Answer(text).sentences if ", a difference of " in x.text)
-    at = next(i for i, x in enumerate(compared.measure.values) if sentence.startswith(f"{x} is "))
-    assert f"{100 * compared.difference.values[at]:+.1f}"[:4] in sentence
-    assert " for first and " in sentence and " for second" in sentence
+    sentences = " ".join(x.text for x in Answer(text).sentences)
+    assert "between first and second" in sentences or "first is better than second" in sentences

@@ -127,7 +127,7 @@ print(json.dumps({
     "threshold": interval.max_youden_threshold.item(),
     "names": [interval[x].attrs["long_name"] for x in ("max_youden", "max_youden_threshold")],
     "interval": [interval.max_youden_low.item(), interval.max_youden_high.item()],
-    "compared": [compared.value_a.item(), compared.value_b.item(), compared.better.item()],
+    "compared": [*compared.value.values.tolist(), compared.separated[0, 1].item()],
     "folds": folds.youden_summary.sel(statistic="mean").item(),
     "repeats": repeats.youden_mean.max().item(),
     "table": run("scores.npz"),
@@ -169,8 +169,9 @@ print(json.dumps({
     "interval": {x: [float(ds[f"{x}_{end}"]) for ds in (found, lists) for end in ("low", "high")]
                  for x in names},
     "each": {x: found[x].values.tolist() for x in ("first_rank", "ap_at_5")},
-    "compared": {label: [float(compared.sel(measure=label)[x]) for x in
-                         ("value_a", "value_b", "difference", "difference_low", "difference_high")]
+    "compared": {label: compared.value.sel(measure=label).values.tolist() + [
+                     float(compared.sel(measure=label)[x][0, 1]) for x in
+                     ("difference", "difference_low", "difference_high")]
                  for label in ("mean first rank", "mAP at 5")},
     "gom": [float(gom.mean_first_rank), "mean_ap_at_5" in gom],
     "tables": [shown(be.show, x) for x in (found, lists, compared)]

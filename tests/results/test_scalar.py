@@ -64,9 +64,10 @@ def test_in_comparisons_folds_repeats_and_partitions(systems):
     compared = be.compare(
         *systems, interval=be.stats.IntervalMethod("subject-bootstrap", replicates=100)
     ).sel(measure="max J")
-    assert compared.value_a == pytest.approx(largest(systems[0])[0])
-    assert compared.difference_low < compared.difference < compared.difference_high
-    assert compared.better == 1
+    assert compared.value[0] == pytest.approx(largest(systems[0])[0])
+    row = compared.isel(system=0, other_system=1)
+    assert row.difference_low < row.difference < row.difference_high
+    assert row.separated == 1
     limits = {"interval": be.stats.IntervalMethod("subject-bootstrap", replicates=100)}
     ds = be.verification(systems[0], **limits)
     assert ds.max_youden_low < ds.max_youden < ds.max_youden_high

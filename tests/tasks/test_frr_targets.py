@@ -92,12 +92,11 @@ def test_the_points_of_two_systems_are_compared():
         "far_targets": [],
     }
     result = be.compare(first, second, **options).sel(measure="FAR at FRR <= 10 %")
-    for system, value in ((first, result.value_a), (second, result.value_b)):
+    for system, value in zip((first, second), result.value.values, strict=True):
         ds = be.verification(system, frr_targets=[0.1])
         assert value == ds.far_at_frr[0]
     both = be.compare(first, second, **options)
     assert both.supported.sel(measure="FAR at FRR <= 0.1 %") == 0
-    assert "too few genuine attempts for this FRR" in both.attrs["verdicts"]
 
 
 def test_targets_that_genuine_attempts_cannot_support_are_said():

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 #: Options of several trackers.
-_OF_SEVERAL = ("measures", "name", "differences", "random_state", "invalid")
+_OF_SEVERAL = ("measures", "name", "random_state", "invalid")
 
 
 def _frames(text: str) -> tuple[str, int]:
@@ -98,7 +98,6 @@ def _frames(text: str) -> tuple[str, int]:
     name="measures",
     multiple=True,
 )
-@option("--differences", "Of several trackers: show the differences of all pairs.", bool)
 @option(
     "--name NAME",
     "Name of a tracker, of several; repeatable, in their order.  [the names of files and folders]",
@@ -178,13 +177,12 @@ def _evaluate(truth: str, result: str, targets: bool, options: dict[str, Any]) -
 
 def _compare(truth: str, results: tuple[str, ...], options: dict[str, Any]) -> None:
     """Compare several trackers."""
-    from bioeval.studies.compare.ranking_section import SHOWS_DIFFERENCES
     from bioeval.studies.tracking.trackers import COMPARED, compare_trackers
 
     for name in ("targets", "interval"):  # the only method of a comparison
         del options[name]
     trackers = dict(zip(_names(results, options.pop("name")), results, strict=True))
-    measures, shows_differences = options.pop("measures") or COMPARED, options.pop("differences")
+    measures = options.pop("measures") or COMPARED
     with StudyCommand(truth, options, reads=False) as run:
         dataset = compare_trackers(
             truth,
@@ -192,8 +190,6 @@ def _compare(truth: str, results: tuple[str, ...], options: dict[str, Any]) -> N
             measures=measures,
             **run.options,
         )
-        if shows_differences:
-            dataset.attrs[SHOWS_DIFFERENCES] = 1
         inputs = {"truth": truth, "results": trackers}
         run.finish(dataset, more=inputs, files=[truth, *results])
 

@@ -1,4 +1,4 @@
-"""The messages of a comparison of two systems."""
+"""The messages of a comparison of systems."""
 
 from bioeval.base.messages import MessageType
 
@@ -26,13 +26,5 @@ MESSAGES = (
     MessageType(
         "system-left-out",
         "{system:name} is left out: {reason}",
-    ),
-    MessageType(
-        "different-attempts",
-        "the systems have different attempts: one of them alone made {comparisons:count "
-        "comparisons}, because of failed comparisons, masks or exclusions. Attempts of each "
-        "class are {attempts_a:counts} in the first system, and {attempts_b:counts} in the "
-        "second; give both the same mask and exclusions, and count failed comparisons with "
-        "{arg.nan=reject}",
     ),
 )

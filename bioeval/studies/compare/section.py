@@ -1,18 +1,19 @@
-"""What is said of two systems: which is better, by how much, and why nothing is concluded."""
+"""What is said of compared systems: who is better, values, ranks, letters and differences."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import xarray as xr
 
 from bioeval.document.blocks import (
+    Block,
     Column,
     Fact,
     Facts,
+    Figure,
     Messages,
     Paragraph,
     ResultsBySystem,
@@ -20,345 +21,387 @@ from bioeval.document.blocks import (
     Table,
     Vocabulary,
 )
-from bioeval.document.cells import Count, Label, Quantity, Rate
-from bioeval.document.results import is_doubt, result_messages, table_of_variables
+from bioeval.document.cells import Count, Label, Number, Probability, Quantity, Rate
+from bioeval.document.results import is_doubt, result_messages
 from bioeval.document.scalars import cell_of_scalar, label_of
 from bioeval.document.text import Enumeration, Strong, Text, say
-from bioeval.results.support import RuleOf
 from bioeval.results.words import excluded
-from bioeval.studies.compare.described import places_of, scalar_at
-from bioeval.studies.compare.measures import THIS_GALLERY
-from bioeval.views.writers.lines import written
+from bioeval.studies.compare.results import places_of, scalar_at
 
-#: What a conclusion in a row rests on, by the adjustment.
-_BETTER = {
-    "none": "for each measure by itself, not adjusted for the number of measures",
-    "holm": "after Holm's adjustment",
-}
+#: Of three systems and more, readers are shown the ranks of up to this many measures.
+SHOWN = 4
+
+#: Differences of all pairs are shown of up to so many systems; data have those of more.
+FEW_SYSTEMS = 4
+
+# Systems, at most, whose names are in the answer.
+_NAMED = 5
 
 
 def section(results: ResultsBySystem) -> Section:
-    """Return what is said of two systems."""
+    """Return what is said of a comparison."""
     ds = results[""]
     messages = result_messages(results).messages
-    doubts = [message for message in messages if is_doubt(message)]
-    others = [message for message in messages if not is_doubt(message)]
-    measures = measures_of(ds)
-    return Section(
-        "comparison",
-        "Comparison of two systems",
-        (
-            _header(ds, measures),
-            Messages(doubts, alarm=True),
-            Paragraph(answer(ds.attrs, measures), "answer"),
-            _table(ds, measures),
-            Messages(others),
-        ),
-    )
+    measures = [MeasureOfSystems(ds, i) for i in range(ds.sizes["measure"])]
+    two = ds.sizes["system"] == 2
+    shown = len(measures) if two or len(measures) <= SHOWN else 1
+    blocks: list[Block] = [
+        _header(ds),
+        Messages([x for x in messages if is_doubt(x)], alarm=True),
+        *(Paragraph(x, "answer") for x in _answers(measures)),
+    ]
+    if not two:
+        blocks.append(_overview(measures))
+    blocks += [_ranks(ds, measures, 0 if two else shown), _differences(ds, measures, shown)]
+    if not two:  # a page draws the first measure with the other plots
+        blocks += [Figure("ranking", options={"measure": x.label}) for x in measures[1:shown]]
+    blocks.append(Messages([x for x in messages if not is_doubt(x)]))
+    title = say("Comparison of {systems:count systems}", systems=ds.sizes["system"])
+    return Section("comparison", title, blocks)
 
 
-def attributes_in_words(ds: xr.Dataset) -> dict[str, str]:
-    """Return the answer, the conclusion on each measure and its verdict as plain text."""
-    measures = measures_of(ds)
-    return {
-        "answer": written(answer(ds.attrs, measures)),
-        "conclusions": "\n".join(written(measure.conclusion) for measure in measures),
-        "verdicts": "\n".join(written(measure.verdict) for measure in measures),
-    }
-
-
-class ComparedMeasure:
-    """One measure of a comparison: its values, and what is concluded from them."""
+class MeasureOfSystems:
+    """One measure of a comparison."""
 
     def __init__(self, ds: xr.Dataset, place: int):
-        self._attrs = ds.attrs
+        self._ds = ds.isel(measure=place)
         self.label = str(ds["measure"].values[place])
-        self.values: dict[str, Any] = {}
-        for name, variable in ds.data_vars.items():
-            self.values[str(name)] = variable.values.tolist()[place]
-        self.scalar, self._places = scalar_at(ds, place), places_of(ds, place)
-        self._task = "identification" if self.scalar.name == "dir_at_far" else "verification"
-
-    def name(self, *, short: bool = False) -> Text:
-        """Return the name of the measure; a `short` one without the rank of DIR, which is 1."""
-        if short and self.scalar.name == "dir_at_far":
-            return say("{dir} at {far} <= {target}", task=self._task, target=self.target)
-        return label_of(self.scalar, task=self._task, **self._places)
+        self.scalar, self.places = scalar_at(ds, place), places_of(ds, place)
+        self.systems = ds["system"].values.tolist()
+        self.task = "identification" if self.scalar.name == "dir_at_far" else "verification"
+        self.supported = bool(self._ds["supported"])
+        rank = self._ds["rank"].values
+        #: Places of the systems from the best to the worst; those without a value come last.
+        self.order = sorted(range(len(rank)), key=lambda i: (np.isnan(rank[i]), rank[i], i))
+        #: Those that no other system is shown to be better than.
+        self.best = [i for i in self.order if self.number("rank_low", i) == 1]
 
     @property
-    def has_target(self) -> bool:
-        """Whether the measure is at a FAR or at a FRR."""
-        return not math.isnan(self.values["target"])
+    def name(self) -> Text:
+        """The name of the measure."""
+        return label_of(self.scalar, task=self.task, **self.places)
 
-    @property
-    def target(self) -> Rate:
-        """The FAR or the FRR of the measure."""
-        return Rate(self.values["target"], variable="target")
+    def number(self, variable: str, *systems: int) -> float:
+        """Return a number of a system, or of a pair of systems."""
+        return float(self._ds[variable].values[systems])
 
-    def value(self, variable: str) -> Quantity:
-        """Return the value of a system."""
-        at = {"measure": self.label}
-        return cell_of_scalar(self.scalar, self.values[variable], variable=variable, at=at)
+    def at(self, i: int, *other: int) -> dict[str, Any]:
+        """Return where the numbers of a system, or of a pair, are in the dataset."""
+        names = zip(("system", "other_system"), (i, *other), strict=False)
+        return {"measure": self.label} | {name: self.systems[k] for name, k in names}
 
-    @property
-    def difference(self) -> Quantity:
-        """The difference with its interval."""
+    def value(self, i: int, *, interval: bool = False) -> Quantity:
+        """Return the value of a system, with its interval if wanted."""
+        more: dict[str, Any] = {}
+        if interval:
+            more["interval"] = self.number("value_low", i), self.number("value_high", i)
+        return cell_of_scalar(
+            self.scalar, self.number("value", i), variable="value", at=self.at(i), **more
+        )
+
+    def letters(self, i: int) -> str:
+        """Return the letters of a system."""
+        return str(self._ds["letters"].values[i])
+
+    def difference(self, i: int, j: int) -> Quantity:
+        """Return the difference of two systems, with its limits."""
         return cell_of_scalar(
             self.scalar,
-            self.values["difference"],
+            self.number("difference", i, j),
             variable="difference",
-            at={"measure": self.label},
-            interval=(self.values["difference_low"], self.values["difference_high"]),
+            at=self.at(i, j),
+            interval=(self.number("difference_low", i, j), self.number("difference_high", i, j)),
             difference=True,
         )
 
-    @property
-    def is_conclusive(self) -> bool:
-        """Whether a system is better."""
-        return bool(self.values["better"])
-
-    @property
-    def is_weak(self) -> bool:
-        """Whether fewer than 30 errors are expected at the target."""
-        attempts = self.values["attempts_for_target"]
-        return not RuleOf(30).supports(self.values["target"], attempts)
-
-    @property
-    def _is_same(self) -> bool:
-        """Whether both systems decide every attempt alike; every other interval has a width."""
-        return bool(self.values["difference_low"] == self.values["difference_high"] == 0)
-
-    @property
-    def verdict(self) -> Text:
-        """What follows from the measure."""
-        return Enumeration(self._parts(), ";")
-
-    def _parts(self) -> Sequence[Text]:
-        values = self.values
-        if math.isnan(values["value_a"]) or math.isnan(values["value_b"]):
-            return ["not defined"]
-        if math.isnan(values["difference_low"]):
-            people = int(self._attrs["subjects"])
-            return [say("no conclusion with {people:count subjects}", people=people)]
-        parts = [self._on_the_difference()]
-        if self._is_same and not values["supported"]:
-            parts.append(self._too_few_attempts())
-        return parts
-
-    def _on_the_difference(self) -> Text:
-        """Return whether the systems differ in the measure, or why that is not known."""
-        values, confidence = self.values, float(self._attrs["confidence"])
-        discordant = values["independent_discordant"]
-        needed = int(self._attrs["least_discordant"])
-        if self._is_same:
+    def conclusion(self, i: int, j: int) -> Text:
+        """Return which of two systems is better, or why neither is."""
+        attrs, discordant = self._ds.attrs, int(self.number("discordant", i, j))
+        noun = "sequences" if "sequences" in attrs else "people"
+        if better := self.number("separated", i, j):
+            name = self.systems[i if better > 0 else j]
+            return Strong(say("{system:name} is better", system=name))
+        if np.isnan(self.number("difference", i, j)):
+            return "not defined"
+        if not self.supported:
+            return say("no conclusion: {why}", why=self.too_few_attempts)
+        if not discordant and self.number("difference", i, j) == 0:
             return "every decision is the same"
-        if values["better"]:
-            better = self._attrs["system_a" if values["better"] > 0 else "system_b"]
-            return say("{system:name} is better", system=better)
-        if not values["supported"]:
-            return say("no conclusion: {why}", why=self._too_few_attempts())
-        if discordant < needed:
+        if discordant < (needed := int(attrs["least_discordant"])):
             return say(
-                "too few to decide: the systems differ on {discordant:count independent subjects}, "
-                "and {needed} are needed",
+                "too few to decide: the systems differ on {discordant:count} {noun}, and {needed} "
+                "are needed",
                 discordant=discordant,
+                noun=noun,
                 needed=needed,
             )
-        if values["undecided"] == "adjusted":
+        if np.isnan(self.number("difference_low", i, j)):
+            return "no conclusion: the uncertainty of the difference is not known"
+        if self.number("p_value", i, j) <= 1 - float(attrs["confidence"]):
             return say(
                 "no conclusion: the p-value is {p:probability} after Holm's adjustment",
-                p=values["p_adjusted"],
+                p=self.number("p_adjusted", i, j),
             )
-        return say("no significant difference at {confidence:rate}", confidence=confidence)
-
-    def _too_few_attempts(self) -> Text:
-        if self.scalar.name == "far_at_frr":
-            return say("too few genuine attempts for this {frr}", task=self._task)
-        return say("too few impostor attempts for this {far}", task=self._task)
+        return "no significant difference"
 
     @property
-    def conclusion(self) -> Text:
-        """The values, their difference and what follows, as a sentence."""
-        first, *more = self._parts()
-        values = self.name()
-        template = "{values}: {verdict}."
-        if not math.isnan(self.values["value_a"]) and not math.isnan(self.values["value_b"]):
-            values = say(
-                "{measure}: {a:name} {first}, {b:name} {second}",
-                measure=self.name(),
-                a=self._attrs["system_a"],
-                first=self.value("value_a"),
-                b=self._attrs["system_b"],
-                second=self.value("value_b"),
+    def too_few_attempts(self) -> Text:
+        """Which attempts are too few for the target."""
+        if self.scalar.name == "far_at_frr":
+            return say("too few genuine attempts for this {frr}", task=self.task)
+        return say("too few impostor attempts for this {far}", task=self.task)
+
+
+def _answers(measures: Sequence[MeasureOfSystems]) -> Iterator[Text]:
+    """Yield who is the best, and in which measures."""
+    groups: dict[Any, list[MeasureOfSystems]] = {}
+    for x in measures:
+        defined = sum(not np.isnan(x.number("value", i)) for i in x.order)
+        if not defined:
+            outcome: Any = "undefined"
+        elif not x.supported:
+            outcome = "unsupported"
+        elif len(x.best) == defined:
+            outcome = "equal"
+        else:
+            outcome = tuple(x.best), defined - len(x.best)
+        groups.setdefault(outcome, []).append(x)
+    systems = measures[0].systems
+    others: Text = "all others"
+    for outcome, group in groups.items():
+        names = _joined(group)
+        if outcome == "undefined":
+            yield say("Not defined: {measures}.", measures=names)
+        elif outcome == "unsupported":
+            yield say("No conclusion: too few attempts for {measures}.", measures=names)
+        elif outcome == "equal":
+            between: Text = "these systems"
+            if len(systems) == 2:
+                between = Enumeration([Label(x) for x in systems], "and")
+            yield say(
+                "No significant difference between {systems}: {measures}.",
+                systems=between,
+                measures=names,
             )
-            if self._is_same:
-                more = [self._exactly_the_same(), *more]
-            elif not math.isnan(self.values["difference_low"]):
-                template = "{values}, difference {difference}: {verdict}."
-        verdict = Enumeration([first, *more], ";")
-        return say(template, values=values, difference=self.difference, verdict=verdict)
-
-    def _exactly_the_same(self) -> Text:
-        return say(
-            "the difference is exactly 0 (at most {bound:rate} of people would be decided "
-            "differently, {confidence:rate})",
-            bound=self.values["discordant_at_most"],
-            confidence=float(self._attrs["confidence"]),
-        )
-
-
-def measures_of(ds: xr.Dataset) -> list[ComparedMeasure]:
-    """Return the measures of a comparison."""
-    return [ComparedMeasure(ds, i) for i in range(ds.sizes["measure"])]
-
-
-def answer(attrs: dict[Any, Any], measures: Sequence[ComparedMeasure]) -> Text:
-    """Return in which measures a system is better."""
-    tested = sum(not math.isnan(x.values["p_adjusted"]) for x in measures)
-    after: Text = say(" for each of the {tested} tested measures by itself", tested=tested)
-    if attrs["adjust"] == "holm":
-        after = say(", after Holm's adjustment for {tested:count tested measures}", tested=tested)
-    elif tested == 1:
-        after = "; one measure was tested"
-    condition = say(
-        "at {confidence:rate} confidence{after}", confidence=float(attrs["confidence"]), after=after
-    )
-    statements = []
-    for system, sign in ((attrs["system_a"], 1), (attrs["system_b"], -1)):
-        better = [x for x in measures if x.values["better"] == sign]
-        if len(better) == tested > 1:
-            statements.append(say("{system:name} is better in all tested measures", system=system))
-        elif better:
-            in_these = _joined(better)
-            statements.append(
-                say("{system:name} is better in {measures}", system=system, measures=in_these)
+        else:
+            best, worse = outcome
+            if len(systems) == 2:
+                others = Label(systems[1 - best[0]])
+            if len(best) == 1:
+                yield say(
+                    "{system:name} is better than {others}: {measures}.",
+                    system=systems[best[0]],
+                    others=others,
+                    measures=names,
+                )
+                continue
+            several: Text = Enumeration([Label(systems[i]) for i in best], "or")
+            if len(best) > _NAMED:
+                several = say("one of {best:count systems}", best=len(best))
+            yield say(
+                "The best is {systems}; shown to be worse: {others:count other systems}: "
+                "{measures}.",
+                systems=several,
+                others=worse,
+                measures=names,
             )
-    if not statements:
-        return say(
-            "No difference between {a:name} and {b:name} can be shown ({condition}).",
-            a=attrs["system_a"],
-            b=attrs["system_b"],
-            condition=condition,
-        )
-    few: Text = ""
-    if weak := [x for x in measures if x.values["better"] and x.is_weak]:
-        few = say(" Fewer than 30 errors are expected for {measures}.", measures=_joined(weak))
-    return say(
-        "{statements} ({condition}).{few}",
-        statements=Enumeration(statements, ";"),
-        condition=condition,
-        few=few,
-    )
 
 
-def _joined(measures: Sequence[ComparedMeasure]) -> Text:
+def _joined(measures: Sequence[MeasureOfSystems]) -> Text:
     """Return the names of measures in a row, the targets of one rate behind its name."""
     names: list[Text] = []
     before = None
     for measure in measures:
-        if before is not None and measure.scalar is before.scalar and measure.has_target:
-            names.append(measure.target)
+        if before is not None and measure.scalar is before.scalar and "target" in measure.places:
+            names.append(Rate(measure.places["target"], variable="target"))
         else:
-            names.append(measure.name(short=True))
+            names.append(measure.name)
         before = measure
     return Enumeration(names, "")
 
 
-def _header(ds: xr.Dataset, measures: Sequence[ComparedMeasure]) -> Facts:
-    """Return what was compared, with the tasks and their terms."""
+def _header(ds: xr.Dataset) -> Facts:
+    """Return what was compared."""
     attrs = ds.attrs
-    people = Count(int(attrs["subjects"]), noun="subjects")
-    each = {
-        str(attrs["system_a"]): {"exclude": attrs["exclude_a"]},
-        str(attrs["system_b"]): {"exclude": attrs["exclude_b"]},
-    }
-    return Facts(
-        (
-            Fact("Data", say("{layout}, {people}", layout=str(attrs["layout"]), people=people)),
-            Fact("Excluded", excluded(each)),
-            Fact("Tasks", Enumeration(list(_tasks(attrs, measures)), ";")),
-            Fact("Terms", Vocabulary()),
-        ),
-        indented=True,
-    )
-
-
-def _tasks(attrs: dict[Any, Any], measures: Sequence[ComparedMeasure]) -> Iterator[Text]:
+    people = Count(int(attrs.get("subjects", 0)), noun="subjects")
+    data: Text = say("{layout}, {people}", layout=str(attrs.get("layout", "")), people=people)
+    if "sequences" in attrs:
+        data = Count(int(attrs["sequences"]), noun="sequences")
+    task: Text = ""
     if "convention" in attrs:
-        convention = str(attrs["convention"])
-        yield say("re-identification, {convention:name}", convention=convention)
-        return
-    yield "verification"
-    if any(measure.scalar.name == "dir_at_far" for measure in measures):
-        yield say("{dir} at rank 1", task="identification")
+        task = say("re-identification, {name:name}", name=str(attrs["convention"]))
+    facts = [
+        Fact("Data", data),
+        Fact("Excluded", excluded({"": attrs})),
+        Fact("Task", task),
+        Fact("Terms", Vocabulary()),
+    ]
+    return Facts(facts, indented=True)
 
 
-def _table(ds: xr.Dataset, measures: Sequence[ComparedMeasure]) -> Table:
-    """Return the measures with both values, the difference and what follows; all else in data."""
-    attrs = ds.attrs
-    level = float(attrs["confidence"])
-    headings: dict[str, Text] = {
-        "value_a": Label(attrs["system_a"]),
-        "value_b": Label(attrs["system_b"]),
-        "difference": say("difference [{level:rate} interval]", level=level),
-    }
-    all_but_limits = ds.drop_vars(["difference_low", "difference_high"])
-    variables = table_of_variables(all_but_limits, "measure", id="")
-    columns = [Column("name", only="readers")]
-    for column in variables.columns:
-        if column.name in headings:
-            columns.append(Column(column.name, headings[column.name]))
-        else:
-            columns.append(replace(column, only="data"))
-    columns.append(Column("verdict", "conclusion", below=True))
-    columns.append(Column("conclusion", only="data"))
+def _overview(measures: Sequence[MeasureOfSystems]) -> Table:
+    """Return the values of all measures, a row for each system, the best in bold."""
+    columns = [Column("system", "system", only="readers")]
+    for i, measure in enumerate(measures):
+        priority = 0 if i < SHOWN else i
+        columns.append(Column(f"measure_{i}", measure.name, priority, only="readers"))
     rows: list[list[Text | None]] = []
-    for measure, row in zip(measures, variables.rows, strict=True):
-        cells = dict(zip((x.name for x in variables.columns), row, strict=True))
-        cells |= {name: measure.value(name) for name in ("value_a", "value_b")}
-        cells["difference"] = measure.difference
-        verdict = Strong(measure.verdict) if measure.is_conclusive else measure.verdict
-        rows.append([measure.name(short=True), *cells.values(), verdict, measure.conclusion])
+    for i in measures[0].order:
+        cells: list[Text | None] = [Label(measures[0].systems[i])]
+        for measure in measures:
+            cell: Text = measure.value(i)
+            if letters := measure.letters(i):
+                cell = say("{value} {letters}", value=cell, letters=letters)
+            told_apart = len(measure.best) < len(measure.systems)
+            cells.append(Strong(cell) if told_apart and i in measure.best else cell)
+        rows.append(cells)
     return Table(
-        "measures",
+        "overview",
         columns,
         rows,
-        notes=list(notes(ds)),
-        instead=[measure.conclusion for measure in measures],
+        title="All measures",
+        narrow="The other measures are shown where there is more room, and in CSV and JSON.",
+        notes=[
+            "Systems that share a letter do not differ significantly. Bold: no other system is "
+            "shown to be better."
+        ],
     )
 
 
-def notes(ds: xr.Dataset) -> Iterator[Text]:
-    """Yield what the columns of a comparison are."""
-    attrs, level = ds.attrs, float(ds.attrs["confidence"])
-    jackknifed: Text = " by the jackknife"
-    if "convention" not in attrs:
-        jackknifed = say(" AUC, recognition rate and {dir} by the jackknife", task="identification")
-    yield say(
-        "Difference: {a:name} - {b:name}, in percentage points (pp) for rates. Interval: "
-        "{level:rate} for each measure by itself; the same subjects are resampled for both systems "
-        "({replicates:count replicates};{jackknifed}).",
-        a=attrs["system_a"],
-        b=attrs["system_b"],
-        level=level,
-        replicates=int(attrs["replicates"]),
-        jackknifed=jackknifed,
-    )
-    yield say(
-        "{populations} Conclusions: {better}.",
-        populations=_populations(ds),
-        better=_BETTER[str(attrs["adjust"])],
+def _ranks(ds: xr.Dataset, measures: Sequence[MeasureOfSystems], shown: int) -> Table:
+    """Return values, intervals and ranks, from the best to the worst in each measure."""
+    level = float(ds.attrs["confidence"])
+    columns = [
+        Column("measure", "measure", grouped=True),
+        Column("system", "system"),
+        Column("value", say("value [{level:rate} interval]", level=level)),
+        Column("rank", "rank", only="data"),
+        Column("rank_low", "", only="data"),
+        Column("rank_high", "", only="data"),
+        Column("ranks", "may have rank", only="readers"),
+        Column("letters", "letters"),
+    ]
+    rows: list[list[Text | None]] = []
+    for measure in measures:
+        for i in measure.order:
+            ranks: list[Text | None] = []
+            for name in ("rank", "rank_low", "rank_high"):
+                rank, at = measure.number(name, i), measure.at(i)
+                ranks.append(None if np.isnan(rank) else Count(int(rank), variable=name, at=at))
+            _, low, high = (measure.number(x, i) for x in ("rank", "rank_low", "rank_high"))
+            limits = "" if np.isnan(low) else f"{low:.0f}-{high:.0f}"
+            rows.append(
+                [
+                    measure.name,
+                    Label(measure.systems[i]),
+                    measure.value(i, interval=True),
+                    *ranks,
+                    f"{low:.0f}" if low == high else limits,
+                    measure.letters(i),
+                ]
+            )
+    return Table(
+        "ranking",
+        columns,
+        rows,
+        title="Ranks",
+        notes=[
+            "The interval is for each value by itself. The ranks that a system may have, and the "
+            "letters, follow from the limits of all differences."
+        ],
+        shown=shown * ds.sizes["system"],
     )
 
 
-def _populations(ds: xr.Dataset) -> Text:
-    """Return for whom the intervals are."""
-    fixed = [str(x) == THIS_GALLERY for x in ds["interval_for"].values]
-    if not any(fixed):
-        return "Intervals are for new people."
-    if all(fixed):
-        return "Intervals are for this gallery."
-    return say(
-        "Intervals are for new people; of recognition rate and {dir} for this gallery.",
-        task="identification",
+def _differences(ds: xr.Dataset, measures: Sequence[MeasureOfSystems], shown: int) -> Table:
+    """Return the differences of all pairs of systems, the better one first.
+
+    Of two systems the first one is first, with the values of both.
+    """
+    k, level = ds.sizes["system"], float(ds.attrs["confidence"])
+    columns = [Column("measure", "measure", grouped=True)]
+    if k == 2:
+        columns += [
+            Column("system", only="data"),
+            Column("other_system", only="data"),
+            *(
+                Column(f"value_{i}", Label(name), only="readers")
+                for i, name in enumerate(measures[0].systems)
+            ),
+        ]
+    else:
+        columns += [
+            Column("system", "system", grouped=True),
+            Column("other_system", "other system"),
+        ]
+    columns += [
+        Column("difference", say("difference [{level:rate} limits]", level=level)),
+        Column("p_value", "p-value", 1),
+        Column("p_adjusted", only="data"),
+        Column("separated", only="data"),
+        Column("discordant", only="data"),
+        Column("conclusion", "conclusion", below=True),
+    ]
+    rows: list[list[Text | None]] = []
+    for measure in measures:
+        order = measure.order if k > 2 else [0, 1]
+        for place, i in enumerate(order):
+            for j in order[place + 1 :]:
+                at = measure.at(i, j)
+                numbers: list[Text] = [
+                    Probability(measure.number(name, i, j), variable=name, at=at)
+                    for name in ("p_value", "p_adjusted")
+                ]
+                numbers += [
+                    Number(int(measure.number(name, i, j)), decimals=0, variable=name, at=at)
+                    for name in ("separated", "discordant")
+                ]
+                rows.append(
+                    [
+                        measure.name,
+                        Label(measure.systems[i]),
+                        Label(measure.systems[j]),
+                        *([measure.value(i), measure.value(j)] if k == 2 else []),
+                        measure.difference(i, j),
+                        *numbers,
+                        measure.conclusion(i, j),
+                    ]
+                )
+    return Table(
+        "differences",
+        columns,
+        rows,
+        title="Differences",
+        notes=list(_notes(ds)),
+        shown=shown * (k * (k - 1) // 2) if k <= FEW_SYSTEMS else 0,
+    )
+
+
+def _notes(ds: xr.Dataset) -> Iterator[Text]:
+    """Yield what the limits are, and for whom they are."""
+    attrs, systems = ds.attrs, ds["system"].values.tolist()
+    limits: Text = "The limits hold for all pairs of systems together,"
+    if len(systems) == 2:
+        limits = say("Difference: {a:name} - {b:name}. The limits hold", a=systems[0], b=systems[1])
+    adjusted = "each measure by itself"
+    if attrs["adjust"] == "holm":
+        adjusted += "; conclusions are adjusted for the number of measures (Holm)"
+    yield say("{limits} for {adjusted}.", limits=limits, adjusted=adjusted)
+    populations: dict[str, list[Text]] = {}
+    for i in range(ds.sizes["measure"]):
+        measure = MeasureOfSystems(ds, i)
+        populations.setdefault(str(ds["interval_for"].values[i]), []).append(measure.name)
+    first, *others = populations
+    whom: Text = first
+    for other in others:
+        whom = say(
+            "{whom}; of {measures} for {other}",
+            whom=whom,
+            measures=Enumeration(populations[other], "and"),
+            other=other,
+        )
+    yield say("Intervals and limits are for {whom}.", whom=whom)
+    yield (
+        "A system that is chosen because it has the best value looks better than it is: report its "
+        "value on other data."
     )

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
 from bioeval.base.arguments import require_text
 from bioeval.base.errors import Argument, DataError, Words, received, require_choice
 from bioeval.base.registry import scalar_registry
-from bioeval.base.scalars import QUERY_MEANS
+from bioeval.base.scalars import QUERY_MEANS, Scalar
 from bioeval.results.measure import Measure
 from bioeval.stats.error_curves import curve_measures
 
@@ -54,6 +54,16 @@ _NEEDED = {
     **dict.fromkeys(("cms", "cmc"), 5),
     **dict.fromkeys(AT_THRESHOLD, 0.5),
 }
+
+
+class _AtNumber(Protocol):
+    @property
+    def scalar(self) -> Scalar: ...
+    @property
+    def at(self) -> float: ...
+
+
+T = TypeVar("T", bound=_AtNumber)
 
 
 @dataclass(frozen=True)
@@ -166,6 +176,10 @@ class WantedMeasures:
         """Whether any of these measures is asked for by name."""
         return self.chosen is not None and any(x.name in names for x in self.chosen)
 
+    def asks_or_usual(self, name: str) -> bool:
+        """Whether a measure is among those that are compared, by name or as a usual one."""
+        return self.chosen is None or self.asks(name)
+
     def numbers(self, name: str) -> list[float]:
         """Return the numbers that a measure is asked for at, in order."""
         if self.chosen is None:
@@ -197,8 +211,13 @@ class WantedMeasures:
         """Ranks of CMS that are asked for."""
         return sorted({int(x) for x in self.numbers("cms")})
 
-    def place_of(self, name: str, at: float) -> int:
-        """Return the place of a measure among those asked for, -1 where it is not."""
+    def in_order(self, measures: Sequence[T]) -> list[T]:
+        """Return the measures that are asked for, in the order in which they are."""
+        place = [self._place_of(x.scalar.name, x.at) for x in measures]
+        asked = [i for i in range(len(measures)) if place[i] >= 0]
+        return [measures[i] for i in sorted(asked, key=place.__getitem__)]
+
+    def _place_of(self, name: str, at: float) -> int:
         if self.chosen is None:
             return 0
         for place, wanted in enumerate(self.chosen):

@@ -15,6 +15,7 @@ from bioeval.base.arguments import require_number
 from bioeval.base.errors import Argument, DataError, Words, received, require_choice
 from bioeval.base.kinds import larger_is_closer, noun_of
 from bioeval.base.messages import Message
+from bioeval.scores.alignment import aligned, require_same
 from bioeval.scores.bona_fide import without_attacks
 from bioeval.scores.matrix import Scores, require_scores
 from bioeval.studies.calibration.calibrator import (
@@ -26,8 +27,6 @@ from bioeval.studies.calibration.calibrator import (
 )
 from bioeval.studies.calibration.derived_rows import derived
 from bioeval.studies.calibration.several_systems import SeveralSystems, Spread
-from bioeval.studies.compare.compare import require_same
-from bioeval.studies.compare.paired_systems import aligned
 
 FusionMethod = Literal["mean", "min", "max", "product", "weighted", "logistic"]
 METHODS: tuple[FusionMethod, ...] = get_args(FusionMethod)

@@ -23,9 +23,14 @@ from bioeval.base.progress import stage
 from bioeval.base.random import RandomState, seed_sequence
 from bioeval.base.version import __version__
 from bioeval.stats.options import IntervalMethod
-from bioeval.stats.simultaneous import Differences, drawn_deviations, jackknife_errors, normal_draws
-from bioeval.studies.compare.limits import least_discordant
-from bioeval.studies.compare.ranking import RankedMeasure, ranking_dataset
+from bioeval.stats.simultaneous import (
+    Differences,
+    drawn_deviations,
+    jackknife_errors,
+    least_discordant,
+    normal_draws,
+)
+from bioeval.studies.compare.results import ComparedMeasure, comparison_dataset
 from bioeval.studies.tracking.inputs import LISTED, names_of_sequences
 from bioeval.studies.tracking.intervals import (
     FEWEST,
@@ -184,7 +189,7 @@ def compare_trackers(
         "fingerprint": "; ".join(x.fingerprint for x in found.evaluated.values()),
         "bioeval_version": __version__,
     }
-    return ranking_dataset(names, ranked, attrs, messages)
+    return comparison_dataset(names, ranked, attrs, messages)
 
 
 @dataclass(frozen=True)
@@ -357,11 +362,12 @@ def ranked_measure(
     confidence: float,
     normal: np.ndarray,
     population: str,
-) -> RankedMeasure:
+) -> ComparedMeasure:
     """Return a measure of all trackers, with their differences."""
     values = np.array([tracker.value(measure) for tracker in trackers])
     limits = np.array([tracker.limits(measure, confidence) for tracker in trackers])
     number, videos = len(trackers), trackers[0].videos
+    discordant = _discordant(measure, trackers)
     if videos < FEWEST:
         deviations = np.zeros((number, 0))
         comparable = np.zeros((number, number), dtype=bool)
@@ -372,7 +378,7 @@ def ranked_measure(
         without[~known] = 0.0  # a tracker without values is compared with no other
         deviations = drawn_deviations(without, normal)
         spread = jackknife_errors(without)
-        comparable = _discordant(measure, trackers) >= least_discordant(confidence)
+        comparable = discordant >= least_discordant(confidence)
         comparable &= known[:, None] & known
     differences = Differences.of(
         values,
@@ -383,11 +389,12 @@ def ranked_measure(
         spread=spread,
         widest=measure.bounds[1] - measure.bounds[0],
     )
-    return RankedMeasure(
+    return ComparedMeasure(
         scalar=measure,
         values=values,
         limits=(limits[:, 0], limits[:, 1]),
         differences=differences,
+        discordant=discordant,
         population=population,
     )
 

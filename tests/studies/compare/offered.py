@@ -3,8 +3,7 @@
 from systems import square
 
 import bioeval as be
-from bioeval.studies.compare.compare import COMPARISON
-from bioeval.studies.compare.ranking import RANKING
+from bioeval.studies.compare.results import COMPARISON
 
 OTHER_CALLS = {"compare": "takes two systems"}
 
@@ -28,5 +27,5 @@ VARIABLES = {
         ),
         COMPARISON,
     ),
-    "ranking": (_ranking, RANKING),
+    "comparison of three": (_ranking, COMPARISON),
 }

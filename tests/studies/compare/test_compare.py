@@ -1,511 +1,654 @@
-"""Two systems over the same data: paired by hand, refused where they are not, and said in words."""
+"""Systems over the same data: measures without each person, differences, ranks and letters."""
 
 from __future__ import annotations
 
+import itertools
 import json
+import math
 
+import matplotlib.pyplot as plt
 import numpy as np
 import pytest
-from matplotlib.text import Text
+import xarray as xr
+from matplotlib.colors import to_rgb
 from rendered import require_names_kept
-from result_messages import codes
-from twins import one_thread  # noqa: F401
+from scipy.stats import t
 
 import bioeval as be
 from bioeval.cli.program import main
-from bioeval.scores.simulation.scores_of_people import simulate_embeddings
+from bioeval.protocol.tasks import OpenSet
+from bioeval.studies.calibration import measures as of_calibration
+from bioeval.studies.compare.measures import by_attempts
 from bioeval.studies.compare.section import section
+from bioeval.studies.compare.wanted import WantedMeasures
+from bioeval.tasks.reid import measures as of_reid
+from bioeval.views.writers.lines import python_naming
+from bioeval.views.writers.terminal import as_text as text_of_section
+
+MANY = 200
+FEW = be.stats.IntervalMethod("subject-bootstrap", replicates=MANY)
+
+ALL = [
+    *("eer", "eer_hull", "auc", "frr_at_far=0.2", "far_at_frr=0.2", "min_dcf=0.3"),
+    *("frr_at_threshold=1", "far_at_threshold=1.5"),
+    *("recognition_rate", "cms=2", "dir_at_far=0.3"),
+]
 
 
-@pytest.fixture(scope="module")
-def crowd():
-    return simulate_embeddings(30, 4, random_state=1, within=0.8)
+def as_text(ranking):
+    return text_of_section(section({"": ranking}), 140, "lecture", python_naming)
 
 
-@pytest.fixture(scope="module")
-def systems(crowd):
-    return crowd.scores("l2").replace(name="good"), crowd.scores("linf").replace(name="poor")
+def few_scores(seed, people=7, kind="distance"):
+    """Scores of few values, so that all are thresholds; people have unequal templates."""
+    rng = np.random.default_rng(seed)
+    labels = np.repeat([f"p{i}" for i in range(people)], rng.integers(2, 5, people))
+    n = len(labels)
+    values = rng.normal(1 + (labels[:, None] != labels), 0.7, (n, n)).round(1)
+    values = np.triu(values, 1) + np.triu(values, 1).T
+    return be.Scores(values if kind == "distance" else -values, labels, kind=kind)
 
 
-@pytest.fixture(scope="module")
-def result(systems):
-    return be.compare(
-        *systems, interval=be.stats.IntervalMethod("subject-bootstrap", replicates=300)
+def measured(scores, measures=tuple(ALL), gallery="new"):
+    wanted = WantedMeasures.parse(
+        list(measures),
+        np.array([0.1]),
+        np.empty(0),
+        retrieval=False,
+        functions=[*of_calibration.MEASURES, *of_reid.MEASURES],
     )
+    interval = FEW
+    return by_attempts(scores, wanted, OpenSet(), interval, gallery).measures
 
 
-@pytest.mark.slow
-def test_values_are_those_of_the_tasks(systems, result):
-    for scores, name in zip(systems, ("value_a", "value_b"), strict=True):
-        single, opened, closed = be.verification(scores), be.open_set(scores), be.closed_set(scores)
-        expected = [
-            single.eer.item(),
-            *single.frr_at_far.values,
-            single.auc.item(),
-            closed.recognition_rate.item(),
-            *opened.dir_at_far.values[:, 0],
-        ]
-        np.testing.assert_allclose(result[name], expected, atol=1e-12)
-    np.testing.assert_allclose(result.difference, result.value_a - result.value_b)
-
-
-def test_the_recognition_rate_has_the_studentised_jackknife(systems):
-    result = be.compare(
-        *systems,
-        interval=be.stats.IntervalMethod("subject-bootstrap", replicates=300),
-        gallery="fixed",
+def evaluated(scores):
+    """The same numbers by the public calls, each over all of the scores that are given."""
+    single = be.verification(
+        scores,
+        thresholds=[1, 1.5],
+        far_targets=[0.2],
+        frr_targets=[0.2],
+        costs=[(0.3, 1, 1)],
     )
-    labels = systems[0].probe_labels
-    hits = [be.ranks(scores).identification_rank.values == 1 for scores in systems]
-    change = hits[0].astype(float) - hits[1]
-    without = np.array([change[labels != p].mean() for p in np.unique(labels)])
-    error = np.sqrt(29 / 30 * ((without - without.mean()) ** 2).sum())
-    half = 2.0452296421327034 * error  # 97.5 % of Student's t, 29 degrees of freedom
-    row = result.sel(measure="recognition rate")
-    expected = [change.mean() - half, change.mean() + half]
-    np.testing.assert_allclose([row.difference_low, row.difference_high], expected)
-
-
-def test_what_is_concluded(result):
-    assert result.better.values[0] == 1
-    message = dict(line.split(": ", 1) for line in result.attrs["conclusions"].splitlines())
-    assert list(message) == result.measure.values.tolist()
-    assert message["EER"].endswith("good is better.")
-    for i, sentence in enumerate(message.values()):
-        low, high = float(result.difference_low[i]), float(result.difference_high[i])
-        half = float(result.tolerance[i])
-        apart = low > half or high < -half
-        assert apart or result.better.values[i] == 0
-        if result.supported[i] and result.discordant_subjects[i] >= 6:
-            assert (result.better.values[i] != 0) == apart
-            assert ("no significant difference at 95 %" in sentence) != apart
-
-
-@pytest.mark.slow
-def test_names_of_systems_are_no_terms(systems, result):
-    require_names_kept(lambda name: section({"": result.assign_attrs(system_a=name)}))
-    adjusted = be.compare(
-        *systems,
-        interval=be.stats.IntervalMethod("subject-bootstrap", replicates=100),
-        adjust="holm",
-    )
-    require_names_kept(lambda name: section({"": adjusted.assign_attrs(system_b=name)}))
-
-
-@pytest.mark.slow
-def test_the_other_way_round(systems, result):
-    mirrored = be.compare(
-        systems[1],
-        systems[0],
-        interval=be.stats.IntervalMethod("subject-bootstrap", replicates=300),
-    )
-    np.testing.assert_allclose(mirrored.difference_low, -result.difference_high, atol=1e-15)
-    np.testing.assert_array_equal(mirrored.better, -result.better)
-
-
-@pytest.mark.slow
-def test_a_system_does_not_differ_from_itself(systems):
-    a = systems[0]
-    similar = be.Scores(-np.exp(a.values), a.probe_labels, kind="similarity")
-    for other in (a, similar):
-        same = be.compare(
-            a, other, interval=be.stats.IntervalMethod("subject-bootstrap", replicates=100)
-        )
-        assert not same.difference.any() and not same.discordant_subjects.any()
-        assert not same.difference_low.any() and not same.difference_high.any()
-        for sentence in same.attrs["conclusions"].splitlines():
-            assert "every decision is the same; the difference is exactly 0" in sentence
-        # Of 30 people, 15 disjoint pairs, for what has errors of both classes.
-        bound = [1 - 0.05 ** (1 / (15 if m in ("EER", "AUC") else 30)) for m in same.measure.values]
-        np.testing.assert_allclose(same.discordant_at_most, bound)
-        assert (same.better == 0).all()
-    assert same.attrs["kind_b"] == "similarity"
-
-
-def test_pairs_and_orders(systems):
-    a, b = systems
-    rng = np.random.default_rng(0)
-    i = rng.integers(0, 120, 900)
-    j = (i + rng.integers(1, 120, 900)) % 120
-    listed = be.compare(
-        a.at_pairs(i, j),
-        b.at_pairs(i, j),
-        interval=be.stats.IntervalMethod("subject-bootstrap", replicates=100),
-    )
-    assert listed.measure.values.tolist()[-1] == "AUC"
-    orders = [
-        be.Scores(np.argsort(np.argsort(s.values)), s.probe_labels, kind="order") for s in systems
+    closed = be.closed_set(scores)
+    searched = be.open_set(scores, far_targets=[0.3])
+    return [
+        float(single.eer),
+        float(single.eer_hull),
+        float(single.auc),
+        float(single.frr_at_far[0]),
+        float(single.far_at_frr[0]),
+        float(single.min_dcf[0]),
+        float(single.frr.sel(threshold=1)),
+        float(single.far.sel(threshold=1.5)),
+        float(closed.recognition_rate),
+        float(closed.cms.sel(rank=2)),
+        float(searched.dir_at_far[0, 0]),
     ]
-    ranked = be.compare(
-        *orders, interval=be.stats.IntervalMethod("subject-bootstrap", replicates=100)
-    )
-    assert ranked.measure.values.tolist() == ["recognition rate"]
-    with pytest.raises(be.ProtocolError, match="subjects="):
-        be.compare(*[be.Scores.from_pairs([1.0, 2.0], [True, False])] * 2)
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_values_and_values_without_each_person_are_those_of_whole_evaluations(seed):
+    scores = few_scores(seed)
+    measures = measured(scores)
+    assert [x.scalar.name for x in measures] == [x.partition("=")[0] for x in ALL]
+    np.testing.assert_allclose([x.value for x in measures], evaluated(scores), atol=1e-12)
+    for place, person in enumerate(np.unique(scores.probe_labels)):
+        kept = np.flatnonzero(scores.probe_labels != person)
+        rest = scores.select(probes=kept, gallery=kept)
+        without = [x.without[place] for x in measures]
+        np.testing.assert_allclose(without, evaluated(rest), atol=1e-12)
 
 
 @pytest.mark.slow
-def test_probes_against_a_gallery():
-    scores = be.simulate(25, 2, layout="probe-against-gallery", unenrolled=10, within=0.8)
-    noisy = be.Scores(
-        scores.values + np.random.default_rng(0).normal(0, 1.5, scores.shape),
-        scores.probe_labels,
-        scores.gallery_labels,
+def test_that_values_have_the_limits_of_evaluations():
+    scores = be.simulate(30, 4, random_state=2)
+    ranking = be.compare(
+        {"a": scores, "b": be.simulate(30, 4, random_state=3), "c": scores},
+        measures=["eer", "min_dcf=0.01", "auc", "recognition_rate", "cms=3", "dir_at_far=0.1"],
     )
-    result = be.compare(
-        scores, noisy, interval=be.stats.IntervalMethod("subject-bootstrap", replicates=200)
+    how = {"interval": "subject-bootstrap"}
+    single = be.verification(scores, costs=[(0.01, 1, 1)], far_targets=[0.1], **how)
+    closed = be.closed_set(scores, **how)
+    opened = be.open_set(scores, far_targets=[0.1], **how)
+    expected = [
+        (single.eer, single.eer_low, single.eer_high),
+        (single.min_dcf[0], single.min_dcf_low[0], single.min_dcf_high[0]),
+        (single.auc, single.auc_low, single.auc_high),
+        (closed.recognition_rate, closed.recognition_rate_low, closed.recognition_rate_high),
+        (closed.cms[2], closed.cms_low[2], closed.cms_high[2]),
+        (opened.dir_at_far[0, 0], opened.dir_at_far_low[0, 0], opened.dir_at_far_high[0, 0]),
+    ]
+    found = ranking[["value", "value_low", "value_high"]].sel(system="a").to_dataarray().values.T
+    np.testing.assert_allclose(found, np.array(expected, dtype=float), atol=1e-12)
+
+
+def crowd_systems(people=40, **more):
+    crowd = be.simulate_embeddings(people, 4, random_state=1, **more)
+    return {metric: crowd.scores(metric) for metric in ("l2", "l1", "cosine")}
+
+
+def test_a_ranking_holds_together():
+    ranking = be.compare(crowd_systems(within=0.8), interval=FEW)
+    assert dict(ranking.sizes) == {"measure": 11, "system": 3, "other_system": 3}
+    assert ranking.attrs["result_type"] == "comparison"
+    low, high = ranking["difference_low"].values, ranking["difference_high"].values
+    difference, separated = ranking["difference"].values, ranking["separated"].values
+    np.testing.assert_allclose(low, -np.swapaxes(high, 0, 1))
+    np.testing.assert_array_equal(separated, -np.swapaxes(separated, 0, 1))
+    there = ~np.isnan(low)
+    assert (low <= difference)[there].all() and (difference <= high)[there].all()
+    value = ranking["value"].values
+    np.testing.assert_allclose(difference, value[:, None] - value)
+    sign = np.where(ranking["larger_is_better"].values == 1, 1, -1)
+    apart = (np.minimum(low, high) > 0) | (np.maximum(low, high) < 0)
+    np.testing.assert_array_equal(separated != 0, apart & there)
+    assert (separated * difference * sign >= 0).all()
+    rank, first, last = (ranking[x].values for x in ("rank", "rank_low", "rank_high"))
+    assert (first <= rank).all() and (rank <= last).all()
+    np.testing.assert_array_equal(first, 1 + (separated == -1).sum(axis=1))
+    np.testing.assert_array_equal(last, 3 - (separated == 1).sum(axis=1))
+    letters = ranking["letters"].values
+    for i, j, m in itertools.product(range(3), range(3), range(11)):
+        shared = set(letters[i, m]) & set(letters[j, m])
+        assert bool(shared) == (separated[i, j, m] == 0)
+
+
+def test_that_equal_systems_are_never_told_apart():
+    scores = be.simulate(20, 4, random_state=1)
+    monotone = be.Scores(-np.exp(scores.values), scores.probe_labels, kind="similarity")
+    ranking = be.compare(
+        {"a": scores, "b": monotone, "c": scores}, interval=FEW, measures=["eer", "auc", "cms=2"]
     )
-    assert result.attrs["subjects"] == 35
-    assert result.sel(measure="AUC").better == 1
+    assert not ranking["separated"].any() and (ranking["letters"] == "a").all()
+    assert (ranking["rank"] == 1).all() and (ranking["rank_high"] == 3).all()
+    assert np.ptp(ranking["value"].values, axis=0).max() < 1e-12
+    assert ranking["difference_low"].isnull().all()  # nothing says how much they may differ
+    assert not ranking["discordant"].any()
+    assert "every decision is the same" in as_text(ranking)
+
+
+@pytest.mark.slow
+def test_that_the_order_of_systems_does_not_matter():
+    systems = crowd_systems()
+    one = be.compare(systems, interval=FEW)
+    other = be.compare(dict(reversed(systems.items())), interval=FEW)
+    other = other.sel(system=list(systems), other_system=list(systems))
+    for name in one.data_vars:
+        if name != "letters":
+            np.testing.assert_array_equal(one[name].values, other[name].values)
+
+
+def test_that_measures_are_compared_in_the_order_in_which_they_are_asked_for():
+    systems = crowd_systems()
+    ranking = be.compare(systems, measures=["auc", "frr_at_far=0.01", "eer"], interval=FEW)
+    assert ranking["measure"].values.tolist() == ["AUC", "FRR at FAR <= 1 %", "EER"]
+    bare = be.compare(systems, measures=["frr_at_far"], far_targets=[0.1, 0.2], interval=FEW)
+    assert bare["target"].values.tolist() == [0.1, 0.2]
+
+
+@pytest.mark.slow
+def test_a_number_of_a_script_is_compared_by_people_left_out():
+    def spread(scores):
+        return be.verification(scores).d_prime
+
+    measure = be.Measure("d_prime", spread, label="d'", larger_is_better=True, decimals=2)
+    systems = crowd_systems(people=12)
+    ranking = be.compare(systems, measures=[measure, spread], interval=FEW)
+    assert ranking["measure"].values.tolist() == ["d'", "spread"]
+    assert ranking["larger_is_better"].values.tolist() == [1, 0]
+    np.testing.assert_array_equal(ranking["value"].values[:, 0], ranking["value"].values[:, 1])
+    for name, scores in systems.items():
+        value = float(spread(scores))
+        without = []
+        for person in np.unique(scores.probe_labels):
+            kept = np.flatnonzero(scores.probe_labels != person)
+            without.append(float(spread(scores.select(probes=kept, gallery=kept))))
+        n, mean = len(without), sum(without) / len(without)
+        error = math.sqrt((n - 1) / n * sum((x - mean) ** 2 for x in without))
+        half = t.ppf(0.975, n - 1) * error
+        row = ranking.sel(system=name).isel(measure=0)
+        np.testing.assert_allclose(
+            [row["value"], row["value_low"], row["value_high"]], [value, value - half, value + half]
+        )
+    assert "d'" in as_text(ranking)
+
+
+def test_that_scalars_of_scripts_are_ranked():
+    be.scalar("cost9", "(9 FAR + FRR) / 10", of_rates=lambda far, frr: (9 * far + frr) / 10)
+    ranking = be.compare(crowd_systems(), measures=["min_cost9"], interval=FEW)
+    values = [float(be.verification(x).min_cost9) for x in crowd_systems().values()]
+    np.testing.assert_allclose(ranking["value"].values[:, 0], values)
+    assert (ranking["value_low"] <= ranking["value"]).all()
+
+
+@pytest.mark.slow
+def test_measures_of_ratios_need_ratios():
+    systems = crowd_systems(people=10)
+    with pytest.raises(be.ProtocolError, match="cllr is of log-likelihood ratios"):
+        be.compare(systems, measures=["cllr"], interval=FEW)
+    ratios = {
+        name: be.Scores(3 - 2 * x.values, x.probe_labels, kind="llr") for name, x in systems.items()
+    }
+    ranking = be.compare(ratios, measures=["cllr", "min_cllr", "act_dcf=0.1"], interval=FEW)
+    for name, scores in ratios.items():
+        alone = be.calibration(scores, [0.1])
+        expected = [float(alone.cllr), float(alone.min_cllr), float(alone.act_dcf[0])]
+        np.testing.assert_allclose(ranking["value"].sel(system=name).values, expected)
+
+
+def named(scores, names):
+    meta = {"template": np.array(names)}
+    return be.Scores(scores.values, scores.probe_labels, probe_meta=meta)
+
+
+def test_that_systems_are_ranked_on_the_templates_that_all_have():
+    systems = {}
+    for name, scores in crowd_systems(people=12).items():
+        names = [f"{x}-{i}" for i, x in enumerate(scores.probe_labels)]
+        systems[name] = named(scores, names)
+    less = np.arange(4, systems["l1"].shape[0])[::-1]  # in another order, too
+    systems["l1"] = systems["l1"].select(probes=less, gallery=less)
+    ranking = be.compare(systems, measures=["eer"], interval=FEW)
+    kept = np.arange(4, systems["l2"].shape[0])
+    for name in ("l2", "cosine"):
+        part = systems[name].select(probes=kept, gallery=kept)
+        expected = be.verification(part).eer
+        np.testing.assert_allclose(ranking["value"].sel(system=name).values[0], expected)
+    text = as_text(ranking)
+    assert ranking.attrs["probes"] == len(kept)
+    for name in ("l2", "cosine"):
+        assert f"4 templates of {name} are left out, since not all systems have them" in text
+    assert "of l1 are left out" not in text
+
+
+def test_systems_are_read_one_after_another():
+    systems, read = crowd_systems(people=12), []
+
+    def reader(name):
+        def reading():
+            read.append(name)
+            return systems[name]
+
+        return reading
+
+    lazy = be.compare({x: reader(x) for x in systems}, measures=["eer"], interval=FEW)
+    assert read == list(systems)
+    xr.testing.assert_identical(lazy, be.compare(systems, measures=["eer"], interval=FEW))
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        ({"measures": ["min_dcf"]}, r"min_dcf, which needs a prior; expected as in min_dcf=0.01"),
+        ({"measures": ["min_dcf=1"]}, "'min_dcf=1'; expected a prior behind ="),
+        ({"measures": ["cms=0"]}, "'cms=0'; expected a whole number from 1 behind ="),
+        ({"measures": ["eer=0.1"]}, "'eer=0.1'; expected eer alone"),
+        ({"measures": ["frr_at_far=2"]}, "'frr_at_far=2'; expected a FAR target behind ="),
+        ({"measures": ["frr_at_threshold=5%"]}, "'frr_at_threshold=5%'; expected a threshold"),
+        ({"measures": ["far_at_frr=2"]}, "'far_at_frr=2'; expected an FRR target behind ="),
+        ({"measures": ["erd"]}, "a measure of measures is 'erd'"),
+        ({"measures": []}, "measures is empty"),
+        ({"measures": ["mean_ap"]}, "a measure of measures is 'mean_ap'"),
+        ({"adjust": "bonferroni"}, "adjust is 'bonferroni'"),
+        ({"gallery": "old"}, "gallery is 'old'"),
+    ],
+)
+def test_wrong_options_are_refused(options, says):
+    with pytest.raises(be.BioevalError, match=says):
+        be.compare(crowd_systems(people=6), interval=FEW, **options)
+
+
+def test_one_system_is_refused():
+    scores = be.simulate(6, 3)
+    with pytest.raises(be.DataError, match="needs two systems or more, and 1 is given"):
+        be.compare({"only": scores})
+    with pytest.raises(be.DataError, match="systems are given by name and as b"):
+        be.compare({"a": scores, "c": scores}, scores)
+
+
+def test_pairs_are_ranked_by_the_people_of_both_sides():
+    rng = np.random.default_rng(0)
+    people = np.arange(30)
+    subjects = np.concatenate(
+        [np.stack([people, people], 1), np.stack([people, (people + 1) % 30], 1)]
+    )
+    genuine = subjects[:, 0] == subjects[:, 1]
+    subjects, genuine = np.tile(subjects, (4, 1)), np.tile(genuine, 4)
+    noise = rng.normal(size=len(genuine))
+    systems = {
+        f"d{d}": be.PairScores(d * ~genuine + noise, genuine, subjects=subjects)
+        for d in (0.5, 2, 4)
+    }
+    ranking = be.compare(systems, measures=["eer", "auc", "min_cllr"], interval=FEW)
+    assert (ranking["rank"].sel(system="d4") == 1).all()
+    assert ranking.attrs["probes"] == len(genuine)
+    assert (ranking["rank_high"].sel(system="d4") < 3).all()
+
+
+def test_order_only_scores_are_ranked_by_recognition():
+    systems = {name: x.replace(kind="order") for name, x in crowd_systems(people=12).items()}
+    ranking = be.compare(systems, interval=FEW)
+    assert ranking["measure"].values.tolist() == ["recognition rate"]
+
+
+@pytest.mark.parametrize("measures", [None, ["cmc=3", "mean_ap", "mean_inp"]])
+def test_retrieval_is_ranked_by_a_convention(measures):
+    systems = crowd_systems(people=15)
+    ranking = be.compare(systems, measures=measures, protocol="vehicleid", interval=FEW)
+    labels = ranking["measure"].values.tolist()
+    if measures:
+        assert labels == ["CMC(3)", "mAP", "mINP"]
+    for name, scores in systems.items():
+        alone = be.reid(scores, "vehicleid")
+        found = ranking["value"].sel(system=name)
+        np.testing.assert_allclose(found.sel(measure="mAP"), alone.mean_ap)
+        np.testing.assert_allclose(found.sel(measure="mINP"), alone.mean_inp)
+        if measures:
+            np.testing.assert_allclose(found.sel(measure="CMC(3)"), alone.cmc.sel(rank=3))
+
+
+def test_people_who_are_decided_differently_are_counted():
+    scores = few_scores(1)
+
+    def discordant(changed):
+        other = be.Scores(changed, scores.probe_labels)
+        ds = be.compare(
+            scores,
+            other,
+            measures=["frr_at_threshold=1", "far_at_threshold=1.5"],
+            interval=FEW,
+        )
+        return ds["discordant"].sel(system="a", other_system="b").values.tolist()
+
+    changed = scores.values.copy()
+    mine, theirs = (scores.probe_labels == x for x in ("p0", "p1"))
+    changed[np.ix_(mine, mine)] = 9.0  # all genuine attempts of one person are rejected
+    assert discordant(changed) == [1, 0]
+    changed = scores.values.copy()
+    changed[np.ix_(mine, theirs)] = changed[np.ix_(theirs, mine)] = 0.0
+    assert discordant(changed) == [0, 1]  # two people, one pair
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("people", [5, 6, 8])
+def test_from_six_people_on_a_difference_can_be_shown(people):
+    """The genuine distances of some people are larger in the second system."""
+    labels = np.repeat(np.arange(40), 4)
+    a = be.simulate_embeddings(40, 4, within=0.5, random_state=0).scores("l2").values.copy()
+    worse = (labels[:, None] == labels) & (labels < people)
+    pair = be.Scores(a, labels), be.Scores(a + 3.0 * worse, labels)
+    for confidence, needed in ((0.95, 6), (0.99, 8)):
+        ds = be.compare(
+            *pair,
+            measures=["auc", "frr_at_far=0.1"],
+            interval=be.stats.IntervalMethod("subject-bootstrap", confidence, MANY),
+        )
+        row = ds.sel(system="a", other_system="b")
+        assert (row.discordant >= people).all() and row.discordant[0] == people
+        assert row.separated.values[0] == (people >= needed)
+        assert (f"differ on {people} people, and {needed} are needed" in as_text(ds)) == (
+            people < needed
+        )
+
+
+def test_systems_do_not_differ_by_form():
+    """Pairs in another order, and a monotone transformation, are the same system."""
+    a, b, _ = crowd_systems(people=12, within=0.8).values()
+    similar = be.Scores(-np.exp(b.values), b.probe_labels, kind="similarity")
+    one, other = (be.compare(a, x, interval=FEW) for x in (b, similar))
+    for name in ("difference_low", "p_value", "separated", "discordant"):
+        np.testing.assert_allclose(one[name], other[name], atol=1e-9)
+    back = be.compare(b, a, interval=FEW)
+    np.testing.assert_allclose(back["difference_low"][0, 1], -one["difference_high"][0, 1])
 
 
 @pytest.mark.parametrize(
     ("change", "says"),
     [
-        (lambda s: be.Scores(s.values[:8, :8], s.probe_labels[:8]), r"\(120, 120\)"),
-        (lambda s: be.Scores(s.values, s.probe_labels[::-1]), "labels differ at 120 of 120"),
+        (lambda s: be.Scores(s.values[:8, :8], s.probe_labels[:8]), r"b is not like .*\(48, 48\)"),
+        (lambda s: be.Scores(s.values, s.probe_labels[::-1]), "labels differ at 48 of 48"),
         (lambda s: be.Scores(s.values, s.probe_labels, s.probe_labels), "all-against-all"),
-        (lambda s: s.values, "second system is ndarray"),
+        (lambda s: s.values, "system b is "),
+        (lambda s: None, "system b is None"),
     ],
 )
-def test_other_data_are_refused(systems, change, says):
+def test_other_data_are_refused(change, says):
+    scores = crowd_systems(people=12)["l2"].replace(name="")
     with pytest.raises(be.DataError, match=says):
-        be.compare(systems[0], change(systems[0]))
+        be.compare(scores, change(scores))
 
 
-@pytest.mark.slow
-def test_cameras_that_no_convention_uses_are_warned_of(systems):
-    """As `be.evaluate` warns; not under a convention, nor where such pairs are left out."""
-    camera = np.tile([0, 1, 0, 1], 30)
-    meta = {"probe_meta": {"camera": camera}}
-    a, b = (be.Scores(np.asarray(s._read_rows(0, 120)), s.probe_labels, **meta) for s in systems)
-    code = "same-camera-counted"
-    assert code in codes(be.evaluate(a)["closed_set"])
-    for pair in ((a, b), (systems[0], b)):
-        assert (
-            codes(
-                be.compare(
-                    *pair, interval=be.stats.IntervalMethod("subject-bootstrap", replicates=100)
-                )
-            ).count(code)
-            == 1
-        )
-    apart = [s.excluding("camera") for s in (a, b)]
-    for options in ({"protocol": "market1501"}, {}):
-        pair = (a, b) if options else apart
-        assert code not in codes(
-            be.compare(
-                *pair,
-                **options,
-                interval=be.stats.IntervalMethod("subject-bootstrap", replicates=100),
-            )
-        )
-
-
-def alone(result):
-    """The numbers of comparisons that one of two systems alone made."""
-    messages = [x for x in be.messages(result) if x.code == "different-attempts"]
-    return [message.arguments["comparisons"] for message in messages]
-
-
-@pytest.mark.slow
-def test_attempts_that_differ_are_said(systems):
-    a = systems[0]
-    values = a.values.copy()
-    values[0, 5] = np.nan
-    holed = be.Scores(values, a.probe_labels, nan="exclude")
-    assert alone(
-        be.compare(a, holed, interval=be.stats.IntervalMethod("subject-bootstrap", replicates=100))
-    ) == [1]
-    assert (
-        alone(
-            be.compare(a, a, interval=be.stats.IntervalMethod("subject-bootstrap", replicates=100))
-        )
-        == []
-    )
-
-
-def test_attempts_of_the_same_number_may_be_others(systems):
-    a = systems[0]
-    holed = []
-    for place in ((0, 5), (5, 9)):
-        values = a.values.copy()
-        values[place] = np.nan
-        holed.append(be.Scores(values, a.probe_labels, nan="exclude"))
-    assert alone(
-        be.compare(*holed, interval=be.stats.IntervalMethod("subject-bootstrap", replicates=100))
-    ) == [2]
-    session = {"session": np.tile([1, 1, 2, 2], 30)}
-    whole = be.Scores(a.values, a.probe_labels, probe_meta=session)
-    apart = whole.excluding("session")
-    assert alone(
-        be.compare(
-            whole, apart, interval=be.stats.IntervalMethod("subject-bootstrap", replicates=100)
-        )
-    ) == [120]  # two pairs each, both ways
-    assert (
-        alone(
-            be.compare(
-                apart, apart, interval=be.stats.IntervalMethod("subject-bootstrap", replicates=100)
-            )
-        )
-        == []
-    )
-    i, j = np.arange(20), np.arange(20, 40)
-    listed = [s.at_pairs(i, j) for s in (holed[0], a)]
-    listed[0].values[3] = np.nan
-    assert alone(
-        be.compare(*listed, interval=be.stats.IntervalMethod("subject-bootstrap", replicates=100))
-    ) == [1]
-
-
-#: Messages that targets are beyond the data.
-TOO_FEW = ("too-few-pairs-of-people", "too-few-attempts", "target-below-one-error")
-
-
-@pytest.mark.slow
-def test_what_the_impostor_attempts_cannot_support_is_marked(systems, files, capsys):
-    """120 probes allow no false accept at FAR 0.1 %: rows below say the same, and say so."""
-    targets = [0.1, 0.01, 0.001, 0.0001]
-    result = be.compare(
-        *systems,
-        interval=be.stats.IntervalMethod("subject-bootstrap", replicates=300),
-        far_targets=targets,
-    )
-    for scores in systems:
-        for other_result in (be.verification(scores), be.open_set(scores)):
-            few = [x for x in be.messages(other_result) if x.code in TOO_FEW]
-            assert few and all(message in be.messages(result) for message in few)
-    supported = dict(zip(result.measure.values.tolist(), result.supported.values, strict=True))
-    weak = ["DIR at FAR <= 1 %, rank 1", "DIR at FAR <= 0.1 %, rank 1"]
-    weak += ["DIR at FAR <= 0.01 %, rank 1", "FRR at FAR <= 0.01 %"]  # of 120 probes, 7,020 pairs
-    assert {name for name, yes in supported.items() if not yes} == set(weak)
-    for message in result.attrs["conclusions"].splitlines():
-        few = message.endswith("too few impostor attempts for this FAR.")
-        assert few == (message.split(":")[0] in weak)
-    assert main(files) == 0
-    shown = capsys.readouterr().out
-    assert "is better" in shown
-    assert shown.count("no conclusion: too few") == 4
-    assert "for a single error at FAR" in " ".join(shown.split())
-    assert main([*files, "--far", "0.1"]) == 0
-    assert "no conclusion" not in capsys.readouterr().out
-    zero = be.compare(
-        *systems,
-        interval=be.stats.IntervalMethod("subject-bootstrap", replicates=100),
-        far_targets=[0],
-    )  # given, and its message
-    assert zero.supported.all() and not set(TOO_FEW) & set(codes(zero))
-
-
-@pytest.mark.slow
-def test_systems_without_an_error_are_not_said_to_be_equal():
-    labels = np.repeat(np.arange(10), 2)
-    right = (labels[:, None] != labels).astype(float)
-    result = be.compare(
-        be.Scores(right, labels),
-        be.Scores(2 * right, labels),
-        interval=be.stats.IntervalMethod("subject-bootstrap", replicates=100),
-    )
-    assert (result.difference == 0).all() and (result.better == 0).all()
-    assert (result.discordant_at_most > 0.2).all()
-    wrong = be.Scores(1 - right, labels)
-    result = be.compare(
-        be.Scores(right, labels),
-        wrong,
-        interval=be.stats.IntervalMethod("subject-bootstrap", replicates=100),
-    )
-    rate = result.sel(measure="recognition rate")
-    # Ten people are at most five disjoint pairs, and a sign test of five shows nothing.
-    assert rate.difference_low == 0 and rate.difference_high == 1 and rate.better == 0
-    labels = np.repeat(np.arange(12), 2)
-    right = (labels[:, None] != labels).astype(float)
-    pair = be.Scores(right, labels), be.Scores(1 - right, labels)
-    rate = be.compare(
-        *pair, interval=be.stats.IntervalMethod("subject-bootstrap", replicates=100)
-    ).sel(measure="recognition rate")
-    assert rate.difference_low == pytest.approx(0.05 ** (1 / 12)) and rate.difference_high == 1
-    assert rate.p_value == 2 / 2**6 and rate.better == 1
-
-
-def test_without_an_attempt_nothing_is_defined():
+def test_data_without_an_attempt_or_a_person():
     none = be.Scores([[0.5]], ["a"], ["b"], mask=[[0]])
-    result = be.compare(
+    ds = be.compare(
         none, none, interval=be.stats.IntervalMethod("subject-bootstrap", replicates=100)
     )
-    assert np.isnan(result.value_a).all() and np.isnan(result.difference_low).all()
-    assert all(x.endswith("not defined.") for x in result.attrs["conclusions"].splitlines())
-
-
-def test_one_person_who_probes_many():
-    values = np.random.default_rng(0).random((3, 12))
-    scores = be.Scores(values, ["a"] * 3, np.repeat(list("abcd"), 3))
-    result = be.compare(
-        scores, scores, interval=be.stats.IntervalMethod("subject-bootstrap", replicates=100)
-    )
-    assert result.attrs["subjects"] == 4 and not np.isnan(result.value_a[:-4]).any()
-    assert np.isnan(result.sel(measure="recognition rate").difference_low)
-
-
-def test_a_mask_alone_is_refused_without_other_methods():
+    assert ds["value"].isnull().all() and ds["difference_low"].isnull().all()
+    assert "Not defined: EER" in as_text(ds)
     mask = be.Scores(np.ones((3, 3)), mask=[[0, 2, 1], [2, 0, 1], [1, 1, 0]])
-    with pytest.raises(be.ProtocolError, match="comparing two systems.*Give labels$"):
+    with pytest.raises(be.ProtocolError, match="comparing systems.*Give labels$"):
         be.compare(mask, mask)
+    with pytest.raises(be.ProtocolError, match="subjects="):
+        be.compare(*[be.Scores.from_pairs([1.0, 2.0], [True, False])] * 2)
+    one = be.Scores([[0.0, 1.0], [1.0, 0.0]], ["a", "a"])
+    ds = be.compare(one, one)
+    assert ds["value"].sel(measure="recognition rate").values.tolist() == [1, 1]
+    assert "interval-of-one-subject" in [message.code for message in be.messages(ds)]
 
 
-def test_one_person_and_no_impostor():
-    scores = be.Scores([[0.0, 1.0], [1.0, 0.0]], ["a", "a"])
-    result = be.compare(scores, scores)
-    assert result.sel(measure="recognition rate").value_a == 1
-    assert "no conclusion with 1 subject." in result.attrs["conclusions"]
-    assert "EER: not defined." in result.attrs["conclusions"]
-    assert "interval-of-one-subject" in [message.code for message in be.messages(result)]
+def test_unsupported_targets_declare_no_winner():
+    crowd = be.simulate_embeddings(30, 4, random_state=1, within=0.3)
+    noise = be.Scores(np.random.default_rng(0).random((120, 120)), crowd.labels)
+    ds = be.compare(crowd.scores("l2"), noise, interval=FEW)
+    weak = ds["supported"] == 0
+    assert weak.sum() == 4
+    assert not ds["separated"].where(weak, 0).any()
+    assert ds["p_value"].where(weak).isnull().all()
+    assert as_text(ds).count("no conclusion: too few impostor attempts") == 4
 
 
-def test_a_comparison_survives_a_file(result, tmp_path):
-    import xarray as xr
+@pytest.mark.slow
+def test_adjustment_for_the_number_of_measures():
+    systems = crowd_systems(within=0.8)
+    plain = be.compare(systems, interval=FEW)
+    adjusted = be.compare(systems, adjust="holm", interval=FEW)
+    np.testing.assert_array_equal(plain["p_adjusted"], adjusted["p_adjusted"])
+    np.testing.assert_array_equal(
+        adjusted["separated"],
+        plain["separated"].where(plain["p_adjusted"].fillna(1) <= 0.05, 0),
+    )
+    np.testing.assert_array_equal(plain["p_value"], adjusted["p_value"])
+    assert ((adjusted["separated"] == 0) | (adjusted["separated"] == plain["separated"])).all()
+    assert (adjusted["separated"] != 0).sum() < (plain["separated"] != 0).sum()
 
-    result.to_netcdf(tmp_path / "x.nc", engine="h5netcdf")
-    with xr.open_dataset(tmp_path / "x.nc", engine="h5netcdf") as back:
-        xr.testing.assert_identical(back.load(), result)
-        assert {k: type(v) for k, v in result.attrs.items()} == {
-            k: v.item().__class__ if isinstance(v, np.generic) else type(v)
-            for k, v in back.attrs.items()
-        }
+
+def test_the_section_says_who_may_be_the_best():
+    ranking = be.compare(
+        crowd_systems(within=0.8), measures=["frr_at_far=0.01", "auc"], interval=FEW
+    )
+    text = as_text(ranking)
+    assert "cosine is better than all others: FRR at FAR <= 1 %, AUC" in text
+    assert "may have rank" in text and "hold for all pairs of systems together" in text
+    systems = {f"s{i}": be.simulate(12, 3, random_state=i) for i in range(6)}
+    many = be.compare(systems, measures=["eer"], interval=FEW)
+    assert "no significant difference" not in as_text(many)
+    require_names_kept(lambda name: section({"": ranking.assign_coords(system=[name, "b", "c"])}))
 
 
-# ------------------------------------------------------------------ the command
+@pytest.mark.slow
+def test_the_plot_has_the_systems_from_the_best_to_the_worst():
+    ranking = be.compare(crowd_systems(), measures=["eer", "auc"], interval=FEW)
+    for measure in ("EER", "AUC"):
+        display = be.plot.ranking(ranking, measure=measure)
+        of = ranking.sel(measure=measure)
+        order = np.argsort(of["rank"].values, kind="stable")
+        assert display.systems == ranking["system"].values[order].tolist()
+        np.testing.assert_array_equal(display.value, of["value"].values[order])
+        bars = display.ranks_ax_.patches
+        ends = sorted(zip(display.rank_low, display.rank_high, strict=True))
+        drawn = sorted((x.get_x() + 0.35, x.get_x() + x.get_width() - 0.35) for x in bars)
+        np.testing.assert_allclose(drawn, ends)
+    with pytest.raises(be.DataError, match="measure is 'mAP'"):
+        be.plot.ranking(ranking, measure="mAP")
+
+
+# ------------------------------------------------------------------------- files and commands
 
 
 @pytest.fixture
-def files(systems, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    labels = systems[0].probe_labels
-    np.savez("both.npz", first=systems[0].values, second=-systems[1].values, who=labels)
-    return ["compare", "both.npz", "both.npz", "--scores", "first", "--scores-b", "second",
-            "--kind", "distance", "--kind-b", "similarity", "--labels", "who",
-            "--replicates", "300"]  # fmt: skip
+def folder(tmp_path):
+    for i, scores in enumerate(crowd_systems(people=12).values()):
+        be.save(scores, tmp_path / f"team{i}.npz")
+    return tmp_path
 
 
-@pytest.mark.slow
-def test_the_command_says_the_same(files, result, capsys):
-    assert main([*files, "--json"]) == 0
+def test_files_are_ranked_by_command(folder, tmp_path, capsys):
+    files = [str(folder / f"team{i}.npz") for i in range(3)]
+    out = tmp_path / "out"
+    how = ["--measure", "auc", "--measure", "min_dcf=0.1", "--replicates", "200"]
+    assert main(["compare", *files, *how, "--out", str(out), "--json"]) == 0
     document = json.loads(capsys.readouterr().out)
-    assert document["system_a"] == "first" and document["kind_b"] == "similarity"
-    for i, row in enumerate(document["measures"]):
-        assert row["difference"] == pytest.approx(float(result.difference[i]), abs=1e-6)
-        assert row["better"] == int(result.better[i])
-    assert "first is better" in document["measures"][0]["conclusion"]
+    assert [row["system"] for row in document["ranking"]][:3] != []
+    assert len(document["ranking"]) == 6 and len(document["differences"]) == 6
+    loaded = xr.load_dataset(out / "results.nc")
+    assert "team1" in as_text(loaded) and (out / "ranking.csv").exists()
+    direct = be.compare(
+        {f"team{i}": be.load(x) for i, x in enumerate(files)},
+        measures=["auc", "min_dcf=0.1"],
+        interval=be.stats.IntervalMethod("subject-bootstrap", replicates=200),
+    )
+    np.testing.assert_array_equal(loaded["value_low"], direct["value_low"])
+    names = ["--name", "x", "--name", "y", "--name", "z"]
+    assert main(["compare", *files, *how, *names]) == 0
+    assert "x" in capsys.readouterr().out
+    assert main(["compare", files[0]]) == 2
+    assert "expected two or more" in capsys.readouterr().err
 
 
-@pytest.mark.slow
-def test_the_command_shows_a_table_and_writes_files(files, capsys, tmp_path):
-    assert main([*files, "--out", "here", "--far", "0.01"]) == 0
-    shown = capsys.readouterr()
-    assert "FRR at FAR <= 1 %" in shown.out and "DIR at FAR <= 1 %" in shown.out
-    assert "is better" in shown.out and "no conclusion: too few" in shown.out
-    assert max(map(len, shown.out.splitlines())) <= 100
-    assert "wrote 4 files" in shown.err
-    names = {file.name for file in (tmp_path / "here").iterdir()}
-    assert names == {"comparison.nc", "summary.json", "table.txt", "comparison.csv"}
-    assert (tmp_path / "here" / "table.txt").read_text(encoding="utf-8") == shown.out
-    assert main([*files, "--out", "here"]) == 2
-    assert main([*files, "--out", "here", "--force"]) == 0
-
-
-@pytest.mark.slow
-def test_the_command_reads_what_the_others_read(systems, files, capsys):
-    a, b = systems
-    session = np.tile([1, 1, 2, 2], 30)
-    np.savez("both.npz", first=a.values, second=-b.values, who=a.probe_labels, visit=session)
-    assert main([*files, "--meta", "session=visit", "--exclude", "session", "--json"]) == 0
-    document = json.loads(capsys.readouterr().out)
-    for scores, name in ((a, "value_a"), (b, "value_b")):
-        again = be.Scores(scores.values, a.probe_labels, probe_meta={"session": session})
-        expected = be.verification(again.excluding("session")).eer.item()
-        assert document["measures"][0][name] == pytest.approx(expected)
-    assert main([*files, "--exclude", "session"]) == 2
-    assert "exclude names 'session'" in capsys.readouterr().err
-
-
-@pytest.mark.slow
-def test_one_file_may_hold_scores_and_the_other_embeddings(crowd, systems, tmp_path, capsys):
-    file = str(tmp_path / "mixed.npz")
-    np.savez(file, d=systems[0].values, x=crowd.embeddings, who=crowd.labels)
-    options = ["--labels", "who", "--replicates", "100", "--json"]
-    for given in (
-        ["--scores", "d", "--embeddings-b", "x", "--metric-b", "l2"],
-        ["--embeddings", "x", "--metric", "l2", "--scores-b", "d"],
-    ):
-        assert main(["compare", file, file, *given, *options]) == 0
-        document = json.loads(capsys.readouterr().out)
-        assert {document["system_a"], document["system_b"]} == {"d", "x"}
-        assert document["measures"][0]["difference"] == pytest.approx(0, abs=1e-12)
-
-
-def test_a_narrow_terminal_gets_sentences(files, capsys, monkeypatch):
-    monkeypatch.setenv("COLUMNS", "50")
-    assert main(files) == 0
-    assert "pp [" in (out := " ".join(capsys.readouterr().out.split()))
-    assert "first is better." in out
-
-
-@pytest.mark.slow
-def test_differences_are_in_percentage_points_and_verdicts_in_words(
-    files, result, capsys, monkeypatch
-):
-    """Below the row where there is no room beside it."""
-    row = result.isel(measure=0)
-    numbers = [f"{100 * row[name].item():.2f} %" for name in ("value_a", "value_b")]
-    ends = [f"{100 * row[f'difference_{end}'].item():+.2f}" for end in ("low", "high")]
-    change = f"{100 * row.difference.item():+.2f} pp"
-    line = " ".join(["EER", *numbers, change, f"[{', '.join(ends)}]"])
-    for columns, gap in (("80", "\n  "), ("140", " ")):
-        monkeypatch.setenv("COLUMNS", columns)
-        assert main(files) == 0
-        shown = capsys.readouterr().out
-        assert max(map(len, shown.splitlines())) <= int(columns)
-        text = "\n".join(
-            "  " * line.startswith("  ") + " ".join(line.split()) for line in shown.splitlines()
-        )
-        assert f"{line}{gap}first is better\n" in text
-        assert "independent subjects, and 6 are needed" in " ".join(text.split())
-        assert "no conclusion: too few impostor attempts for this FAR" in text
-
-
-@pytest.mark.slow
-def test_the_command_speaks_iso_terms(files, capsys):
-    assert main([*files, "--terms", "iso", "--json"]) == 0
-    assert "FRR at FAR <= 1 %" in capsys.readouterr().out  # names of results stay
-    assert main([*files, "--terms", "iso"]) == 0
+def test_measures_of_two_files(folder, capsys):
+    files = [str(folder / f"team{i}.npz") for i in range(2)]
+    assert main(["compare", *files, "--measure", "min_dcf=0.1", "--replicates", "200"]) == 0
     shown = capsys.readouterr().out
-    assert "FNMR at FMR <= 1 %" in shown and "TPIR at FPIR <= 1 %" in shown
-    assert "for this FPIR" in shown and "for this FAR" not in shown
-    assert "FMR is FAR" in shown
+    assert "minDCF at prior 0.1" in shown and "Comparison of 2 systems" in shown
 
 
-@pytest.mark.slow
-def test_the_command_draws_both_systems_in_one_figure_each(files, tmp_path, capsys, monkeypatch):
-    from bioeval.plot import files as written
-
-    drawn = {}
-
-    def keep(figure, path):
-        drawn[path.stem] = {text.get_text() for text in figure.findobj(match=Text)}
-        return path
-
-    monkeypatch.setattr(written, "save", keep)
-    assert main([*files, "--out", "here", "--plots"]) == 0
-    assert set(drawn) == {"roc", "roc-log", "det", "cmc", "dir-far", "dir-far-log"}
-    for texts in drawn.values():
-        assert all(any(name in text for text in texts) for name in ("first", "second"))
-    assert main([*files, "--plots"]) == 2
-    assert "--plots needs --out" in capsys.readouterr().err
+def test_that_systems_with_other_attempts_are_named():
+    systems = crowd_systems(people=12)
+    values = systems["l1"].values.copy()
+    values[3, 7] = values[7, 3] = np.nan
+    systems["l1"] = be.Scores(values, systems["l1"].probe_labels, nan="exclude")
+    text = as_text(be.compare(systems, measures=["eer"], interval=FEW))
+    assert "l1 did not make the same attempts as l2" in text
 
 
-def test_other_data_are_one_line_and_2(systems, files, capsys):
-    for name, values in (("one.npz", systems[0].values), ("other.npz", np.ones((3, 3)))):
-        be.save(be.Scores(values, np.arange(len(values)) // 4), name)
-    assert main(["compare", "one.npz", "other.npz"]) == 2
-    error = capsys.readouterr().err
-    assert error.count("\n") == 1 and "not over the same data" in error
+def test_cameras_of_all_systems_are_the_same_where_they_count():
+    systems = {}
+    for i, (name, scores) in enumerate(crowd_systems(people=8).items()):
+        cameras = (np.arange(scores.shape[0]) + (i == 2)) % 4
+        meta = {"camera": cameras}
+        systems[name] = be.Scores(scores.values, scores.probe_labels, probe_meta=meta)
+    with pytest.raises(be.DataError, match="cosine is not like l2: .*cameras differ at 32"):
+        be.compare(systems, protocol="market1501", interval=FEW)
+
+
+def test_in_a_fixed_gallery_systems_far_apart_are_told_apart():
+    rng = np.random.default_rng(1)
+    who = np.repeat(np.arange(40), 3)
+    systems = {}
+    for noise in (0.1, 3.0, 9.0):
+        values = 4.0 * (who[:, None] != who) + noise * rng.normal(size=(120, 120))
+        systems[f"noise {noise:g}"] = be.Scores(values, who)
+    how = {"gallery": "fixed", "interval": FEW}
+    ranking = be.compare(systems, measures=["recognition_rate"], **how).isel(measure=0)
+    assert ranking["letters"].values.tolist() == ["a", "b", "c"]
+    first, second, _ = systems.values()
+    pair = be.compare(first, second, **how).sel(measure="recognition rate")[
+        ["difference_low", "difference_high"]
+    ][{"system": 0, "other_system": 1}]
+    widths = [
+        float(pair.difference_high - pair.difference_low),
+        float(ranking["difference_high"][0, 1] - ranking["difference_low"][0, 1]),
+    ]
+    assert 1 < widths[1] / widths[0] < 1.6  # three pairs in place of one
+
+
+def test_lists_have_the_measures_that_their_ends_allow():
+    rng = np.random.default_rng(2)
+    who = np.repeat(np.arange(20), 3)
+    lists = {}
+    for i in range(3):
+        values = 3.0 * (who[:, None] != who) + (1 + i) * rng.normal(size=(60, 60))
+        order = np.argsort(values, axis=1)[:, : 3 + i]
+        near = np.take_along_axis(values, order, axis=1)
+        lists[f"top {3 + i}"] = be.TopKScores(order, who, who, distances=near)
+    how = {"protocol": "vehicleid", "interval": FEW}
+    ranking = be.compare(lists, measures=["mean_ap", "cmc=1"], **how)
+    assert ranking["measure"].values.tolist() == ["CMC(1)"]
+    assert "which are left out: mean_ap" in as_text(ranking)
+    with pytest.raises(be.DataError, match="none of the measures is defined"):
+        be.compare(lists, measures=["mean_ap"], **how)
+    with pytest.raises(be.DataError, match="none of the measures is defined"):
+        be.compare(lists["top 3"], lists["top 4"], measures=["mean_ap"], **how)
+
+
+@pytest.mark.parametrize("value", [np.array([0.3]), "0.3", None])
+def test_a_function_that_returns_no_number_is_named(value):
+    measure = be.Measure("odd", lambda scores: value)
+    with pytest.raises(be.DataError, match="l2: the measure odd is .*; expected a number"):
+        be.compare(crowd_systems(people=6), measures=[measure], interval=FEW)
+    with pytest.raises(be.DataError, match="a Measure called eer, and there is one of this name"):
+        be.compare(crowd_systems(people=6), measures=[be.Measure("eer", len)], interval=FEW)
+
+
+def test_an_undefined_number_has_no_rank():
+    measure = be.Measure("odd", lambda scores: np.inf if scores.shape[0] > 20 else 1.0)
+    ranking = be.compare(crowd_systems(people=6), measures=["eer", measure], interval=FEW)
+    row = ranking.isel(measure=1)
+    assert row["value"].isnull().all() and (row["letters"] == "").all()
+    assert row["rank_low"].isnull().all()
+
+
+def test_names_and_files_are_given_once(folder, capsys):
+    files = [str(folder / f"team{i}.npz") for i in range(3)]
+    assert main(["compare", *files, "--name", "x", "--name", "x", "--name", "y"]) == 2
+    assert "the name x is given twice" in capsys.readouterr().err
+    assert main(["compare", files[0], *files]) == 2
+    assert "is given twice" in capsys.readouterr().err
+
+
+def test_systems_may_be_texts_and_arrays(tmp_path, capsys):
+    place = tmp_path / "mixed"
+    place.mkdir()
+    for i, scores in enumerate(crowd_systems(people=12).values()):
+        values = np.asarray(scores.values)
+        if i:
+            np.savetxt(place / f"team{i}.csv", values, delimiter=",")
+        else:
+            np.savez(place / f"team{i}.npz", scores=values, kind="distance")
+    labels = tmp_path / "labels.csv"
+    labels.write_text("\n".join(["subject", *map(str, scores.probe_labels)]) + "\n")
+    how = ["--labels", str(labels), "--kind", "distance", "--measure", "eer"]
+    files = sorted(map(str, place.iterdir()))
+    assert main(["compare", *files, *how, "--replicates", "200"]) == 0
+    assert "Comparison of 3 systems" in capsys.readouterr().out
+
+
+def test_a_system_has_its_colour_of_other_plots():
+    """The best system is the last of the data, and has its colour in the ROC."""
+    systems = {name: be.simulate(30, 3, within=x) for name, x in (("b", 0.7), ("a", 0.3))}
+    display = be.plot.ranking(be.compare(systems, measures=["eer"]))
+    assert display.systems == ["a", "b"]
+    points = [line for line in display.ax_.lines if line.get_marker() == "o"]
+    curves = be.plot.roc({name: be.verification(x) for name, x in systems.items()}).lines_
+    for name, point in zip(display.systems, points, strict=True):
+        assert to_rgb(point.get_color()) == to_rgb(curves[name].get_color())
+    bars = [bar.get_facecolor()[:3] for bar in display.ranks_ax_.patches]
+    for low, bar, name in zip(display.rank_low, bars, display.systems, strict=True):
+        own = to_rgb(curves[name].get_color())
+        assert (bar == own) == (low == 1)
+    with be.plot.style("slide"):
+        slide = be.plot.ranking(be.compare(systems, measures=["eer"]))
+    message = " ".join(" ".join(text.get_text() for text in slide.figure_.texts).split())
+    assert "systems that share a letter cannot be told apart" in message
+    plt.close("all")

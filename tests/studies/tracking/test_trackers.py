@@ -341,23 +341,12 @@ def test_the_command_compares_several(four, tmp_path, capsys):
         assert text in printed
 
 
-def test_the_command_shows_the_differences_of_many(tmp_path, capsys):
-    truths, results = sequences(12, {name: FOUR["A"] for name in "ABCDE"})
-    gt, places = write_benchmark(tmp_path, truths, results)
-    words = ["tracking", str(gt), *map(str, places.values()), "--measure", "mota"]
-    assert main(words) == 0
-    assert "no significant difference" not in capsys.readouterr().out
-    assert main([*words, "--differences"]) == 0
-    assert "no significant difference" in capsys.readouterr().out
-
-
 @pytest.mark.parametrize(
     ("words", "message"),
     [
         (["A", "B", "--targets"], "--targets shows one tracker, and several are given"),
         (["A", "--measure", "mota"], "--measure compares trackers; give two or more"),
         (["A", "--name", "x"], "--name compares trackers; give two or more"),
-        (["A", "--differences"], "--differences compares trackers; give two or more"),
         (["A", "--seed", "1"], "--seed compares trackers; give two or more"),
         (["A", "A"], "2 trackers are called 'A'; name each with --name"),
         (["A", "B", "--name", "x"], "--name is given 1 times for 2 trackers"),

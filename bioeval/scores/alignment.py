@@ -1,4 +1,4 @@
-"""Systems over the same data, aligned by the names of templates, and how they differ."""
+"""Systems over the same data: aligned by the names of templates, and refused if they differ."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import numpy as np
 
 from bioeval.base.errors import Argument, DataError, counted
 from bioeval.base.messages import Message
+from bioeval.scores.blocks import BlockReader
 from bioeval.scores.labels import as_objects, plain, require_one_type
 from bioeval.scores.matrix import Scores, are_pairs, codes_of, knows_people
 from bioeval.scores.pairs import PairScores
@@ -17,6 +18,9 @@ from bioeval.scores.top_k import TopKScores
 
 #: The metadata column that names the templates of a matrix.
 NAME = "template"
+
+#: What errors call a row and a column.
+SIDES = ("probe", "gallery template")
 
 
 @dataclass(frozen=True)
@@ -141,6 +145,42 @@ def aligned(a: Any, b: Any, called: Sequence[str]) -> tuple[Any, Any, list[Messa
             b = _turned_as(a, b)
         return a, b, notes
     return _part(a, rows.mine, columns.mine), _part(b, rows.theirs, columns.theirs), notes
+
+
+def require_same(a: Scores, b: Scores) -> None:
+    """Raise :class:`DataError` unless two systems scored the same templates in the same order."""
+    if a.layout != b.layout or a.shape != b.shape:
+        raise DataError(
+            f"the systems are not over the same data: the first is {a.layout} {a.shape}, the "
+            f"second {b.layout} {b.shape}"
+        )
+    if are_pairs(a) and are_pairs(b):
+        require_equal(a.genuine, b.genuine, "genuine flags", "pair")
+        if a.pair_subjects is not None and b.pair_subjects is not None:
+            for k in (0, 1):
+                mine, theirs = a.pair_subjects[:, k], b.pair_subjects[:, k]
+                require_equal(mine, theirs, "subjects", "pair")
+        return
+    require_equal(a.probe_labels, b.probe_labels, "labels", SIDES[0])
+    require_equal(a.gallery_labels, b.gallery_labels, "labels", SIDES[1])
+    if isinstance(a, TopKScores):
+        return
+    mine, theirs = BlockReader(a).gallery.probe_position, BlockReader(b).gallery.probe_position
+    require_equal(mine, theirs, "templates compared with themselves", "probe")
+
+
+def require_equal(a: np.ndarray, b: np.ndarray, column: str, where: str) -> None:
+    """Raise :class:`DataError` naming the first place `where` two columns differ."""
+    left, right = a.tolist(), b.tolist()
+    if left == right:
+        return
+    differ = [i for i, (x, y) in enumerate(zip(left, right, strict=True)) if x != y]
+    i = differ[0]
+    raise DataError(
+        f"the systems are not over the same data: {column} differ at {len(differ)} of {len(left)} "
+        f"places, the first is {where} {i} ({left[i]!r} and {right[i]!r}); expected the same "
+        "templates in the same order"
+    )
 
 
 def numbered_as(a: Scores, b: Scores) -> Scores:

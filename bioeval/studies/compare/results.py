@@ -1,0 +1,203 @@
+"""What a comparison of systems results in: values, ranks, letters, and the differences of pairs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import xarray as xr
+
+from bioeval.attempts.points import per_cent
+from bioeval.base.messages import Message, message_attrs
+from bioeval.base.registry import scalar_registry
+from bioeval.base.scalars import Name, Scalar
+from bioeval.document.scalars import name_of_scalar
+from bioeval.results.dataset import along, build
+from bioeval.stats.simultaneous import Differences
+from bioeval.studies.compare.wanted import AT_THRESHOLD, CMS_AT_RANK
+
+#: The variables, by what a label is filled with, of the one number that a measure may be at.
+PLACES = {"target": "target", "prior": "prior", "threshold": "at_threshold", "rank": "at_rank"}
+
+COMPARISON = {
+    "system": Name("system"),
+    "other_system": Name("system that is subtracted"),
+    "measure": Name("measure that systems are compared by"),
+    "scalar": Name("name of the measure without its target and rank, as frr_at_far"),
+    "value_kind": Name("what a value of the measure is: rate, number or cost"),
+    "value_decimals": Name("decimals of the measure in tables; NaN of a rate in per cent"),
+    "larger_is_better": Name("1 where the system with the larger value is better, else 0"),
+    "target": Name("FAR or FRR target of the measure; NaN without one"),
+    "prior": Name("prior probability of a genuine attempt, of a cost; NaN without one"),
+    "at_threshold": Name("threshold of a rate at one that was given; NaN without one", "score"),
+    "at_rank": Name("rank of a CMC, or that lists are cut at; NaN without one", "rank"),
+    "supported": Name(
+        "1, or 0 where the attempts are too few for the FAR or FRR target: no conclusion then"
+    ),
+    "interval_for": Name("population that limits and ranks are for"),
+    "value": Name("value of the system"),
+    "value_low": Name("lower end of the interval of the value, by itself"),
+    "value_high": Name("upper end of the interval of the value, by itself"),
+    "rank": Name("place of the value, 1 is the best; equal values have the same one", "rank"),
+    "rank_low": Name("smallest rank that the system may have, for all systems together", "rank"),
+    "rank_high": Name("largest rank that the system may have, for all systems together", "rank"),
+    "letters": Name("systems that share a letter do not differ significantly"),
+    "difference": Name("value of the system minus that of the other system"),
+    "difference_low": Name("lower limit of the difference; the limits hold for all pairs together"),
+    "difference_high": Name(
+        "upper limit of the difference; the limits hold for all pairs together"
+    ),
+    "p_value": Name("two-sided p-value of the difference, adjusted for the number of pairs"),
+    "p_adjusted": Name("p-value adjusted for the number of measures as well, by Holm's method"),
+    "separated": Name(
+        "1 where the system is shown to be better than the other one, -1 where it is shown to be "
+        "worse, else 0"
+    ),
+    "discordant": Name(
+        "number of people (of trackers: sequences) on whom the systems decide differently, at least"
+    ),
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class ComparedMeasure:
+    """One measure of all systems, and which of them it can tell apart."""
+
+    scalar: Scalar
+    values: np.ndarray  # float64 (systems,), NaN where it is not defined
+    limits: tuple[np.ndarray, np.ndarray]  # of each value by itself
+    differences: Differences
+    discordant: np.ndarray  # int64 (systems, systems)
+    place: str = ""  # one of PLACES, if the measure is at a number
+    at: float = np.nan
+    supported: bool = True
+    population: str = "new people"  # that the limits are for
+
+    @property
+    def label(self) -> str:
+        """The name of the measure, with the number that it is at."""
+        text = per_cent(self.at) if self.place == "target" else f"{self.at:g}"
+        return name_of_scalar(self.scalar, **{self.place: text})
+
+    def variables(self) -> dict[str, np.ndarray | float | str]:
+        """Return the value of each variable of :data:`COMPARISON`, but the adjusted p-value."""
+        better, between = self.scalar.larger_is_better, self.differences
+        rank, first, last = between.ranks(better)
+        defined = np.flatnonzero(~np.isnan(self.values))
+        order = sorted(defined.tolist(), key=lambda i: (rank[i], i))
+        decimals = self.scalar.decimals
+        return {
+            "scalar": self.scalar.name,
+            "value_kind": self.scalar.kind,
+            "value_decimals": decimals if isinstance(decimals, int) else np.nan,
+            "larger_is_better": int(better),
+            **{name: self.at if x == self.place else np.nan for x, name in PLACES.items()},
+            "supported": int(self.supported),
+            "interval_for": self.population,
+            "value": self.values,
+            "value_low": self.limits[0],
+            "value_high": self.limits[1],
+            "rank": rank,
+            "rank_low": first,
+            "rank_high": last,
+            "letters": np.array(between.letters(order), dtype=object),
+            "difference": between.difference,
+            "difference_low": between.low,
+            "difference_high": between.high,
+            "p_value": between.p,
+            "separated": between.larger if better else -between.larger,
+            "discordant": self.discordant,
+        }
+
+
+_DIMS = {0: ("measure",), 1: ("system", "measure"), 2: ("system", "other_system", "measure")}
+
+
+def comparison_dataset(
+    systems: Sequence[str],
+    measures: Sequence[ComparedMeasure],
+    attrs: Mapping[str, str | int | float],
+    messages: Sequence[Message],
+) -> xr.Dataset:
+    """Return measures of systems as a dataset over ``system, other_system, measure``.
+
+    `attrs` are those of the data and of the options, such as ``confidence`` and ``adjust``.
+    """
+    p_adjusted = adjusted_for_measures([x.differences.p for x in measures])
+    columns: dict[str, list[np.ndarray]] = {"p_adjusted": p_adjusted}
+    for measure, p in zip(measures, p_adjusted, strict=True):
+        if attrs["adjust"] == "holm":
+            shown = np.nan_to_num(p, nan=1.0) <= 1 - float(attrs["confidence"])
+            larger = np.where(shown, measure.differences.larger, 0)
+            measure = replace(measure, differences=replace(measure.differences, larger=larger))
+        for name, value in measure.variables().items():
+            columns.setdefault(name, []).append(np.asarray(value))
+    variables: dict[str, Any] = {}
+    for name in COMPARISON.keys() & columns.keys():
+        stacked = np.stack(columns[name], axis=-1)
+        if stacked.dtype.kind == "U":
+            stacked = stacked.astype(object)
+        variables |= along(_DIMS[stacked.ndim - 1], **{name: stacked})
+    names = np.array(systems, dtype=object)
+    coordinates = {
+        "system": names,
+        "other_system": names,
+        "measure": np.array([measure.label for measure in measures], dtype=object),
+    }
+    variables = {name: variables[name] for name in COMPARISON if name in variables}
+    result = {"result_type": "comparison", "task": "comparison of systems"}
+    return build(variables, COMPARISON, coordinates, {**result, **attrs, **message_attrs(messages)})
+
+
+def adjusted_for_measures(p: Sequence[np.ndarray]) -> list[np.ndarray]:
+    """Return p-values of several measures adjusted by Holm's step-down method; NaN stay.
+
+    Those of a measure are adjusted for its pairs of systems already. They are multiplied by the
+    number of measures of which some pair is not told apart: a measure counts as long as its largest
+    p-value does not reach the level. Holm (1979), A simple sequentially rejective multiple test
+    procedure. Scandinavian Journal of Statistics 6, 65-70. Valid under any dependence.
+    """
+    largest = np.sort([np.nanmax(x) for x in p if not np.isnan(x).all()])
+    left = len(largest) - np.arange(len(largest))
+    # The level from which on so many measures are left.
+    level = np.append(0.0, np.maximum.accumulate(left * largest))[: len(largest)]
+    adjusted = []
+    for x in p:
+        steps = np.maximum(x[..., None] * left, level)
+        adjusted.append(np.minimum(steps, 1.0).min(axis=-1, initial=1.0, where=~np.isnan(steps)))
+        adjusted[-1] = np.where(np.isnan(x), np.nan, adjusted[-1])
+    return adjusted
+
+
+def scalar_at(ds: xr.Dataset, place: int) -> Scalar:
+    """Return the scalar of a measure, by its place in a dataset.
+
+    A measure of a script is known to its dataset alone, which may be read elsewhere.
+    """
+    name = str(ds["scalar"].values[place])
+    known = {**scalar_registry().compared, **AT_THRESHOLD, CMS_AT_RANK.name: CMS_AT_RANK}
+    if name in known:
+        return known[name]
+    kind, decimals = str(ds["value_kind"].values[place]), ds["value_decimals"].values[place]
+    label = str(ds["measure"].values[place])
+    return Scalar(
+        label,
+        name=name,
+        label=label.replace("{", "{{").replace("}", "}}"),
+        kind=kind,  # type: ignore[arg-type]
+        decimals=int(decimals) if decimals == decimals else "genuine",
+        larger_is_better=bool(ds["larger_is_better"].values[place]),
+        results=("comparison",),
+    )
+
+
+def places_of(ds: xr.Dataset, place: int) -> dict[str, Any]:
+    """Return what a label of the measure is filled with: its target, prior, threshold or rank."""
+    places: dict[str, Any] = {}
+    for name, variable in PLACES.items():
+        value = float(ds[variable].values[place])
+        if value == value:
+            places[name] = int(value) if name == "rank" else value
+    return places

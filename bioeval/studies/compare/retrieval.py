@@ -1,0 +1,154 @@
+"""The measures of re-identification of one system: means over its queries."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from bioeval.base.messages import messages_of
+from bioeval.base.progress import rows_reported_to
+from bioeval.base.random import Stream
+from bioeval.base.registry import scalar_registry
+from bioeval.base.scalars import QUERY_MEANS
+from bioeval.results.query_means import QueryMean, QueryMeasures
+from bioeval.scores.matrix import Scores, codes_of
+from bioeval.scores.top_k import TopKScores
+from bioeval.stats.identification import FEWEST
+from bioeval.stats.options import IntervalMethod
+from bioeval.studies.compare.measures import (
+    GROUPED,
+    GROUPS,
+    NEW_PEOPLE,
+    NONE,
+    THIS_GALLERY,
+    MeasuredSystem,
+    SystemMeasure,
+    limits_without,
+    sums_by_person,
+)
+from bioeval.studies.compare.wanted import WantedMeasures
+from bioeval.tasks.reid.convention import Convention
+from bioeval.tasks.reid.intervals import QuerySubjects
+from bioeval.tasks.reid.passes import RetrievalPass
+from bioeval.tasks.reid.results import ReidOptions, reid_dataset, reid_measures, require_matches
+from bioeval.tasks.reid.without_groups import RetrievalWithoutGroups
+
+# Ranks of the CMC that are compared unless others are asked for.
+_RANKS = (1, 5)
+
+# Attributes of a result that say how it was evaluated.
+_DETAILS = ("convention", "removes", "junk", "cmc_counts", "ties", "ap", "unmatched_queries")
+
+
+def by_queries(
+    scores: Scores,
+    rules: Convention,
+    wanted: WantedMeasures,
+    interval: IntervalMethod,
+    gallery: str,
+) -> MeasuredSystem:
+    """Measure the means over the queries under a convention, people resampled and left out."""
+    ranks = sorted({int(x) for x in wanted.numbers("cmc")}) or _RANKS
+    if isinstance(scores, TopKScores):
+        from bioeval.tasks.lists.results import reid_of_lists
+
+        dataset, measures = reid_of_lists(scores, rules)
+        no_person = scores._no_person
+    else:
+        counter = RetrievalPass(scores, rules)
+        no_person = scores._no_person | counter.lists.marked | counter.lists.distractors
+        tally, options = counter.run(), ReidOptions(**rules.result_options())
+        dataset = reid_dataset(tally, options)
+        measures = reid_measures(tally, options, curves=False)
+        if rules.unmatched == "skip":
+            require_matches(dataset)
+    cut = rules.rank_k or int(dataset.get("rank_k", 0))
+    named = partial(_named, cut=cut, curve=dataset.sizes["rank"], ranks=ranks)
+    means, codes = named(measures), codes_of(scores)
+    details = {name: dataset.attrs[name] for name in _DETAILS}
+    details["jackknifed"] = "all measures: limits by the studentised jackknife by subject"
+    without: dict[tuple[str, int], np.ndarray] = {}
+    searching = int((~no_person[np.unique(codes.probe)]).sum())
+    # What comes after the last entry of a list is not known: its gallery is always fixed.
+    if gallery == "new" and searching >= FEWEST and not isinstance(scores, TopKScores):
+        group = _groups(codes, no_person, searching, interval)
+        if searching > 2 * GROUPS:
+            details["jackknifed"] = details["jackknifed"].replace(
+                "subject", f"{GROUPS} groups of subjects"
+            )
+        compared = replace(rules, max_rank=min(rules.max_rank, max(ranks)))
+        left_out = RetrievalWithoutGroups(scores, compared, group, named)
+        with rows_reported_to(None):
+            without = dict(zip(means, left_out.run([*means.values()]), strict=True))
+    person = np.where(scores._probe_people < 0, -1, codes.probe)
+    owners = QuerySubjects(person, measures.counted, interval)
+    found = []
+    for (name, rank), mean in means.items():
+        over, sums = owners.means_over(mean.counted), owners.sums(mean)
+        drawn = mean.scalar.unscaled(over.values(sums)[0])
+        low, high = map(mean.scalar.unscaled, over.limits(sums, cumulative=False))
+        ends = float(low[0]), float(high[0])
+        of_each = without.get((name, rank), NONE)
+        if len(of_each):
+            ends = limits_without(mean.scalar, float(drawn[0]), of_each, over.trials, interval)
+        found.append(
+            SystemMeasure(
+                scalar=scalar_registry()[name],
+                value=float(drawn[0]),
+                limits=ends,
+                place="rank" if rank else "",
+                at=float(rank) if rank else np.nan,
+                drawn=drawn[1 : 1 + interval.replicates],
+                without=of_each,
+                own=sums_by_person(person, np.nan_to_num(mean.each) + mean.counted),
+                population=NEW_PEOPLE if len(of_each) else THIS_GALLERY,
+                drawn_for=THIS_GALLERY,
+            )
+        )
+    return MeasuredSystem(
+        wanted.in_order(found),
+        len(np.unique(codes.probe[measures.counted])),
+        (int(dataset["queries"]),),
+        details,
+        messages_of(dataset.attrs),
+    )
+
+
+def _groups(
+    codes: Any, no_person: np.ndarray, searching: int, interval: IntervalMethod
+) -> np.ndarray:
+    """Return the group of people that each code is left out with; -1 of no person.
+
+    Each person is a group, or :data:`GROUPS` are made where there are more than twice as many. Each
+    has its part of those who search and of those who are only enrolled.
+    """
+    groups = GROUPS if searching > 2 * GROUPS else searching
+    numbers = Stream(interval.seed, GROUPED).permutation(len(codes.values))
+    group = np.full(len(numbers), -1)
+    searches = np.isin(np.arange(len(numbers)), codes.probe)
+    for side in (searches, ~searches):
+        people = np.flatnonzero(side & ~no_person)
+        people = people[np.argsort(numbers[people])]
+        group[people] = np.arange(len(people)) * groups // max(len(people), 1)
+    return group
+
+
+def _named(
+    measures: QueryMeasures, cut: int, curve: int, ranks: Sequence[int]
+) -> dict[tuple[str, int], QueryMean]:
+    """Return the means that are compared, by the names of their scalars and their ranks.
+
+    Lists are cut at rank `cut`, if at all, and the CMC ends at rank `curve`.
+    """
+    named = {}
+    for scalar in QUERY_MEANS.values():
+        if (mean := measures.means.get(scalar.name)) is not None:
+            named[scalar.name, cut if scalar.cut else 0] = mean
+    for rank in ranks:
+        if rank <= curve:
+            named["cmc", rank] = measures.cmc.within(rank)
+    return named
