@@ -34,6 +34,7 @@ from bioeval.scores.alignment import SIDES, aligned, numbered_as, require_equal,
 from bioeval.scores.arrays import FusionRule
 from bioeval.scores.bona_fide import without_attacks
 from bioeval.scores.matrix import Scores, are_pairs, codes_of
+from bioeval.scores.provenance import left_out
 from bioeval.stats.options import IntervalMethod
 from bioeval.stats.simultaneous import (
     Differences,
@@ -372,7 +373,7 @@ class _Systems:
             sides["gallery_subjects"] = len(np.unique(codes.gallery))
         return {
             "layout": scores.layout,
-            "exclude": ", ".join(scores.exclude),
+            "exclude": ", ".join(left_out(scores)),
             **sides,
             "subjects": first.people,
             **first.details,
