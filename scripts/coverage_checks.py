@@ -131,11 +131,11 @@ def label_errors(
     given, planted = right.copy(), rng.choice(len(right), wrong, replace=False)
     given[planted] = (given[planted] + rng.integers(1, people, wrong)) % people
     scores = be.Scores(values, given, kind=kind)
-    found = be.worst_pairs(scores, 1)
-    named = set(found.suspect_templates.values.tolist())
+    check = be.check_data(scores, threshold=None, worst=1000)
+    named = {error.template.place for error in check.label_errors}
     hits = len(named & set(planted.tolist()))
     eer = float(be.verification(be.Scores(values, right, kind=kind), auc=False).eer)
-    severity = be.check_data(scores)["label-errors"].severity
+    severity = check["label-errors"].severity
     return {
         "eer": eer, "planted": wrong, "named": len(named), "hits": hits,
         "flagged": bool(named), "warned": severity == "warning",

@@ -26,8 +26,8 @@ class ListedPairs(MoreOutputs):
     add_options = (
         option(
             "--worst N",
-            "List the N nearest impostor pairs and the N farthest genuine pairs, and likely errors "
-            "of labels. With --out, write worst_pairs.csv and suspect_templates.csv.",
+            "List the N nearest impostor pairs and the N farthest genuine pairs. With --out, write "
+            "worst_pairs.csv.",
             click.IntRange(min=1),
         ),
         ImageOptions.add,
@@ -70,21 +70,21 @@ class ListedPairs(MoreOutputs):
         return {"images": self._images.column, "image_folder": self._folder}
 
     def _in_data(self) -> Sequence[Table]:
-        """Return the tables of the pairs and of the suspect templates."""
+        """Return the table of the pairs, if they are wanted."""
         if self.pairs is None:
             return ()
-        from bioeval.studies.worst_pairs.section import tables_of_data
+        from bioeval.studies.worst_pairs.section import table_of_data
 
-        return tables_of_data(self.pairs)
+        return (table_of_data(self.pairs),)
 
     def document(self, in_folds: bool) -> dict[str, Any]:
-        """Return the pairs and the suspect templates as rows."""
+        """Return the pairs as rows."""
         from bioeval.views.writers.data import rows_of_table
 
         return {table.id: rows_of_table(table) for table in self._in_data()}
 
     def tables(self) -> dict[str, Any]:
-        """Return the columns of the CSV files of pairs and of suspect templates."""
+        """Return the columns of the CSV file of pairs."""
         from bioeval.views.writers.data import columns_of_table
 
         return {f"{table.id}.csv": columns_of_table(table) for table in self._in_data()}

@@ -203,44 +203,21 @@ _COPIES = (
         "labels: {labels:names}; correct them, or leave the copies out",
     ),
     MessageType(
-        "templates-nearly-repeated-under-different-labels",
-        "{pairs:count pairs} of templates with equal rows but for {limit:digits 3}, under "
-        "different labels: {labels:names}; correct them, or leave the copies out",
-    ),
-    MessageType(
         "genuine-copies",
-        "{comparisons:count genuine comparisons}{of} at {copy}; leave copies of a template "
+        "{comparisons:count genuine comparisons}{of} {copy}; leave copies of a template "
         "out; they are no attempts",
     ),
     MessageType(
-        "genuine-near-copies",
-        "{comparisons:count genuine comparisons}{of} within {limit:digits 3} of {copy}; leave "
-        "copies of a template out; they are no attempts",
-    ),
-    MessageType(
         "impostor-copies",
-        "{comparisons:count} of {compared:count impostor comparisons} at {copy}; inspect these "
+        "{comparisons:count} of {compared:count impostor comparisons} {copy}; inspect these "
         "templates and their labels; be.worst_pairs, or bioeval run --worst 20, lists the "
         "nearest pairs",
     ),
     MessageType(
-        "impostor-near-copies",
-        "{comparisons:count} of {compared:count impostor comparisons} within {limit:digits 3} "
-        "of {copy}; inspect these templates and their labels; be.worst_pairs, or bioeval run "
-        "--worst 20, lists the nearest pairs",
-    ),
-    MessageType(
         "proven-impostor-copies",
-        "{comparisons:count} of {compared:count impostor comparisons} at {copy}, and their "
-        "rows are equal: copies of one template; inspect these templates and correct their "
+        "{comparisons:count} of {compared:count impostor comparisons} {copy}, and their "
+        "rows are {equal}: copies of one template; inspect these templates and correct their "
         "labels; be.worst_pairs, or bioeval run --worst 20, lists the nearest pairs",
-    ),
-    MessageType(
-        "proven-impostor-near-copies",
-        "{comparisons:count} of {compared:count impostor comparisons} within {limit:digits 3} "
-        "of {copy}, and their rows are {equal}: copies of one template; inspect these "
-        "templates and correct their labels; be.worst_pairs, or bioeval run --worst 20, lists "
-        "the nearest pairs",
     ),
 )
 

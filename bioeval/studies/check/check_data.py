@@ -236,7 +236,7 @@ def _findings(
     yield failed(scores, scanned)
     if not scores._streams:
         yield sentinels(scores, scanned, bool(copies.exact) and not copies.proven)
-    yield duplicates_finding(scores, scanned, copies)
+    yield duplicates_finding(scores, scanned)
     if scores.kind != "order":
         on_lattice = lattice_step(np.unique(sample), _LEAST_LATTICE) > 0
         yield distance_finding(scores, scanned, copies, on_lattice)

@@ -131,7 +131,7 @@ class _EqualLines(NamedTuple):
         return say("{side}s {places}", side=self.side, places=places)
 
 
-def duplicates_finding(scores: Scores, scanned: DataScan, copies: Copies) -> Finding:
+def duplicates_finding(scores: Scores, scanned: DataScan) -> Finding:
     """Return the finding of equal rows and columns: templates that occur twice."""
     varied = scanned.rows[:, 0] < scanned.rows[:, 1]
     enough = scanned.row_digests[:, 1] >= max(_LEAST_COLUMNS, (scores.shape[1] - 2) // 2)
@@ -141,9 +141,6 @@ def duplicates_finding(scores: Scores, scanned: DataScan, copies: Copies) -> Fin
         groups += _equal("column", scanned.column_digests, varied)
     codes = {"row": codes_of(scores).probe, "column": codes_of(scores).gallery}
     mixed = [lines for lines in groups if np.ptp(codes[lines.side][lines.places])]
-    near = {*copies.proven} & {*copies.near}
-    if near and not mixed:
-        return _near_duplicates(scores, near, copies.limit)
     if not groups:
         return passed("duplicates")
     extra = sum(len(lines.places) - 1 for lines in groups)
@@ -156,31 +153,6 @@ def duplicates_finding(scores: Scores, scanned: DataScan, copies: Copies) -> Fin
         return Finding("duplicates", "error", found, extra, where)
     found = Message("templates-repeated", templates=extra)
     return Finding("duplicates", "warning", found, extra, where)
-
-
-def _near_duplicates(scores: Scores, cells: set[tuple[int, int]], limit: float) -> Finding:
-    """Return the finding of rows that are nearly equal, under different labels."""
-    pairs = set()
-    for row, column in cells:
-        same_probe = int(np.flatnonzero(scores.probe_ids == scores.gallery_ids[column])[0])
-        pairs.add((min(row, same_probe), max(row, same_probe)))
-    ordered = sorted(pairs)
-    label, other_label = map(plain, scores.probe_labels[[*ordered[0]]])
-    return Finding(
-        "duplicates",
-        "error",
-        Message(
-            "templates-nearly-repeated-under-different-labels",
-            pairs=len(pairs),
-            limit=float(2 * limit),
-            labels=[repr(label), repr(other_label)],
-        ),
-        count=len(pairs),
-        places=listed(
-            say("rows {rows}", rows=listed(place_in_words(i, scores.probe_meta) for i in pair))
-            for pair in ordered
-        ),
-    )
 
 
 def _equal(side: str, digests: np.ndarray, considered: np.ndarray) -> list[_EqualLines]:
@@ -210,16 +182,16 @@ def genuine_copies(
     scores: Scores, number: int, copies: Copies, where: Text, detail: str, fault: bool
 ) -> Finding:
     """Return the finding about genuine comparisons at the distance of a copy, or near it."""
-    about: dict[str, Any] = {"comparisons": number, "of": detail, "copy": _copy_in_words(scores)}
-    found = Message("genuine-copies", **about)
-    if copies.near_genuine:
-        found = Message("genuine-near-copies", **about, limit=float(copies.genuine_limit))
-    return Finding("zero-distance", "warning" if fault else "note", found, number, where)
+    limit = copies.genuine_limit if copies.near_genuine else 0.0
+    copy = _copy_in_words(scores, limit)
+    message = Message("genuine-copies", comparisons=number, of=detail, copy=copy)
+    return Finding("zero-distance", "warning" if fault else "note", message, number, where)
 
 
-def _copy_in_words(scores: Scores) -> str:
-    """Return the score of a copy in words."""
-    return "distance 0" if scores.kind == "distance" else "similarity 1"
+def _copy_in_words(scores: Scores, limit: float) -> str:
+    """Return where copies are: at the score of one, or within a limit of it."""
+    copy = "distance 0" if scores.kind == "distance" else "similarity 1"
+    return f"within {limit:.3g} of {copy}" if limit else f"at {copy}"
 
 
 def copy_finding(scores: Scores, copies: Copies, compared: int, where: Text) -> Finding:
@@ -228,15 +200,13 @@ def copy_finding(scores: Scores, copies: Copies, compared: int, where: Text) -> 
     if math.isnan(copies.limit) or not number:
         return passed("zero-distance")
     about: dict[str, Any] = {"comparisons": number, "compared": compared}
-    about["copy"] = _copy_in_words(scores)
-    code = "proven-impostor-copies" if copies.proven else "impostor-copies"
-    if copies.near:
-        code = "proven-impostor-near-copies" if copies.proven else "impostor-near-copies"
-        about["limit"] = float(copies.limit)
-    if copies.proven:
-        about["equal"] = "equal" if copies.exact else "nearly equal"
-    severity = "error" if copies.proven else "warning"
-    return Finding("zero-distance", severity, Message(code, **about), number, where)
+    about["copy"] = _copy_in_words(scores, copies.limit if copies.near else 0.0)
+    if not copies.proven:
+        message = Message("impostor-copies", **about)
+        return Finding("zero-distance", "warning", message, number, where)
+    about["equal"] = "equal" if copies.exact else "nearly equal"
+    message = Message("proven-impostor-copies", **about)
+    return Finding("zero-distance", "error", message, number, where)
 
 
 def _named(scores: Scores, cells: Sequence[tuple[int, int]]) -> list[Text]:

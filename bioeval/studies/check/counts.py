@@ -9,17 +9,9 @@ import numpy as np
 from bioeval.base.kinds import larger_is_closer
 from bioeval.base.progress import reporter, stage
 from bioeval.scores.arrays import Mask
-from bioeval.scores.blocks import Block, BlockReader, threads_for
+from bioeval.scores.blocks import BlockReader, threads_for
 from bioeval.scores.matrix import Scores, knows_people
 from bioeval.studies.check.kernel import KINDS, label_medians, scan_rows
-
-
-def block_medians(block: Block, medians: np.ndarray) -> None:
-    """Write the medians of a block of rows into those of all rows, (m, 3)."""
-    values = np.ascontiguousarray(block.values, dtype=np.float64)
-    rows = medians[block.low : block.low + len(values)]
-    columns = np.arange(values.shape[1])
-    label_medians(values, columns, block.starts, block.probe_group, block.probe_position, rows)
 
 
 def row_medians(reader: BlockReader, low: int, values: np.ndarray) -> np.ndarray:

@@ -66,11 +66,6 @@ class Finding:
         """The first places, as plain text."""
         return written(self.places, TASK)
 
-    def as_record(self) -> dict[str, Any]:
-        """Return the finding as plain values."""
-        names = "check", "severity", "code", "message", "count", "where"
-        return {name: getattr(self, name) for name in names}
-
 
 def passed(check: str) -> Finding:
     """Return the finding of a check that found nothing."""
@@ -162,10 +157,6 @@ class DataCheck(Shown):
         """What was found, the most serious first, but for what is without a fault."""
         ordered = sorted(self.findings, key=lambda x: -SEVERITIES.index(x.severity))
         return [finding.found for finding in ordered if finding.severity != "ok"]
-
-    def records(self) -> list[dict[str, Any]]:
-        """Return the findings as plain values."""
-        return [finding.as_record() for finding in self.findings]
 
     @property
     def numbers(self) -> Text:

@@ -1,8 +1,8 @@
-"""What is said of the worst pairs: the pairs themselves, and templates with doubtful labels."""
+"""What is said of the worst pairs."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Literal
 
 import xarray as xr
@@ -26,19 +26,15 @@ def section(results: ResultsBySystem) -> Section:
     blocks = (
         Paragraph(places, "note"),
         *(_pairs(ds, comparison) for comparison in _TITLES),
-        *_suspects(ds),
-        *tables_of_data(ds),
+        table_of_data(ds),
         result_messages(results),
     )
     return Section("worst_pairs", "", blocks, task="verification")
 
 
-def tables_of_data(ds: xr.Dataset) -> tuple[Table, Table]:
-    """Return the pairs and the suspect templates with all their variables."""
-    return (
-        table_of_variables(ds, "pair", id="worst_pairs"),
-        table_of_variables(ds, "suspect", id="suspect_templates"),
-    )
+def table_of_data(ds: xr.Dataset) -> Table:
+    """Return the pairs with all their variables."""
+    return table_of_variables(ds, "pair", id="worst_pairs")
 
 
 def _pairs(ds: xr.Dataset, comparison: str) -> Block:
@@ -109,7 +105,7 @@ def _remarks(ds: xr.Dataset) -> Sequence[Text]:
 
 def _template(ds: xr.Dataset, side: str, i: int) -> Text:
     """Return the label of a template, with its metadata behind."""
-    label = Label(ds["suspect_labels" if side == "suspect" else f"{side}_label"].values[i])
+    label = Label(ds[f"{side}_label"].values[i])
     start = f"{side}_meta_"
     meta = [name for name in map(str, ds.data_vars) if name.startswith(start)]
     texts = [
@@ -119,20 +115,3 @@ def _template(ds: xr.Dataset, side: str, i: int) -> Text:
     if not texts:
         return label
     return say("{label} ({meta})", label=label, meta=Enumeration(texts, ""))
-
-
-def _suspects(ds: xr.Dataset) -> Iterator[Block]:
-    """Yield the templates whose label is likely wrong, if there are any."""
-    rows: list[tuple[Text | None, ...]] = []
-    for i in range(ds.sizes.get("suspect", 0)):
-        row = _position(ds, "suspect_templates", i)
-        image = _image(ds, "suspect", i)
-        nearest = Label(ds["nearest_labels"].values[i])
-        rows.append((row, image, _template(ds, "suspect", i), nearest))
-    if rows:
-        yield Table(
-            "suspects",
-            _columns("row", "image", "label", "nearest label"),
-            rows,
-            title="Templates nearer to another subject than to their own",
-        )

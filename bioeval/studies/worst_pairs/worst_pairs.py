@@ -18,11 +18,8 @@ from bioeval.results.dataset import about_attrs, along, build
 from bioeval.scores.blocks import Block, BlockReader, threads_for
 from bioeval.scores.bona_fide import people_apart
 from bioeval.scores.matrix import Scores, are_pairs, codes_of, knows_people
-from bioeval.studies.check.counts import block_medians
-from bioeval.studies.check.label_errors import ColumnReader, suspect_templates
 
 WORST_PAIRS = {
-    "suspect": Name("template with a suspected label error, the most likely first"),
     "pair": Name("worst pair: the nearest impostors, then the farthest genuine ones"),
     "comparison": Name("impostor or genuine", ""),
     "row": Name("row of the probe in the matrix"),
@@ -34,9 +31,6 @@ WORST_PAIRS = {
         "whether the two subjects are nearer to each other than to themselves, as after an error "
         "of labels"
     ),
-    "suspect_templates": Name("row of a template that is nearer to another label than to its own"),
-    "suspect_labels": Name("label of that template", ""),
-    "nearest_labels": Name("label that it is nearest to", ""),
 }
 
 
@@ -45,7 +39,7 @@ _COLUMNS = ("score", "probe_label", "gallery_label", "label_error", "row", "colu
 
 
 class WorstPairs(xr.Dataset):
-    """The worst pairs, and the templates that are suspected of a wrong label."""
+    """The worst pairs."""
 
     __slots__ = ()
 
@@ -53,10 +47,9 @@ class WorstPairs(xr.Dataset):
         """Return the pairs as a table: impostor and genuine apart, each with the worst first.
 
         Its index is ``comparison`` and ``place``, from 1. Metadata, such as the names of images,
-        are the last columns; suspected templates are in the dataset alone.
+        are the last columns.
         """
-        pairs = self.drop_dims("suspect", errors="ignore")
-        frame = super(WorstPairs, pairs).to_dataframe(dim_order)
+        frame = super().to_dataframe(dim_order)
         if "comparison" not in frame:
             return frame
         place = frame.groupby("comparison", sort=False).cumcount() + 1
@@ -98,22 +91,18 @@ class LeastCells:
         self.value, self.row, self.column = self.value[first], self.row[first], self.column[first]
 
 
-def worst_cells(
-    reader: BlockReader, n: int, mirrored: bool, medians: np.ndarray
-) -> tuple[LeastCells, LeastCells]:
+def worst_cells(reader: BlockReader, n: int, mirrored: bool) -> tuple[LeastCells, LeastCells]:
     """Return the `n` nearest impostor cells, and the `n` farthest genuine ones.
 
     The values of the one are distances; those of the other are negated distances.
 
     Of a `mirrored` matrix, in which two templates may be compared both ways, each pair of templates
-    is taken once. The median distances of each row to its own label and to the nearest other one
-    are written to `medians`.
+    is taken once.
     """
     scores, most = reader.scores, n * (1 + mirrored)
     impostor, genuine = LeastCells(most), LeastCells(most)
     with threads_for(scores):
         for block in reader.blocks():
-            block_medians(block, medians)
             _add_impostors(impostor, block)
             _add_genuine(genuine, block)
     if mirrored:
@@ -152,7 +141,7 @@ def worst_pairs(
     scores: Scores,
     n: int = 20,
 ) -> WorstPairs:
-    """Return the nearest impostor pairs and the farthest genuine pairs, with likely label errors.
+    """Return the nearest impostor pairs and the farthest genuine pairs.
 
     Parameters
     ----------
@@ -168,9 +157,7 @@ def worst_pairs(
         Over ``pair``, nearest impostors first, then the farthest genuine pairs: ``comparison``
         (``"impostor"``, ``"genuine"``), ``row column`` in the matrix, ``probe_label
         gallery_label score label_error``, and each metadata column as ``probe_meta_<name>`` and
-        ``gallery_meta_<name>``. Over ``suspect``, the most likely label error first:
-        ``suspect_templates`` (rows), ``suspect_labels nearest_labels``, and
-        ``suspect_meta_<name>``. Labels and metadata other than numbers are text.
+        ``gallery_meta_<name>``. Labels and metadata other than numbers are text.
 
     Raises
     ------
@@ -194,10 +181,7 @@ def worst_pairs(
     gallery: one on either side). It is False for genuine pairs, which have one subject. The rows of
     the pairs' subjects are read again for it.
 
-    Suspect templates: single probes that are nearer to another label than to their own, at a false
-    discovery rate of 10 %; ``docs/checks.md`` has the rule. They are looked for among all probes,
-    also where no listed pair has them, and at most 1,000 are given. ``suspects_certain`` of the
-    attributes is how many of the first are beyond what chance and likeness explain.
+    Single templates under a wrong label are found by :func:`check_data`.
 
     Examples
     --------
@@ -221,9 +205,8 @@ def worst_pairs(
             "worst pairs need the labels of probes and gallery; a mask alone does not name subjects"
         )
     mirrored = bool(np.isin(scores.probe_ids, scores.gallery_ids).any())
-    medians = np.empty((scores.shape[0], 3))
     with rows_reported():
-        impostor, genuine = worst_cells(reader, n, mirrored, medians)
+        impostor, genuine = worst_cells(reader, n, mirrored)
     row = np.concatenate([impostor.row, genuine.row])
     column = np.concatenate([impostor.column, genuine.column])
     distance = np.concatenate([impostor.value, -genuine.value])
@@ -247,26 +230,9 @@ def worst_pairs(
             key = f"{side}_meta_{name.replace('/', '_')}"  # netCDF names have no slash
             values[key] = _storable(data[place])
             names[key] = Name(f"{name} of the {side} template", "")
-    suspects = suspect_templates(ColumnReader(scores), medians)
-    rows = suspects.rows
-    labels = scores.probe_labels[rows], codes_of(scores).values[suspects.nearest]
-    of_suspects = {
-        "suspect_templates": rows,
-        "suspect_labels": _storable(labels[0]),
-        "nearest_labels": _storable(labels[1]),
-    }
-    for name, data in scores.probe_meta.items():
-        key = f"suspect_meta_{name.replace('/', '_')}"
-        of_suspects[key] = _storable(data[rows])
-        names[key] = Name(f"{name} of the template", "")
     attrs = about_attrs(reader.about, "worst-pairs", "worst pairs", [])
-    attrs |= {
-        "pairs": "each pair once" if mirrored else "each comparison",
-        "suspects_certain": int(suspects.certain.sum()),
-    }
-    variables = along(("pair",), **values) | along(("suspect",), **of_suspects)
-    places = {"pair": np.arange(len(row)), "suspect": np.arange(len(rows))}
-    dataset = build(variables, names, places, attrs)
+    attrs["pairs"] = "each pair once" if mirrored else "each comparison"
+    dataset = build(along(("pair",), **values), names, {"pair": np.arange(len(row))}, attrs)
     return WorstPairs(dataset.data_vars, dataset.coords, dataset.attrs)
 
 

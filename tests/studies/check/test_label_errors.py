@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import json
 from typing import Any
 
@@ -75,7 +74,6 @@ def case(seed: int, layout: str, kind: str, form: str) -> dict[str, Any]:
 )
 def test_against_the_definition(layout, kind, seed, form):
     given = case(seed, layout, kind, form)
-    rows, certain = naive_label_errors.suspects(**given)
     named = {**given, "labels": given["probe_labels"]}
     del named["probe_labels"]
     scores = be.Scores(**named)
@@ -84,12 +82,7 @@ def test_against_the_definition(layout, kind, seed, form):
             patch.setattr(blocks, "LISTED", 0)
             patch.setattr(blocks, "BLOCK_VALUES", 3 * scores.shape[1])
             patch.setattr(label_errors, "_KEPT_VALUES", 1)
-        ds = be.worst_pairs(scores, 2)
         check = be.check_data(scores, worst=100)
-    named = zip(ds.suspect_templates.values.tolist(), ds.nearest_labels.values, strict=True)
-    assert list(named) == rows
-    assert ds.attrs["suspects_certain"] == certain
-    assert ds.suspect_labels.values.tolist() == [given["probe_labels"][x.row] for x in rows]
     named = naive_label_errors.on_both_sides(**given)
     errors = check.label_errors
     assert {(x.side, x.template.place, x.nearest_label, x.certain) for x in errors} == named
@@ -228,7 +221,8 @@ def recall_and_false(people_: int, templates: int, within: float, runs: int) -> 
         labels = np.repeat(np.arange(people_), templates)
         values = people(rng, labels, within)
         given, wrong = planted(rng, labels, len(labels) // 50)
-        result = set(be.worst_pairs(be.Scores(values, given), 1).suspect_templates.values.tolist())
+        check = be.check_data(be.Scores(values, given), threshold=None, worst=1000)
+        result = {x.template.place for x in check.label_errors}
         right, named, there = right + len(result & wrong), named + len(result), there + len(wrong)
     return right / there, (named - right) / max(named, 1)
 
@@ -271,7 +265,7 @@ def test_streamed_embeddings_and_files(tmp_path):
     given, wrong = planted(rng, labels, 3)
     streamed = streaming(x, given, metric="l2")
     assert streamed._streams
-    result = be.worst_pairs(streamed, 1).suspect_templates.values.tolist()
+    result = [x.template.place for x in be.check_data(streamed).label_errors]
     assert set(result) >= wrong
     shown = ", ".join(map(str, sorted(result)))
     assert be.check_data(streamed)["label-errors"].where == f"rows {shown}"
@@ -291,7 +285,7 @@ def test_a_limit_is_said(monkeypatch):
 
 
 @pytest.mark.slow
-def test_table_document_files_and_page(tmp_path, capsys):
+def test_table_and_document(tmp_path, capsys):
     rng = np.random.default_rng(0)
     labels = np.repeat(np.arange(30), 4)
     values = people(rng, labels, 0.1)
@@ -299,31 +293,13 @@ def test_table_document_files_and_page(tmp_path, capsys):
     names[17] = "p0"
     files = [f"{i}.png" for i in range(120)]
     be.save(be.Scores(values, names, probe_meta={"file": files}), tmp_path / "s.npz")
-    out, page = tmp_path / "out", tmp_path / "page.html"
-    assert main(["run", str(tmp_path / "s.npz"), "--worst", "2", "--out", str(out),
-                 "--report", str(page), "--images", "file"]) == 0  # fmt: skip
-    message = capsys.readouterr().out
-    assert "Templates nearer to another subject than to their own" in message
-    assert "p0 (file 17.png)" in message
-    document = json.loads((out / "summary.json").read_text())
-    expected = {
-        "suspect": 0,
-        "suspect_templates": 17,
-        "suspect_labels": "p0",
-        "nearest_labels": "p4",
-    }
-    assert document["suspect_templates"] == [{**expected, "suspect_meta_file": "17.png"}]
-    assert len(document["worst_pairs"]) == 4
-    with open(out / "suspect_templates.csv", newline="") as file:
-        rows = list(csv.DictReader(file))
-    assert rows == [{k: str(v) for k, v in document["suspect_templates"][0].items()}]
-    text = page.read_text()
-    assert "Templates nearer to another subject" in text
-    assert "17.png: no image" in text
     assert main(["check", str(tmp_path / "s.npz"), "--json"]) == 0
-    result = {x["check"]: x for x in json.loads(capsys.readouterr().out)["findings"]}
+    document = json.loads(capsys.readouterr().out)
+    result = {x["check"]: x for x in document["findings"]}
     assert result["label-errors"]["where"] == "row 17 (17.png)"
     assert (result["label-errors"]["severity"], result["label-errors"]["count"]) == ("warning", 1)
+    (error,) = document["label_errors"]
+    assert (error["label"], error["nearest_label"], error["template"]) == ("p0", "p4", "17.png")
 
 
 def test_selection_is_that_of_a_sorted_array():

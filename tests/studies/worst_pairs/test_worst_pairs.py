@@ -123,8 +123,7 @@ def test_saved_and_read_again(tmp_path):
     ds.to_netcdf(tmp_path / "worst.nc", engine="h5netcdf")
     again = xr.load_dataset(tmp_path / "worst.nc", engine="h5netcdf")
     assert again.equals(ds)
-    assert ds.sizes == {"pair": 6, "suspect": 0}
-    assert len(again.drop_dims("suspect").to_dataframe()) == 6
+    assert ds.sizes == {"pair": 6}
 
 
 def test_the_data_frame_is_a_table_of_the_pairs():
@@ -140,14 +139,6 @@ def test_the_data_frame_is_a_table_of_the_pairs():
         assert frame[name].tolist() == ds[name].values.tolist()
     assert ds.isel(pair=slice(1)).to_dataframe().index.tolist() == apart[:1]
     assert ds[["score"]].to_dataframe().score.tolist() == ds.score.values.tolist()
-
-
-def test_suspected_templates_are_not_in_the_data_frame_of_the_pairs():
-    values = be.simulate(12, 6, within=0.2, random_state=1).values
-    labels = np.repeat(np.arange(12), 6)
-    labels[3] = 7  # wrong
-    ds = be.worst_pairs(be.Scores(values, labels), 3)
-    assert ds.sizes["suspect"] and len(ds.to_dataframe()) == 6
 
 
 def test_exclusions():
@@ -202,4 +193,3 @@ def test_from_the_command_line(tmp_path, capsys):
     assert rows[0]["label_error"] == str(bool(ds.label_error[0]))
     document = json.loads((out / "summary.json").read_text())
     assert [row["probe_label"] for row in document["worst_pairs"]] == ds.probe_label.values.tolist()
-    assert document["suspect_templates"] == [] and (out / "suspect_templates.csv").exists()
