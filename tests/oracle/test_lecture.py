@@ -11,7 +11,7 @@ import pytest
 from twins import one_thread  # noqa: F401
 
 import bioeval as be
-from bioeval.studies.explain.explain import Count
+from bioeval.studies.explain.tasks import Count
 from bioeval.views.writers.lines import written
 
 

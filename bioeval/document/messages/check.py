@@ -130,18 +130,7 @@ _NUMBERS = (
         "{rule}); `bioeval sample-size` plans the number of people",
     ),
     MessageType(
-        "people-no-population",
-        "{size:amounts}: fewer than {few:count} people cannot represent a population; collect "
-        "more people; `bioeval sample-size` plans the number of people",
-    ),
-    MessageType(
-        "people-no-population-for-far",
-        "{size:amounts}: fewer than {few:count} people cannot represent a population; compare "
-        "more people: {far} {least:rate} needs at least {needed:amounts} (rule of {rule}); "
-        "`bioeval sample-size` plans the number of people",
-    ),
-    MessageType(
-        "people-few-for-intervals",
+        "people-few",
         "{size:amounts}: intervals over few people are rough; collect more people; `bioeval "
         "sample-size` plans the number of people",
     ),

@@ -5,7 +5,6 @@ from __future__ import annotations
 import unicodedata
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from typing import Any
 
 import numpy as np
 
@@ -24,8 +23,8 @@ _PLACEHOLDERS = {"", "-1", "nan", "none", "null", "n/a", "na", "unknown", "?", "
 # Metadata columns that name a template.
 _NAMES = ("name", "names", "file", "filename", "file_name", "path", "image", "template", "key")
 
-# Fewer subjects than these: intervals over subjects are rough, and worth little.
-_ROUGH, _FEW = 30, 10
+# Fewer subjects than these: intervals over subjects are rough.
+_FEW = 30
 
 
 def label_checks(
@@ -91,13 +90,9 @@ def _samples(scores: Scores) -> Finding:
     single = int((gallery_sizes == 1).sum())
     if scores.layout == "all-against-all" and single:
         sizes = np.bincount(codes_of(scores).gallery, minlength=len(names))
-        return Finding(
-            "samples",
-            "note",
-            Message("subjects-with-one-template", size=size, subjects=single),
-            count=single,
-            places=listed(Label(repr(plain(x))) for x in names[sizes == 1]),
-        )
+        where = listed(Label(repr(plain(x))) for x in names[sizes == 1])
+        message = Message("subjects-with-one-template", size=size, subjects=single)
+        return Finding("samples", "note", message, single, where)
     unenrolled = int((~np.isin(codes_of(scores).probe, codes_of(scores).gallery)).sum())
     if unenrolled:
         size = Message("probes-not-enrolled", size=size, probes=unenrolled)
@@ -168,26 +163,16 @@ def _labels(scores: Scores) -> Finding:
         alike[_spelling(label)].append(label)
     variants = [_shown(labels) for labels in alike.values() if len(labels) > 1]
     if variants:
-        return Finding(
-            "labels",
-            "warning",
-            Message("labels-in-several-spellings", labels=len(variants)),
-            count=len(variants),
-            places=listed(variants),
-        )
+        message = Message("labels-in-several-spellings", labels=len(variants))
+        return Finding("labels", "warning", message, len(variants), listed(variants))
     odd, templates = [], 0
     for label, number in zip(codes.values.tolist(), size.tolist(), strict=True):
         if number > 1 and str(label).strip().casefold() in _PLACEHOLDERS:
             odd.append(Label(repr(plain(label))))
             templates += number
     if odd:
-        return Finding(
-            "labels",
-            "warning",
-            Message("labels-of-unknown-people"),
-            count=templates,
-            places=listed(odd),
-        )
+        message = Message("labels-of-unknown-people")
+        return Finding("labels", "warning", message, templates, listed(odd))
     return passed("labels")
 
 
@@ -197,40 +182,25 @@ def _names(scores: Scores) -> Finding:
     if scores.gallery_meta is not scores.probe_meta:
         sides.append(("column", scores.gallery_meta))
     for side, meta in sides:
-        for column in _NAMES:
-            if column not in meta or not _is_text(meta[column]):
+        for column in filter(meta.__contains__, _NAMES):
+            if not _is_text(meta[column]):
                 continue
-            repeated = _repeated(meta[column])
+            places_of = defaultdict[str, list[int]](list)
+            for place, name in enumerate(map(str, meta[column].tolist())):
+                places_of[name].append(place)
+            repeated = {name: places for name, places in places_of.items() if len(places) > 1}
             if repeated:
-                where = [
+                where = listed(
                     say("{name:name} ({side}s {rows})", name=repr(name), side=side, rows=listed(x))
                     for name, x in repeated.items()
-                ]
-                return Finding(
-                    "names",
-                    "warning",
-                    Message("names-repeated", values=len(repeated), column=column),
-                    count=sum(map(len, repeated.values())) - len(repeated),
-                    places=listed(where),
                 )
-    shared = _on_both_sides(scores)
-    if shared:
-        return Finding(
-            "names",
-            "warning",
-            Message("names-on-both-sides"),
-            count=len(shared),
-            places=listed(Label(repr(name)) for name in shared),
-        )
+                copies = sum(map(len, repeated.values())) - len(repeated)
+                message = Message("names-repeated", values=len(repeated), column=column)
+                return Finding("names", "warning", message, copies, where)
+    if shared := _on_both_sides(scores):
+        where = listed(Label(repr(name)) for name in shared)
+        return Finding("names", "warning", Message("names-on-both-sides"), len(shared), where)
     return passed("names")
-
-
-def _repeated(names: np.ndarray) -> dict[str, list[int]]:
-    """Return the names that occur several times, with their places."""
-    places_of = defaultdict(list)
-    for place, name in enumerate(names.tolist()):
-        places_of[str(name)].append(place)
-    return {name: places for name, places in places_of.items() if len(places) > 1}
 
 
 def _on_both_sides(scores: Scores) -> list[str]:
@@ -305,23 +275,18 @@ def _people(scores: Scores, impostors: int, far_targets: Sequence[float]) -> Fin
             short.append(far)
         elif not RuleOf(30).supports(far, impostors, people):
             rough.append(far)
-    needs: dict[str, Any] = {}
     if short or rough:
         rule, least = RuleOf(3) if short else RuleOf(30), min(short or rough)
-        needed = rule.needed(least, impostors, people)
-        needs = {"least": least, "needed": needed, "rule": int(rule)}
-    if short:
-        found = Message("people-too-few-for-any-error", size=size, targets=short, **needs)
-        return Finding("people", "note", found, count=len(short))
-    if 0 < subjects < _FEW:
-        code = "people-no-population-for-far" if rough else "people-no-population"
-        return Finding(
-            "people", "note", Message(code, size=size, few=_FEW, **needs), count=subjects
+        code = "people-too-few-for-any-error" if short else "people-too-few-for-30-errors"
+        message = Message(
+            code,
+            size=size,
+            targets=short or rough,
+            least=least,
+            needed=rule.needed(least, impostors, people),
+            rule=int(rule),
         )
-    if rough:
-        found = Message("people-too-few-for-30-errors", size=size, targets=rough, **needs)
-        return Finding("people", "note", found, count=len(rough))
-    if 0 < subjects < _ROUGH:
-        found = Message("people-few-for-intervals", size=size)
-        return Finding("people", "note", found, count=subjects)
+        return Finding("people", "note", message, count=len(short or rough))
+    if 0 < subjects < _FEW:
+        return Finding("people", "note", Message("people-few", size=size), count=subjects)
     return passed("people")

@@ -14,17 +14,9 @@ from bioeval.document.cells import Label, Number, Picture, Rate, Score
 from bioeval.document.text import Enumeration, Strong, Term, Text, say
 from bioeval.scores.labels import template_names
 from bioeval.scores.matrix import Scores, knows_people
-from bioeval.studies.explain.explain import (
-    SYMBOLS,
-    TITLES,
-    Contribution,
-    Count,
-    Explanation,
-    Quotient,
-    Steps,
-    quotients,
-)
+from bioeval.studies.explain.explain import Explanation, Steps
 from bioeval.studies.explain.row import GENUINE, IMPOSTOR, LEFT_OUT, Entry, RankedList
+from bioeval.studies.explain.tasks import SYMBOLS, TITLES, Contribution, Count, Quotient, quotients
 from bioeval.views.writers.lines import written
 
 #: Longer lists are shortened for readers: their first places, those around the threshold, and the

@@ -199,7 +199,7 @@ def test_people():
     needs = people(0.01).found.arguments
     assert (needs["needed"], needs["rule"]) == ({"people": 78, "pairs of people": 3000}, 30)
     nine = checked(distances()[:36, :36], WHO[:36])["people"]
-    assert nine.severity == "note" and nine.code == "people-no-population-for-far"
+    assert nine.severity == "note" and nine.code == "people-too-few-for-30-errors"
 
 
 @pytest.mark.parametrize("kind", ["distance", "similarity"])

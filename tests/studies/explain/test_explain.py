@@ -15,8 +15,8 @@ import bioeval as be
 from bioeval.cli.program import main
 from bioeval.protocol.card import Claims
 from bioeval.protocol.loading import for_layout
-from bioeval.studies.explain.explain import Count
 from bioeval.studies.explain.section import section, steps_section
+from bioeval.studies.explain.tasks import Count
 from bioeval.views.writers.lines import written
 from bioeval.views.writers.terminal import as_text
 

@@ -13,7 +13,7 @@ from twins import one_thread  # noqa: F401
 import bioeval as be
 from bioeval.protocol.loading import for_layout, load
 from bioeval.protocol.tasks import OpenSet
-from bioeval.studies.explain.explain import Count
+from bioeval.studies.explain.tasks import Count
 
 SMALL = {"dtypes": ("float32", "float64", "int8"), "orders": ("C", "strided")}
 
