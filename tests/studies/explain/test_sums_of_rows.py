@@ -142,7 +142,7 @@ def reid_scores(draw):
     m, n = case.values.shape
     cameras = st.sampled_from((1, 2))
     fields = case.scores()
-    for name in ("probe_labels", "gallery_labels"):
+    for name in ("labels", "gallery_labels"):
         if fields[name] is not None:
             labels = np.asarray(fields[name]).tolist()
             fields[name] = [ids.get(x, x) if isinstance(x, int) else x for x in labels]
