@@ -211,6 +211,16 @@ def _gallery_folds(card: Protocol, number: int) -> Protocol:
     return replace(card, partition=partition, decision=Decision(rule="none"), uncertainty=None)
 
 
+def _single_gallery(card: Protocol, wanted: bool) -> Protocol:
+    searches = _searches(card)
+    if not searches:
+        raise click.UsageError(
+            f"--single-gallery is of identification, and protocol {card.name} has none; leave it "
+            "out"
+        )
+    return replace(card, **{k: replace(task, gallery="single") for k, task in searches.items()})
+
+
 def _repeats(card: Protocol, number: int) -> Protocol:
     partition = card.partition
     if partition is None or "repeats" in partition.unused:
@@ -355,6 +365,13 @@ CARD_OPTIONS = (
         "Other options default to those of course-kfold.",
         click.IntRange(2),
         _folds,
+    ),
+    _entry(
+        "--single-gallery",
+        "Identification: enrol one template of each subject; the exact means over all such "
+        "galleries.",
+        bool,
+        _single_gallery,
     ),
     _entry(
         "--gallery-folds K",

@@ -1327,3 +1327,16 @@ def test_templates_fusion_and_unit_of_ranks_are_options_of_a_run(scores, capsys)
 def test_options_of_tasks_that_a_card_lacks_are_refused(scores, capsys, options, said):
     assert run("run", scores, *options) == 2
     assert said in one_line(capsys.readouterr().err)
+
+
+def test_single_template_galleries_are_an_option(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    scores = be.simulate(8, 3, random_state=1)
+    be.save(scores, "a.npz")
+    assert main(["run", "a.npz", "--single-gallery", "--json"]) == 0
+    tasks = json.loads(capsys.readouterr().out)["tasks"]
+    expected = be.closed_set(scores, gallery="single").recognition_rate.item()
+    assert tasks["closed_set"]["recognition_rate"] == expected
+    be.save(be.Scores.from_pairs([0.1, 0.5], [1, 0]), "pairs.npz")
+    assert main(["run", "pairs.npz", "--single-gallery"]) == 2
+    assert "--single-gallery is of identification" in capsys.readouterr().err

@@ -30,7 +30,15 @@ OF_THE_COMMAND = {
     "protocols": {"check", "toml"},
     "report": {"check", "folds", "names", "probes", "workload", "zoo"},  # of several calls
     # The option of be.set_options, failure rates, a column of the metadata, and priors of a card.
-    "run": {"client", "fta", "fte", "gallery_folds", "gallery_quality", "min_dcf"},
+    "run": {
+        "client",
+        "fta",
+        "fte",
+        "gallery_folds",
+        "gallery_quality",
+        "min_dcf",
+        "single_gallery",
+    },
     "threshold": {"claim", "on"},  # other calls
     "tracking": {"differences", "targets"},
     "workload": {"task"},
@@ -66,6 +74,7 @@ def test_each_option_bears_the_name_of_an_argument(command):
     known = OF_EVERY_COMMAND | OF_THE_COMMAND.get(command, set())
     for call in calls:
         known = known.union(arguments(getattr(be, call)))
+    known = known.union(arguments(be.stats.IntervalMethod))
     if command == "run":
         known = known.union(arguments(be.partition.Experiment))
     params = root.get_command(click.Context(root), command).params
