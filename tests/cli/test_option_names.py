@@ -74,7 +74,7 @@ def test_each_option_bears_the_name_of_an_argument(command):
     known = OF_EVERY_COMMAND | OF_THE_COMMAND.get(command, set())
     for call in calls:
         known = known.union(arguments(getattr(be, call)))
-    known = known.union(arguments(be.stats.IntervalMethod))
+    known = known.union(inspect.signature(be.stats.IntervalMethod).parameters)
     if command == "run":
         known = known.union(arguments(be.partition.Experiment))
     params = root.get_command(click.Context(root), command).params
