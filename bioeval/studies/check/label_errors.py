@@ -52,7 +52,7 @@ _NAMED, _CERTAIN, _MIRRORED = 0.1, 0.001, 0.5
 #: Most templates that are named.
 MOST_NAMED = 1000
 
-# Values of the columns that are kept for the next template.
+# Values of the gallery's columns that are read at a time.
 _KEPT_VALUES = 1 << 22
 
 # Templates of the largest square matrix of which a pair that is compared once counts both ways.
@@ -121,8 +121,7 @@ def _suspects(left: _Medians, natural_zero: bool, subjects: np.ndarray) -> Suspe
         rows.append(row)
         nearest.append(int(subjects[left.group[row]]))
         medians.append([left.same_label[row], left.near[row]])
-        likely = np.flatnonzero((contrast > 0) & (z > 0))
-        left.take_out(row, likely[np.argsort(-z[likely], kind="stable")])
+        left.take_out(row)
     return Suspects(
         np.array(rows, dtype=np.int64),
         np.array(nearest, dtype=np.int64),
@@ -322,8 +321,8 @@ class _Medians:
         self.same_label, self.near = medians[:, 0].copy(), medians[:, 1].copy()
         self.group = medians[:, 2].astype(np.int64)
 
-    def take_out(self, row: int, next_rows: np.ndarray) -> None:
-        """Remove a template; `next_rows` are likely next."""
+    def take_out(self, row: int) -> None:
+        """Remove a template."""
         self.same_label[row] = np.nan
 
 
@@ -334,18 +333,19 @@ class _Left(_Medians):
         super().__init__(medians)
         self.reader, self.gallery = reader, reader.gallery
         self._enrolled = np.ones(reader.scores.shape[1], dtype=bool)
-        self._read: dict[int, np.ndarray] = {}
+        self._columns: dict[int, np.ndarray] = {}  # distances to the templates of a label
 
-    def take_out(self, row: int, next_rows: np.ndarray) -> None:
-        """Remove a template as a probe and from the gallery; `next_rows` are likely next."""
-        self.same_label[row] = np.nan
+    def take_out(self, row: int) -> None:
+        """Remove a template as a probe and from the gallery."""
+        super().take_out(row)
         position, group = self.gallery.probe_position[row], int(self.gallery.probe_group[row])
         if position < 0:
             return
         self._enrolled[self.gallery.columns[0, position]] = False
-        if group not in self._read:
-            self._read_labels([group, *self.gallery.probe_group[next_rows].tolist()])
-        median = medians_to(self._read[group][:, self._enrolled[self._columns(group)]])
+        columns = self.gallery.columns[0, slice(*self.gallery.starts[group : group + 2])]
+        if group not in self._columns:
+            self._columns = {group: self.reader.columns(columns)}
+        median = medians_to(self._columns[group][:, self._enrolled[columns]])
         mine = (self.gallery.probe_group == group) & ~np.isnan(self.same_label)
         self.same_label[mine] = median[mine]
         first = (median < self.near) | ((median == self.near) & (group <= self.group))
@@ -356,18 +356,3 @@ class _Left(_Medians):
             values = self.reader.attempted(i, i + 1)
             values[:, ~self._enrolled] = np.nan
             self.near[i], self.group[i] = row_medians(self.reader, i, values)[0, 1:]
-
-    def _columns(self, group: int) -> np.ndarray:
-        first, last = self.gallery.starts[group : group + 2]
-        return self.gallery.columns[0, first:last]
-
-    def _read_labels(self, groups: list[int]) -> None:
-        """Read the columns of the first of these labels, as many as are kept in memory."""
-        m = self.reader.scores.shape[0]
-        groups = list(dict.fromkeys(groups))
-        ends = np.cumsum(np.diff(self.gallery.starts)[groups])
-        groups = groups[: max(1, int(np.searchsorted(ends, _KEPT_VALUES // m, side="right")))]
-        columns = list(map(self._columns, groups))
-        values = self.reader.columns(np.concatenate(columns))
-        parts = np.split(values, ends[: len(groups) - 1], axis=1)
-        self._read = dict(zip(groups, parts, strict=True))

@@ -45,15 +45,14 @@ def listed(check):
 
 
 @pytest.mark.parametrize("kind", ["distance", "similarity"])
-@pytest.mark.parametrize("labels", ["numbers", "text"])
-@pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
+@pytest.mark.parametrize("dtype", ["float16", "float64"])
 @pytest.mark.parametrize("layout", ["square", "gallery"])
-def test_pairs_are_those_of_the_definition(kind, labels, dtype, layout):
+def test_pairs_are_those_of_the_definition(kind, dtype, layout):
     rng = np.random.default_rng(5)
     who = np.repeat(np.arange(6), [1, 2, 3, 3, 2, 1])
     d = rng.integers(0, 12, (12, 12)).astype(dtype)
     d = d if kind == "distance" else -d
-    names = who if labels == "numbers" else np.array([f"p{x}" for x in who])
+    names = np.array([f"p{x}" for x in who])
     scores = be.Scores(d, names, kind=kind)
     if layout == "gallery":
         scores = be.Scores(d[:, :9], names, names[:9], kind=kind)
@@ -103,7 +102,7 @@ def test_a_rule_a_study_and_nothing():
 
 @pytest.mark.parametrize("fusion", ["min", "mean"])
 def test_templates_of_a_subject_are_fused(fusion):
-    scores = be.simulate(30, 3, random_state=1)
+    scores = be.simulate(14, 3, random_state=1)
     claims = be.claim_scores(scores, fusion=fusion)
     check = be.check_data(scores, threshold=4.0, claims=claims)
     wanted = oracle(scores, 4.0, {"min": min, "mean": np.mean}[fusion])
@@ -113,6 +112,7 @@ def test_templates_of_a_subject_are_fused(fusion):
     assert {x[1] for x in listed(check)} == {6}
 
 
+@pytest.mark.slow
 def test_the_zoo_counts_the_same_false_accepts():
     faces = be.datasets.faces("deep", people="all")
     check = be.check_data(faces, threshold="far=0.001")
@@ -136,6 +136,7 @@ def folder(tmp_path, monkeypatch):
     np.savez("scores.npz", scores=values, labels=scores.probe_labels, image=names)
 
 
+@pytest.mark.slow
 def test_the_command_names_templates_and_the_page_shows_them(folder, capsys):
     words = ["check", "scores.npz", "--threshold", "5", "--out", "check"]
     assert main(words) == 0
