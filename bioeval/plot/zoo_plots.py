@@ -6,7 +6,6 @@ from typing import Any, Self
 
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.patheffects import withStroke
 from matplotlib.text import Annotation
 
 from bioeval.base.arguments import require_integer
@@ -19,20 +18,14 @@ from bioeval.studies.zoo.results import (
     ANIMALS,
     NAMED,
     NO_ANIMAL,
-    Quantile,
     most_errors,
+    number_of_best,
 )
 
 _SIZE = (6.4, 5.6)
 
 # With more subjects, smaller points.
 _MANY = 300
-
-# Of a name, in points: how far its middle may be from its subject, and half the width of a ring.
-_FAR, _RING = (15.0, 22.0, 30.0, 42.0, 56.0), 5.0
-
-# Degrees from the direction outwards in which a name may lie, the best first.
-_TURNS = (0, 30, -30, 60, -60, 90, -90, 120, -120, 150, -150, 180)
 
 _MARKERS = {"dove": "o", "worm": "s", "chameleon": "^", "phantom": "D", NO_ANIMAL: "o"}
 
@@ -71,7 +64,7 @@ class ZooDisplay(Display):
         ]
         self.worst = [i for i in dict.fromkeys(named) if there[i]]
         self.better = 1 if larger_is_closer(str(ds.attrs["kind"])) else -1
-        best = Quantile.parse(ds.attrs["quantile"]).of(int(there.sum()))
+        best = number_of_best(float(ds.attrs["quantile"]), int(there.sum()))
         of_genuine = _limits(self.genuine[there], self.better, best)
         self.limits = np.array([of_genuine, _limits(self.impostor[there], -self.better, best)])
 
@@ -104,10 +97,8 @@ class ZooDisplay(Display):
             for at in limits[np.isfinite(limits)]:
                 line(at, color=Style.rule, linewidth=0.8, linestyle=(0, (4, 3)), zorder=1)
         ax.margins(0.12)
-        corners = []
         for number, animal in enumerate(ANIMALS):
-            text = f"{animal}s {counts[animal]}"
-            corners.append(self._name_corner(animal, text, Style.colour(number)))
+            self._name_corner(animal, f"{animal}s {counts[animal]}", Style.colour(number))
         better, worse = ("larger", "smaller") if self.better > 0 else ("smaller", "larger")
         details = [
             f"{counted(int(there.sum()), 'subjects')}; dashed: best and worst "
@@ -126,87 +117,34 @@ class ZooDisplay(Display):
             f"Mean genuine {noun_of(kind)} ({better} is better)",
             f"Mean impostor {noun_of(kind)} ({worse} is better)",
         )
-        self._name_worst(ax, corners)
+        self._name_worst(ax)
         return self
 
-    def _name_worst(self, ax: Axes, corners: list[Annotation]) -> None:
-        """Circle the worst subjects and write their names beside them, facing outwards.
-
-        Names lie off each other, off rings and the words in the `corners`, and inside the axes, or
-        where they cover the least of these.
-        """
+    def _name_worst(self, ax: Axes) -> None:
+        """Circle the worst subjects, and write their names beside them."""
         x, y = self.genuine[self.worst], self.impostor[self.worst]
         ax.scatter(x, y, s=46, facecolors="none", edgecolors=Style.text, linewidth=1.0, zorder=4)
-        ax.autoscale_view()
-        self._laid_out_size(ax)
-        size = Style.look.tick
-        points = 72 / self.figure_.dpi
-        place = points * ax.transData.transform(np.column_stack([x, y]))
-        middle = points * ax.transAxes.transform((0.5, 0.5))
-        frame = points * ax.get_window_extent().get_points()
-        taken = [points * corner.get_window_extent().get_points() for corner in corners]
-        for ring in place:
-            taken.append(np.array([ring - _RING, ring + _RING]))
         self.labels_ = []
-        for i, at in zip(self.worst, place, strict=True):
-            angle = np.arctan2(*(at - middle)[::-1])
-            turns = angle + np.radians(_TURNS)
-            around = np.column_stack([np.cos(turns), np.sin(turns)])
-            steps = np.multiply.outer(_FAR, around).reshape(-1, 2)
+        for i, place in zip(self.worst, zip(x, y, strict=True), strict=True):
             name = as_plot_text(self.system.dataset["subject"].values[i].item())
-            half = np.array([self._text_width(name, size) / 2 + 2, 0.65 * size])
-            boxes = np.stack([at + steps - half, at + steps + half], axis=1)
-            covered = (2 * half).prod() - _common(boxes, frame)  # what is outside the axes
-            for box in taken:
-                covered += _common(boxes, box)
-            best = int(np.argmin(covered.round(3)))
-            step = steps[best]
-            taken.append(boxes[best])
-            text = ax.annotate(
-                name,
-                (self.genuine[i], self.impostor[i]),
-                tuple(step),
-                textcoords="offset points",
-                fontsize=size,
-                color=Style.text,
-                ha="center",
-                va="center",
-                zorder=5,
-                path_effects=[withStroke(linewidth=2.5, foreground="white")],
-                arrowprops={"arrowstyle": "-", "linewidth": 0.6, "shrinkA": 0, "shrinkB": 4},
-            )
-            self.labels_.append(text)
+            label = self._note(name, place, (5, 5), xycoords="data", color=Style.text, zorder=5)
+            self.labels_.append(label)
 
-    def _name_corner(self, animal: str, text: str, colour: Any) -> Annotation:
+    def _name_corner(self, animal: str, text: str, colour: Any) -> None:
         """Write the name of an animal in its corner of the axes."""
         by_genuine, by_impostor = ANIMALS[animal]
         right = (by_genuine == "best") == (self.better > 0)
         top = (by_impostor == "best") == (self.better < 0)
-        x, ha = 6, "left"
-        if right:
-            x, ha = -6, "right"
-        y, va = 6, "bottom"
-        if top:
-            y, va = -6, "top"
-        return self._note(
+        self._note(
             text,
             (float(right), float(top)),
-            (x, y),
+            (-6 if right else 6, -6 if top else 6),
             xycoords="axes fraction",
-            ha=ha,
-            va=va,
+            ha="right" if right else "left",
+            va="top" if top else "bottom",
             color=Style.ink(colour),
-            fontsize=Style.look.tick,
             fontweight="bold",
         )
-
-
-def _common(boxes: np.ndarray, box: np.ndarray) -> np.ndarray:
-    """Return the area that each of many boxes (their lower and upper corners) shares with one."""
-    low = np.maximum(boxes[:, 0], box[0])
-    high = np.minimum(boxes[:, 1], box[1])
-    area: np.ndarray = np.maximum(high - low, 0.0).prod(axis=1)
-    return area
 
 
 def _limits(values: np.ndarray, better: int, best: int) -> tuple[float, float]:

@@ -207,6 +207,4 @@ def test_the_rows_of_a_person_may_be_in_several_blocks(monkeypatch):
     options = {"interval": be.stats.IntervalMethod("subject-bootstrap", replicates=100)}
     whole = be.verification(scores, **options)
     monkeypatch.setattr("bioeval.scores.blocks.BLOCK_VALUES", 300)
-    monkeypatch.setattr("bioeval.studies.zoo.counts.CHUNK_CELLS", 0)
-    monkeypatch.setattr("bioeval.studies.zoo.counts.CHUNK_ROWS", 5)
     assert be.verification(scores, **options).identical(whole)

@@ -402,29 +402,6 @@ def test_the_zoo_names_those_whom_its_text_names():
     assert shown == named and str(ds.subject.values[ds.fr.values.argmax()]) in shown
 
 
-@pytest.mark.parametrize("look", ["default", "slide", "paper"])
-@pytest.mark.parametrize("system", ["eigenfaces", "pixels"])
-def test_names_in_the_zoo_lie_on_nothing(look, system):
-    """Names are inside the axes, off each other, off rings and off the words in the corners."""
-    ds = be.zoo(be.datasets.faces(system), threshold="eer", permutations=10)
-    with be.plot.style(look):
-        display = be.plot.zoo(ds)
-    display.figure_.canvas.draw()
-    renderer = display.figure_.canvas.get_renderer()
-    frame = display.ax_.get_window_extent(renderer)
-    corners = [x for x in display.ax_.texts if x.get_fontweight() == "bold"]
-    boxes = [Text.get_window_extent(x, renderer) for x in (*display.labels_, *corners)]
-    assert len(boxes) == len(display.labels_) + 4 and len(display.labels_) > 4
-    for one, other in itertools.combinations(boxes, 2):
-        assert not overlap(one, other)
-    places = np.column_stack([display.genuine, display.impostor])[display.worst]
-    rings = display.ax_.transData.transform(places)
-    for box in boxes[: len(display.labels_)]:
-        assert frame.x0 <= box.x0 and box.x1 <= frame.x1
-        assert frame.y0 <= box.y0 and box.y1 <= frame.y1
-        assert not any(box.contains(*ring) for ring in rings)
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("look", ["slide", "paper"])
 @pytest.mark.parametrize("number", [2, 4, 8, 14])

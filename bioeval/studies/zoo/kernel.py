@@ -1,8 +1,7 @@
-"""Sums and counts of impostor scores by row and by column, to be added up by subject.
+"""Sums and counts of impostor scores by row and by column, and random permutations.
 
-As in :mod:`bioeval.kernels.count`, the row's own subject is at ``mate_start:mate_stop``, everything
-else is an impostor score, NaN no attempt. And random permutations, the random numbers from a
-counter (SplitMix64; Steele, Lea and Flood 2014) that is started anew for each.
+The random numbers are from a counter (SplitMix64; Steele, Lea and Flood 2014) that is started anew
+for each permutation.
 """
 
 import numpy as np
@@ -10,108 +9,49 @@ from numba.extending import register_jitable
 
 from bioeval.kernels.compiling import parallel_rows
 
-#: Columns of the counts of a row; the first three are also those of a column. From `BY_GROUP` on
-#: there is a column for each group.
-WITHIN, MISSING, INFINITE, BY_GROUP = range(4)
-
-
-@register_jitable
-def add_to_groups(part, group, sums):
-    """Add each score to the sum of its column's group."""
-    for j in range(len(part)):
-        sums[group[j]] += np.float64(part[j])
-
-
-@register_jitable
-def add_to_columns(part, sums):
-    """Add each score to the sum of its column."""
-    for j in range(len(part)):
-        sums[j] += np.float64(part[j])
-
-
-@register_jitable
-def count_accepted(part, threshold, columns):
-    """Count the scores within a threshold, by column and in all."""
-    total = np.int32(0)
-    for j in range(len(part)):
-        # The sum of two numbers of 32 bits is one of 64 unless converted.
-        hit = np.int32(part[j] <= threshold)
-        columns[j] = np.int32(columns[j] + hit)
-        total = np.int32(total + hit)
-    return total
-
-
-@register_jitable
-def add_with_care(part, group, sums, columns, counts, row):
-    """Add the finite scores alone, and count the others: NaN, infinite and by group."""
-    for j in range(len(part)):
-        x = np.float64(part[j])
-        if abs(x) < np.inf:
-            sums[group[j]] += x
-            columns[j] += x
-        else:
-            kind = MISSING if x != x else INFINITE
-            counts[kind, j] += 1
-            row[kind] += 1
-            row[BY_GROUP + group[j]] += 1
-
 
 @parallel_rows("row_sums")
-def sum_scores(
-    begin, end, block, mates, table, group, threshold, row_sums, row_counts, column_sums,
-    column_counts,
+def add_scores(
+    begin, end, values, table, group, row_sums, row_lacking, column_sums, column_lacking
 ):  # fmt: skip
-    """Add up impostor scores by row and by column, and count those within a threshold.
+    """Add up the finite scores of some rows, by row and by column; NaN is no attempt.
 
     Columns are taken in pieces of the same size, each by one thread, and in a piece the rows in
-    order, so that the sums are the same on any number of threads and on any processor.
+    order, so that the sums are the same on any number of threads.
 
-    - `block`: float (b, n)
-    - `mates` (int64 (2, b)): where the columns of the row's own subject begin and end
+    - `values`: float (b, n)
     - `table` (int64 (b,)): the table of sums by column that the row is added to
     - `group` (int64 (n,)): the group of each column
-    - `threshold`: of the dtype of the block
-    - `row_sums` (float64 (pieces, b, groups), added to): sums of the finite scores of each group
-    - `row_counts` (int64 (pieces, b, `BY_GROUP` + groups), added to): scores within the threshold,
-      NaN, infinite, and those of either kind in each group
-    - `column_sums` (float64 (tables, n), added to): sums of the finite scores, by table
-    - `column_counts` (int32 (tables, 3, n), added to): scores within the threshold, NaN and
-      infinite ones, by table
+    - `row_sums` (float64 (pieces, b, groups), added to): sums of each group
+    - `row_lacking` (int64 (pieces, b, groups + 1), added to): numbers of NaN and infinite scores,
+      which are in no sum, and last of infinite ones alone
+    - `column_sums` (float64 (tables, n), added to): sums of each table
+    - `column_lacking` (int64 (tables + 1, n), added to): the same of each table
     """
-    b, n = block.shape
+    b, n = values.shape
     pieces, _, groups = row_sums.shape
-    sums = np.empty(groups)
     for k in range(begin, end):
         first = k * n // pieces
         last = (k + 1) * n // pieces
+        columns = group[first:last]
+        infinite_of_column = column_lacking[-1, first:last]
         for i in range(b):
-            to = table[i]
-            row = row_counts[k, i]
-            for side in range(2):
-                low = first if side == 0 else max(first, mates[1, i])
-                high = min(last, mates[0, i]) if side == 0 else last
-                if low >= high:
-                    continue
-                part = block[i, low:high]
-                of_part = group[low:high]
-                for j in range(groups):
-                    sums[j] = 0.0
-                add_to_groups(part, of_part, sums)
-                total = 0.0
-                for j in range(groups):
-                    total += sums[j]
-                if abs(total) < np.inf:
-                    add_to_columns(part, column_sums[to, low:high])
+            row = values[i, first:last]
+            sums = row_sums[k, i]
+            lacking = row_lacking[k, i]
+            sums_of_column = column_sums[table[i], first:last]
+            lacking_of_column = column_lacking[table[i], first:last]
+            for j in range(len(row)):
+                x = np.float64(row[j])
+                if abs(x) < np.inf:
+                    sums[columns[j]] += x
+                    sums_of_column[j] += x
                 else:
-                    for j in range(groups):
-                        sums[j] = 0.0
-                    add_with_care(
-                        part, of_part, sums, column_sums[to, low:high],
-                        column_counts[to, :, low:high], row,
-                    )  # fmt: skip
-                for j in range(groups):
-                    row_sums[k, i, j] += sums[j]
-                row[WITHIN] += count_accepted(part, threshold, column_counts[to, WITHIN, low:high])
+                    lacking[columns[j]] += 1
+                    lacking_of_column[j] += 1
+                    if x == x:
+                        lacking[groups] += 1
+                        infinite_of_column[j] += 1
 
 
 @register_jitable

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from typing import NamedTuple
 
 import numpy as np
 import xarray as xr
@@ -40,17 +41,36 @@ from bioeval.document.text import Text, say
 from bioeval.results.words import excluded
 from bioeval.studies.zoo.results import NAMED, most_errors
 
-#: The kinds of errors: the name of the errors, of their rate and of the attempts, and a label.
-_ERRORS = (
-    ("fr", "frr", "genuine_attempts", "{false rejects}"),
-    ("fa_as_probe", "far_as_probe", "impostor_attempts_as_probe", "{false accepts}, by probe"),
-    (
-        "fa_as_claimed",
-        "far_as_claimed",
-        "impostor_attempts_as_claimed",
-        "{false accepts}, by claim",
-    ),
-)
+
+class _Errors(NamedTuple):
+    """A kind of errors: its label, and the variables of it."""
+
+    label: str
+    errors: str
+    rate: str
+    attempts: str
+    share: str
+    gini: str
+    without: str
+
+
+_ERRORS = [
+    _Errors(
+        "{false rejects}", "fr", "frr", "genuine_attempts", "fr_share", "fr_gini", "frr_without"
+    )
+]
+for _role, _side in (("as_probe", "probe"), ("as_claimed", "claim")):
+    _ERRORS.append(
+        _Errors(
+            f"{{false accepts}}, by {_side}",
+            f"fa_{_role}",
+            f"far_{_role}",
+            f"impostor_attempts_{_role}",
+            f"fa_share_{_role}",
+            f"fa_gini_{_role}",
+            "far_without",
+        )
+    )
 
 #: Subjects that the answer names, where several have the most errors.
 _NAMED_AT_MOST = 6
@@ -65,7 +85,6 @@ _TESTS = {
 def section(results: ResultsBySystem) -> Section:
     """Return what is said of a zoo."""
     ds = results[""]
-    attrs = ds.attrs
     attempts = people_and_attempts(
         ds.sizes["subject"],
         int(ds["genuine_attempts"].sum()),
@@ -73,10 +92,10 @@ def section(results: ResultsBySystem) -> Section:
     )
     about = Facts(
         (
-            Fact("System", Label(str(attrs["system"])), "system"),
+            Fact("System", Label(str(ds.attrs["system"])), "system"),
             Fact("Over", attempts),
-            Fact("Attempts", str(attrs.get("use", ""))),
-            Fact("Excluded", excluded({"": attrs})),
+            Fact("Attempts", str(ds.attrs.get("use", ""))),
+            Fact("Excluded", excluded({"": ds.attrs})),
             Fact("Terms", Vocabulary()),
         )
     )
@@ -105,23 +124,17 @@ def _threshold(ds: xr.Dataset) -> Score:
 
 def _answer(ds: xr.Dataset) -> Iterator[Paragraph]:
     """Yield whose false rejects are most; nothing without a false reject."""
-    if not ds["fr"].any():
-        return
     rejects = ds["fr"].values
+    if not rejects.any():
+        return
     most = np.flatnonzero(rejects == rejects.max())
-    told = (
-        "At the threshold {threshold}, subject {subjects} makes {share} of all {false rejects}, "
-        "the most of all subjects."
-    )
+    made_by = "subject {subjects} makes {share} of all {false rejects}"
     if len(most) > 1:
-        told = (
-            "At the threshold {threshold}, {number:count subjects} ({subjects}) make {share} of "
-            "all {false rejects} each, the most of all subjects."
-        )
+        made_by = "{number:count subjects} ({subjects}) make {share} of all {false rejects} each"
     names = list(map(str, ds["subject"].values[most]))
     yield Paragraph(
         say(
-            told,
+            f"At the threshold {{threshold}}, {made_by}, the most of all subjects.",
             threshold=_threshold(ds),
             number=len(most),
             subjects=Labels(names[:_NAMED_AT_MOST], more=len(names) > _NAMED_AT_MOST),
@@ -131,35 +144,28 @@ def _answer(ds: xr.Dataset) -> Iterator[Paragraph]:
     )
 
 
-def _choice(ds: xr.Dataset) -> Text:
-    """Return how the threshold was chosen."""
-    if str(ds.attrs["chosen_on"]) == "given":
-        return "The threshold was given."
-    return threshold_choice(ds.attrs)
-
-
 def _errors(ds: xr.Dataset) -> Table:
     """Return how many errors there are, and how few subjects make half of them."""
-    sign = ">=" if larger_is_closer(str(ds.attrs["kind"])) else "<="
     rows = []
-    for errors, rate, attempts, label in _ERRORS:
-        numbers = ds[errors].values
-        total, made = int(numbers.sum()), int(ds[attempts].sum())
-        over_all = total / made if made else math.nan
-        gini = errors.replace("_", "_gini_", 1) if "_" in errors else f"{errors}_gini"
-        half: Text | None = None
-        if total:
-            most = np.searchsorted(2 * np.sort(numbers)[::-1].cumsum(), total)
-            half = Count(int(most) + 1, noun="subjects")
+    for kind in _ERRORS:
+        numbers = ds[kind.errors].values
+        total, made = int(numbers.sum()), int(ds[kind.attempts].sum())
+        most = np.searchsorted(2 * np.sort(numbers)[::-1].cumsum(), total)
         rows.append(
             (
-                say(label),
-                Count(total, variable=errors),
-                Rate(over_all, variable=rate, attempts=made, errors=total),
-                Number(float(ds[gini]), variable=gini),
-                half,
+                say(kind.label),
+                Count(total, variable=kind.errors),
+                Rate(
+                    total / made if made else math.nan,
+                    variable=kind.rate,
+                    attempts=made,
+                    errors=total,
+                ),
+                Number(float(ds[kind.gini]), variable=kind.gini),
+                Count(int(most) + 1, noun="subjects") if total else None,
             )
         )
+    given = str(ds.attrs["chosen_on"]) == "given"
     return Table(
         "errors",
         (
@@ -173,42 +179,41 @@ def _errors(ds: xr.Dataset) -> Table:
         title=say(
             "Errors at the threshold {threshold} (accepted if {sign})",
             threshold=_threshold(ds),
-            sign=sign,
+            sign=">=" if larger_is_closer(str(ds.attrs["kind"])) else "<=",
         ),
-        details=(_choice(ds),),
+        details=("The threshold was given." if given else threshold_choice(ds.attrs),),
     )
 
 
 def _most_errors(ds: xr.Dataset) -> Table:
     """Return the subjects with most errors of each kind."""
     rows, notes = [], []
-    for errors, rate, attempts, label in _ERRORS:
-        numbers = ds[errors].values
+    for kind in _ERRORS:
+        numbers = ds[kind.errors].values
         listed = most_errors(numbers, NAMED)
-        if listed:
-            tied = int((numbers == numbers[listed[-1]]).sum())
-            shown = int((numbers[listed] == numbers[listed[-1]]).sum())
-            if tied > shown:
-                notes.append(
-                    say(
-                        "{errors}: {more:count more subjects} with as many as {last}.",
-                        errors=say(label),
-                        more=tied - shown,
-                        last=Label(ds["subject"].values[listed[-1]].item()),
-                    )
-                )
-        without = f"{rate[:3]}_without"
-        share = errors.replace("_", "_share_", 1) if "_" in errors else f"{errors}_share"
         for i in listed:
             at = {"subject": ds["subject"].values[i]}
-            rows.append(
-                (
-                    say(label),
-                    Label(at["subject"].item()),
-                    Count(int(numbers[i]), variable=errors, at=at),
-                    Rate(float(ds[share][i]), variable=share, at=at),
-                    Rate(float(ds[rate][i]), variable=rate, at=at, attempts=int(ds[attempts][i])),
-                    Rate(float(ds[without][i]), variable=without, at=at),
+            share, rate, without = (
+                Rate(float(ds[name][i]), variable=name, at=at, attempts=attempts)
+                for name, attempts in (
+                    (kind.share, None),
+                    (kind.rate, int(ds[kind.attempts][i])),
+                    (kind.without, None),
+                )
+            )
+            errors = Count(int(numbers[i]), variable=kind.errors, at=at)
+            name = Label(at["subject"].item())
+            rows.append((say(kind.label), name, errors, share, rate, without))
+        # Others may have as many as the last.
+        more = int((numbers == numbers[listed[-1]]).sum()) if listed else 0
+        more -= int((numbers[listed] == numbers[listed[-1]]).sum()) if listed else 0
+        if more:
+            notes.append(
+                say(
+                    "{errors}: {more:count more subjects} with as many as {last}.",
+                    errors=say(kind.label),
+                    more=more,
+                    last=name,
                 )
             )
     return Table(
@@ -229,17 +234,15 @@ def _most_errors(ds: xr.Dataset) -> Table:
 
 def _pairs(ds: xr.Dataset) -> Table:
     """Return the pairs of people with most false accepts."""
-    rows = []
-    for i in range(ds.sizes["pair"]):
-        at = {"pair": i}
-        rows.append(
-            (
-                Label(ds["probe_of_pair"].values[i].item()),
-                Label(ds["claimed_of_pair"].values[i].item()),
-                Count(int(ds["fa_of_pair"][i]), variable="fa_of_pair", at=at),
-                Rate(float(ds["fa_share_of_pair"][i]), variable="fa_share_of_pair", at=at),
-            )
+    rows = [
+        (
+            Label(ds["probe_of_pair"].values[i].item()),
+            Label(ds["claimed_of_pair"].values[i].item()),
+            Count(int(ds["fa_of_pair"][i]), variable="fa_of_pair", at={"pair": i}),
+            Rate(float(ds["fa_share_of_pair"][i]), variable="fa_share_of_pair", at={"pair": i}),
         )
+        for i in range(ds.sizes["pair"])
+    ]
     return Table(
         "pairs_of_people",
         (

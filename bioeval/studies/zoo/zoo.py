@@ -1,160 +1,39 @@
-"""The zoo of a system: who fails, and whether goats, lambs and wolves exist."""
+"""The zoo of a system: errors and mean scores of each subject, animals, and whether they exist."""
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import xarray as xr
-from scipy.stats import chi2, rankdata, tiecorrect
+from scipy.stats import hypergeom
 
 from bioeval.attempts.threshold_rules import Rule
-from bioeval.attempts.thresholds import require_values
-from bioeval.base.arguments import require_integer
+from bioeval.attempts.thresholds import require_values, to_user
+from bioeval.base.arguments import require_integer, require_number
 from bioeval.base.errors import DataError
 from bioeval.base.messages import Message
 from bioeval.base.progress import rows_reported, stage
 from bioeval.base.random import RandomState, Stream, seed_sequence
-from bioeval.results.dataset import Variables
+from bioeval.results.dataset import Variables, about_attrs, along, build
 from bioeval.scores.blocks import BlockReader, require_subjects
 from bioeval.scores.bona_fide import people_apart
+from bioeval.scores.labels import Codes, plain
 from bioeval.scores.matrix import Scores
 from bioeval.scores.provenance import unknown_notes
-from bioeval.studies.zoo.counts import SubjectTally, count_by_subject, sessions_of
-from bioeval.studies.zoo.kernel import permuted_products
-from bioeval.studies.zoo.results import Quantile, zoo_dataset
+from bioeval.stats.bootstrap import ratio
+from bioeval.studies.zoo.attempts import AcceptedPairs, Attempts, attempts_by_subject
+from bioeval.studies.zoo.existence import (
+    LEAST_SUBJECTS,
+    draw_halves,
+    goat_test,
+    kruskal_p,
+    opponents_test,
+    sessions_of,
+)
+from bioeval.studies.zoo.results import ANIMALS, NO_ANIMAL, PAIRS, ZOO, number_of_best
 from bioeval.tasks.threshold_choice import chosen_threshold
-
-# Fewer subjects are not tested.
-LEAST_SUBJECTS = 8
-
-# Fewer subjects are not permuted among themselves alone.
-LEAST_TOGETHER = 4
-
-
-@dataclass(frozen=True)
-class HalvesTest:
-    """Rank correlation of two halves over subjects, its one-sided p, and how many subjects.
-
-    The two numbers are NaN where fewer than `LEAST_SUBJECTS` have both halves.
-    """
-
-    correlation: float
-    p_value: float
-    subjects: int
-
-
-def halves_test(
-    first: np.ndarray, second: np.ndarray, sizes: np.ndarray, permutations: int, stream: Stream
-) -> HalvesTest:
-    """Test whether the means of two halves of each subject's attempts go together.
-
-    Spearman's correlation over subjects; `second` is permuted among subjects of one size, whose
-    means of second halves have the same distribution: within one size the test is exact. Sizes of
-    fewer than `LEAST_TOGETHER` subjects are joined with the next, the last ones with those before.
-    Subjects with a NaN are left out.
-    """
-    known = ~(np.isnan(first) | np.isnan(second))
-    subjects = int(known.sum())
-    if subjects < LEAST_SUBJECTS:
-        return HalvesTest(math.nan, math.nan, subjects)
-    # Twice the ranks are whole numbers, and so are sums of their products: ties are exact.
-    a = (2 * rankdata(first[known])).astype(np.int64) - 1
-    b = (2 * rankdata(second[known])).astype(np.int64) - 1
-    order = np.argsort(sizes[known], kind="stable")
-    a, b = a[order], b[order]
-    observed, products = int(a @ b), np.empty(permutations, dtype=np.int64)
-    ends = _ends(sizes[known])
-    permuted_products(a, b, ends, stream.words(2), products)
-    reached = int((products >= observed).sum())
-    spread = math.sqrt(a.var() * b.var())
-    covariance = observed / subjects - float(a.mean() * b.mean())
-    correlation = covariance / spread if spread > 0 else math.nan
-    return HalvesTest(correlation, (1 + reached) / (1 + permutations), subjects)
-
-
-def opponents_test(
-    first: np.ndarray, second: np.ndarray, sizes: np.ndarray, permutations: int, stream: Stream
-) -> HalvesTest:
-    """Test whether means of two halves of each subject's templates go together over opponents.
-
-    `first` and `second` are means of distances of each subject against each group of opponents,
-    NaN where there is none. The statistic is the sum, over subjects, of the products of both means
-    against two *different* groups: no template and no opponent is on both sides. It varies for two
-    reasons, and a replicate adds both: subjects of one size are permuted in the second half, as
-    templates happen to be near to all; and the signs of the groups change at random in both halves,
-    as some opponents happen to be near to some subjects.
-    """
-    known = ~(np.isnan(first).all(axis=1) | np.isnan(second).all(axis=1))
-    subjects = int(known.sum())
-    if subjects < LEAST_SUBJECTS:
-        return HalvesTest(math.nan, math.nan, subjects)
-    order = np.argsort(sizes[known], kind="stable")
-    compared = ~(np.isnan(first) & np.isnan(second)).all(axis=0)
-    groups = int(compared.sum())
-    a, b = (_deviations(x[known][order][:, compared]) for x in (first, second))
-    of_groups = a.T @ b
-    np.fill_diagonal(of_groups, 0)
-    observed, products = int(of_groups.sum()), np.empty(permutations, dtype=np.int64)
-    x, y = a.sum(axis=1), b.sum(axis=1)
-    permuted_products(x, y, _ends(sizes[known]), stream.words(2), products)
-    signs = np.where(stream.uniforms(permutations * groups) < 0.5, -1, 1).reshape(-1, groups)
-    products += ((signs @ of_groups) * signs).sum(axis=1)
-    reached = int((products >= observed).sum())
-    spread = math.sqrt(float(x @ x) * float(y @ y))
-    correlation = math.nan
-    if spread > 0:
-        # Of all pairs of groups, those of different ones were summed.
-        correlation = observed / spread * groups / (groups - 1)
-    return HalvesTest(
-        float(np.clip(correlation, -1, 1)), (1 + reached) / (1 + permutations), subjects
-    )
-
-
-def _deviations(means: np.ndarray) -> np.ndarray:
-    """Return what each subject's means are above those of all against the group, 0 where unknown.
-
-    As whole numbers, which add to the same in any order: 2^18 is the largest.
-    """
-    there = ~np.isnan(means)
-    number = np.maximum(there.sum(axis=0), 1)
-    apart = np.where(there, means - np.where(there, means, 0.0).sum(axis=0) / number, 0.0)
-    largest = np.abs(apart).max()
-    return np.rint(apart * (2**18 / largest if largest > 0 else 0.0)).astype(np.int64)
-
-
-def _ends(sizes: np.ndarray) -> np.ndarray:
-    """Return the ends of the groups of subjects, in order of their sizes."""
-    ends, stops = [0], np.cumsum(np.unique(sizes, return_counts=True)[1])
-    for stop in stops.tolist():
-        if stop - ends[-1] >= LEAST_TOGETHER:
-            ends.append(stop)
-    return np.array([*ends[1:-1], len(sizes)], dtype=np.int64)
-
-
-def kruskal_wallis(values: np.ndarray, groups: np.ndarray) -> float:
-    """Return the p-value of the test of Kruskal and Wallis; NaN for one group or one value.
-
-    That of :func:`scipy.stats.kruskal`, which takes long for many groups; `groups` are codes.
-    """
-    sizes = np.bincount(groups)
-    sizes, n = sizes[sizes > 0], len(values)
-    if len(sizes) < 2 or values.min() == values.max():
-        return math.nan
-    ranks = rankdata(values)
-    sums = np.bincount(groups, ranks)[np.unique(groups)]
-    h = 12 / (n * (n + 1)) * float((sums**2 / sizes).sum()) - 3 * (n + 1)
-    return float(chi2.sf(h / tiecorrect(ranks), len(sizes) - 1))
-
-
-# What a subject needs to have two halves, by layout: all templates of a square matrix.
-_NEEDED = {
-    "goat": ("4 templates", "2 probes and 2 gallery templates"),
-    "wolf": ("2 templates", "2 probes"),
-    "lamb": ("2 templates", "2 gallery templates"),
-}
 
 
 @people_apart
@@ -232,7 +111,7 @@ def zoo(
     >>> ds.fr_share.to_series().nlargest(2).round(2).to_dict()
     {12: 0.14, 14: 0.09}
     """
-    proportion = Quantile.parse(quantile)
+    require_number("quantile", quantile, above=0.0, high=0.5)
     require_integer("permutations", permutations, low=1, of_draws=True)
     seed, rule = seed_sequence(random_state), Rule.parse(threshold)
     reader = BlockReader(scores)
@@ -240,59 +119,205 @@ def zoo(
     require_values(scores, "a zoo")
     if len(scores.subjects) < 2:
         raise DataError("there is only one subject; a zoo compares at least two")
+    codes = reader.codes
+    present, place = np.unique(np.concatenate([codes.probe, codes.gallery]), return_inverse=True)
+    person = Codes.known(codes.values[present], *np.split(place, [len(codes.probe)]))
+    halves = draw_halves(scores, person, Stream(seed, 0))
     with rows_reported():
         at = chosen_threshold(reader, rule)
-        tally = count_by_subject(reader, at, Stream(seed, 0))
-    tests, warnings = _tests(tally, permutations, seed)
+        attempts = attempts_by_subject(reader, person, halves, at)
+    tests, messages = _tests(attempts, reader.about.layout, permutations, seed)
     if math.isnan(at):
-        warnings.append(Message("rejects-all"))
+        messages.append(Message("rejects-all"))
     if "session" in scores.probe_meta and not scores._excludes_same("session"):
-        warnings += unknown_notes(sessions_of(scores), "session")
-    ds = zoo_dataset(tally, proportion, tests, warnings)
-    chosen_on, halves = "the same data; errors there are optimistic", "templates"
-    if rule.name == "fixed":
-        chosen_on = "given"
-    if "session" in scores.probe_meta:
-        halves = "whole sessions"
+        messages += unknown_notes(sessions_of(scores), "session")
+    means = _means(attempts)
+    if means["non_finite"]:
+        messages.append(Message("infinite-scores-left-out", attempts=means["non_finite"]))
+    names = _names(person)
+    variables = {
+        "threshold": to_user(at, scores.kind),
+        **{k: to_user(x, scores.kind) if "mean" in k else x for k, x in means.items()},
+        **_errors(attempts),
+    }
+    over_subjects = {k: (("subject",), x) if np.ndim(x) else x for k, x in variables.items()}
+    attrs = about_attrs(reader.about, "zoo", "zoo", messages)
+    ds = build(
+        over_subjects
+        | _animals(means["genuine_mean"], means["impostor_mean"], quantile)
+        | _pairs(attempts.accepted, names)
+        | tests,
+        ZOO,
+        {"subject": names, "animal": np.array([*ANIMALS])},
+        attrs,
+    )
+    chosen_on = "the same data; errors there are optimistic"
     ds.attrs |= {
         "threshold_rule": str(rule),
         "threshold_rule_in_words": rule.words,
-        "chosen_on": chosen_on,
+        "chosen_on": "given" if rule.name == "fixed" else chosen_on,
         "quantile": float(quantile),
         "permutations": int(permutations),
-        "halves": halves,
+        "halves": "whole sessions" if "session" in scores.probe_meta else "templates",
     }
     return ds
 
 
+def _means(attempts: Attempts) -> dict[str, Any]:
+    """Return the mean finite distances of each subject, and the number of attempts in no mean."""
+    genuine, as_probe, as_claimed = attempts.genuine, attempts.as_probe, attempts.as_claimed
+    subjects, finite = len(as_probe.attempts), np.isfinite(genuine.distance)
+    own = genuine.person[finite]
+    with np.errstate(over="ignore", invalid="ignore"):
+        sums = {
+            "genuine_mean": np.bincount(own, genuine.distance[finite], subjects),
+            "impostor_mean_as_probe": as_probe.sums.sum(axis=(1, 2)),
+            "impostor_mean_as_claimed": as_claimed.sums.sum(axis=(1, 2)),
+        }
+        # An impostor attempt is of two subjects, each of whom is on one of its sides.
+        sums["impostor_mean"] = sums["impostor_mean_as_probe"] + sums["impostor_mean_as_claimed"]
+    if not all(np.isfinite(x).all() for x in sums.values()):
+        raise DataError(
+            "the scores are too large to be averaged: their sum exceeds the largest float64; "
+            "divide all scores by a constant"
+        )
+    probing, claiming = as_probe.finite.sum(axis=(1, 2)), as_claimed.finite.sum(axis=(1, 2))
+    number = (np.bincount(own, minlength=subjects), probing, claiming, probing + claiming)
+    means = {name: ratio(x, n) for (name, x), n in zip(sums.items(), number, strict=True)}
+    infinite = int((~finite).sum() + (as_probe.attempts - probing).sum())
+    return {**means, "non_finite": infinite}
+
+
+def _errors(attempts: Attempts) -> dict[str, Any]:
+    """Return attempts and errors of each subject at the threshold, rates, shares, inequality."""
+    probe, claimed, accepted = attempts.accepted
+    genuine, rejected = attempts.genuine, ~attempts.genuine.accepted
+    made, subjects = attempts.as_probe.attempts, len(attempts.as_probe.attempts)
+    claims, own = attempts.as_claimed.attempts, np.bincount(genuine.person, minlength=subjects)
+    fr = np.bincount(genuine.person[rejected], minlength=subjects)
+    fa_as_probe, fa_as_claimed = (
+        np.bincount(who, accepted, subjects).astype(np.int64) for who in (probe, claimed)
+    )
+    variables: dict[str, Any] = {
+        "genuine_attempts": own,
+        "impostor_attempts_as_probe": made,
+        "impostor_attempts_as_claimed": claims,
+    }
+    for name, role, errors, number in (
+        ("fr", "", fr, own),
+        ("fa", "_as_probe", fa_as_probe, made),
+        ("fa", "_as_claimed", fa_as_claimed, claims),
+    ):
+        variables |= {
+            f"{name}{role}": errors,
+            f"{name}r{role}": ratio(errors, number),
+            f"{name}_share{role}": ratio(errors, errors.sum()),
+            f"{name}_gini{role}": gini(errors[number > 0]),
+        }
+    return variables | {
+        "frr_without": ratio(fr.sum() - fr, own.sum() - own),
+        "far_without": ratio(
+            fa_as_probe.sum() - fa_as_probe - fa_as_claimed, made.sum() - made - claims
+        ),
+    }
+
+
+def gini(counts: np.ndarray) -> float:
+    """Return the Gini coefficient, ``sum_ij |x_i - x_j| / (2 n^2 mean)``; NaN where all are 0."""
+    place = 2 * np.arange(1, len(counts) + 1) - len(counts) - 1
+    return float(ratio(place @ np.sort(counts), len(counts) * counts.sum()))
+
+
+def _pairs(accepted: AcceptedPairs, names: np.ndarray) -> Variables:
+    """Return the pairs of people with most false accepts, equal ones in the order of subjects."""
+    worst = np.argsort(-accepted.accepted, kind="stable")[:PAIRS]
+    return along(
+        ("pair",),
+        probe_of_pair=names[accepted.probe[worst]],
+        claimed_of_pair=names[accepted.claimed[worst]],
+        fa_of_pair=accepted.accepted[worst],
+        fa_share_of_pair=ratio(accepted.accepted[worst], accepted.accepted.sum()),
+    )
+
+
+def _animals(genuine_mean: np.ndarray, impostor_mean: np.ndarray, quantile: float) -> Variables:
+    """Return the animals by two mean distances, and the probabilities of their numbers."""
+    known = np.flatnonzero(~np.isnan(genuine_mean) & ~np.isnan(impostor_mean))
+    best = number_of_best(quantile, len(known))
+    sides = []
+    for distance in (genuine_mean[known], -impostor_mean[known]):
+        order = known[np.argsort(distance, kind="stable")]
+        sides.append({"best": order[:best], "worst": order[len(known) - best :]})
+    of_subject = np.full(len(genuine_mean), NO_ANIMAL, dtype="<U9")
+    for animal, (by_genuine, by_impostor) in ANIMALS.items():
+        of_subject[np.intersect1d(sides[0][by_genuine], sides[1][by_impostor])] = animal
+    count = np.array([(of_subject == animal).sum() for animal in ANIMALS])
+    expected = more = fewer = np.full(len(ANIMALS), np.nan)
+    if len(known):
+        chance = hypergeom(len(known), best, best)
+        expected = np.full(len(ANIMALS), best**2 / len(known))
+        more, fewer = chance.sf(count - 1), chance.cdf(count)
+    return {
+        "animal_of_subject": (("subject",), of_subject),
+        **along(
+            ("animal",),
+            animal_count=count,
+            animal_expected=expected,
+            animal_p_more=more,
+            animal_p_fewer=fewer,
+        ),
+    }
+
+
+#: What a subject needs to have two halves: all templates of a square matrix, or both sides.
+_NEEDED = {
+    "goat": ("4 templates", "2 probes and 2 gallery templates"),
+    "wolf": ("2 templates", "2 probes"),
+    "lamb": ("2 templates", "2 gallery templates"),
+}
+
+
 @stage("testing whether subjects differ")
 def _tests(
-    tally: SubjectTally, permutations: int, seed: np.random.SeedSequence
+    attempts: Attempts, layout: str, permutations: int, seed: np.random.SeedSequence
 ) -> tuple[Variables, list[Message]]:
-    """Return the tests of existence as variables, and warnings of those that are undefined."""
-    variables = {}
-    warnings = list[Message]()
-    layout = 0 if tally.about.layout == "all-against-all" else 1
+    """Return the tests of existence as variables, and messages of those that are undefined."""
+    genuine, as_probe, as_claimed = attempts.genuine, attempts.as_probe, attempts.as_claimed
+    subjects = len(as_probe.attempts)
+    streams = [Stream(seed, key) for key in (1, 2, 3)]
     tests = {
-        "goat": halves_test(*tally.goats, permutations, Stream(seed, 1)),
-        "wolf": opponents_test(*tally.wolves, permutations, Stream(seed, 2)),
-        "lamb": opponents_test(*tally.lambs, permutations, Stream(seed, 3)),
+        "goat": goat_test(
+            genuine.means(subjects), genuine.size(subjects), permutations, streams[0]
+        ),
+        "wolf": opponents_test(as_probe.means, as_probe.size, permutations, streams[1]),
+        "lamb": opponents_test(as_claimed.means, as_claimed.size, permutations, streams[2]),
     }
+    variables: Variables = {"kruskal_p": kruskal_p(genuine.distance, genuine.person)}
+    messages = []
     for animal, test in tests.items():
-        variables[f"{animal}_correlation"] = (), test.correlation
-        variables[f"{animal}_p"] = (), test.p_value
+        variables |= {f"{animal}_correlation": test.correlation, f"{animal}_p": test.p}
+        animals = {"wolf": "wolves"}.get(animal, f"{animal}s")
         if test.subjects < LEAST_SUBJECTS:
-            warnings.append(
+            templates = _NEEDED[animal][layout != "all-against-all"]
+            messages.append(
                 Message(
                     "too-few-halves",
-                    animals=f"{animal}s" if animal != "wolf" else "wolves",
+                    animals=animals,
                     subjects=test.subjects,
                     needed=LEAST_SUBJECTS,
-                    templates=_NEEDED[animal][layout],
+                    templates=templates,
                 )
             )
         elif math.isnan(test.correlation):
-            animals = f"{animal}s" if animal != "wolf" else "wolves"
-            warnings.append(Message("subjects-all-alike", animals=animals))
-    variables["kruskal_p"] = (), kruskal_wallis(*tally.pairs)
-    return variables, warnings
+            messages.append(Message("subjects-all-alike", animals=animals))
+    return variables, messages
+
+
+def _names(person: Codes) -> np.ndarray:
+    """Return the labels of the subjects as a file can hold them: whole numbers, or text."""
+    names = list(map(plain, person.values.tolist()))
+    if all(type(name) is int and abs(name) < 2**63 for name in names):
+        return np.array(names, dtype=np.int64)
+    if not all(isinstance(name, str) for name in names):
+        names = list(map(repr, names))
+    return np.array(names, dtype=str)

@@ -20,8 +20,15 @@ import bioeval as be
 from bioeval.base.random import Stream, seed_sequence
 from bioeval.cli.program import main
 from bioeval.scores.blocks import BlockReader
-from bioeval.studies.zoo.counts import GROUPS, Halves, count_by_subject
-from bioeval.studies.zoo.zoo import _deviations, halves_test, opponents_test
+from bioeval.scores.labels import Codes
+from bioeval.studies.zoo.attempts import attempts_by_subject
+from bioeval.studies.zoo.existence import (
+    GROUPS,
+    _deviations,
+    draw_halves,
+    goat_test,
+    opponents_test,
+)
 from bioeval.tables.sections import table_of
 from bioeval.views.writers.terminal import plain
 
@@ -30,6 +37,10 @@ NAMES = ("genuine_mean", "impostor_mean", "impostor_mean_as_probe", "impostor_me
 
 def stream(key: int = 0) -> Stream:
     return Stream(seed_sequence(0), key)
+
+
+def people_of(scores: be.Scores) -> Codes:
+    return Codes(scores.probe_labels, scores.gallery_labels)
 
 
 @given(st.data())
@@ -81,17 +92,19 @@ def test_halves_are_those_of_the_loops(data):
     case = data.draw(strategies.matrices(masks=("none", "labelled")))
     scores, arguments = be.Scores(**case.scores()), case.naive()
     people = naive_zoo.subjects(**arguments)
-    tally = count_by_subject(BlockReader(scores), 0.0, stream())
-    codes = [
-        np.searchsorted(people, labels) for labels in (scores.probe_labels, scores.gallery_labels)
-    ]
-    halves = Halves.draw(scores, tuple(codes), stream())
-    drawn = halves.probes.tolist(), halves.gallery.tolist(), halves.group.tolist()
+    person = people_of(scores)
+    assert person.values.tolist() == people
+    halves = draw_halves(scores, person, stream())
+    attempts = attempts_by_subject(BlockReader(scores), person, halves, 0.0)
+    drawn = halves.probe.tolist(), halves.gallery.tolist(), halves.group.tolist()
     expected = naive_zoo.half_means(people, *drawn, GROUPS, **arguments)
-    for name, counted in (("goat", tally.goats), ("wolf", tally.wolves), ("lamb", tally.lambs)):
-        result = np.stack(counted[:2], axis=1)
-        wanted = np.reshape(expected[name], result.shape)
-        np.testing.assert_allclose(result, wanted, 1e-9, 1e-12, err_msg=name)
+    for name, means in (
+        ("goat", attempts.genuine.means(len(people))),
+        ("wolf", attempts.as_probe.means),
+        ("lamb", attempts.as_claimed.means),
+    ):
+        wanted = np.reshape(expected[name], means.shape)
+        np.testing.assert_allclose(means, wanted, 1e-9, 1e-12, err_msg=name)
 
 
 def faces(**given) -> be.Scores:
@@ -190,14 +203,14 @@ def test_halves_of_templates_and_of_sessions(seed, square, sessions):
         np.zeros((len(probe), n)), probe, None if square else gallery,
         probe_meta=meta[0], gallery_meta=None if square else meta[1],
     )  # fmt: skip
-    halves = Halves.draw(scores, (probe, gallery), stream(seed))
+    halves = draw_halves(scores, people_of(scores), stream(seed))
     if square:
-        assert (halves.probes == halves.gallery).all()
+        assert (halves.probe == halves.gallery).all()
     sizes = np.bincount(halves.group)
     assert sizes.max() - sizes.min() <= 1 and len(sizes) == min(GROUPS, len(halves.group))
     columns = scores.probe_meta.get("session"), scores.gallery_meta.get("session")
     for s in range(5):
-        sides = [(halves.probes, probe, columns[0]), (halves.gallery, gallery, columns[1])]
+        sides = [(halves.probe, probe, columns[0]), (halves.gallery, gallery, columns[1])]
         parts = [
             {(h, x) for h, who, x in zip(half, subject, itertools.count() if unit is None else unit,
                                          strict=False) if who == s}
@@ -212,8 +225,8 @@ def test_halves_of_templates_and_of_sessions(seed, square, sessions):
 
 def test_a_part_of_a_square_matrix_shares_no_template_between_halves():
     scores = faces(templates=6).select(probes=range(0, 60), gallery=range(10, 70))
-    halves = Halves.draw(scores, (scores._codes.probe, scores._codes.gallery), stream())
-    place = {x: h for x, h in zip(scores.probe_ids, halves.probes, strict=True)}
+    halves = draw_halves(scores, people_of(scores), stream())
+    place = {x: h for x, h in zip(scores.probe_ids, halves.probe, strict=True)}
     assert all(
         place.get(x, h) == h for x, h in zip(scores.gallery_ids, halves.gallery, strict=True)
     )
@@ -232,10 +245,10 @@ def test_the_test_of_halves_against_all_permutations(sizes):
         for x in itertools.permutations(range(4)) for y in itertools.permutations(range(4, 8))
     ]  # fmt: skip
     observed = stats.spearmanr(a, b).statistic
-    result = halves_test(a, b, sizes, 20_000, stream())
+    result = goat_test(np.c_[a, b], sizes, 20_000, stream())
     assert result.correlation == pytest.approx(observed)
     p = np.mean(np.array(exact) >= observed - 1e-12)
-    assert result.p_value == pytest.approx(p, abs=4 * math.sqrt(p * (1 - p) / 20_000))
+    assert result.p == pytest.approx(p, abs=4 * math.sqrt(p * (1 - p) / 20_000))
 
 
 @pytest.mark.slow
@@ -245,7 +258,7 @@ def test_unequal_numbers_of_templates_do_not_pass_for_goats():
     for run in range(600):
         scores = np.exp(2 * rng.normal(size=(2, 50, 10)))
         first, second = np.where(sizes == 1, scores[..., 0], scores.mean(axis=2))
-        rejected += halves_test(first, second, sizes, 99, stream(run)).p_value <= 0.05
+        rejected += goat_test(np.c_[first, second], sizes, 99, stream(run)).p <= 0.05
     assert rejected / 600 < 0.08  # 0.05 in expectation, standard deviation 0.009
 
 
@@ -254,11 +267,13 @@ def test_the_size_of_a_second_half(square):
     labels = np.repeat([0, 1, 2], [4, 5, 8])
     gallery = None if square else labels
     scores = be.Scores(np.random.default_rng(1).random((17, 17)), labels, gallery)
-    tally = count_by_subject(BlockReader(scores), 0.0, stream())
+    person = people_of(scores)
+    halves = draw_halves(scores, person, stream())
+    attempts = attempts_by_subject(BlockReader(scores), person, halves, 0.0)
     second = np.array([2, 2, 4])  # templates
     pairs = second * (second - 1) if square else second**2
-    assert tally.goats.size.tolist() == pairs.tolist()
-    assert tally.wolves.size.tolist() == tally.lambs.size.tolist() == [2, 2, 4]
+    assert attempts.genuine.size(3).tolist() == pairs.tolist()
+    assert attempts.as_probe.size.tolist() == attempts.as_claimed.size.tolist() == [2, 2, 4]
 
 
 def test_the_test_of_opponents_against_loops():
@@ -273,7 +288,7 @@ def test_the_test_of_opponents_against_loops():
     np.testing.assert_allclose(a / 2**18, np.nan_to_num(means / np.nanmax(abs(means))), atol=1e-5)
     observed = naive_zoo.products_of_opponents(a, b, [1] * 5)
     x, y = a.sum(axis=1).tolist(), b.sum(axis=1).tolist()
-    result = opponents_test(first, second, sizes, 20_000, stream())
+    result = opponents_test(np.stack([first, second], axis=1), sizes, 20_000, stream())
     spread = math.sqrt(sum(u * u for u in x) * sum(u * u for u in y))
     assert result.correlation == pytest.approx(5 / 4 * observed / spread)
     flips = [
@@ -285,7 +300,7 @@ def test_the_test_of_opponents_against_loops():
         order = [*rng.permutation(4), *(4 + rng.permutation(5))]
         permuted.append(sum(u * y[k] for u, k in zip(x, order, strict=True)))
     p = np.mean(np.add.outer(permuted, flips) >= observed)
-    assert result.p_value == pytest.approx(p, abs=0.03)
+    assert result.p == pytest.approx(p, abs=0.03)
 
 
 @pytest.mark.slow
@@ -305,20 +320,20 @@ def test_directions_of_few_dimensions_do_not_pass_for_wolves(dimensions):
 
 def test_the_least_p_value_and_subjects_left_out():
     a = np.arange(9.0)
-    assert halves_test(a, 2 * a, np.full(9, 4), 99, stream()).p_value == pytest.approx(
-        0.01, abs=0.011
-    )
+    size = np.full(9, 4)
+    assert goat_test(np.c_[a, 2 * a], size, 99, stream()).p == pytest.approx(0.01, abs=0.011)
     a[0] = np.nan
-    assert halves_test(a, a, np.full(9, 4), 99, stream()).subjects == 8
+    assert goat_test(np.c_[a, a], size, 99, stream()).subjects == 8
     a[1] = np.nan
-    few = halves_test(a, a, np.full(9, 4), 99, stream())
-    assert math.isnan(few.p_value) and math.isnan(few.correlation)
-    few = opponents_test(np.c_[a, a], np.c_[a, a], np.full(9, 4), 99, stream())
-    assert math.isnan(few.p_value) and few.subjects == 7
-    alike = opponents_test(np.ones((9, 3)), np.ones((9, 3)), np.full(9, 4), 99, stream())
-    assert math.isnan(alike.correlation) and alike.p_value == 1
-    alike = halves_test(np.ones(9), np.arange(9.0), np.full(9, 4), 99, stream())
-    assert math.isnan(alike.correlation) and alike.p_value == 1
+    few = goat_test(np.c_[a, a], size, 99, stream())
+    assert math.isnan(few.p) and math.isnan(few.correlation)
+    few = opponents_test(np.stack([np.c_[a, a]] * 2, axis=1), size, 99, stream())
+    assert math.isnan(few.p) and few.subjects == 7
+    for alike in (
+        opponents_test(np.ones((9, 2, 3)), size, 99, stream()),
+        goat_test(np.c_[np.ones(9), np.arange(9.0)], size, 99, stream()),
+    ):
+        assert math.isnan(alike.correlation) and alike.p == 1
 
 
 def test_too_few_templates_are_said():
