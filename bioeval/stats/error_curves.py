@@ -66,8 +66,6 @@ class CurveMeasure:
     every_score: bool = False
     #: Whether systems are compared by it unless others are asked for.
     usual: bool = True
-    #: Whether it is computed from all points of the ROC, and not from a number of the curve.
-    of_corners: bool = False
 
     @property
     def name(self) -> str:
@@ -180,7 +178,6 @@ MEASURES = (
         rate_of=("impostor",),
         targets=lambda points: points.frr_target,
         of_target="frr",
-        of_corners=True,
     ),
     CurveMeasure(
         scalar=scalar_registry()["auc"],
@@ -195,7 +192,6 @@ MEASURES = (
         usual=False,
         thresholds=lambda points: points.equal_error.eer_threshold,
         every_score=True,
-        of_corners=True,
     ),
     CurveMeasure(
         scalar=MIN_DCF,
@@ -206,7 +202,6 @@ MEASURES = (
         targets=lambda points: points.costs[:, 0],
         of_target="prior",
         every_score=True,
-        of_corners=True,
     ),
 )
 
@@ -224,5 +219,4 @@ def _best_value(scalar: Scalar) -> CurveMeasure:
         in_columns=lambda curve, points, exact: scalar.over_points(*curve.with_ends()),
         thresholds=lambda points: points.optima.get(scalar.threshold, np.nan),
         every_score=True,
-        of_corners=True,
     )
