@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any, Literal, get_args
 
 import numpy as np
 import xarray as xr
 
-from bioeval.attempts.thresholds import check_thresholds, to_internal, to_user
+from bioeval.attempts.thresholds import check_thresholds, linear_grid, to_internal, to_user
 from bioeval.base.arguments import require_array, require_numbers
 from bioeval.base.errors import Argument, DataError, require_choice
 from bioeval.base.messages import Message, message_attrs
@@ -18,25 +17,22 @@ from bioeval.base.scalars import Name
 from bioeval.base.version import __version__
 from bioeval.results.dataset import Variables, along, build
 from bioeval.stats.options import IntervalMethod
-from bioeval.studies.attacks.counts import (
+from bioeval.studies.attacks.presentations import (
     DetectionRule,
     Potential,
     Presentations,
-    RateBootstrap,
-    presentations_of,
-    spaced_thresholds,
 )
-from bioeval.studies.attacks.scores import BONA_FIDE, in_order_of_scores
+from bioeval.studies.attacks.scores import in_order_of_scores
+from bioeval.studies.attacks.support import few_instruments, few_presentations
 
 #: APCER targets that are reported by default: BPCER10, BPCER20 and BPCER100.
 APCER_TARGETS = (0.1, 0.05, 0.01)
 
 NonResponse = Literal["exclude", "reject"]
-NON_RESPONSE: tuple[NonResponse, ...] = get_args(NonResponse)
-
-_NO_LIMITS = (np.array([math.nan]), np.array([math.nan]))
-
 ValuedKind = Literal["distance", "similarity", "llr"]
+
+#: Methods of an interval that resample subjects, without the one that leaves subjects out.
+RateBootstrap = Literal["subject-bootstrap", "subject-bootstrap-logit"]
 
 # What a result holds for, by what is resampled.
 _NEW = {
@@ -44,9 +40,6 @@ _NEW = {
     ("instrument",): "new instruments of these species, each bona fide presentation by itself",
     ("subjects", "instrument"): "new people, and new instruments of these species",
 }
-
-# Fewer instruments of a species are warned of.
-LEAST_INSTRUMENTS = 10
 
 
 def pad(
@@ -136,60 +129,70 @@ def pad(
     [0.333, 0.25, 0.333]
     """
     require_choice("kind", kind, get_args(ValuedKind))
-    require_choice("non_response", non_response, NON_RESPONSE)
-    given_thresholds, targets = check_thresholds(thresholds), _targets(apcer_targets)
-    data = presentations_of(values, attack, kind, non_response, potential)
+    require_choice("non_response", non_response, get_args(NonResponse))
+    grid = check_thresholds(thresholds)
+    targets = require_numbers(
+        "apcer_targets", apcer_targets, "rates from 0 to 1", lambda x: ((x >= 0) & (x <= 1)).all()
+    )
+    data = Presentations.of(values, attack, kind, non_response, potential)
     rule = DetectionRule.parse(threshold) if threshold is not None else None
     if dev is not None and (rule is None or rule.name == "fixed"):
         raise DataError(
             Argument("dev"), " needs a rule as ", Argument("threshold"), ", such as d_eer"
         )
     options = IntervalMethod.of(interval, get_args(RateBootstrap))
-    units = _units(data, subjects, instrument)
-    warnings = [*_doubts(data, targets, units.get("instrument"))]
-    points = [data.at_apcer(x) for x in targets.tolist()]
-    at_target = _pick(data.points.threshold, points)
-    made = {
+    units = {
+        name: _codes(name, labels, len(data.codes))
+        for name, labels in (("subjects", subjects), ("instrument", instrument))
+        if labels is not None
+    }
+    places = [data.at_apcer(x) for x in targets.tolist()]
+    at_target, bpcer = (
+        np.array([math.nan if i is None else x[i] for i in places], dtype=np.float64)
+        for x in (data.points.threshold, data.points.fr)
+    )
+    variables: Variables = {
         "threshold_at_apcer": (("apcer_target",), to_user(at_target, kind)),
-        "bpcer_at_apcer": (("apcer_target",), _pick(data.points.fr, points)),
-        "d_eer": data.d_eer.eer,
-        "d_eer_threshold": to_user(data.d_eer.eer_threshold, kind),
+        "bpcer_at_apcer": (("apcer_target",), bpcer),
+        "d_eer": ((), data.d_eer.eer),
+        "d_eer_threshold": ((), to_user(data.d_eer.eer_threshold, kind)),
         **_responses(data),
     }
-    at = None
+    warnings = _doubts(data, targets, units.get("instrument"))
     attrs: dict[str, str | int | float] = {}
+    at: float | None = None
     if rule is not None:
         at, attrs = _chosen(rule, data, dev, kind, potential, warnings)
-        made |= _at_threshold(data, at, kind)
-    grid = _grid(
-        data,
-        given_thresholds,
-        [*at_target.tolist(), data.d_eer.eer_threshold, at or math.nan],
-        kind,
-    )
-    inside = to_internal(grid, kind)
-    order = in_order_of_scores(kind)
+        variables |= _at_threshold(data, at, kind)
+    used = math.nan if at is None else at
+    if not isinstance(grid, np.ndarray):
+        finite = to_user(data.distances[np.isfinite(data.distances)], kind)
+        ends = float(finite.min(initial=math.inf)), float(finite.max(initial=-math.inf))
+        more = np.array([*at_target, data.d_eer.eer_threshold, used] if grid is None else [])
+        grid = np.union1d(linear_grid(*ends, grid), to_user(more[np.isfinite(more)], kind))
+    inside, order = to_internal(grid, kind), in_order_of_scores(kind)
     for rate, curve in data.rates(inside).items():
-        made[rate] = ("threshold", "species")[: curve.ndim], curve[order]
+        variables[rate] = ("threshold", "species")[: curve.ndim], curve[order]
     if options is not None:
-        from bioeval.studies.attacks.intervals import KORN_GRAUBARD, presentation_limits
+        from bioeval.studies.attacks.limits import KORN_GRAUBARD
+        from bioeval.studies.attacks.pad_limits import presentation_limits
 
-        places = np.append(inside, math.nan if at is None else at)
-        limits = presentation_limits(data, units, options, places, targets)
-        low, high = limits.pop("d_eer", _NO_LIMITS)
-        made["d_eer_low"] = float(low[0])
-        made["d_eer_high"] = float(high[0])
-        at_targets = limits.pop("bpcer_at_apcer")
-        for side, ends in zip(("low", "high"), at_targets, strict=True):
-            made[f"bpcer_at_apcer_{side}"] = ("apcer_target",), ends
-        for rate, (low, high) in limits.items():
-            for side, every in (("low", low), ("high", high)):
-                made[f"{rate}_{side}"] = made[rate][0], every[:-1][order]
-                if at is not None:
-                    made[f"{rate}_at_threshold_{side}"] = made[rate][0][1:], every[-1]
-        attrs |= {"interval_method": options.method, "confidence": options.confidence}
-        attrs |= {"resampled": " and ".join(units)}
-        attrs |= {"apcer_interval": KORN_GRAUBARD, "interval_for": _NEW[tuple(units)]}
+        limits = presentation_limits(data, units, options, np.append(inside, used), targets)
+        for side, end in (("low", 0), ("high", 1)):
+            for rate, both in limits.items():
+                values, dims = both[end], variables[rate][0]
+                if "threshold" in dims:
+                    if at is not None:
+                        variables[f"{rate}_at_threshold_{side}"] = dims[1:], values[-1]
+                    values = values[:-1][order]
+                variables[f"{rate}_{side}"] = dims, values
+        attrs |= {
+            "interval_method": options.method,
+            "confidence": options.confidence,
+            "resampled": " and ".join(units),
+            "apcer_interval": KORN_GRAUBARD,
+            "interval_for": _NEW[tuple(units)],
+        }
     if math.isnan(data.d_eer.eer):
         warnings.append(Message("d-eer-undefined"))
     about = {
@@ -205,74 +208,54 @@ def pad(
     }
     species = np.array(data.species, dtype=str)
     coordinates = {"threshold": grid, "species": species, "apcer_target": targets}
-    return build(made, NAMES, coordinates, about)
+    return build(variables, NAMES, coordinates, about)
 
 
-def _targets(targets: Any) -> np.ndarray:
-    """Return APCER targets as an array."""
-    return require_numbers(
-        "apcer_targets", targets, "rates from 0 to 1", lambda x: ((x >= 0) & (x <= 1)).all()
-    )
-
-
-def _pick(values: np.ndarray, points: Sequence[int | None]) -> np.ndarray:
-    """Return values at points; NaN where there is none."""
-    return np.array([math.nan if i is None else values[i] for i in points], dtype=np.float64)
+def _codes(name: str, values: Any, length: int) -> np.ndarray:
+    """Return the code of the subject, or of the instrument, of each presentation."""
+    labels = require_array(name, values)
+    if labels.shape != (length,):
+        raise DataError(
+            Argument(name),
+            f" has shape {labels.shape}; expected {(length,)}, one for each presentation",
+        )
+    return np.unique(labels.astype(str), return_inverse=True)[1]
 
 
 def _responses(data: Presentations) -> Variables:
     """Return the numbers of presentations, and the rates of those without a response."""
-    codes, failed = data.codes, np.isnan(data.distances)
-    number = np.bincount(codes[codes >= 0])
-    silent = np.bincount(codes[failed & (codes >= 0)], minlength=len(number))
-    bona_fide = int((codes == BONA_FIDE).sum())
-    none = int((failed & (codes == BONA_FIDE)).sum())
+    number = np.array([(data.codes == i).sum() for i in data.classes])
+    silent = number - [len(x) for x in data.answered]
     return {
         **along(
             ("species",),
-            presentations_of_species=number,
-            non_responses_of_species=silent,
-            apnrr_of_species=silent / number,
+            presentations_of_species=number[:-1],
+            non_responses_of_species=silent[:-1],
+            apnrr_of_species=silent[:-1] / number[:-1],
             in_apcer=data.counted.astype(np.int64),
         ),
-        "bona_fide": bona_fide,
-        "bona_fide_non_responses": none,
-        "bpnrr": none / bona_fide,
+        "bona_fide": ((), number[-1]),
+        "bona_fide_non_responses": ((), silent[-1]),
+        "bpnrr": ((), silent[-1] / number[-1]),
     }
 
 
 def _doubts(
-    data: Presentations, targets: np.ndarray, instruments: np.ndarray | None
-) -> Iterator[Message]:
-    """Yield warnings of species that are small or without a response."""
-    positive = targets[targets > 0]
-    least = 3 / float(positive.min()) if len(positive) else 0.0
-    small, silent, few_objects = {}, [], {}
-    for i, name in enumerate(data.species):
-        here = data.codes == i
-        number = int(here.sum())
-        if number < least:
-            small[name] = number
-        if not data.of(i, answered=True):
-            silent.append(name)
-        if instruments is not None:
-            objects = len(np.unique(instruments[here]))
-            if objects < LEAST_INSTRUMENTS:
-                few_objects[name] = objects
-    if small:
-        yield Message(
-            "too-few-presentations",
-            rate="APCER",
-            target=float(positive.min()),
-            needed=math.ceil(least),
-            species=small,
+    data: Presentations, targets: np.ndarray, instrument: np.ndarray | None
+) -> list[Message]:
+    """Return warnings of species that are small or without a response."""
+    number = {name: int((data.codes == i).sum()) for i, name in enumerate(data.species)}
+    doubts = few_presentations("APCER", targets, number)
+    *answered, bona_fide = data.answered
+    if silent := [x for x, scores in zip(data.species, answered, strict=True) if not len(scores)]:
+        doubts.append(Message("species-without-response", species=silent))
+    if not len(bona_fide):
+        doubts.append(Message("no-bona-fide-response"))
+    if instrument is not None:
+        doubts += few_instruments(
+            {x: instrument[data.codes == i] for i, x in enumerate(data.species)}
         )
-    if silent:
-        yield Message("species-without-response", species=silent)
-    if not data.of(BONA_FIDE, answered=True):
-        yield Message("no-bona-fide-response")
-    if few_objects:
-        yield Message("few-instruments", needed=LEAST_INSTRUMENTS, species=few_objects)
+    return doubts
 
 
 def _chosen(
@@ -292,7 +275,7 @@ def _chosen(
         if not isinstance(dev, (tuple, list)) or len(dev) != 2:
             raise DataError(Argument("dev"), ": expected two arrays, scores and species")
         scores, species = dev
-        source = presentations_of(scores, species, kind, data.non_response, potential, "dev: ")
+        source = Presentations.of(scores, species, kind, data.non_response, potential, "dev: ")
         chosen_on = "the development set"
     at = source.chosen(rule)
     if at is None:
@@ -314,39 +297,6 @@ def _at_threshold(data: Presentations, at: float | None, kind: str) -> Variables
     variables["threshold_used"] = to_user(used, kind)
     variables["acer"] = (rates["apcer"][0] + rates["bpcer"][0]) / 2
     return variables
-
-
-def _grid(
-    data: Presentations,
-    given_thresholds: np.ndarray | int | None,
-    points: Sequence[float],
-    kind: str,
-) -> np.ndarray:
-    """Return the thresholds of the curves: as given, or evenly spaced with the operating points."""
-    if isinstance(given_thresholds, np.ndarray):
-        return given_thresholds
-    grid = spaced_thresholds(data.distances, kind, given_thresholds)
-    if given_thresholds is None:
-        more = to_user(np.array(points, dtype=np.float64), kind)
-        grid = np.concatenate([grid, more[np.isfinite(more)]])
-    return np.unique(grid)
-
-
-def _units(data: Presentations, subjects: Any, instrument: Any) -> dict[str, np.ndarray]:
-    """Return the codes of the subject and the instrument of each presentation, if known."""
-    units = {}
-    for name, values in (("subjects", subjects), ("instrument", instrument)):
-        if values is None:
-            continue
-        labels = require_array(name, values)
-        if labels.shape != data.codes.shape:
-            raise DataError(
-                Argument(name),
-                f" has shape {labels.shape}; expected {data.codes.shape}, one for each "
-                "presentation",
-            )
-        units[name] = np.unique(labels.astype(str), return_inverse=True)[1]
-    return units
 
 
 NAMES = {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from itertools import compress
 
 import xarray as xr
@@ -11,7 +12,7 @@ from bioeval.document.blocks import Column, Fact, Facts, Paragraph, ResultsBySys
 from bioeval.document.cells import Count, Label, Rate, Score
 from bioeval.document.results import rate_of, result_messages, table_of_variables
 from bioeval.document.text import Enumeration, Text, say
-from bioeval.studies.attacks.counts import DetectionRule
+from bioeval.studies.attacks.presentations import DetectionRule
 
 _NO_RESPONSE = {"exclude": "left out of APCER and BPCER", "reject": "rejected at every threshold"}
 
@@ -25,13 +26,13 @@ _RULES = {
 def section(results: ResultsBySystem) -> Section:
     """Return what is said of presentation attack detection."""
     ds = results[""]
-    used = [_at_threshold(ds)] if "threshold_used" in ds else []
+    chosen = [_at_threshold(ds)] if "threshold_used" in ds else []
     return Section(
         "pad",
         "Presentation attack detection",
         (
             _about(ds),
-            *used,
+            *chosen,
             _classes(ds),
             _points(ds),
             *_intervals(ds),
@@ -44,59 +45,53 @@ def section(results: ResultsBySystem) -> Section:
 
 def _about(ds: xr.Dataset) -> Facts:
     """Return the facts about the data, and what APCER is."""
-    attrs = ds.attrs
-    side = "above" if larger_is_closer(str(attrs["kind"])) else "below"
-    over = say(
+    attrs, counted = ds.attrs, ds["in_apcer"].values.astype(bool)
+    names = Enumeration(list(map(Label, compress(ds["species"].values.tolist(), counted))))
+    over: Text = "all species" if counted.all() else names
+    if potential := str(attrs["potential"]):
+        over = say(
+            "the species of potential {potential:name} or less: {names}",
+            potential=potential,
+            names=names,
+        )
+    presented = say(
         "{bona_fide:count bona fide presentations}, {attacks:count attack presentations} of "
         "{species:count} species",
         bona_fide=int(ds["bona_fide"]),
         attacks=int(ds["presentations_of_species"].sum()),
         species=ds.sizes["species"],
     )
+    side = "above" if larger_is_closer(str(attrs["kind"])) else "below"
     return Facts(
         (
             Fact("Detector", Label(attrs["system"]), "system"),
-            Fact("Over", over),
+            Fact("Over", presented),
             Fact("Scores", f"{attrs['kind']}; bona fide at or {side} the threshold", "kind"),
             Fact("No response", _NO_RESPONSE[str(attrs["non_response"])], "non_response"),
-            Fact("APCER is", say("the largest over {species}", species=_of_maximum(ds))),
+            Fact("APCER is", say("the largest over {species}", species=over)),
         ),
         indented=True,
     )
 
 
-def _of_maximum(ds: xr.Dataset) -> Text:
-    """Return the species over which APCER is the largest."""
-    counted = ds["in_apcer"].values.astype(bool)
-    potential = str(ds.attrs["potential"])
-    names = Enumeration(list(map(Label, compress(ds["species"].values.tolist(), counted))))
-    if potential:
-        return say(
-            "the species of potential {potential:name} or less: {names}",
-            potential=potential,
-            names=names,
-        )
-    return "all species" if counted.all() else names
-
-
 def _at_threshold(ds: xr.Dataset) -> Table:
     """Return the rates at the threshold that was chosen or given."""
-    attrs = ds.attrs
-    bona_fide, attacks = _denominators(ds)
-    choice: Text = str(attrs["chosen_on"])
+    choice: Text = str(ds.attrs["chosen_on"])
     if choice != "given":
-        rule = DetectionRule.parse(str(attrs["threshold_rule"]))
+        rule = DetectionRule.parse(str(ds.attrs["threshold_rule"]))
         words = say(_RULES[rule.name], value=rule.value)
         choice = say("{rule}, chosen on {data}", rule=words, data=choice)
+    bona_fide, attacks = _denominators(ds)
+    rates = (
+        ("APCER", "apcer_at_threshold", attacks),
+        ("BPCER", "bpcer_at_threshold", bona_fide),
+        ("APCER, pooled", "apcer_pooled_at_threshold", attacks),
+        ("ACER", "acer", attacks),
+    )
     return Table(
         "at_threshold",
         (Column("measure"), Column("rate", "rate")),
-        (
-            ("APCER", rate_of(ds, "apcer_at_threshold", attempts=attacks)),
-            ("BPCER", rate_of(ds, "bpcer_at_threshold", attempts=bona_fide)),
-            ("APCER, pooled", rate_of(ds, "apcer_pooled_at_threshold", attempts=attacks)),
-            ("ACER", rate_of(ds, "acer", attempts=attacks)),
-        ),
+        [(label, rate_of(ds, name, attempts=number)) for label, name, number in rates],
         title=say("At the threshold {threshold:score}", threshold=float(ds["threshold_used"])),
         details=(choice,),
         notes=("ACER is no measure of ISO/IEC 30107-3; it is kept for older papers.",),
@@ -105,23 +100,18 @@ def _at_threshold(ds: xr.Dataset) -> Table:
 
 def _classes(ds: xr.Dataset) -> Table:
     """Return presentations, and those without a response, by species and of bona fide."""
-    used = "apcer_of_species_at_threshold" in ds
     rows: list[tuple[Text | None, ...]] = []
     for i, name in enumerate(ds["species"].values.tolist()):
         number = int(ds["presentations_of_species"][i])
-        apcer = None
-        if used:
-            apcer = rate_of(ds, "apcer_of_species_at_threshold", {"species": i}, attempts=number)
-        rows.append(
-            (
-                Label(name),
-                Count(number, variable="presentations_of_species", at={"species": name}),
-                rate_of(ds, "apnrr_of_species", {"species": i}, attempts=number),
-                apcer,
-            )
+        apnrr, apcer = (
+            rate_of(ds, variable, {"species": i}, attempts=number) if variable in ds else None
+            for variable in ("apnrr_of_species", "apcer_of_species_at_threshold")
         )
-    bona_fide = Count(int(ds["bona_fide"]), variable="bona_fide")
-    rows.append(("bona fide", bona_fide, rate_of(ds, "bpnrr", attempts=int(bona_fide.value)), None))
+        count = Count(number, variable="presentations_of_species", at={"species": name})
+        rows.append((Label(name), count, apnrr, apcer))
+    number = int(ds["bona_fide"])
+    bona_fide = Count(number, variable="bona_fide")
+    rows.append(("bona fide", bona_fide, rate_of(ds, "bpnrr", attempts=number), None))
     return Table(
         "classes",
         (
@@ -143,19 +133,13 @@ def _points(ds: xr.Dataset) -> Table:
     at = Score(float(ds["d_eer_threshold"]), variable="d_eer_threshold")
     rows: list[tuple[Text | None, ...]] = [("d_eer", None, "D-EER", at, d_eer)]
     for i, target in enumerate(ds["apcer_target"].values.tolist()):
-        label = say(
-            "BPCER with APCER at most {target:rate}{name}", target=target, name=_named(target)
-        )
+        whole = round(1 / target) if target else 0
+        name = f" (BPCER{whole})" if whole and abs(1 / target - whole) < 1e-9 * whole else ""
+        label = say("BPCER with APCER at most {target:rate}{name}", target=target, name=name)
         threshold = float(ds["threshold_at_apcer"][i])
-        rows.append(
-            (
-                "bpcer_at_apcer",
-                Rate(target),
-                label,
-                Score(threshold, variable="threshold_at_apcer", at={"apcer_target": target}),
-                rate_of(ds, "bpcer_at_apcer", {"apcer_target": i}, attempts=bona_fide),
-            )
-        )
+        at = Score(threshold, variable="threshold_at_apcer", at={"apcer_target": target})
+        bpcer = rate_of(ds, "bpcer_at_apcer", {"apcer_target": i}, attempts=bona_fide)
+        rows.append(("bpcer_at_apcer", Rate(target), label, at, bpcer))
     return Table(
         "points",
         (
@@ -175,26 +159,17 @@ def _denominators(ds: xr.Dataset) -> tuple[int, int]:
     return int(ds["bona_fide"]), int(ds["presentations_of_species"].max())
 
 
-def _named(target: float) -> str:
-    """Return ``" (BPCER20)"`` for the target 0.05."""
-    whole = round(1 / target) if target else 0
-    if whole and abs(1 / target - whole) < 1e-9 * whole:
-        return f" (BPCER{whole})"
-    return ""
-
-
-def _intervals(ds: xr.Dataset) -> list[Paragraph]:
-    """Return the note on the intervals."""
+def _intervals(ds: xr.Dataset) -> Iterator[Paragraph]:
+    """Yield the note on the intervals."""
     attrs = ds.attrs
-    if "interval_method" not in attrs:
-        return []
-    text = say(
-        "In brackets: {level:rate} intervals for {population}, by resampling {resampled}: "
-        "{apcer}; of pooled APCER {pooled}",
-        level=float(attrs["confidence"]),
-        population=str(attrs["interval_for"]),
-        resampled=str(attrs["resampled"]),
-        apcer=str(attrs["apcer_interval"]),
-        pooled=str(attrs["interval_method"]),
-    )
-    return [Paragraph(text, "note")]
+    if "interval_method" in attrs:
+        text = say(
+            "In brackets: {level:rate} intervals for {population}, by resampling {resampled}: "
+            "{apcer}; of pooled APCER {pooled}",
+            level=float(attrs["confidence"]),
+            population=str(attrs["interval_for"]),
+            resampled=str(attrs["resampled"]),
+            apcer=str(attrs["apcer_interval"]),
+            pooled=str(attrs["interval_method"]),
+        )
+        yield Paragraph(text, "note")

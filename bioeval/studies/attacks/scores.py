@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -18,47 +17,10 @@ from bioeval.scores.labels import plain
 from bioeval.scores.matrix import Scores, are_pairs, codes_of, require_scores
 from bioeval.scores.pairs import PairScores
 
-#: The code of a bona fide presentation.
-BONA_FIDE = -1
-
 
 def in_order_of_scores(kind: str) -> slice:
     """Return what puts values at increasing distances in the order of increasing scores."""
     return slice(None, None, -1) if larger_is_closer(kind) else slice(None)
-
-
-def _row_meta(scores: Scores) -> Mapping[str, np.ndarray]:
-    """Return the metadata columns of rows, of a list those that its classes give."""
-    if not are_pairs(scores):
-        return scores.probe_meta
-    if scores.attack is None:
-        return {}
-    return {"attack": scores.attack}
-
-
-def coded_species(attack: Any, input_name: str) -> tuple[list[str], np.ndarray]:
-    """Return the sorted species of presentations, and the code of each, -1 for bona fide."""
-    species = species_of(attack, input_name)
-    names = np.unique(species[species != ""])
-    codes = np.where(species == "", BONA_FIDE, np.searchsorted(names, species))
-    return names.tolist(), codes.astype(np.int64)
-
-
-def column_of(scores: Scores, name: str, input_name: str = "scores") -> np.ndarray:
-    """Return the species of each row by a metadata column of the probes.
-
-    Raise :class:`DataError` if there is no such column.
-    """
-    meta = _row_meta(scores)
-    if require_text("attack", name) not in meta:
-        there = f"they have: {', '.join(meta)}" if meta else "they have none"
-        raise DataError(
-            Argument("attack"),
-            f" is {received(name)}, but the probe metadata of {input_name} have no such column; "
-            f"{there}.{nearest_name(str(name), [*meta])} Expected the column with the attack "
-            "instrument species of each row",
-        )
-    return species_of(meta[name], f"column {name!r} of {input_name}")
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,9 +38,10 @@ class AttackedScores:
 def parted(scores: Scores, attacks: Scores | None, attack: str) -> AttackedScores:
     """Return bona fide presentations and attacks, checked."""
     notes: tuple[Message, ...] = ()
+    if not are_pairs(scores):
+        require_subjects(scores, "a vulnerability")
     if attacks is None:
-        _require_labels(scores)
-        species = column_of(scores, attack)
+        species = _species(scores, attack, "scores")
         rows = np.flatnonzero(species != "")
         if not len(rows):
             raise DataError(
@@ -92,13 +55,11 @@ def parted(scores: Scores, attacks: Scores | None, attack: str) -> AttackedScore
                 f"all {counted(len(rows), 'rows')} are attack presentations by column {attack!r}; "
                 "expected bona fide presentations, too: their cells are empty or 'bona fide'"
             )
-        bona_fide = without_attacks(scores, attack)
-        columns = _kept_columns(scores, attack)
-        attack_scores, species = scores.select(probes=rows, gallery=columns), species[rows]
-        bona = np.setdiff1d(np.arange(scores.shape[0]), rows)
+        gallery = _gallery(scores, attack)
+        attack_scores, species = scores.select(probes=rows, gallery=gallery), species[rows]
+        bona_fide_rows = np.setdiff1d(np.arange(scores.shape[0]), rows)
     else:
         require_scores(attacks, "attacks")
-        _require_labels(scores)
         if attack in _row_meta(scores):
             raise DataError(
                 "there are ",
@@ -108,7 +69,7 @@ def parted(scores: Scores, attacks: Scores | None, attack: str) -> AttackedScore
             )
         _require_same_gallery(scores, attacks)
         attacks, notes = _with_species(attacks)
-        species = column_of(attacks, attack, "attacks")
+        species = _species(attacks, attack, "attacks")
         if (species == "").any():
             raise DataError(
                 f"{counted(int((species == '').sum()), 'rows')} of ",
@@ -116,14 +77,44 @@ def parted(scores: Scores, attacks: Scores | None, attack: str) -> AttackedScore
                 f" are bona fide by column {attack!r}, the first is row "
                 f"{int(np.argmax(species == ''))}; expected the attack instrument species of each",
             )
-        columns = _kept_columns(scores, attack)
-        bona_fide = without_attacks(scores, attack)
-        attack_scores = attacks if columns is None else attacks.select(gallery=columns)
-        bona, rows = np.arange(scores.shape[0]), np.arange(attacks.shape[0])
-    if bona_fide is not scores:
+        gallery = _gallery(scores, attack)
+        attack_scores = attacks if gallery is None else attacks.select(gallery=gallery)
+        bona_fide_rows, rows = np.arange(scores.shape[0]), np.arange(attacks.shape[0])
+    bona_fide = without_attacks(scores, attack)
+    if bona_fide is not scores:  # nothing is left out: attacks are evaluated here
         bona_fide = bona_fide._with(_remarks=scores._remarks, _attacks_left_out=0)
-    _require_targets(attack_scores, rows)
-    return AttackedScores(bona_fide, attack_scores, species, bona, rows, notes)
+    if not are_pairs(attack_scores):
+        missing = ~np.isin(codes_of(attack_scores).probe, codes_of(attack_scores).gallery)
+        if missing.any():
+            i = int(np.argmax(missing))
+            raise DataError(
+                f"{counted(int(missing.sum()), 'attack rows')} target subjects who are not "
+                f"enrolled (first: row {int(rows[i])}, target "
+                f"{plain(attack_scores.probe_labels[i])!r}); expected the label of the target, "
+                "with templates in the gallery"
+            )
+    return AttackedScores(bona_fide, attack_scores, species, bona_fide_rows, rows, notes)
+
+
+def _row_meta(scores: Scores) -> Mapping[str, np.ndarray]:
+    """Return the metadata columns of rows, of a list those that its classes give."""
+    if not are_pairs(scores):
+        return scores.probe_meta
+    return {} if scores.attack is None else {"attack": scores.attack}
+
+
+def _species(scores: Scores, name: str, input_name: str) -> np.ndarray:
+    """Return the species of each row by a metadata column of the probes."""
+    meta = _row_meta(scores)
+    if require_text("attack", name) not in meta:
+        there = f"they have: {', '.join(meta)}" if meta else "they have none"
+        raise DataError(
+            Argument("attack"),
+            f" is {received(name)}, but the probe metadata of {input_name} have no such column; "
+            f"{there}.{nearest_name(str(name), [*meta])} Expected the column with the attack "
+            "instrument species of each row",
+        )
+    return species_of(meta[name], f"column {name!r} of {input_name}")
 
 
 def _with_species(attacks: Scores) -> tuple[Scores, tuple[Message, ...]]:
@@ -147,30 +138,18 @@ def _with_species(attacks: Scores) -> tuple[Scores, tuple[Message, ...]]:
     names = ["spoof"] * len(rows)
     if spoofs.pair_subjects is not None:
         claimed, real = spoofs.pair_subjects.T.tolist()
-        people = set(claimed)
-        names = []
-        for subject in real:
-            name = str(subject).removeprefix("attack/")
-            if subject in people or name in ("", "attack"):
-                name = "spoof"
-            names.append(name)
+        no_species = {*claimed, "", "attack"}
+        written = [(subject, str(subject).removeprefix("attack/")) for subject in real]
+        names = ["spoof" if no_species & {x, name} else name for x, name in written]
     spoofs = spoofs._with(attack=np.array(names))
     if not genuine:
         return spoofs, ()
     return spoofs, (Message("genuine-pairs-of-attack-list-left-out", pairs=genuine),)
 
 
-def _require_labels(scores: Scores) -> None:
-    """Raise unless a matrix has labels; attack rows name their targets by them."""
-    if not are_pairs(scores):
-        require_subjects(scores, "a vulnerability")
-
-
-def _kept_columns(scores: Scores, attack: str) -> np.ndarray | None:
+def _gallery(scores: Scores, attack: str) -> np.ndarray | None:
     """Return the gallery templates that are no attack presentations; None for all."""
-    if are_pairs(scores):
-        return None
-    if attack not in scores.gallery_meta:
+    if are_pairs(scores) or attack not in scores.gallery_meta:
         return None
     attacks = species_of(scores.gallery_meta[attack]) != ""
     alone = attacks & ~np.isin(scores.gallery_ids, scores.probe_ids)
@@ -180,16 +159,15 @@ def _kept_columns(scores: Scores, attack: str) -> np.ndarray | None:
             f"{attack!r}, the first is column {int(np.argmax(alone))}; expected bona fide "
             "templates in the gallery"
         )
-    if attacks.any():
-        return np.flatnonzero(~attacks)
-    return None
+    return np.flatnonzero(~attacks) if attacks.any() else None
 
 
 def _require_same_gallery(scores: Scores, attacks: Scores) -> None:
     """Raise :class:`DataError` unless attacks have the kind and the gallery of the scores."""
+    name = Argument("attacks")
     if scores.kind != attacks.kind:
         raise DataError(
-            Argument("attacks"),
+            name,
             f" holds {attacks.kind} scores, and the bona fide presentations {scores.kind} scores; "
             "expected one kind",
         )
@@ -198,37 +176,24 @@ def _require_same_gallery(scores: Scores, attacks: Scores) -> None:
     require_subjects(attacks, "a vulnerability")
     if attacks.probe_ids is attacks.gallery_ids:
         raise DataError(
-            Argument("attacks"),
+            name,
             " is all-against-all: attack presentations cannot be the gallery. Give the gallery "
             "labels of the scores",
         )
-    mine, theirs = scores.gallery_labels, attacks.gallery_labels
+    mine, theirs = scores.gallery_labels.tolist(), attacks.gallery_labels.tolist()
     if len(mine) != len(theirs):
         raise DataError(
-            Argument("attacks"),
+            name,
             f" has {counted(len(theirs), 'gallery templates')} and the scores have {len(mine):,}; "
             "expected the same gallery",
         )
-    differs = np.array([a != b for a, b in zip(mine.tolist(), theirs.tolist(), strict=True)])
-    if differs.any():
-        j = int(np.argmax(differs))
+    if differs := [
+        j for j, pair in enumerate(zip(mine, theirs, strict=True)) if pair[0] != pair[1]
+    ]:
+        j = differs[0]
         raise DataError(
-            f"{counted(int(differs.sum()), 'gallery labels')} of ",
-            Argument("attacks"),
+            f"{counted(len(differs), 'gallery labels')} of ",
+            name,
             f" differ from those of the scores, the first is column {j}: {plain(theirs[j])!r} "
             f"instead of {plain(mine[j])!r}; expected the same gallery",
-        )
-
-
-def _require_targets(attacks: Scores, rows: np.ndarray) -> None:
-    """Raise :class:`DataError` where the target of an attack row is not enrolled."""
-    if are_pairs(attacks):
-        return
-    missing = ~np.isin(codes_of(attacks).probe, codes_of(attacks).gallery)
-    if missing.any():
-        i = int(np.argmax(missing))
-        raise DataError(
-            f"{counted(int(missing.sum()), 'attack rows')} target subjects who are not "
-            f"enrolled (first: row {int(rows[i])}, target {plain(attacks.probe_labels[i])!r}); "
-            "expected the label of the target, with templates in the gallery"
         )

@@ -1,0 +1,161 @@
+"""Attack attempts: each presentation against the templates of its target."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from bioeval.base.errors import Argument, DataError, counted
+from bioeval.scores.arrays import Mask
+from bioeval.scores.blocks import Block, BlockReader
+from bioeval.scores.labels import missing_values
+from bioeval.scores.matrix import Scores, are_pairs
+from bioeval.stats.bootstrap import ratio
+from bioeval.studies.attacks.scores import AttackedScores
+
+
+@dataclass(frozen=True, eq=False)
+class AttackAttempts:
+    """Attack attempts: the row, the distance and the species of each."""
+
+    names: list[str]  # the species, sorted
+    presentations: np.ndarray  # int64 (species,)
+    row: np.ndarray
+    distance: np.ndarray
+    species: np.ndarray
+    passes: np.ndarray  # whether detection accepts the row; an attempt that fails is rejected
+
+    @classmethod
+    def of(
+        cls, parts: AttackedScores, passes: np.ndarray | None, claim: Mapping[str, str]
+    ) -> AttackAttempts:
+        """Return the attempts of the attack rows; `passes` says which rows detection accepts."""
+        row, distance = _distances(parts.attacks, **claim)
+        names, code = np.unique(parts.species, return_inverse=True)
+        if passes is None:
+            passes = np.ones(len(code), dtype=bool)
+        presentations = np.bincount(code, minlength=len(names))
+        return cls(names.tolist(), presentations, row, distance, code[row], passes[row])
+
+    @cached_property
+    def number(self) -> np.ndarray:
+        """Attempts of each species."""
+        return np.bincount(self.species, minlength=len(self.names))
+
+    @property
+    def rejected(self) -> int:
+        """Attempts of rows that detection rejects."""
+        return int((~self.passes).sum())
+
+    @cached_property
+    def pooled(self) -> np.ndarray:
+        """The increasing distances of the rows that detection accepts."""
+        return np.sort(self.distance[self.passes])
+
+    @cached_property
+    def _of_species(self) -> list[np.ndarray]:
+        here = [self.passes & (self.species == s) for s in range(len(self.names))]
+        return [np.sort(self.distance[x]) for x in here]
+
+    def accepted(self, thresholds: np.ndarray) -> np.ndarray:
+        """Return the attempts accepted, shape (thresholds, species)."""
+        return accepted_at(self._of_species, thresholds)
+
+    def rates(self, thresholds: np.ndarray, frr: np.ndarray) -> dict[str, np.ndarray]:
+        """Return IAPAR of species, largest and pooled, and RIAPAR at thresholds."""
+        accepted = self.accepted(thresholds)
+        of_species = ratio(accepted, self.number)
+        largest = np.fmax.reduce(of_species, axis=1, initial=np.nan)
+        return {
+            "iapar_of_species": of_species,
+            "riapar_of_species": of_species + frr[:, None],
+            "iapar_max": largest,
+            "iapar_pooled": ratio(accepted.sum(axis=1), self.number.sum()),
+            "riapar": largest + frr,
+        }
+
+
+def accepted_at(classes: list[np.ndarray], thresholds: np.ndarray) -> np.ndarray:
+    """Return how many increasing distances of each class are accepted, (thresholds, classes).
+
+    NaN accepts nothing.
+    """
+    accepted = np.stack([x.searchsorted(thresholds, side="right") for x in classes], axis=1)
+    return np.where(np.isnan(thresholds)[:, None], 0, accepted)
+
+
+def _distances(attacks: Scores, templates: str, fusion: str) -> tuple[np.ndarray, np.ndarray]:
+    """Return the row and the distance of each attack attempt; other cells are not read."""
+    if are_pairs(attacks):
+        values = attacks._distances().astype(np.float64)
+        return np.flatnonzero(values == values), values[values == values]
+    m = attacks.shape[0]
+    row, column = attacks._mate_cells(np.arange(m))
+    kept = ~_from_source(attacks, row, column) & ~attacks._excluded(row, column)
+    if attacks._has_mask:
+        base = attacks._base_rows(row), attacks._base_columns(column)
+        kept &= attacks._mask[base] != Mask.IGNORE
+    row, column = row[kept], column[kept]
+    values = BlockReader(attacks).cells(row, column)
+    failed = np.isnan(values)
+    if failed.any() and attacks.nan == "raise":
+        i = int(np.argmax(failed))
+        raise DataError(
+            f"of the attack rows against their targets, {counted(int(failed.sum()), 'scores')} "
+            f"failed (NaN), the first at row {int(attacks._base_rows(row[i : i + 1])[0])}, column "
+            f"{int(attacks._base_columns(column[i : i + 1])[0])}; choose how to treat failed "
+            "comparisons: ",
+            Argument("nan", "reject"),
+            " (as attempts at an infinite distance) or ",
+            Argument("nan", "exclude"),
+            " (no attempt)",
+        )
+    if attacks.nan == "reject":
+        values = np.where(failed, values.dtype.type(np.inf), values)
+    if templates == "multi":
+        place = np.arange(len(row)) - np.searchsorted(row, row)
+        table = np.full((m, int(place.max(initial=0)) + 1), np.nan, dtype=values.dtype)
+        table[row, place] = values
+        row, values = np.arange(m), _fused(table, fusion)
+    made = values == values
+    return row[made], values[made].astype(np.float64)
+
+
+def _fused(table: np.ndarray, fusion: str) -> np.ndarray:
+    """Return each row's scores fused, NaN where there is none."""
+    m, k = table.shape
+    none = np.zeros(m, dtype=np.int64)
+    rows = Block(
+        low=0,
+        values=table,
+        columns=np.arange(k, dtype=np.int64)[None],
+        starts=np.array([0, k], dtype=np.int64),
+        probe_group=none,
+        mate_start=none,
+        mate_stop=none + k,
+        probe_position=none - 1,
+    )
+    return rows.fused(fusion).values[:, 0]
+
+
+def _from_source(attacks: Scores, row: np.ndarray, column: np.ndarray) -> np.ndarray:
+    """Return which cells compare an instrument with the template that it was made from."""
+    if "source" not in attacks.probe_meta:
+        return np.zeros(len(row), dtype=bool)
+    source = attacks.probe_meta["source"]
+    made_from = np.array([_name(x) for x in source.tolist()], dtype=object)
+    made_from[missing_values(source)] = ""
+    templates = attacks.gallery_meta.get("template", attacks.gallery_ids)
+    names = np.array([_name(x) for x in templates.tolist()], dtype=object)
+    return (made_from[row] == names[column]) & (made_from[row] != "")
+
+
+def _name(value: object) -> str:
+    """Return the name of a template as text; a whole number without its point."""
+    if isinstance(value, float) and math.isfinite(value) and value == int(value):
+        value = int(value)
+    return str(value).strip()
