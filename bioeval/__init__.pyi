@@ -39,6 +39,7 @@ from .studies.explain.explain import explain as explain, step_by_step as step_by
 from .studies.folds.cross_evaluate import cross_evaluate as cross_evaluate
 from .studies.folds.repeat import repeat as repeat
 from .studies.folds.scorers import eer_scorer as eer_scorer, make_scorer as make_scorer
+from .studies.folds.summary import summary as summary
 from .studies.fusion.cohorts import read_cohort as read_cohort
 from .studies.fusion.fusion import Fusion as Fusion, fuse as fuse
 from .studies.fusion.normalise import normalise as normalise
@@ -47,8 +48,6 @@ from .studies.groups.groups import by_group as by_group
 from .studies.planning.sample_size import sample_size as sample_size
 from .studies.planning.workload import workload as workload
 from .studies.quality.error_discard import error_discard as error_discard
-from .studies.summaries.summaries import summaries as summaries
-from .studies.summaries.summary import summary as summary
 from .studies.thresholds.judged_threshold import judge_threshold as judge_threshold
 from .studies.thresholds.threshold_study import study_threshold as study_threshold
 from .studies.tracking.trackers import compare_trackers as compare_trackers

@@ -142,10 +142,6 @@ def _evaluate_system(
         return runner.evaluate(scores, card, options)
     if (galleries := galleries_of(scores, card)) is not None:
         return _evaluate_galleries(galleries, card, options)
-    if card.partition is not None and card.partition.by == "gallery-folds":
-        from bioeval.studies.summaries.summaries import of_galleries
-
-        return of_galleries(scores, card, options)
     if card.has_folds:
         from bioeval.studies.folds import tasks as folds
 

@@ -184,7 +184,7 @@ def plotted(square: Any, pairs: Any, split: Any, tracked: Any) -> dict[str, list
     sizes = be.gallery_size(square, max_rank=2)
     people = be.zoo(square, permutations=100)
     made = {
-        "spread": be.repeat(square, repeats()),
+        "spread": be.repeat(square, repeats())["verification/single"],
         "cmc": closed,
         "dir_far": opened,
         "epc": be.epc(pairs, pairs),
@@ -196,7 +196,7 @@ def plotted(square: Any, pairs: Any, split: Any, tracked: Any) -> dict[str, list
         "hota": tracked,
         "groups": be.by_group(square, "sex"),
         "precision_recall": be.reid(square),
-        "repeated": be.repeat(square, repeats(), task="closed_set"),
+        "repeated": be.repeat(square, repeats(), curves=True)["closed_set"],
         "threshold_study": be.study_threshold(
             square,
             folds=2,

@@ -1371,12 +1371,10 @@ def cases_of_folds() -> None:
                 f"cross_evaluate/columns {name} {task}",
                 later("cross_evaluate", data("columns"), make, **options),
             )
-            if task == "open_set":
-                continue
-            case(
-                f"repeat/columns {name} {task}",
-                later("repeat", data("columns"), make, task=task, thresholds=10, max_rank=6),
-            )
+        case(
+            f"repeat/columns {name}",
+            later("repeat", data("columns"), make, curves=True, thresholds=10, max_rank=6),
+        )
     halves = splitters["RepeatedSubjectKFold"]
     for rule in rules:
         for name in ("columns", "visits", "ties", "reject", "square32", "watch"):
@@ -1399,11 +1397,6 @@ def cases_of_folds() -> None:
         case(
             f"cross_evaluate/columns variant{i}",
             later("cross_evaluate", claims_of("columns", options), halves, **options),
-        )
-    for band in ("quantile", "normal"):
-        case(
-            f"repeat/columns band={band}",
-            later("repeat", data("columns"), halves, band=band, thresholds=10),
         )
     case(
         "cross_evaluate/pairs_named",
@@ -2080,17 +2073,14 @@ def cases_of_plots() -> None:
         ranks=(1, 5),
     )
     repeated = lambda: be().partition.RepeatedSubjectKFold(2, n_repeats=3, random_state=1)  # noqa: E731
-    for task in ("verification", "open_set", "closed_set"):
-        one(
-            "repeated",
-            task,
-            lambda t=task: be().repeat(
-                scores("columns"), repeated(), task=t, thresholds=10, max_rank=6
-            ),
-        )
+    curves = lambda: be().repeat(  # noqa: E731
+        scores("columns"), repeated(), curves=True, thresholds=10, max_rank=6
+    )
+    for node in ("verification/single", "open_set", "closed_set"):
+        one("repeated", node, lambda node=node: curves()[node])
     one("folds", "one", lambda: be().cross_evaluate(scores("columns"), repeated()))
     one("spread", "one", lambda: be().cross_evaluate(scores("columns"), repeated()))
-    one("spread", "repeat", lambda: be().repeat(scores("columns"), repeated(), thresholds=10))
+    one("spread", "repeat", lambda: curves()["verification/single"])
     one(
         "threshold_study",
         "one",

@@ -118,10 +118,14 @@ class OrderedScores:
         *,
         square: bool,
         tasks: Sequence[str],
+        thresholds: np.ndarray | None = None,
     ) -> Iterator[SelectionCounts]:
-        """Yield the counts of selections, some at a time; `tasks` are those with points."""
+        """Yield the counts of selections, some at a time; `tasks` are those with points.
+
+        With `thresholds`, increasing distances, also the attempts accepted at each of these.
+        """
         for batch in _batches(sets):
-            yield _Batch(self, batch, searches, square).counts(wanted, tasks)
+            yield _Batch(self, batch, searches, square).counts(wanted, tasks, thresholds)
 
     def attempts(
         self, sets: Sequence[IndexSet], searches: IdentificationRules
@@ -143,6 +147,17 @@ class SelectionCounts:
     single: Any
     multi: Any
     open_set: Any
+    #: int64 (2, k, t) of each task: genuine and impostor attempts accepted at the thresholds.
+    accepted: Mapping[str, np.ndarray]
+
+    def attempts_of(self, task: str) -> tuple[np.ndarray, np.ndarray]:
+        """Return the genuine and the impostor attempts of a task in each selection."""
+        genuine, impostor = {
+            "single": ("genuine", "impostor"),
+            "multi": ("subjects_genuine", "subjects_impostor"),
+            "open_set": ("mated", "searches"),
+        }[task]
+        return self.of(genuine), self.of(impostor)
 
     def of(self, name: str) -> np.ndarray:
         """Return a count of each selection."""
@@ -240,18 +255,24 @@ class _Batch:
         scratch = kernel.SelectionScratch.for_any(ordered.matrix, chosen)
         kernel.count_selections(ordered.matrix, chosen, rules, self.output, scratch)
 
-    def counts(self, wanted: PointsWanted, tasks: Sequence[str]) -> SelectionCounts:
+    def counts(
+        self, wanted: PointsWanted, tasks: Sequence[str], thresholds: np.ndarray | None
+    ) -> SelectionCounts:
         """Return the counts, with the points of tasks."""
         table, number = self.output.counts, len(self.sets)
         names = [name for name in ("single", "multi", "open_set") if name in tasks]
         points = {}
+        accepted = {}
         if names:
             lists = _lists(self.places, [self._attempts_of(name) for name in names])
             verified = [name for name in names if name != "open_set"]
             finder = _Points(self.ordered.values, lists, wanted, number * len(verified))
             finder.find_more()
             for i, name in enumerate(names):
-                points[name] = finder.of(slice(i * number, (i + 1) * number), name in verified)
+                its = slice(i * number, (i + 1) * number)
+                points[name] = finder.of(its, name in verified)
+                if thresholds is not None:
+                    accepted[name] = finder.accepted(its, thresholds)
             for name in verified:
                 points[name].symmetric = np.zeros(number, dtype=bool)
             if "single" in points:
@@ -263,6 +284,7 @@ class _Batch:
             single=points.get("single"),
             multi=points.get("multi"),
             open_set=points.get("open_set"),
+            accepted=accepted,
         )
 
     def _attempts_of(self, task: str) -> _TaskAttempts:
@@ -352,6 +374,14 @@ class _Points:
         rejecting = self.reject_all[: len(places)].reshape(-1, *[1] * (places.ndim - 1))
         at = np.where(places == -1, rejecting, self.values[np.maximum(places, 0)])
         return np.where(places == -2, np.nan, at)
+
+    def accepted(self, at: slice, thresholds: np.ndarray) -> np.ndarray:
+        """Return the scores of both classes up to some distances, (2, lists, thresholds)."""
+        below = self.values[:-1].searchsorted(thresholds, side="right")
+        found = []
+        for ends in (self.lists.genuine[at], self.lists.impostor[at]):
+            found.append([self.lists.places[low:high].searchsorted(below) for low, high in ends])
+        return np.array(found).reshape(2, -1, len(thresholds))
 
     def _quotient(self, counts: np.ndarray, attempts: np.ndarray) -> np.ndarray:
         """Return rates, NaN where there are no attempts of both classes; or of the first lists."""

@@ -77,7 +77,7 @@ class ScalarRegistry(Mapping[str, Scalar]):
 
     @cached_property
     def at_threshold(self) -> Mapping[str, list[Scalar]]:
-        """Rates at a threshold that folds, repeats or a task have, in the order of variables."""
+        """Rates at a threshold that folds or a task have, in the order of variables."""
         return rates_among((*VERIFICATION_SCALARS, *self.added))
 
     def __getitem__(self, name: str) -> Scalar:
@@ -106,7 +106,7 @@ class ScalarRegistry(Mapping[str, Scalar]):
     @cached_property
     def averaged(self) -> dict[str, Scalar]:
         """What is averaged over folds, by name; of several of a name the first."""
-        of_folds = [*self.at_threshold["folds"], *self.at_threshold["repeats"], *self.in_parts]
+        of_folds = [*self.at_threshold["folds"], *self.in_parts]
         of_folds += [DIR, CMS, *itertools.chain(*POINTS_OF_PARTS.values())]
         return {scalar.name: scalar for scalar in (*CALIBRATION_POINTS, *reversed(of_folds))}
 

@@ -46,7 +46,7 @@ ValueKind = Literal["rate", "number", "cost", "score", "count"]
 PLACES = ("target", "prior", "rank", "level", "threshold")
 
 #: The results that may have a scalar.
-RESULTS = ("task", "comparison", "folds", "repeats", "gom")
+RESULTS = ("task", "comparison", "folds", "gom")
 
 
 @dataclass(frozen=True)
@@ -97,8 +97,8 @@ class Scalar(Name):
 
     It is computed in one of three ways: the attribute `name` of the operating points, a quotient
     of counts (`quotient`), or a function of FAR and FRR (`of_rates`), which must be monotone in
-    each. The results that have it: ``"folds"`` at the threshold of each fold, ``"repeats"`` and
-    ``"task"`` at each threshold, or, of a number of the task, once; ``"comparison"`` as a number.
+    each. The results that have it: ``"folds"`` at the threshold of each fold, ``"task"`` at each
+    threshold, or, of a number of the task, once; ``"comparison"`` as a number.
     """
 
     name: str  # of the variable in datasets, JSON and CSV
@@ -132,10 +132,10 @@ class Scalar(Name):
             raise TypeError(f"{self.name} is not in per cent; give its number of decimals")
         if not self.best:
             return
-        if at_one := [result for result in ("folds", "repeats") if result in self.results]:
+        if "folds" in self.results:
             raise TypeError(
-                f"{self.name} is the best value over all thresholds, but {' and '.join(at_one)} "
-                "have the value at one threshold; declare a separate scalar without best"
+                f"{self.name} is the best value over all thresholds, but folds have the value at "
+                "one threshold; declare a separate scalar without best"
             )
         if not self.name.startswith(f"{self.best}_"):
             raise TypeError(f"the name is {self.name}; expected {self.best}_{self.name}")
@@ -302,7 +302,7 @@ VERIFICATION_RATES = (
         quotient=(("fa",), _IMPOSTOR),
         label="{far}",
         decimals="impostor",
-        results=("task", "folds", "repeats"),
+        results=("task", "folds"),
     ),
     Scalar(
         "genuine reject rate: proportion of the impostor attempts that are rejected",
@@ -310,7 +310,7 @@ VERIFICATION_RATES = (
         name="grr",
         quotient=(("gr",), _IMPOSTOR),
         larger_is_better=True,
-        results=("task", "folds", "repeats"),
+        results=("task", "folds"),
     ),
     Scalar(
         "genuine accept rate: proportion of the genuine attempts that are accepted",
@@ -318,7 +318,7 @@ VERIFICATION_RATES = (
         name="gar",
         quotient=(("ga",), _GENUINE),
         larger_is_better=True,
-        results=("task", "folds", "repeats"),
+        results=("task", "folds"),
     ),
     Scalar(
         "false reject rate: proportion of the genuine attempts that are rejected",
@@ -326,7 +326,7 @@ VERIFICATION_RATES = (
         name="frr",
         quotient=(("fr",), _GENUINE),
         label="{frr}",
-        results=("task", "folds", "repeats"),
+        results=("task", "folds"),
     ),
     Scalar(
         "accuracy: proportion of all attempts that are classified correctly",
@@ -484,7 +484,7 @@ DIR = Scalar(
     quotient=(("di",), _GENUINE),
     label="{dir}",
     larger_is_better=True,
-    results=("task", "folds", "repeats"),
+    results=("task", "folds"),
 )
 
 CMS = Scalar(
@@ -494,7 +494,7 @@ CMS = Scalar(
     quotient=(("cms_count",), ("attempts",)),
     label="{cms}",
     larger_is_better=True,
-    results=("task", "folds", "repeats"),
+    results=("task", "folds"),
 )
 
 RECOGNITION_RATE = Scalar(
@@ -770,7 +770,7 @@ def points_among(scalars: Iterable[Scalar]) -> tuple[Scalar, ...]:
 
 def rates_among(scalars: Iterable[Scalar]) -> dict[str, list[Scalar]]:
     """Return the scalars that are rates at a threshold, by the results that have them."""
-    rates: dict[str, list[Scalar]] = {"folds": [], "repeats": [], "task": []}
+    rates: dict[str, list[Scalar]] = {"folds": [], "task": []}
     for scalar in scalars:
         if (scalar.quotient or scalar.of_rates) and not scalar.best:
             for result in rates.keys() & scalar.results:

@@ -148,7 +148,7 @@ def _experiment(card: Protocol, word: str) -> Partition:
         split = f"SubjectShuffleSplit({options['repeats'] or 10}{size}, random_state=0)"
         raise click.UsageError(
             f"{word} applies to experiments, and protocol {card.name} is re-identification; "
-            f'in Python, be.show(be.summaries(be.load("FILE"), be.partition.{split}, '
+            f'in Python, be.show(be.repeat(be.load("FILE"), be.partition.{split}, '
             f'"{card.name}")) evaluates random parts of the subjects, with mean and sd'
         )
     raise click.UsageError(

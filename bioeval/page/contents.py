@@ -151,7 +151,7 @@ class Told:
 def apart(results: Any, name: str = "") -> tuple[Any, list[Told]]:
     """Return results without those that are no datasets (None if nothing is left), and these."""
     if isinstance(results, xr.Dataset | xr.DataTree):
-        if any("partition" in dataset.dims for _, dataset in datasets(results)):  # summaries
+        if any("partition" in dataset.dims for _, dataset in datasets(results)):
             return None, [Told(name, results, section) for section in _sections_of(results)]
         return results, []
     if isinstance(results, list | tuple):

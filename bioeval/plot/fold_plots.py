@@ -252,13 +252,8 @@ def _of_partitions(systems: Sequence[System]) -> list[str]:
     if lines:
         number = counted(lines, f"{unit_of(attrs)}s")
         return [f"thin lines: {number}; {limits_in_words(attrs)}"]
-    confidence = f"{100 * float(attrs.get('confidence', 0.95)):g} %"
-    band = {
-        "quantile": f"the middle {confidence} of them",
-        "normal": f"mean and standard deviation at {confidence}",
-    }[str(attrs.get("band", "quantile"))]
     number = counted(int(attrs.get("partitions", 0)), "partitions")
-    return [f"{number} of the same subjects; band: {band}, at each point"]
+    return [f"{number} of the same subjects; band: the middle 95 % of them, at each point"]
 
 
 def _at_rank_1(dataset: xr.Dataset, rate: str) -> list[xr.DataArray]:
@@ -375,8 +370,9 @@ def repeated(data: Any, ax: Axes | None = None, **style: Any) -> RepeatedDisplay
 
     Parameters
     ----------
-    data : Dataset, or mapping of str to Dataset
-        A result of :func:`bioeval.repeat`, or several of one task by name. Closed set: the CMC.
+    data : Dataset, DataTree, or mapping of str to either
+        A node of :func:`bioeval.repeat` with curves, or several of one task by name. Closed set:
+        the CMC.
         Verification: FAR and FRR against the threshold. Open set: FAR and DIR at rank 1. Of
         :func:`bioeval.cross_evaluate`, CMS or DIR at its ranks, with each fold as a thin line.
     ax, **style
@@ -396,8 +392,8 @@ def repeated(data: Any, ax: Axes | None = None, **style: Any) -> RepeatedDisplay
     --------
     >>> import bioeval as be
     >>> galleries = be.partition.ProbeGallerySplit(1, n_repeats=10, random_state=0)
-    >>> ds = be.repeat(be.simulate(20, 4), galleries, task="closed_set")
-    >>> be.plot.repeated(ds)
+    >>> tree = be.repeat(be.simulate(20, 4), galleries, curves=True)
+    >>> be.plot.repeated(tree["closed_set"])
     <RepeatedDisplay ''>
     """
     return RepeatedDisplay.from_results(data).plot(ax, **style)
@@ -444,7 +440,8 @@ class SpreadDisplay(OneResultDisplay):
         if not self._rows:
             self._empty("No scalar is defined in any fold")
         attrs = self._dataset.attrs
-        number = self._dataset["genuine_attempts"].size
+        sizes = self._dataset.sizes
+        number = sizes.get("partition", sizes.get("repeat", 1) * sizes.get("fold", 1))
         lines = [
             f"{counted(number, f'{unit_of(attrs)}s')}; {_limits(attrs)}",
             "each row on its own scale, from the smallest to the largest value or limit",
@@ -452,8 +449,8 @@ class SpreadDisplay(OneResultDisplay):
         self._titled(str(attrs["task"]), name, lines)
         if self._rows:
             band = "interval"
-            if "band" in attrs:
-                band = f"middle {100 * float(attrs['confidence']):g} %"
+            if "partitions" in attrs:
+                band = "middle 95 %"
             means = [_in_digits(row, row.summary("mean")) for row in self._rows]
             both = [(row, row.summary("low"), row.summary("high")) for row in self._rows]
             intervals = [
@@ -511,14 +508,9 @@ def _in_digits(row: Averaged, value: float) -> str:
 
 def _limits(attrs: Mapping[str, Any]) -> str:
     """Return in words the mean and the interval of a result of `cross_evaluate` or `repeat`."""
-    if "band" not in attrs:
-        return f"point: mean; {limits_in_words(attrs)}"
-    confidence = f"{100 * float(attrs['confidence']):g} %"
-    if attrs["band"] == "quantile":
-        line = f"middle {confidence}"
-    else:
-        line = f"normal band at {confidence}"
-    return f"point: mean; line: {line}"
+    if "partitions" in attrs:
+        return "point: mean; line: middle 95 %"
+    return f"point: mean; {limits_in_words(attrs)}"
 
 
 def spread(data: Any, ax: Axes | None = None, **style: Any) -> SpreadDisplay:
@@ -527,7 +519,7 @@ def spread(data: Any, ax: Axes | None = None, **style: Any) -> SpreadDisplay:
     Parameters
     ----------
     data : Dataset
-        A result of :func:`bioeval.cross_evaluate` or of :func:`bioeval.repeat`.
+        A result of :func:`bioeval.cross_evaluate`, or a node of :func:`bioeval.repeat`.
     ax : matplotlib Axes, optional
         Where to draw; the axes of a new figure unless given.
     **style

@@ -46,19 +46,21 @@ def mean_curves(data: Any) -> Any:
         return data.map_over_datasets(mean_curves)
     if isinstance(data, Mapping) and not isinstance(data, xr.Dataset):
         return {name: mean_curves(result) for name, result in data.items()}
-    if not isinstance(data, xr.Dataset) or not {"fold", "repeat"} <= {*data.dims}:
+    if not isinstance(data, xr.Dataset) or {"fold", "partition"}.isdisjoint(data.dims):
+        return data
+    if "partition" in data.dims and not {"far_mean", "frr_mean"} <= {*data}:
         return data
     results = expanded(data)
     variables = {}
     attrs = dict(results.attrs)
-    if "threshold" in results.dims:
-        for name in ("far", "frr", "gar"):
-            if f"{name}_mean" in results:
-                for key, into in (("mean", ""), ("low", "_low"), ("high", "_high")):
-                    variables[f"{name}{into}"] = results[f"{name}_{key}"].values
-                variables[f"fold_{name}"] = results[name].values.reshape(
-                    -1, results.sizes["threshold"]
-                )
+    if "partition" in results.dims:
+        for name in ("far", "frr"):
+            for key, into in (("mean", ""), ("low", "_low"), ("high", "_high")):
+                variables[f"{name}{into}"] = results[f"{name}_{key}"].values
+            variables[f"fold_{name}"] = results[name].values
+        frr, low, high = (variables[f"frr{key}"] for key in ("", "_low", "_high"))
+        variables |= {"gar": 1 - frr, "gar_low": 1 - high, "gar_high": 1 - low}
+        variables["fold_gar"] = 1 - variables["fold_frr"]
     elif "frr_at_far" in results:
         order = np.argsort(results["far_target"].values)
         mean = results["frr_at_far_mean"].values[order]
@@ -85,7 +87,8 @@ def mean_curves(data: Any) -> Any:
     dims = {1: ("threshold",), 2: ("fold", "threshold")}
     curves = xr.Dataset({k: (dims[x.ndim], x) for k, x in variables.items()}, attrs=attrs)
     for role in ("genuine_attempts", "impostor_attempts"):
-        curves[role] = round(float(results[role].sum()) / results.sizes["repeat"])
+        divisions = results.sizes.get("repeat", results.sizes.get("partition", 1))
+        curves[role] = round(float(results[role].sum()) / divisions)
     return curves
 
 
@@ -96,8 +99,8 @@ def folds_in_words(systems: Sequence[System]) -> list[str]:
         return []
     number = counted(first.sizes["fold"], f"{unit_of(first.attrs)}s")
     bands = ""
-    if "interval_method" not in first.attrs:
-        bands = f"; bands: {100 * float(first.attrs['confidence']):g} % of them at each threshold"
+    if "partitions" in first.attrs:
+        bands = "; bands: 95 % of them at each threshold"
     return [f"thin lines: {number}; bold: their mean{bands}"]
 
 

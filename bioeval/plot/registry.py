@@ -127,7 +127,11 @@ _ALL = (
     Plot(
         "spread",
         "be.cross_evaluate",
-        ({"genuine_attempts": _FOLD},),
+        (
+            {"genuine_attempts": _FOLD},
+            {"genuine_attempts": ("partition",)},
+            {"attempts": ("partition",)},
+        ),
         {"spread": {}},
         one_system=True,
     ),

@@ -61,7 +61,7 @@ def expanded(results: Results) -> Results:
     Parameters
     ----------
     results : xarray.Dataset or xarray.DataTree
-        Results of :func:`bioeval.cross_evaluate` or :func:`bioeval.summaries`, or of
+        Results of :func:`bioeval.cross_evaluate` or :func:`bioeval.repeat`, or of
         :func:`bioeval.evaluate` by a card with folds.
 
     Returns
@@ -149,13 +149,18 @@ def _over_places(dataset: xr.Dataset) -> tuple[_Variables, _Variables]:
     """Return the variables of results over partitions, and their FAR targets, ranks and costs."""
     columns: dict[str, dict[tuple, xr.Variable]] = {}
     for name, x in dataset.data_vars.items():
-        place = tuple(x.attrs[dim] for dim in str(x.attrs.get("over", "")).split())
-        columns.setdefault(str(x.attrs.get("of", name)), {})[place] = x.variable
+        of, over = str(x.attrs.get("of", name)), str(x.attrs.get("over", "")).split()
+        if of != name and of in dataset:
+            continue  # at ranks of a curve
+        columns.setdefault(of, {})[tuple(x.attrs[dim] for dim in over)] = x.variable
     variables = {}
     coords = {}
     for name, column in columns.items():
         first = next(iter(column.values()))
         dims = str(first.attrs.get("over", "")).split()
+        if not dims:
+            variables[name] = first
+            continue
         labels = [list(dict.fromkeys(places)) for places in zip(*column, strict=True)]
         for dim, places in zip(dims, labels, strict=True):
             described = xr.Variable(dim, places, _PLACES[dim].attrs())

@@ -102,7 +102,7 @@ def scalar(
         decimals="genuine" if percent else digits,
         bounds=bounds,
         larger_is_better=larger_is_better,
-        results=("task", "folds", "repeats"),
+        results=("task", "folds"),
     )
     taken = scalar_registry().taken
     at_each = at_each.checked(taken)

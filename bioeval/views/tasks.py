@@ -83,6 +83,8 @@ class Averaged(NamedTuple):
 
     def summary(self, key: str) -> float:
         """Return a summary such as ``mean``; NaN without one."""
+        if "partition" in self.dataset.dims:
+            return _over_partitions(self.each(), key)
         return self._value(f"{self.name}_{key}")
 
     def training(self) -> float:
@@ -104,6 +106,17 @@ class Averaged(NamedTuple):
         return values_at(variable.variable, at)
 
 
+def _over_partitions(values: np.ndarray, key: str) -> float:
+    """Return mean, standard deviation or an end of the middle 95 % of values over partitions."""
+    if key == "mean" and len(values):
+        return float(values.mean())
+    if key == "sd" and len(values) > 1:
+        return float(values.std(ddof=1))
+    if key in ("low", "high") and len(values):
+        return float(np.quantile(values, 0.025 if key == "low" else 0.975))
+    return np.nan
+
+
 def values_at(variable: xr.Variable, at: Mapping[str, int]) -> np.ndarray:
     """Return the values at places of some dimensions."""
     return variable.values[tuple(at.get(str(dim), slice(None)) for dim in variable.dims)]
@@ -112,6 +125,8 @@ def values_at(variable: xr.Variable, at: Mapping[str, int]) -> np.ndarray:
 def averaged(dataset: xr.Dataset) -> Iterator[Averaged]:
     """Return the scalars of a result over folds or repeats, one row each."""
     rule = str(dataset.attrs.get("threshold_rule", ""))
+    if "cost_prior" in dataset:  # of partitions
+        dataset = dataset.assign_coords(cost=("cost", dataset["cost_prior"].values))
     lines = Lines(words_of(dataset), task_of(dataset))
     order = (*_FIRST, *_POINTS)
     for scalar in sorted(
@@ -153,7 +168,7 @@ def _places(dataset: xr.Dataset, scalar: Scalar) -> Iterator[tuple[Text, dict[st
             if ranks:
                 at["rank"] = ranks[0]
             for target in dataset[over].values.tolist():
-                yield _at_target(scalar, target, at.get("rank")), {over: target, **at}
+                yield _at_target(scalar, target, at.get("rank", 1)), {over: target, **at}
             return
     if "cost" in dims:
         for prior in dataset["cost"].values.tolist():
@@ -170,7 +185,7 @@ def _places(dataset: xr.Dataset, scalar: Scalar) -> Iterator[tuple[Text, dict[st
         yield label_of(scalar), {}
 
 
-def _at_target(scalar: Scalar, target: float, rank: int | None) -> Text:
+def _at_target(scalar: Scalar, target: float, rank: int) -> Text:
     """Return the label of a scalar at a FAR or FRR target, and at a rank."""
     if scalar is DIR_AT_FAR and rank != 1:
         text = "{dir} at {far} <= {target:rate}, rank {rank:count}"

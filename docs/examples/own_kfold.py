@@ -26,7 +26,7 @@ np.testing.assert_allclose(ds.far_summary.sel(statistic="mean"), np.mean(rates, 
 
 # A thousand partitions in one call.
 many = be.partition.SubjectShuffleSplit(1000, test_size=0.5, random_state=0)
-eer = be.summaries(scores, many)["verification/single"].eer
+eer = be.repeat(scores, many)["verification/single"].eer
 print(f"EER of 1000 halves: {eer.mean().item():.2%}, sd {eer.std().item():.2%}")
 
 # A measure of one's own, over all scores of each half.

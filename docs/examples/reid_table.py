@@ -34,6 +34,6 @@ be.show(be.compare(*systems.values(), protocol="market1501"))
 
 # Ten random halves of the people: mean and standard deviation.
 halves = be.partition.SubjectShuffleSplit(10, test_size=0.5, random_state=0)
-splits = {name: be.summaries(scores, halves, "market1501") for name, scores in systems.items()}
+splits = {name: be.repeat(scores, halves, "market1501") for name, scores in systems.items()}
 Path("splits.tex").write_text(be.to_latex(splits, measures=["mAP", "mINP"]))
 be.plot.save(be.plot.cmc(results), "cmc.png")

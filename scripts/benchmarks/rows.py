@@ -103,7 +103,7 @@ WITHIN: Mapping[str, tuple[float, str]] = MappingProxyType(
     {
         "partition: evaluate": (5.0, "ms"),
         "partition: summary": (1.2, "ms"),
-        "partition: summaries": (0.5, "ms"),
+        "partition: repeat": (0.5, "ms"),
         "memory: file": (200.0, "MiB"),
         "memory: 20,000 x 128": (150.0, "MiB"),
         "memory: 100,000 x 128": (250.0, "MiB"),

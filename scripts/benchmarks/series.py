@@ -21,8 +21,8 @@ from benchmarks.workbench import counts, streamed
 from bioeval.evaluation import evaluate
 from bioeval.scores.matrix import Scores
 from bioeval.stats.options import IntervalMethod
-from bioeval.studies.summaries.summaries import summaries
-from bioeval.studies.summaries.summary import summary
+from bioeval.studies.folds.repeat import repeat
+from bioeval.studies.folds.summary import summary
 
 Tell = Callable[[str], None]
 
@@ -63,12 +63,12 @@ def partition_rows(options: Options, tell: Tell) -> Iterator[Row]:
         "summary": lambda p, g: summary(scores.select(probes=p, gallery=g)),
     }
     works: dict[str, Callable[[], object]] = {k: each(run) for k, run in calls.items()}
-    works["summaries"] = lambda: summaries(scores, drawn)
+    works["repeat"] = lambda: repeat(scores, drawn)
     names = {
         "counts": "counts of all tasks",
         "evaluate": "be.evaluate, with operating points",
         "summary": "be.summary, its scalars alone",
-        "summaries": "be.summaries, all in one call",
+        "repeat": "be.repeat, all in one call",
     }
     against = dict.fromkeys(names, "copy")
     times, _ = interleaved(
@@ -76,7 +76,7 @@ def partition_rows(options: Options, tell: Tell) -> Iterator[Row]:
         rounds,
         tell,
     )
-    times["summaries"] = times["summaries"] * batch / len(drawn)  # of all in one call
+    times["repeat"] = times["repeat"] * batch / len(drawn)  # of all in one call
     probes, gallery = drawn[0]
     cells = batch * len(probes) * len(gallery)
     for key, name in names.items():

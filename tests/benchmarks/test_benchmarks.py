@@ -183,7 +183,7 @@ def test_every_aim_belongs_to_a_row(report):
     keys |= {f"start: {x}" for x in ("cold", "dtype", "warm", "experiment")}
     keys |= {"folds: eer, large"}
     keys |= {"folds: accuracy, large", "partition: summary"}
-    keys |= {"partition: summaries"}
+    keys |= {"partition: repeat"}
     sizes = [f"{n:,} x {d}" for n, d in Options(large=True).sizes_of_vectors]
     for size, which in itertools.product(sizes, ("apart", "overlapping")):
         keys |= {f"embeddings: {call}, {size}, {which}" for call in CALLS}

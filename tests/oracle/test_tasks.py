@@ -232,7 +232,7 @@ def test_options_are_checked_before_the_scores_are_read(task, options):
         lambda scores, max_rank: be.closed_set(scores, gallery="single", max_rank=max_rank),
         lambda scores, max_rank: be.open_set(scores, gallery="single", max_rank=max_rank),
         lambda scores, max_rank: be.repeat(
-            scores, be.partition.SubjectKFold(2), task="closed_set", max_rank=max_rank
+            scores, be.partition.SubjectKFold(2), curves=True, max_rank=max_rank
         ),
     ],
 )

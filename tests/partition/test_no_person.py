@@ -90,7 +90,7 @@ def parts_of_people(splitter) -> list[tuple[np.ndarray, np.ndarray]]:
 
 @pytest.mark.parametrize("splitter", OF_SUBJECTS, ids=lambda x: type(x).__name__)
 def test_map_of_each_part_is_that_of_its_people_and_all_distractors(splitter):
-    tree = be.summaries(queries_and_gallery(distractor_ids=[0]), splitter, "market1501")
+    tree = be.repeat(queries_and_gallery(distractor_ids=[0]), splitter, "market1501")
     wanted = [mean_ap(*part) for part in parts_of_people(splitter)]
     np.testing.assert_allclose(tree["reid"]["mean_ap"], wanted, rtol=1e-12)
     subjects = [len(np.unique(QUERIES[rows])) for rows, _ in parts_of_people(splitter)]
@@ -112,8 +112,8 @@ def test_folds_compare_with_all_distractors(splitter, templates):
     np.testing.assert_array_equal(ds.impostor_attempts.values.ravel(), impostor)
     assert ds.attrs["subjects_in_both_parts"] == 0
     if templates == "single":
-        curves = be.repeat(scores, splitter, thresholds=5)
-        np.testing.assert_array_equal(curves.impostor_attempts.values.ravel(), impostor)
+        tree = be.repeat(scores, splitter)
+        np.testing.assert_array_equal(tree["verification/single"].impostor_attempts, impostor)
 
 
 @pytest.mark.parametrize(
@@ -158,17 +158,15 @@ def test_every_part_but_its_probes_holds_all_distractors(splitter):
             assert np.isin(nobody, columns).all() == (len(rows) > 0)
 
 
-def test_galleries_of_an_experiment_and_of_summaries():
+def test_galleries_of_an_experiment_and_of_many_partitions():
     scores = square(distractor_ids=[0])
     ds = be.cross_evaluate(
         scores, Experiment(0.5, gallery_templates=1, random_state=0), task="closed_set"
     )
     assert int(ds.genuine_attempts.values.sum()) == 10  # five people, two probes each
     galleries = ProbeGallerySplit(1, random_state=0)
-    tree = be.summaries(scores, galleries)
+    tree = be.repeat(scores, galleries)
     assert tree["verification/single"]["impostor_attempts"].item() == 20 * (9 + 30)
-    curves = be.repeat(scores, galleries)
-    assert curves.impostor_attempts.item() == 20 * (9 + 30)
 
 
 def test_pairs_with_a_distractor_are_in_the_part_of_the_other():
@@ -213,8 +211,8 @@ def test_names_of_images_and_cards_say_who_is_no_person(tmp_path):
         labels_key="probe", gallery_labels_key="gallery",
     )  # fmt: skip
     assert (read.distractor_ids, read._junk_ids) == ((0,), (-1,))
-    own = be.summaries(read, SubjectKFold(5), "market1501")
-    stated = be.summaries(queries_and_gallery(distractor_ids=[0]), SubjectKFold(5), "market1501")
+    own = be.repeat(read, SubjectKFold(5), "market1501")
+    stated = be.repeat(queries_and_gallery(distractor_ids=[0]), SubjectKFold(5), "market1501")
     np.testing.assert_array_equal(own["reid"]["mean_ap"], stated["reid"]["mean_ap"])
 
 
@@ -227,11 +225,11 @@ def test_plain_labels_are_divided_as_before_with_a_warning():
         distances(), QUERIES.astype(str), np.where(GALLERY == 0, "x", GALLERY.astype(str))
     )
     with pytest.warns(BioevalWarning, match=r"identity 'x' .*distractor_ids=\(their number,\)"):
-        be.repeat(words, SubjectKFold(2), thresholds=3)
+        be.cross_evaluate(words, SubjectKFold(2))
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        be.repeat(plain, SampleKFold(2))
-        be.repeat(queries_and_gallery(distractor_ids=[0]), SubjectKFold(2))
+        be.cross_evaluate(plain, SampleKFold(2))
+        be.repeat(queries_and_gallery(distractor_ids=[0]), SubjectKFold(2), "market1501")
 
 
 def test_scores_take_distractors_as_reid_does():
@@ -247,7 +245,7 @@ def test_scores_take_distractors_as_reid_does():
     with pytest.raises(DataError, match=r"all 2 templates are of distractors or junk"):
         next(SubjectKFold(2).split(be.Scores(np.eye(2), [0, 0], distractor_ids=[0])))
     with pytest.raises(DataError, match=r"all 2 templates are of distractors or junk \(0\)"):
-        be.summaries(be.Scores(np.eye(2), [0, 0], distractor_ids=[0]), SubjectKFold(2))
+        be.repeat(be.Scores(np.eye(2), [0, 0], distractor_ids=[0]), SubjectKFold(2))
 
 
 # ------------------------------------------------------------------ nobody is resampled or counted

@@ -104,7 +104,7 @@ def test_results_of_a_newer_version_are_refused():
 
 def test_summaries_have_a_row_a_partition():
     scores = be.simulate(8, 3, random_state=1)
-    tree = be.summaries(scores, be.partition.SubjectKFold(2), far_targets=[0.1, 0.01])
+    tree = be.repeat(scores, be.partition.SubjectKFold(2), far_targets=[0.1, 0.01])
     parts = [scores.select(x, x) for _, x in be.partition.SubjectKFold(2).split(scores)]
     for node in tree.leaves:
         table = node.to_dataset().to_dataframe()
@@ -120,7 +120,7 @@ def test_summaries_have_a_row_a_partition():
 
 
 def test_summaries_of_a_file_are_expanded(tmp_path):
-    tree = be.summaries(be.simulate(8, 3, random_state=1), be.partition.SubjectKFold(2))
+    tree = be.repeat(be.simulate(8, 3, random_state=1), be.partition.SubjectKFold(2))
     given = tree["verification/single"].to_dataset()
     given.to_netcdf(tmp_path / "s.nc", engine="h5netcdf")
     read = xr.load_dataset(tmp_path / "s.nc", engine="h5netcdf")

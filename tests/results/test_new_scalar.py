@@ -118,7 +118,6 @@ limits = {"interval": be.stats.IntervalMethod("subject-bootstrap", replicates=10
 interval = be.verification(scores, **limits)
 compared = be.compare(scores, other, **limits).sel(measure="max Youden's J")
 folds = be.cross_evaluate(scores, be.partition.SubjectKFold(4), **limits)
-repeats = be.repeat(scores, be.partition.SubjectShuffleSplit(3))
 given = be.verification(scores, thresholds=[6.0, 7.0])
 run("scores.npz", "--protocol", "course-kfold", "--out", "folds")
 run("scores.npz", "--out", "whole")
@@ -129,7 +128,6 @@ print(json.dumps({
     "interval": [interval.max_youden_low.item(), interval.max_youden_high.item()],
     "compared": [*compared.value.values.tolist(), compared.separated[0, 1].item()],
     "folds": folds.youden_summary.sel(statistic="mean").item(),
-    "repeats": repeats.youden_mean.max().item(),
     "table": run("scores.npz"),
     "json": json.loads(run("scores.npz", "--json"))["tasks"]["verification/single"]["max_youden"],
     "csv": open("folds/folds_verification_single.csv").readline(),
@@ -139,7 +137,6 @@ print(json.dumps({
     "false of folds": [folds.false_among_accepted_summary.sel(statistic=x).item()
                        for x in ("pooled", "low", "high")],
     "counts of folds": [int(folds[x].sum()) for x in ("fa", "ga")],
-    "false of repeats": repeats.false_among_accepted_mean.values[-1].item(),
 }))
 """
 

@@ -15,7 +15,7 @@ from result_messages import arguments
 
 import bioeval as be
 from bioeval.cli.program import main
-from bioeval.partition import ProbeGallerySplit, SubjectKFold
+from bioeval.partition import SubjectKFold
 from bioeval.protocol.loading import load
 
 TARGETS = [0.2, 0.0, 1.0]
@@ -52,22 +52,11 @@ def test_each_fold_has_the_points_of_its_test_part(kind, listed, monkeypatch):
     scores, splitter = ties(kind), SubjectKFold(3)
     result = be.cross_evaluate(scores, splitter, frr_targets=TARGETS)
     assert result.frr_target.values.tolist() == TARGETS and "frr_at_far" in result
-    repeated = be.repeat(scores, splitter, frr_targets=TARGETS)
     for fold, (_, test) in enumerate(splitter.split(scores.probe_labels, scores.probe_labels)):
         expected = naive_far(scores.select(probes=test, gallery=test))
         np.testing.assert_allclose(result.far_at_frr[0, fold], expected, atol=1e-12)
-        np.testing.assert_allclose(repeated.far_at_frr[0, fold], expected, atol=1e-12)
     mean = result.far_at_frr_summary.sel(statistic="mean")
     np.testing.assert_allclose(mean, result.far_at_frr.mean(("repeat", "fold")))
-
-
-def test_a_partition_without_attempts_has_no_such_point():
-    labels = np.arange(8) // 2
-    scores = be.Scores(np.arange(64.0).reshape(8, 8), labels)
-    galleries = ProbeGallerySplit(1, random_state=0)
-    assert "far_at_frr" not in be.repeat(scores, galleries)
-    result = be.repeat(scores, SubjectKFold(4), frr_targets=[0.1])  # one subject a part
-    assert result.far_at_frr.shape == (1, 4, 1) and np.isnan(result.far_at_frr).all()
 
 
 def test_a_card_and_an_option_give_the_targets():

@@ -159,7 +159,7 @@ def test_folds_and_partitions_are_mean_and_sd(capsys):
         values = 100 * ds.frr.values
         assert row[1] == f"{values.mean():.2f} ± {values.std(ddof=1):.2f} %"
     assert "Mean ± standard deviation over folds." in be.to_markdown(folds)
-    parts = {name: be.summaries(street(i), splitter, "viper") for i, name in enumerate("ab")}
+    parts = {name: be.repeat(street(i), splitter, "viper") for i, name in enumerate("ab")}
     (rows,) = latex_tables(be.to_latex(parts, measures=["mAP", "CMC(1)"]))
     for row, tree in zip(rows[1:], parts.values(), strict=True):
         each = [100 * tree["reid"][name].values for name in ("mean_ap", "cmc_rank_1")]
@@ -197,8 +197,8 @@ def test_fused_systems_are_printed_for_a_paper(tmp_path, capsys, monkeypatch):
 
 
 def test_repeats_of_re_identification_are_summaries(tmp_path, capsys, monkeypatch):
-    with pytest.raises(be.ProtocolError, match=r"task is 'reid'.*be\.summaries\(scores, splitter"):
-        be.repeat(street(1), be.partition.SubjectKFold(3), task="reid")
+    with pytest.raises(be.ProtocolError, match=r"task is 'reid'.*be\.repeat\(scores, splitter"):
+        be.cross_evaluate(street(1), be.partition.SubjectKFold(3), task="reid")
     monkeypatch.chdir(tmp_path)
     be.save(street(1), "s.npz")
     assert (
@@ -211,7 +211,7 @@ def test_repeats_of_re_identification_are_summaries(tmp_path, capsys, monkeypatc
 
 
 def test_summaries_of_re_identification_have_their_figures(capsys):
-    ds = be.summaries(street(1), be.partition.SubjectKFold(3), "viper")
+    ds = be.repeat(street(1), be.partition.SubjectKFold(3), "viper")
     be.show(ds)
     shown = capsys.readouterr().out.splitlines()
     row = next(line.replace(" %", "").split() for line in shown if "mAP" in line)

@@ -1014,7 +1014,7 @@ def test_precision_recall_draws_the_levels_of_each_system(tmp_path):
 def test_save_all_draws_what_single_functions_return(scores, tmp_path):
     sizes = be.gallery_size(scores, [2, 5], thresholds=4)
     galleries = be.partition.ProbeGallerySplit(1, n_repeats=3, random_state=0)
-    means = be.repeat(scores, galleries, task="closed_set")
+    means = be.repeat(scores, galleries, curves=True)["closed_set"].to_dataset()
     study = be.study_threshold(scores, "eer", folds=3, repeats=1)
     given = {"gallery": sizes, "mean": means, "study": study}
     assert [p.name for p in plot.save_all(given, None, tmp_path)] == [
@@ -1043,7 +1043,7 @@ def test_spread_draws_every_scalar_of_each_repeat(scores):
     assert heights >= len(expected)
     assert "12 repeats" in " ".join(texts) and "middle 95 %" in " ".join(texts)
     galleries = be.partition.ProbeGallerySplit(1, n_repeats=5, random_state=0)
-    means = be.repeat(scores, galleries, task="closed_set", max_rank=30)
+    means = be.repeat(scores, galleries)["closed_set"]
     assert list(plot.spread(means).values) == [
         "CMS, rank 1 (in %)",
         "CMS, rank 5 (in %)",

@@ -95,8 +95,14 @@ MESSAGES = (
         "subject than are enrolled, since pairs are excluded; {none:count} with none",
     ),
     MessageType(
-        "impostors-differ",
-        "some partitions have unenrolled probes as impostors, and some have none; give "
-        '{arg.impostors=leave-subject-out} or "unenrolled" for all',
+        "no-query-in-partitions",
+        "no query has a match in {missing:count} of {number:count} partitions, and their "
+        "rates are not defined there (NaN); means are over the others. Divide into fewer parts",
+    ),
+    MessageType(
+        "undefined-in-partitions",
+        "not defined (NaN) in up to {missing:count} of {number:count} partitions that have "
+        "attempts: {names}; means are over the others. A rank may be beyond the gallery, and a "
+        "class may have scores that are all alike",
     ),
 )

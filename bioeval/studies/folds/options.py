@@ -85,7 +85,7 @@ class FoldOptions:
             raise ProtocolError(
                 Argument("task"),
                 f" is {self.task!r}; re-identification has no threshold of a training part: "
-                'be.summaries(scores, splitter, "market1501") evaluates it in each partition, '
+                'be.repeat(scores, splitter, "market1501") evaluates it in each partition, '
                 "and be.show its mean and standard deviation",
             )
         object.__setattr__(self, "task", chosen_task(self.task, TASKS))

@@ -230,18 +230,6 @@ class SplitPlan:
         return Split(train, test, train)
 
 
-class Partitions(NamedTuple):
-    """Rows and columns of each partition, with repeat and fold, in an array of a `shape`.
-
-    They are of probes and galleries (`enrols`), or of test parts.
-    """
-
-    sets: list[IndexSet]
-    places: list[Place]
-    shape: tuple[int, int]
-    enrols: bool
-
-
 class SplitSides:
     """The distinct templates of both sides of a score matrix, as `n` samples to divide.
 
@@ -287,14 +275,13 @@ class SplitSides:
         self._warn_of_distractors(splitter)
         return plan_of(self._of_samples(splitter), self.n, self.labels, None, self.meta)
 
-    def partitions(self, splitter: Any) -> Partitions:
+    def partitions(self, splitter: Any) -> list[IndexSet]:
         """Return what is evaluated of each split: probes and gallery, or the test part."""
         if not isinstance(splitter, partition.Experiment):
             divided = self._of_samples(splitter)
             made = list(split_samples(divided, self.n, self.labels, None, self.meta))
             if made and all(isinstance(parts, partition.ProbesGallery) for parts in made):
-                sets = [self.places(Part(*parts)) for parts in made]
-                return Partitions(sets, [(i, 0) for i in range(len(made))], (len(made), 1), True)
+                return [self.places(Part(*parts)) for parts in made]
             if any(not hasattr(parts, "test") for parts in made):
                 raise DataError(
                     f"{type(splitter).__name__}.split() yields pairs without names, which may be "
@@ -306,8 +293,7 @@ class SplitSides:
             plan = SplitPlan(splits, self.n, _shuffles(splitter), by_parts=False)
         else:
             plan = self.plan(splitter)
-        sets = [self.places(plan.split(place).tested) for place in plan.places]
-        return Partitions(sets, plan.places, plan.shape, False)
+        return [places for _, places in self.tests(plan)]
 
     def _of_samples(self, splitter: Any) -> Any:
         """Return the splitter for the samples; folds may be given for all templates."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 from typing import Any, get_args
 
@@ -22,6 +23,7 @@ from bioeval.scores.matrix import Scores, are_pairs
 from bioeval.stats.options import IntervalMethod
 from bioeval.studies.folds.cross_evaluate import evaluate_tasks
 from bioeval.studies.folds.options import Assurance, FoldOptions, parse_ranks
+from bioeval.studies.folds.repeat import repeated
 from bioeval.studies.folds.splits import SplitSides
 from bioeval.tasks.plan import EvaluationOptions, compared
 
@@ -30,8 +32,19 @@ _EVEN = 0.5
 
 
 def evaluate(scores: Scores, card: Protocol, options: EvaluationOptions) -> xr.DataTree:
-    """Evaluate the tasks of a card with ``[partition]`` in its folds."""
+    """Evaluate the tasks of a card with ``[partition]``, in its folds or its galleries."""
     unused = options.those_set("thresholds", "max_rank", "interval", "per_query")
+    assert card.partition is not None
+    if card.partition.by == "gallery-folds":
+        if unused:
+            raise ProtocolError(
+                f"protocol {card.name} evaluates many galleries, without curves and intervals: "
+                f"leave out {' and '.join(unused)}"
+            )
+        inner = replace(
+            card, layout="probe-against-gallery", partition=None, decision=None, uncertainty=None
+        )
+        return repeated(scores, splitter_of(card, scores), inner, options)
     if unused:
         how = "change the card"
         if "interval" in unused:

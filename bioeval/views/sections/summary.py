@@ -67,12 +67,18 @@ class Figure(NamedTuple):
         return cell_of_scalar(self.scalar, value, at=self.at, **more)
 
 
+def figure_scalars() -> dict[str, Scalar]:
+    """Return what is a figure of a summary, by name: scalars with a label."""
+    known = {**scalar_registry().averaged, "min_dcf": MIN_DCF, "cmc": CMC, **QUERY_MEANS}
+    return {k: x for k, x in known.items() if x.label and k != "recognition_rate"}
+
+
 def figures(numbers: Mapping[str, Any]) -> Iterator[Figure]:
     """Yield each figure of a summary that has a label."""
-    known = {**scalar_registry().averaged, "min_dcf": MIN_DCF, "cmc": CMC, **QUERY_MEANS}
+    known = figure_scalars()
     for name, value in numbers.items():
         scalar = known.get(name)
-        if scalar is None or not scalar.label or name == "recognition_rate":
+        if scalar is None:
             continue
         each = value if isinstance(value, Mapping) else {None: value}
         thresholds = numbers.get(scalar.threshold or "", numbers.get("threshold_at_far"))

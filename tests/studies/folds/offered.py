@@ -4,12 +4,16 @@ import xarray as xr
 from systems import scores, square
 
 import bioeval as be
-from bioeval.studies.folds.repeat import repeated_names
 from bioeval.studies.folds.results import cross_names
 
 CALLS = {
     "cross_evaluate": lambda s: be.cross_evaluate(s, be.partition.SubjectKFold(3)),
-    "repeat": lambda s: be.repeat(s, be.partition.Experiment(repeats=3, random_state=0)),
+    "repeat": lambda s: be.repeat(s, be.partition.SubjectKFold(3)),
+    "summary": be.summary,
+}
+UNDER_CARD = {
+    "summary": be.summary,
+    "repeat": lambda s, card: be.repeat(s, [(range(20), range(s.shape[1]))], card),
 }
 OTHER_CALLS = dict.fromkeys(("eer_scorer", "make_scorer"), "takes labels and predictions")
 
@@ -18,27 +22,18 @@ def folds(task: str) -> xr.Dataset:
     return be.cross_evaluate(square(), be.partition.SubjectKFold(2), task=task, ranks=[1, 2])
 
 
-def repeats(task: str) -> xr.Dataset:
-    thresholds = [5.0, 9.0] if task != "closed_set" else None
-    return be.repeat(square(), be.partition.SubjectKFold(2), task=task, thresholds=thresholds)
-
-
 def parts() -> be.partition.ProbeGallerySplit:
     return be.partition.ProbeGallerySplit(1, n_repeats=8, random_state=0)
 
 
 PLOTS = {
-    "repeated": lambda i: be.repeat(scores(i, 6), parts(), task="closed_set"),
+    "repeated": lambda i: be.repeat(scores(i, 6), parts(), curves=True)["closed_set"],
     **dict.fromkeys(
         ("folds", "spread"),
         lambda i: be.cross_evaluate(scores(1), be.partition.SubjectKFold(5)),
     ),
 }
 VARIABLES = {
-    f"{words}, {task}": (lambda task=task, make=make: make(task), table)
-    for words, make, table in (
-        ("folds", folds, cross_names()),
-        ("partitions", repeats, repeated_names()),
-    )
+    f"folds, {task}": (lambda task=task: folds(task), cross_names())
     for task in ("verification", "open_set", "closed_set")
 }

@@ -11,7 +11,6 @@ from twins import in_folds, one_thread  # noqa: F401
 
 import bioeval as be
 from bioeval.attempts import selections as index_sets
-from bioeval.base.errors import DataError
 from bioeval.studies.folds import parts as module
 
 SPLITTERS = {
@@ -79,7 +78,6 @@ def test_partitions(name, task, kind, rules, monkeypatch):
     scores, splitter = scores_of(*kind), SPLITTERS[name]
     unit, ties, impostors = rules
     options = {"task": task, "rank_unit": unit, "ties": ties, "impostors": impostors}
-    check(both_ways(monkeypatch, lambda: be.repeat(scores, splitter, max_rank=3, **options)))
     if ties == "expected" or name in ("galleries", "enrolled"):
         return
     for rule, targets in (("eer", None), (0.3, (0.1, 0.01))):
@@ -109,13 +107,5 @@ def test_small_parts_are_not_read(monkeypatch):
 def test_few_parts_of_a_large_matrix_are_read(monkeypatch):
     monkeypatch.setattr(index_sets.OrderedScores, "of", None)
     splitter = be.partition.SubjectKFold(8)
-    result = be.repeat(be.simulate(40, 2, random_state=0), splitter, task="closed_set")
+    result = be.cross_evaluate(be.simulate(40, 2, random_state=0), splitter, task="closed_set")
     assert result["genuine_attempts"].values.tolist() == [[10] * 8]
-
-
-def test_a_failed_comparison_is_refused_by_its_part():
-    values = np.array(be.simulate(8, 4, random_state=0).values)
-    values[3, 14] = np.nan
-    scores = be.Scores(values, np.repeat(np.arange(8), 4))
-    with pytest.raises(DataError, match="the scores hold 1 NaN, the first at row"):
-        be.repeat(scores, SPLITTERS["galleries"], task="closed_set")

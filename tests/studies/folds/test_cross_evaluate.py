@@ -18,7 +18,6 @@ from twins import crossed, one_thread  # noqa: F401
 import bioeval as be
 from bioeval.attempts import folds, tiles
 from bioeval.base.errors import DataError, ProtocolError
-from bioeval.results.layouts import expanded
 from bioeval.studies.folds.section import section
 from bioeval.tables.sections import table_of
 from bioeval.views.writers.terminal import plain as as_text
@@ -241,9 +240,6 @@ def test_impostors_are_the_same_in_all_parts():
     assert np.isnan(ds.threshold.values).tolist() == [[True, False]]
     ds = crossed(scores, be.partition.PredefinedFolds(fold), task="open_set", impostors="both")
     assert ds.impostor_attempts.values.tolist() == [[4, 2]]
-    curves = be.repeat(scores, be.partition.PredefinedFolds(fold), task="open_set")
-    assert curves.impostor_attempts.values.tolist() == [[2, 0]]
-    assert curves.attrs["impostors"] == "unenrolled"
     closed = crossed(scores, be.partition.PredefinedFolds(fold), task="closed_set")
     assert closed.skipped.values.tolist() == [[2, 0]]
     assert ("probes-of-test-without-mate", {"probes": 2}) in [x[:2] for x in be.messages(closed)]
@@ -819,19 +815,17 @@ def test_pairs_of_the_same_people_in_training_and_test_are_named():
 
 
 @pytest.mark.parametrize(
-    ("call", "options", "says"),
+    ("options", "says"),
     [
-        (be.cross_evaluate, {"rank_unit": "person"}, "rank_unit is 'person'; expected one of"),
-        (be.cross_evaluate, {"ties": "expected"}, "expected one of 'pessimistic', 'optimi"),
-        (be.repeat, {"ties": None}, "ties is None; expected one of 'pessimistic'"),
-        (be.repeat, {"rank_unit": ["template"]}, "rank_unit is .*; expected one of 'template'"),
+        ({"rank_unit": "person"}, "rank_unit is 'person'; expected one of"),
+        ({"ties": "expected"}, "expected one of 'pessimistic', 'optimi"),
     ],
 )
 @pytest.mark.parametrize("task", ["open_set", "closed_set"])
-def test_words_of_a_search_are_checked(call, options, says, task):
+def test_words_of_a_search_are_checked(options, says, task):
     scores = be.simulate(6, 3, random_state=1)
     with pytest.raises(be.DataError, match=says):
-        call(scores, be.partition.SubjectKFold(3), task=task, **options)
+        be.cross_evaluate(scores, be.partition.SubjectKFold(3), task=task, **options)
 
 
 def test_a_section_keeps_names_and_terms():
@@ -841,11 +835,10 @@ def test_a_section_keeps_names_and_terms():
         crossed(made, splitter, threshold="far=0.1", far_targets=[0.1], frr_targets=[0.1]),
         crossed(made, be.partition.SampleKFold(2), task="open_set"),
         crossed(made, splitter, threshold="far=0.2", assure=0.6, interval="subject-bootstrap"),
-        expanded(be.repeat(made, be.partition.ProbeGallerySplit(1, n_repeats=2, random_state=0))),
     ]
 
     def of_systems(name):
-        tasks = zip(("verification", "open_set", "single", "multi"), results, strict=True)
+        tasks = zip(("verification", "open_set", "single"), results, strict=True)
         return section({f"{system}/{task}": ds for task, ds in tasks for system in (name, "b")})
 
     require_names_kept(of_systems)

@@ -54,9 +54,6 @@ def test_least_costs_of_folds_are_those_of_loops(kind, dtype, cells, monkeypatch
     mean, sd = crossed.min_dcf_summary.sel(statistic=["mean", "sd"]).values
     np.testing.assert_allclose(mean, expected.mean(axis=0))
     np.testing.assert_allclose(sd, expected.std(axis=0, ddof=1))
-    repeated = be.repeat(scores, FOLDS, priors=PRIORS)
-    np.testing.assert_allclose(repeated.min_dcf.values[0], expected, atol=1e-12)
-    np.testing.assert_allclose(repeated.min_dcf_mean, expected.mean(axis=0))
 
 
 def test_least_costs_of_listed_pairs():
@@ -83,17 +80,14 @@ def test_a_part_without_genuine_attempts_has_none():
     crossed = be.cross_evaluate(scores, folds, threshold=5.0, priors=PRIORS)
     assert np.isnan(crossed.min_dcf.values[0, 1]).all()
     assert not np.isnan(crossed.min_dcf.values[0, 0]).any()
-    repeated = be.repeat(scores, folds, priors=PRIORS)
-    np.testing.assert_array_equal(repeated.min_dcf.values, crossed.min_dcf.values)
 
 
 @pytest.mark.parametrize("priors", [[0], [1], [0.1, 0.1], [-1], "x"])
-@pytest.mark.parametrize("call", [be.cross_evaluate, be.repeat])
-def test_priors_are_checked(priors, call):
+def test_priors_are_checked(priors):
     with raises_about(be.DataError, "priors"):
-        call(scores_of(), FOLDS, priors=priors)
+        be.cross_evaluate(scores_of(), FOLDS, priors=priors)
     with raises_about(be.ProtocolError, "priors"):
-        call(scores_of(), FOLDS, task="open_set", priors=[0.1])
+        be.cross_evaluate(scores_of(), FOLDS, task="open_set", priors=[0.1])
 
 
 def test_least_costs_are_shown_and_saved(tmp_path, capsys):

@@ -1,179 +1,542 @@
-"""Curves over many partitions: each equals its own evaluation, and the mean is their mean."""
+"""The scalars of many partitions in one call are those of one at a time, to the last bit."""
 
 from __future__ import annotations
 
+import json
+import math
+from collections import namedtuple
+from dataclasses import replace
+
 import numpy as np
 import pytest
-from named_arguments import raises_about
-from twins import one_thread  # noqa: F401
+import strategies
+from hypothesis import given, settings, strategies as st
+from rendered import require_names_kept
+from scipy.spatial.distance import cdist
 
 import bioeval as be
-from bioeval.base.errors import DataError, ProtocolError
+from bioeval import protocol as cards
+from bioeval.cli.program import main
+from bioeval.results.layouts import expanded
+from bioeval.studies.folds import counted_together, repeat as module
+from bioeval.studies.folds.partitions_section import section
+
+DTYPES = ("float16", "float32", "float64", "uint8")
 
 
-@pytest.fixture(scope="module")
-def scores():
-    return be.simulate(20, 4, random_state=3)
+def equal(a: float, b: float) -> bool:
+    return a == b or (math.isnan(a) and math.isnan(b))
 
 
-GALLERIES = be.partition.ProbeGallerySplit(1, n_repeats=5, random_state=1)
-ENROLLED = be.partition.EnrolledSplit(
-    be.partition.ProbeGallerySplit(2), unenrolled=0.5, n_repeats=4, random_state=1
+def check(tree, scores, sets, protocol="auto", **options) -> None:
+    """Compare all numbers with those of each partition alone; `sets` are (probes, gallery)."""
+    nodes = {node.path.strip("/"): node.to_dataset() for node in expanded(tree).leaves}
+    alone = [
+        be.summary(scores.select(probes=probes, gallery=gallery), protocol, **options)
+        for probes, gallery in sets
+    ]
+    assert set(nodes) == {node for result in alone for node in result}
+    for node, dataset in nodes.items():
+        listed = [result.get(node, {}) for result in alone]
+        names = {name for name, x in dataset.data_vars.items() if x.dims[0] == "partition"}
+        assert names == {name for result in listed for name in result}
+        for name in names:
+            values, dims = dataset[name].values, dataset[name].dims
+            labels = [None]
+            if len(dims) > 1:
+                labels = dataset["cost_prior" if dims[1] == "cost" else dims[1]].values.tolist()
+            wanted = [result.get(name, {}) for result in listed]
+            wanted = [x if isinstance(x, dict) else {None: x} for x in wanted]
+            assert {x for result in wanted for x in result} == set(labels)
+            rows = [[result.get(x, math.nan) for x in labels] for result in wanted]
+            assert all(map(equal, np.ravel(values).tolist(), np.ravel(rows).tolist())), (node, name)
+            whole = all(len(result) == len(labels) for result in wanted)
+            counts = {type(x) for result in wanted for x in result.values()} == {int}
+            assert values.dtype == (np.int64 if whole and counts else np.float64), (node, name)
+
+
+def scores_of(
+    dtype="float64", kind="distance", nan="raise", labels="numbers", digits=1, failed=0, square=True
+) -> be.Scores:
+    """Scores of subjects with 1 to 5 templates, in mixed order, with ties."""
+    random = np.random.default_rng(7)
+    subjects = random.permutation(np.repeat(np.arange(16), random.integers(1, 6, 16)))
+    points = random.normal(size=(len(subjects), 3)) + 1.5 * random.normal(size=(16, 3))[subjects]
+    values = np.round(cdist(points, points), digits)
+    values = (10 * values if dtype == "uint8" else values).astype(dtype)
+    if failed:
+        values.flat[random.choice(values.size, failed, replace=False)] = np.nan
+        values.flat[random.choice(values.size, failed, replace=False)] = np.inf
+        values.flat[random.choice(values.size, failed // 2, replace=False)] = -np.inf
+    values = -values if kind == "similarity" and dtype != "uint8" else values
+    names = np.array([f"person {x}" for x in subjects]) if labels == "names" else subjects
+    sides = (names,) if square else (names, names)
+    return be.Scores(values, *sides, kind=kind, nan=nan)
+
+
+def drawn(scores: be.Scores, number: int = 12, seed: int = 0) -> list[tuple]:
+    """Partitions of one set of templates, of galleries and probes, and of both overlapping."""
+    random, n = np.random.default_rng(seed), scores.shape[0]
+    result = []
+    for k in range(number):
+        some = random.permutation(n)[: random.integers(2, n)]
+        cut = random.integers(1, len(some))
+        result.append([(some, some), (some[cut:], some[:cut]), (some[:cut], some)][k % 3])
+    return result
+
+
+# A card without the closed set, which random probes are not all enrolled for.
+OPEN = {
+    layout: replace(cards.load(f"course-{name}"), closed_set=None)
+    for layout, name in (("square", "all-vs-all"), ("other", "probe-vs-gallery"))
+}
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("kind", ["distance", "similarity"])
+@pytest.mark.parametrize("labels", ["numbers", "names"])
+@pytest.mark.cases(1)
+def test_partitions_of_one_set_of_templates(dtype, kind, labels):
+    scores = scores_of(dtype, kind, labels=labels)
+    sets = [x for x in drawn(scores, 18) if x[0] is x[1]]
+    check(be.repeat(scores, [x[0] for x in sets]), scores, sets)
+    options = {"far_targets": [0.2, 0.0, 1.0], "auc": False}
+    check(be.repeat(scores, sets, **options), scores, sets, **options)
+
+
+@pytest.mark.parametrize("dtype", DTYPES[:3])
+@pytest.mark.parametrize("kind", ["distance", "similarity"])
+@pytest.mark.parametrize("nan", ["reject", "exclude"])
+@pytest.mark.cases(1)
+def test_failed_and_infinite_comparisons(dtype, kind, nan):
+    scores = scores_of(dtype, kind, nan, failed=300)
+    sets = [x for x in drawn(scores, 24) if x[0] is x[1]]
+    check(be.repeat(scores, sets), scores, sets)
+    sets = [x for x in drawn(scores, 24) if x[0] is not x[1] and len(set(x[0]) & set(x[1])) == 0]
+    check(be.repeat(scores, sets, OPEN["other"]), scores, sets, OPEN["other"])
+
+
+@pytest.mark.parametrize("square", [True, False])
+@pytest.mark.parametrize("ties", ["pessimistic", "optimistic", "stable", "expected"])
+@pytest.mark.parametrize("unit", ["template", "subject"])
+@pytest.mark.parametrize("impostors", ["auto", "unenrolled", "leave-subject-out", "both"])
+@pytest.mark.cases(1)
+def test_probes_and_galleries_by_every_rule(square, ties, unit, impostors):
+    if square and impostors in ("unenrolled", "both"):
+        return
+    scores = scores_of(square=square)
+    card = cards.load("course-all-vs-all" if square else "course-probe-vs-gallery")
+    rules = {"ties": ties, "rank_unit": unit}
+    closed = replace(card.closed_set, **rules, unmated="skip")
+    card = replace(
+        card, open_set=replace(card.open_set, **rules, impostors=impostors), closed_set=closed
+    )
+    sets = drawn(scores, 12)
+    if square:
+        sets = [x for x in sets if set(x[0]) <= set(x[1])]
+    check(be.repeat(scores, sets, card), scores, sets, card)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("square", [True, False])
+def test_plain_partitions_are_counted_together(square, monkeypatch):
+    scores = scores_of(nan="reject", failed=10)
+    halves = np.array_split(np.arange(scores.shape[0]), 2)
+    sets = [halves[:1] * 2, halves[1:] * 2] if square else [halves, halves[::-1]]
+    with monkeypatch.context() as patch:
+        patch.setattr(module, "scalars_of", None)
+        tree = be.repeat(scores, sets)
+    check(tree, scores, sets)
+
+
+@pytest.mark.slow
+def test_auto_decides_for_each_partition():
+    random = np.random.default_rng(1)
+    scores = be.Scores(random.random((24, 24)), np.repeat(np.arange(6), 4))
+    every = np.arange(24)
+    sets = [(every, every), (every[::2], every[1::2]), (every[:8], every[:8]), (every[1::2], every)]
+    sets[3] = (every[:12], every[:12])
+    tree = be.repeat(scores, sets)
+    check(tree, scores, sets)
+    both = "course-all-vs-all or course-probe-vs-gallery"
+    assert tree["open_set"].attrs["protocol"] == both
+
+
+def test_a_part_without_a_score():
+    """Where every comparison failed there is no score to put in order."""
+    values = np.array([[math.nan, 0, math.nan, math.nan]], dtype="float16")
+    scores = be.Scores(values, [7], [7, 7, -3, -3], nan="reject")
+    sets = [([0], [0, 2, 3])]
+    card = replace(OPEN["other"], closed_set=None)
+    check(be.repeat(scores, sets, card), scores, sets, card)
+
+
+def test_ranks_beyond_a_gallery_are_nan_and_counts_then_floats():
+    scores = be.simulate(8, 2, random_state=0)
+    sets = [(np.arange(n), np.arange(n)) for n in (4, 16, 8)]
+    tree = be.repeat(scores, sets)
+    check(tree, scores, sets)
+    tree = expanded(tree)
+    counts = tree["closed_set"]["cms_count"]
+    assert counts.dtype == np.float64
+    assert np.isnan(counts.sel(rank=10).values).tolist() == [True, False, True]
+    assert tree["closed_set"]["attempts"].dtype == np.int64
+    assert tree["closed_set"]["rank"].values.tolist() == [1, 5, 10]
+
+
+def test_the_tree_has_the_nodes_and_descriptions_of_evaluate():
+    scores = be.simulate(8, 3, random_state=0)
+    tree, whole = be.repeat(scores, [range(24)]), be.evaluate(scores)
+    assert [x.path for x in tree.leaves] == [x.path for x in whole.leaves]
+    for node in expanded(tree).leaves:
+        for name, values in node.data_vars.items():
+            assert values.attrs == whole[node.path][str(name)].attrs
+
+
+@pytest.mark.parametrize(
+    "splitter",
+    [
+        be.partition.ProbeGallerySplit(1, n_repeats=5, random_state=0),
+        be.partition.SubjectKFold(4),
+        be.partition.Experiment(
+            train=0.5, gallery_templates=2, unenrolled=0.25, repeats=3, random_state=1
+        ),
+    ],
 )
+def test_splitters(splitter):
+    scores = be.simulate(16, 4, random_state=2)
+    card = replace(OPEN["square"], closed_set=None)
+    if isinstance(splitter, be.partition.SubjectKFold):
+        sets = [(test, test) for _, test in splitter.split(scores)]
+    else:
+        card = OPEN["other"]
+        sets = [(x.probes, x.gallery) for x in splitter.split(scores)]
+    check(be.repeat(scores, splitter, card), scores, sets, card)
 
 
-def test_closed_set_over_galleries(scores):
-    ds = be.repeat(scores, GALLERIES, task="closed_set", max_rank=30)
-    for i, pair in enumerate(GALLERIES.split(scores)):
-        one = be.closed_set(scores.select(pair), max_rank=30)
-        np.testing.assert_array_equal(ds.cms[i, 0], one.cms)
-        np.testing.assert_array_equal(ds.cms_count[i, 0], one.cms_count)
-        assert ds.genuine_attempts[i, 0] == one.attempts
-    np.testing.assert_allclose(ds.cms_mean, ds.cms.values[:, 0].mean(axis=0))
-    np.testing.assert_allclose(ds.cms_low, np.quantile(ds.cms.values[:, 0], 0.025, axis=0))
-    np.testing.assert_allclose(ds.cms_high, np.quantile(ds.cms.values[:, 0], 0.975, axis=0))
-    # A gallery of 20 templates: beyond its end the curve keeps its value.
-    assert (ds.cms.sel(rank=slice(20, 30)) == 1).all()
+@pytest.mark.slow
+def test_a_selection_of_a_matrix_is_divided_by_its_own_rows_and_columns():
+    scores = be.simulate(12, 4, random_state=3).select(
+        probes=np.arange(40)[::-1], gallery=np.arange(4, 48)
+    )
+    random = np.random.default_rng(0)
+    sets = [(random.permutation(40)[:15], random.permutation(44)[:20]) for _ in range(6)]
+    check(be.repeat(scores, sets, OPEN["other"]), scores, sets, OPEN["other"])
 
 
-def test_open_set_with_unenrolled_subjects(scores):
-    ds = be.repeat(scores, ENROLLED, task="open_set", max_rank=2, band="normal")
-    t = ds.threshold.values
-    for i, pair in enumerate(ENROLLED.split(scores)):
-        one = be.open_set(scores.select(pair), thresholds=t, max_rank=2)
-        np.testing.assert_array_equal(ds.dir[i, 0], one.dir)
-        np.testing.assert_array_equal(ds.far[i, 0], one.far)
-        assert ds.impostor_attempts[i, 0] == one.impostor_attempts
-    sd = ds.far.values[:, 0].std(axis=0, ddof=1)
-    high = np.minimum(ds.far_mean.values + 1.959963984540054 * sd, 1)
-    np.testing.assert_allclose(ds.far_high, high)
+def test_an_asymmetric_matrix_is_judged_by_partition():
+    values = np.random.default_rng(0).random((30, 30))
+    values[:10, :10] = values[:10, :10] + values[:10, :10].T
+    scores = be.Scores(values, np.repeat(np.arange(10), 3))
+    sets = [(x, x) for x in (np.arange(10), np.arange(20), np.arange(9)[::-1])]
+    tree = be.repeat(scores, sets)
+    check(tree, scores, sets)
+    pairs = tree["verification/single"]
+    half = pairs["impostor_pairs"].values == pairs["impostor_attempts"].values // 2
+    assert half.tolist() == [True, False, True]
 
 
-def test_galleries_that_an_exclusion_reduces_are_counted():
-    who, session = np.repeat(np.arange(10), 5), np.tile([1, 1, 1, 2, 2], 10)
-    d = np.random.default_rng(0).random((50, 50)) + (who[:, None] != who)
-    scores = be.Scores(d, who, probe_meta={"session": session}, exclude=("session",))
-    galleries = be.partition.ProbeGallerySplit(2, n_repeats=3, random_state=1)
-    fewer, none = [], []
-    for probes, gallery in galleries.split(scores):
-        own = [[g for g in gallery if who[g] == who[p]] for p in probes]
-        lost = [sum(session[g] == session[p] for g in own[i]) for i, p in enumerate(probes)]
-        fewer.append(sum(x > 0 for x in lost))
-        none.append(sum(x == 2 for x in lost))
-    result = be.repeat(scores, galleries)
-    assert result.reduced_galleries.values[:, 0].tolist() == fewer and sum(none)
-    arguments = {"fewer": sum(fewer), "probes": 90, "none": sum(none)}
-    assert ("fewer-templates-compared", arguments) in [x[:2] for x in be.messages(result)]
-    plain = be.repeat(scores.excluding(), galleries)
-    assert "reduced_galleries" not in plain
-    assert "fewer-templates-compared" not in [x.code for x in be.messages(plain)]
+@pytest.mark.parametrize("what", ["mask", "exclude", "fusion", "large", "sparse", "order", "whole"])
+@pytest.mark.cases(4)
+def test_what_is_counted_one_by_one_or_in_parts(what, monkeypatch):
+    base = scores_of()
+    values, labels, n = base.values, base.probe_labels, base.shape[0]
+    sets = [x for x in drawn(base, 12) if x[0] is x[1]]
+    protocol, scores = "auto", base
+    if what == "mask":
+        mask = np.where(labels[:, None] == labels, 2, 1).astype(np.uint8)
+        mask[::3, 1::2] = 0
+        np.fill_diagonal(mask, 0)
+        scores = be.Scores(values, labels, mask=mask)
+    elif what == "exclude":
+        scores = be.Scores(
+            values, labels, probe_meta={"session": np.arange(n) % 2}, exclude=("session",)
+        )
+    elif what == "fusion":
+        card = cards.load("course-all-vs-all")
+        protocol = replace(card, verification=replace(card.verification, fusion="mean"))
+    elif what == "large":
+        monkeypatch.setattr(counted_together, "CELLS", 300)
+    elif what == "sparse":
+        monkeypatch.setattr(counted_together.OrderedScores, "MOST", 100)
+        monkeypatch.setattr(module, "scalars_of", None)
+    elif what == "order":
+        scores = be.Scores(values.argsort().argsort(), labels, kind="order")
+    else:
+        scores = be.Scores((values * 10).astype(np.int64), labels)
+    check(be.repeat(scores, sets, protocol), scores, sets, protocol)
+
+
+@pytest.mark.parametrize("name", ["market1501", "gom-market1501"])
+def test_re_identification(name):
+    random = np.random.default_rng(0)
+    labels = random.integers(0, 8, 40)
+    meta = {"camera": random.integers(0, 3, 40)}
+    scores = be.Scores(random.random((40, 40)), labels, labels, probe_meta=meta, gallery_meta=meta)
+    sets = [(random.permutation(40)[:12], random.permutation(40)[:30]) for _ in range(3)]
+    check(be.repeat(scores, sets, name), scores, sets, name)
+
+
+def test_failures_name_their_partition():
+    scores = be.simulate(6, 3, random_state=0)
+    good = np.arange(12)
+    with pytest.raises(be.DataError, match="no partitions"):
+        be.repeat(scores, [])
+    with pytest.raises(be.DataError, match=r"^partition 1: gallery has 1 value outside 0\.\.17"):
+        be.repeat(scores, [good, [0, 18]])
+    with pytest.raises(be.DataError, match=r"^partition 2: gallery selects a template more than"):
+        be.repeat(scores, [good, good, [1, 1, 2]])
+    with pytest.raises(be.DataError, match=r"^partition 1: probes is empty"):
+        be.repeat(scores, [good, ([], good)])
+    values = np.array(scores.values)
+    values[3, 14] = np.nan
+    failed = be.Scores(values, scores.probe_labels)
+    assert len(be.repeat(failed, [good])["open_set"]["partition"]) == 1
+    with pytest.raises(be.DataError, match=r"^partition 1: the scores hold 1 NaN"):
+        be.repeat(failed, [good, np.arange(18)])
+    card = cards.load("course-probe-vs-gallery")
+    strict = replace(card, closed_set=replace(card.closed_set, unmated="raise"))
+    with pytest.raises(be.ProtocolError, match=r"^partition 0: closed-set identification requires"):
+        be.repeat(scores, [(good + 1, good), (good[:6], good[:6])], strict)
+
+
+class OwnSplitter:
+    """A splitter that is not of the library."""
+
+    def __init__(self, parts):
+        self.parts = parts
+
+    def split(self, X, y, groups):
+        yield from self.parts
+
+
+def test_probes_come_first_in_every_form_of_a_partition():
+    scores = scores_of()
+    who = scores.probe_labels
+    galleries = be.partition.ProbeGallerySplit(1, n_repeats=2, too_few="enrol", random_state=0)
+    named = list(galleries.split(scores))
+    pairs = [(x.probes, x.gallery) for x in named]
+    for parts in (
+        galleries,
+        named,
+        OwnSplitter(named),
+        [tuple(x) for x in named],
+        [{"probes": p, "gallery": g} for p, g in pairs],
+    ):
+        tree = be.repeat(scores, parts, OPEN["other"])
+        check(tree, scores, pairs, OPEN["other"])
+        genuine = [sum(who[i] == who[j] for i in p for j in g) for p, g in pairs]
+        assert tree["verification/single"].genuine_attempts.values.tolist() == genuine
+
+
+def test_each_template_is_enrolled_in_turn_by_a_loop(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    scores = be.simulate(8, 3, random_state=1)
+    be.save(scores, "a.npz")
+    who, d = scores.probe_labels, np.asarray(scores.values)
+    hits, genuine = [], []
+    for k in range(3):
+        gallery = [np.flatnonzero(who == x)[k] for x in dict.fromkeys(who.tolist())]
+        probes = [i for i in range(24) if i not in gallery]
+        nearest = [gallery[int(np.argmin([d[i, j] for j in gallery]))] for i in probes]
+        hits.append(np.mean([who[i] == who[j] for i, j in zip(probes, nearest, strict=True)]))
+        genuine.append(sum(who[i] == who[j] for i in probes for j in gallery))
+    tree = be.repeat(scores, be.partition.GalleryKFold(3))
+    assert tree["closed_set"].recognition_rate.values.tolist() == pytest.approx(hits)
+    assert tree["verification/single"].genuine_attempts.values.tolist() == genuine
+    assert main(["run", "a.npz", "--gallery-folds", "3", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)["tasks"]["closed_set"]["partitions"]
+    drawn = be.partition.GalleryKFold(3, shuffle=True, random_state=0)
+    expected = be.repeat(scores, drawn)["closed_set"].recognition_rate.values.tolist()
+    assert [x["recognition_rate"] for x in found] == expected
+    assert main(["run", "a.npz", "--gallery-folds", "4"]) == 2
+    assert "give at most 3 folds" in capsys.readouterr().err
+    assert main(["run", "a.npz", "--gallery-folds", "3", "--target", "far=0.1"]) == 2
+
+
+def test_partitions_without_an_attempt_say_so():
+    scores = be.simulate(6, 3, random_state=1)
+    folds = be.partition.SampleKFold(3, stratify="subject")
+    for result in be.repeat(scores, folds).leaves:
+        found = {x.code: x.arguments for x in be.messages(result)}
+        expected = {"missing": 3, "number": 3, "unit": "partition"}
+        assert found["no-genuine-attempt-in-parts"] == expected
+    alone = be.repeat(scores, be.partition.SubjectKFold(6))["verification/single"]
+    assert "no-impostor-attempt-in-parts" in [x.code for x in be.messages(alone)]
+
+
+def test_of_training_and_test_the_test_part_is_evaluated():
+    scores = scores_of()
+    folds = be.partition.SubjectKFold(2)
+    named = list(folds.split(scores))
+    sets = [(x.test, x.test) for x in named]
+    for parts in (folds, named, OwnSplitter(named)):
+        check(be.repeat(scores, parts), scores, sets)
+    for parts in (folds, named, OwnSplitter(named), [tuple(x) for x in named]):
+        ds = be.cross_evaluate(scores, parts)
+        alone = [be.verification(scores[x]) for x in named]
+        assert ds.genuine_attempts[0].values.tolist() == [int(x.genuine_attempts) for x in alone]
+
+
+def test_pairs_of_an_own_splitter_need_names_where_they_could_be_either():
+    scores = scores_of()
+    plain = OwnSplitter([tuple(x) for x in be.partition.SubjectKFold(2).split(scores)])
+    with pytest.raises(be.DataError, match=r"OwnSplitter.*TrainTest or ProbesGallery"):
+        be.repeat(scores, plain)
+    galleries = be.partition.ProbeGallerySplit(1, too_few="enrol", random_state=0)
+    for parts in (galleries, OwnSplitter([*galleries.split(scores)]), [*galleries.split(scores)]):
+        with pytest.raises(be.DataError, match=r"not training from test; be\.repeat"):
+            be.cross_evaluate(scores, parts)
+    other = namedtuple("Other", "gallery probe")([0], [1])
+    with pytest.raises(be.DataError, match="names gallery, probe; expected probes and gallery"):
+        scores.select(other)
+
+
+def test_pairs_with_the_gallery_first_are_refused_where_they_do_not_fit():
+    scores = scores_of(square=False)[:12, :]
+    columns = np.arange(12, scores.shape[1])
+    with pytest.raises(be.DataError, match="^partition 0: "):
+        be.repeat(scores, [(columns, np.arange(6))], OPEN["other"])
+    with pytest.raises(be.DataError, match="^partition 0: gallery has 6 values outside"):
+        be.repeat(scores, [(np.arange(6), columns + 6)], OPEN["other"])
+
+
+def test_one_template_without_a_score():
+    for dtype in (np.float16, np.float64):
+        scores = be.Scores(np.full((1, 1), np.nan, dtype=dtype), [7])
+        check(be.repeat(scores, [[0]]), scores, [(np.arange(1), np.arange(1))])
+
+
+@pytest.mark.parametrize("wrong", [3, "galleries", None, {"a": [1, 2]}])
+def test_what_is_no_list_of_partitions_is_refused(wrong):
+    with pytest.raises(be.DataError, match=r"^partitions is .*expected a splitter"):
+        be.repeat(be.simulate(4, 2), wrong)
+
+
+def test_other_scores_are_refused():
+    pairs = be.Scores.from_pairs([0.1, 0.4], [True, False])
+    with pytest.raises(be.ProtocolError, match="list of pairs"):
+        be.repeat(pairs, [[0]])
+    with pytest.raises(be.DataError, match=r"expected bioeval\.Scores"):
+        be.repeat(np.eye(3), [[0]])
+    with pytest.raises(be.CardError, match="no-such-card"):
+        be.repeat(be.simulate(4, 2), [[0, 1]], "no-such-card")
+
+
+@pytest.mark.slow
+@given(st.data())
+@settings(max_examples=strategies.examples_of(200))
+def test_any_partitions_of_any_matrix(data):
+    case = data.draw(strategies.matrices())
+    scores = be.Scores(**case.scores())
+    sets = []
+    for _ in range(data.draw(st.integers(1, 4))):
+        rows, columns = data.draw(strategies.selections(case))
+        sets.append((columns if case.square and data.draw(st.booleans()) else rows, columns))
+    square = {scores.select(probes=p, gallery=g).layout for p, g in sets} == {"all-against-all"}
+    card = "auto" if square else replace(OPEN["other"], closed_set=None)
+    try:
+        for p, g in sets:
+            be.summary(scores.select(probes=p, gallery=g), card)
+    except be.BioevalError as error:
+        with pytest.raises(type(error), match="^partition "):
+            be.repeat(scores, sets, card)
+        return
+    check(be.repeat(scores, sets, card), scores, sets, card)
+
+
+def test_a_section_keeps_names_and_terms():
+    tree = be.repeat(be.simulate(8, 3, random_state=1), be.partition.SubjectKFold(2))
+
+    def of_system(name):
+        parts = {f"{name}/{part.path.strip('/')}": part.to_dataset() for part in tree.leaves}
+        return section({path: expanded(part) for path, part in parts.items()})
+
+    require_names_kept(of_system)
+
+
+# --------------------------------------------------------------------------------- curves
 
 
 @pytest.mark.parametrize("kind", ["distance", "similarity"])
-def test_verification_over_test_parts(scores, kind):
+@pytest.mark.parametrize("alone", [False, True])
+@pytest.mark.cases(2)
+def test_curves_are_those_of_each_partition(kind, alone, monkeypatch):
+    scores, thresholds = scores_of(kind=kind), [-3.0, 1.0, 2.5, 4.0]
     if kind == "similarity":
-        scores = be.Scores(-scores.values, scores.probe_labels, kind=kind)
-    splitter = be.partition.RepeatedSubjectKFold(3, n_repeats=2, random_state=0)
-    ds = be.repeat(scores, splitter)
-    assert (ds.sizes["repeat"], ds.sizes["fold"]) == (2, 3)
-    for i, (_, test) in enumerate(splitter.split(scores)):
-        one = be.verification(
-            scores.select(test, test),
-            thresholds=ds.threshold.values,
-            auc=False,
-        )
-        for name in ("gar", "frr", "far", "grr", "ga", "fa"):
-            np.testing.assert_allclose(ds[name][i // 3, i % 3], one[name], rtol=0, atol=1e-15)
-    assert ds.far_mean.isel(threshold=[0, -1]).values.tolist() in ([0, 1], [1, 0])
+        thresholds = [-4.0, -2.5, -1.0, 3.0]
+    if alone:
+        monkeypatch.setattr(counted_together, "CELLS", 0)
+    folds = be.partition.SubjectKFold(3)
+    tree = be.repeat(scores, folds, curves=True, thresholds=thresholds, max_rank=30)
+    for k, (_, test) in enumerate(folds.split(scores)):
+        one = be.evaluate(scores[test], thresholds=thresholds, max_rank=30)
+        for node in ("verification/single", "verification/multi", "open_set"):
+            np.testing.assert_array_equal(tree[node].far[k], one[node].far)
+            rate = "dir" if node == "open_set" else "frr"
+            expected = one[node][rate].sel(rank=1) if node == "open_set" else one[node][rate]
+            np.testing.assert_array_equal(tree[node][rate][k], expected)
+        for name in ("cms", "cms_count"):
+            np.testing.assert_array_equal(tree["closed_set"][name][k], one["closed_set"][name])
+    values = tree["open_set"].far.values
+    low, high = np.quantile(values, [0.025, 0.975], axis=0)
+    for name, expected in {"mean": values.mean(axis=0), "low": low, "high": high}.items():
+        np.testing.assert_allclose(tree["open_set"][f"far_{name}"], expected)
+    for node in be.repeat(scores, folds).leaves:  # numbers do not depend on curves
+        for name, x in node.data_vars.items():
+            assert x.identical(tree[node.path][name])
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("claims", [None, be.partition.ClaimSampler(3, 0.25)])
-def test_equal_impostor_scores_are_attempts_each(scores, claims):
-    """All against all has each score twice, and rounded scores are tied besides."""
-    rounded = be.Scores(scores.values.round(1), scores.probe_labels)
-    for splitter in (GALLERIES, be.partition.SubjectKFold(2)):
-        enrols = splitter is GALLERIES
-        ds = be.repeat(rounded, splitter, claims=claims)
-        for i, parts in enumerate(splitter.split(rounded)):
-            test = rounded.select(parts[1], parts[0] if enrols else parts[1])
-            drawn = claims and claims.draw(test, i)
-            kept = drawn and (drawn.probe, drawn.subject)
-            one = be.verification(test, thresholds=ds.threshold.values, claims=kept)
-            at = (i, 0) if enrols else (0, i)
-            for name in ("ga", "fa", "far", "genuine_attempts", "impostor_attempts"):
-                np.testing.assert_array_equal(ds[name][at], one[name])
-
-
-@pytest.mark.slow
-def test_the_mean_nears_the_exact_average(scores):
-    """Galleries drawn at random: their mean is near that of all of them."""
-    galleries = be.partition.ProbeGallerySplit(1, n_repeats=200, random_state=2)
-    result = be.repeat(scores, galleries, task="closed_set", max_rank=1)
-    halves = result.cms.values[:100].mean(), result.cms.values[100:].mean()
-    assert abs(halves[0] - halves[1]) < 0.03
-
-
-def test_more_repeats_keep_the_first(scores):
-    few = be.repeat(scores, GALLERIES, task="closed_set")
-    more = be.partition.ProbeGallerySplit(1, n_repeats=7, random_state=1)
-    many = be.repeat(scores, more, task="closed_set")
-    np.testing.assert_array_equal(many.cms[:5], few.cms)
-
-
-def test_progress_and_files(scores, tmp_path):
+def test_curves_of_thresholds_over_the_whole_range(tmp_path):
     import xarray as xr
 
+    galleries = be.partition.ProbeGallerySplit(1, n_repeats=3, random_state=1)
+    tree = be.repeat(be.simulate(12, 4, random_state=3), galleries, curves=True)
+    single = tree["verification/single"]
+    assert 900 < single.sizes["threshold"] < 1200
+    assert single.far_mean.values[[0, -1]].tolist() == [0, 1]
+    assert tree["closed_set"].sizes["rank"] == 48
+    tree.to_netcdf(tmp_path / "a.nc", engine="h5netcdf")
+    assert xr.load_datatree(tmp_path / "a.nc", engine="h5netcdf").identical(tree)
+    bands = be.plot.repeated({"a": tree["closed_set"], "b": tree["closed_set"]}).bands
+    np.testing.assert_array_equal(bands["b"].mean, tree["closed_set"].cms_mean)
+    assert list(be.plot.repeated(single).bands) == ["FAR", "FRR"]
+    assert list(be.plot.repeated(tree["open_set"]).bands) == ["FAR", "DIR at rank 1"]
+    (curve,) = be.plot.roc(single).curves.values()
+    np.testing.assert_array_equal(curve.x, single.far_mean)
+
+
+def test_a_partition_without_impostors_is_in_no_mean_curve():
+    tree = be.repeat(be.simulate(4, 3, random_state=1), be.partition.SubjectKFold(4), curves=True)
+    assert np.isnan(tree["verification/single"].far_mean).all()
+    assert np.isfinite(tree["verification/single"].frr_mean).all()
+    be.plot.repeated(tree["verification/single"])
+
+
+def test_options_of_curves_need_curves():
+    with pytest.raises(be.DataError, match="curves=True"):
+        be.repeat(be.simulate(4, 2), be.partition.SubjectKFold(2), thresholds=5)
+
+
+def test_every_number_that_is_not_defined_has_a_message():
+    labels = np.repeat(np.arange(8), 3)
+    meta = {"camera": np.tile([1, 1, 2], 8)}
+    values = np.random.default_rng(0).random((24, 24))
+    scores = be.Scores(values, labels, labels, probe_meta=meta, gallery_meta=meta)
+    same = np.flatnonzero(meta["camera"] == 1)
+    tree = be.repeat(scores, [(same, same), (np.arange(24), np.arange(24))], "market1501")
+    assert np.isnan(tree["reid"].mean_ap.values).tolist() == [True, False]
+    (message,) = [x for x in be.messages(tree["reid"]) if x.code == "no-query-in-partitions"]
+    assert message.arguments == {"missing": 1, "number": 2}
+    tree = be.repeat(be.simulate(8, 2, random_state=0), [np.arange(4), np.arange(16)])
+    found = {x.code: x.arguments for x in be.messages(tree["closed_set"])}
+    assert found["undefined-in-partitions"] == {
+        "names": "cms_rank_5, cms_rank_10", "missing": 1, "number": 2
+    }  # fmt: skip
+
+
+def test_progress_is_of_partitions():
     seen: list[tuple[int, int]] = []
     with be.set_options(progress=lambda *x: seen.append(x)):
-        ds = be.repeat(scores, GALLERIES, task="closed_set")
-    assert seen == [(i, 5) for i in range(1, 6)]
-    ds.to_netcdf(tmp_path / "r.nc", engine="h5netcdf")
-    assert xr.load_dataset(tmp_path / "r.nc", engine="h5netcdf").identical(ds)
-
-
-def test_a_partition_without_impostors_is_left_out():
-    scores = be.simulate(4, 3, random_state=1)
-    ds = be.repeat(scores, be.partition.SubjectKFold(4))
-    assert np.isnan(ds.far_mean).all()
-    assert np.isfinite(ds.frr_mean).all()
-    be.plot.repeated(ds)
-
-
-@pytest.mark.slow
-def test_plots_hold_what_they_draw(scores):
-    closed = be.repeat(scores, GALLERIES, task="closed_set")
-    display = be.plot.repeated({"a": closed, "b": closed})
-    assert list(display.bands) == ["a", "b"]
-    np.testing.assert_array_equal(display.bands["a"].mean, closed.cms_mean)
-    np.testing.assert_array_equal(display.lines_["a"].get_ydata(), closed.cms_mean)
-    rates = be.repeat(scores, be.partition.SubjectKFold(3))
-    assert list(be.plot.repeated(rates).bands) == ["FAR", "FRR"]
-    opened = be.repeat(scores, ENROLLED, task="open_set")
-    assert list(be.plot.repeated(opened).bands) == ["FAR", "DIR at rank 1"]
-    with pytest.raises(
-        DataError, match="has no cms_mean; draw each kind of result on its own axes"
-    ):
-        be.plot.repeated({"a": closed, "b": rates})
-    with pytest.raises(DataError, match=r"be\.repeat"):
-        be.plot.repeated(be.verification(scores))
-
-
-def test_bad_input_is_refused(scores):
-    with pytest.raises(DataError, match="Did you mean 'quantile'"):
-        be.repeat(scores, GALLERIES, band="quantiles")
-    with raises_about(DataError, "confidence"):
-        be.repeat(scores, GALLERIES, confidence=95)
-    with pytest.raises(ProtocolError, match="pairs"):
-        be.repeat(be.Scores.from_pairs([0.1, 0.2], [1, 0]), GALLERIES)
-
-
-def test_limits_say_what_they_are_for(scores):
-    splitter = be.partition.RepeatedSubjectKFold(2, n_repeats=2, random_state=0)
-    for interval, unit, population in (
-        ("nadeau-bengio", "folds", "folds like these"),
-        ("quantile", "folds", "these people"),
-        ("subject-bootstrap", "people", "new people"),
-    ):
-        attrs = be.cross_evaluate(scores, splitter, interval=interval).attrs
-        assert (attrs["interval_unit"], attrs["interval_for"]) == (unit, population)
+        be.repeat(scores_of(), be.partition.SubjectKFold(3))
+    assert seen[-1] == (3, 3)

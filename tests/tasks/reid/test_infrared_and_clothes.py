@@ -97,7 +97,7 @@ def test_sysu_mm01(search, shots):
         )
         check(be.reid(scores.select(gallery=columns), "sysu-mm01"), expected)
         means.append(expected[0])
-    over_galleries = be.summaries(scores, splitter, "sysu-mm01")["reid"]
+    over_galleries = be.repeat(scores, splitter, "sysu-mm01")["reid"]
     assert over_galleries["mean_ap"].values == pytest.approx(means, abs=1e-12)
 
 

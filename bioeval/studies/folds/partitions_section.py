@@ -12,12 +12,13 @@ from bioeval.document.cells import Count, Label
 from bioeval.document.results import result_messages
 from bioeval.document.text import Text, say
 from bioeval.views.sections.summary import figures, task_of_rates
+from bioeval.views.tasks import report_ranks
 
 
 def section(results: ResultsBySystem) -> Section:
     """Return the mean and the range over partitions of each figure of each task."""
     tasks = [_task(path, ds) for path, ds in results.items()]
-    return Section("summaries", "", (*tasks, result_messages(results)))
+    return Section("partitions", "", (*tasks, result_messages(results)))
 
 
 def _task(path: str, ds: xr.Dataset) -> Section:
@@ -61,11 +62,13 @@ def _numbers(ds: xr.Dataset) -> dict[str, Any]:
     """Return the values over partitions by name, and those at targets, ranks and costs by these."""
     numbers: dict[str, Any] = {}
     for name, values in ds.data_vars.items():
-        if "partition" not in values.dims:
+        if values.dims[:1] != ("partition",) or "threshold" in values.dims:
             continue
         numbers[str(name)] = values.values
-        for dim in set(values.dims) - {"partition"}:
+        for dim in values.dims[1:]:
             labels = ds["cost_prior" if dim == "cost" else dim].values.tolist()
-            each = values.transpose(dim, "partition").values
-            numbers[str(name)] = dict(zip(labels, each, strict=True))
+            numbers[str(name)] = dict(zip(labels, values.values.T, strict=True))
+            if dim == "rank" and len(labels) > 1:
+                shown = report_ranks(ds)
+                numbers[str(name)] = {k: x for k, x in numbers[str(name)].items() if k in shown}
     return numbers

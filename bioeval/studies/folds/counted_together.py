@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple, Self, get_args
 
 import numpy as np
@@ -13,20 +14,22 @@ import xarray as xr
 from bioeval.attempts.counts import ImpostorProbes
 from bioeval.attempts.identification_counter import IdentificationCounter
 from bioeval.attempts.selections import IdentificationRules, OrderedScores, SelectionCounts
-from bioeval.attempts.thresholds import to_user
+from bioeval.attempts.thresholds import to_internal, to_user
 from bioeval.base.errors import BioevalError, DataError
 from bioeval.base.kinds import larger_is_closer
-from bioeval.base.messages import message_attrs
+from bioeval.base.messages import Message, message_attrs
 from bioeval.base.registry import names_of
 from bioeval.base.scalars import Name
 from bioeval.base.version import __version__
 from bioeval.protocol.card import Protocol
-from bioeval.results.dataset import Scalars, build, tree_of
+from bioeval.results.dataset import Scalars, Variables, build, tree_of
 from bioeval.scores.blocks import threads_for
 from bioeval.scores.matrix import Scores
+from bioeval.stats.bootstrap import ratio
 from bioeval.studies.folds.results import without_attempts
 from bioeval.studies.folds.splits import IndexSet
 from bioeval.tasks.plan import EvaluationOptions, Plan, resolve_card
+from bioeval.views.sections.summary import figure_scalars
 
 
 class PartitionScalars(NamedTuple):
@@ -34,28 +37,81 @@ class PartitionScalars(NamedTuple):
 
     partitions: np.ndarray
     nodes: dict[str, Scalars]
+    curves: dict[str, Scalars]
 
     @classmethod
     def of_one(
-        cls, place: int, scalars_of_nodes: Mapping[str, Scalars], ranks: Sequence[int]
+        cls,
+        place: int,
+        scalars_of_nodes: Mapping[str, Scalars],
+        ranks: Sequence[int],
+        curves: Mapping[str, Scalars],
     ) -> Self:
         """Take the scalars of one partition, those over ranks at the ranks to show."""
-        nodes = {}
-        for node, scalars in scalars_of_nodes.items():
-            shown, labels = scalars.shown(ranks)
-            variables = {name: (dims, values[None]) for name, (dims, values) in shown.items()}
-            nodes[node] = Scalars(variables, labels)
-        return cls(np.array([place]), nodes)
+        shown = {node: scalars.shown(ranks) for node, scalars in scalars_of_nodes.items()}
+        nodes, of_curves = ({k: _as_one(x) for k, x in each.items()} for each in (shown, curves))
+        return cls(np.array([place]), nodes, of_curves)
+
+
+def _as_one(scalars: Scalars) -> Scalars:
+    """Return scalars with an axis of one partition."""
+    variables = {name: (dims, values[None]) for name, (dims, values) in scalars.variables.items()}
+    return Scalars(variables, scalars.labels)
+
+
+class CurveGrid(NamedTuple):
+    """Thresholds (increasing, in the units of the scores) and ranks that all curves share."""
+
+    thresholds: np.ndarray
+    ranks: int
+    kind: str
+
+    @property
+    def labels(self) -> dict[str, np.ndarray]:
+        """The labels of both dimensions."""
+        return {"threshold": self.thresholds, "rank": np.arange(1, self.ranks + 1)}
+
+    def options(self, options: EvaluationOptions) -> EvaluationOptions:
+        """Return the options of an evaluation at these thresholds and ranks."""
+        return replace(options, thresholds=self.thresholds, max_rank=self.ranks)
+
+    def of_dataset(self, dataset: xr.Dataset) -> Scalars:
+        """Take the curves of one partition."""
+        variables: Variables = {}
+        for name, x in dataset.data_vars.items():
+            if x.dims == ("rank",):
+                variables[str(name)] = x.dims, x.values
+            elif "threshold" in x.dims and name in ("far", "frr", "dir"):
+                values = x.values[:, 0] if x.ndim > 1 else x.values
+                variables[str(name)] = ("threshold",), values
+        return Scalars(variables, self.labels)
+
+    def of_counts(self, counts: SelectionCounts, node: str) -> Scalars:
+        """Take the curves of partitions that were counted together."""
+        if node == "closed_set":
+            mated, ranked = counts.of("mated")[:, None], counts.ranked[:, -self.ranks :]
+            over = ("rank",)
+            return Scalars(
+                {"cms": (over, ratio(ranked, mated)), "cms_count": (over, ranked)}, self.labels
+            )
+        over, task = ("threshold",), node.rpartition("/")[2]
+        accepted, (genuine, impostor) = counts.accepted[task], counts.attempts_of(task)
+        if larger_is_closer(self.kind):
+            accepted = accepted[..., ::-1]
+        far = ratio(accepted[1], impostor[:, None])
+        if task == "open_set":
+            return Scalars(
+                {"dir": (over, ratio(accepted[0], genuine[:, None])), "far": (over, far)},
+                self.labels,
+            )
+        frr = ratio(genuine[:, None] - accepted[0], genuine[:, None])
+        return Scalars({"far": (over, far), "frr": (over, frr)}, self.labels)
 
 
 def verification_of(counts: SelectionCounts, templates: str, kind: str) -> Scalars:
     """Return the scalars of verification by single templates or by multi templates."""
-    if templates == "single":
-        points = counts.single
-        genuine, impostor = counts.of("genuine"), counts.of("impostor")
-    else:
-        points = counts.multi
-        genuine, impostor = counts.of("subjects_genuine"), counts.of("subjects_impostor")
+    points = counts.single if templates == "single" else counts.multi
+    genuine, impostor = counts.attempts_of(templates)
     probes, enrolled = counts.of("probe_subjects"), counts.of("groups")
     everyone = probes + enrolled - counts.of("enrolled_subjects")
     variables = {
@@ -74,9 +130,9 @@ def open_set_of(counts: SelectionCounts, kind: str) -> Scalars:
     """Return the scalars of open set."""
     points, over = counts.open_set, ("far_target",)
     enrolled = counts.of("enrolled")
-    searches, targets = counts.of("searches"), points.far_target
+    (mated, searches), targets = counts.attempts_of("open_set"), points.far_target
     variables = {
-        "genuine_attempts": ((), counts.of("mated")),
+        "genuine_attempts": ((), mated),
         "impostor_attempts": ((), searches),
         "tied": ((), counts.of("open_tied")),
         "target_probes": ((), enrolled),
@@ -95,7 +151,7 @@ def closed_set_of(counts: SelectionCounts, ranks: Sequence[int], longest: int) -
     """Return the scalars of closed set, of candidate lists of one length; CMS is at `ranks`."""
     counted_ranks = np.array([1, *ranks])
     there = counted_ranks <= longest
-    mated, ranked = counts.of("mated"), counts.ranked
+    mated, ranked = counts.of("mated"), counts.ranked[:, : len(counted_ranks)]
     attempts = np.where(mated > 0, mated, np.nan)
     variables = {
         "cms": (("rank",), ranked[:, there] / attempts[:, None]),
@@ -122,53 +178,122 @@ def _names_in(node: str) -> Mapping[str, Name]:
     return names_of(node.partition("/")[0])
 
 
-def summaries_tree(
-    parts: Sequence[PartitionScalars], number: int, attrs: Mapping[str, str | int | float]
+def partitions_tree(
+    parts: Sequence[PartitionScalars],
+    number: int,
+    protocols: Sequence[str],
+    scores: Scores,
+    grid: CurveGrid | None,
 ) -> xr.DataTree:
-    """Join the scalars of all partitions; what a partition lacks is NaN, of float64."""
-    by_node = defaultdict(list)
+    """Join the numbers of all partitions; what a partition lacks is NaN, of float64."""
+    by_node: dict[str, list[_Piece]] = defaultdict(list)
+    curves: dict[str, list[_Piece]] = defaultdict(list)
     for part in parts:
-        for node, scalars in part.nodes.items():
-            by_node[node].append(_Piece(part.partitions, scalars))
+        for into, nodes in ((by_node, part.nodes), (curves, part.curves)):
+            for node, scalars in nodes.items():
+                into[node].append(_Piece(part.partitions, scalars))
     datasets = {}
     for node, pieces in by_node.items():
         labels = _labels_of(pieces)
-        dims_of: dict[str, tuple[str, ...]] = {}
-        for _, scalars in pieces:
-            for name, (dims, _) in scalars.variables.items():
-                dims_of.setdefault(name, dims)
-        variables = {}
-        for name, dims in dims_of.items():
-            variables[name] = (("partition", *dims), _joined(name, dims, pieces, labels, number))
-        used = {*itertools.chain.from_iterable(dims_of.values())}
+        variables = _variables(pieces, labels, number)
+        used = {*itertools.chain.from_iterable(dims for dims, _ in variables.values())}
         coordinates = {"partition": np.arange(number)}
         for dim in labels:
             if dim == "cost" and dim in used:
                 variables["cost_prior"] = ("cost",), labels[dim]
             elif dim in used:
                 coordinates[dim] = labels[dim]
-        title = f"{node.replace('_', '-').replace('/', ', ')}, over partitions"
-        result_type = node.partition("/")[0].replace("_", "-")
-        about: dict[str, str | int | float]
-        about = {"result_type": result_type, "task": title, **attrs}
-        about |= message_attrs(
-            [*without_attempts(_attempts(variables), number, "partition")], about
-        )
-        datasets[node] = _in_columns(build(variables, _names_in(node), coordinates, about))
+        attrs: dict[str, str | int | float] = {
+            "result_type": node.partition("/")[0].replace("_", "-"),
+            "task": f"{node.replace('_', '-').replace('/', ', ')}, over partitions",
+            "protocol": " or ".join(dict.fromkeys(protocols)),
+            "kind": scores.kind,
+            "nan_policy": scores.nan,
+            "partitions": number,
+            "threshold_units": "similarity" if larger_is_closer(scores.kind) else "distance",
+            "bioeval_version": __version__,
+        }
+        names = _names_in(node)
+        dataset = _in_columns(build(variables, names, coordinates, attrs))
+        dataset.attrs |= message_attrs(undefined_in_partitions(dataset, node))
+        if grid is not None and node in curves:
+            of_curves = _variables(curves[node], grid.labels, number)
+            dataset = dataset.merge(_with_bands(of_curves, names, grid))
+            dataset.attrs["report_ranks"] = " ".join(map(str, labels.get("rank", ())))
+            dataset.attrs["band"] = "the middle 95 % of the partitions, among these people"
+        datasets[node] = dataset
     return tree_of(datasets)
 
 
-def _attempts(variables: Mapping[str, tuple]) -> dict[str, np.ndarray]:
-    """Return the attempts of each class in each partition; of searches, those with a mate."""
+def _variables(
+    pieces: Sequence[_Piece], labels: Mapping[str, np.ndarray], number: int
+) -> dict[str, tuple[tuple[str, ...], np.ndarray]]:
+    """Return the variables of all partitions."""
+    dims_of: dict[str, tuple[str, ...]] = {}
+    for _, scalars in pieces:
+        for name, (dims, _) in scalars.variables.items():
+            dims_of.setdefault(name, dims)
+    return {
+        name: (("partition", *dims), _joined(name, dims, pieces, labels, number))
+        for name, dims in dims_of.items()
+    }
+
+
+def _with_bands(
+    curves: Mapping[str, tuple[tuple[str, ...], np.ndarray]],
+    names: Mapping[str, Name],
+    grid: CurveGrid,
+) -> xr.Dataset:
+    """Return the curves of all partitions; of the rates, mean and band over those that have one."""
+    variables, described = {**curves}, dict(names)
+    for name, ((_, *over), values) in curves.items():
+        if name.endswith("_count"):
+            continue
+        known = values[~np.isnan(values).all(axis=1)]
+        found = np.full((3, values.shape[1]), np.nan)
+        if len(known):
+            found[0], found[1:] = known.mean(axis=0), np.quantile(known, (0.025, 0.975), axis=0)
+        of = names[name]
+        for key, words, line in zip(
+            ("mean", "low", "high"),
+            ("mean over partitions", "2.5 % of the partitions are below", "97.5 % are below"),
+            found,
+            strict=True,
+        ):
+            variables[f"{name}_{key}"] = tuple(over), line
+            described[f"{name}_{key}"] = Name(f"{of.long_name}; {words}", of.units, of.iso)
+    used = {*itertools.chain.from_iterable(dims for dims, _ in curves.values())}
+    coordinates = {name: x for name, x in grid.labels.items() if name in used}
+    return build(variables, described, coordinates, {})
+
+
+def undefined_in_partitions(dataset: xr.Dataset, node: str) -> Iterator[Message]:
+    """Yield why numbers are NaN: no attempt, no query with a match, or another reason."""
+    number, lacking = dataset.sizes["partition"], np.zeros(dataset.sizes["partition"], dtype=bool)
     attempts = {}
-    for name, counts in {
-        "genuine_attempts": ("genuine_attempts", "attempts"),
-        "impostor_attempts": ("impostor_attempts",),
-    }.items():
-        for count in counts:
-            if count in variables:
-                attempts[name] = variables[count][1]
-    return attempts
+    genuine = "attempts" if node == "closed_set" else "genuine_attempts"
+    for role, count in (("genuine", genuine), ("impostor", "impostor_attempts")):
+        if count in dataset:
+            attempts[f"{role}_attempts"] = dataset[count].values
+            lacking |= dataset[count].values == 0
+    yield from without_attempts(attempts, number, "partition")
+    if "queries" in dataset:
+        unmatched = dataset["queries"].values == 0
+        lacking |= unmatched
+        if unmatched.any():
+            yield Message("no-query-in-partitions", missing=int(unmatched.sum()), number=number)
+    others: dict[str, int] = {}
+    for name, x in dataset.data_vars.items():
+        scalar = figure_scalars().get(str(x.attrs.get("of", name)))
+        if scalar is not None and (missing := int((np.isnan(x.values) & ~lacking).sum())):
+            others[str(name)] = missing
+    if others:
+        yield Message(
+            "undefined-in-partitions",
+            names=", ".join(others),
+            missing=max(others.values()),
+            number=number,
+        )
 
 
 class _Piece(NamedTuple):
@@ -226,26 +351,16 @@ def _joined(
     return joined
 
 
-def partition_attrs(
-    protocols: Sequence[str], kind: str, nan: str, number: int
-) -> dict[str, str | int | float]:
-    """Return the attributes of results over partitions."""
-    return {
-        "protocol": " or ".join(dict.fromkeys(protocols)),
-        "kind": kind,
-        "nan_policy": nan,
-        "partitions": number,
-        "threshold_units": "similarity" if larger_is_closer(kind) else "distance",
-        "bioeval_version": __version__,
-    }
-
-
 # Cells of a partition that is counted together with others, at most.
 CELLS = 1 << 18
 
 
 def counted_together(
-    scores: Scores, sets: Sequence[IndexSet], protocol: str | Protocol, options: EvaluationOptions
+    scores: Scores,
+    sets: Sequence[IndexSet],
+    protocol: str | Protocol,
+    options: EvaluationOptions,
+    grid: CurveGrid | None = None,
 ) -> tuple[list[PartitionScalars], list[str]]:
     """Return the scalars of the partitions that are counted together, and the cards of all."""
     parts: list[PartitionScalars] = []
@@ -260,19 +375,27 @@ def counted_together(
             plan = Plan(view, card, options, automatic=protocol == "auto")
         except BioevalError:  # raised again for the partition that it is of
             continue
-        rules = _rules(plan, view, card)
+        rules = _rules(plan, view, card, grid)
         if rules is None:
             continue
         cards.append(card.name)
-        wanted = plan.wanted()
+        wanted, thresholds = plan.wanted(), None
+        if grid is not None:
+            thresholds = to_internal(grid.thresholds, scores.kind)
         with threads_for(view):
             for group in _ordered(scores, sets, places):
                 first = 0
                 for counts in group.scores.counts(
-                    group.sets, rules, wanted, square=square, tasks=_points_of(plan)
+                    group.sets,
+                    rules,
+                    wanted,
+                    square=square,
+                    tasks=_points_of(plan),
+                    thresholds=thresholds,
                 ):
                     last = first + len(counts.probes)
-                    parts += _scalars(group.partitions[first:last], counts, plan, card, scores)
+                    some = group.partitions[first:last]
+                    parts += _scalars(some, counts, plan, card, scores, grid)
                     first = last
     return parts, cards
 
@@ -328,7 +451,9 @@ def _by_layout(scores: Scores, sets: Sequence[IndexSet]) -> dict[bool, list[int]
     return by_layout
 
 
-def _rules(plan: Plan, view: Scores, card: Protocol) -> IdentificationRules | None:
+def _rules(
+    plan: Plan, view: Scores, card: Protocol, grid: CurveGrid | None = None
+) -> IdentificationRules | None:
     """Return the rules of identification of a plan; None if a task needs another way of counting.
 
     A fused score must be that of the nearest template, and every rank a whole number.
@@ -360,7 +485,11 @@ def _rules(plan: Plan, view: Scores, card: Protocol) -> IdentificationRules | No
         by_subject=tuple(by_subject),
         ties_first=tuple(ties_first),
         impostors=get_args(ImpostorProbes).index(impostors),
-        ranks=(1, *Scalars.shown_ranks(card.report.ranks)),
+        ranks=(
+            1,
+            *Scalars.shown_ranks(card.report.ranks),
+            *range(1, (grid.ranks if grid else 0) + 1),
+        ),
     )
 
 
@@ -402,7 +531,12 @@ def _ordered(scores: Scores, sets: Sequence[IndexSet], places: Sequence[int]) ->
 
 
 def _scalars(
-    numbers: np.ndarray, counts: SelectionCounts, plan: Plan, card: Protocol, scores: Scores
+    numbers: np.ndarray,
+    counts: SelectionCounts,
+    plan: Plan,
+    card: Protocol,
+    scores: Scores,
+    grid: CurveGrid | None = None,
 ) -> Iterator[PartitionScalars]:
     """Yield the scalars of partitions, without those that must be refused."""
     refused = (counts.of("failed") > 0) & (scores.nan == "raise")
@@ -422,13 +556,15 @@ def _scalars(
             nodes[node] = open_set_of(counts, scores.kind)
         elif node.startswith("verification"):
             nodes[node] = verification_of(counts, node.rpartition("/")[2], scores.kind)
+    curves = {} if grid is None else {node: grid.of_counts(counts, node) for node in plan.tasks}
     reached = np.minimum(np.maximum(longest, 1), max(ranks))
     for length in np.unique(reached[~refused]):
         if closed is not None:
             nodes["closed_set"] = closed_set_of(counts, ranks, int(length))
         some = ~refused & (reached == length)
         ordered = {node: nodes[node].at(some) for node in plan.tasks}
-        yield PartitionScalars(numbers[some], ordered)
+        of_curves = {node: x.at(some) for node, x in curves.items()}
+        yield PartitionScalars(numbers[some], ordered, of_curves)
 
 
 def _in_columns(dataset: xr.Dataset) -> xr.Dataset:

@@ -12,7 +12,7 @@ from bioeval.results.support import KindVerdict
 from bioeval.scores.blocks import BlockReader
 from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.matrix import Scores, require_scores
-from bioeval.studies.summaries.counted_together import scalars_together
+from bioeval.studies.folds.counted_together import scalars_together
 from bioeval.tasks.plan import EvaluationOptions, Plan, check_systems, resolve_card
 from bioeval.tasks.task_plan import runner_of
 from bioeval.views.messages import warn_of_kind

@@ -1,1 +1,0 @@
-"""Means over many evaluations of index sets, counted together."""
