@@ -212,6 +212,8 @@ def _gallery_folds(card: Protocol, number: int) -> Protocol:
 
 
 def _single_gallery(card: Protocol, wanted: bool) -> Protocol:
+    if not wanted:
+        return card
     searches = _searches(card)
     if not searches:
         raise click.UsageError(

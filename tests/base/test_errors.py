@@ -75,4 +75,4 @@ def test_public_functions_name_the_argument():
     assert caught.value.arguments == ("far_targets",)
     with pytest.raises(DataError) as caught:
         be.Scores([[0.1, 0.2]], ["a", "b"], ["a", "b"])
-    assert caught.value.arguments == ("probe_labels",)
+    assert caught.value.arguments == ("labels",)
