@@ -1765,9 +1765,9 @@ def cases_of_plans() -> None:
     for i, options in enumerate(
         (
             {"far": 1e-3, "frr_width": 0.02},
-            {"far": 1e-2, "measure": "eer", "frr_width": 0.02},
-            {"threshold": 2.0, "templates": (2, 4), "templates_per_session": 2},
-            {"confidence": 0.9, "assurance": 0.8, "far": 0.01},
+            {"far": 1e-2, "frr_width": 0.02},
+            {"threshold": 2.0, "templates": (2, 4)},
+            {"confidence": 0.9, "far": 0.01},
         )
     ):
         case(f"sample_size/pilot variant{i}", later("sample_size", data("square32"), **options))
@@ -1775,13 +1775,7 @@ def cases_of_plans() -> None:
     for i, options in enumerate(
         (
             {"frr": 0.02, "icc": 0.2},
-            {
-                "frr": 0.05,
-                "icc": 0.1,
-                "template_icc": 0.1,
-                "templates": (3, 6),
-                "templates_per_session": 3,
-            },
+            {"frr": 0.05, "icc": 0.1, "templates": (3, 6)},
             {"frr": 0.02},
         )
     ):
@@ -1795,18 +1789,14 @@ def cases_of_plans() -> None:
             {"far": 0.001, "far_low": 0.0005, "far_high": 0.002, "frr": 0.02},
             **flat,
             days=(1, 7),
-            confidence=0.9,
         ),
     )
     case("workload/list", later("workload", {"fpir": 0.01, "fnir": 0.1}, **flat, days=10))
     case(
-        "workload/gallery", later("workload", {"far": 1e-5, "frr": 0.02}, **flat, gallery_size=500)
-    )
-    case(
         "workload/verification",
         lambda: be().workload(
             be().verification(scores("square32"), thresholds=12, **few()),
-            far_target=0.01,
+            threshold="far=0.01",
             **flat,
         ),
     )
@@ -1819,7 +1809,7 @@ def cases_of_plans() -> None:
     case(
         "workload/open set",
         lambda: be().workload(
-            be().open_set(scores("watch"), thresholds=12, max_rank=3), far_target=0.1, **flat
+            be().open_set(scores("watch"), thresholds=12, max_rank=3), threshold="far=0.1", **flat
         ),
     )
     models: list[dict[str, Any]] = [
@@ -2435,8 +2425,7 @@ def cases_of_commands() -> None:
     workload --rates far=0.001,frr=0.02 --people 2000 --impostors 0.01
     workload watch.npz --people 100 --impostors 0.9 --far 0.1 --task open_set {few}
     sample-size square32.npz --far 1e-2 --width 0.02
-    sample-size square32.npz --measure eer --far 0.01 --width 0.02
-    sample-size --far 1e-3 --frr 0.02 --icc 0.2 --templates 3,6 --templates-per-session 3
+    sample-size --far 1e-3 --frr 0.02 --icc 0.2 --templates 3,6
     groups columns.npz --by sex
     groups columns.npz --by sex --threshold far=0.02 --interval subject-bootstrap {few}
     groups columns.npz --by sex --templates multi --fusion mean --alpha 0.2 --threshold 2.0

@@ -245,17 +245,11 @@ bioeval workload --rates far=0.001,frr=0.02 --people 2000 --impostors 0.01
 bioeval workload results --people 2000 --impostors 0.01 --far 0.001
 # Count for a day and a week
 bioeval workload scores.npz --people 2000 --impostors 0.01 --far 0.001 --days 1,7
-# Search a gallery of 500
-bioeval workload scores.npz --people 10000 --impostors 0.9999 --gallery-size 500 --far 1e-5
 
 # Plan the width of the interval of FRR at a FAR
 bioeval sample-size pilot.npz --far 1e-4 --width 0.01
-# Plan the width of the interval of the EER
-bioeval sample-size pilot.npz --measure eer --width 0.005
 # Plan without a pilot
 bioeval sample-size --far 1e-3 --frr 0.02 --icc 0.2 --templates 3,6
-# Plan sessions of three templates
-bioeval sample-size --far 1e-3 --frr 0.02 --icc 0.2 --templates 3,6 --templates-per-session 3
 
 # Discard by sharpness, at the threshold of a FAR
 bioeval error-discard scores.npz --quality sharpness --threshold far=0.001

@@ -9,17 +9,16 @@ import numpy as np
 from scipy.special import ndtri
 
 from bioeval.studies.planning.sample_size import (
-    PlanBasis,
-    assumed,
+    ASSURANCE,
+    Components,
+    Plan,
     components_of,
     components_without_each,
-    kurtosis,
-    subjects_for_width,
 )
 from simulations.claims import Cell, Claim, Interval, Verdict, cells
 from simulations.populations import PAIR, POPULATIONS, threshold_of
 
-CONFIDENCE, ASSURANCE = 0.95, 0.92
+CONFIDENCE = 0.95
 FRR, WIDTH = 0.1, 0.05
 #: People from whom a test is drawn.
 _MANY = 40_000
@@ -71,8 +70,7 @@ def planned_people(pilot: np.ndarray, templates: int) -> int | None:
     if not components.rate or not components.total:
         return None
     without = components_without_each(list(pilot), symmetric=True)
-    basis = PlanBasis(components, components.rate, len(pilot), without=without)
-    return basis.subjects_needed(templates, WIDTH, CONFIDENCE, ASSURANCE)
+    return Plan(components, without, templates).subjects(WIDTH, CONFIDENCE)
 
 
 def from_pilots(cell: Cell, rng: np.random.Generator) -> dict[str, Interval | Verdict]:
@@ -105,8 +103,10 @@ def reached_of_assumed(
     rng: np.random.Generator, frr: float, icc: float, templates: int, wanted: float, runs: int
 ) -> float:
     """Return the proportion of tests of beta-distributed people that reach the planned width."""
-    variance = assumed(frr, icc, 0.0).subject_variance(templates)
-    people = subjects_for_width(variance, kurtosis(frr, variance), wanted, CONFIDENCE, ASSURANCE)
+    total = frr * (1 - frr)
+    people = Plan(Components(frr, icc * total, 0.0, total), [], templates).subjects(
+        wanted, CONFIDENCE
+    )
     size, pairs = 1 / icc - 1, templates * (templates - 1) // 2
     reached = 0
     for _ in range(runs):

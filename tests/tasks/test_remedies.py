@@ -45,7 +45,7 @@ def test_a_target_that_is_not_understood_gets_the_one_that_is(target, meant):
 
 def test_a_rule_that_a_result_does_not_hold_gets_the_nearest_and_the_argument():
     result = be.verification(SCORES, far_targets=[0.1, 0.01, 0.001])
-    text = message(be.workload, result, people_per_day=10, impostor_share=0.1, far_target=0.02)
+    text = message(be.workload, result, people_per_day=10, impostor_share=0.1, threshold="far=0.02")
     assert "the nearest are far=0.01 and far=0.1" in text
     assert "far_targets=[0.02]" in text
 

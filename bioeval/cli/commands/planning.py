@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
 
 import click
-from click.core import ParameterSource
 
 from bioeval.base.errors import DataError
 from bioeval.base.variables import IntervalName
@@ -19,8 +18,6 @@ from bioeval.cli.use import FUSION_IN_USE, TRIES_AND_ENROLMENT
 
 if TYPE_CHECKING:
     import xarray as xr
-
-    from bioeval.attempts.threshold_rules import Rule
 
 
 def _numbers_or_multi(text: str) -> Any:
@@ -36,16 +33,9 @@ TASKS = ("verification/single", "verification/multi", "open_set")
 @click.argument("second", required=False, metavar="[FILE]")
 @option("--far X", "FAR of the operating point, such as 0.1%.", Value.RATE, 1e-4)
 @option("--width W", "Largest width of the interval.", Value.PROPORTION, 0.01, name="frr_width")
-@option("--measure", "Measure whose interval is planned.", ["frr", "eer"], "frr")
 @option("--threshold", "Threshold of the pilot.  [the loosest that keeps --far]", Value.THRESHOLD)
 @option("--frr P", "Without a pilot: expected FRR.", Value.PROPORTION)
 @option("--icc R", "Without a pilot: correlation of two genuine errors of a subject.", float)
-@option(
-    "--template-icc R",
-    "Without a pilot: increase of --icc for two errors that share a template.",
-    float,
-    0.0,
-)
 @option(
     "--templates",
     "Numbers of templates per subject; or multi, with PILOT: a claim is compared with all enrolled "
@@ -54,18 +44,11 @@ TASKS = ("verification/single", "verification/multi", "open_set")
 )
 @TRIES_AND_ENROLMENT
 @FUSION_IN_USE
-@option("--templates-per-session N", "Templates per subject and visit.", int, 1)
 @option("--confidence C", "Confidence of the interval.", float, 0.95)
-@option(
-    "--assurance P",
-    "Planned probability that the interval is at most as wide as --width.",
-    float,
-    0.92,
-)
 @output_options("results.nc, summary.json, table.txt and CSV files")
-@shared_options(seed="Random seed, for an EER.", reading=True)
+@shared_options(reading=True)
 def sample_size_command(pilot: str | None, **options: Any) -> None:
-    """Find how many subjects, templates and sessions a verification test needs.
+    """Find how many subjects and templates a verification test needs.
 
     PILOT is the scores of a first, small test, which gives the variation between subjects. Without
     it, --frr and --icc are assumed.
@@ -128,7 +111,6 @@ class ReportedWorkload(MoreResults):
         """Return the work of a day at the threshold."""
         if self._use is None:
             return {}
-        from bioeval.attempts.threshold_rules import Rule
         from bioeval.studies.planning.workload import workload
 
         task = next((name for name in TASKS if f"/{name}" in results.groups), None)
@@ -137,11 +119,8 @@ class ReportedWorkload(MoreResults):
                 "--workload needs FAR and FRR at a threshold: verification or open-set "
                 "identification"
             )
-        rule = Rule.parse(target)
-        point: dict[str, Any] = {"threshold": target}
-        if rule.name == "far":
-            point = {"far_target": rule.values[0]}
-        return {"workload": workload(results[task].to_dataset(), **self._use, **point)}
+        rates = results[task].to_dataset()
+        return {"workload": workload(rates, **self._use, threshold=target)}
 
 
 @click.command("workload", cls=Command)
@@ -155,18 +134,13 @@ class ReportedWorkload(MoreResults):
     required=True,
     name="impostor_share",
 )
-@option("--far X", "Operating point: FAR at most X.", Value.RATE, name="far_target")
+@option("--far X", "Operating point: FAR at most X.", Value.RATE, name="far")
 @option(
     "--alarms-per-day K",
     "Operating point: the FAR at which K false alarms a day are expected.",
     float,
 )
 @option("--threshold", "Operating point: a threshold, or eer.", Value.THRESHOLD)
-@option(
-    "--gallery-size N",
-    "Watch list of N people: FPIR = 1 - (1 - FAR)^N, if comparisons are independent.",
-    int,
-)
 @option(
     "--rates",
     "Rates instead of DATA; each may have _low and _high.",
@@ -194,11 +168,15 @@ def workload_command(data: str | None, **options: Any) -> None:
     alarms, sources = options["alarms_per_day"], (data, options["rates"])
     if None not in sources or (sources == (None, None) and alarms is None):
         raise click.UsageError("give DATA or --rates, one of the two")
-    if alarms is not None and (options["far_target"], options["threshold"]) != (None, None):
-        raise click.UsageError("--alarms-per-day takes the place of --far and --threshold")
+    points = [options["far"], options["threshold"], alarms]
+    if sum(point is not None for point in points) > 1:
+        raise click.UsageError(
+            "--far, --threshold and --alarms-per-day each choose the operating point; give one"
+        )
+    if (far := options.pop("far")) is not None:
+        options["threshold"] = f"far={far}"
     names = ("interval", "confidence", "replicates", "random_state")
     of_scores = {name: options.pop(name) for name in names}
-    confidence = of_scores["confidence"]
     with StudyCommand(data or "", options) as run:
         from bioeval.studies.planning.workload import far_of_alarms, workload
 
@@ -212,15 +190,12 @@ def workload_command(data: str | None, **options: Any) -> None:
             scores = run.read()
             run.stages("counting")
             take_interval(of_scores, run.interval_for(scores, of_scores["interval"]))
+            rule = arguments.get("threshold")
             if alarms is not None:
                 people, share = arguments["people_per_day"], arguments["impostor_share"]
-                size = arguments.get("gallery_size")
-                arguments["far_target"] = far_of_alarms(alarms, people, share, size)
-            rates, threshold, choice = _evaluated(scores, task, arguments, of_scores)
-            arguments |= {"threshold": None if alarms else threshold, "far_target": None}
-        source = click.get_current_context().get_parameter_source("confidence")
-        if source is ParameterSource.COMMANDLINE:
-            arguments["confidence"] = confidence
+                rule = f"far={far_of_alarms(alarms, people, share)}"
+            rates, choice = _evaluated(scores, task, rule, of_scores)
+            arguments["threshold"] = None  # the results have this one
         ds = workload(rates, **arguments)
         ds.attrs |= choice
         run.finish(ds)
@@ -242,42 +217,29 @@ def _of_results(path: Path, task: str) -> xr.Dataset:
 
 
 def _evaluated(
-    scores: Any,
-    task: Any,
-    options: dict[str, Any],
-    of_scores: dict[str, Any],
-) -> tuple[xr.Dataset, float, dict[str, str]]:
-    """Return the rates of scores at the operating point, its threshold, and its rule."""
+    scores: Any, task: str, threshold: Any, of_scores: dict[str, Any]
+) -> tuple[xr.Dataset, dict[str, str]]:
+    """Return the rates of scores at the operating point, and its rule."""
     from functools import partial
 
+    from bioeval.attempts.threshold_rules import Rule
     from bioeval.results.threshold_lookup import ResultThresholds
     from bioeval.tasks.identification import open_set
     from bioeval.tasks.verification_task import verification
 
-    name, _, templates = task.partition("/")
-    evaluate: Any = partial(verification, templates=templates, auc=False)
-    if name == "open_set":
-        evaluate = partial(open_set, max_rank=1)
-    if (rule := _rule(options)) is None:
+    if threshold is None:
         raise click.UsageError(
             "give --far X, --threshold T or --alarms-per-day K, the operating point in use"
         )
-    choice = {"threshold_rule": str(rule), "chosen_on": "these data"}
+    name, _, templates = task.partition("/")
+    evaluate: Any = partial(open_set, max_rank=1)
+    if name == "verification":
+        multi = templates == "multi"
+        evaluate = partial(verification, templates="multi" if multi else "single", auc=False)
+    rule = Rule.parse(threshold)
+    targets = {"far_targets": rule.values} if rule.name == "far" else {}
     if rule.name == "fixed":
-        threshold, choice = rule.values[0], {}
-    elif rule.name == "far":
-        rates = evaluate(scores, far_targets=rule.values)
-        threshold = ResultThresholds(rates).of_rule(rule)
-    else:
-        threshold = ResultThresholds(evaluate(scores)).of_rule(rule)
-    return evaluate(scores, thresholds=[threshold], **of_scores), threshold, choice
-
-
-def _rule(options: dict[str, Any]) -> Rule | None:
-    """Return the rule of the operating point; None unless one is given."""
-    from bioeval.attempts.threshold_rules import Rule
-
-    threshold, target = options.get("threshold"), options.get("far_target")
-    if (threshold is None) == (target is None):
-        return None
-    return Rule.parse(f"far={target}" if threshold is None else threshold)
+        return evaluate(scores, thresholds=rule.values, **of_scores), {}
+    at = ResultThresholds(evaluate(scores, **targets)).of_rule(rule)
+    rates = evaluate(scores, thresholds=[at], **of_scores)
+    return rates, {"threshold_rule": str(rule), "chosen_on": "these data"}

@@ -1,24 +1,22 @@
-"""How large a test must be: subjects, templates and sessions for a FAR and for a width."""
+"""How large a test must be: subjects for a FAR, and for the width of the interval of an FRR."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from typing import Any, Literal, get_args
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import scipy.special
 import scipy.stats
 import xarray as xr
 
-from bioeval.attempts.counters import gather
 from bioeval.attempts.threshold_rules import Rule
 from bioeval.attempts.thresholds import to_internal, to_user
 from bioeval.base.arguments import require_integer, require_number
-from bioeval.base.errors import Argument, DataError, counted, received, require_choice
+from bioeval.base.errors import Argument, DataError, counted, received
 from bioeval.base.messages import Message, message_attrs
-from bioeval.base.random import RandomState
 from bioeval.base.scalars import Name
 from bioeval.base.version import __version__
 from bioeval.document.results import messages_of_result
@@ -33,55 +31,222 @@ from bioeval.studies.assurance.pairs_of_people import PairShares
 from bioeval.tasks.threshold_choice import chosen_threshold
 from bioeval.tasks.verification_task import verification
 
+_PEOPLE = (
+    "people who make as many pairs, all compared with each other, rule of {rule}; templates do not "
+    "count"
+)
+_GENUINE_PEOPLE = "people with genuine attempts that the FRR needs, rule of {rule}"
+
+SAMPLE_SIZE = {
+    "attempts_of_subject": Name("attempts of each subject", "attempts"),
+    "all_attempts": Name("attempts of all these subjects", "attempts"),
+    "subjects": Name("subjects for the width of the interval", "subjects"),
+    "all_templates": Name("templates of all these subjects", "templates"),
+    "value": Name("expected FRR"),
+    "subject_sd": Name("standard deviation of a subject's rate"),
+    "design_effect": Name("variance of the rate over that of as many independent genuine pairs"),
+    "icc": Name("correlation of two genuine errors of a subject that share no template"),
+    "template_icc": Name("the same of two that share a template, less icc"),
+    "trials_rule_of_3": Name("pairs of people without a false accept that show the FAR", "pairs"),
+    "trials_rule_of_30": Name("pairs of people with 30 false accepts expected at the FAR", "pairs"),
+    "subjects_rule_of_3": Name(_PEOPLE.format(rule=3), "subjects"),
+    "subjects_rule_of_30": Name(_PEOPLE.format(rule=30), "subjects"),
+    "people_estimated": ASSURED["people_estimated"],
+    "subjects_rule_of_3_frr": Name(_GENUINE_PEOPLE.format(rule=3), "subjects"),
+    "subjects_rule_of_30_frr": Name(_GENUINE_PEOPLE.format(rule=30), "subjects"),
+    "pilot_subjects": Name("subjects of the pilot with a genuine attempt", "subjects"),
+}
+
+#: Templates of each subject that are planned; attempts, where an attempt is a claim in use.
+TEMPLATES, ATTEMPTS = (2, 3, 5, 10), (1, 2, 3, 5)
+
+#: The rule of 30 takes more trials than int64 holds for a smaller FAR.
+LEAST_FAR = 1e-17
+
+#: Probability of an interval as narrow as planned. The intervals of simulated tests are so in 93 to
+#: 97 % of them: see docs/planning.md.
+ASSURANCE = 0.92
+
+#: By how many standard errors of a pilot's variance the plan is larger, as a part of the normal
+#: quantile of `ASSURANCE`. Set by simulation (docs/planning.md).
+OF_PILOT = 0.7
+
 # Fewer subjects of a pilot with an error say little about the spread between people.
 _FEW = 20
 
-
-@dataclass(frozen=True)
-class PlanBasis:
-    """Starting point of a plan: the figures of a pilot, or assumed ones."""
-
-    components: Components
-    value: float  # of the measure
-    subjects: float = math.inf  # in the pilot
-    variance: float | None = None  # of a subject, where templates are those of the pilot
-    #: Without each subject of the pilot.
-    without: Sequence[Components] = ()
-    threshold: float = math.nan
-    messages: Sequence[Message] = ()
-
-    def variance_of(self, templates: int) -> float:
-        """Variance of the rate of a subject with a given number of templates."""
-        if self.variance is not None:
-            return self.variance
-        return self.components.subject_variance(templates)
-
-    def error_of_variance(self, templates: int) -> float:
-        """Return the standard error of that variance: by the jackknife over the pilot's subjects.
-
-        Of an EER, that of a beta distribution; 0 of assumed figures.
-        """
-        n = len(self.without)
-        if self.variance is not None:
-            degrees = freedom(self.subjects, kurtosis(self.value, self.variance))
-            return self.variance * math.sqrt(2 / degrees)
-        if not n:
-            return 0.0
-        left = np.array([x.subject_variance(templates) for x in self.without])
-        return float(np.sqrt((n - 1) / n * ((left - left.mean()) ** 2).sum()))
-
-    def subjects_needed(
-        self, templates: int, width: float, confidence: float, assurance: float
-    ) -> int:
-        """Return the subjects that an interval of this width needs."""
-        z = float(scipy.special.ndtri(assurance))
-        variance = self.variance_of(templates) + OF_PILOT * z * self.error_of_variance(templates)
-        tails = kurtosis(self.value, variance)
-        return subjects_for_width(variance, tails, width, confidence, assurance)
+#: More subjects than there are people.
+MOST = 10_000_000_000
 
 
-def stated(frr: float | None, icc: float | None, template_icc: float) -> PlanBasis:
-    """Return the assumed figures that replace a pilot."""
+@leaves_out_attacks
+def sample_size(
+    pilot: Scores | None = None,
+    *,
+    far: float = 1e-4,
+    frr_width: float = 0.01,
+    threshold: Any = None,
+    frr: float | None = None,
+    icc: float | None = None,
+    templates: int | Sequence[int] | None = None,
+    confidence: float = IntervalMethod.CONFIDENCE,
+) -> xr.Dataset:
+    """Return how many subjects and templates a test of verification needs.
+
+    Parameters
+    ----------
+    pilot : Scores, optional
+        Scores of a first, small test with labels: the spread of genuine errors between people, and
+        between the templates of a person, is taken from them, or scores of its claims
+        (:func:`claim_scores`). Without it, from `frr` and `icc`.
+    far : float
+        The FAR that the test is to show; of a pilot, FRR is taken at the loosest threshold that
+        keeps it.
+    frr_width : float
+        The ends of the interval of the FRR are to be at most so far apart, with a probability of
+        92 %.
+    threshold : float or str, optional
+        Of the pilot, in place of the one at `far`: a number, or a rule as for
+        :func:`cross_evaluate`.
+    frr, icc : float, optional
+        Without a pilot: the FRR that is expected, and the correlation of two genuine errors of a
+        subject.
+    templates : int or sequence of int, optional
+        Templates of each subject, all compared with each other; 2, 3, 5 and 10 by default. Of a
+        pilot of :func:`claim_scores` with one score for each subject they are not given: 1, 2, 3
+        and 5 attempts of each subject are planned.
+    confidence : float
+        Of the interval, and of the rule of 3.
+
+    Returns
+    -------
+    xarray.Dataset
+        Over ``templates``: ``subjects all_templates subject_sd design_effect``, or over
+        ``attempts_of_subject``: ``subjects all_attempts subject_sd design_effect``. Scalars:
+        ``value icc template_icc``; people that the FAR needs: ``subjects_rule_of_3
+        subjects_rule_of_30``, all compared with each other, with ``trials_rule_of_3
+        trials_rule_of_30`` pairs of people (a pair counts once, however many templates it has);
+        people that the FRR needs: ``subjects_rule_of_3_frr subjects_rule_of_30_frr``. Of a pilot,
+        ``pilot_subjects``, and ``people_estimated``, about how many a promise of the FAR
+        (:func:`study_threshold`) needs by a strict threshold.
+
+    Raises
+    ------
+    DataError
+        If an assumption is missing, not usable, or given beside a pilot; if the pilot has no
+        error, or fewer than two subjects with a genuine attempt.
+    ProtocolError
+        If the pilot has no labels, or is a list of pairs.
+
+    Notes
+    -----
+    Rule of 3: no false accept in ``3 / far`` independent trials shows the FAR at 95 % (``-ln(1 -
+    confidence) / far`` at another confidence). Rule of 30: 30 errors are expected (ISO/IEC 19795-1;
+    Mansfield and Wayman 2002). Both take pairs of people as independent, though they share people:
+    the least to ask for, and no statement of how exact a rate will be. Widths are
+    those of intervals by subject; model, components and simulation: ``docs/planning.md``.
+
+    Examples
+    --------
+    >>> import bioeval as be
+    >>> plan = be.sample_size(far=1e-3, frr=0.02, icc=0.2, frr_width=0.01)
+    >>> plan.templates.values, plan.subjects.values
+    (array([ 2,  3,  5, 10]), array([3514, 1741, 1082,  854]))
+    >>> int(plan.subjects_rule_of_3), int(plan.subjects_rule_of_30)
+    (78, 246)
+    """
+    far = require_number("far", far, low=LEAST_FAR, high=0.5)
+    width = require_number("frr_width", frr_width, above=0.0, high=1.0)
+    confidence = require_number("confidence", confidence, above=0.0, high=0.9999)
+    of_attempts, attrs, messages = False, dict[str, Any](), list[Message]()
+    without = list[Components]()
+    variables: Variables = {}
+    if pilot is None:
+        components = _assumed(frr, icc, threshold)
+    else:
+        if frr is not None or icc is not None:
+            raise DataError(
+                Argument("frr"), " and ", Argument("icc"), " are assumed instead of a pilot; give "
+                "one or the other",
+            )  # fmt: skip
+        require_scores(pilot, "pilot")
+        require_subjects(pilot, "a pilot")
+        at, messages = _operating_point(pilot, far, threshold)
+        tables, symmetric = _genuine_errors(pilot, at)
+        components = components_of(tables, symmetric=symmetric)
+        messages += _doubts(tables, components)
+        without = components_without_each(tables, symmetric=symmetric)
+        each = pilot.shape[1] / len(np.unique(codes_of(pilot).gallery))
+        # Each subject is claimed once by an attempt: claim scores of several templates.
+        of_attempts = bool(pilot._claims) and each == 1
+        if of_attempts:
+            if templates is not None:
+                raise DataError(
+                    "a pilot of claims plans attempts for the interval of its FRR; leave out ",
+                    Argument("templates"),
+                )
+            components = replace(components, template=0.0)
+            without = [replace(x, template=0.0) for x in without]
+            attrs |= {"use": pilot._claims, "most_tries": pilot._tries}
+        attrs["threshold"] = at
+        shares = PairShares(pilot, far, templates="single", fusion="min")
+        variables["pilot_subjects"] = np.int64(len(tables))
+        variables["people_estimated"] = people_to_promise(shares, far, confidence).people
+    sizes = np.array(ATTEMPTS if of_attempts else _sizes(templates))
+    if pilot is not None and not of_attempts and sizes[-1] > round(each):
+        messages.append(Message("more-templates-than-pilot", templates=round(each)))
+    rate = components.rate
+    if width > rate:
+        messages.append(Message("width-above-rate", rate=rate))
+    subjects, variances, effects = [], [], []
+    for size in sizes.tolist():
+        pairs = size if of_attempts else size * (size - 1) / 2
+        plan = Plan(components, without, size, pairs)
+        subjects.append(plan.subjects(width, confidence))
+        variances.append(plan.variance)
+        effects.append(plan.variance / (rate * (1 - rate) / pairs))
+        if subjects[-1] >= MOST:
+            raise DataError(
+                Argument("frr_width"),
+                f" is {width:g} and takes more than {MOST:,} subjects; expected a larger width",
+            )
+    over, every = "templates", "all_templates"
+    if of_attempts:
+        over, every = "attempts_of_subject", "all_attempts"
+    variables |= along(
+        (over,),
+        subjects=np.array(subjects),
+        subject_sd=np.sqrt(variances),
+        design_effect=np.array(effects),
+        **{every: np.array(subjects) * sizes},
+    )
+    variables |= {
+        "value": rate,
+        "icc": components.between / components.total,
+        "template_icc": components.template / components.total,
+    }
+    for rule in (3, 30):
+        trials = _trials(rule, far, confidence)
+        variables |= {
+            f"trials_rule_of_{rule}": trials,
+            f"subjects_rule_of_{rule}": ComparedPeople.least_with(trials),
+            f"subjects_rule_of_{rule}_frr": _trials(rule, rate, confidence),
+        }
+    attrs |= {
+        "result_type": "sample-size",
+        "task": "sample size",
+        "far": far,
+        "frr_width": width,
+        "confidence": confidence,
+        "assurance": ASSURANCE,
+        "bioeval_version": __version__,
+    }
+    return build(variables, SAMPLE_SIZE, {over: sizes}, attrs | message_attrs(messages))
+
+
+def _assumed(frr: float | None, icc: float | None, threshold: Any) -> Components:
+    """Return the components of 0-or-1 errors from their rate and their correlation."""
+    if threshold is not None:
+        raise DataError(Argument("threshold"), " needs a pilot; without one, state frr and icc")
     if frr is None or icc is None:
         missing = Argument("frr" if frr is None else "icc")
         raise DataError(
@@ -91,89 +256,26 @@ def stated(frr: float | None, icc: float | None, template_icc: float) -> PlanBas
         )
     rate = require_number("frr", frr, above=0.0, high=0.5)
     between = require_number("icc", icc, low=0.0, high=1.0)
-    template = require_number("template_icc", template_icc, low=0.0, high=0.5)
-    if between + 2 * template > 1:
-        raise DataError(
-            Argument("icc"),
-            " + 2 ",
-            Argument("template_icc"),
-            f" is {between + 2 * template:g}; expected at most 1, the whole variance",
-        )
-    components = assumed(rate, between, template)
-    return PlanBasis(components, components.rate)
+    return Components(rate, between * rate * (1 - rate), 0.0, rate * (1 - rate))
 
 
-def of_pilot(
-    pilot: Scores,
-    measure: str,
-    far: float,
-    threshold: Any,
-    confidence: float,
-    random_state: RandomState,
-) -> PlanBasis:
-    """Return the figures of a pilot at its operating point."""
-    require_scores(pilot, "pilot")
-    require_subjects(pilot, "a pilot")
-    point = _operating_point(pilot, measure, far, threshold, confidence, random_state)
-    tables, shared = _errors(pilot, point.threshold)
-    components = components_of(tables, symmetric=shared)
-    subjects, value, variance = len(tables), components.rate, None
-    messages = [*point.messages, *_doubts(tables, components)]
-    if measure == "eer":
-        z = float(scipy.special.ndtri(0.5 + confidence / 2))
-        value, variance = point.eer, subjects * (point.width / (2 * z)) ** 2
-    without = components_without_each(tables, symmetric=shared)
-    if _is_of_attempts(pilot):
-        components = AttemptComponents.of(components)
-        without = [AttemptComponents.of(x) for x in without]
-    return PlanBasis(components, value, subjects, variance, without, point.threshold, messages)
-
-
-def _is_of_attempts(pilot: Scores) -> bool:
-    """Whether each subject is claimed once by an attempt: claim scores of several templates."""
-    return bool(pilot._claims) and pilot.shape[1] == len(np.unique(codes_of(pilot).gallery))
-
-
-@dataclass
-class _PilotPoint:
-    """The threshold of a pilot; its EER and the width of the interval, if that is planned."""
-
-    threshold: float
-    messages: Sequence[Message] = ()
-    eer: float = math.nan
-    width: float = math.nan
-
-
-def _operating_point(
-    pilot: Scores,
-    measure: str,
-    far: float,
-    threshold: Any,
-    confidence: float,
-    random_state: RandomState,
-) -> _PilotPoint:
-    """Return the pilot's threshold; for an EER also its value and interval width."""
-    if measure == "eer":
-        method = IntervalMethod("subject-bootstrap", confidence, random_state=random_state)
-        ds = verification(pilot, auc=False, interval=method)
-        width = float(ds["eer_high"] - ds["eer_low"])
-        point = _PilotPoint(float(ds["eer_threshold"]), eer=float(ds["eer"]), width=width)
-    else:
-        ds = verification(pilot, far_targets=[far], thresholds=2, auc=False)
-        point = _PilotPoint(float(ds["threshold_at_far"][0]))
+def _operating_point(pilot: Scores, far: float, threshold: Any) -> tuple[float, list[Message]]:
+    """Return the threshold of the pilot, and what is to be said of it."""
+    messages = []
     if threshold is None:
-        point.messages = messages_of_result(ds)
+        ds = verification(pilot, far_targets=[far], thresholds=2, auc=False)
+        at, messages = float(ds["threshold_at_far"][0]), messages_of_result(ds)
     else:
         rule = Rule.parse(threshold)
-        chosen = chosen_threshold(BlockReader(pilot), rule)
-        point.threshold = to_user(chosen, pilot.kind)
-        require_number("threshold", point.threshold)
-    if math.isnan(point.threshold):
+        at = require_number(
+            "threshold", to_user(chosen_threshold(BlockReader(pilot), rule), pilot.kind)
+        )
+    if math.isnan(at):
         raise DataError("the pilot has no threshold: it lacks genuine or impostor attempts")
-    return point
+    return at, messages
 
 
-def _errors(pilot: Scores, threshold: float) -> tuple[list[np.ndarray], bool]:
+def _genuine_errors(pilot: Scores, threshold: float) -> tuple[list[np.ndarray], bool]:
     """Return the genuine errors of each subject, and whether both sides have the same templates.
 
     An error of (i, j) and of (j, i) is that of one pair, their mean.
@@ -183,9 +285,8 @@ def _errors(pilot: Scores, threshold: float) -> tuple[list[np.ndarray], bool]:
     shared = bool(np.isin(pilot.probe_ids, pilot.gallery_ids).any())
     attempts = []
     for block in reader:
-        value, row, position = gather(
-            block.values, block.mate_start, block.mate_stop, block.probe_position
-        )
+        row, position = block.own()
+        value = block.values[row, position]
         row, column = row + block.low, reader.gallery.columns[0, position]
         who, ids = codes_of(pilot).probe[row], pilot.probe_ids[row]
         attempts.append(np.stack([who, ids, pilot.gallery_ids[column], value > limit]))
@@ -233,285 +334,12 @@ def _doubts(tables: list[np.ndarray], components: Components) -> list[Message]:
     return []
 
 
-_PEOPLE = (
-    "people who make as many pairs, all compared with each other, rule of {rule}; templates do not "
-    "count"
-)
-_GENUINE_PEOPLE = "people with genuine attempts that the FRR needs, rule of {rule}"
-
-SAMPLE_SIZE = {
-    "attempts_of_subject": Name("attempts of each subject", "attempts"),
-    "all_attempts": Name("attempts of all these subjects", "attempts"),
-    "subjects": Name("subjects for the width of the interval", "subjects"),
-    "sessions": Name("sessions of each subject, at least two", "sessions"),
-    "all_templates": Name("templates of all these subjects", "templates"),
-    "value": Name("expected FRR or EER"),
-    "subject_sd": Name("standard deviation of a subject's rate"),
-    "design_effect": Name("variance of the rate over that of as many independent genuine pairs"),
-    "icc": Name("correlation of two genuine errors of a subject that share no template"),
-    "template_icc": Name("the same of two that share a template, less icc"),
-    "trials_rule_of_3": Name("pairs of people without a false accept that show the FAR", "pairs"),
-    "trials_rule_of_30": Name("pairs of people with 30 false accepts expected at the FAR", "pairs"),
-    "subjects_rule_of_3": Name(_PEOPLE.format(rule=3), "subjects"),
-    "subjects_rule_of_30": Name(_PEOPLE.format(rule=30), "subjects"),
-    "people_estimated": ASSURED["people_estimated"],
-    "subjects_rule_of_3_frr": Name(_GENUINE_PEOPLE.format(rule=3), "subjects"),
-    "subjects_rule_of_30_frr": Name(_GENUINE_PEOPLE.format(rule=30), "subjects"),
-    "pilot_subjects": Name("subjects of the pilot with a genuine attempt", "subjects"),
-}
-
-TEMPLATES = (2, 3, 5, 10)
-
-#: Attempts of each subject that are planned, where an attempt is a claim in use.
-ATTEMPTS = (1, 2, 3, 5)
-
-PlannedRate = Literal["frr", "eer"]
-
-#: The rule of 30 takes more trials than int64 holds for a smaller FAR.
-LEAST_FAR = 1e-17
-
-#: Probability of an interval as narrow as planned. The intervals of simulated tests are so in 93 to
-#: 97 % of them: see docs/planning.md.
-ASSURANCE = 0.92
-
-
-@leaves_out_attacks
-def sample_size(
-    pilot: Scores | None = None,
-    *,
-    far: float = 1e-4,
-    frr_width: float = 0.01,
-    measure: PlannedRate = "frr",
-    threshold: Any = None,
-    frr: float | None = None,
-    icc: float | None = None,
-    template_icc: float = 0.0,
-    templates: int | Sequence[int] | None = None,
-    templates_per_session: int = 1,
-    confidence: float = IntervalMethod.CONFIDENCE,
-    assurance: float = ASSURANCE,
-    random_state: RandomState = 0,
-) -> xr.Dataset:
-    """Return how many subjects, templates and sessions a test of verification needs.
-
-    Parameters
-    ----------
-    pilot : Scores, optional
-        Scores of a first, small test with labels: the spread of genuine errors between people, and
-        between the templates of a person, is taken from them, or scores of its claims
-        (:func:`claim_scores`). Without it, from `frr` and `icc`.
-    far : float
-        The FAR that the test is to show; of a pilot, FRR is taken at the loosest threshold that
-        keeps it.
-    frr_width : float
-        The interval's ends are to be at most so far apart.
-    measure : {"frr", "eer"}
-        Whose interval it is. The EER needs a pilot, with as many templates a subject as planned.
-    threshold : float or str, optional
-        Of the pilot, in place of the one at `far`: a number, or a rule as for
-        :func:`cross_evaluate`.
-    frr, icc, template_icc : float, optional
-        Without a pilot: the FRR that is expected; the correlation of two genuine errors of a
-        subject that share no template, and what it grows by where they share one.
-    templates : int or sequence of int, optional
-        Templates of each subject, all compared with each other; 2, 3, 5 and 10 by default. Of a
-        pilot of :func:`claim_scores` with one score for each subject they are not given: 1, 2, 3
-        and 5 attempts of each subject are planned.
-    templates_per_session : int
-        Templates that a subject gives in one visit.
-    confidence : float
-        Of the interval, and of the rule of 3.
-    assurance : float
-        Planned probability that the interval is as narrow as wanted.
-    random_state : int, None, numpy SeedSequence, Generator or RandomState
-        Of the interval of a pilot's EER.
-
-    Returns
-    -------
-    xarray.Dataset
-        Over ``templates``: ``subjects sessions all_templates subject_sd design_effect``, or over
-        ``attempts_of_subject``: ``subjects all_attempts subject_sd design_effect``. Scalars:
-        ``value icc template_icc``; people that the FAR needs: ``subjects_rule_of_3
-        subjects_rule_of_30``, all compared with each other, with ``trials_rule_of_3
-        trials_rule_of_30`` pairs of people (a pair counts once, however many templates it has);
-        people that the FRR needs: ``subjects_rule_of_3_frr subjects_rule_of_30_frr``. Of a pilot,
-        ``pilot_subjects``, and ``people_estimated``, about how many a promise of the FAR
-        (:func:`study_threshold`) needs by a strict threshold.
-
-    Raises
-    ------
-    DataError
-        If an assumption is missing, not usable, or given beside a pilot; if the pilot has no
-        error, or fewer than two subjects with a genuine attempt.
-    ProtocolError
-        If the pilot has no labels, or is a list of pairs.
-
-    Notes
-    -----
-    Rule of 3: no false accept in ``3 / far`` independent trials shows the FAR at 95 % (``-ln(1 -
-    confidence) / far`` at another confidence). Rule of 30: 30 errors are expected (ISO/IEC 19795-1;
-    Mansfield and Wayman 2002). Both take pairs of people as independent, though they share people:
-    the least to ask for, and no statement of how exact a rate will be. Widths are
-    those of intervals by subject; model, components and simulation: ``docs/planning.md``.
-
-    Examples
-    --------
-    >>> import bioeval as be
-    >>> plan = be.sample_size(far=1e-3, frr=0.02, icc=0.2, frr_width=0.01)
-    >>> plan.templates.values, plan.subjects.values
-    (array([ 2,  3,  5, 10]), array([3514, 1741, 1082,  854]))
-    >>> int(plan.subjects_rule_of_3), int(plan.subjects_rule_of_30)
-    (78, 246)
-    """
-    far = require_number("far", far, low=LEAST_FAR, high=0.5)
-    width = require_number("frr_width", frr_width, above=0.0, high=1.0)
-    require_choice("measure", measure, get_args(PlannedRate))
-    confidence = require_number("confidence", confidence, above=0.0, high=0.9999)
-    assurance = require_number("assurance", assurance, low=0.5, high=0.9999)
-    each = require_integer("templates_per_session", templates_per_session, low=1, high=10**9)
-    attrs: dict[str, Any] = {
-        "result_type": "sample-size",
-        "task": "sample size",
-        "measure": measure,
-        "far": far,
-        "frr_width": width,
-        "confidence": confidence,
-        "assurance": assurance,
-        "templates_per_session": each,
-        "bioeval_version": __version__,
-    }
-    of_attempts = False
-    messages: list[Message] = []
-    if pilot is None:
-        if measure == "eer" or threshold is not None:
-            argument = Argument("threshold")
-            if measure == "eer":
-                argument = Argument("measure", "eer")
-            raise DataError(argument, " needs a pilot; without one, state frr and icc")
-        basis = stated(frr, icc, template_icc)
-    else:
-        if frr is not None or icc is not None or template_icc:
-            raise DataError(
-                Argument("frr"),
-                ", ",
-                Argument("icc"),
-                " and ",
-                Argument("template_icc"),
-                " are assumed instead of a pilot; give one or the other",
-            )
-        basis = of_pilot(pilot, measure, far, threshold, confidence, random_state)
-        of_attempts = _is_of_attempts(pilot)
-        if of_attempts:
-            if templates is not None or measure != "frr":
-                raise DataError(
-                    "a pilot of claims plans attempts for the interval of its FRR; leave out ",
-                    Argument("templates") if measure == "frr" else Argument("measure", measure),
-                )
-            attrs |= {"use": pilot._claims, "most_tries": pilot._tries}
-        attrs["threshold"] = basis.threshold
-        if measure == "eer":
-            if templates is not None:
-                raise DataError(
-                    Argument("templates"),
-                    " cannot be varied with ",
-                    Argument("measure", "eer"),
-                    ": the plan is for as many as in the pilot",
-                )
-            templates = max(2, round(pilot.shape[1] / len(np.unique(codes_of(pilot).gallery))))
-    sizes = np.array(ATTEMPTS if of_attempts else _sizes(templates))
-    variables: Variables = {"value": basis.value}
-    variables |= _subjects(
-        basis, sizes, each, width, confidence, assurance, of_attempts=of_attempts
-    )
-    variables |= {
-        "icc": basis.components.between / basis.components.total,
-        "template_icc": basis.components.template / basis.components.total,
-    }
-    variables |= _rules(far, basis.value if measure == "frr" else 0.0, confidence)
-    if pilot is not None:
-        variables["pilot_subjects"] = np.int64(basis.subjects)
-        shares = PairShares(pilot, far, templates="single", fusion="min")
-        variables["people_estimated"] = people_to_promise(shares, far, confidence).people
-    messages += basis.messages
-    if pilot is not None and measure == "frr" and not of_attempts:
-        each = round(pilot.shape[1] / len(np.unique(codes_of(pilot).gallery)))
-        if sizes[-1] > each:
-            messages.append(Message("more-templates-than-pilot", templates=each))
-    if width > basis.value:
-        messages.append(Message("width-above-rate", rate=float(basis.value)))
-    attrs |= message_attrs(messages)
-    over = "attempts_of_subject" if of_attempts else "templates"
-    return build(variables, SAMPLE_SIZE, {over: sizes}, attrs)
-
-
-def _subjects(
-    basis: PlanBasis,
-    sizes: np.ndarray,
-    per_session: int,
-    width: float,
-    confidence: float,
-    assurance: float,
-    *,
-    of_attempts: bool,
-) -> Variables:
-    """Return the subjects that an interval of this width needs, for each number of templates.
-
-    Or for each number of attempts of a subject, `of_attempts`.
-    """
-    numbers, deviations, effects = [], [], []
-    for size in sizes.tolist():
-        variance = basis.variance_of(size)
-        subjects = basis.subjects_needed(size, width, confidence, assurance)
-        if subjects >= MOST:
-            raise DataError(
-                Argument("frr_width"),
-                f" is {width:g} and takes more than {MOST:,} subjects; expected a larger width",
-            )
-        pairs = size if of_attempts else size * (size - 1) / 2
-        independent = basis.value * (1 - basis.value) / pairs
-        numbers.append(subjects)
-        deviations.append(math.sqrt(variance))
-        effects.append(variance / independent)
-    number = np.array(numbers, dtype=np.int64)
-    if of_attempts:
-        return along(
-            ("attempts_of_subject",),
-            subjects=number,
-            all_attempts=number * sizes,
-            subject_sd=np.array(deviations),
-            design_effect=np.array(effects),
-        )
-    return along(
-        ("templates",),
-        subjects=number,
-        sessions=np.maximum(2, -(-sizes // per_session)),
-        all_templates=number * sizes,
-        subject_sd=np.array(deviations),
-        design_effect=np.array(effects),
-    )
-
-
-def _rules(far: float, frr: float, confidence: float) -> Variables:
-    """Return the pairs of people and the people that rates need, by rules."""
-    variables: Variables = {}
-    for rule, trials in _trials(far, confidence).items():
-        variables |= {
-            f"trials_rule_of_{rule}": trials,
-            f"subjects_rule_of_{rule}": ComparedPeople.least_with(trials),
-        }
-    if frr > 0:
-        for rule, people in _trials(frr, confidence).items():
-            variables[f"subjects_rule_of_{rule}_frr"] = people
-    return variables
-
-
-def _trials(rate: float, confidence: float) -> dict[int, int]:
-    """Return the independent trials that the rules of 3 and 30 require."""
-    errors = RuleOf(3) if confidence == 0.95 else -math.log1p(-confidence)  # 3 / rate at 95 %
-    return {
-        RuleOf(3): math.ceil(errors / rate - 1e-9),
-        RuleOf(30): RuleOf(30).attempts_for(rate),
-    }
+def _trials(rule: int, rate: float, confidence: float) -> int:
+    """Return the independent trials that the rule of 3, or of 30, requires."""
+    if rule == 3:
+        errors = 3 if confidence == 0.95 else -math.log1p(-confidence)  # 3 / rate at 95 %
+        return math.ceil(errors / rate - 1e-9)
+    return RuleOf(rule).attempts_for(rate)
 
 
 def _sizes(templates: Any) -> list[int]:
@@ -530,14 +358,6 @@ def _sizes(templates: Any) -> list[int]:
     return sizes
 
 
-#: By how many standard errors of a pilot's variance the plan is larger, as a part of the normal
-#: quantile of `assurance`. Set by simulation (docs/planning.md).
-OF_PILOT = 0.7
-
-#: More subjects than there are people.
-MOST = 10_000_000_000
-
-
 @dataclass(frozen=True)
 class Components:
     """Variance components of the error of a genuine pair.
@@ -551,30 +371,46 @@ class Components:
     template: float
     total: float  # variance of one error: rate (1 - rate), if each is 0 or 1
 
-    def subject_variance(self, templates: int) -> float:
-        """Return the variance of a subject's mean over all pairs of its templates."""
-        pairs = templates * (templates - 1) / 2
+    def subject_variance(self, templates: int, pairs: float | None = None) -> float:
+        """Return the variance of a subject's mean over all pairs of its templates.
+
+        Or over `pairs`: of attempts, which share no template of the same day, their number.
+        """
+        pairs = pairs or templates * (templates - 1) / 2
         rest = self.total - self.between - 2 * self.template
         return self.between + 4 * self.template / templates + rest / pairs
 
 
-class AttemptComponents(Components):
-    """The components of the error of an attempt: of the subject, and of the attempt itself."""
+@dataclass(frozen=True)
+class Plan:
+    """A test in which each subject has a number of templates, and so many pairs of them.
 
-    @classmethod
-    def of(cls, components: Components) -> AttemptComponents:
-        """Return those of attempts, two of which share no template of the same day."""
-        return cls(components.rate, components.between, 0.0, components.total)
+    `without` are the components without each subject of a pilot.
+    """
 
-    def subject_variance(self, templates: int) -> float:
-        """Return the variance of a subject's mean over this number of attempts."""
-        return self.between + (self.total - self.between) / templates
+    components: Components
+    without: Sequence[Components]
+    templates: int
+    pairs: float | None = None
 
+    @property
+    def variance(self) -> float:
+        """Variance of the rate of a subject."""
+        return self.components.subject_variance(self.templates, self.pairs)
 
-def assumed(rate: float, icc: float, template_icc: float) -> Components:
-    """Return the components of 0-or-1 errors from their correlations."""
-    total = rate * (1 - rate)
-    return Components(rate, icc * total, template_icc * total, total)
+    @property
+    def error_of_variance(self) -> float:
+        """Its standard error, by the jackknife over the pilot's subjects; 0 of assumed figures."""
+        n = len(self.without)
+        left = np.array([x.subject_variance(self.templates, self.pairs) for x in self.without])
+        return float(np.sqrt((n - 1) / n * ((left - left.mean()) ** 2).sum())) if n else 0.0
+
+    def subjects(self, width: float, confidence: float) -> int:
+        """Return the subjects that an interval of this width needs."""
+        z = float(scipy.special.ndtri(ASSURANCE))
+        variance = self.variance + OF_PILOT * z * self.error_of_variance
+        tails = kurtosis(self.components.rate, variance)
+        return subjects_for_width(variance, tails, width, confidence)
 
 
 def components_of(errors: Iterable[np.ndarray], *, symmetric: bool) -> Components:
@@ -661,31 +497,26 @@ def kurtosis(rate: float, variance: float) -> float:
     return 3 + 6 * top / (a * b * (size + 2) * (size + 3))
 
 
-def freedom(subjects: float, kurtosis: float) -> float:
-    """Return the degrees of freedom of the variance between subjects, from its own variance."""
-    return 2 * subjects / max(kurtosis - 1, 1e-9)
-
-
 def subjects_for_width(
     variance: float,
     kurtosis: float,
     width: float,
     confidence: float,
-    assurance: float,
 ) -> int:
     """Return the smallest number of subjects that gives an interval of the width wanted.
 
     - `variance`, `kurtosis`: of a subject's mean
     - `width`: both ends of the interval apart
-    - `assurance`: the probability that the interval is at most so wide. The variance that the test
-      will find is not that of the plan: their ratio is taken as a chi-squared distribution, with
-      degrees of freedom by the kurtosis
+
+    It is at most so wide with the probability `ASSURANCE`. The variance that the test will find is
+    not that of the plan: their ratio is taken as a chi-squared distribution, with degrees of
+    freedom by the kurtosis.
     """
     z = float(scipy.special.ndtri(0.5 + confidence / 2))
 
     def narrow(n: int) -> bool:
-        degrees = freedom(n, kurtosis)
-        ratio = scipy.stats.chi2.ppf(assurance, degrees) / degrees
+        degrees = 2 * n / max(kurtosis - 1, 1e-9)
+        ratio = scipy.stats.chi2.ppf(ASSURANCE, degrees) / degrees
         return bool(2 * z * math.sqrt(variance * ratio / n) <= width)
 
     low, high = 1, 2

@@ -18,7 +18,7 @@ from bioeval.document.blocks import (
 )
 from bioeval.document.cells import Count, Number, Rate
 from bioeval.document.results import attempts_in_words, result_messages
-from bioeval.document.text import Term, Text, say
+from bioeval.document.text import Text, say
 
 
 def section(results: ResultsBySystem) -> Section:
@@ -29,9 +29,9 @@ def section(results: ResultsBySystem) -> Section:
         "",
         (
             _assumed(ds),
-            _plans_of_attempts(ds) if "attempts_of_subject" in ds.dims else _plans(ds),
+            _plans(ds),
             _people(ds),
-            *_people_for_frr(ds),
+            _people_for_frr(ds),
             Paragraph(
                 "All people are compared with each other. A pair of people counts once, however "
                 "many templates the two people have. The numbers of people are lower bounds, "
@@ -46,28 +46,22 @@ def section(results: ResultsBySystem) -> Section:
     )
 
 
-def _measure(ds: xr.Dataset) -> Text:
-    return Term("frr") if ds.attrs["measure"] == "frr" else "EER"
-
-
 def _assumed(ds: xr.Dataset) -> Facts:
     """Return the interval that is planned, and the figures that the plan starts from."""
     attrs, icc = ds.attrs, float(ds["icc"])
     interval = say(
-        "{confidence:rate} interval of the {measure} by subject, at most {width} pp (percentage "
+        "{confidence:rate} interval of the {frr} by subject, at most {width} pp (percentage "
         "points) wide with a probability of {assurance:rate}",
         confidence=float(attrs["confidence"]),
-        measure=_measure(ds),
         width=Number(100 * float(attrs["frr_width"]), digits=4),
         assurance=float(attrs["assurance"]),
     )
     in_use = "attempts_of_subject" in ds.dims
     errors = say(
-        "{measure} {value:rate}; correlation of two genuine errors of a subject {icc}"
+        "{frr} {value:rate}; correlation of two genuine errors of a subject {icc}"
         if in_use
-        else "{measure} {value:rate}; correlation of two genuine errors of a subject {icc}, and "
+        else "{frr} {value:rate}; correlation of two genuine errors of a subject {icc}, and "
         "{shared} if they share a template",
-        measure=_measure(ds),
         value=float(ds["value"]),
         icc=Number(icc, digits=3),
         shared=Number(icc + float(ds["template_icc"]), digits=3),
@@ -82,53 +76,26 @@ def _assumed(ds: xr.Dataset) -> Facts:
 
 
 def _plans(ds: xr.Dataset) -> Table:
-    """Return the people, sessions and templates, for each number of templates."""
+    """Return the people and their templates or attempts, for each number of these."""
+    over = "attempts_of_subject" if "attempts_of_subject" in ds.dims else "templates"
+    what = "attempts" if over == "attempts_of_subject" else "templates"
     rows = []
-    for i, templates in enumerate(ds["templates"].values.tolist()):
-        at = {"templates": templates}
-        subjects, sessions, everything = (
-            Count(int(ds[name][i]), variable=name, at=at)
-            for name in ("subjects", "sessions", "all_templates")
-        )
-        effect, deviation = (
-            Number(float(ds[name][i]), variable=name, at=at)
-            for name in ("design_effect", "subject_sd")
-        )
-        rows.append((Count(templates), subjects, sessions, everything, effect, deviation))
-    return Table(
-        "plans",
-        (
-            Column("templates", "templates of each subject"),
-            Column("subjects", "subjects"),
-            Column("sessions", "sessions"),
-            Column("all_templates", "all templates", priority=1),
-            Column("design_effect", "design effect", priority=2),
-            Column("subject_sd", only="data"),
-        ),
-        rows,
-        title="Subjects for the width of the interval",
-    )
-
-
-def _plans_of_attempts(ds: xr.Dataset) -> Table:
-    """Return the people and their attempts, for each number of attempts of a subject."""
-    rows = []
-    for i, attempts in enumerate(ds["attempts_of_subject"].values.tolist()):
-        at = {"attempts_of_subject": attempts}
+    for i, number in enumerate(ds[over].values.tolist()):
+        at = {over: number}
         subjects, everything = (
-            Count(int(ds[name][i]), variable=name, at=at) for name in ("subjects", "all_attempts")
+            Count(int(ds[name][i]), variable=name, at=at) for name in ("subjects", f"all_{what}")
         )
         effect, deviation = (
             Number(float(ds[name][i]), variable=name, at=at)
             for name in ("design_effect", "subject_sd")
         )
-        rows.append((Count(attempts), subjects, everything, effect, deviation))
+        rows.append((Count(number), subjects, everything, effect, deviation))
     return Table(
         "plans",
         (
-            Column("attempts_of_subject", "attempts of each subject"),
+            Column(over, f"{what} of each subject"),
             Column("subjects", "subjects"),
-            Column("all_attempts", "all attempts", priority=1),
+            Column(f"all_{what}", f"all {what}", priority=1),
             Column("design_effect", "design effect", priority=2),
             Column("subject_sd", only="data"),
         ),
@@ -163,10 +130,8 @@ def _people(ds: xr.Dataset) -> Table:
     )
 
 
-def _people_for_frr(ds: xr.Dataset) -> tuple[Table, ...]:
-    """Return the people that the FRR needs, if it is the rate that is planned."""
-    if "subjects_rule_of_3_frr" not in ds:
-        return ()
+def _people_for_frr(ds: xr.Dataset) -> Table:
+    """Return the people that the FRR needs."""
     aims = {
         3: "to show the rate without a {false reject}, rule of 3",
         30: "to expect 30 people with an error, rule of 30",
@@ -176,11 +141,9 @@ def _people_for_frr(ds: xr.Dataset) -> tuple[Table, ...]:
         name = f"subjects_rule_of_{rule}_frr"
         rows.append((say(aim), Count(int(ds[name]), variable=name)))
     value = Rate(float(ds["value"]), variable="value")
-    return (
-        Table(
-            "people_for_frr",
-            (Column("aim"), Column("people", "people")),
-            rows,
-            title=say("People needed for {frr} {value}", value=value),
-        ),
+    return Table(
+        "people_for_frr",
+        (Column("aim"), Column("people", "people")),
+        rows,
+        title=say("People needed for {frr} {value}", value=value),
     )

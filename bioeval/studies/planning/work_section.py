@@ -90,8 +90,7 @@ def _alarms(ds: xr.Dataset) -> Iterator[Fact]:
     """Yield the rate at which a number of alarms is expected, if it was given."""
     if "alarms_per_day" not in ds.attrs:
         return
-    of_search = not _is_verification(ds) and "gallery_size" not in ds.attrs
-    rate = "FPIR" if of_search else Term("far", "verification")
+    rate = Term("far", "verification") if _is_verification(ds) else "FPIR"
     # Never above the rate that the alarms allow.
     value = Number(100 * rounded_down(float(ds.attrs["far"])), digits=4)
     alarms = float(ds.attrs["alarms_per_day"])
@@ -109,8 +108,7 @@ def _alarms(ds: xr.Dataset) -> Iterator[Fact]:
 
 def _operating_point(ds: xr.Dataset) -> Text:
     attrs = ds.attrs
-    of_pairs = _is_verification(ds) or "gallery_size" in attrs
-    task = rates_are_of(attrs, searches=not of_pairs)
+    task = rates_are_of(attrs, searches=not _is_verification(ds))
     if "far_target" in attrs:
         return say("{far} at most {target:rate}", task=task, target=float(attrs["far_target"]))
     if "threshold" not in attrs:
@@ -129,15 +127,9 @@ def _operating_point(ds: xr.Dataset) -> Text:
 def _title(ds: xr.Dataset, name: str) -> Text:
     if _is_verification(ds):
         return "Impostors accepted" if name == "false-alarm" else "Genuine people rejected"
-    of_size: Text = ""
-    if "gallery_size" in ds.attrs:
-        of_size = say(" of {size}", size=int(ds.attrs["gallery_size"]))
     if name == "false-alarm":
-        return say(
-            "False alarms: people who are not on the watch list{of_size} but are found",
-            of_size=of_size,
-        )
-    return say("Misses: people on the watch list{of_size} who are not found", of_size=of_size)
+        return "False alarms: people who are not on the watch list but are found"
+    return "Misses: people on the watch list who are not found"
 
 
 def _event(ds: xr.Dataset, i: int, name: str) -> Section:
@@ -170,16 +162,6 @@ def _numbers(ds: xr.Dataset, i: int, name: str) -> Iterator[Paragraph]:
             every=every,
         )
     )
-    if not math.isnan(float(one["subjects_rule_of_3"])):
-        yield Paragraph(
-            say(
-                "To show a rate as low as this, a test without an error needs {shown:count people} "
-                "(rule of 3); a test in which 30 errors are expected needs {measured:count} (rule "
-                "of 30).",
-                shown=float(one["subjects_rule_of_3"]),
-                measured=float(one["subjects_rule_of_30"]),
-            )
-        )
 
 
 def _limits(ds: xr.Dataset, name: str) -> Interval | None:
@@ -232,15 +214,6 @@ def _reading(ds: xr.Dataset) -> Iterator[Paragraph]:
         ),
         "note",
     )
-    if "model" in ds.attrs:
-        yield Paragraph(
-            say(
-                "FPIR = 1 - (1 - {far})^N for a list of N people, comparisons with them taken as "
-                "independent; FNIR = {frr}.",
-                task="verification",
-            ),
-            "note",
-        )
 
 
 def _rates(ds: xr.Dataset, places: list[int]) -> Table:
@@ -250,7 +223,7 @@ def _rates(ds: xr.Dataset, places: list[int]) -> Table:
         one, at = ds.isel(event=i), {"event": str(ds["event"].values[i])}
         rate = Rate(float(one["rate"]), _limits(one, "rate"), "rate", at)
         numbers = []
-        for name in ("people_per_day", "per_day", "subjects_rule_of_3", "subjects_rule_of_30"):
+        for name in ("people_per_day", "per_day"):
             numbers.append(Number(float(one[name]), variable=name, at=at, digits=3))
         rows.append((at["event"], rate, *numbers))
     return Table(
@@ -260,8 +233,6 @@ def _rates(ds: xr.Dataset, places: list[int]) -> Table:
             Column("rate"),
             Column("people_per_day"),
             Column("per_day"),
-            Column("subjects_rule_of_3"),
-            Column("subjects_rule_of_30"),
         ),
         rows,
         shown=0,

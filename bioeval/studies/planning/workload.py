@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from decimal import ROUND_FLOOR, Decimal, localcontext
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.special
@@ -14,12 +14,11 @@ import scipy.stats
 import xarray as xr
 
 from bioeval.attempts.threshold_rules import Rule
-from bioeval.base.arguments import require_integer, require_list, require_number, require_numbers
-from bioeval.base.errors import Argument, DataError, ProtocolError, nearest_name, received
+from bioeval.base.arguments import require_integer, require_list, require_number
+from bioeval.base.errors import Argument, DataError, nearest_name, received
 from bioeval.base.scalars import Name
 from bioeval.base.version import __version__
-from bioeval.results.dataset import Variables, along, build
-from bioeval.results.support import ComparedPeople, RuleOf
+from bioeval.results.dataset import along, build
 from bioeval.results.threshold_lookup import ResultThresholds
 from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.stats.options import IntervalMethod
@@ -50,13 +49,6 @@ WORKLOAD = {
     ),
     "none_at_all": Name("probability of no event in the period, if the rate is exact"),
 }
-for _rule in (RuleOf(3), RuleOf(30)):
-    WORKLOAD[f"subjects_rule_of_{_rule}"] = Name(
-        f"people that a test of the rate needs, rule of {_rule}: of a FAR all compared with "
-        "each other, templates do not count",
-        "subjects",
-    )
-
 # Values of an uncertain rate, at quantiles of equal weight.
 NODES = 400
 
@@ -105,10 +97,7 @@ def values_of_rate(rate: float, low: float, high: float, confidence: float) -> n
 
 
 #: Attributes of a result that say what its rates are of.
-_OF_THE_DATA = (
-    *("system", "kind", "exclude", "fingerprint"),
-    *("templates", "use", "most_tries"),
-)
+_OF_THE_DATA = ("system", "kind", "exclude", "fingerprint", "templates", "use", "most_tries")
 
 EVENTS = ("false-alarm", "rejected")
 DAYS = (1, 30, 365)
@@ -116,26 +105,12 @@ DAYS = (1, 30, 365)
 _VERIFICATION, _WATCH_LIST = ("far", "frr"), ("fpir", "fnir")
 
 
-@dataclass(frozen=True)
-class _RateInUse:
+class Estimate(NamedTuple):
     """An error rate with its limits, NaN where it or they are unknown."""
 
-    value: float = math.nan
+    rate: float = math.nan
     low: float = math.nan
     high: float = math.nan
-    size: int | None = None  # of the watch list that verification is done against
-
-    @property
-    def known(self) -> bool:
-        """Whether the rate and its limits are."""
-        return not math.isnan(self.value + self.low + self.high)
-
-    def in_use(self, rate: np.ndarray) -> np.ndarray:
-        """Return values of the rate at the size of the gallery in use."""
-        if self.size is None:
-            return rate
-        with np.errstate(divide="ignore"):
-            return -np.expm1(self.size * np.log1p(-rate))
 
 
 @dataclass(frozen=True)
@@ -143,11 +118,11 @@ class _Rates:
     """The rates of false alarms and of rejections at an operating point."""
 
     names: tuple[str, str]
-    alarms: _RateInUse
-    rejections: _RateInUse
-    #: The operating point of a result: its threshold or its FAR target, and the rule that chose it.
-    where: Mapping[str, float | str] = field(default_factory=dict)
-    confidence: float | None = None  # of the limits, where they say it
+    alarms: Estimate
+    rejections: Estimate
+    #: The operating point of a result: its threshold or its FAR target.
+    where: Mapping[str, float] = field(default_factory=dict)
+    confidence: float = IntervalMethod.CONFIDENCE
 
 
 @leaves_out_attacks
@@ -157,11 +132,8 @@ def workload(
     people_per_day: int,
     impostor_share: float,
     alarms_per_day: float | None = None,
-    gallery_size: int | None = None,
     threshold: Any = None,
-    far_target: float | None = None,
     days: int | Sequence[int] = DAYS,
-    confidence: float | None = None,
 ) -> xr.Dataset:
     """Return the false alarms and the rejected people that a system in use will have.
 
@@ -170,7 +142,8 @@ def workload(
     rates : xarray.Dataset or mapping of str to float, optional
         A result of :func:`verification` (also ``with_failures``: its ISO rates are taken) or
         of :func:`open_set`; or rates by name: ``far`` and ``frr`` of verification, or ``fpir`` and
-        ``fnir`` of a watch list, each also with ``_low`` and ``_high``, the ends of its interval.
+        ``fnir`` of a watch list, each also with ``_low`` and ``_high``, the ends of its 95 %
+        interval.
         Needed without `alarms_per_day`.
     people_per_day : int
         People who come each day, each once.
@@ -180,39 +153,30 @@ def workload(
         False alarms a day that are acceptable. The operating point has the FAR at which this
         number is expected: of a result, its loosest threshold with a FAR of at most that; of rates
         by name, in place of ``far`` or ``fpir``.
-    gallery_size : int, optional
-        Turns rates of verification into those of a watch list of so many people, by ``FPIR = 1 -
-        (1 - FAR)^gallery_size``, comparisons taken as independent, and ``FNIR = FRR``. FPIR that is
-        given, or of :func:`open_set`, is that of its own gallery.
     threshold : float or str, optional
-        The operating point of a result: one of its thresholds, ``"eer"``, or ``"far=x"``, which
-        is `far_target`. Not needed where a result has one threshold.
-    far_target : float, optional
-        One of the FAR targets of a result. It is then taken as the FAR, which is at most that.
+        The operating point of a result: one of its thresholds, ``"eer"``, or ``"far=x"``, one of
+        its FAR targets, which is then taken as the FAR. Not needed where a result has one
+        threshold.
     days : int or sequence of int
         Length of the periods in which events are counted.
-    confidence : float, optional
-        Of the limits of counts, and of given intervals; that of the result's intervals, or 0.95.
 
     Returns
     -------
     xarray.Dataset
         Over ``event`` (``"false-alarm"``, ``"rejected"``): ``rate rate_low rate_high
-        people_per_day per_day``, and ``subjects_rule_of_3 subjects_rule_of_30``, the people that a
-        test of the rate needs, as of :func:`sample_size`; over ``event, days``: ``expected
-        none_at_all``, ``count_low count_high`` (the middle of the counts, were the rate exact) and
-        ``predicted_low predicted_high`` (the rate uncertain as well; NaN without its interval).
+        people_per_day per_day``; over ``event, days``: ``expected none_at_all``, ``count_low
+        count_high`` (the middle of the counts, were the rate exact) and ``predicted_low
+        predicted_high`` (the rate uncertain as well; NaN without its interval).
 
     Raises
     ------
     DataError
         If a number, a rate or an operating point is not usable; the message says which.
-    ProtocolError
-        If `gallery_size` is given with rates that are of a gallery already.
 
     Notes
     -----
-    Counts are binomial over the people of the period, who are taken as independent of each other.
+    Limits have the confidence of the result's intervals, or 95 %. Counts are binomial over the
+    people of the period, who are taken as independent of each other.
     An uncertain rate is normal on either side of its estimate, in the logit, with the limits of its
     interval. ISO/IEC 19795-1: FMR, FNMR, FPIR, FNIR.
 
@@ -236,10 +200,10 @@ def workload(
     >>> ds.attrs["far"]
     0.015
 
-    A watch list of 500 people, few of them present:
+    A watch list of 500 people, few of them present, whose comparisons are independent:
 
-    >>> ds = be.workload({"far": 1e-5, "frr": 0.1}, people_per_day=10_000,
-    ...     impostor_share=0.9999, gallery_size=500, days=1)
+    >>> searches = {"fpir": 1 - (1 - 1e-5) ** 500, "fnir": 0.1}
+    >>> ds = be.workload(searches, people_per_day=10_000, impostor_share=0.9999, days=1)
     >>> print(f"{ds.per_day.values[0]:.1f} false alarms a day")
     49.9 false alarms a day
     """
@@ -252,137 +216,72 @@ def workload(
         raise DataError(
             Argument("days"), f" is {received(days)}; expected different numbers of days"
         )
-    if confidence is not None:
-        confidence = require_number("confidence", confidence, above=0.0, high=0.9999)
+    attrs: dict[str, Any] = {}
     far = None
     if alarms_per_day is not None:
-        if threshold is not None or far_target is not None:
-            raise DataError(
-                Argument("alarms_per_day"),
-                " chooses the operating point; expected it without ",
-                Argument("threshold"),
-                " and ",
-                Argument("far_target"),
-            )
-        far = far_of_alarms(alarms_per_day, people, share, gallery_size)
+        if threshold is not None:
+            chooses = " chooses the operating point; expected it without "
+            raise DataError(Argument("alarms_per_day"), chooses, Argument("threshold"))
+        far = far_of_alarms(alarms_per_day, people, share)
+        attrs = {"alarms_per_day": float(alarms_per_day), "far": far}
     if isinstance(rates, xr.Dataset):
-        if far is not None:
-            threshold = _loosest(rates, far)
-        point = _of_result(rates, threshold, far_target)
-        if None not in (confidence, point.confidence) and confidence != point.confidence:
-            raise DataError(
-                Argument("confidence"),
-                f" is {confidence:g}, and the intervals of the results have {point.confidence:g}; "
-                "leave it out, or evaluate with another",
-            )
+        point = _of_result(rates, threshold if far is None else _loosest(rates, far))
+        attrs |= {name: rates.attrs[name] for name in _OF_THE_DATA if name in rates.attrs}
+    elif threshold is not None:
+        point_of = " chooses a point of a result; rates by name are of one point already"
+        raise DataError(Argument("threshold"), point_of)
     else:
-        point = _stated_rates(rates, far)
-        if threshold is not None or far_target is not None:
-            raise DataError(
-                Argument("threshold"),
-                " and ",
-                Argument("far_target"),
-                " choose a point of a result; rates by name are of one point already",
-            )
-    if gallery_size is not None:
-        if point.names != _VERIFICATION:
-            raise ProtocolError(
-                Argument("gallery_size"),
-                " applies to rates of verification; FPIR already includes its gallery "
-                "(be.gallery_size shows how it grows)",
-            )
-        size = require_integer("gallery_size", gallery_size, low=1)
-        point = replace(point, names=_WATCH_LIST, alarms=replace(point.alarms, size=size))
-    level = confidence or point.confidence or IntervalMethod.CONFIDENCE
-    attrs = {
+        point = _by_name(rates, far)
+    attrs |= {
         "result_type": "workload",
         "task": "workload",
         "rates": " ".join(point.names),
         **point.where,
         "people": people,
         "impostor_share": share,
-        "confidence": level,
+        "confidence": point.confidence,
         "bioeval_version": __version__,
     }
-    if far is not None:
-        attrs |= {"alarms_per_day": float(alarms_per_day or 0), "far": far}
-    if gallery_size is not None:
-        attrs |= {"gallery_size": int(gallery_size), "model": "independent comparisons"}
-    if isinstance(rates, xr.Dataset):
-        attrs |= {name: rates.attrs[name] for name in _OF_THE_DATA if name in rates.attrs}
-    coordinates = {"event": np.array(EVENTS, dtype=object), "days": np.array(periods)}
-    return build(_variables(point, people, share, periods, level), WORKLOAD, coordinates, attrs)
-
-
-def _variables(
-    point: _Rates, people: int, share: float, periods: list[int], confidence: float
-) -> Variables:
-    """Return the rates of both events in use, and the numbers of each in each period."""
-    shares = share, 1 - share
-    exposed = people * np.array(shares)
-    counted = np.full((4, len(EVENTS), len(periods)), np.nan)
-    in_use = []
+    shares = np.array([share, 1 - share])
+    rate, low, high = np.array([point.alarms, point.rejections]).T
+    counts = np.full((4, len(EVENTS), len(periods)), np.nan)
     for i, event in enumerate((point.alarms, point.rejections)):
-        rates = event.in_use(np.array([event.value, event.low, event.high]))
-        in_use.append(rates)
-        if math.isnan(event.value):
-            continue
-        uncertain = np.empty(0)
-        if event.known:
-            values = values_of_rate(event.value, event.low, event.high, confidence)
-            uncertain = event.in_use(values)
-            if rates[0] == 0:  # which is possible, though no value of the rate is 0
-                uncertain[: len(uncertain) // 2] = 0
         for j, period in enumerate(periods):
             # Who of the people is an impostor is drawn as well.
-            counted[:2, i, j] = count_limits(people * period, shares[i] * rates[:1], confidence)
-            if event.known:
-                counted[2:, i, j] = count_limits(people * period, shares[i] * uncertain, confidence)
-    rate, low, high = np.stack(in_use, axis=1)
-    pairs = point.names == _VERIFICATION or point.alarms.size is not None  # of people, of a FAR
-    tested = {}
-    for rule in (RuleOf(3), RuleOf(30)):
-        alarms = _people_tested(rule.attempts_for, point.alarms.value, pairs)
-        rejections = _people_tested(rule.attempts_for, point.rejections.value, False)
-        tested[f"subjects_rule_of_{rule}"] = np.array([alarms, rejections])
-    expected = (exposed * rate)[:, None] * periods
-    trials = people * np.array(periods, dtype=float)
+            trials = people * period
+            if not math.isnan(event.rate):
+                exact = shares[i] * np.array([event.rate])
+                counts[:2, i, j] = count_limits(trials, exact, point.confidence)
+            if not math.isnan(sum(event)):
+                uncertain = values_of_rate(*event, point.confidence)
+                if event.rate == 0:  # which is possible, though no value of the rate is 0
+                    uncertain[: NODES // 2] = 0
+                counts[2:, i, j] = count_limits(trials, shares[i] * uncertain, point.confidence)
     with np.errstate(divide="ignore"):
-        none = np.exp(trials * np.log1p(-(exposed / people * rate))[:, None])
-    return {
-        **along(
-            ("event",),
-            rate=rate,
-            rate_low=low,
-            rate_high=high,
-            people_per_day=exposed,
-            per_day=exposed * rate,
-            **tested,
-        ),
-        **along(
-            ("event", "days"),
-            expected=expected,
-            count_low=counted[0],
-            count_high=counted[1],
-            predicted_low=counted[2],
-            predicted_high=counted[3],
-            none_at_all=none,
-        ),
-    }
+        none = np.exp(np.log1p(-shares * rate)[:, None] * (people * np.array(periods, dtype=float)))
+    per_day = people * shares * rate
+    variables = along(
+        ("event",),
+        rate=rate,
+        rate_low=low,
+        rate_high=high,
+        people_per_day=people * shares,
+        per_day=per_day,
+    ) | along(
+        ("event", "days"),
+        expected=per_day[:, None] * periods,
+        count_low=counts[0],
+        count_high=counts[1],
+        predicted_low=counts[2],
+        predicted_high=counts[3],
+        none_at_all=none,
+    )
+    coordinates = {"event": np.array(EVENTS, dtype=object), "days": np.array(periods)}
+    return build(variables, WORKLOAD, coordinates, attrs)
 
 
-def _people_tested(needed: Callable[[float], int], rate: float, pairs: bool) -> float:
-    """Return how many people a test of a rate with `needed` attempts takes; NaN of a rate of 0."""
-    if not rate > 0:
-        return math.nan
-    attempts = needed(rate)
-    if pairs:
-        attempts = ComparedPeople.least_with(attempts)
-    return float(attempts)
-
-
-def far_of_alarms(alarms: Any, people: int, share: float, size: int | None) -> float:
-    """Return the FAR (FPIR of a search without `size`) that makes this number of alarms a day."""
+def far_of_alarms(alarms: Any, people: int, share: float) -> float:
+    """Return the FAR, or the FPIR of a search, that makes this number of alarms a day."""
     alarms = require_number("alarms_per_day", alarms, above=0.0)
     most = people * share
     if alarms > most:
@@ -391,11 +290,7 @@ def far_of_alarms(alarms: Any, people: int, share: float, size: int | None) -> f
             f" is {alarms:g}, and {most:g} people a day can cause a false alarm; expected at most "
             "as many",
         )
-    if size is None:
-        return float(alarms / most)
-    size = require_integer("gallery_size", size, low=1)
-    with np.errstate(divide="ignore"):
-        return float(-np.expm1(np.log1p(-alarms / most) / size))
+    return float(alarms / most)
 
 
 def _loosest(ds: xr.Dataset, far: float) -> Any:
@@ -409,7 +304,7 @@ def _loosest(ds: xr.Dataset, far: float) -> Any:
     return float(ds["threshold"].values[within[np.argmax(rates.values[within])]])
 
 
-def _stated_rates(rates: Mapping[str, float] | None, far: float | None) -> _Rates:
+def _by_name(rates: Any, far: float | None) -> _Rates:
     """Return the rates given by name; NaN for FRR that is not given beside a FAR of alarms."""
     if rates is None and far is not None:
         rates = {}
@@ -418,13 +313,10 @@ def _stated_rates(rates: Mapping[str, float] | None, far: float | None) -> _Rate
             f"rates is {type(rates).__name__}; expected a result of be.verification or be.open_set,"
             ' or rates by name, such as {"far": 0.001, "frr": 0.02}'
         )
-    names = _VERIFICATION
-    for name in rates:
-        if str(name).startswith(_WATCH_LIST):
-            names = _WATCH_LIST
-    known = []
-    for name in names:
-        known += [name, f"{name}_low", f"{name}_high"]
+    names = (
+        _WATCH_LIST if any(str(name).startswith(_WATCH_LIST) for name in rates) else _VERIFICATION
+    )
+    known = [f"{name}{end}" for name in names for end in ("", "_low", "_high")]
     for name in rates:
         if name not in known:
             raise DataError(
@@ -432,144 +324,100 @@ def _stated_rates(rates: Mapping[str, float] | None, far: float | None) -> _Rate
                 f"they have intervals.{nearest_name(name, known)}"
             )
     alarm, rejected = names
-    if far is None:
-        return _Rates(
-            names, _stated_rate(rates, names, alarm), _stated_rate(rates, names, rejected)
-        )
-    if alarm in rates:
+    if far is not None and alarm in rates:
         raise DataError(
             Argument("alarms_per_day"),
             f" gives the {alarm.upper()}; expected rates without {alarm}",
         )
-    rejections = _RateInUse()
-    alarms = _stated_rate({**rates, alarm: far}, names, alarm)
-    if rejected in rates:
-        rejections = _stated_rate(rates, names, rejected)
+    alarms = _estimate(rates, alarm) if far is None else Estimate(far)
+    rejections = Estimate()
+    if far is None or rejected in rates:
+        rejections = _estimate(rates, rejected)
     return _Rates(names, alarms, rejections)
 
 
-def _stated_rate(rates: Mapping[str, float], names: tuple[str, str], name: str) -> _RateInUse:
+def _estimate(rates: Mapping[str, float], name: str) -> Estimate:
     """Return one of the rates given by name, with its limits if it has both."""
     if name not in rates:
-        raise DataError(f"rates has no {name!r}; expected {' and '.join(names)}")
+        raise DataError(f"rates has no {name!r}; expected it, as in {{{name!r}: 0.01, ...}}")
     rate = require_number(name, rates[name], low=0.0, high=1.0)
     low, high = f"{name}_low", f"{name}_high"
     if (low in rates) != (high in rates):
         raise DataError(f"rates has one of {low} and {high}; expected both or none")
     if low not in rates:
-        return _RateInUse(rate)
-    return _RateInUse(
+        return Estimate(rate)
+    return Estimate(
         rate,
         require_number(low, rates[low], low=0.0, high=rate),
         require_number(high, rates[high], low=rate, high=1.0),
     )
 
 
-def _of_result(ds: xr.Dataset, threshold: Any, far_target: float | None) -> _Rates:
+def _of_result(ds: xr.Dataset, threshold: Any) -> _Rates:
     """Return the rates of a result at one of its operating points."""
     open_set = "dir" in ds and "frr" in ds
-    of_verification = "templates" in ds.attrs
-    if not (of_verification or open_set) or "far" not in ds or ds["far"].dims != ("threshold",):
+    of_task = open_set or "templates" in ds.attrs
+    if not of_task or "far" not in ds or ds["far"].dims != ("threshold",):
         raise DataError(
             "rates is not a result of be.verification or be.open_set; expected their far and frr "
             "over threshold"
         )
-    names = _WATCH_LIST if open_set else _VERIFICATION
-    known = ds.attrs.get("confidence")
-    if known is not None:
-        known = float(known)
+    if threshold is None and ds.sizes["threshold"] != 1:
+        raise DataError(
+            Argument("threshold"),
+            " is not given; expected the operating point in use, a number or a rule such as eer or "
+            "far=0.001",
+        )
     iso = "_iso" if "fta" in ds.attrs else ""
-    if (threshold is None) == (far_target is None):
-        if threshold is not None or ds.sizes["threshold"] != 1:
-            number = "both are given" if threshold is not None else "none is given"
+    rule = Rule.parse(float(ds["threshold"][0]) if threshold is None else threshold)
+    at = ResultThresholds(ds)
+    if rule.name == "far":
+        (target,) = rule.values
+        if target not in at.far_targets:
             raise DataError(
-                f"{number} of ",
-                Argument("threshold"),
-                " and ",
-                Argument("far_target"),
-                "; expected one, the operating point in use",
+                Argument("threshold", str(rule)),
+                " is not a FAR target of the results; ",
+                at.other_targets(target),
             )
-        threshold = float(ds["threshold"][0])
-    if threshold is not None:
-        rule = Rule.parse(threshold)
-        if rule.name == "far":
-            threshold, far_target = None, rule.values[0]
+        place = {"far_target": at.far_targets.tolist().index(target), "rank": 0}
+        if open_set:
+            detected = _rate_of(ds, "dir_at_far", place)
+            rejections = Estimate(1 - detected.rate, 1 - detected.high, 1 - detected.low)
         else:
-            threshold = ResultThresholds(ds).of_rule(rule)
-    if threshold is not None:
-        if np.ndim(require_numbers("threshold", threshold)):
-            raise DataError(
-                Argument("threshold"), f" is {received(threshold)}; expected one number"
-            )
-        at = np.flatnonzero(ds["threshold"].values == threshold)
-        if not len(at):
+            rejections = _rate_of(ds, f"frr{iso}_at_far", place)
+        alarms = Estimate(target * (1 - float(ds.attrs["fta"])) if iso else target)
+        where = {"far_target": target}
+        chosen = _rate_of(ds, "threshold_at_far", place).rate
+        if not math.isnan(chosen):
+            where["threshold"] = chosen
+    else:
+        value = at.of_rule(rule)
+        places = np.flatnonzero(ds["threshold"].values == value)
+        if not len(places):
             raise DataError(
                 Argument("threshold"),
-                f" is {received(threshold)}; expected one of the {ds.sizes['threshold']} "
-                "thresholds of the results. Or evaluate at this threshold: "
-                f"be.verification(scores, thresholds=[{threshold!r}], interval=...)",
+                f" is {received(value)}; expected one of the {ds.sizes['threshold']} thresholds "
+                f"of the results. Or evaluate at this threshold: be.verification(scores, "
+                f"thresholds=[{value!r}], interval=...)",
             )
-        place = int(at[0])
-        alarms = _rate_of(ds, f"far{iso}", threshold=place)
-        rejections = _rate_of(ds, f"frr{iso}", threshold=place)
-        where, point = f"threshold {threshold:.6g}", {"threshold": float(threshold)}
-    else:
-        alarms, rejections = _at_target(ds, far_target, iso, open_set)
-        assert far_target is not None
-        where, point = f"FAR <= {far_target:g}", {"far_target": float(far_target)}
-        chosen = _value(ds, "threshold_at_far", **_place_of_target(ds, far_target))
-        if not math.isnan(chosen):
-            point["threshold"] = chosen
-    for rate_name, rate in (("FAR", alarms), ("FRR", rejections)):
-        if math.isnan(rate.value):
-            raise DataError(f"the {rate_name} at {where} is not defined: no attempt of its class")
-    return _Rates(names, alarms, rejections, point, known)
+        place = {"threshold": int(places[0])}
+        alarms, rejections = (_rate_of(ds, f"{name}{iso}", place) for name in ("far", "frr"))
+        where = {"threshold": value}
+    for name, estimate in (("FAR", alarms), ("FRR", rejections)):
+        if math.isnan(estimate.rate):
+            at_point = ", ".join(f"{key} {value:.6g}" for key, value in where.items())
+            raise DataError(f"the {name} at {at_point} is not defined: no attempt of its class")
+    names = _WATCH_LIST if open_set else _VERIFICATION
+    confidence = float(ds.attrs.get("confidence", IntervalMethod.CONFIDENCE))
+    return _Rates(names, alarms, rejections, where, confidence)
 
 
-def _at_target(
-    ds: xr.Dataset, target: float | None, iso: str, open_set: bool
-) -> tuple[_RateInUse, _RateInUse]:
-    """Return the rates at a FAR target, taken as the FAR."""
-    thresholds = ResultThresholds(ds)
-    there = thresholds.far_targets.tolist()
-    if not isinstance(target, float | int | np.number):
-        raise DataError(
-            Argument("far_target"), f" is {received(target)}; expected one number, such as 0.01"
-        )
-    if target not in there:
-        raise DataError(
-            Argument("far_target"),
-            f" is {received(target)}; the results do not have this target; ",
-            thresholds.other_targets(float(target)),
-        )
-    at = _place_of_target(ds, target)
-    if open_set:
-        detected = _rate_of(ds, "dir_at_far", **at)
-        rejections = _RateInUse(1 - detected.value, 1 - detected.high, 1 - detected.low)
-    else:
-        rejections = _rate_of(ds, f"frr{iso}_at_far", **at)
-    if iso:
-        target *= 1 - float(ds.attrs["fta"])
-    return _RateInUse(target), rejections
-
-
-def _place_of_target(ds: xr.Dataset, target: float) -> dict[str, int]:
-    """Return the place of a FAR target of a result, at rank 1."""
-    return {"far_target": ResultThresholds(ds).far_targets.tolist().index(target), "rank": 0}
-
-
-def _rate_of(ds: xr.Dataset, name: str, **at: int) -> _RateInUse:
-    """Return a rate of a result, with its limits."""
-    return _RateInUse(
-        _value(ds, name, **at), _value(ds, f"{name}_low", **at), _value(ds, f"{name}_high", **at)
+def _rate_of(ds: xr.Dataset, name: str, at: Mapping[str, int]) -> Estimate:
+    """Return a rate of a result with its limits; NaN where the result does not have it."""
+    names = (name, f"{name}_low", f"{name}_high")
+    return Estimate(
+        *(float(ds[x].isel(at, missing_dims="ignore")) if x in ds else math.nan for x in names)
     )
-
-
-def _value(ds: xr.Dataset, name: str, **at: int) -> float:
-    """Return one value; NaN where the result does not have it."""
-    if name not in ds:
-        return math.nan
-    return float(ds[name].isel(at, missing_dims="ignore"))
 
 
 def rounded_down(rate: float) -> float:

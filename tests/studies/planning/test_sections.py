@@ -26,8 +26,7 @@ def _of_result(**options):
     [
         (size_section.section, _stated, ["3,514", "246", "1,500"]),
         (work_section.section, _door, ["1,980", "39.6", "1,188", "2.00 %", "2.60", "0.98"]),
-        (work_section.section, lambda: _door(gallery_size=500), ["500", "20"]),
-        (work_section.section, lambda: _of_result(far_target=0.01), ["1 %"]),
+        (work_section.section, lambda: _of_result(threshold="far=0.01"), ["1 %"]),
         (work_section.section, _of_result, ["3"]),
     ],
 )
