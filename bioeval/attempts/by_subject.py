@@ -198,7 +198,7 @@ class SubjectAttempts:
         self._person[who] = np.arange(len(who))
         self.sides = tuple(self._person[np.unique(c)] for c in codes)
         self.names = known.values[who].tolist()
-        self.no_person = known.of_no_person((*scores._junk_ids, *scores.distractor_ids))[who]
+        self.no_person = known.no_person[who]
         if self._pairs is None and counter.claims is None:
             everybody = np.arange(self.people)
             sizes = map(self.persons_among, (*self.sides, everybody))

@@ -68,6 +68,8 @@ class OrderedScores:
         left_out = scores._has_mask or bool(scores.exclude) or not scores._labelled
         if not whole or left_out or scores.kind == "order":
             return False
+        if scores._no_person.any():  # subjects are counted, and distractors are none
+            return False
         values = scores._codes.values.tolist()
         return len(set(map(repr, values))) == len(values)  # subjects are counted by their names
 

@@ -233,20 +233,19 @@ class VerificationCounter(Counter[VerificationTally]):
             if not self.scores._knows_subjects:
                 return None
             codes = self.scores._pair_codes
-            probe_person, claimed_person, number = codes.probe, codes.gallery, len(codes.values)
-            people = number
+            probe_person, claimed_person = codes.probe, codes.gallery
         elif self.claims is not None:
-            probes, groups = self.claims
-            probe_person = self.scores._codes.probe[probes]
+            codes, (probes, groups) = self.scores._codes, self.claims
+            probe_person = codes.probe[probes]
             claimed_person = self.reader.gallery.subjects[groups]
-            both = np.unique(np.concatenate([probe_person, claimed_person]))
-            number, people = len(both), int(both.max(initial=-1)) + 1
         else:
             return None
         from bioeval.scores.disjoint import disjoint_among, distinct_pairs
 
-        pairs = distinct_pairs(probe_person, claimed_person, people)
-        disjoint = disjoint_among(pairs[0], pairs[1], people)
+        number, codes_in_use = len(codes.people(probe_person, claimed_person)), len(codes.values)
+        people = ~(codes.no_person[probe_person] | codes.no_person[claimed_person])
+        pairs = distinct_pairs(probe_person[people], claimed_person[people], codes_in_use)
+        disjoint = disjoint_among(pairs[0], pairs[1], codes_in_use)
         return ListedPeople(number, pairs.shape[1], disjoint)
 
 

@@ -7,8 +7,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Self
 
-import numpy as np
-
 from bioeval.attempts.counts import VerificationTally
 from bioeval.attempts.points import FAR_TARGETS
 from bioeval.base.errors import counted
@@ -99,14 +97,14 @@ class ComparedPeople:
             if not scores._knows_subjects:
                 return None
             codes = scores._pair_codes
-            number = len(codes.values)
-            return cls(number, distinct_pairs(codes.probe, codes.gallery, number).shape[1])
+            people = ~(codes.no_person[codes.probe] | codes.no_person[codes.gallery])
+            pairs = distinct_pairs(codes.probe[people], codes.gallery[people], len(codes.values))
+            return cls(len(codes.people(codes.probe, codes.gallery)), pairs.shape[1])
         if not scores._labelled:
             return None
-        probe = np.unique(scores._codes.probe)
-        gallery = np.unique(scores._codes.gallery)
-        both = len(np.union1d(probe, gallery))
-        return cls.of_sides((len(probe), len(gallery), both))
+        codes = scores._codes
+        sides = (codes.probe,), (codes.gallery,), (codes.probe, codes.gallery)
+        return cls.of_sides(tuple(len(codes.people(*side)) for side in sides))
 
     def __str__(self) -> str:
         return f"{self.number:,} people ({counted(self.pairs, 'pairs')} of them)"

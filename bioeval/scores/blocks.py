@@ -546,6 +546,9 @@ class BlockReader:
             np.arange(len(self.gallery.subjects)), np.diff(self.gallery.starts)
         )
         wrong = (mask != Mask.IGNORE) & (mask != np.where(genuine, Mask.GENUINE, Mask.IMPOSTOR))
+        nobody, probe = self.codes.no_person, self.codes.probe[low : low + len(mask)]
+        gallery = self.codes.gallery[self.gallery.columns[0]]
+        wrong &= ~(nobody[probe][:, None] & nobody[gallery])
         wrong &= (
             np.arange(mask.shape[1]) != self.gallery.probe_position[low : low + len(mask), None]
         )

@@ -118,26 +118,6 @@ def leaves_out_attacks(function: Callable[P, R]) -> Callable[P, R]:
     return called
 
 
-def people_apart(function: Callable[P, R]) -> Callable[P, R]:
-    """Let a function leave attack presentations out, and take no two distractors for one person."""
-
-    @functools.wraps(function)
-    def called(*args: P.args, **options: P.kwargs) -> R:
-        plain_args = map(_apart, args)
-        plain_options = {name: _apart(x) for name, x in options.items()}
-        return function(*plain_args, **plain_options)
-
-    return called
-
-
-def _apart(value: Any) -> Any:
-    """Return what was given without attacks, and scores with distractors as different subjects."""
-    value = _plain(value)
-    if isinstance(value, Scores) and value._labelled and not are_pairs(value):
-        return value._with_own_distractors
-    return value
-
-
 def _plain(scores: Any) -> Any:
     """Return what was given without attack presentations: scores, or several by name."""
     if isinstance(scores, Scores):

@@ -12,13 +12,13 @@ from bioeval.base.memory import require_memory
 from bioeval.base.messages import Message
 from bioeval.scores.arrays import FusionRule, Templates, parse_fusion
 from bioeval.scores.blocks import BlockReader, require_subjects, threads_for
-from bioeval.scores.bona_fide import people_apart
+from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.labels import Codes, missing_values
 from bioeval.scores.matrix import Scores, require_scores
 from bioeval.scores.provenance import left_out
 
 
-@people_apart
+@leaves_out_attacks
 def claim_scores(
     scores: Scores,
     *,
@@ -114,10 +114,8 @@ def claim_scores(
         probe_meta={name: values[first] for name, values in scores.probe_meta.items()},
         gallery_meta={name: values[column] for name, values in meta.items()},
         name=scores.name,
-        distractor_ids=scores.distractor_ids,
     )
-    return claims._with(
-        _junk_ids=scores._junk_ids,
+    return claims._marking(scores.distractor_ids, scores._junk_ids)._with(
         _origin=scores._origin,
         _metric=scores._metric,
         _reading=scores._reading,
@@ -284,7 +282,8 @@ def _too_few(scores: Scores, enrol: str | None) -> list[Message]:
     if enrol is None:
         return []
     number = _parse_enrol(enrol)[0]
-    each = np.unique(scores._codes.gallery, return_counts=True)[1]
+    codes = scores._codes
+    each = np.bincount(codes.gallery)[codes.people(codes.gallery)]
     fewer = int(np.count_nonzero(each < number))
     code = "fewer-templates-than-enrolled"
     return [Message(code, subjects=fewer, templates=number)] if fewer else []

@@ -249,11 +249,12 @@ class LabelledMatrix:
         self._set(_probe_meta=columns, _gallery_meta=columns)
         if self.probe_ids is not self.gallery_ids:
             self._set(_gallery_meta=as_meta(gallery_meta, n, "gallery_meta"))
+        self._set(exclude=self._as_exclusions(exclude), distractor_ids=as_ids(distractor_ids))
         if self._labelled:
-            self._set(_codes=Codes(self.probe_labels, self.gallery_labels))
+            codes = Codes(self.probe_labels, self.gallery_labels)
+            self._set(_codes=codes.apart(self.distractor_ids, self.probe_ids, self.gallery_ids))
             if mask is not None:
                 self._set(_mask=as_mask(mask, (m, n), self._codes))
-        self._set(exclude=self._as_exclusions(exclude), distractor_ids=as_ids(distractor_ids))
 
     def _set_words(self, kind: Kind, nan: NanPolicy, name: Any) -> None:
         """Set kind, policy of NaN and name of scores that are being made."""
@@ -282,22 +283,20 @@ class LabelledMatrix:
     @property
     def _no_person(self) -> np.ndarray:
         """Which of the codes are of distractors or junk."""
-        return self._codes.of_no_person((*self._junk_ids, *self.distractor_ids))
+        return self._codes.no_person
 
-    @cached_property
-    def _with_own_distractors(self) -> Self:
-        """The same scores in which each distractor, and all junk, is a subject of its own."""
-        codes, no_person = self._codes, self._no_person
-        if not no_person.any():
-            return self
-        sides = codes.probe.copy(), codes.gallery.copy()
-        ids = [self.probe_ids[no_person[sides[0]]], self.gallery_ids[no_person[sides[1]]]]
-        templates, first = np.unique(np.concatenate(ids), return_index=True)
-        marked = np.concatenate([side[no_person[side]] for side in sides])
-        for side, which in zip(sides, ids, strict=True):
-            side[no_person[side]] = len(codes.values) + np.searchsorted(templates, which)
-        values = np.append(codes.values, codes.values[marked[first]])
-        return self._with(_codes=Codes.known(values, *sides))
+    @property
+    def _ids_of_no_person(self) -> tuple[int, ...]:
+        """The labels that mark junk and distractors."""
+        return (*self._junk_ids, *self.distractor_ids)
+
+    def _marking(self, distractor_ids: Sequence[int], junk_ids: Sequence[int]) -> Self:
+        """Return the same scores, with other labels that mark distractors and junk."""
+        view = self._with(distractor_ids=tuple(distractor_ids), _junk_ids=tuple(junk_ids))
+        if self._labelled:
+            ids = view._ids_of_no_person
+            view._set(_codes=self._codes.apart(ids, self.probe_ids, self.gallery_ids))
+        return view
 
     @property
     def _probe_people(self) -> np.ndarray:
@@ -416,8 +415,7 @@ class LabelledMatrix:
     @property
     def subjects(self) -> np.ndarray:
         """The distinct labels of both sides; distractors and junk are none."""
-        present = np.union1d(self._codes.probe, self._codes.gallery)
-        return self._codes.values[present[~self._no_person[present]]]
+        return self._codes.values[self._codes.people(self._codes.probe, self._codes.gallery)]
 
     @property
     def fingerprint(self) -> str:

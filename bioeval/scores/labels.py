@@ -280,7 +280,15 @@ def _is_nan(value: Any) -> bool:
 
 
 class Codes:
-    """Distinct labels of templates, and codes of both sides: ``values[code]`` is the label."""
+    """Distinct labels of templates, and codes of both sides: ``values[code]`` is the label.
+
+    Each distractor, and all junk, is a subject of its own once :meth:`apart` is told their labels.
+    """
+
+    # The first codes are those of people (None: all), with the label codes and labels of all.
+    _people: int | None = None
+    _label: np.ndarray
+    _labels: np.ndarray
 
     def __init__(self, probe: np.ndarray, gallery: np.ndarray, input_name: Part = "labels"):
         """Number the labels of both sides together; one array for both stays one."""
@@ -315,7 +323,46 @@ class Codes:
     @cached_property
     def lookup(self) -> Mapping[Any, int]:
         """The code of each label."""
-        return {plain(v): i for i, v in enumerate(_objects(self.values))}
+        return {plain(v): i for i, v in enumerate(_objects(self.labelled.values))}
+
+    def apart(self, ids: Sequence[int], probe_ids: np.ndarray, gallery_ids: np.ndarray) -> Codes:
+        """Return codes in which each template with one of the labels `ids` has one of its own."""
+        by_label = self.labelled
+        is_marked = by_label.of_no_person(ids)
+        if not is_marked.any():
+            return by_label
+        order = np.argsort(is_marked, kind="stable")  # people first
+        place = np.argsort(order).astype(by_label.probe.dtype)
+        values, people = by_label.values[order], int(np.count_nonzero(~is_marked))
+        sides = place[by_label.probe], place[by_label.gallery]
+        marked = [side >= people for side in sides]
+        templates = [probe_ids[marked[0]], gallery_ids[marked[1]]]
+        distinct, first = np.unique(np.concatenate(templates), return_index=True)
+        labels = np.concatenate([side[x] for side, x in zip(sides, marked, strict=True)])[first]
+        for side, x, which in zip(sides, marked, templates, strict=True):
+            side[x] = people + np.searchsorted(distinct, which)
+        codes = Codes.known(values[np.append(np.arange(people), labels)], *sides)
+        codes._people, codes._labels = people, values
+        codes._label = np.append(np.arange(people), labels)
+        return codes
+
+    @property
+    def labelled(self) -> Codes:
+        """The codes of the labels, in which all distractors of one label are one."""
+        if self._people is None:
+            return self
+        return Codes.known(self._labels, self._label[self.probe], self._label[self.gallery])
+
+    @property
+    def no_person(self) -> np.ndarray:
+        """Which codes are of distractors or junk."""
+        codes = np.arange(len(self.values))
+        return codes >= (len(codes) if self._people is None else self._people)
+
+    def people(self, *sides: np.ndarray) -> np.ndarray:
+        """Return the distinct codes of sides that are of people, in order."""
+        distinct = np.unique(np.concatenate(sides))
+        return distinct[~self.no_person[distinct]]
 
     def of_no_person(self, ids: Sequence[int]) -> np.ndarray:
         """Return which codes are of ids of distractors or junk, as numbers or as text."""

@@ -19,6 +19,7 @@ from bioeval.scores.labelled_matrix import NanPolicy, memory_attributes
 from bioeval.scores.labels import (
     Codes,
     as_labels,
+    as_objects,
     digest,
     digest_of_values,
     fixed,
@@ -172,9 +173,17 @@ class PairScores(Scores):
     def _pair_codes(self) -> Codes:
         """The subjects as codes: the second of a pair is the probe's, the first is enrolled."""
         if isinstance(self._subjects, CodedSides):
-            return self._subjects.codes()
-        enrolled, probes = self._subjects.T.tolist()
-        return Codes(as_labels(probes, "subjects"), as_labels(enrolled, "subjects"))
+            codes = self._subjects.codes()
+        else:
+            enrolled, probes = self._subjects.T.tolist()
+            codes = Codes(as_labels(probes, "subjects"), as_labels(enrolled, "subjects"))
+        if not self._ids_of_no_person:
+            return codes
+        return codes.apart(self._ids_of_no_person, 2 * codes.probe + 1, 2 * codes.gallery)
+
+    @property
+    def _no_person(self) -> np.ndarray:
+        return self._pair_codes.no_person
 
     def _distances(self, piece: np.ndarray | None = None) -> np.ndarray:
         """Return the scores, or those of a piece, as distances under the policy of NaN."""
@@ -249,10 +258,10 @@ class PairScores(Scores):
         """The distinct subjects of both sides; empty where they were not given."""
         if self.pair_subjects is None:
             return np.array([])
-        distinct = list(dict.fromkeys(self.pair_subjects.ravel().tolist()))
-        values = np.empty(len(distinct), dtype=object)
-        values[:] = distinct
-        return values
+        none = self._pair_codes.no_person
+        sides = [self._pair_codes.gallery, self._pair_codes.probe]
+        listed = self.pair_subjects[~none[np.column_stack(sides)]]
+        return as_objects(list(dict.fromkeys(listed.tolist())))
 
     @property
     def fingerprint(self) -> str:

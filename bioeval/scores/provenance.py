@@ -33,9 +33,10 @@ def _notes(scores: Scores) -> list[Message]:
         return notes
     if not scores._labelled:
         return notes
-    probe, gallery = scores._codes.probe, scores._codes.gallery
+    codes = scores._codes.labelled
+    probe, gallery = codes.probe, codes.gallery
     if scores.layout == "probe-against-gallery":
-        if not present(gallery, len(scores._codes.values))[probe].any():
+        if not present(gallery, len(codes.values))[probe].any():
             probes, templates = str(scores.probe_labels.dtype), str(scores.gallery_labels.dtype)
             notes.append(Message(_NO_MATE, probe_dtype=probes, gallery_dtype=templates))
         elif (
@@ -106,8 +107,8 @@ class Provenance:
         enrolled = probing = np.zeros(0, dtype=bool)
         if not pairs and scores._labelled:
             codes = scores._codes
-            probing = present(codes.probe, len(codes.values)) & ~scores._no_person
-            enrolled = present(codes.gallery, len(codes.values)) & ~scores._no_person
+            probing = present(codes.probe, len(codes.values)) & ~codes.no_person
+            enrolled = present(codes.gallery, len(codes.values)) & ~codes.no_person
             names = list(map(repr, codes.values[probing].tolist()))
         return cls(
             name=scores.name or "",

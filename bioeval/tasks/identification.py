@@ -23,7 +23,7 @@ from bioeval.results.dataset import about_attrs, along, build
 from bioeval.results.identification import Unmated
 from bioeval.scores.arrays import EnrolledTemplates, FusionRule
 from bioeval.scores.blocks import BlockReader
-from bioeval.scores.bona_fide import people_apart
+from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.matrix import Scores, require_scores
 from bioeval.stats.options import IntervalMethod
 from bioeval.tasks.task_counts import TaskCounts
@@ -67,7 +67,7 @@ def ranks_dataset(tally: IdentificationTally, ties: str) -> xr.Dataset:
     return build(variables, RANKS, {"probe": np.arange(len(rank))}, attrs)
 
 
-@people_apart
+@leaves_out_attacks
 def open_set(
     scores: Scores,
     *,
@@ -174,7 +174,7 @@ def open_set(
         return _identify(planner, options, limits)
 
 
-@people_apart
+@leaves_out_attacks
 def closed_set(
     scores: Scores,
     *,
@@ -272,7 +272,7 @@ def _identify(
     return dataset if limits is None else counts.with_intervals(dataset, counter, reader, limits)
 
 
-@people_apart
+@leaves_out_attacks
 def ranks(
     scores: Scores,
     *,

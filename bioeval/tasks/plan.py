@@ -153,8 +153,6 @@ class Plan:
             if not _searches_only(card):
                 scores = reid.compared(scores, card)
         self.scores = compared_scores(scores, card)
-        if self.scores._labelled:
-            self.scores = self.scores._with_own_distractors
         self.reader = BlockReader(self.scores)
         if card.galleries is not None:
             about = self.reader.about

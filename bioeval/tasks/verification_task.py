@@ -19,13 +19,13 @@ from bioeval.base.variables import IntervalName
 from bioeval.results.verification import verification_dataset
 from bioeval.scores.arrays import FusionRule
 from bioeval.scores.blocks import BlockReader, threads_for
-from bioeval.scores.bona_fide import people_apart
+from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.matrix import Scores, require_scores
 from bioeval.stats.options import IntervalMethod
 from bioeval.views.messages import warn_of_kinds
 
 
-@people_apart
+@leaves_out_attacks
 def verification(
     scores: Scores,
     *,

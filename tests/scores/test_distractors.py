@@ -2,8 +2,10 @@
 
 import numpy as np
 import pytest
+import xarray as xr
 
 import bioeval as be
+from bioeval.partition import Experiment, SampleKFold, SubjectKFold
 
 D = np.array([[0, 0.9, 0.5, 0.6], [0.9, 0, 0.7, 0.8], [0.5, 0.7, 0, 0.1], [0.6, 0.8, 0.1, 0]])
 WHO = [1, 1, 0, 0]
@@ -80,3 +82,154 @@ def test_rates_are_those_of_a_loop(square, as_text, listed, tmp_path, monkeypatc
             ranks = np.array(first_ranks(values, probes, gallery, unit))
             cms = be.closed_set(scores, rank_unit=unit, unmated="skip").cms.values
             np.testing.assert_allclose(cms[:5], [(ranks <= k).mean() for k in range(1, 6)])
+
+
+# ------------------------------------------------------------------ every call that takes scores
+
+LIMITS = {"interval": be.stats.IntervalMethod("subject-bootstrap", replicates=100)}
+MIXED = np.random.default_rng(5).permutation([*np.repeat(np.arange(1, 13), 4), *[0] * 10])
+N = len(MIXED)
+BY_HAND = np.where(MIXED == 0, 1000 + np.arange(N), MIXED)
+
+
+def features() -> np.ndarray:
+    centre = np.random.default_rng(1).normal(size=(13, 6)) * (np.arange(13) > 0)[:, None]
+    return np.random.default_rng(2).normal(size=(N, 6)) + 1.2 * centre[MIXED]
+
+
+def made(layout: str, labels: np.ndarray, ids, folder) -> be.Scores:
+    """The same comparisons in a layout, with the ids of distractors."""
+    x, place = features(), np.arange(N)
+    meta = {
+        "camera": place % 3,
+        "session": place // 3 % 2,
+        "quality": np.random.default_rng(3).random(N),
+        "group": np.where(MIXED, MIXED, place) % 2,
+    }
+    given = {"probe_meta": meta, "distractor_ids": ids}
+    if layout == "embeddings":
+        return be.Scores.from_embeddings(x, labels, metric="l2", **given)
+    values = np.linalg.norm(x[:, None] - x, axis=2)
+    scores = be.Scores(values, labels, **given)
+    if layout == "sides":
+        rows = place % 2 == 0
+        sides = [{name: column[side] for name, column in meta.items()} for side in (rows, ~rows)]
+        return be.Scores(
+            values[np.ix_(rows, ~rows)], labels[rows], labels[~rows],
+            probe_meta=sides[0], gallery_meta=sides[1], distractor_ids=ids,
+        )  # fmt: skip
+    if layout == "pairs":
+        return scores.at_pairs(*np.nonzero(~np.eye(N, dtype=bool)))
+    if layout in ("npz", "h5"):
+        be.save(scores, folder / f"{len(ids)}.{layout}")
+        return be.load(folder / f"{len(ids)}.{layout}")
+    return scores
+
+
+def other(scores: be.Scores) -> be.Scores:
+    values = scores.values
+    return scores.with_values(values + 0.3 * np.sin(9 * values), "distance").replace(name="other")
+
+
+def both(scores: be.Scores) -> dict[str, be.Scores]:
+    return {"one": scores, "other": other(scores)}
+
+
+def metered(scores: be.Scores) -> dict[str, float]:
+    meter = be.Meter(metric="l2", distractor_ids=scores.distractor_ids)
+    meter.update(features(), scores.probe_labels, index=range(N))
+    return meter.compute()
+
+
+FOLDS = SubjectKFold(3)
+CALLS = {
+    "verification": lambda s: be.verification(s, **LIMITS),
+    "verification of fused templates": lambda s: be.verification(s, templates="multi", **LIMITS),
+    "claim_scores": lambda s: be.verification(be.claim_scores(s, attempts="session"), **LIMITS),
+    "enrolled": lambda s: be.verification(
+        be.claim_scores(s, enrol="first:2", templates="multi"), **LIMITS
+    ),
+    "open_set": lambda s: be.open_set(s, **LIMITS),
+    "closed_set": lambda s: be.closed_set(s, unmated="skip", **LIMITS),
+    "closed_set of single templates": lambda s: be.closed_set(s, unmated="skip", gallery="single"),
+    "ranks": be.ranks,
+    "evaluate": be.evaluate,
+    "summary": lambda s: list(be.summary(s).items()),
+    "reid": lambda s: be.reid(s, "market1501", **LIMITS),
+    "gom": lambda s: be.gom(s, convention="market1501"),
+    "repeat": lambda s: be.repeat(s, FOLDS, thresholds=5),
+    "summaries": lambda s: be.summaries(s, SampleKFold(3)),
+    "cross_evaluate": lambda s: be.cross_evaluate(s, FOLDS, **LIMITS),
+    "cross_evaluate of closed set": lambda s: be.cross_evaluate(
+        s, Experiment(0.5, gallery_templates=1, random_state=0), task="closed_set"
+    ),
+    "fusion in folds": lambda s: be.cross_evaluate(
+        both(s), FOLDS, estimator=be.Fusion("mean", "none")
+    ),
+    "compare": lambda s: be.compare(both(s)),
+    "study_threshold": lambda s: be.study_threshold(
+        s, "far=0.05", folds=3, repeats=2, random_state=0, **LIMITS
+    ),
+    "judge_threshold": lambda s: be.judge_threshold(s, other(s), "far=0.05", **LIMITS),
+    "check_claim": lambda s: be.check_claim(s, far=0.05, threshold=2.0),
+    "workload": lambda s: be.workload(
+        be.verification(s), far_target=0.01, people_per_day=100, impostor_share=0.1
+    ),
+    "sample_size": lambda s: be.sample_size(s, threshold=2.0),
+    "calibration": lambda s: be.calibration(s.replace(kind="llr"), **LIMITS),
+    "epc": lambda s: be.epc(s, other(s)),
+    "zoo": lambda s: be.zoo(s, threshold=3.0, random_state=0),
+    "by_group": lambda s: be.by_group(s, "group", threshold=3.0, **LIMITS),
+    "worst_pairs": lambda s: be.worst_pairs(s, 10).drop_vars(["probe_label", "gallery_label"]),
+    "error_discard": lambda s: be.error_discard(s, "quality", threshold=3.0),
+    "gallery_size": lambda s: be.gallery_size(s, [3, 6, 12]),
+    "fuse": lambda s: be.verification(be.fuse(both(s))),
+    "check_data": lambda s: [x.check for x in be.check_data(s).findings],
+    "Meter": lambda s: list(metered(s).items()),
+}  # fmt: skip
+LISTED = [
+    "verification", "cross_evaluate", "compare", "study_threshold", "judge_threshold",
+    "check_claim", "calibration", "epc", "summary",
+]  # fmt: skip
+
+
+def of_nodes(result) -> list[xr.Dataset]:
+    if isinstance(result, xr.DataTree):
+        return [node.to_dataset() for node in result.subtree]
+    return [result]
+
+
+def assert_same(result, wanted) -> None:
+    """All numbers, and the subjects that the attributes count."""
+    if isinstance(result, list):
+        assert str(result) == str(wanted)
+        return
+    for one, two in zip(of_nodes(result), of_nodes(wanted), strict=True):
+        xr.testing.assert_allclose(one, two, rtol=1e-12)
+        for name in ("probe_subjects", "gallery_subjects", "enrolled_subjects"):
+            assert one.attrs.get(name) == two.attrs.get(name)
+
+
+@pytest.mark.parametrize(
+    ("layout", "call"),
+    [("square", x) for x in CALLS] + [("pairs", x) for x in LISTED]
+    + [(x, y) for x in ("sides", "embeddings", "npz", "h5") for y in ("evaluate", "reid", "zoo")],
+)  # fmt: skip
+@pytest.mark.filterwarnings("ignore::bioeval.base.errors.BioevalWarning")
+def test_one_label_of_all_distractors_is_like_one_of_each(layout, call, tmp_path):
+    own = BY_HAND[MIXED == 0].tolist()
+    found, wanted = (
+        CALLS[call](made(layout, labels, ids, tmp_path))
+        for labels, ids in ((MIXED, [0]), (BY_HAND, own))
+    )
+    assert_same(found, wanted)
+
+
+@pytest.mark.parametrize("layout", ["square", "sides", "embeddings", "npz", "h5", "pairs"])
+def test_attempts_are_those_of_other_people_with_labels_of_their_own(layout, tmp_path):
+    marked, plain = made(layout, MIXED, [0], tmp_path), made(layout, BY_HAND, [], tmp_path)
+    found, wanted = be.verification(marked), be.verification(plain)
+    for name in ("genuine_attempts", "impostor_attempts", "eer", "auc", "far", "frr"):
+        xr.testing.assert_equal(found[name], wanted[name])
+    present = {x for x in np.ravel(MIXED).tolist() if x}
+    assert set(marked.subjects.tolist()) == present and int(found["subjects"]) == len(present)

@@ -188,7 +188,7 @@ def load(
     scores = registry.read(arguments.pop("path"), ReadOptions.parse(**arguments))
     if names_of in PATTERNS:
         known = PATTERNS[names_of]
-        return scores._with(distractor_ids=known.distractor_ids, _junk_ids=known.junk_ids)
+        return scores._marking(known.distractor_ids, known.junk_ids)
     return scores
 
 
@@ -268,7 +268,7 @@ def losses_in_parts(scores: Scores, path: str | os.PathLike[str]) -> list[Part]:
     kept = scores._keeps_embeddings and form.holds_arrays
     if scores._origin and not isinstance(scores, PairScores) and not kept:
         lost.append(f"the embeddings are not kept, only their distances ({scores._origin})")
-    numbers = [*scores.distractor_ids, *scores._junk_ids]
+    numbers = scores._ids_of_no_person
     if numbers and not form.holds_arrays and ".npy" not in form.suffixes:
         lost.append(
             f"which labels are of distractors or junk is not said ({', '.join(map(str, numbers))})"

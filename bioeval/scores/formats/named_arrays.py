@@ -453,11 +453,13 @@ class NamedArrays:
 
     def marked(self, scores: Scores) -> Scores:
         """Return scores that know which labels are of no person, as the layout's own files do."""
-        no_person = {}
-        for name, attribute in IDS_OF_NO_PERSON.items():
-            if name in self.file and not self.options.names_arrays:
-                no_person[attribute] = as_ids(np.ravel(self.file.read(name)).tolist(), name)
-        return scores._with(**no_person)
+        if self.options.names_arrays:
+            return scores
+        ids = [
+            as_ids(np.ravel(self.file.read(name)).tolist(), name) if name in self.file else ()
+            for name in IDS_OF_NO_PERSON
+        ]
+        return scores._marking(*ids)
 
 
 # ---------------------------------------------------------------- what is missing

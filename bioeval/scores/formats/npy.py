@@ -400,11 +400,8 @@ def _read_matrix(path: Path, values: Any, options: ReadOptions) -> Scores:
         name=path.stem,
         exclude=settings.get("exclude", ()),
     )
-    no_person = {
-        attribute: as_ids(settings.get(name, ()), name)
-        for name, attribute in IDS_OF_NO_PERSON.items()
-    }
-    return scores._with(**no_person, _reading=notes)
+    ids = [as_ids(settings.get(name, ()), name) for name in IDS_OF_NO_PERSON]
+    return scores._marking(*ids)._with(_reading=notes)
 
 
 def _checked(path: Path, values: Any) -> Any:

@@ -133,7 +133,7 @@ class PairShares(AttainableThresholds):
     def _collect(self, attempts: SubjectAttempts, thresholds: np.ndarray) -> None:
         """Count the attempts of each pair of people up to each of some distances."""
         self.thresholds = thresholds
-        sink = _Entries(self.people, len(self.thresholds))
+        sink = _Entries(attempts.no_person, len(self.thresholds))
         values, people = attempts.pass_over(self.thresholds, sink)
         order = np.argsort(values, kind="stable")
         self.genuine, self.of_person = values[order], people[order]
@@ -163,8 +163,10 @@ class PairShares(AttainableThresholds):
         self.independent = n // 2
         if are_pairs(scores):
             codes = codes_of(scores)
-            once = np.bincount(codes.probe, minlength=len(codes.values))
-            other = codes.gallery[codes.gallery != codes.probe]
+            of_people = ~(codes.no_person[codes.probe] | codes.no_person[codes.gallery])
+            probe, enrolled_person = codes.probe[of_people], codes.gallery[of_people]
+            once = np.bincount(probe, minlength=len(codes.values))
+            other = enrolled_person[enrolled_person != probe]
             once += np.bincount(other, minlength=len(codes.values))
             self.exact = bool(once.max(initial=0) == 1)
             if self.pairs < n * (n - 1) // 2:
@@ -221,17 +223,23 @@ class PairShares(AttainableThresholds):
 
 
 class _Entries:
-    """A sink that keeps the attempts of pairs of people up to the last threshold."""
+    """A sink that keeps the attempts of pairs of people up to the last threshold.
 
-    def __init__(self, people: int, layers: int):
-        self.people, self.layers = people, layers
+    Attempts with a distractor or junk, which are no people, are left out.
+    """
+
+    def __init__(self, no_person: np.ndarray, layers: int):
+        self.no_person, self.layers = no_person, layers
+        self.people = people = len(no_person)
         self.total = np.zeros((people, people), dtype=np.int64)  # above the diagonal
         self._keys = [np.empty(0, dtype=np.int64)]  # of layer and pair
         self._counts = [np.empty(0, dtype=np.int64)]
 
     def add(self, pairs: PairCounts) -> None:
-        pair, near = pairs.keys(self.people), pairs.layer < self.layers
-        np.add.at(self.total.reshape(-1), pair, pairs.count)
+        pair = pairs.keys(self.people)
+        of_people = ~(self.no_person[pairs.probe_person] | self.no_person[pairs.claimed_person])
+        near = of_people & (pairs.layer < self.layers)
+        np.add.at(self.total.reshape(-1), pair[of_people], pairs.count[of_people])
         self._keys.append(pairs.layer[near].astype(np.int64) * self.people**2 + pair[near])
         self._counts.append(pairs.count[near])
 

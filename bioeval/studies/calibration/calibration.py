@@ -21,7 +21,7 @@ from bioeval.base.registry import names_of, scalar_registry
 from bioeval.base.scalars import Name
 from bioeval.results.actual_costs import actual_costs_above_1
 from bioeval.results.dataset import Variables, about_attrs, along, build, rate
-from bioeval.scores.bona_fide import people_apart
+from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.matrix import Scores
 from bioeval.stats.options import IntervalMethod
 from bioeval.studies.calibration.cost_intervals import (
@@ -239,7 +239,7 @@ def _messages(
     return messages
 
 
-@people_apart
+@leaves_out_attacks
 def calibration(
     scores: Scores,
     priors: Sequence[float] = PRIORS,

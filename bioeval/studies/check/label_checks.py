@@ -154,7 +154,7 @@ def _shown(labels: Sequence[object]) -> Text:
 
 def _labels(scores: Scores) -> Finding:
     """Return the finding about labels that look alike and differ, or name no person."""
-    codes = scores._pair_codes if are_pairs(scores) else codes_of(scores)
+    codes = (scores._pair_codes if are_pairs(scores) else codes_of(scores)).labelled
     size = np.bincount(codes.probe, minlength=len(codes.values))
     size += np.bincount(codes.gallery, minlength=len(codes.values))
     present = codes.values[size > 0].tolist()

@@ -368,9 +368,9 @@ class _Systems:
         sides = {"probes": scores.shape[0]}
         if not are_pairs(scores):
             codes = codes_of(scores)
-            sides["probe_subjects"] = len(np.unique(codes.probe))
+            sides["probe_subjects"] = len(codes.people(codes.probe))
             sides["gallery_templates"] = scores.shape[1]
-            sides["gallery_subjects"] = len(np.unique(codes.gallery))
+            sides["gallery_subjects"] = len(codes.people(codes.gallery))
         return {
             "layout": scores.layout,
             "exclude": ", ".join(left_out(scores)),

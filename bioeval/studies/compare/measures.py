@@ -126,7 +126,7 @@ def by_attempts(
     counted = count_together(reader, [*counters.values()], points) if counters else []
     tallies: dict[str, Any] = dict(zip(counters, counted, strict=True))
     measures: list[SystemMeasure] = []
-    people = len(np.unique(codes_of(scores).probe))
+    people = len(codes_of(scores).people(codes_of(scores).probe))
     attempts: list[int] = []
     messages: list[Message] = []
     with threads_for(scores):
@@ -135,7 +135,7 @@ def by_attempts(
             tally.points = points_of(
                 tally.attempts, points, symmetric=False, with_rows=not tally.given
             )
-            people = subjects.people
+            people = int((~subjects.no_person).sum())
             attempts += [len(tally.genuine), tally.impostors]
             # Of a symmetric matrix each pair is one attempt.
             both_ways = is_symmetric(scores)
@@ -384,9 +384,7 @@ class _Groups:
     def people(self) -> np.ndarray:
         """The codes of the subjects, in random order."""
         known = codes_of(self.scores)
-        codes = np.union1d(known.probe, known.gallery)
-        if not are_pairs(self.scores):
-            codes = codes[~self.scores._no_person[codes]]
+        codes = known.people(known.probe, known.gallery)
         return codes[Stream(self.interval.seed, GROUPED).permutation(len(codes))]
 
     @property

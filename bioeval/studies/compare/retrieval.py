@@ -57,10 +57,8 @@ def by_queries(
         from bioeval.tasks.lists.results import reid_of_lists
 
         dataset, measures = reid_of_lists(scores, rules)
-        no_person = scores._no_person
     else:
         counter = RetrievalPass(scores, rules)
-        no_person = scores._no_person | counter.lists.marked | counter.lists.distractors
         tally, options = counter.run(), ReidOptions(**rules.result_options())
         dataset = reid_dataset(tally, options)
         measures = reid_measures(tally, options, curves=False)
@@ -69,6 +67,9 @@ def by_queries(
     cut = rules.rank_k or int(dataset.get("rank_k", 0))
     named = partial(_named, cut=cut, curve=dataset.sizes["rank"], ranks=ranks)
     means, codes = named(measures), codes_of(scores)
+    no_person = codes.of_no_person(
+        (*scores._ids_of_no_person, *rules.junk_ids, *rules.distractor_ids)
+    )
     details = {name: dataset.attrs[name] for name in _DETAILS}
     details["jackknifed"] = "all measures: limits by the studentised jackknife by subject"
     without: dict[tuple[str, int], np.ndarray] = {}
@@ -84,7 +85,7 @@ def by_queries(
         left_out = RetrievalWithoutGroups(scores, compared, group, named)
         with rows_reported_to(None):
             without = dict(zip(means, left_out.run([*means.values()]), strict=True))
-    person = np.where(scores._probe_people < 0, -1, codes.probe)
+    person = np.where(no_person[codes.probe], -1, codes.probe)
     owners = QuerySubjects(person, measures.counted, interval)
     found = []
     for (name, rank), mean in means.items():

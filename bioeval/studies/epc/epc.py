@@ -23,7 +23,7 @@ from bioeval.base.scalars import Name
 from bioeval.results.dataset import about_attrs, along, build
 from bioeval.results.verification import doubt_of_kind
 from bioeval.scores.blocks import BlockReader
-from bioeval.scores.bona_fide import people_apart
+from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.matrix import Scores
 from bioeval.scores.shared_people import people_of_both_sets
 from bioeval.views.messages import warn_of_kind
@@ -48,7 +48,7 @@ _USELESS = 0.45
 ALPHAS = tuple(k / 100 for k in range(101))
 
 
-@people_apart
+@leaves_out_attacks
 def epc(
     dev: Scores,
     test: Scores,

@@ -428,7 +428,7 @@ def _resampled(
     resampling: IntervalMethod,
 ) -> PooledRates:
     """Return the rates of the test parts together, each at its own threshold, by subject."""
-    pooled = PooledRates(scores.subjects.tolist(), resampling)
+    pooled = PooledRates(scores, resampling)
     for place, threshold in thresholds.items():
         part = sides.views(plan.split(place))[1]
         if part is not None:

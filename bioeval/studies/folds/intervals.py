@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,6 +13,7 @@ from bioeval.attempts.threshold_rules import Rule
 from bioeval.base.messages import Message
 from bioeval.base.registry import scalar_registry
 from bioeval.base.scalars import rates_of
+from bioeval.scores.matrix import Scores
 from bioeval.stats.bootstrap import QuadraticForms, linear_forms, ratio
 from bioeval.stats.jackknife import AttemptsOfEach, groups_of_people, jackknife_limits
 from bioeval.stats.limits import by_subject
@@ -29,32 +29,36 @@ class PooledRates:
     """Bootstrapped verification rates over parts, each at its own threshold.
 
     The attempts of all parts are pooled: a subject that is drawn twice counts twice in every
-    part. The thresholds are fixed; the uncertainty from choosing them is not included. `subjects`
-    are the distinct ones of all parts, which are resampled.
+    part. The thresholds are fixed; the uncertainty from choosing them is not included. The subjects
+    of `scores`, of which all parts are, are resampled; distractors and junk are none.
     """
 
-    def __init__(self, subjects: Sequence, options: IntervalMethod):
+    def __init__(self, scores: Scores, options: IntervalMethod):
         self.options = options
-        self._number = {name: i for i, name in enumerate(subjects)}
-        self._weights = options.weights(len(self._number))
+        self._number = {name: i for i, name in enumerate(scores.subjects.tolist())}
+        people = len(self._number)
+        # The last place is of all that are of no person, where there are any.
+        no_person = np.arange(people + bool(scores._no_person.any())) == people
+        self._weights = options.weights(len(no_person), no_person)
         self._forms = QuadraticForms(self._weights, 2)
-        self._genuine = np.zeros((2, len(self._number)))
+        self._genuine = np.zeros((2, len(no_person)))
         self._pairs = 0
         self._seen: tuple[set[int], set[int]] = set(), set()
 
     def add(self, attempts: SubjectAttempts, threshold: float) -> None:
         """Count the attempts of a part at a threshold, a distance; NaN rejects everything."""
-        number = np.array([self._number[name] for name in attempts.names], dtype=np.int64)
+        people = len(self._number)
+        number = np.array([self._number.get(x, people) for x in attempts.names], dtype=np.int64)
         rejects = math.isnan(threshold)
         at = np.array([-np.inf if rejects else threshold])
         values, people = attempts.pass_over(at, _Renumbered(self._forms, number, rejects))
         counts = by_subject(values, people, at, len(number))
         if rejects:
             counts = np.stack([np.zeros_like(counts[0]), counts.sum(axis=0)])
-        self._genuine[:, number] += counts  # each subject is listed once
+        self._genuine[:, number] += counts  # each subject is listed once; others have none
         self._pairs += attempts.disjoint_pairs
         for seen, side in zip(self._seen, attempts.sides, strict=True):
-            seen.update(number[side].tolist())
+            seen.update(number[side[~attempts.no_person[side]]].tolist())
 
     def rates(self) -> dict[str, tuple[float, float, float]]:
         """Return each rate of all parts together, with its confidence limits."""

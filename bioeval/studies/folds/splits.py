@@ -244,9 +244,8 @@ class SplitSides:
         """Number the people among the templates in order of appearance, probes first."""
         self.scores = scores
         if ids is None:
-            self.ids = (*scores._junk_ids, *scores.distractor_ids)
-        else:
-            self.ids = tuple(ids)
+            ids = scores._ids_of_no_person
+        self.ids = tuple(ids)
         numbers = np.append(scores.probe_ids, scores.gallery_ids)
         _, first, place = np.unique(numbers, return_index=True, return_inverse=True)
         order = np.argsort(np.argsort(first))  # in order of appearance, probes first
@@ -421,8 +420,7 @@ class PairSides:
         self.n, self.labels = scores.shape[0], None
         if by_subject:
             codes = codes_of(scores)
-            ids = (*scores._junk_ids, *scores.distractor_ids)
-            person = ~codes.of_no_person(ids)
+            person = ~codes.no_person
             self.labels, self.n = codes.values[person], int(person.sum())
             number = np.where(person, np.cumsum(person) - 1, -1)
             self._ends = number[np.stack([codes.probe, codes.gallery])]
@@ -453,7 +451,7 @@ class PairSides:
             return len(np.unique(ends[ends >= 0]))
         if self.scores.pair_subjects is None:
             return len(pairs)
-        return len(set(self.scores.pair_subjects[pairs].ravel().tolist()))
+        return len(self.scores.select(pairs).subjects)
 
     def subjects_in_both(self, split: Split) -> int | None:
         """Return how many subjects of test pairs are in training pairs; None if unknown."""

@@ -26,7 +26,7 @@ from bioeval.results.dataset import about_attrs, build, rate
 from bioeval.results.identification import ClosedSetCounts
 from bioeval.scores.arrays import FusionRule
 from bioeval.scores.blocks import BlockReader, require_subjects
-from bioeval.scores.bona_fide import people_apart
+from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.matrix import Scores
 from bioeval.studies.galleries.sizes import (
     ENROLLED,
@@ -113,7 +113,7 @@ THRESHOLDS = 100
 SIZES = 12
 
 
-@people_apart
+@leaves_out_attacks
 def gallery_size(
     scores: Scores,
     sizes: Sequence[int] | None = None,

@@ -172,7 +172,7 @@ class PairsOfGroups:
     """
 
     def __init__(self, counts: PeopleCounts, group: np.ndarray):
-        self.group = group
+        self.group, self.no_person = group, counts.no_person
         people, number = len(group), int(group.max()) + 1
         both = counts.impostor_accepted[0], counts.impostor_attempts
 
@@ -191,13 +191,15 @@ class PairsOfGroups:
     def people_of(self, g: int, h: int, trials: int) -> PeopleOfRate:
         """Return the people with an attempt of a probe of group `g` against the group `h`."""
         probes, enrolled = (np.flatnonzero(self.group == x) for x in (g, h))
+        person = ~self.no_person
         probing, claimed = self.probing[:, probes, h], self.claimed[:, enrolled, g]
         if g == h:  # a person leaves both sides
-            leaving = probing + claimed
+            leaving, may_leave = probing + claimed, person[probes]
         else:
             leaving = np.concatenate([probing, claimed], axis=1)
-        there = leaving[1] > 0
-        sides = (probing[1] > 0).sum(), (claimed[1] > 0).sum()
+            may_leave = person[np.append(probes, enrolled)]
+        there = (leaving[1] > 0) & may_leave
+        sides = (probing[1, person[probes]] > 0).sum(), (claimed[1, person[enrolled]] > 0).sum()
         errors, attempts = probing.sum(axis=1).tolist()
         errors_of, attempts_of = leaving[:, there]
         return PeopleOfRate(errors, attempts, errors_of, attempts_of, trials, int(min(sides)))

@@ -137,7 +137,7 @@ class GroupRates:
     @property
     def subjects(self) -> np.ndarray:
         """The number of people of each group."""
-        return np.bincount(self.group, minlength=len(self.genuine_attempts))
+        return np.bincount(self.group[~self.counts.no_person], minlength=len(self.genuine_attempts))
 
 
 def groups_dataset(
@@ -249,7 +249,7 @@ def group_intervals(
     and FAR at the threshold of all groups have the limits of the jackknife over people.
     """
     counts, group, number = rates.counts, rates.group, dataset.sizes["group"]
-    weights = options.weights(attempts.people)
+    weights = options.weights(attempts.people, attempts.no_person)
     require_memory(
         48 * number**2 * weights.shape[1],  # counts, as tiles and whole, and rates
         f"intervals of {number**2:,} pairs of groups",
@@ -265,7 +265,7 @@ def group_intervals(
     trials = independent_trials(attempts, rates)
     alone = np.array([options.trials_of(int(n)) for n in trials[0]])
     limits = {"frr": options.limits(frr, alone), "far": options.limits(far, trials[1])}
-    remarks: list[Message] = [*options.few_people(attempts.people)]
+    remarks: list[Message] = [*options.few_people(int((~attempts.no_person).sum()))]
     pairs, by_person = PairsOfGroups(counts, group), (made - accepted, made)
     if rates.defined and options.method == "subject-bootstrap":
         limits |= _limits_without_each(group, by_person, pairs, trials, options.confidence)
@@ -308,13 +308,14 @@ def independent_trials(
     subjects = np.bincount(group[counts.genuine_attempts > 0], minlength=number)
     pairs = np.zeros((number, number), dtype=np.int64)
     if attempts.scores.layout == "pairs":
-        probe, claimed = counts.probe, counts.claimed
+        people = ~(counts.no_person[counts.probe] | counts.no_person[counts.claimed])
+        probe, claimed = counts.probe[people], counts.claimed[people]
         code = group[probe] * number + group[claimed]
         for k in np.unique(code):
             mate = mates_among(probe[code == k], claimed[code == k], attempts.people)
             pairs.flat[k] = (mate >= 0).sum() // 2
         return subjects, pairs
-    probes, enrolled = attempts.sides
+    probes, enrolled = (side[~counts.no_person[side]] for side in attempts.sides)
     probes_of = np.bincount(group[probes], minlength=number)
     enrolled_of = np.bincount(group[enrolled], minlength=number)
     everyone_of = np.bincount(group[np.union1d(probes, enrolled)], minlength=number)
@@ -436,7 +437,7 @@ class _Differences:
         p_values = {"far": math.nan, "frr": math.nan}
         if not self._compared:
             return p_values
-        inside = self._enough[self._group]
+        inside = self._enough[self._group] & ~self._pairs.no_person
         mated = inside & (self._attempts > 0)
         where, groups = self._tested(mated)
         if len(np.unique(groups)) > 1:

@@ -21,7 +21,7 @@ from bioeval.base.progress import rows_reported
 from bioeval.base.variables import Bootstrap
 from bioeval.results.support import KindVerdict
 from bioeval.scores.blocks import BlockReader, require_subjects, threads_for
-from bioeval.scores.bona_fide import people_apart
+from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.labels import Codes, plain
 from bioeval.scores.matrix import Scores, are_pairs, codes_of, require_scores
 from bioeval.scores.provenance import Provenance
@@ -35,7 +35,7 @@ from bioeval.views.messages import warn_of_kind
 MOST_GROUPS = 256
 
 
-@people_apart
+@leaves_out_attacks
 def by_group(
     scores: Scores,
     group: Any,

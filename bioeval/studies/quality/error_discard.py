@@ -22,7 +22,7 @@ from bioeval.base.registry import names_of
 from bioeval.base.scalars import Name
 from bioeval.results.dataset import Variables, about_attrs, build
 from bioeval.scores.blocks import BlockReader, require_subjects, threads_for
-from bioeval.scores.bona_fide import people_apart
+from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.matrix import Scores
 from bioeval.scores.provenance import Provenance
 from bioeval.scores.template_values import known_columns
@@ -173,7 +173,7 @@ def pauc(fractions: np.ndarray, frr: np.ndarray) -> float:
 FRACTIONS = tuple(k / 100 for k in range(51))
 
 
-@people_apart
+@leaves_out_attacks
 def error_discard(
     scores: Scores,
     quality: Any,

@@ -187,7 +187,7 @@ def _by_subject(
         return {}, []
     if not knows_people(scores):
         return {}, [Message("no-interval-by-subject", pattern=str(scores._subject_pattern))]
-    pooled = PooledRates(scores.subjects.tolist(), interval)
+    pooled = PooledRates(scores, interval)
     with threads_for(scores):
         pooled.add(attempts_by_subject(scores), whole.chosen.threshold)
     if not math.isfinite(whole.chosen.threshold):

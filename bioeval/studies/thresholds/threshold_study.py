@@ -435,8 +435,10 @@ def _by_people(scores: Scores) -> bool:
         return True
     if scores.pair_subjects is None or scores.pair_folds is None:
         return scores.pair_subjects is not None
-    folds = [*scores.pair_folds.tolist()] * 2
-    people = scores.pair_subjects.T.ravel().tolist()
+    codes = scores._pair_codes
+    sides = np.concatenate([codes.gallery, codes.probe])
+    people = sides[~codes.no_person[sides]].tolist()
+    folds = np.tile(scores.pair_folds, 2)[~codes.no_person[sides]].tolist()
     return len(set(zip(people, folds, strict=True))) == len(set(people))
 
 

@@ -16,7 +16,7 @@ from bioeval.base.progress import rows_reported
 from bioeval.base.scalars import Name
 from bioeval.results.dataset import about_attrs, along, build
 from bioeval.scores.blocks import Block, BlockReader, threads_for
-from bioeval.scores.bona_fide import people_apart
+from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.matrix import Scores, are_pairs, codes_of, knows_people
 
 WORST_PAIRS = {
@@ -136,7 +136,7 @@ def _columns(block: Block, row: np.ndarray, position: np.ndarray) -> np.ndarray:
     return np.broadcast_to(block.columns, block.values.shape)[row, position]
 
 
-@people_apart
+@leaves_out_attacks
 def worst_pairs(
     scores: Scores,
     n: int = 20,

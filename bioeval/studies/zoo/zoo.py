@@ -18,7 +18,7 @@ from bioeval.base.progress import rows_reported, stage
 from bioeval.base.random import RandomState, Stream, seed_sequence
 from bioeval.results.dataset import Variables, about_attrs, along, build
 from bioeval.scores.blocks import BlockReader, require_subjects
-from bioeval.scores.bona_fide import people_apart
+from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.labels import Codes, plain
 from bioeval.scores.matrix import Scores
 from bioeval.scores.provenance import unknown_notes
@@ -36,7 +36,7 @@ from bioeval.studies.zoo.results import ANIMALS, NO_ANIMAL, PAIRS, ZOO, number_o
 from bioeval.tasks.threshold_choice import chosen_threshold
 
 
-@people_apart
+@leaves_out_attacks
 def zoo(
     scores: Scores,
     *,

@@ -275,8 +275,8 @@ def listed_matches(
 
     Queries that are left out have none.
     """
-    gallery = codes_of(scores).gallery
-    query = np.where(left_out, -1, codes_of(scores).probe)
+    codes = codes_of(scores).labelled
+    gallery, query = codes.gallery, np.where(left_out, -1, codes.probe)
     index = scores.indices
     is_listed = index >= 0
     same_identity = gallery[index] == query[:, None]

@@ -64,6 +64,8 @@ class RowReader(BlockReader):
         codes = codes_of(self.scores)
         genuine = codes.probe[low : low + len(mask), None] == codes.gallery[None]
         wrong = (mask != Mask.IGNORE) & (mask != np.where(genuine, Mask.GENUINE, Mask.IMPOSTOR))
+        nobody = codes.no_person
+        wrong &= ~(nobody[codes.probe[low : low + len(mask)]][:, None] & nobody[codes.gallery])
         wrong &= (
             np.arange(mask.shape[1]) != self.gallery.probe_position[low : low + len(mask), None]
         )
@@ -123,7 +125,7 @@ class Lists:
         require_subjects(scores, "re-identification")
         require_templates(scores, "re-identification")
         self.scores, self.convention = scores, convention
-        codes = codes_of(scores)
+        codes = codes_of(scores).labelled
         n = scores.shape[1]
         self.marked = codes.of_no_person(convention.junk_ids)
         ids = (*convention.distractor_ids, *scores.distractor_ids)

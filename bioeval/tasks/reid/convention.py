@@ -202,7 +202,7 @@ def camera_codes(scores: Any) -> Codes:
 
 def left_out_queries(scores: Any, ids: Sequence[int]) -> np.ndarray:
     """Return which queries bear one of the ids of junk or distractors: they match nothing."""
-    codes = codes_of(scores)
+    codes = codes_of(scores).labelled
     return codes.of_no_person(ids)[codes.probe]
 
 
