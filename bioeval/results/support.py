@@ -7,6 +7,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Self
 
+import numpy as np
+
 from bioeval.attempts.counts import VerificationTally
 from bioeval.attempts.points import FAR_TARGETS
 from bioeval.base.errors import counted
@@ -103,8 +105,8 @@ class ComparedPeople:
         if not scores._labelled:
             return None
         codes = scores._codes
-        sides = (codes.probe,), (codes.gallery,), (codes.probe, codes.gallery)
-        return cls.of_sides(tuple(len(codes.people(*side)) for side in sides))
+        probe, gallery = codes.people(codes.probe), codes.people(codes.gallery)
+        return cls.of_sides((len(probe), len(gallery), len(np.union1d(probe, gallery))))
 
     def __str__(self) -> str:
         return f"{self.number:,} people ({counted(self.pairs, 'pairs')} of them)"

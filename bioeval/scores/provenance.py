@@ -33,10 +33,10 @@ def _notes(scores: Scores) -> list[Message]:
         return notes
     if not scores._labelled:
         return notes
-    codes = scores._codes.labelled
-    probe, gallery = codes.probe, codes.gallery
+    labelled = scores._codes.labelled
+    probe, gallery = labelled.probe, labelled.gallery
     if scores.layout == "probe-against-gallery":
-        if not present(gallery, len(codes.values))[probe].any():
+        if not present(gallery, len(labelled.values))[probe].any():
             probes, templates = str(scores.probe_labels.dtype), str(scores.gallery_labels.dtype)
             notes.append(Message(_NO_MATE, probe_dtype=probes, gallery_dtype=templates))
         elif (

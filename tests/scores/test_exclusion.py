@@ -273,7 +273,7 @@ def test_what_is_no_form_is_refused(exclude, message):
 
 
 def test_the_header_says_what_is_left_out(tmp_path, capsys):
-    meta = {"session": [1, 2, 1, 2], "camera": [1, 2, 3, 2]}
+    meta = {"session": [1, 1, 1, 2], "camera": [1, 2, 3, 2]}
     scores = be.Scores(np.arange(16.0).reshape(4, 4), [0, 0, 1, 1], probe_meta=meta)
     be.save(scores, tmp_path / "x.npz")
     rules = ["session!=", "camera=1/2", "all:camera=3/2"]

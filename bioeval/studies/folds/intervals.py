@@ -47,8 +47,8 @@ class PooledRates:
 
     def add(self, attempts: SubjectAttempts, threshold: float) -> None:
         """Count the attempts of a part at a threshold, a distance; NaN rejects everything."""
-        people = len(self._number)
-        number = np.array([self._number.get(x, people) for x in attempts.names], dtype=np.int64)
+        last = len(self._number)
+        number = np.array([self._number.get(x, last) for x in attempts.names], dtype=np.int64)
         rejects = math.isnan(threshold)
         at = np.array([-np.inf if rejects else threshold])
         values, people = attempts.pass_over(at, _Renumbered(self._forms, number, rejects))
