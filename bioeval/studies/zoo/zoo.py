@@ -134,23 +134,24 @@ def zoo(
     means = _means(attempts)
     if means["non_finite"]:
         messages.append(Message("infinite-scores-left-out", attempts=means["non_finite"]))
-    names = _names(person)
+    # Distractors and junk, the last codes, are opponents and no subjects.
+    names, people = _names(person), int(np.count_nonzero(~codes.no_person[present]))
     variables = {
         "threshold": to_user(at, scores.kind),
         **{k: to_user(x, scores.kind) if "mean" in k else x for k, x in means.items()},
-        **_errors(attempts),
+        **_errors(attempts, people),
     }
     over_subjects = {k: (("subject",), x) if np.ndim(x) else x for k, x in variables.items()}
     attrs = about_attrs(reader.about, "zoo", "zoo", messages)
     ds = build(
         over_subjects
         | _animals(means["genuine_mean"], means["impostor_mean"], quantile)
-        | _pairs(attempts.accepted, names)
+        | _pairs(attempts.accepted, names, people)
         | tests,
         ZOO,
         {"subject": names, "animal": np.array([*ANIMALS])},
         attrs,
-    )
+    ).isel(subject=slice(people))
     chosen_on = "the same data; errors there are optimistic"
     ds.attrs |= {
         "threshold_rule": str(rule),
@@ -188,7 +189,7 @@ def _means(attempts: Attempts) -> dict[str, Any]:
     return {**means, "non_finite": infinite}
 
 
-def _errors(attempts: Attempts) -> dict[str, Any]:
+def _errors(attempts: Attempts, people: int) -> dict[str, Any]:
     """Return attempts and errors of each subject at the threshold, rates, shares, inequality."""
     probe, claimed, accepted = attempts.accepted
     genuine, rejected = attempts.genuine, ~attempts.genuine.accepted
@@ -212,7 +213,7 @@ def _errors(attempts: Attempts) -> dict[str, Any]:
             f"{name}{role}": errors,
             f"{name}r{role}": ratio(errors, number),
             f"{name}_share{role}": ratio(errors, errors.sum()),
-            f"{name}_gini{role}": gini(errors[number > 0]),
+            f"{name}_gini{role}": gini(errors[:people][number[:people] > 0]),
         }
     return variables | {
         "frr_without": ratio(fr.sum() - fr, own.sum() - own),
@@ -228,9 +229,10 @@ def gini(counts: np.ndarray) -> float:
     return float(ratio(place @ np.sort(counts), len(counts) * counts.sum()))
 
 
-def _pairs(accepted: AcceptedPairs, names: np.ndarray) -> Variables:
+def _pairs(accepted: AcceptedPairs, names: np.ndarray, people: int) -> Variables:
     """Return the pairs of people with most false accepts, equal ones in the order of subjects."""
-    worst = np.argsort(-accepted.accepted, kind="stable")[:PAIRS]
+    of_people = np.flatnonzero((accepted.probe < people) & (accepted.claimed < people))
+    worst = of_people[np.argsort(-accepted.accepted[of_people], kind="stable")[:PAIRS]]
     return along(
         ("pair",),
         probe_of_pair=names[accepted.probe[worst]],
