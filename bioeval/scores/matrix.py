@@ -71,9 +71,9 @@ class Scores(LabelledMatrix):
         mates, camera 3 as probe and 2 in the gallery. With ``all:`` in front, as
         ``"all:camera=3/2"``, all such pairs and not mates alone.
     distractor_ids : sequence of int
-        Labels of gallery templates of no labelled person, such as 0 in Market-1501: wrong entries
-        for every probe. Divisions never split them: they are in the gallery of every part, and
-        no probes of any.
+        Labels of templates of no labelled person, such as 0 in Market-1501: wrong entries for every
+        probe, each other too, in every task; no subjects. Divisions never split them: they are in
+        the gallery of every part, and no probes of any.
 
     Attributes
     ----------

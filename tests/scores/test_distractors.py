@@ -233,3 +233,14 @@ def test_attempts_are_those_of_other_people_with_labels_of_their_own(layout, tmp
         xr.testing.assert_equal(found[name], wanted[name])
     present = {x for x in np.ravel(MIXED).tolist() if x}
     assert set(marked.subjects.tolist()) == present and int(found["subjects"]) == len(present)
+
+
+def test_lists_of_the_nearest_agree_with_the_matrix():
+    scores = made("square", MIXED, [0], None)
+    order = np.argsort(scores.values + 1e9 * np.eye(N), axis=1, kind="stable")[:, :-1]
+    lists = be.TopKScores(order, MIXED)
+    found = be.reid(lists, "market1501", removed="none", distractor_ids=[0])
+    wanted = be.reid(scores, "market1501", removed="none")
+    assert found["mean_ap"].item() == pytest.approx(wanted["mean_ap"].item(), rel=1e-12)
+    for name in ("left_out", "subjects", "queries"):
+        assert int(found[name]) == int(wanted[name])

@@ -302,7 +302,7 @@ def listed_matches(
         candidates = candidates - (whole if removed == "same-camera" else here)
     # A query that is a gallery entry itself is no match of its own, unless a rule removed it.
     entry = scores._entry_of_query
-    is_entry = (entry >= 0) & usable[entry]
+    is_entry = (entry >= 0) & usable[entry] & ~left_out
     if removed != "none":
         is_entry &= enrolled[entry] != searching
     positives = positives - is_entry
