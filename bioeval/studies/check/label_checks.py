@@ -12,7 +12,7 @@ from bioeval.base.messages import Message
 from bioeval.document.cells import Label
 from bioeval.document.text import Enumeration, Text, say
 from bioeval.results.support import ComparedPeople, RuleOf
-from bioeval.scores.labels import known_texts, plain, unknown_values
+from bioeval.scores.labels import Codes, known_texts, plain, unknown_values
 from bioeval.scores.matrix import Scores, are_pairs, codes_of, knows_people
 from bioeval.scores.pairs import PairScores
 from bioeval.studies.check.findings import Finding, listed, passed
@@ -66,13 +66,14 @@ def label_checks(
 
 def _samples(scores: Scores) -> Finding:
     """Return the finding about the number of templates of each subject."""
-    gallery_sizes = _sizes(codes_of(scores).gallery)
+    codes = codes_of(scores)
+    gallery_sizes = _sizes(codes, codes.gallery)
     size = _templates_of_subjects(gallery_sizes)
     if scores.layout == "probe-against-gallery":
-        probes = _templates_of_subjects(_sizes(codes_of(scores).probe))
+        probes = _templates_of_subjects(_sizes(codes, codes.probe))
         size = Message("templates-of-both-sides", gallery=size, probes=probes)
     genuine, impostor = scores._comparisons()
-    names = codes_of(scores).values
+    names = codes.values
     if not genuine:
         found = Message("every-subject-with-one-template", size=size)
         if scores.layout != "all-against-all":
@@ -89,19 +90,19 @@ def _samples(scores: Scores) -> Finding:
         )
     single = int((gallery_sizes == 1).sum())
     if scores.layout == "all-against-all" and single:
-        sizes = np.bincount(codes_of(scores).gallery, minlength=len(names))
+        sizes = np.bincount(codes.gallery, minlength=len(names)) * ~codes.no_person
         where = listed(Label(repr(plain(x))) for x in names[sizes == 1])
         message = Message("subjects-with-one-template", size=size, subjects=single)
         return Finding("samples", "note", message, single, where)
-    unenrolled = int((~np.isin(codes_of(scores).probe, codes_of(scores).gallery)).sum())
+    unenrolled = int((~np.isin(codes.probe, codes.gallery)).sum())
     if unenrolled:
         size = Message("probes-not-enrolled", size=size, probes=unenrolled)
     return Finding("samples", "ok", size)
 
 
-def _sizes(codes: np.ndarray) -> np.ndarray:
-    """Return the number of templates of each subject."""
-    return np.unique(codes, return_counts=True)[1]
+def _sizes(codes: Codes, side: np.ndarray) -> np.ndarray:
+    """Return the number of templates of each subject of a side; distractors and junk are none."""
+    return np.unique(side[~codes.no_person[side]], return_counts=True)[1]
 
 
 def _templates_of_subjects(sizes: np.ndarray) -> Message:
@@ -157,6 +158,7 @@ def _labels(scores: Scores) -> Finding:
     codes = (scores._pair_codes if are_pairs(scores) else codes_of(scores)).labelled
     size = np.bincount(codes.probe, minlength=len(codes.values))
     size += np.bincount(codes.gallery, minlength=len(codes.values))
+    size[codes.no_person] = 0
     present = codes.values[size > 0].tolist()
     alike = defaultdict(list)
     for label in map(plain, present):
