@@ -50,7 +50,6 @@ from .studies.planning.workload import workload as workload
 from .studies.quality.error_discard import error_discard as error_discard
 from .studies.thresholds.judged_threshold import judge_threshold as judge_threshold
 from .studies.thresholds.threshold_study import study_threshold as study_threshold
-from .studies.tracking.trackers import compare_trackers as compare_trackers
 from .studies.tracking.tracking import tracking as tracking
 from .studies.training.meter import Meter as Meter
 from .studies.worst_pairs.worst_pairs import worst_pairs as worst_pairs

@@ -149,8 +149,8 @@ def pools(given: dict[str, Any]) -> dict[str, list[Any]]:
         "name": ["system"], "far_target": [0.1], "data": [result],
     }  # fmt: skip
     found |= {
-        "tracking.result": ["t.csv"], "compare_trackers.trackers": [{"a": "t.csv", "b": "t.csv"}],
-        "tracking.interval": ["sequence-jackknife"], "compare_trackers.measures": [["mota"]],
+        "tracking.result": ["t.csv", {"a": "t.csv", "b": "t.csv"}],
+        "tracking.interval": ["sequence-jackknife"], "tracking.measures": [["mota"]],
         "report.path": ["page.html"], "zoo.scores": [square],
         "at.threshold": [1.0],
         "save.path": ["out.npz", "roc.png"], "cross_evaluate.data": [square],

@@ -1924,15 +1924,6 @@ def cases_of_tracking() -> None:
         ),
     )
     case(
-        "tracking/cameras",
-        later(
-            "tracking",
-            {"a": truth, "b": other_truth},
-            {"a": found, "b": other_found},
-            parts="cameras",
-        ),
-    )
-    case(
         "tracking/columns",
         later("tracking", truth[:, :6], found[:, :6], columns="frame id left top width height"),
     )

@@ -82,10 +82,6 @@ SHOWN = {
         "Impostors accepted",
     ),
     "tracking": (lambda: be.tracking(np.array(GROUND), np.array(GROUND)), "MOTA"),
-    "compare_trackers": (
-        lambda: be.compare_trackers(np.array(GROUND), dict.fromkeys("AB", np.array(GROUND))),
-        "Comparison of 2 systems",
-    ),
     "check_data": (lambda: be.check_data(square()), "course-all-vs-all"),
     "explain": (lambda: be.explain(square(), 0), "What this row adds"),
     "step_by_step": (lambda: be.step_by_step(square().select(range(6), range(6))), "step by step"),

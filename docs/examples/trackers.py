@@ -37,7 +37,7 @@ one = be.tracking(truth, results["fast"], frames=FRAMES, interval="sequence-jack
 print(f"fast: HOTA {one.hota:.3f} [{one.hota_low:.3f}, {one.hota_high:.3f}]")
 
 # All of them: ranks, and which cannot be told apart.
-ranking = be.compare_trackers(truth, results, measures=["hota", "assa", "deta"])
+ranking = be.tracking(truth, results, measures=["hota", "assa", "deta"])
 be.show(ranking)
 Path("trackers.tex").write_text(be.to_latex(ranking))
 be.plot.save(be.plot.ranking(ranking), "ranking.png")

@@ -16,22 +16,21 @@ import numpy as np
 
 from bioeval.stats.simultaneous import normal_draws
 from bioeval.studies.compare.results import ComparedMeasure
+from bioeval.studies.tracking.counting import TrackingOptions
 from bioeval.studies.tracking.intervals import SequenceSums
 from bioeval.studies.tracking.scalars import MEASURES
 from bioeval.studies.tracking.trackers import COMPARED as NAMES, ranked_measure
-from bioeval.studies.tracking.tracking import TrackingOptions, sums_of_sequences
 from simulations.claims import Cell, Claim, Interval, Outcomes, Verdict, cells
 
 #: Sequences of a pool.
 POOL = 1000
 CONFIDENCE = 0.95
-OPTIONS = TrackingOptions.parse(
+OPTIONS = TrackingOptions(
     iou=0.5,
     pairing="last-known",
     mostly_tracked="at-least",
     ignored="motchallenge",
     duplicates="raise",
-    parts="sequences",
     columns="motchallenge",
     blocks=None,
 )
@@ -135,8 +134,7 @@ def pool(population: str, equal: bool) -> dict[str, SequenceSums]:
             results[name][f"{i:04d}"] = rows
     counted = {}
     for name, result in results.items():
-        scenes, measured, _ = OPTIONS.measured(truths, result, None)
-        counted[name] = sums_of_sequences(scenes, measured)
+        counted[name] = OPTIONS.evaluate(truths, result, None).sums
     return counted
 
 
@@ -149,8 +147,8 @@ def true_values(population: str, measure: str) -> dict[str, float]:
 
 def _of(tracker: SequenceSums, places: np.ndarray) -> SequenceSums:
     """Return a tracker on some sequences."""
-    counts = [tracker.counts[i] for i in places]
-    sums = [tracker.sums[i] for i in places]
+    counts = {name: values[places] for name, values in tracker.counts.items()}
+    sums = {name: values[places] for name, values in tracker.sums.items()}
     return SequenceSums(counts, sums, np.arange(len(places)), len(places))
 
 
@@ -246,7 +244,7 @@ CLAIMS = (
     Claim(
         "tracking, the difference of two trackers",
         f"limits at 95 % hold the difference on all sequences of their kind in 90 % ({_COUNTED})",
-        "be.compare_trackers",
+        "be.tracking",
         two_trackers,
         _CELLS,
         {"alike": 0.9, "differ": 0.9},
@@ -254,7 +252,7 @@ CLAIMS = (
     Claim(
         "tracking, five trackers",
         f"all ten limits at 95 % hold together, and all sets of ranks, in 90 % ({_COUNTED})",
-        "be.compare_trackers",
+        "be.tracking",
         five_trackers,
         _CELLS,
         {"alike": 0.9, "differ": 0.9},
@@ -263,7 +261,7 @@ CLAIMS = (
     Claim(
         "tracking, two equal trackers",
         f"of two equal trackers a winner is declared in at most 7 % ({_COUNTED})",
-        "be.compare_trackers",
+        "be.tracking",
         equal_trackers,
         _CELLS,
         {"alike": 0.93, "differ": 0.93, "crowds": 0.93},

@@ -12,7 +12,7 @@ from click.core import ParameterSource
 
 from bioeval.cli.arguments import Value
 from bioeval.cli.command import Command, naming, option
-from bioeval.cli.options import output_options
+from bioeval.cli.options import output_options, take_interval
 from bioeval.cli.study_command import StudyCommand
 
 if TYPE_CHECKING:
@@ -69,7 +69,6 @@ def _frames(text: str) -> tuple[str, int]:
     ["raise", "accept"],
     "raise",
 )
-@option("--parts", "Meaning of the files of a folder.", ["sequences", "cameras"], "sequences")
 @option(
     "--columns NAMES",
     "Columns: motchallenge, cityflow (camera,id,frame,left,top,width,height), or their "
@@ -110,12 +109,6 @@ def _frames(text: str) -> tuple[str, int]:
     0,
     name="random_state",
 )
-@option(
-    "--invalid",
-    "Of several trackers: one that cannot be read is an error (raise), or is named and left out.",
-    ["raise", "leave-out"],
-    "raise",
-)
 @output_options(
     "results.nc, summary.json, table.txt, hota_table.csv and targets_table.csv",
     "write segments.csv, and draw a timeline of the targets and HOTA by threshold; of several "
@@ -132,14 +125,16 @@ def command(truth: str, results: tuple[str, ...], **options: Any) -> None:
     are ranked, with intervals of their differences over the sequences that all of them have.
     """
     options["frames"] = _lengths(options["frames"])
+    given, targets = options.pop("name"), options.pop("targets")
     if len(results) > 1:
         _refuse_given(("targets",), "shows one tracker, and several are given")
-        _compare(truth, results, options)
+        options["measures"] = options["measures"] or None
+        take_interval(options, "sequence-jackknife")
+        _compare(truth, dict(zip(_names(results, given), results, strict=True)), options)
         return
     _refuse_given(_OF_SEVERAL, "compares trackers; give two or more")
-    for name in _OF_SEVERAL:
-        del options[name]
-    _evaluate(truth, results[0], options.pop("targets"), options)
+    del options["measures"], options["random_state"]
+    _evaluate(truth, results[0], targets, options)
 
 
 def _refuse_given(names: tuple[str, ...], why: str) -> None:
@@ -175,23 +170,14 @@ def _evaluate(truth: str, result: str, targets: bool, options: dict[str, Any]) -
         run.write_page({run.name: run.in_terms(dataset)}, truth, result)
 
 
-def _compare(truth: str, results: tuple[str, ...], options: dict[str, Any]) -> None:
+def _compare(truth: str, trackers: dict[str, str], options: dict[str, Any]) -> None:
     """Compare several trackers."""
-    from bioeval.studies.tracking.trackers import COMPARED, compare_trackers
+    from bioeval.studies.tracking.tracking import tracking
 
-    for name in ("targets", "interval"):  # the only method of a comparison
-        del options[name]
-    trackers = dict(zip(_names(results, options.pop("name")), results, strict=True))
-    measures = options.pop("measures") or COMPARED
     with StudyCommand(truth, options, reads=False) as run:
-        dataset = compare_trackers(
-            truth,
-            trackers,
-            measures=measures,
-            **run.options,
-        )
+        dataset = tracking(truth, trackers, **run.options)
         inputs = {"truth": truth, "results": trackers}
-        run.finish(dataset, more=inputs, files=[truth, *results])
+        run.finish(dataset, more=inputs, files=[truth, *trackers.values()])
 
 
 def _names(results: tuple[str, ...], given: tuple[str, ...]) -> tuple[str, ...]:

@@ -23,8 +23,4 @@ MESSAGES = (
         "{attempts_of_first:counts} of {first:name}; give all the same mask and exclusions, "
         "and count failed comparisons with {arg.nan=reject}",
     ),
-    MessageType(
-        "system-left-out",
-        "{system:name} is left out: {reason}",
-    ),
 )

@@ -87,7 +87,7 @@ class _OrderedRows(NamedTuple):
         """Order rows; `place` is that of each camera, each of fewer frames than `stride`."""
         code = np.array([place[name] for name in rows.camera.tolist()], dtype=np.int64)
         key = code * stride + rows.frame
-        return cls(rows, key, np.lexsort((rows.line, rows.place, rows.identity, key)))
+        return cls(rows, key, np.lexsort((rows.line, rows.identity, key)))
 
     def coded(self, units: np.ndarray) -> tuple[Boxes, np.ndarray]:
         """Return the boxes, with frames as places in `units`, and the id of each code."""
@@ -146,7 +146,7 @@ def _check_twice(ordered: _OrderedRows, duplicates: str) -> list[Message]:
         return []
     if duplicates == "accept":
         return [Message("repeated-ids-accepted", boxes=len(again))]
-    i = min(again, key=lambda i: (rows.place[order[i]], rows.line[order[i]]))
+    i = min(again, key=lambda i: rows.line[order[i]])
     row, before = order[i], order[i - 1]
     where = f" of camera {rows.camera[row]}" if rows.camera[row] else ""
     raise DataError(

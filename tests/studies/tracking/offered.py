@@ -13,7 +13,7 @@ from bioeval.studies.tracking.tracking import (
     TRACKING_TARGETS,
 )
 
-OTHER_CALLS = dict.fromkeys(("tracking", "compare_trackers"), "takes boxes")
+OTHER_CALLS = {"tracking": "takes boxes"}
 
 
 def tracked(i: int, **options: Any) -> Any:

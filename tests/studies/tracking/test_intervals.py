@@ -53,7 +53,8 @@ def leave_one_out(truths, results, names, confidence: float) -> dict[str, tuple[
 @pytest.mark.parametrize("confidence", [0.95, pytest.param(0.8, marks=pytest.mark.slow)])
 def test_as_a_loop_over_sequences(fourteen, confidence):
     truths, results = fourteen
-    ds = be.tracking(truths, results, confidence=confidence, **JACKKNIFE)
+    method = be.stats.IntervalMethod("sequence-jackknife", confidence=confidence)
+    ds = be.tracking(truths, results, interval=method)
     expected = leave_one_out(truths, results, [{name} for name in truths], confidence)
     for name, (low, high) in expected.items():
         assert ds[f"{name}_low"].item() == pytest.approx(low, abs=1e-12), name
@@ -187,13 +188,15 @@ def test_blocks_of_frames_that_are_not_given():
 
 def test_blocks_of_several_cameras():
     rng = np.random.default_rng(6)
-    truth = {"a": walk(rng, 24, 2), "b": walk(rng, 36, 2)}
-    result = {name: follow(rng, rows, 0.2, 0.05) for name, rows in truth.items()}
-    lengths = {"a": 24, "b": 36}
-    ds = be.tracking(truth, result, parts="cameras", frames=lengths, blocks=12)
+    truth = [walk(rng, 24, 2), walk(rng, 36, 2)]
+    result = [follow(rng, rows, 0.2, 0.05) for rows in truth]
+    sides = [np.concatenate([np.insert(x, 0, i + 1, axis=1) for i, x in enumerate(side)])
+             for side in (truth, result)]  # fmt: skip
+    how = {"columns": "camera frame id left top width height", "frames": {"1": 24, "2": 36}}
+    ds = be.tracking(*sides, **how, blocks=12)
     assert ds.sequence.values.tolist() == [f"block {i}" for i in range(1, 13)]
     assert ds.sequence_frames.values.tolist() == [5] * 12
-    whole = be.tracking(truth, result, parts="cameras", frames=lengths)
+    whole = be.tracking(*sides, **how)
     for name in ("truth_boxes", "result_boxes", "frames", "frames_with_rows", "tp"):
         assert ds[name].item() == whole[name].item()
 
@@ -214,7 +217,6 @@ def test_blocks_that_cannot_be_cut(fourteen):
     ("options", "message"),
     [
         ({"interval": "wilson"}, "interval is 'wilson'; expected one of 'sequence-jackknife'"),
-        ({"confidence": 95}, "confidence is 95"),
         ({"blocks": 12.5}, "blocks"),
     ],
 )

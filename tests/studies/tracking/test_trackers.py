@@ -56,7 +56,12 @@ def error_of(values: list[float]) -> float:
 def test_two_trackers_as_a_loop_over_sequences(four, measure):
     truths, results = four
     two = {name: results[name] for name in ("A", "C")}
-    ds = be.compare_trackers(truths, two, measures=[measure], confidence=0.9)
+    ds = be.tracking(
+        truths,
+        two,
+        measures=[measure],
+        interval=be.stats.IntervalMethod("sequence-jackknife", confidence=0.9),
+    )
     at = ds.sel(measure=LABELS[measure], system="A", other_system="C")
     whole, without = left_out(truths, two, measure)
     apart = [a - c for a, c in zip(without["A"], without["C"], strict=True)]
@@ -82,7 +87,12 @@ def test_two_trackers_as_a_loop_over_sequences(four, measure):
 def test_four_trackers_as_loops(four, measure):
     """Max-t: the largest studentised difference of all pairs in draws of normal weights."""
     truths, results = four
-    ds = be.compare_trackers(truths, results, measures=[measure], random_state=3)
+    ds = be.tracking(
+        truths,
+        results,
+        measures=[measure],
+        interval=be.stats.IntervalMethod("sequence-jackknife", random_state=3),
+    )
     ds = ds.sel(measure=LABELS[measure])
     whole, without = left_out(truths, results, measure)
     n = len(truths)
@@ -124,8 +134,8 @@ def test_four_trackers_as_loops(four, measure):
 
 def test_the_order_of_trackers_and_sequences_does_not_matter(four):
     truths, results = four
-    ds = be.compare_trackers(truths, results)
-    turned = be.compare_trackers(
+    ds = be.tracking(truths, results)
+    turned = be.tracking(
         dict(reversed(truths.items())),
         {name: dict(reversed(of.items())) for name, of in reversed(results.items())},
     )
@@ -138,7 +148,7 @@ def test_the_order_of_trackers_and_sequences_does_not_matter(four):
 @pytest.mark.slow
 def test_values_are_those_of_each_tracker_by_itself(four):
     truths, results = four
-    ds = be.compare_trackers(truths, results, measures=list(LABELS))
+    ds = be.tracking(truths, results, measures=list(LABELS))
     assert ds.measure.values.tolist() == list(LABELS.values())
     for tracker, of in results.items():
         one = be.tracking(truths, of, interval="sequence-jackknife")
@@ -150,7 +160,7 @@ def test_values_are_those_of_each_tracker_by_itself(four):
 
 def test_the_same_tracker_twice_is_not_told_apart(four):
     truths, results = four
-    ds = be.compare_trackers(truths, {"A": results["A"], "again": results["A"]})
+    ds = be.tracking(truths, {"A": results["A"], "again": results["A"]})
     assert not ds.separated.any()
     assert (ds.difference.values == 0).all()
     assert (ds["rank"].values == 1).all()
@@ -165,13 +175,13 @@ def test_trackers_that_differ_in_few_sequences_are_not_told_apart():
         missed = dict(truths)
         for name in list(truths)[:number]:
             missed[name] = truths[name][::2]
-        ds = be.compare_trackers(truths, {"A": truths, "B": missed}, measures=["mota"])
+        ds = be.tracking(truths, {"A": truths, "B": missed}, measures=["mota"])
         assert ds.separated.sel(system="A", other_system="B").item() == told
 
 
 def test_few_sequences_have_no_limits():
     truths, results = sequences(FEWEST - 1, FOUR)
-    ds = be.compare_trackers(truths, results)
+    ds = be.tracking(truths, results)
     assert np.isnan(ds.difference_low).all() and np.isnan(ds.value_low).all()
     assert not np.isnan(ds.difference).any()
     assert (ds.rank_low.values == 1).all() and (ds.rank_high.values == 4).all()
@@ -183,11 +193,11 @@ def test_a_tracker_without_a_value(four):
     truths, results = four
     silent = {name: np.zeros((0, 6)) for name in truths}
     two = {"A": results["A"], "C": results["C"]}
-    ds = be.compare_trackers(truths, {**two, "none": silent}, measures=["motp", "mota"])
+    ds = be.tracking(truths, {**two, "none": silent}, measures=["motp", "mota"])
     at = ds.sel(measure="MOTP")
     assert np.isnan(at["value"].sel(system="none"))
     assert np.isnan(at["rank"].sel(system="none"))
-    expected = be.compare_trackers(truths, two, measures=["motp"]).sel(measure="MOTP")
+    expected = be.tracking(truths, two, measures=["motp"]).sel(measure="MOTP")
     limits = {"system": "A", "other_system": "C"}
     assert at.difference_low.sel(limits).item() == pytest.approx(
         expected.difference_low.sel(limits).item()
@@ -203,7 +213,7 @@ def test_blocks_of_one_sequence(four):
 
     truth = walk(rng, 120, 4)
     trackers = {"A": follow(rng, truth, 0.05, 0.02), "B": follow(rng, truth, 0.4, 0.02)}
-    ds = be.compare_trackers(truth, trackers, blocks=20, measures=["mota"])
+    ds = be.tracking(truth, trackers, blocks=20, measures=["mota"])
     assert ds.separated.sel(system="A", other_system="B").item() == 1
     assert ds.attrs["sequences"] == 20
     assert ds.interval_for.item() == "other parts of this sequence"
@@ -219,8 +229,8 @@ def test_blocks_of_one_sequence(four):
 def test_folders_of_trackers(four, tmp_path, below):
     truths, results = four
     gt, places = write_benchmark(tmp_path, truths, results, below=below)
-    ds = be.compare_trackers(gt, places)
-    expected = be.compare_trackers(truths, results)
+    ds = be.tracking(gt, places)
+    expected = be.tracking(truths, results)
     np.testing.assert_allclose(ds["value"].values, expected["value"].values)
     np.testing.assert_allclose(ds.difference_low.values, expected.difference_low.values)
 
@@ -231,10 +241,10 @@ def test_sequences_that_some_tracker_lacks(four, tmp_path):
     (places["B"] / "seq-03.txt").unlink()
     (places["C"] / "seq-03.txt").unlink()
     (places["C"] / "seq-07.txt").unlink()
-    ds = be.compare_trackers(gt, places)
+    ds = be.tracking(gt, places)
     kept = {name: rows for name, rows in truths.items() if name not in ("seq-03", "seq-07")}
     fewer = {tracker: {x: of[x] for x in kept} for tracker, of in results.items()}
-    expected = be.compare_trackers(kept, fewer)
+    expected = be.tracking(kept, fewer)
     np.testing.assert_allclose(ds.difference_low.values, expected.difference_low.values)
     assert ds.attrs["sequences"] == 13
     assert codes(ds)["sequences-not-in-common"] == {
@@ -246,31 +256,17 @@ def test_sequences_that_some_tracker_lacks(four, tmp_path):
     assert "sequences-not-in-common" not in codes(expected)
 
 
-@pytest.mark.parametrize("bad", ["1,2,x", None, {"other": [(1, 1, 0, 0, 9, 9)]}])
-def test_a_tracker_that_cannot_be_read_is_an_error_or_left_out(tmp_path, capsys, bad):
+def test_a_tracker_that_cannot_be_read_is_an_error(tmp_path, capsys):
     truths, results = sequences(12, {"A": (0.1, 0.02), "B": (0.2, 0.02)})
     truth, trackers = write_benchmark(tmp_path, truths, results)
-    broken = bad if isinstance(bad, dict) else tmp_path / "broken"
-    if isinstance(bad, str):  # one file of a folder
-        shutil.copytree(trackers["A"], broken)
-        next(broken.rglob("*.txt")).write_text(bad)
-    three = {"A": trackers["A"], "broken": broken, "B": trackers["B"]}
-    with pytest.raises(be.BioevalError):
-        be.compare_trackers(truth, three, measures=["mota"])
-    ds = be.compare_trackers(truth, three, measures=["mota"], invalid="leave-out")
-    alone = be.compare_trackers(truth, trackers, measures=["mota"])
-    assert ds["system"].values.tolist() == ["A", "B"] and ds.attrs["sequences"] == 12
-    np.testing.assert_array_equal(ds["difference_low"].values, alone["difference_low"].values)
-    assert codes(ds)["system-left-out"]["system"] == "broken"
-    two = {"A": trackers["A"], "broken": three["broken"]}
-    with pytest.raises(be.DataError, match="all but 1 are left out: broken: "):
-        be.compare_trackers(truth, two, measures=["mota"], invalid="leave-out")
-    if isinstance(bad, str):
-        paths = [str(x) for x in (truth, *three.values())]
-        how = ["--measure", "mota", "--invalid", "leave-out"]
-        assert main(["tracking", *paths, *how]) == 0
-        assert "broken is left out: " in " ".join(capsys.readouterr().out.split())
-        assert main(["tracking", *paths, "--measure", "mota"]) == 2
+    broken = next(trackers["B"].rglob("*.txt"))
+    broken.write_text("1,2,x")
+    with pytest.raises(be.DataError, match=rf"{broken.name}: line 1: has 3 columns"):
+        be.tracking(truth, trackers)
+    with pytest.raises(be.BioevalError, match="lost"):
+        be.tracking(truth, {"A": trackers["A"], "B": tmp_path / "lost"})
+    assert main(["tracking", str(truth), "lost", "gone"]) == 2
+    assert "lost: no such file" in capsys.readouterr().err
 
 
 @pytest.mark.slow
@@ -278,14 +274,14 @@ def test_videos_of_mot17_are_left_out_as_one(tmp_path):
     truths, results = sequences(12, FOUR)
     detectors = ("-DPM", "-FRCNN", "-SDP")
     gt, places = write_benchmark(tmp_path, truths, results, detectors=detectors)
-    ds = be.compare_trackers(gt, places)
-    expected = be.compare_trackers(truths, results)
+    ds = be.tracking(gt, places)
+    expected = be.tracking(truths, results)
     np.testing.assert_allclose(ds.difference_low.values, expected.difference_low.values)
     assert codes(ds)["sequences-of-one-video"] == {"sequences": 36, "videos": 12}
     for name in truths:  # a tracker with detections of its own has one result of each video
         for detector in ("-DPM", "-SDP"):
             (places["A"] / f"{name}{detector}.txt").unlink()
-    ds = be.compare_trackers(gt, places)
+    ds = be.tracking(gt, places)
     np.testing.assert_allclose(ds.difference_low.values, expected.difference_low.values)
     assert ds.attrs["sequences"] == 12
 
@@ -293,22 +289,23 @@ def test_videos_of_mot17_are_left_out_as_one(tmp_path):
 @pytest.mark.parametrize(
     ("trackers", "options", "message"),
     [
-        ("A.txt", {}, "trackers is str; expected a mapping of names to results"),
-        ({"A": {}}, {}, "trackers has 1 of them; expected two or more"),
-        ({"A": 1, "": 2}, {}, "trackers has the name ''; expected text"),
-        ({"A": 1, 2: 2}, {}, "trackers has the name 2; expected text"),
+        ({"A": {}}, {}, "result has 1 tracker by name; expected two or more"),
+        ({"A": {}, "": {}}, {}, "result has the name ''; expected text"),
+        ({"A": {}, 2: {}}, {}, "result has the name 2; expected text"),
+        ({"A": {}, "B": {}}, {}, r"result\['A'\] is an empty mapping"),
         (None, {"measures": "mota"}, "measures is 'mota'; expected a list of names"),
         (None, {"measures": []}, "measures is"),
         (None, {"measures": ["mot"]}, "a name in measures is 'mot'; expected one of"),
         (None, {"measures": ["mota", "mota"]}, "measures names 'mota' twice"),
-        (None, {"confidence": 1}, "confidence is 1"),
         (None, {"blocks": 12}, "blocks=12 cuts one sequence, and there are 15"),
         ({"A": {"seq-01": [[1, 1, 0, 0, 2, 2]]}, "B": {"other": [[1, 1, 0, 0, 2, 2]]}}, {},
          "no sequence of the ground truth has a result of all 2 trackers; B lacks 15 of 15"),
         ({"A": [[1, 1, 0, 0, 2, 2]], "B": [[1, 1, 0, 0, 2, 2]]}, {},
-         r"truth has several files and trackers\['A'\] is a single one"),
+         "result: has nothing for 15 of 15 sequences"),
+        ({"A": [[1, 1, 0, 0, 2, 2]], "B": {"seq-01": [[1, 1, 0, 0, 2, 2]]}}, {},
+         r"truth has several files and result\['A'\] is a single one"),
         ({"A": {"seq-01": [[1, 1, 0, 0, 2]]}, "B": {"seq-01": [[1, 1, 0, 0, 2, 2]]}}, {},
-         r"trackers\['A'\]\['seq-01'\] has shape \(1, 5\)"),
+         r"result\['A'\]\['seq-01'\] has shape \(1, 5\)"),
     ],
 )  # fmt: skip
 def test_odd_arguments(four, trackers, options, message):
@@ -316,7 +313,7 @@ def test_odd_arguments(four, trackers, options, message):
     if trackers is None:
         trackers = results
     with pytest.raises(be.DataError, match=message):
-        be.compare_trackers(truths, trackers, **options)
+        be.tracking(truths, trackers, **options)
 
 
 # ---------------------------------------------------------------------------- the command
@@ -331,7 +328,7 @@ def test_the_command_compares_several(four, tmp_path, capsys):
     document = json.loads(capsys.readouterr().out)
     assert document["results"] == dict(zip(["A", "moved", "C"], files, strict=True))
     assert document["sequences"] == 15
-    expected = be.compare_trackers(truths, {x: results[x] for x in "ABC"}, measures=["mota"])
+    expected = be.tracking(truths, {x: results[x] for x in "ABC"}, measures=["mota"])
     values = expected["value"].sel(measure="MOTA").values.tolist()
     assert all(str(value) in json.dumps(document) for value in values)
     names = ["--name", "one", "--name", "two", "--name", "three"]

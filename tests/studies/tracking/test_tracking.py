@@ -22,6 +22,7 @@ from scipy.optimize import linear_sum_assignment
 
 import bioeval as be
 from bioeval.cli.program import main
+from bioeval.studies.tracking.inputs import NEEDED
 from bioeval.studies.tracking.matching import find_overlaps, match, most_in_common, serials
 from bioeval.studies.tracking.section import with_targets
 from bioeval.studies.tracking.tracking import TRACKING, TRACKING_SPELLS, TRACKING_TARGETS
@@ -467,20 +468,6 @@ def test_cameras_in_the_order_of_their_numbers():
     assert int(ds.idsw) == 2  # 5, 6 in camera 9, then 5 in camera 10
 
 
-def test_a_file_for_each_camera_is_as_a_column(busy):
-    sides = [np.insert(side, 0, 1 + side[:, 0] % 2, axis=1) for side in busy]
-    expected = be.tracking(*sides, columns="camera frame id left top width height")
-    split = [{"1": s[s[:, 0] == 1][:, 1:], "2": s[s[:, 0] == 2][:, 1:]} for s in sides]
-    ds = be.tracking(*split, parts="cameras")
-    xr.testing.assert_equal(ds, expected)
-    assert ds.attrs == expected.attrs
-    apart = be.tracking(*split)
-    assert int(apart.idfn) <= int(ds.idfn)  # an identity for each target, in each sequence anew
-    assert apart.sequence.values.tolist() == ["1", "2"]
-    with pytest.raises(be.DataError, match="expected no column camera"):
-        be.tracking(*split, parts="cameras", columns="cityflow")
-
-
 def test_a_camera_without_ground_truth():
     rows = [(1, 1, 1, *BOX)]
     ds = be.tracking(
@@ -670,12 +657,11 @@ def test_files_that_are_no_text(tmp_path):
         ({"mostly_tracked": ">"}, "mostly_tracked is '>'"),
         ({"ignored": True}, "ignored is True"),
         ({"duplicates": "drop"}, "duplicates is 'drop'"),
-        ({"parts": "camera"}, "Did you mean 'cameras'"),
         ({"frames": 0}, "frames is 0; expected an integer >= 1"),
         ({"frames": 10**10}, "frames is too large; expected an integer from 1 to 1,000,000,000"),
         ({"frames": {"a": 5}}, "frames has a; expected one number"),
-        ({"result": {1: RESULT, "1": RESULT}}, "result has the name '1' twice"),
-        ({"result": {"": RESULT}}, "result has the name ''; expected each sequence or camera"),
+        ({"truth": {1: TRUTH, "1": TRUTH}}, "truth has the name '1' twice"),
+        ({"truth": {"": TRUTH}}, "truth has the name ''; expected each sequence or camera"),
         ({"result": np.ma.masked_equal(RESULT, 1)}, r"result is a masked array; .* x\[keep\]"),
         ({"result": np.array(RESULT) * 1j}, "result is ndarray and no table of numbers"),
         ({"result": [(1, 2**53, 0, 0, 9, 9), (1, 2**53 + 1, 20, 0, 9, 9)]}, "result: row 1: id is"),
@@ -785,11 +771,13 @@ def test_an_identity_has_one_colour():
 
 
 def test_a_segment_ends_with_its_camera():
-    rows = [("a", 1, 1, *BOX), ("b", 2, 1, *BOX)]
-    one_each = {name: [row[1:] for row in rows if row[0] == name] for name in "ab"}
-    ds = be.tracking(one_each, one_each, parts="cameras", timeline=True)
-    assert ds.spell_camera.values.tolist() == ["a", "b"]
+    rows = [("1", 1, 1, *BOX), ("2", 2, 1, *BOX)]
+    ds = be.tracking(rows, rows, columns=f"camera {' '.join(NEEDED)}", timeline=True)
+    assert ds.spell_camera.values.tolist() == ["1", "2"]
     assert ds.first_frame.values.tolist() == ds.last_frame.values.tolist() == [1, 2]
+    assert be.plot.timeline(ds, camera="2").identity.tolist() == [1]
+    with pytest.raises(be.DataError, match="2 cameras; give camera= one of 1, 2"):
+        be.plot.timeline(ds)
 
 
 def test_segments_add_up_to_the_frames(busy):
@@ -800,7 +788,7 @@ def test_segments_add_up_to_the_frames(busy):
     assert len(be.plot.timeline(ds).switches) == int(ds.idsw) > 5
 
 
-def test_segments_of_sequences_and_cameras(folders):
+def test_segments_of_sequences(folders):
     ds = be.tracking(*folders, timeline=True)
     assert segments_of(ds)[0] == ("b/1", 1, 1, 1)
     assert be.plot.timeline(ds, sequence="walk").identity.tolist() == [1, -1, 1]
@@ -808,11 +796,6 @@ def test_segments_of_sequences_and_cameras(folders):
         be.plot.timeline(ds)
     with pytest.raises(be.DataError, match="sequence is 'wlk'; expected one of b, walk"):
         be.plot.timeline(ds, sequence="wlk")
-    ds = be.tracking(*folders, timeline=True, parts="cameras", frames=20)
-    assert segments_of(ds)[0] == (1, 1, 1, 1, "b")
-    assert be.plot.timeline(ds, camera="walk").identity.tolist() == [1, -1, 1]
-    with pytest.raises(be.DataError, match="2 cameras; give camera= one of b, walk"):
-        be.plot.timeline(ds)
 
 
 def test_a_timeline_of_nothing():
@@ -1057,9 +1040,6 @@ def test_options_of_the_command(in_folder, capsys):
     assert run("tracking", "truth", "tracks", "--json", *options) == 0
     document = json.loads(capsys.readouterr().out)
     assert (document["idsw"], document["ignored"]) == (1, "count")
-    cameras = ("--parts", "cameras", "--frames", "20")
-    assert run("tracking", "truth", "tracks", "--json", *cameras) == 0
-    assert json.loads(capsys.readouterr().out)["cameras"] == 2
 
 
 @pytest.mark.parametrize(

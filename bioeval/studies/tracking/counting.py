@@ -1,0 +1,350 @@
+"""The counts of one sequence: matches, targets, track segments, and sums of HOTA."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection
+from dataclasses import dataclass, replace
+from typing import Any, Literal, get_args
+
+import numpy as np
+
+from bioeval.base.arguments import require_integer, require_number
+from bioeval.base.errors import Argument, DataError, Part, require_choice
+from bioeval.base.messages import Message
+from bioeval.base.progress import report
+from bioeval.studies.tracking.blocks import cut
+from bioeval.studies.tracking.inputs import parse_columns, read_pairs
+from bioeval.studies.tracking.intervals import FEWEST, SequenceSums
+from bioeval.studies.tracking.matching import (
+    DISTRACTORS,
+    ROUNDING,
+    Boxes,
+    EarlierPairing,
+    Overlaps,
+    Scene,
+    find_overlaps,
+    make_scene,
+    match,
+    most_in_common,
+    serials,
+)
+from bioeval.studies.tracking.mismatch import mismatch
+
+#: States of a target, by its coverage.
+STATES = ("mostly lost", "partially tracked", "mostly tracked")
+
+#: The identity of a segment in which the target is missed.
+MISSED = -1
+
+#: Treatment of result boxes on ignored ground truth.
+Ignored = Literal["motchallenge", "mot20", "remove", "count"]
+
+#: Coverage of a mostly tracked target: at least 80 %, or more than 80 %.
+MostlyTracked = Literal["at-least", "more-than"]
+
+Duplicates = Literal["raise", "accept"]
+
+
+@dataclass(frozen=True)
+class Measured:
+    """The counts of one sequence, which add up over sequences.
+
+    So do `overlap`, the sum of IoU over the matches, and the sums of `hota` (thresholds,).
+    The variables of `targets` have the shape (targets,), those of `segments` (segments,), target by
+    target. ``target`` and ``spell_target`` are ids, with the name of a sequence that has one.
+    """
+
+    counts: dict[str, int | float]
+    hota: dict[str, np.ndarray]
+    targets: dict[str, np.ndarray]
+    segments: dict[str, np.ndarray]
+
+
+@dataclass(frozen=True, eq=False)
+class Evaluated:
+    """The sequences of a result, matched, and messages on them."""
+
+    scenes: list[Scene]
+    measured: list[Measured]
+    sums: SequenceSums
+    messages: list[Message]
+
+
+@dataclass(frozen=True)
+class TrackingOptions:
+    """How tracks are evaluated, checked; see :func:`bioeval.tracking`."""
+
+    iou: float
+    pairing: EarlierPairing
+    mostly_tracked: MostlyTracked
+    ignored: Ignored
+    duplicates: Duplicates
+    blocks: int | None
+    columns: str
+
+    def __post_init__(self) -> None:
+        """Refuse other values."""
+        require_number("iou", self.iou, above=0, high=1)
+        require_choice("pairing", self.pairing, get_args(EarlierPairing))
+        require_choice("mostly_tracked", self.mostly_tracked, get_args(MostlyTracked))
+        require_choice("ignored", self.ignored, get_args(Ignored))
+        require_choice("duplicates", self.duplicates, get_args(Duplicates))
+        if self.blocks is not None:
+            require_integer("blocks", self.blocks, low=FEWEST)
+        parse_columns(self.columns)
+
+    def attrs(self) -> dict[str, str | int | float]:
+        """Return the attributes of a result."""
+        attrs: dict[str, str | int | float] = {
+            "iou": float(self.iou),
+            "pairing": self.pairing,
+            "mostly_tracked": self.mostly_tracked,
+            "ignored": self.ignored,
+            "duplicates": self.duplicates,
+        }
+        return attrs if self.blocks is None else attrs | {"blocks": int(self.blocks)}
+
+    def evaluate(
+        self,
+        truth: Any,
+        result: Any,
+        frames: Any,
+        role: Part = "result",
+        only: Collection[str] | None = None,
+    ) -> Evaluated:
+        """Read and match each sequence, or `only` some; errors call the result by its `role`."""
+        columns = parse_columns(self.columns)
+        pairs, messages = read_pairs(truth, result, frames, columns, role, only)
+        if self.blocks is not None and len(pairs) > 1:
+            raise DataError(
+                Argument("blocks", self.blocks),
+                f" cuts one sequence, and there are {len(pairs)}; leave it out, since intervals "
+                "are over the sequences",
+            )
+        numbered = any((pair.truth.category >= 1).any() for pair in pairs)
+        scenes, measured = list[Scene](), list[Measured]()
+        for pair in pairs:
+            report(0, 0)
+            whole = make_scene(pair, self.ignored, self.duplicates, numbered)
+            parts = [whole] if self.blocks is None else cut(whole, self.blocks)
+            counted = [self.measure(part) for part in parts]
+            notes = whole.notes + mismatch(
+                whole, sum(int(x.counts["tp"]) for x in counted), self.iou
+            )
+            messages += [x.concerning(*filter(None, [whole.name])) for x in notes]
+            scenes += parts
+            measured += counted
+        if self.blocks is not None:
+            messages.append(Message("blocks-of-one-sequence", blocks=self.blocks))
+        sums = SequenceSums.of(
+            [x.name for x in scenes], [x.counts for x in measured], [x.hota for x in measured]
+        )
+        messages += self._of_all(scenes, sums)
+        return Evaluated(scenes, measured, sums, messages)
+
+    def _of_all(self, scenes: list[Scene], sums: SequenceSums) -> list[Message]:
+        """Return remarks on ignored boxes and on the number of frames."""
+        counts, _ = sums.total
+        notes = []
+        by_class = self.ignored in DISTRACTORS
+        if by_class and (zero := sum(int((x.category[~x.counted] == 0).sum()) for x in scenes)):
+            notes.append(Message("class-0-ignored", boxes=zero))
+        if boxes := int(counts["ignored_truth_boxes"]):
+            removed = {"boxes": boxes, "removed": int(counts["removed_result_boxes"])}
+            if self.ignored == "count":
+                notes.append(Message("ignored-boxes-counted", boxes=boxes))
+            elif self.ignored == "remove":
+                notes.append(Message("ignored-boxes-removed", **removed))
+            else:
+                notes.append(Message("distractor-boxes-removed", **removed))
+        whole = scenes if self.blocks is None else scenes[:1]
+        frames, with_rows = int(counts["frames"]), int(counts["frames_with_rows"])
+        if unknown := [scene.frames_from for scene in whole].count("rows"):
+            notes.append(Message("frames-not-given", unknown=unknown, sequences=len(whole)))
+        elif frames > with_rows:
+            notes.append(Message("frames-without-rows", empty=frames - with_rows, frames=frames))
+        return notes
+
+    def measure(self, scene: Scene) -> Measured:
+        """Match a sequence and count."""
+        frames = len(scene.camera)
+        truth, result = scene.truth.select(scene.counted), scene.result
+        if scene.distractor.any():
+            result = result.select(self._kept(scene))
+        all_overlaps = find_overlaps(truth, result, frames)
+        overlaps = all_overlaps.at_least(self.iou)
+        serial = serials(truth, result, scene.camera)
+        matched = match(truth, result, overlaps, serial, self.pairing)
+        targets, resumptions = _targets(truth, result, matched, serial, self.mostly_tracked)
+        tp = int((matched >= 0).sum())
+        # An identity may occur twice in a frame, if that is accepted; a target occurs once.
+        width = int(result.code.max(initial=0)) + 1
+        common = np.unique(overlaps.truth * width + result.code[overlaps.row])
+        rows, identities = np.divmod(common, width)
+        idtp = most_in_common(truth.code[rows], identities)
+        number = Counter(targets["state"].tolist())
+        counts = {
+            "frames": scene.frames,
+            "frames_with_rows": frames,
+            "targets": len(targets["state"]),
+            "identities": len(np.unique(result.code)),
+            "truth_boxes": len(truth),
+            "result_boxes": len(result),
+            "tp": tp,
+            "fn": len(truth) - tp,
+            "fp": len(result) - tp,
+            "idsw": int(targets["target_switches"].sum()),
+            "fragmentations": int(targets["target_fragmentations"].sum()),
+            "resumptions": resumptions,
+            "mt": number["mostly tracked"],
+            "pt": number["partially tracked"],
+            "ml": number["mostly lost"],
+            "idtp": idtp,
+            "idfn": len(truth) - idtp,
+            "idfp": len(result) - idtp,
+            "ignored_truth_boxes": len(scene.truth) - len(truth),
+            "removed_result_boxes": len(scene.result) - len(result),
+            "overlap": float(overlaps.iou[overlaps.row == matched[overlaps.truth]].sum()),
+        }
+        targets["target"] = _named(scene, scene.target_ids[np.unique(truth.code)])
+        sums = _hota_sums(truth, result, all_overlaps, serial)
+        return Measured(counts, sums, targets, _segments(scene, truth, result, matched))
+
+    def _kept(self, scene: Scene) -> np.ndarray:
+        """Return a mask of the result boxes that are not matched to a distractor.
+
+        All ground-truth boxes take part, so that a box on a target remains with the target.
+        """
+        truth, result = scene.truth, scene.result
+        overlaps = find_overlaps(truth, result, len(scene.camera)).at_least(self.iou)
+        serial = serials(truth, result, scene.camera)
+        matched = match(truth, result, overlaps, serial, self.pairing, keep=False)
+        keep = np.ones(len(result), dtype=bool)
+        keep[matched[scene.distractor & (matched >= 0)]] = False
+        return keep
+
+
+def _named(scene: Scene, ids: np.ndarray) -> np.ndarray:
+    """Return ids of targets; with several sequences, the name includes the sequence."""
+    return np.array([f"{scene.name}/{i}" for i in ids], dtype=str) if scene.name else ids
+
+
+def _targets(
+    truth: Boxes, result: Boxes, matched: np.ndarray, serial: np.ndarray, mostly_tracked: str
+) -> tuple[dict[str, np.ndarray], int]:
+    """Return coverage and errors of each target over its frames, and the resumptions of all."""
+    _, target = np.unique(truth.code, return_inverse=True)
+    order = np.argsort(target, kind="stable")  # the frames of each target, one after the other
+    target = target.reshape(-1)[order]
+    covered = matched[order] >= 0
+    present = np.bincount(target)
+
+    # The frames in which it is matched; events are counted between consecutive ones.
+    place = np.flatnonzero(covered)
+    owner = target[place]
+    identity = result.code[matched[order][place]]
+    when = serial[truth.frame[order][place]]
+    again = owner[1:] == owner[:-1]
+
+    def count(happened: np.ndarray) -> np.ndarray:
+        return np.bincount(owner[1:][again & happened], minlength=len(present))
+
+    hits = np.bincount(owner, minlength=len(present))
+    targets = {
+        "frames_present": present,
+        "frames_covered": hits,
+        "coverage": hits / present,
+        "target_switches": count(identity[1:] != identity[:-1]),
+        "target_fragmentations": count(np.diff(place) > 1),
+        "state": _states(hits, present, mostly_tracked),
+    }
+    return targets, int(count(np.diff(when) > 1).sum())
+
+
+def _states(hits: np.ndarray, present: np.ndarray, mostly_tracked: str) -> np.ndarray:
+    """Classify targets by coverage, in integers: exactly 80 % does not depend on rounding."""
+    tracked = 5 * hits >= 4 * present if mostly_tracked == "at-least" else 5 * hits > 4 * present
+    lost = 5 * hits < present
+    return np.array(STATES, dtype=str)[np.where(lost, 0, np.where(tracked, 2, 1))]
+
+
+def _segments(
+    scene: Scene, truth: Boxes, result: Boxes, matched: np.ndarray
+) -> dict[str, np.ndarray]:
+    """Divide the frames of each target where its identity changes or it is absent."""
+    order = np.argsort(truth.code, kind="stable")
+    target = truth.code[order]
+    partner = matched[order]
+    identity = np.full(len(order), MISSED, dtype=np.int64)
+    identity[partner >= 0] = scene.identity_ids[result.code[partner[partner >= 0]]]
+    unit = truth.frame[order]
+    camera, number = scene.camera[unit], scene.number[unit]
+    new = np.ones(len(order), dtype=bool)
+    new[1:] = (
+        (target[1:] != target[:-1])
+        | (identity[1:] != identity[:-1])
+        | (camera[1:] != camera[:-1])
+        | (number[1:] != number[:-1] + 1)
+    )
+    first = np.flatnonzero(new)
+    last = np.append(first[1:], len(order))[: len(first)] - 1
+    return {
+        "spell_target": _named(scene, scene.target_ids[target[first]]),
+        "spell_identity": identity[first],
+        "first_frame": number[first],
+        "last_frame": number[last],
+        "spell_camera": np.array(scene.cameras, dtype=str)[camera[first]],
+    }
+
+
+# ------------------------------------------------------------------------- HOTA
+
+# Boxes are matched by the alignment of whole tracks, at 19 localisation thresholds. What a sequence
+# contributes adds up over sequences: its true positives, and of these the overlap and the
+# association accuracy, recall and precision.
+
+#: Localisation thresholds alpha: 0.05, 0.1, ... 0.95.
+THRESHOLDS = np.arange(1, 20) / 20
+
+
+def _hota_sums(
+    truth: Boxes, result: Boxes, overlaps: Overlaps, serial: np.ndarray
+) -> dict[str, np.ndarray]:
+    """Match the boxes for HOTA, and return sums over the matches at each threshold.
+
+    `overlaps` are all above 0. Each frame is matched once, for all thresholds: with the largest sum
+    of overlap times the alignment of target and identity over the sequence.
+    """
+    at, row, iou = overlaps.truth, overlaps.row, overlaps.iou
+    width = int(result.code.max(initial=0)) + 1
+    pairs, pair = np.unique(truth.code[at] * width + result.code[row], return_inverse=True)
+    of_target = np.bincount(truth.code)[pairs // width]
+    of_identity = np.bincount(result.code)[pairs % width]
+    # An overlap counts by its proportion of all overlaps of the two boxes.
+    around = np.bincount(at, iou, len(truth))[at] + np.bincount(row, iou, len(result))[row]
+    in_common = np.bincount(pair, iou / (around - iou), len(pairs))
+    alignment = in_common / (of_target + of_identity - in_common)
+    weighted = replace(overlaps, iou=alignment[pair] * iou)
+    matched = match(truth, result, weighted, serial, "previous-frame", keep=False)
+
+    hit = np.flatnonzero(matched[at] == row)
+    passed = np.searchsorted(THRESHOLDS * (1 - ROUNDING), iou[hit], side="right")
+    levels = len(THRESHOLDS) + 1
+    pairs_hit, pair_hit = np.unique(pair[hit], return_inverse=True)
+    tpa = _at_thresholds(np.bincount(pair_hit * levels + passed, minlength=len(pairs_hit) * levels))
+    target_boxes = of_target[pairs_hit, np.newaxis]
+    identity_boxes = of_identity[pairs_hit, np.newaxis]
+    return {
+        "tp": tpa.sum(axis=0),
+        "assa": (tpa * (tpa / (target_boxes + identity_boxes - tpa))).sum(axis=0),
+        "assre": (tpa * (tpa / target_boxes)).sum(axis=0),
+        "asspr": (tpa * (tpa / identity_boxes)).sum(axis=0),
+        "loca": _at_thresholds(np.bincount(passed, iou[hit], levels))[0],
+    }
+
+
+def _at_thresholds(by_level: np.ndarray) -> np.ndarray:
+    """Add up the amounts that pass each threshold, from the number of thresholds passed."""
+    table = by_level.reshape(-1, len(THRESHOLDS) + 1)[:, 1:]
+    return table[:, ::-1].cumsum(axis=1)[:, ::-1]
