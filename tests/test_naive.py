@@ -692,7 +692,7 @@ def test_strategies_keep_their_word(data):
     case = data.draw(strategies.matrices(masks=("none", "labelled", "alone")))
     m, n = case.values.shape
     assert case.scores()["values"] is case.values
-    assert set(case.naive()) == set(case.scores())
+    assert {x.removeprefix("probe_") for x in case.naive()} == set(case.scores())
     off = ~np.eye(m, dtype=bool) if case.square else np.ones((m, n), dtype=bool)
     if case.nan == "raise":
         assert not np.isnan(case.values[off].astype(np.float64)).any()

@@ -58,7 +58,10 @@ def resolve(protocol: str, scores: Scores, given_options: Mapping[str, Any]) -> 
 def take_card_options(options: dict[str, Any]) -> dict[str, Any]:
     """Remove the options of the card from a command's, and return those that were given."""
     taken = {entry.name: options.pop(entry.name) for entry in CARD_OPTIONS if entry.name != "seed"}
-    given_options = {name: value for name, value in taken.items() if value is not None}
+    given_options = {}
+    for name, value in taken.items():
+        if value is not None and value is not False:  # a flag that is not there
+            given_options[name] = value
     seed = options["random_state"]  # also of intervals
     if "claims" in given_options:
         given_options["claims"] = {**given_options["claims"], "seed": seed}
@@ -212,8 +215,6 @@ def _gallery_folds(card: Protocol, number: int) -> Protocol:
 
 
 def _single_gallery(card: Protocol, wanted: bool) -> Protocol:
-    if not wanted:
-        return card
     searches = _searches(card)
     if not searches:
         raise click.UsageError(

@@ -884,12 +884,12 @@ def test_a_result_of_fused_attempts_near_chance_advises_no_other_kind():
 
 @pytest.fixture
 def unmated(tmp_path):
-    """Labels that are numbers on one side and words on the other."""
+    """Sides without a subject in common."""
     made = be.simulate(20, 4, random_state=1)
     labels = made.probe_labels[:40].astype(int)
     camera = {"camera": np.arange(40) % 2}
     scores = be.Scores(
-        made.values[:40, 40:], labels, np.array([str(x) for x in labels]),
+        made.values[:40, 40:], labels, labels + 100,
         probe_meta=camera, gallery_meta=camera,
     )  # fmt: skip
     be.save(scores, tmp_path / "x.npz")
@@ -916,7 +916,6 @@ def test_nothing_evaluated_is_no_success(unmated, tmp_path, capsys, command):
     assert shown.err.startswith("bioeval: error: nothing could be evaluated of x: ")
     reason = be.check_data(be.load(unmated)).of("error")[0]
     assert reason.message in shown.err
-    assert "int64 and <U2" in shown.err
     assert not {"results", "x.html"} & {path.name for path in tmp_path.iterdir()}
 
 

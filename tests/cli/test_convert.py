@@ -158,7 +158,7 @@ def test_what_is_there_stays_unless_forced(here, capsys):
         (["a.npz", "nowhere/b.npz"], "there is no folder"),
         (["none.npz", "b.npz"], "no such file"),
         (["p.npz", "b.npy"], "a list of pairs is not a matrix"),
-        (["odd.npz", "b.csv"], "probe label 0 is ''; CSV would change this text"),
+        (["odd.npz", "b.csv"], "probe label 0 is ' b'; CSV would change this text"),
         (["oddp.npz", "b.csv"], "subject_b 1 is ' c'; CSV would change this text"),
         (["a.npz"], "expected DATA and OUT, or --list"),
     ],
@@ -166,7 +166,7 @@ def test_what_is_there_stays_unless_forced(here, capsys):
 def test_what_cannot_be_converted(here, capsys, args, message):
     be.save(CASES["square"], "a.npz")
     be.save(CASES["pairs"], "p.npz")
-    be.save(be.Scores(np.eye(2), ["", "a"]), "odd.npz")
+    be.save(be.Scores(np.eye(2), [" b", "a"]), "odd.npz")
     who = [["a", "b"], ["b", " c"]]
     be.save(be.Scores.from_pairs([1, 2], [0, 0], subjects=who), "oddp.npz")
     before = files(here)

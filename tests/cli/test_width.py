@@ -19,6 +19,7 @@ def data(tmp_path, monkeypatch):
     rng = np.random.default_rng(1)
     scores = be.Scores(rng.random((60, 60)) + 0.6 * (labels[:, None] != labels), labels)
     be.save(scores, "s.npz")
+    be.save(scores.with_values(scores.values**2, scores.kind), "t.npz")
 
 
 def output(capsys, *words: str) -> list[str]:
@@ -38,7 +39,7 @@ WORKLOAD = ("workload", "s.npz", "--impostors", "0.01", "--far", "0.01", "--repl
         ("sample-size", "s.npz", "--far", "1e-12"),
         ("convert", "--list"),
         ("threshold", "s.npz", "--target", "far=0.01"),
-        ("compare", "s.npz", "s.npz", "--replicates", "100"),
+        ("compare", "s.npz", "t.npz", "--replicates", "100"),
     ],
     ids=lambda words: " ".join(words),
 )

@@ -9,7 +9,7 @@ import pytest
 
 from bioeval.kernels.fuse import nearest_in_layers, nearest_of_row_layers
 from bioeval.kernels.ranks import rank_columns, rank_rows
-from bioeval.kernels.squares import Mates, leave_out_subjects, take_mates
+from bioeval.kernels.squares import Excluded, Mates, leave_out_subjects, take_mates
 
 NAN = np.nan
 POOL = [0.0, 0.25, 0.3, 0.5, 0.75, 1.0, 1.4, np.inf]  # few, so that most are tied
@@ -37,13 +37,15 @@ def test_take_mates(seed, dtype):
     tile = rng.choice(POOL, (h + 2, w + 1)).astype(dtype)
     places, itself = rng.permutation(30)[:w], rng.integers(-3, w + 2, h)
     number = seed % 3  # of columns of metadata that leave out
-    same = rng.integers(0, 3, (number, h)), rng.integers(0, 3, (number, w))
+    differs = rng.random(number) < 0.3
+    codes = rng.integers(0, 3, (number, h)), rng.integers(0, 3, (number, w))
+    excluded = Excluded(*codes, differs)
     offsets, genuine = np.arange(h) * w, np.full(h * w, -1, dtype=dtype)
     columns = np.full(h * w, -1)
     best = np.full(h, NAN, dtype=dtype)
     mates = Mates(offsets, genuine, columns, best, *np.zeros((3, h), dtype=np.int64))
     before = tile.copy()
-    take_mates(tile, 100, of_rows, of_columns, places, itself, same, mates)
+    take_mates(tile, 100, of_rows, of_columns, places, itself, excluded, mates)
     np.testing.assert_array_equal(tile, before)
     for i in range(h):
         mine = [
@@ -51,7 +53,7 @@ def test_take_mates(seed, dtype):
             for j in range(w)
             if of_columns[j] == of_rows[i]
             and j != itself[i]
-            and not any(same[0][c, i] == same[1][c, j] for c in range(number))
+            and not any((codes[0][c, i] == codes[1][c, j]) != differs[c] for c in range(number))
         ]
         some, rest = slice(i * w, i * w + len(mine)), slice(i * w + len(mine), (i + 1) * w)
         scores = tile[i, mine].tolist()

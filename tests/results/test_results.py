@@ -316,7 +316,9 @@ def test_messages_have_codes():
     assert "same-labels-twice" in codes(twice)
     one_each = be.closed_set(be.Scores(scores().values, np.arange(20), np.arange(20)))
     assert codes(one_each) == []  # no probe would have a mate without gallery_labels
-    unenrolled_probes = be.open_set(be.Scores(scores().values, labels, np.arange(20)))
+    unenrolled_probes = be.open_set(
+        be.Scores(scores().values, labels, [f"x{i}" for i in range(20)])
+    )
     assert {"no-mate-in-gallery", "no-genuine-attempt"} <= set(codes(unenrolled_probes))
     assert "same-session-counted" in codes(be.verification(scores(probe_meta=CAMERAS)))
     one_session = {"session": ["1"] * 20}

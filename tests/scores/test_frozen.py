@@ -124,7 +124,10 @@ def test_what_is_left_out_is_replaced():
     assert scores.replace(kind="llr").exclude == ("session",)
     with pytest.raises(be.DataError, match="exclude names 'nope', but the probe metadata"):
         scores.replace(exclude=("nope",))
-    for of, reason in (("pairs", "excludes nothing by metadata"), ("lists", "removed= to")):
+    for of, reason in (
+        ("pairs", "excludes nothing by metadata"),
+        ("lists", "leave out by camera alone"),
+    ):
         with pytest.raises(be.ProtocolError, match=reason):
             all_kinds()[of].replace(exclude=("session",))
 

@@ -490,7 +490,6 @@ def test_the_command_adds_intervals(scores, tmp_path, monkeypatch, capsys):
     ("options", "says"),
     [
         (["--confidence", "0.9"], "--confidence needs --interval"),
-        (["--seed", "1"], "--seed needs --interval"),
         (["--interval", "bootstrap"], "subject-bootstrap"),
         (["--interval", "wilson", "--confidence", "90"], "--confidence is 90"),
     ],

@@ -163,11 +163,12 @@ def test_embeddings_wait_in_a_folder(tmp_path):
     assert not [*tmp_path.glob("new/*")]
 
 
-def test_labels_of_mixed_types_stay_different():
+def test_labels_of_mixed_types_are_refused():
     meter = be.Meter(metric="l2")
     meter.update(np.eye(4)[:2], [1, 2])
     meter.update(np.eye(4)[2:], ["1", "2"])
-    assert len(meter.scores()._codes.values) == 4
+    with pytest.raises(be.DataError, match="values of two types"):
+        meter.scores()
 
 
 def test_nan_and_infinite_embeddings_are_treated_as_by_scores():
