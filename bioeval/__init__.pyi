@@ -26,7 +26,7 @@ from .scores.simulation.scores_of_people import (
     simulate_embeddings as simulate_embeddings,
 )
 from .scores.top_k import TopKScores as TopKScores
-from .studies.assurance.assured import check_claim as check_claim
+from .studies.assurance.claim import check_claim as check_claim
 from .studies.attacks.pad import pad as pad
 from .studies.attacks.vulnerability import vulnerability as vulnerability
 from .studies.calibration.calibration import calibration as calibration

@@ -6,14 +6,13 @@ import math
 from collections.abc import Sequence
 
 import numpy as np
-from scipy.optimize import brentq
 from scipy.stats import beta, norm, t
 
 INF = math.inf
 
 
 def shares(
-    values: np.ndarray, probes: Sequence, gallery: Sequence, threshold: float, fuse: bool = False
+    values: np.ndarray, probes: Sequence, gallery: Sequence, threshold: float
 ) -> dict[frozenset, float]:
     """Proportion accepted of the attempts of each pair of people; NaN is not an attempt."""
     accepted: dict[frozenset, int] = {}
@@ -24,8 +23,6 @@ def shares(
                 continue
             own = [values[i][j] for j in range(len(gallery)) if gallery[j] == b]
             own = [x for x in own if not math.isnan(x)]
-            if fuse:
-                own = [min(own)] if own else []
             pair = frozenset([a, b])
             for x in own:
                 attempts[pair] = attempts.get(pair, 0) + 1
@@ -54,24 +51,6 @@ def doubled(found: dict[frozenset, float]) -> float:
         own = [h for pair, h in found.items() if name in pair]
         part, whole = part + sum(own), whole + len(own)
     return part / whole
-
-
-def kl(u: float, q: float) -> float:
-    found = 0.0
-    if u > 0:
-        found += u * math.log(u / q) if q > 0 else INF
-    if u < 1:
-        found += (1 - u) * math.log((1 - u) / (1 - q)) if q < 1 else INF
-    return found
-
-
-def guaranteed(u: float, m: int, delta: float) -> float:
-    allowed = math.log(1 / delta) / m
-    if u >= 1:
-        return 1.0
-    if u <= 0:
-        return 1 - math.exp(-allowed)
-    return brentq(lambda q: kl(u, q) - allowed, u, 1 - 1e-15, xtol=1e-14)
 
 
 def estimated(

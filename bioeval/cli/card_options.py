@@ -11,7 +11,6 @@ from click.core import ParameterSource
 
 from bioeval.cli.arguments import Value, joined_lists
 from bioeval.cli.command import option
-from bioeval.cli.options import shared_options
 
 if TYPE_CHECKING:
     from bioeval.protocol.card import Partition, Protocol
@@ -264,15 +263,6 @@ def _target(card: Protocol, target: str) -> Protocol:
     return replace(card, decision=Decision(rule=rule.name, **fields))
 
 
-def _assure(card: Protocol, confidence: float) -> Protocol:
-    if not _chooses(card):
-        raise click.UsageError(
-            "--assure needs folds: --protocol course-kfold or --train 0.5; bioeval threshold "
-            "assures one threshold on all data"
-        )
-    return replace(card, decision=replace(card.section("decision"), assure=confidence))
-
-
 def _entry(usage: str, help: str, type: Any, change: Change, **more: Any) -> CardOption:
     return CardOption(_name(usage), option(usage, help, type, **more), change)
 
@@ -396,11 +386,6 @@ CARD_OPTIONS = (
         "for choosing the threshold: eer, far=0.001, hter, accuracy, cost=P,M,A.",
         Value.TARGET,
         _target,
-    ),
-    CardOption(
-        "assure",
-        shared_options(assure="With --target far=X: choose a threshold on each training part"),
-        _assure,
     ),
     _entry(
         "--min-dcf P,P",

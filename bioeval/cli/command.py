@@ -70,7 +70,7 @@ _OF_COMMAND = {
     "run": {
         "Folds and experiments": (
             *("--train", "--gallery-templates", "--unenrolled", "--repeats", "--target"),
-            *("--assure", "--by", "--claims"),
+            *("--by", "--claims"),
         )
     }
 }

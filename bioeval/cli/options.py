@@ -221,15 +221,6 @@ _INTERVAL = option_group(
 )
 
 
-def _assure(option_name: str) -> Callable[[F], F]:
-    """Return the option of an assured threshold; `option_name` is in the help."""
-    return option(
-        "--assure P",
-        f"{option_name} whose FAR is at most X with this confidence, such as 0.95.",
-        Value.CONFIDENCE,
-    )
-
-
 def _wanted(*options: tuple[object, Callable[[F], F]]) -> Callable[[F], F]:
     """Return the options whose first value is true."""
     return option_group(*(option for wanted, option in options if wanted))
@@ -244,7 +235,6 @@ def shared_options(
     use: bool = False,
     far: bool | str = False,
     frr: bool = False,
-    assure: str = "",
     interval: bool | str = False,
     seed: str = "",
     name: bool = False,
@@ -255,9 +245,8 @@ def shared_options(
     """Return the options that several commands share: the given ones, in this order.
 
     A text is a help other than the usual one. That of `interval` adds the methods by subject to the
-    options of an interval; that of `assure` begins the help of ``--assure``. `names` are those of
-    several systems, `reading` has the options of reading a file, and `use` those of the use of a
-    system.
+    options of an interval. `names` are those of several systems, `reading` has the options of
+    reading a file, and `use` those of the use of a system.
     """
     return _wanted(
         (protocol, _PROTOCOL),
@@ -267,7 +256,6 @@ def shared_options(
         (use, USE),
         (far, _targets("far", _help(far, _FAR))),
         (frr, _targets("frr", "Verification: FRR at which to report FAR")),
-        (assure, _assure(assure)),
         (isinstance(interval, str), option("--interval", str(interval), INTERVALS[:3])),
         (interval, _INTERVAL),
         (seed, _seed(seed)),

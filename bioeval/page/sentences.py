@@ -268,17 +268,6 @@ def _how_new(ds: xr.Dataset) -> Text:
             divisions=divisions,
             folds=folds,
         )
-    if _is_assured(ds):
-        divisions = Count(1, noun="divisions")  # a promise is made again in the first one alone
-        by = say(
-            "by thresholds that promise a {far} of at most {target:rate} with {assure:rate} "
-            "confidence, chosen",
-            target=float(rule.values[0]),
-            assure=float(ds.attrs["assure"]),
-        )
-        made = int(ds["new_assured_far_folds"])
-        if made < ds.sizes.get("fold", 1):
-            folds = say("{folds}, of which {made} have such rates", folds=folds, made=Count(made))
     return say(
         "{by} on other {others} in {divisions} into {folds}",
         by=by,
@@ -410,18 +399,17 @@ def _mean(study: PageItem, rate: str) -> Rate | None:
     It is flagged where it is clearly above its target.
     """
     ds = study.dataset
-    name = f"new_assured_{rate}" if _is_assured(ds) else rate
-    if f"{name}_mean" not in ds:  # of searches, which have none at assured thresholds
+    if _is_assured(ds):  # the rates on new people are of the threshold without assurance
         return None
-    mean = float(ds[f"{name}_mean"])
-    low, high = value_of(ds, f"{name}_low"), value_of(ds, f"{name}_high")
+    mean = float(ds[f"{rate}_mean"])
+    low, high = value_of(ds, f"{rate}_low"), value_of(ds, f"{rate}_high")
     interval = None
     if low is not None and high is not None and not math.isnan(low + high):
         interval = low, high
     rule = Rule.written(str(ds.attrs.get("threshold_rule", "")))
     target = rule.values[0] if rule.name == rate else math.inf
     is_missed = mean > target and (interval is None or interval[0] > target)
-    return Rate(mean, interval, f"{name}_mean", at_part(study), flagged=is_missed)
+    return Rate(mean, interval, f"{rate}_mean", at_part(study), flagged=is_missed)
 
 
 def _rank_table(by_system: dict[str, list[PageItem]], state: LiveState) -> Table | None:

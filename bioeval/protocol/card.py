@@ -324,13 +324,6 @@ class Decision(Section):
     value: float | None = card_field(
         "the threshold, in the units of the scores", only_if=("rule", "fixed"), default=None
     )
-    assure: float | None = card_field(
-        "of verification with rule = far: the confidence with which a second, stricter threshold "
-        "keeps this {far} for new people from the same population",
-        gt=0,
-        lt=1,
-        default=None,
-    )
 
     def as_rule(self) -> Any:
         """Return the rule, or the number, as :func:`bioeval.cross_evaluate` takes it."""

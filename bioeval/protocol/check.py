@@ -221,16 +221,6 @@ def _check_decision(values: Mapping[str, Values], problems: Problems) -> None:
             problems.add(("decision",), text)
         elif not used and rule.get(key) is not None:
             problems.add_unused("decision", key, rule[key], f'with rule = "{rule.get("rule")}"')
-    if rule.get("assure") is not None:
-        if rule.get("rule") != "far":
-            why = f'with rule = "{rule.get("rule")}"'
-            problems.add_unused("decision", "assure", rule["assure"], why)
-        if "verification" not in values or "claims" in values:
-            problems.add(
-                ("decision", "assure"),
-                f"assure = {shorten(rule['assure'])} is for the FAR of all comparisons of "
-                "verification; expected [verification], and no [claims]",
-            )
     cost = rule.get("cost")
     if isinstance(cost, tuple) and len(cost) != 3:
         message = f"cost holds {len(cost)} numbers; expected 3: prior, c_miss, c_fa"

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -150,14 +151,12 @@ def counts_of_attempts(attempts: SubjectAttempts, thresholds: np.ndarray) -> Peo
     people = attempts.people
     at = -thresholds if larger_is_closer(attempts.scores.kind) else thresholds
     layers, place = np.unique(at[~np.isnan(at)], return_inverse=True)
-    sink = _Pairs(people, len(layers) + 1)
-    values, who = attempts.pass_over(layers, sink)
-    key, layer, count = sink.entries()
-    pair, of_pair = np.unique(key, return_inverse=True)
+    counted = count_layers(attempts, layers)
+    pair, of_pair = np.unique(counted.probe * people + counted.claimed, return_inverse=True)
     genuine = np.zeros((len(layers) + 1, people), dtype=np.int64)
-    np.add.at(genuine, (np.searchsorted(layers, values), who), 1)
+    np.add.at(genuine, (np.searchsorted(layers, counted.genuine), counted.genuine_person), 1)
     impostor = np.zeros((len(layers) + 1, len(pair)), dtype=np.int64)
-    np.add.at(impostor, (layer, of_pair.reshape(-1)), count)
+    np.add.at(impostor, (counted.layer, of_pair.reshape(-1)), counted.number)
     reached, reached_genuine = impostor.cumsum(axis=0), genuine.cumsum(axis=0)
     accepted = np.zeros((len(at), len(pair)), dtype=np.int64)
     accepted_genuine = np.zeros((len(at), people), dtype=np.int64)
@@ -174,6 +173,29 @@ def counts_of_attempts(attempts: SubjectAttempts, thresholds: np.ndarray) -> Peo
         impostor_attempts=reached[-1],
         impostor_accepted=accepted,
     )
+
+
+class LayeredPairs(NamedTuple):
+    """Impostor attempts of pairs of people between thresholds, and the genuine scores.
+
+    The entries are in the order of the people of the probes, of those claimed and of the layers.
+    """
+
+    probe: np.ndarray  # int64 (entries,)
+    claimed: np.ndarray
+    layer: np.ndarray
+    number: np.ndarray
+    genuine: np.ndarray  # distances
+    genuine_person: np.ndarray
+
+
+def count_layers(attempts: SubjectAttempts, layers: np.ndarray) -> LayeredPairs:
+    """Count the attempts of each pair of people up to each of increasing distances, and beyond."""
+    sink = _Pairs(attempts.people, len(layers) + 1)
+    genuine, genuine_person = attempts.pass_over(layers, sink)
+    pair, layer, count = sink.entries()
+    probe, claimed = np.divmod(pair, max(attempts.people, 1))
+    return LayeredPairs(probe, claimed, layer, count, genuine, genuine_person)
 
 
 class _Pairs:

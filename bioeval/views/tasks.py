@@ -69,12 +69,11 @@ class Averaged(NamedTuple):
     scalar: Scalar
     at: dict[str, Any]
     dataset: xr.Dataset
-    where: str = ""  # before its name, where it is not at the threshold of the rule
 
     @property
     def name(self) -> str:
         """Name of its variable."""
-        return f"{self.where}{self.scalar.name}"
+        return self.scalar.name
 
     @property
     def at_own_threshold(self) -> bool:
@@ -142,10 +141,6 @@ def averaged(dataset: xr.Dataset) -> Iterator[Averaged]:
         for text, at in _places(dataset, scalar):
             label = lines.write(_with_unit(text, scalar))
             yield Averaged(label, text, scalar, at, dataset)
-            if f"assured_{name}" in dataset:
-                text = say("{label} assured", label=label_of(scalar))
-                label = lines.write(_with_unit(text, scalar))
-                yield Averaged(label, text, scalar, at, dataset, "assured_")
 
 
 def place_in(order: Sequence[str], name: str) -> int:

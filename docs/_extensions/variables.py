@@ -7,7 +7,8 @@ from collections.abc import Mapping
 from bioeval.base.scalars import CORE_SCALARS, Name
 from bioeval.base.variables import COORDINATES, TASKS
 from bioeval.results.failures import FAILURES
-from bioeval.studies.assurance.assured import ASSURED, CLAIM
+from bioeval.studies.assurance.assured import ASSURED
+from bioeval.studies.assurance.claim import CLAIM
 from bioeval.studies.attacks import pad
 from bioeval.studies.attacks.vulnerability import VULNERABILITY
 from bioeval.studies.calibration.calibration import CALIBRATION

@@ -40,34 +40,6 @@ STUDY = ("--target", "far=0.1", "--folds", 5, "--repeats", 2, "--replicates", 20
 
 
 @pytest.mark.slow
-def test_rates_on_new_people_at_the_assured_threshold(saved, said):
-    """They are those of folds, over the first division, in the table and in JSON."""
-    scores = be.simulate(40, 3, random_state=1)
-    file = saved("s.npz", scores)
-    folds = be.partition.RepeatedSubjectKFold(5, n_repeats=2, random_state=0)
-    crossed = be.cross_evaluate(
-        scores,
-        folds,
-        threshold="far=0.1",
-        assure=0.95,
-        interval=be.stats.IntervalMethod("nadeau-bengio", replicates=200),
-    )
-    code, out, _ = said("threshold", file, *STUDY, "--assure", 0.95)
-    assert (
-        code == 0
-        and "over the folds of the first division" in out
-        and "2 divisions into 5 folds" in out
-    )
-    code, document, _ = said("threshold", file, *STUDY, "--assure", 0.95, "--json")
-    found = json.loads(document)
-    for rate in ("assured_far", "assured_frr"):
-        expected = crossed[rate].sel(repeat=0).mean().item()
-        assert found[f"new_{rate}_mean"] == pytest.approx(expected, rel=1e-12)
-        assert f"{100 * expected:.2f} %" in out
-    assert "new_assured_far_mean" not in said("threshold", file, *STUDY, "--json")[1]
-
-
-@pytest.mark.slow
 def test_a_threshold_says_how_many_templates_a_claim_is_compared_with(saved, said):
     file = saved("s.npz", be.simulate(20, 3, random_state=1))
     _, single, _ = said("threshold", file, *STUDY)

@@ -113,17 +113,14 @@ def test_further_templates_are_no_people():
 
 
 def test_a_promise_names_the_people_that_it_needs():
-    from bioeval.studies.assurance.assured import Assured, assured_threshold
-
     scores = be.simulate(16, 2, random_state=1)
-
-    def promised(far: float) -> Assured:
-        return assured_threshold(scores, far, 0.9, templates="single", fusion="min")
-
-    kept, refused = promised(0.3), promised(0.02)
+    kept, refused = (
+        be.study_threshold(scores, f"far={far}", assure=0.9, folds=2, repeats=1)
+        for far in (0.3, 0.02)
+    )
     least = people_by_hand(math.ceil(math.log(0.1) / math.log(0.7)))  # pairs without an error
-    assert not kept.reason and least <= kept.enough.people <= 16
-    assert refused.reason and refused.enough.people > 16
+    assert np.isfinite(kept.assured_threshold) and least <= kept.people_estimated <= 16
+    assert np.isnan(refused.assured_threshold) and refused.people_estimated > 16
 
 
 def _sparse_list(seed, people=40, kind="similarity"):

@@ -100,7 +100,11 @@ class RatesOnNewPeople(MoreResults):
     "--folds N", "Number of folds of subjects.  [10, or the folds of the pairs]", click.IntRange(2)
 )
 @option("--repeats N", "Number of random divisions into folds.  [20]", click.IntRange(1))
-@shared_options(assure="Choose a threshold")
+@option(
+    "--assure P",
+    "Choose a threshold whose FAR is at most X with this confidence, such as 0.95.",
+    Value.CONFIDENCE,
+)
 @option(
     "--at T",
     "With --claim: the threshold that it is about, fixed beforehand.",
@@ -231,7 +235,7 @@ def _check_claim(data: str, options: dict[str, Any]) -> None:
         options.pop(name, None)  # nothing is drawn
     with StudyCommand(data, options) as run:
         from bioeval.attempts.threshold_rules import Rule
-        from bioeval.studies.assurance.assured import check_claim
+        from bioeval.studies.assurance.claim import check_claim
 
         rule = Rule.parse(claim, "claim")
         if rule.name not in ("far", "frr"):

@@ -13,10 +13,6 @@ REFUSALS = (
         "there are only {people:count} {who}; at least {needed:count} are needed",
     ),
     MessageType(
-        "no-attempts-to-train-on",
-        "the training part has no attempts; use fewer folds",
-    ),
-    MessageType(
         "strictest-threshold-above-target",
         "even at the strictest threshold that was tried, {far:rate} {event} in these data, and the "
         "target is {target:rate}; more people do not help",

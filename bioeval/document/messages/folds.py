@@ -11,16 +11,6 @@ _IN_BOTH = (
 
 MESSAGES = (
     MessageType(
-        "no-promise-in-parts",
-        "no threshold can be promised in {refused:count} of {number:count} {unit}s: the means at "
-        "assured thresholds are over the others",
-    ),
-    MessageType(
-        "no-promise-in-any-part",
-        "no threshold can be promised in {refused:count} of {number:count} {unit}s, so no rate at "
-        "assured thresholds was measured on new people",
-    ),
-    MessageType(
         "rate-undefined-in-parts",
         "{rate:term} is not defined in {missing:count} of {number:count} {unit}s and its mean "
         "is over the others: no attempts to choose a threshold on; divide the data into fewer "

@@ -33,12 +33,10 @@ from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.embeddings import Metric
 from bioeval.scores.matrix import Scores, are_pairs
 from bioeval.stats.options import IntervalMethod
-from bioeval.studies.assurance.assured import require_named_people
 from bioeval.studies.calibration.calibrator import transforms_scores
 from bioeval.studies.folds.folds import (
     TrainedSystem,
     TransformedScores,
-    assured_folds,
     attempts_by_subject,
     evaluate_by_parts,
     evaluate_fitted,
@@ -48,7 +46,6 @@ from bioeval.studies.folds.folds import (
 from bioeval.studies.folds.intervals import FoldPart, LeftOutRates, PooledRates
 from bioeval.studies.folds.options import (
     INTERVALS,
-    Assurance,
     FoldInterval,
     FoldOptions,
     FoldTask,
@@ -85,7 +82,6 @@ def cross_evaluate(
     metric: Metric = "cosine",
     kind: Kind | None = None,
     claims: partition.ClaimSampler | None = None,
-    assure: float | None = None,
     far_targets: Sequence[float] | None = None,
     frr_targets: Sequence[float] = (),
     priors: Sequence[float] = (),
@@ -136,11 +132,6 @@ def cross_evaluate(
         As for :meth:`bioeval.Scores.from_embeddings`: a callable needs its kind.
     claims : ClaimSampler, optional
         Of verification: claims drawn anew for each part, in place of all.
-    assure : float, optional
-        A confidence, such as 0.95, of verification with a FAR target: find on each training part a
-        stricter threshold as well, whose FAR is at most the target in people like these with this
-        confidence, and judge it on the test part. Where the people of the two sides differ, it is
-        for other galleries, too, since the test part has another.
     far_targets : sequence of float, optional
         Also find the operating points of each test part by itself, at the scores of that part:
         ``eer`` (of verification and open set), ``auc`` and ``frr_at_far`` or ``dir_at_far`` at
@@ -159,9 +150,9 @@ def cross_evaluate(
         which is no confidence interval for other subjects. The others, of verification: of the
         pooled rate on the test parts, for new people; each subject is left out in turn, of both
         parts of each fold, and the thresholds are chosen anew, whichever of them is given. A
-        threshold that is given stays, and so do assured ones: there each subject is left out with
-        ``"subject-bootstrap"`` (recommended), and subjects are resampled with the other two. There
-        are none of the training parts then.
+        threshold that is given stays: there each subject is left out with ``"subject-bootstrap"``
+        (recommended), and subjects are resampled with the other two. There are none of the training
+        parts then.
 
     Returns
     -------
@@ -181,15 +172,9 @@ def cross_evaluate(
         ``"mean"``, ``"sd"``, ``"se"``, ``"pooled"`` (counts summed), ``"low"`` and ``"high"`` (the
         interval), and ``"folds"``, the number of folds in which it is defined; of the training
         parts ``"train_mean"`` and so on.
-        With `assure`, ``assured_threshold``,
-        ``assured_limit`` (the upper limit of its FAR, as a mean over pairs of people of the
-        training part) and ``assured_reason`` (why none can be promised; then it is NaN) over
-        ``repeat, fold``, ``assured_far`` and ``assured_frr`` of all attempts with counts and
-        summaries as for ``far``, also with ``train_`` before the name, and ``assured_refused``,
-        the number of folds without a promise. The attribute ``subjects_in_both_parts`` is the
-        largest number of test subjects that a fold trained on as well: 0 where test subjects are
-        new. Of verification by log-likelihood ratios that an
-        estimator makes, ``cllr`` and ``min_cllr`` of each test part as well. A fold whose
+        The attribute ``subjects_in_both_parts`` is the largest number of test subjects that a fold
+        trained on as well: 0 where test subjects are new. Of verification by log-likelihood ratios
+        that an estimator makes, ``cllr`` and ``min_cllr`` of each test part as well. A fold whose
         class has no attempt is NaN, is left out of the mean, and is counted.
 
     Warns
@@ -243,7 +228,6 @@ def cross_evaluate(
         frr_targets=at_frr,
         priors=at_priors,
         claims=claims,
-        assurance=Assurance.parse(assure, rule),
     )
     confidence, resampling = method.confidence, None
     if method.method in get_args(Bootstrap):
@@ -255,12 +239,6 @@ def cross_evaluate(
             return evaluate_tasks(scores, splitter, [options], confidence, resampling)[0]
     if claims is not None:
         raise ProtocolError("claims are drawn among scores; with estimator= all are evaluated")
-    if assure is not None:
-        raise ProtocolError(
-            Argument("assure"),
-            " is for scores that do not depend on the training part; with estimator= they were "
-            "fitted to the people of that part, and the FAR of other people is another",
-        )
     transforms = transforms_scores(estimator)
     if transforms:
         first = next(iter(data.values()), None) if isinstance(data, Mapping) else data
@@ -311,9 +289,7 @@ def evaluate_tasks(
                 evaluated += evaluate_by_parts(plan, sides, [options], reader.about)
     datasets = []
     for options, folds in zip(tasks, evaluated, strict=True):
-        resampled: list[PooledRates | LeftOutRates] = []
-        if options.assurance is not None:
-            _assure(sides, plan, folds, options)
+        resampled = None
         if resampling is not None:
             resampled = _by_subject(scores, sides, plan, folds, options, resampling)
         made = fold_dataset(
@@ -334,7 +310,7 @@ def evaluate_tasks(
                 searched = replace(options, ties=ties)
                 (folds,) = evaluate_by_parts(plan, sides, [searched], reader.about)
                 at_end = fold_dataset(
-                    folds, plan.shape, reader.about, searched, splitter, confidence, []
+                    folds, plan.shape, reader.about, searched, splitter, confidence
                 )
                 ends.append(_mean_at_rank_one(at_end))
             number = "cms" if options.task == "closed_set" else "dir"
@@ -367,41 +343,28 @@ def _by_subject(
     folds: Mapping[tuple[int, int], Fold],
     options: FoldOptions,
     resampling: IntervalMethod,
-) -> list[PooledRates | LeftOutRates]:
-    """Return the rates of the test parts together at the thresholds of the rule, and assured ones.
+) -> PooledRates | LeftOutRates:
+    """Return the rates of the test parts together at the thresholds of the rule.
 
     All parts without each person are counted in one pass. At thresholds that stay, subjects are
     resampled where another bootstrap than the recommended method is asked for.
     """
-    chosen = {place: fold.threshold for place, fold in folds.items() if fold.defined}
-    at: list[dict[tuple[int, int], float]] = [chosen]
-    if options.assurance is not None:
-        at.append({})
-        for place, fold in folds.items():
-            if fold.assured is not None and fold.assured.defined:
-                at[1][place] = fold.assured.promise.threshold
-    left_out = []
-    rates: list[PooledRates | LeftOutRates] = []
-    everyone = attempts_by_subject(scores, options.templates, options.fusion)
+    thresholds = {place: fold.threshold for place, fold in folds.items() if fold.defined}
+    anew = options.chooses_anew
     with threads_for(scores):
-        for number, thresholds in enumerate(at):
-            anew = number == 0 and options.chooses_anew
-            if not anew and resampling.method != "subject-bootstrap":
-                rates.append(_resampled(scores, sides, plan, thresholds, options, resampling))
-                continue
-            rule = options.rule if anew else Rule("fixed")
-            of_rule = LeftOutRates(everyone, resampling, rule)
-            for place, threshold in thresholds.items():
-                split, among = plan.split(place), folds[place].among
-                test = _attempts_in(sides, split.tested, options)
-                train = _attempts_in(sides, split.training, options) if anew else None
-                if test is not None and train is not None and among is not None:
-                    of_rule.add_chosen(train, test, threshold, among)
-                elif test is not None and not anew:
-                    of_rule.add_fixed(test, threshold)
-            left_out.append(of_rule)
-            rates.append(of_rule)
-        count_parts(scores, [part for of_rule in left_out for part in of_rule.parts])
+        if not anew and resampling.method != "subject-bootstrap":
+            return _resampled(scores, sides, plan, thresholds, options, resampling)
+        everyone = attempts_by_subject(scores, options.templates, options.fusion)
+        rates = LeftOutRates(everyone, resampling, options.rule if anew else Rule("fixed"))
+        for place, threshold in thresholds.items():
+            split, among = plan.split(place), folds[place].among
+            test = _attempts_in(sides, split.tested, options)
+            train = _attempts_in(sides, split.training, options) if anew else None
+            if test is not None and train is not None and among is not None:
+                rates.add_chosen(train, test, threshold, among)
+            elif test is not None and not anew:
+                rates.add_fixed(test, threshold)
+        count_parts(scores, rates.parts)
     return rates
 
 
@@ -552,20 +515,6 @@ def _check_people(data: Any, options: FoldOptions, estimator: Any) -> None:
         SubjectAttempts.require_people(data, options.interval)
 
 
-def _assure(
-    sides: SplitSides | PairSides,
-    plan: SplitPlan,
-    folds: Mapping[tuple[int, int], Fold],
-    options: FoldOptions,
-) -> None:
-    """Find the assured threshold of each fold."""
-    assert options.assurance is not None
-    parts = {place: sides.views(plan.split(place)) for place in folds}
-    made = assured_folds(parts, options.assurance, options.templates, options.fusion)
-    for place, fold in folds.items():
-        fold.assured = made[place]
-
-
 def _as_scores(data: Any, y: Any, meta: Any) -> Scores:
     """Return the scores, refusing what comes with features alone."""
     if not isinstance(data, Scores):
@@ -593,5 +542,3 @@ def check_task(scores: Scores, options: FoldOptions) -> None:
             )
         if options.templates == "multi":
             require_subjects(scores, "multi-template")
-    if options.assurance is not None:
-        require_named_people(scores, "an assured threshold")

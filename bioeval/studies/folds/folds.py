@@ -1,4 +1,4 @@
-"""Folds over a matrix, over pairs or part by part; assured thresholds, estimators."""
+"""Folds over a matrix, over pairs or part by part; estimators."""
 
 from __future__ import annotations
 
@@ -21,19 +21,18 @@ from bioeval.attempts.threshold_rules import Rule
 from bioeval.attempts.verification_counter import VerificationCounter
 from bioeval.base.errors import BioevalWarning, DataError
 from bioeval.base.messages import Message
-from bioeval.base.progress import report, reporter, rows_reported_to, stage
+from bioeval.base.progress import reporter, rows_reported_to
 from bioeval.partition.base import LabelCodes
 from bioeval.scores.blocks import BlockReader
 from bioeval.scores.embeddings import as_embeddings, kind_of_metric
 from bioeval.scores.matrix import Scores, are_pairs, knows_people, require_scores
 from bioeval.scores.pairs import PairScores
 from bioeval.scores.provenance import Provenance
-from bioeval.studies.assurance.assured import Assured, assured_threshold
 from bioeval.studies.calibration.calibration import LOG_ODDS
 from bioeval.studies.calibration.counts import LOG2, count_for_calibration
-from bioeval.studies.folds.options import Assurance, FoldOptions
+from bioeval.studies.folds.options import FoldOptions
 from bioeval.studies.folds.parts import NOTHING, FoldSide, PartAttempts, counted_parts
-from bioeval.studies.folds.results import AssuredFold, Fold
+from bioeval.studies.folds.results import Fold
 from bioeval.studies.folds.splits import (
     IndexSet,
     PairSides,
@@ -567,62 +566,3 @@ def _cost_of_ratios(scores: Scores) -> dict[str, float | np.ndarray]:
 
 # Cllr is the cross-entropy at even odds.
 _EVEN = slice(len(LOG_ODDS) // 2, len(LOG_ODDS) // 2 + 1)
-
-
-@rows_reported_to(None)
-@stage("assured thresholds")
-def assured_folds(
-    parts: Mapping[Place, tuple[Scores | None, Scores | None]],
-    assurance: Assurance,
-    templates: str,
-    fusion: str,
-) -> dict[Place, AssuredFold]:
-    """Find an assured threshold on each training part, and count both parts at it.
-
-    The gallery of a test part is of other people than that of the training part, so that a
-    threshold must hold for new galleries.
-    """
-    made = {}
-    for done, (place, (train, test)) in enumerate(parts.items(), 1):
-        assured = Assured(refusal=Message("no-attempts-to-train-on"))
-        if train is not None:
-            assured = assured_threshold(
-                train,
-                assurance.target,
-                assurance.confidence,
-                templates=templates,
-                fusion=fusion,
-                new_gallery=True,
-            )
-        made[place] = AssuredFold(assured, _counts(assured, train, test, templates, fusion))
-        report(done, len(parts))
-    return made
-
-
-def _named_counts(prefix: str, attempts: Attempts | None, threshold: float) -> dict[str, int]:
-    """Return the counts of a part at a threshold by their names; 0 where none is promised."""
-    fa = fr = genuine = impostor = 0
-    if attempts is not None:
-        fa, fr = attempts.errors_at(threshold)
-        genuine, impostor = attempts.genuine_attempts, attempts.impostor_attempts
-    return {
-        f"{prefix}fa": fa,
-        f"{prefix}fr": fr,
-        f"{prefix}ga": genuine - fr,
-        f"{prefix}gr": impostor - fa,
-        f"{prefix}genuine_attempts": genuine,
-        f"{prefix}impostor_attempts": impostor,
-    }
-
-
-def _counts(
-    assured: Assured, train: Scores | None, test: Scores | None, templates: str, fusion: str
-) -> dict[str, int]:
-    """Return false accepts, false rejects and attempts of both parts; 0 where none is promised."""
-    counts: dict[str, int] = {}
-    for prefix, part in (("", test), ("train_", train)):
-        attempts = None
-        if part is not None and not assured.reason:
-            attempts = counted_at(assured.threshold, part, templates, fusion)
-        counts |= _named_counts(prefix, attempts, assured.threshold)
-    return counts

@@ -24,7 +24,6 @@ from bioeval.base.errors import (
 from bioeval.base.variables import Bootstrap
 from bioeval.protocol.tasks import OpenSet
 from bioeval.scores.matrix import Scores, codes_of
-from bioeval.studies.assurance.assured import check_assurance
 
 #: Tasks of which a threshold is chosen.
 ThresholdTask = Literal["verification", "open_set"]
@@ -37,29 +36,13 @@ INTERVALS: tuple[FoldInterval, ...] = get_args(FoldInterval)
 
 
 @dataclass(frozen=True)
-class Assurance:
-    """A FAR to be kept, and with what confidence."""
-
-    target: float
-    confidence: float
-
-    @classmethod
-    def parse(cls, assure: float | None, rule: Rule) -> Assurance | None:
-        """Return the assurance that the options ask for; None without `assure`."""
-        if assure is None:
-            return None
-        confidence = check_assurance(assure, rule)
-        return cls(rule.values[0], confidence)
-
-
-@dataclass(frozen=True)
 class FoldOptions:
     """Task, threshold rule and attempts of an evaluation in folds; checked when it is made.
 
     `ranks` are increasing; `impostors` may be ``"auto"`` until :meth:`with_role`. `far_targets`
     and `frr_targets` are those of the operating points of each test part by itself, `priors` those
     of its least costs; there are none where `far_targets` is None. With
-    `on_all` a threshold is chosen on all data besides, with `assurance` one whose FAR is assured.
+    `on_all` a threshold is chosen on all data besides.
     """
 
     task: str
@@ -77,7 +60,6 @@ class FoldOptions:
     priors: np.ndarray = field(default_factory=lambda: np.empty(0))
     claims: partition.ClaimSampler | None = None
     on_all: bool = False
-    assurance: Assurance | None = None
 
     def __post_init__(self) -> None:
         """Raise for options that do not go together."""
@@ -98,8 +80,6 @@ class FoldOptions:
                 raise ProtocolError(
                     Argument(name), f" applies to verification only; the task is {self.task}"
                 )
-        if self.assurance is not None:
-            self._check_assurance()
         if self.claims is None:
             return
         if not isinstance(self.claims, partition.ClaimSampler):
@@ -142,20 +122,6 @@ class FoldOptions:
     def chooses_anew(self) -> bool:
         """Whether thresholds are chosen anew without each subject."""
         return self.resamples and self.rule.name not in ("fixed", "none")
-
-    def _check_assurance(self) -> None:
-        """Raise unless a FAR of all comparisons is assured."""
-        if self.task != "verification":
-            raise ProtocolError(
-                Argument("assure"),
-                f" is for the FAR of verification; the task is {self.task}: the people enrolled "
-                "in a part decide over all its searches at once",
-            )
-        if self.claims is not None:
-            raise ProtocolError(
-                Argument("assure"),
-                " is for the FAR of all comparisons, not of drawn claims; leave one of them out",
-            )
 
     @property
     def task_name(self) -> str:

@@ -23,7 +23,6 @@ from bioeval.results.support import ComparedPeople, support_messages
 from bioeval.scores.provenance import Provenance
 from bioeval.stats.bootstrap import ratio
 from bioeval.stats.over_folds import nadeau_bengio
-from bioeval.studies.assurance.assured import Assured
 from bioeval.studies.folds.intervals import LeftOutRates, PooledRates
 from bioeval.studies.folds.options import RESULT_TYPES, FoldOptions, task_in_words
 from bioeval.studies.folds.parts import Searched
@@ -37,15 +36,6 @@ FOLD_COUNTS = {
 
 _OF_FOLDS: dict[str, Name] = {
     "threshold": Name("threshold chosen on the training part", "score", "threshold T"),
-    "assured_threshold": Name(
-        "threshold whose FAR is assured to be at most the target, from the training part", "score"
-    ),
-    "assured_limit": Name(
-        "one-sided upper limit of its FAR on the training part, a mean over pairs of people",
-        iso="FMR",
-    ),
-    "assured_reason": Name("why no threshold can be promised; empty where one is", ""),
-    "assured_refused": Name("folds in which no threshold can be promised", "folds"),
     "train_subjects": Name("subjects of the training part (pairs without subjects: pairs)"),
     "test_subjects": Name("subjects of the test part (pairs without subjects: pairs)"),
     "crossing_pairs": Name("pairs of a subject of the test part and one outside it", "pairs"),
@@ -61,10 +51,6 @@ def cross_names() -> dict[str, Name]:
     """Describe the variables of results over folds."""
     names = dict(_OF_FOLDS)
     both_parts = {**scalar_registry().averaged, **FOLD_COUNTS}
-    for name in ("frr", "far", "fr", "fa"):
-        quantity = both_parts[name]
-        long_name = f"at the assured threshold: {quantity.long_name}"
-        both_parts[f"assured_{name}"] = Name(long_name, quantity.units, quantity.iso)
     points = itertools.chain(*POINTS_OF_PARTS.values(), CALIBRATION_POINTS)
     of_test_parts = {x.name for x in (*SEEN, *points)}
     for name, quantity in both_parts.items():
@@ -77,26 +63,9 @@ def cross_names() -> dict[str, Name]:
         for who, also in (("seen", "also"), ("unseen", "not")):
             long_name = f"{quantity.long_name}: probes of subjects {also} in the training part"
             names[f"{name}_{who}"] = Name(long_name, quantity.units)
-    for rate in (*scalar_registry().averaged, "assured_far", "assured_frr"):
+    for rate in scalar_registry().averaged:
         names[f"{rate}_summary"] = names[rate]
     return names
-
-
-#: Rates at the assured threshold, and before their names and counts.
-RATES, ASSURED = ("far", "frr"), "assured_"
-
-
-@dataclass(frozen=True)
-class AssuredFold:
-    """The assured threshold of a fold, and the counts of both parts there."""
-
-    promise: Assured
-    counts: Mapping[str, int]
-
-    @property
-    def defined(self) -> bool:
-        """Whether a threshold was promised."""
-        return not self.promise.reason
 
 
 PARTS = ("", "train_")
@@ -137,8 +106,8 @@ class Fold:
     Names of the training part's counts begin with ``train_``. `detected` has, by that prefix, the
     genuine attempts detected, or identified, at each rank or better; `galleries` the numbers of
     subjects in which training and test part are searched. `points` are operating points of the
-    test part by itself, over FAR targets and ranks; `assured` is there if a FAR is to be assured,
-    `among` if the threshold is to be chosen anew without each person.
+    test part by itself, over FAR targets and ranks; `among` is there if the threshold is to be
+    chosen anew without each person.
     """
 
     threshold: float
@@ -148,7 +117,6 @@ class Fold:
     detected: dict[str, np.ndarray] = field(default_factory=dict)
     galleries: tuple[int, int] = (0, 0)
     points: dict[str, float | np.ndarray] = field(default_factory=dict)
-    assured: AssuredFold | None = None
     among: TrainingThresholds | None = None
 
     @classmethod
@@ -216,14 +184,14 @@ def fold_dataset(
     options: FoldOptions,
     splitter: Any,
     confidence: float,
-    resampled: Sequence[PooledRates | LeftOutRates] = (),
+    resampled: PooledRates | LeftOutRates | None = None,
     *,
     bound: Bound = "subjects",
 ) -> xr.Dataset:
     """Return counts and rates over ``repeat, fold``, and their summaries over all folds.
 
-    Intervals are those of `resampled` where it is given: at the thresholds of the rule, and at
-    the assured ones. `bound` says where else there is one, if the spread over folds is 0.
+    Intervals are those of `resampled` where it is given. `bound` says where else there is one, if
+    the spread over folds is 0.
     """
     over = ("repeat", "fold")
     closed = options.task == "closed_set"
@@ -247,12 +215,6 @@ def fold_dataset(
     ratios = _ratios(attempts, detected) if closed or judges else {}
     pooled = _ratios(_over_all_folds(attempts), _over_all_folds(detected))
     points = spread_each(folds, "points", np.nan)
-    assured = [fold.assured for fold in folds if fold.assured is not None]
-    if assured:
-        at_assured, rates, pooled_rates = assured_variables(assured, places, about.kind)
-        variables |= at_assured
-        ratios |= rates
-        pooled |= pooled_rates
     for name, values in {**ratios, **points}.items():
         variables[name] = ((*over, *dims_of_point(name)), values)
     for name, number in counts.items():
@@ -269,11 +231,8 @@ def fold_dataset(
         train_size=float(sizes["train_subjects"][there].mean()),
     )
     summaries = _summaries({**ratios, **points}, pooled, there, how)
-    if resampled:
-        limits = ends_by_subject(resampled[0])
-        for at_promised in resampled[1:]:
-            for name, ends in ends_by_subject(at_promised).items():
-                limits[f"{ASSURED}{name}"] = ends
+    if resampled is not None:
+        limits = ends_by_subject(resampled)
         for name in ratios:
             _, low, high = limits.get(name, (np.nan, np.nan, np.nan))
             part, rate = _part_of(name)
@@ -299,15 +258,14 @@ def fold_dataset(
     unit = "repeat" if isinstance(splitter, partition.Experiment) else "fold"
     warnings: list[Message] = [
         *_warnings(ratios, counts, there, options, unit, bound),
-        *refusals(assured, unit),
         *remark,
         *_unmated_warning(counts, about.layout),
         *_crossing_warning(counts, shape),
         *_few_attempts(counts | sizes, there, options, unit, about),
         *_infinite_warning(points),
     ]
-    if resampled:
-        warnings += resampled[0].remarks()
+    if resampled is not None:
+        warnings += resampled.remarks()
     division = "in folds"
     if isinstance(splitter, partition.Experiment):
         division = "in repeated experiments"
@@ -318,52 +276,20 @@ def fold_dataset(
         warnings,
     )
     attrs |= _attrs(options, splitter, confidence)
-    if resampled:
-        attrs |= resampled[0].options.attrs()
+    if resampled is not None:
+        attrs |= resampled.options.attrs()
         attrs["interval"] = INTERVAL_BY_SUBJECT
         if options.rule.name == "fixed":
             attrs["interval"] = (
-                INTERVAL_RESAMPLED
-                if isinstance(resampled[0], PooledRates)
-                else INTERVAL_AT_THRESHOLD
+                INTERVAL_RESAMPLED if isinstance(resampled, PooledRates) else INTERVAL_AT_THRESHOLD
             )
     if options.task != "verification":
         attrs["galleries"] = searched
     return build(variables, cross_names(), coordinates, attrs)
 
 
-def assured_variables(
-    assured: Sequence[AssuredFold], places: _Places, kind: str
-) -> tuple[Variables, dict[str, np.ndarray], dict[str, np.ndarray]]:
-    """Return assured thresholds and their counts, their rates, and those of all folds together."""
-    over = ("repeat", "fold")
-    at = places.spread(assured, "promise.threshold", np.nan)
-    reasons = places.spread(assured, "promise.reason", "")
-    counts = places.spread_each(assured, "counts")
-    variables = along(
-        over,
-        assured_threshold=to_user(at, kind),
-        assured_limit=places.spread(assured, "promise.high", np.nan),
-        assured_reason=reasons,
-    )
-    variables["assured_refused"] = (), int(np.count_nonzero(reasons))
-    for prefix in PARTS:
-        for name in ("fa", "fr"):
-            variables[f"{prefix}{ASSURED}{name}"] = (over, counts[f"{prefix}{name}"])
-    return variables, _assured_rates(counts), _assured_rates(_over_all_folds(counts))
-
-
 def _over_all_folds(counts: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
     return {name: number.sum(axis=(0, 1)) for name, number in counts.items()}
-
-
-def _assured_rates(counts: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
-    ratios = _ratios(counts, {})
-    rates = {}
-    for prefix in PARTS:
-        for rate in RATES:
-            rates[f"{prefix}{ASSURED}{rate}"] = ratios[f"{prefix}{rate}"]
-    return rates
 
 
 Ends = tuple[float, float, float]
@@ -468,7 +394,7 @@ def _summaries(
     summaries: dict[str, dict[str, Any]] = {}
     for name, values in ratios.items():
         part, rate = _part_of(name)
-        limits = scalar_registry().averaged[rate.removeprefix(ASSURED)].bounds
+        limits = scalar_registry().averaged[rate].bounds
         inner = values.shape[2:]
         repeats = np.nonzero(there)[0]
         columns = values[there].reshape(len(repeats), -1)
@@ -527,8 +453,6 @@ def _attrs(options: FoldOptions, splitter: Any, confidence: float) -> dict[str, 
     attrs["interval_unit"] = "folds"
     if options.claims is not None:
         attrs["claims"] = repr(options.claims)
-    if options.assurance is not None:
-        attrs["assure"] = options.assurance.confidence
     if options.task == "verification":
         attrs |= {"templates": options.templates, "fusion": options.fusion_done}
     else:
@@ -673,18 +597,6 @@ def span(counts: Sequence[int] | np.ndarray) -> str:
     if low == high:
         return f"{low:,}"
     return f"{low:,} to {high:,}"
-
-
-def refusals(folds: list[AssuredFold], unit: str) -> list[Message]:
-    """Return the messages of the folds in which nothing can be promised, with the first reason."""
-    refused = [fold.promise.refusal for fold in folds if fold.promise.refusal is not None]
-    if not refused:
-        return []
-    code = "no-promise-in-parts" if len(refused) < len(folds) else "no-promise-in-any-part"
-    return [
-        Message(code, refused=len(refused), number=len(folds), unit=unit),
-        refused[0].concerning(f"the first {unit} without a promise"),
-    ]
 
 
 def _summarised(summaries: Mapping[str, Mapping[str, Any]]) -> tuple[Variables, np.ndarray]:

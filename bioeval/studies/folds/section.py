@@ -204,8 +204,6 @@ def _details(ds: xr.Dataset) -> Iterator[Text]:
         yield say("claims drawn for each part by {claims}", claims=Label(attrs["claims"]))
     if "threshold" in ds and "chosen_on" in attrs:
         yield threshold_of_folds(attrs, _span_of_scores(ds["threshold"].values))
-    if "assured_threshold" in ds:
-        yield _assured(ds)
 
 
 def _attempts(ds: xr.Dataset) -> Iterator[Text]:
@@ -236,25 +234,6 @@ def _divisions(ds: xr.Dataset) -> Text:
         train=_span(ds["train_subjects"].values),
         used="where thresholds are chosen" if experiment else "in training",
         test=_span(ds["test_subjects"].values),
-    )
-
-
-def _assured(ds: xr.Dataset) -> Text:
-    """Return the thresholds whose FAR is assured, and how many folds have none."""
-    refused, unit = int(ds["assured_refused"]), unit_of(ds.attrs)
-    left_out: Text = ""
-    if refused:
-        left_out = say(
-            "; none in {refused} of {number} {unit}s",
-            refused=refused,
-            number=ds["genuine_attempts"].size,
-            unit=unit,
-        )
-    return say(
-        "assured threshold, {confidence:rate} confidence, from the same part{span}{left_out}",
-        confidence=float(ds.attrs["assure"]),
-        span=_span_of_scores(ds["assured_threshold"].values),
-        left_out=left_out,
     )
 
 

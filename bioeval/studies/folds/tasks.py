@@ -13,7 +13,7 @@ from bioeval import partition
 from bioeval.attempts.by_subject import SubjectAttempts
 from bioeval.attempts.points import check_targets
 from bioeval.attempts.threshold_rules import Rule
-from bioeval.base.errors import Argument, DataError, ProtocolError, require_choice
+from bioeval.base.errors import DataError, ProtocolError, require_choice
 from bioeval.base.variables import Bootstrap
 from bioeval.protocol.card import Protocol
 from bioeval.protocol.loading import available
@@ -22,7 +22,7 @@ from bioeval.scores.labels import is_written
 from bioeval.scores.matrix import Scores, are_pairs
 from bioeval.stats.options import IntervalMethod
 from bioeval.studies.folds.cross_evaluate import evaluate_tasks
-from bioeval.studies.folds.options import Assurance, FoldOptions, parse_ranks
+from bioeval.studies.folds.options import FoldOptions, parse_ranks
 from bioeval.studies.folds.repeat import repeated
 from bioeval.studies.folds.splits import SplitSides
 from bioeval.tasks.plan import EvaluationOptions, compared
@@ -67,13 +67,6 @@ def evaluate(scores: Scores, card: Protocol, options: EvaluationOptions) -> xr.D
     rule = Rule("none")
     if decision.rule != "none":
         rule = Rule.parse(decision.as_rule())
-    assurance = Assurance.parse(decision.assure, rule)
-    if assurance is not None and card.verification is None:
-        raise ProtocolError(
-            Argument("assure"),
-            f" is for the FAR of verification, and protocol {card.name} has no verification; "
-            "leave it out",
-        )
     make = partial(
         FoldOptions,
         rule=rule,
@@ -92,7 +85,6 @@ def evaluate(scores: Scores, card: Protocol, options: EvaluationOptions) -> xr.D
                 templates=templates,
                 fusion=card.verification.fusion,
                 claims=claims,
-                assurance=assurance,
                 frr_targets=check_targets(() if at_frr is None else at_frr, "frr_targets"),
                 # At one half the least cost is the smallest HTER, which tables leave out.
                 priors=np.array([x for x in card.report.priors if x != _EVEN]),

@@ -129,8 +129,6 @@ def _means(ds: xr.Dataset) -> Iterator[_Value]:
     for row in averaged(ds):
         target = next(iter(row.at.values()), None)
         label: Text = label_of(row.scalar, **({} if target is None else {"target": target}))
-        if row.where:
-            label = say("{label} assured", label=label)
         mean = _summary(row.scalar, row.summary("mean"), f"{row.name}_mean", row.at)
         sd = _summary(row.scalar, row.summary("sd"), f"{row.name}_sd", row.at)
         yield _Value(row.name, label, target, mean, sd if sd.is_defined else None)

@@ -27,7 +27,7 @@ from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.matrix import Scores, codes_of, require_scores
 from bioeval.stats.options import IntervalMethod
 from bioeval.studies.assurance.assured import ASSURED, people_to_promise
-from bioeval.studies.assurance.pairs_of_people import PairShares
+from bioeval.studies.assurance.shares import pair_shares
 from bioeval.tasks.threshold_choice import chosen_threshold
 from bioeval.tasks.verification_task import verification
 
@@ -188,7 +188,7 @@ def sample_size(
             without = [replace(x, template=0.0) for x in without]
             attrs |= {"use": pilot._claims, "most_tries": pilot._tries}
         attrs["threshold"] = at
-        shares = PairShares(pilot, far, templates="single", fusion="min")
+        shares = pair_shares(pilot, up_to=far)
         variables["pilot_subjects"] = np.int64(len(tables))
         variables["people_estimated"] = people_to_promise(shares, far, confidence).people
     sizes = np.array(ATTEMPTS if of_attempts else _sizes(templates))

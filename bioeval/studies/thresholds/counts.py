@@ -20,7 +20,7 @@ from bioeval.results.support import ComparedPeople, KindVerdict, RuleOf
 from bioeval.scores.blocks import BlockReader, threads_for
 from bioeval.scores.matrix import Scores, are_pairs, knows_people
 from bioeval.stats.options import IntervalMethod
-from bioeval.studies.assurance.pairs_of_people import SearchShares
+from bioeval.studies.assurance.shares import Shares
 from bioeval.studies.folds.folds import attempts_by_subject, verify
 from bioeval.studies.folds.intervals import PooledRates
 from bioeval.studies.folds.options import FoldOptions
@@ -96,7 +96,7 @@ class SearchCounts(Counts):
 
     RULES_COUNT = "people who are not enrolled, each once, however often a person searches"
 
-    shares: SearchShares
+    shares: Shares
 
     def limits(self, rate: str) -> bool:
         """Whether the number of people limits a rate."""

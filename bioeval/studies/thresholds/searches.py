@@ -12,7 +12,7 @@ from bioeval.attempts.passes import count_together
 from bioeval.base.errors import ProtocolError
 from bioeval.scores.blocks import BlockReader
 from bioeval.scores.matrix import Scores, are_pairs, codes_of
-from bioeval.studies.assurance.pairs_of_people import SearchShares
+from bioeval.studies.assurance.shares import Shares, search_shares
 from bioeval.studies.folds.options import FoldOptions
 from bioeval.studies.folds.parts import Searched
 from bioeval.studies.folds.results import Fold
@@ -79,10 +79,10 @@ class Searches:
         meta = {"enrolled": np.where(enrolled, "yes", "no")}
         return plan_of(splitter, len(self.person), self.person, None, meta)
 
-    def shares(self) -> SearchShares:
+    def shares(self) -> Shares:
         """Return the proportions of false alarms, of each person who is not enrolled."""
         genuine = np.where(self.ranks == 1, self.mate, np.inf)
-        return SearchShares(self.other, self.person[self.unmated], genuine)
+        return search_shares(self.other, self.person[self.unmated], genuine)
 
     def part(self, probes: np.ndarray) -> Searched:
         """Return the searches of some probes."""

@@ -48,15 +48,12 @@ _RATES = (
     ("far", "{far}", "optimistic_far", "impostor_attempts"),
     ("frr", "{frr}", "optimistic_frr", "genuine_attempts"),
     ("hter", "HTER", "optimistic_hter", ""),
-    ("new_assured_far", "{far} assured", "assured_far_attempts", "impostor_attempts"),
-    ("new_assured_frr", "{frr} assured", "assured_frr", "genuine_attempts"),
 )
 
 #: What a promise rests on, by its rule.
 _ASSURED_BY = {
     "estimated": "This promise is estimated: docs/uncertainty.md gives the proportion of simulated "
     "data sets in which it failed. It does not cover very rare kinds of people.",
-    "guaranteed": "This promise holds for any population from which these people were sampled.",
     "exact": "This promise is exact, since every person is in only one comparison.",
 }
 
@@ -361,12 +358,6 @@ def _columns(study: xr.Dataset) -> Iterator[Text]:
         repeats=study.sizes["repeat"],
         folds=study.sizes["fold"],
     )
-    if "new_assured_far_mean" in v:
-        yield say(
-            "Assured: the rates of all attempts at an assured threshold, over the folds of the "
-            "first division only. The promise is about the {far} among all people, not among the "
-            "test people of a fold."
-        )
     yield from _spread(study)
 
 

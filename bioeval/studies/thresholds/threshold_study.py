@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import Any, get_args
 
 import numpy as np
@@ -31,15 +30,15 @@ from bioeval.scores.matrix import Scores, are_pairs, codes_of, require_scores
 from bioeval.stats.options import IntervalMethod
 from bioeval.studies.assurance.assured import (
     ASSURED,
-    Shares,
     assured_threshold,
     check_assurance,
+    remarks_on,
     require_named_people,
 )
+from bioeval.studies.assurance.shares import Shares, pair_shares
 from bioeval.studies.folds.cross_evaluate import check_task
-from bioeval.studies.folds.folds import assured_folds
-from bioeval.studies.folds.options import Assurance, FoldOptions, ThresholdTask
-from bioeval.studies.folds.results import Bound, cross_names, fold_dataset, refusals
+from bioeval.studies.folds.options import FoldOptions, ThresholdTask
+from bioeval.studies.folds.results import Bound, cross_names, fold_dataset
 from bioeval.studies.thresholds.counts import (
     ComparisonCounts,
     Counts,
@@ -98,13 +97,6 @@ _ON_NEW = {
     for key, entry in Layout.each_over_folds(cross_names()[rate]).items()
 }
 STUDY |= _ON_NEW
-
-_ASSURED_ON_NEW: list[str] = []
-for _rate, _iso in (("far", "FMR"), ("frr", "FNMR")):
-    _long = f"{_rate.upper()} on new people at assured thresholds, first division"
-    for _key, _entry in Layout.each_over_folds(Name(_long, iso=_iso)).items():
-        _ASSURED_ON_NEW.append(f"assured_{_rate}_{_key}")
-        STUDY[f"new_assured_{_rate}_{_key}"] = _entry
 
 # Defaults.
 FOLDS, REPEATS = 10, 20
@@ -188,9 +180,7 @@ def study_threshold(
         ``assured_frr``, and ``frr_price``, by how much it is larger than ``optimistic_frr``;
         ``assured_people``, the number of people whom the promise rests on;
         and ``people_estimated``, about how many people are needed by a strict threshold, of rates
-        ``people_far people_frr``. Of verification also ``new_assured_far_mean`` ...
-        ``new_assured_frr_folds``, as of ``far``: expected with new subjects at assured thresholds,
-        over the first division.
+        ``people_far people_frr``.
 
     Raises
     ------
@@ -203,12 +193,10 @@ def study_threshold(
     Notes
     -----
     The loosest threshold with a FAR on the data of at most the target exceeds it in the population
-    about every second time. An assured one does with a probability of at most ``1 - assure`` by the
-    guaranteed rule, and of about as much, as measured, by the estimated rule: see
-    ``docs/uncertainty.md``. The guaranteed limit is that of Hoeffding (1963) for U-statistics,
-    *Journal of the American Statistical Association* 58, 13-30; that it may be looked up at all
-    thresholds in turn, from the strictest on, is fixed-sequence testing: Angelopoulos, A. N., and
-    others (2025). Learn then test. *Annals of Applied Statistics* 19.
+    about every second time. An assured one does with a probability of about ``1 - assure``, as
+    measured: see ``docs/uncertainty.md``. That its limit may be looked up at all thresholds in
+    turn, from the strictest on, is fixed-sequence testing: Angelopoulos, A. N., and others (2025).
+    Learn then test. *Annals of Applied Statistics* 19.
 
     The rule of 3: n attempts without an error show, at 95 %, an error rate of at most 3 / n. The
     rule of 30: at the rate, 30 errors are expected (Doddington et al. 2000, *Speech Communication*
@@ -271,24 +259,13 @@ def study_threshold(
     attrs: dict[str, Any] = {}
     promised = False
     if assure is not None:
-        assured = assured_threshold(
-            scores,
-            rule.values[0],
-            assure,
-            shares=shares,
-            templates="single",
-            fusion="min",
-        )
+        shares = shares or pair_shares(scores, up_to=rule.values[0])
+        assured = assured_threshold(shares, rule.values[0], assure)
         values, words = assured.described(scores.kind, variables["optimistic_frr"])
         variables |= values
         attrs |= words | {"assure": assure}
-        remarks += assured.messages
+        remarks += remarks_on(assured, scores)
         promised = assured.refusal is None
-        if isinstance(counts, ComparisonCounts) and promised:
-            how = Assurance.parse(assure, rule)
-            on_new, refused = _assured_on_new(counts, how, options, about, splitter, confidence)
-            variables |= on_new
-            remarks += refused
     attrs |= {name: crossed.attrs[name] for name in _OF_FOLDS if name in crossed.attrs}
     attrs["chosen_on"] = "given" if rule.name == "fixed" else _ON_ALL
     messages = messages_of(crossed.attrs)
@@ -320,27 +297,6 @@ def _check_number(scores: Scores, name: str, number: int | None, *, low: int) ->
     require_integer(name, number, low=low, of_draws=True)
     if are_pairs(scores) and scores.pair_folds is not None:
         raise DataError(Argument(name), f" is {number}, but these pairs define folds; leave it out")
-
-
-def _assured_on_new(
-    counts: ComparisonCounts,
-    assurance: Any,
-    options: FoldOptions,
-    about: Any,
-    splitter: Any,
-    confidence: float,
-) -> tuple[Variables, list[Message]]:
-    """Return the rates at assured thresholds on the test parts of the first division."""
-    plan = counts.plan
-    first = [place for place in plan.places if place[0] == 0]
-    parts = {place: counts.sides.views(plan.split(place)) for place in first}
-    made = assured_folds(parts, assurance, options.templates, options.fusion)
-    folds = {place: replace(counts.folds[place], assured=fold) for place, fold in made.items()}
-    shape = 1, plan.shape[1]
-    dataset = expanded(fold_dataset(folds, shape, about, options, splitter, confidence))
-    names = [name for name in _ASSURED_ON_NEW if name in dataset]
-    rates: Variables = {f"new_{name}": ((), dataset[name].item()) for name in names}
-    return rates, refusals([*made.values()], "fold")
 
 
 def _where_chosen(counts: Counts, kind: str) -> Variables:

@@ -458,22 +458,6 @@ def test_subjects_are_resampled_at_a_given_threshold(variant):
     assert result.attrs["interval"].endswith("at the given threshold, by resampling subjects")
 
 
-def test_each_subject_is_left_out_at_assured_thresholds():
-    """Assured thresholds stay, while those of the rule are chosen anew."""
-    made = be.simulate(60, 3, random_state=4, within=0.9)
-    splitter = be.partition.SubjectKFold(3)
-    options = {"threshold": "far=0.2", "interval": "subject-bootstrap", "confidence": 0.9}
-    result = crossed(made, splitter, assure=0.6, **options)
-    assert result.assured_refused == 0
-    counts = counts_of_test_parts(made, splitter, result.assured_threshold.values.ravel())
-    for name, of_rate, trials in (("frr", counts[0], 60), ("far", counts[1], 30)):
-        rate, without = left_out(*of_rate)
-        ends = [result[f"assured_{name}_{end}"].item() for end in ("low", "high")]
-        np.testing.assert_allclose(ends, jackknifed(rate, without, trials, 59), rtol=1e-9)
-    alone = crossed(made, splitter, **options)
-    assert result.far_high == alone.far_high
-
-
 ANEW = ("eer", "far=0.05", "frr=0.1", "hter", "accuracy")
 
 
@@ -834,7 +818,7 @@ def test_a_section_keeps_names_and_terms():
     results = [
         crossed(made, splitter, threshold="far=0.1", far_targets=[0.1], frr_targets=[0.1]),
         crossed(made, be.partition.SampleKFold(2), task="open_set"),
-        crossed(made, splitter, threshold="far=0.2", assure=0.6, interval="subject-bootstrap"),
+        crossed(made, splitter, threshold="far=0.2", interval="subject-bootstrap"),
     ]
 
     def of_systems(name):

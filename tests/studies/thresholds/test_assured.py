@@ -10,13 +10,12 @@ import pytest
 from named_arguments import raises_about
 
 import bioeval as be
-from bioeval.studies.assurance import promise
-from bioeval.studies.assurance.pairs_of_people import PairShares
+from bioeval.studies.assurance import limits
+from bioeval.studies.assurance.shares import pair_shares
 from bioeval.studies.thresholds.section import refusal_of as refused
 from bioeval.tables.sections import sections_of
 from bioeval.views.writers.data import answer_of
 
-SINGLE = {"templates": "single", "fusion": "min"}
 STUDY = {
     "interval": be.stats.IntervalMethod("subject-bootstrap", replicates=200),
     "folds": 3,
@@ -45,24 +44,19 @@ def seen(scores: be.Scores) -> np.ndarray:
     return d
 
 
-@pytest.mark.parametrize("templates", ["single", "multi"])
 @pytest.mark.parametrize(("kind", "dtype"), [("distance", "float64"), ("similarity", "float32")])
 @pytest.mark.parametrize("seed", range(2))
 @pytest.mark.cases(1)
-def test_means_without_each_person_and_with_two_twice_are_those_of_the_twin(
-    seed, kind, dtype, templates
-):
+def test_means_without_each_person_and_with_two_twice_are_those_of_the_twin(seed, kind, dtype):
     scores = unequal(seed, kind=kind, dtype=dtype)
-    result = PairShares(scores, 0.2, templates=templates, fusion="min")
+    result = pair_shares(scores, up_to=0.2)
     assert result.refusal is None
     layers = np.unique(np.linspace(0, np.searchsorted(result.mean, 0.2), 5).astype(int))
     means = result.means(layers)
     labels = scores.probe_labels.tolist()
     names = scores._codes.values.tolist()
     for k, layer in enumerate(layers):
-        h = twin.shares(
-            seen(scores), labels, labels, result.thresholds[layer], fuse=templates == "multi"
-        )
+        h = twin.shares(seen(scores), labels, labels, result.thresholds[layer])
         assert means.mean[k] == pytest.approx(twin.mean(h), rel=1e-12)
         assert result.mean[layer] == pytest.approx(twin.mean(h), rel=1e-12)
         expected = [twin.without(h, name) for name in names]
@@ -78,8 +72,8 @@ def test_the_threshold_is_that_of_the_definition(seed):
     scores, target = unequal(seed, people=16), 0.3
     result = be.study_threshold(scores, f"far={target}", assure=0.9, **STUDY)
     d, labels = seen(scores), scores.probe_labels.tolist()
-    shares = PairShares(scores, target, **SINGLE)
-    n, names = shares.people, scores._codes.values.tolist()
+    shares = pair_shares(scores, up_to=target)
+    n, names = len(shares.people), scores._codes.values.tolist()
     points = twin.attainable(d, labels, labels)
     best, limit = None, None
     rates = {t: twin.mean(twin.shares(d, labels, labels, t)) for t in points}
@@ -111,18 +105,10 @@ def test_the_threshold_is_that_of_the_definition(seed):
     assert result.assured_far_high == pytest.approx(limit, rel=1e-6)
 
 
-def test_limits_are_those_of_the_twin():
-    for u in (0.0, 1e-4, 0.03, 0.5, 1.0):
-        high = promise.guaranteed_limit(np.array([u]), 37, 0.95)
-        assert high[0] == pytest.approx(twin.guaranteed(u, 37, 0.05), rel=1e-9)
-
-
 @pytest.mark.parametrize(("rate", "people"), [(0.1, 58), (0.05, 118), (0.01, 598), (0.001, 5990)])
 def test_people_needed(rate, people):
-    assert 2 * promise.shares_without_error(rate, 0.95) == people
-    m = people // 2
-    assert promise.guaranteed_limit(np.zeros(1), m, 0.95)[0] <= rate + 1e-12
-    assert promise.guaranteed_limit(np.zeros(1), m - 1, 0.95)[0] > rate
+    assert 2 * limits.shares_without_error(rate, 0.95) == people
+    assert 1 - 0.05 ** (1 / (people // 2)) <= rate < 1 - 0.05 ** (1 / (people // 2 - 1))
 
 
 def by_hand() -> be.Scores:
@@ -137,10 +123,8 @@ def test_a_probe_of_each_side_of_disjoint_people():
     rng = np.random.default_rng(1)
     d = rng.random((40, 30)) + 1
     scores = be.Scores(d, np.repeat(range(20), 2), np.repeat(range(100, 115), 2))
-    fixed = PairShares(scores, 0.2, **SINGLE)
+    fixed = pair_shares(scores, up_to=0.2)
     assert (fixed.independent, fixed.fixed_gallery) == (20, True)
-    both = PairShares(scores, 0.2, **SINGLE, new_gallery=True)
-    assert (both.independent, both.fixed_gallery) == (15, False)
     layers = np.array([3, 10])
     means = fixed.means(layers)
     for k, layer in enumerate(layers):
@@ -149,7 +133,6 @@ def test_a_probe_of_each_side_of_disjoint_people():
         )
         expected = [twin.without(h, name) for name in range(20)]
         np.testing.assert_allclose(means.without[k], expected, rtol=1e-10)
-    assert both.means(layers).without.shape == (2, 35)
 
 
 def test_people_on_one_side_only_have_fewer_partners():
@@ -158,9 +141,9 @@ def test_people_on_one_side_only_have_fewer_partners():
     probes, gallery = np.repeat(np.arange(7), 2), np.repeat([0, 1, 2, 7, 8], 2)
     d = rng.random((14, 10)) + 1
     scores = be.Scores(d, probes, gallery)
-    result = PairShares(scores, 0.5, **SINGLE)
+    result = pair_shares(scores, up_to=0.5)
     # 3 pairs among those on both sides, 4 x 5 of the probes alone, 3 x 2 of the gallery alone.
-    assert result.pairs == 3 + 4 * 5 + 3 * 2
+    assert result.units == 3 + 4 * 5 + 3 * 2
     # Each of the 3 meets 2 + 4 + 2 others.
     assert result.independent == 29 // 9
     assert (result.refusal, result.fixed_gallery, result.fewest) == (None, False, 5)
@@ -171,7 +154,7 @@ def test_people_on_one_side_only_have_fewer_partners():
         assert means.mean[k] == pytest.approx(twin.mean(h))
         np.testing.assert_allclose(means.without[k], [twin.without(h, x) for x in range(9)])
     few = be.Scores(d[:, :4], probes, gallery[:4])
-    refusal = PairShares(few, 0.5, **SINGLE).refusal
+    refusal = pair_shares(few, up_to=0.5).refusal
     assert refusal.arguments == {
         "people": 2, "who": "people on one side of the comparisons", "needed": 3,
     }  # fmt: skip
@@ -183,9 +166,9 @@ def test_lists_have_the_pairs_that_they_name():
     pairs = [*people, *((a, a) for a in range(12))]
     scores = rng.random(len(pairs)) + 1
     listed = be.Scores.from_pairs(scores, [a == b for a, b in pairs], subjects=pairs)
-    result = PairShares(listed, 0.5, **SINGLE)
+    result = pair_shares(listed, up_to=0.5)
     degree = np.bincount(np.ravel(people), minlength=12)
-    assert result.pairs == len(people)
+    assert result.units == len(people)
     assert result.independent == len(people) // (degree.max() + 1)
     means = result.means(np.array([5]))
     h = {
@@ -302,7 +285,7 @@ def test_failed_comparisons_follow_their_policy():
         if policy == "reject":  # an attempt that no threshold accepts
             d[np.isnan(d)] = np.inf
         np.fill_diagonal(d, np.nan)
-        result = PairShares(scores, 0.3, **SINGLE)
+        result = pair_shares(scores, up_to=0.3)
         n = 16
         for t in twin.attainable(d, labels, labels):
             h = twin.shares(d, labels, labels, t)

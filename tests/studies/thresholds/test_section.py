@@ -59,7 +59,6 @@ def test_data_have_exact_numbers():
         assert rates[rate]["where_chosen"] == study[f"optimistic_{rate}"].item()
         assert rates[rate]["where_chosen_high"] == study[f"optimistic_{rate}_high"].item()
         assert rates[rate]["on_new_people"] == study[f"{rate}_mean"].item()
-    assert rates["new_assured_far"]["where_chosen"] == study.assured_far_attempts.item()
     assert tables["people"][2]["people"] == study.subjects_for_30.item()
     np.testing.assert_array_equal(
         [row["fold_threshold"] for row in tables["folds"]], study.fold_threshold.values.ravel()

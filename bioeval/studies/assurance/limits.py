@@ -10,7 +10,7 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-import scipy
+import scipy.special
 
 from bioeval.stats.binomial import exact_lower, exact_upper
 from bioeval.stats.effective_number import effective_trials
@@ -35,11 +35,14 @@ class PeopleMeans:
     number: int  # the most independent trials that there can be
     #: Number of independent shares: of pairs of people, those of a set of disjoint pairs.
     independent: int
-    #: How many of the ``n`` people are of each side that is sampled by itself.
-    sides: tuple[int, ...]
     of_pairs: bool = False
     #: The number of people on the smaller side, where some are on both and others on one.
     fewest: int | None = None
+
+    @property
+    def people(self) -> int:
+        """How many people there are."""
+        return self.without.shape[1]
 
     @classmethod
     def of(
@@ -51,7 +54,6 @@ class PeopleMeans:
         *,
         number: int,
         independent: int,
-        sides: tuple[int, ...],
         of_pairs: bool = False,
         fewest: int | None = None,
     ) -> PeopleMeans:
@@ -60,11 +62,12 @@ class PeopleMeans:
         `sums` (k, n) and `numbers` (n,) are of the shares of each person.
         """
         with np.errstate(divide="ignore", invalid="ignore"):
-            without = (total[:, None] - sums) / (whole - numbers)
+            without = np.clip((total[:, None] - sums) / (whole - numbers), 0.0, 1.0)
         twice = np.argsort(without, axis=1, kind="stable")[:, :DOUBLED]
         more = np.take_along_axis(sums, twice, axis=1).sum(axis=1)
-        doubled = (total + more) / (whole + numbers[twice].sum(axis=1))
-        return cls(total / whole, without, doubled, number, independent, sides, of_pairs, fewest)
+        doubled = np.minimum((total + more) / (whole + numbers[twice].sum(axis=1)), 1.0)
+        mean = np.minimum(total / whole, 1.0)
+        return cls(mean, without, doubled, number, independent, of_pairs, fewest)
 
     def lower(self, confidence: float) -> np.ndarray:
         """Return the one-sided lower limits."""
@@ -94,7 +97,7 @@ class PeopleMeans:
         raises the mean by one `a`-th as much. The people there are suffice if, and only if, their
         limit does.
         """
-        people = sum(self.sides)
+        people = self.people
         more = np.geomspace(1 / people, 1e9 / people, 8001)
         u, effective = self.mean[0], _effective(self, confidence)[0]
         trials = effective * more
@@ -124,27 +127,6 @@ class PeopleMeans:
         return max(needed, people + 1)
 
 
-def guaranteed_limit(mean: np.ndarray, independent: int, confidence: float) -> np.ndarray:
-    """Return the upper limit of Hoeffding (1963) for the mean of independent shares of 0 to 1.
-
-    It is the largest ``q`` with ``independent * kl(mean, q) <= ln(1 / (1 - confidence))``, where
-    ``kl(u, q) = u ln(u / q) + (1 - u) ln((1 - u) / (1 - q))``.
-    """
-    inside, outside = np.asarray(mean, dtype=np.float64), np.ones(len(mean))
-    allowed = -math.log1p(-confidence) / independent if independent else math.inf
-
-    def apart(q: np.ndarray) -> np.ndarray:
-        return scipy.special.rel_entr(mean, q) + scipy.special.rel_entr(1 - mean, 1 - q)
-
-    reached = apart(outside) <= allowed
-    for _ in range(100):
-        middle = (inside + outside) / 2
-        within = apart(middle) <= allowed
-        inside, outside = np.where(within, middle, inside), np.where(within, outside, middle)
-    # The outer end of the last step, so that rounding promises less.
-    return np.where(reached, 1.0, outside)
-
-
 def shares_without_error(rate: float, confidence: float) -> int:
     """Return how many independent shares, all 0, show that a rate is at most this."""
     return math.ceil(math.log1p(-confidence) / math.log1p(-rate) - 1e-9)
@@ -155,10 +137,9 @@ def _effective(means: PeopleMeans, confidence: float) -> np.ndarray:
 
     Where that is not known, it is the number of independent shares.
     """
-    sides = np.split(means.without, np.cumsum(means.sides)[:-1], axis=1)
-    spread = sum((side.shape[1] - 1) * side.var(axis=1) for side in sides)
-    fewest = means.fewest or min(means.sides)
-    effective = effective_trials(means.mean, spread, fewest, confidence)
+    n = means.people
+    spread = (n - 1) * means.without.var(axis=1)
+    effective = effective_trials(means.mean, spread, means.fewest or n, confidence)
     return np.where(spread == 0, means.independent, np.minimum(effective, means.number))
 
 

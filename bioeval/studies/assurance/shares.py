@@ -1,0 +1,264 @@
+"""Proportions accepted, of each pair of people or each person, at the strictest thresholds.
+
+Of each pair of people it is the proportion of its attempts that are accepted, both directions
+together; its mean over pairs is the FAR of a pair of people drawn at random. Of searches it is the
+proportion of a person's searches that raise a false alarm.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from bioeval.attempts.by_subject import SubjectAttempts, summed
+from bioeval.attempts.cells import is_accepted
+from bioeval.attempts.passes import count_together
+from bioeval.attempts.verification_counter import VerificationCounter
+from bioeval.base.messages import Message
+from bioeval.scores.blocks import BlockReader, threads_for
+from bioeval.scores.matrix import Scores, are_pairs, codes_of
+from bioeval.stats.people import count_layers
+from bioeval.studies.assurance.limits import PeopleMeans
+
+# The largest distance: with this limit, all finite impostor scores are known.
+_ALL = float(np.finfo(np.float64).max)
+
+
+@dataclass(eq=False)
+class Shares:
+    """Proportions accepted of units, which are pairs of people or people, at impostor scores.
+
+    - `thresholds` (float64 (k,)): distinct impostor scores, as increasing distances: the layers
+    - `mean`, `accepted` (float64 (k,)): the mean over units, and the proportion of all impostor
+      attempts, that are accepted at each of them
+    - `impostors` (int): number of impostor attempts
+    - `genuine` (float64): genuine scores, increasing; those of rejected comparisons are infinite
+    - `genuine_person` (int64): the person of each
+    - `beyond` (float): the next impostor score is above this one
+    - `layer`, `share` (entries,): where a unit has attempts, and their part of those of the unit
+    - `who` (roles, entries): the people of the unit of each entry
+    - `units_of` (people,): number of units of each person
+    - `people` (int64): those who are resampled
+    - `units`, `independent` (int): number of units, and of those that are independent
+    - `over`, `event`: the units, and what the rate is of, in words
+    - `exact` (bool): whether all attempts are independent
+    - `fixed_gallery` (bool): whether the people of the gallery are not resampled
+    - `fewest` (int or None): people on the smaller side, where some are on both and others on one
+    - `refusal` (Message or None): why nothing can be promised; None where something can
+    """
+
+    thresholds: np.ndarray
+    mean: np.ndarray
+    accepted: np.ndarray
+    impostors: int
+    genuine: np.ndarray
+    genuine_person: np.ndarray
+    beyond: float
+    layer: np.ndarray
+    share: np.ndarray
+    who: np.ndarray
+    units_of: np.ndarray
+    people: np.ndarray
+    units: int
+    independent: int
+    over: str = "pairs of people"
+    event: str = "of the impostor attempts are accepted"
+    exact: bool = False
+    fixed_gallery: bool = False
+    fewest: int | None = None
+    refusal: Message | None = None
+
+    def loosest(self, layer: int) -> float:
+        """Return the loosest score, genuine or impostor, that accepts what a layer accepts.
+
+        Minus infinity, which rejects all, where no score is below the first impostor score; NaN
+        where that is itself minus infinity.
+        """
+        after = layer + 1
+        end = self.thresholds[after] if after < len(self.thresholds) else np.inf
+        genuine = self.genuine[: np.searchsorted(self.genuine, end)]
+        if after == len(self.thresholds) and self.beyond < _ALL:
+            genuine = genuine[genuine <= self.beyond]
+        genuine = genuine[np.isfinite(genuine)]
+        layer_threshold = self.thresholds[layer] if layer >= 0 else -np.inf
+        if layer < 0 and end == -np.inf:
+            return math.nan
+        return float(max(layer_threshold, genuine[-1] if len(genuine) else -np.inf))
+
+    def frr(self, threshold: float) -> float:
+        """Return the proportion of genuine attempts that a threshold rejects; NaN rejects all."""
+        if not len(self.genuine):
+            return math.nan
+        return float((~(self.genuine <= threshold)).mean())
+
+    def means(self, layers: np.ndarray) -> PeopleMeans:
+        """Return the means at increasing layers, and how each depends on single people."""
+        layers = np.asarray(layers)
+        step = np.searchsorted(layers, self.layer)
+        kept = step < len(layers)
+        who, share, step = self.who[:, kept], self.share[kept], step[kept]
+        n, k = len(self.units_of), len(layers)
+        total = np.bincount(step, share, k).cumsum()
+        roles = len(who)
+        sums = np.bincount((step * n + who).reshape(-1), np.tile(share, roles), k * n)
+        return PeopleMeans.of(
+            total,
+            self.units,
+            sums.reshape(k, n).cumsum(axis=0)[:, self.people],
+            self.units_of[self.people],
+            number=self.units,
+            independent=self.independent,
+            of_pairs=roles == 2,
+            fewest=self.fewest,
+        )
+
+
+def pair_shares(scores: Scores, *, up_to: float | None = None, at: float | None = None) -> Shares:
+    """Return the shares of pairs of people, of attempts with single templates.
+
+    They are known for every threshold where the mean, and the proportion of all attempts, are
+    `up_to` a rate; or at one distance.
+    """
+    reader = BlockReader(scores)
+    counter = VerificationCounter(reader, templates="single", fusion="min")
+    attempts = SubjectAttempts(counter)
+    if at is not None:
+        with threads_for(scores):
+            return _of_pairs(attempts, np.array([at]), at)
+    assert up_to is not None  # one of both is given
+    (tally,) = count_together(reader, [counter])
+    cells = tally.attempts.cells
+    reached = cells.negative_infinite + np.cumsum(cells.counts)
+    edges = np.append(cells.grid.edges, _ALL)
+    part = 2 * up_to
+    while True:
+        place = min(int(np.searchsorted(reached, part * cells.total)), len(reached))
+        beyond = float(edges[place])
+        with threads_for(scores):
+            near = _impostors_up_to(attempts, beyond)
+            lowest = np.full(min(int(cells.negative_infinite), 1), -np.inf)
+            shares = _of_pairs(attempts, np.unique(np.append(lowest, near)), beyond)
+        enough = (np.minimum(shares.mean, shares.accepted) > up_to).any()
+        if place == len(reached) or enough:
+            return shares
+        part *= 4
+
+
+def _impostors_up_to(attempts: SubjectAttempts, limit: float) -> np.ndarray:
+    """Return the impostor scores at most a distance."""
+    scores = attempts.scores
+    if are_pairs(scores):
+        row = scores._distances().astype(np.float64)
+        return row[~scores.genuine & (row <= limit)]
+    parts = (impostors for _, impostors in attempts.counter.parts())
+    return np.concatenate([np.empty(0), *(x[is_accepted(x, limit)] for x in parts)])
+
+
+def _of_pairs(attempts: SubjectAttempts, thresholds: np.ndarray, beyond: float) -> Shares:
+    """Return the shares of pairs of people at some distances."""
+    counted = count_layers(attempts, thresholds)
+    n, k = max(attempts.people, 1), len(thresholds)
+    low = np.minimum(counted.probe, counted.claimed)
+    pair = low * n + np.maximum(counted.probe, counted.claimed)
+    pairs, whole = summed(pair, counted.number)
+    near = counted.layer < k
+    key, count = summed(counted.layer[near] * n**2 + pair[near], counted.number[near])
+    layer, pair = np.divmod(key, n**2)
+    share = count / whole[np.searchsorted(pairs, pair)]
+    partners = np.bincount(np.concatenate(np.divmod(pairs, n)), minlength=attempts.people)
+    order = np.argsort(counted.genuine, kind="stable")
+    shares = Shares(
+        thresholds=thresholds,
+        mean=np.cumsum(np.bincount(layer, share, k)) / max(len(pairs), 1),
+        accepted=np.cumsum(np.bincount(layer, count, k)) / max(int(whole.sum()), 1),
+        impostors=int(whole.sum()),
+        genuine=counted.genuine[order],
+        genuine_person=counted.genuine_person[order],
+        beyond=beyond,
+        layer=layer,
+        share=share,
+        who=np.array(np.divmod(pair, n)),
+        units_of=partners,
+        people=np.flatnonzero(partners),
+        units=len(pairs),
+        independent=0,
+    )
+    _find_independent(shares, attempts)
+    return shares
+
+
+def _find_independent(shares: Shares, attempts: SubjectAttempts) -> None:
+    """Find who is resampled, and how many pairs of people are independent."""
+    scores, partners, pairs = attempts.scores, shares.units_of, shares.units
+    probing, enrolled = (
+        np.isin(np.arange(len(partners)), x) & (partners > 0) for x in attempts.sides
+    )
+    n = len(shares.people)
+    shares.independent = n // 2
+    # Existing pairs can be divided into so many sets of disjoint pairs, plus one.
+    of_missing = pairs // (int(partners.max(initial=0)) + 1)
+    one_side = not are_pairs(scores) and (probing != enrolled).any()
+    if one_side and not (probing & enrolled).any():
+        shares.people, shares.fixed_gallery = np.flatnonzero(probing), True
+        shares.independent = len(shares.people)
+    elif pairs < n * (n - 1) // 2:
+        shares.independent = of_missing
+    if one_side and not shares.fixed_gallery:
+        # Who is enrolled alone, or probes alone, has fewer partners than the others.
+        shares.fewest = int(min(probing.sum(), enrolled.sum()))
+    if are_pairs(scores):
+        codes = codes_of(scores)
+        once = np.bincount(codes.probe, minlength=len(codes.values))
+        other = codes.gallery[codes.gallery != codes.probe]
+        once += np.bincount(other, minlength=len(codes.values))
+        shares.exact = bool(once.max(initial=0) == 1)
+        if shares.exact:
+            shares.independent = pairs
+    if shares.fewest is not None and shares.fewest < min(len(shares.people), 3):
+        shares.refusal = _too_few(shares.fewest, "people on one side of the comparisons")
+    elif len(shares.people) < 3:
+        shares.refusal = _too_few(n, "people with impostor attempts")
+
+
+def _too_few(people: int, who: str) -> Message:
+    """Return the refusal of data with too few people to leave one out."""
+    return Message("too-few-people-to-resample", people=people, who=who, needed=3)
+
+
+def search_shares(other: np.ndarray, person: np.ndarray, genuine: np.ndarray) -> Shares:
+    """Return the shares of people who are not enrolled, of searches of a fixed gallery.
+
+    - `other`, `person`: of each search by such a person the nearest distance, and the person
+    - `genuine`: distances of mates, infinite where they are not at rank 1
+    """
+    thresholds, layer = np.unique(other, return_inverse=True)
+    _, who = np.unique(person, return_inverse=True)
+    layer, who = layer.reshape(-1), who.reshape(-1)
+    searches = np.bincount(who)
+    n, k, over = len(searches), len(thresholds), "people who are not enrolled"
+    share = 1 / searches[who]
+    mean = np.cumsum(np.bincount(layer, share, k)) / max(n, 1)
+    accepted = np.cumsum(np.bincount(layer, minlength=k)) / max(len(other), 1)
+    genuine = np.sort(genuine, kind="stable")
+    return Shares(
+        thresholds=thresholds,
+        mean=np.minimum(mean, 1.0),
+        accepted=accepted,
+        impostors=len(other),
+        genuine=genuine,
+        genuine_person=np.zeros(len(genuine), dtype=np.int64),
+        beyond=_ALL,
+        layer=layer,
+        share=share,
+        who=who[None],
+        units_of=np.ones(n),
+        people=np.arange(n),
+        units=n,
+        independent=n,
+        over=over,
+        event="of the searches by people who are not enrolled raise a false alarm",
+        fixed_gallery=True,
+        refusal=_too_few(n, over) if n < 3 else None,
+    )
