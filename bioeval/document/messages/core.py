@@ -64,8 +64,8 @@ _SCORES = (
     ),
     MessageType(
         "points-between-thresholds",
-        "operating points of expected rates are known between the thresholds of the result only: "
-        "EER and {dir} at a {far} lie within the bounds ..._at_least and ..._at_most",
+        "EER and {dir} at a {far} are given as a lower and an upper bound (at least, at most): "
+        "expected rates are known at the thresholds of the result alone",
     ),
 )
 

@@ -171,7 +171,8 @@ def cross_evaluate(
         Over ``statistic``, for each rate ``<rate>_summary``, of the folds of all repeats:
         ``"mean"``, ``"sd"``, ``"se"``, ``"pooled"`` (counts summed), ``"low"`` and ``"high"`` (the
         interval), and ``"folds"``, the number of folds in which it is defined; of the training
-        parts ``"train_mean"`` and so on.
+        parts ``"train_mean"`` and so on; of two repeats or more ``"repeats_mean"`` and
+        ``"repeats_sd"``, of the means of the repeats.
         The attribute ``subjects_in_both_parts`` is the largest number of test subjects that a fold
         trained on as well: 0 where test subjects are new. Of verification by log-likelihood ratios
         that an estimator makes, ``cllr`` and ``min_cllr`` of each test part as well. A fold whose
