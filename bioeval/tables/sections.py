@@ -21,8 +21,7 @@ from bioeval.studies.compare import section as comparison
 from bioeval.studies.conventions import section as conventions
 from bioeval.studies.epc import section as epc
 from bioeval.studies.folds import partitions_section as partitions, section as folds
-from bioeval.studies.fusion import normalise_section, section as fused
-from bioeval.studies.fusion.normalise_section import NormalisedTrials
+from bioeval.studies.fusion import section as fused
 from bioeval.studies.fusion.section import SideBySide
 from bioeval.studies.galleries import size_section
 from bioeval.studies.groups import section as groups
@@ -89,7 +88,6 @@ _FOLDS = View(folds.section, dim="fold")
 #: What is said of results that are no datasets and do not print themselves.
 _OF_CLASSES: Mapping[type, Callable[[Any], Section]] = {
     SideBySide: fused.section,
-    NormalisedTrials: normalise_section.section,
 }
 
 

@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     from bioeval.studies.fusion.fusion import Fusion
 
 
+_IN_FOLDS = "Means over the folds of the test parts; ± is the standard deviation between them."
+
+
 @click.command("fuse", cls=Command)
 @click.argument("systems", nargs=-1, required=True, metavar="A B [C ...]")
 @option(
@@ -87,6 +90,10 @@ def command(systems: tuple[str, ...], **options: Any) -> None:
         import warnings
 
         from bioeval.attempts.points import FAR_TARGETS
+        from bioeval.document.blocks import Fact
+        from bioeval.document.cells import Count, Label
+        from bioeval.document.results import threshold_choice
+        from bioeval.document.text import say
         from bioeval.studies.fusion.fusion import Fusion, fuse
         from bioeval.studies.fusion.section import SideBySide
         from bioeval.tasks.verification_task import verification
@@ -116,8 +123,23 @@ def command(systems: tuple[str, ...], **options: Any) -> None:
             run.stages(f"writing {out}")
             save(fused, out)
             run.output.remarks.append(f"wrote {out}: {fused!r}")
+        fused_results = datasets["fused"]
+        facts = [Fact("Task", str(fused_results.attrs["task"]), "task")]
+        if protocol is not None:
+            folds = fused_results.sizes["repeat"] * fused_results.sizes["fold"]
+            facts += [
+                Fact("Partition", Label(fused_results.attrs["splitter"]), "splitter"),
+                Fact("Threshold", threshold_choice(fused_results.attrs)),
+                Fact("Folds", Count(folds, noun="folds")),
+            ]
+        facts.append(Fact("Fused", Label(fused_results.attrs["origin"])))
         run.finish(
-            SideBySide(datasets, dict(zip(names, systems, strict=True))),
+            SideBySide(
+                say("Fusion of {number:count systems}", number=len(systems)),
+                datasets,
+                facts,
+                _IN_FOLDS if protocol is not None else "",
+            ),
             more={**how, "weights": weights, "protocol": protocol},
             files=[*systems, *train],
             page={name: run.in_terms(dataset) for name, dataset in datasets.items()},

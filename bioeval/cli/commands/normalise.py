@@ -86,8 +86,10 @@ def command(data: str, **options: Any) -> None:
             run.file_to_write(how["save_to"])
         import xarray as xr
 
+        from bioeval.document.blocks import Fact
+        from bioeval.document.cells import Count, Label
         from bioeval.studies.fusion.normalise import normalise
-        from bioeval.studies.fusion.normalise_section import NormalisedTrials
+        from bioeval.studies.fusion.section import SideBySide
         from bioeval.tasks.verification_task import verification
 
         scores = run.read()
@@ -121,7 +123,12 @@ def command(data: str, **options: Any) -> None:
             datasets[system] = run.count(verification, named, **targets)
         run.require_defined([ds["eer"] for ds in datasets.values()], [scores])
         files = [data, second, *how["cohort"], how["recordings"]]
-        trials = NormalisedTrials(datasets, priors, _in_words(how))
+        facts = [Fact("Normalised", Label(made._origin))]
+        facts += [Fact(words, Label(value)) for words, value in _in_words(how).items()]
+        for words, attempts in (("Genuine", "genuine_attempts"), ("Impostor", "impostor_attempts")):
+            facts.append(Fact(words, Count(int(datasets[system][attempts]), noun="attempts")))
+        note = "Each number is at the best threshold of these data (optimistic)."
+        trials = SideBySide("Scores normalised by a cohort", datasets, facts, note)
         shown = {system: run.in_terms(ds) for system, ds in datasets.items()}
         document, csv = run.data_of(trials)
         nodes = {system.replace("/", "-"): ds for system, ds in datasets.items()}

@@ -1,33 +1,31 @@
-"""What is said of systems beside their fusion: each measure of each, in the same folds if any."""
+"""What is said of systems side by side: before and after fusion, or normalisation by a cohort."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import xarray as xr
 
-from bioeval.base.scalars import POINTS_OF_PARTS, Scalar
+from bioeval.base.scalars import POINTS_OF_PARTS
 from bioeval.document.blocks import Column, Fact, Facts, Paragraph, Section, Table, Vocabulary
-from bioeval.document.cells import Count, Label, Number, Quantity
-from bioeval.document.results import result_messages, table_of_variables, threshold_choice
+from bioeval.document.cells import Label, Number, Quantity
+from bioeval.document.results import result_messages, table_of_variables
 from bioeval.document.scalars import cell_of_scalar, label_of
-from bioeval.document.text import Text, say
+from bioeval.document.text import Text
 from bioeval.results.layouts import expanded
 from bioeval.results.words import excluded
 from bioeval.views.tasks import averaged
 
-#: Attributes of each system in data.
-_ATTRIBUTES = ("origin", "task", "exclude", "templates", "fusion", "claims")
-
 
 @dataclass(frozen=True)
 class SideBySide:
-    """Verification results of systems, the fused one last, and the files of the others."""
+    """Verification results of systems, the one that is made of the others last."""
 
+    title: Text
     datasets: Mapping[str, xr.Dataset]
-    files: Mapping[str, str]
+    facts: Sequence[Fact]
+    note: Text = ""
 
 
 @dataclass(frozen=True)
@@ -42,45 +40,25 @@ class _Value:
 
 
 def section(systems: SideBySide) -> Section:
-    """Return what is said of systems and of their fusion."""
+    """Return what is said of systems side by side."""
     datasets = {name: expanded(ds) for name, ds in systems.datasets.items()}
     first = next(iter(datasets.values()))
-    in_folds = "fold" in first.dims
-    note = "Means over the folds of the test parts; ± is the standard deviation between them."
+    left_out = excluded({name: ds.attrs for name, ds in datasets.items()})
+    facts = (*systems.facts, Fact("Excluded", left_out), Fact("Terms", Vocabulary()))
     targets = [dim for dim in ("far_target", "frr_target") if dim in first.dims]
     return Section(
-        "fusion",
-        say("Fusion of {number:count systems}", number=len(datasets) - 1),
+        "side_by_side",
+        systems.title,
         (
-            _header(datasets, in_folds),
+            Facts(facts, indented=True),
             _measures(datasets),
-            Paragraph(note if in_folds else "", "note"),
-            _numbers(datasets, systems.files),
+            Paragraph(systems.note, "note"),
+            _together("systems", datasets),
             *(_together(f"{dim}s", datasets, dim) for dim in targets),
             result_messages(systems.datasets),
         ),
         task="verification",
     )
-
-
-def _header(datasets: Mapping[str, xr.Dataset], in_folds: bool) -> Facts:
-    """Return what all systems have in common, and how they were fused."""
-    *_, fused = datasets.values()
-    attrs = fused.attrs
-    facts = [Fact("Task", str(attrs["task"]), "task")]
-    if in_folds:
-        folds = fused.sizes["repeat"] * fused.sizes["fold"]
-        facts += [
-            Fact("Partition", Label(attrs["splitter"]), "splitter"),
-            Fact("Threshold", threshold_choice(attrs)),
-            Fact("Folds", Count(folds, noun="folds")),
-        ]
-    facts += [
-        Fact("Excluded", excluded({name: ds.attrs for name, ds in datasets.items()})),
-        Fact("Fused", Label(attrs["origin"])),
-        Fact("Terms", Vocabulary()),
-    ]
-    return Facts(facts, indented=True)
 
 
 def _measures(datasets: Mapping[str, xr.Dataset]) -> Table:
@@ -90,9 +68,8 @@ def _measures(datasets: Mapping[str, xr.Dataset]) -> Table:
     for name, ds in datasets.items():
         values = _means(ds) if "fold" in ds.dims else _points(ds)
         by_system[name] = {(value.name, value.target): value for value in values}
-        measures = measures | {
-            place: value for place, value in by_system[name].items() if place not in measures
-        }
+        for place, measure in by_system[name].items():
+            measures.setdefault(place, measure)
     columns = [Column("measure"), Column("scalar", only="data"), Column("target", only="data")]
     for name in datasets:
         columns += [Column(f"value_{name}", Label(name)), Column(f"sd_{name}", "±", priority=1)]
@@ -117,10 +94,10 @@ def _points(ds: xr.Dataset) -> Iterator[_Value]:
             yield _Value(scalar.name, label_of(scalar), None, cell_of_scalar(scalar, float(values)))
             continue
         (dim,) = values.dims
-        for target, value in zip(ds[dim].values.tolist(), values.values.tolist(), strict=True):
-            place = "prior" if dim == "cost" else "target"
+        place, labels = ("prior", "cost_prior") if dim == "cost" else ("target", dim)
+        for target, value in zip(ds[labels].values.tolist(), values.values.tolist(), strict=True):
             label = label_of(scalar, **{place: target})
-            cell = cell_of_scalar(scalar, value, at={dim: target})
+            cell = cell_of_scalar(scalar, value, at={place if dim == "cost" else dim: target})
             yield _Value(scalar.name, label, target, cell)
 
 
@@ -129,29 +106,11 @@ def _means(ds: xr.Dataset) -> Iterator[_Value]:
     for row in averaged(ds):
         target = next(iter(row.at.values()), None)
         label: Text = label_of(row.scalar, **({} if target is None else {"target": target}))
-        mean = _summary(row.scalar, row.summary("mean"), f"{row.name}_mean", row.at)
-        sd = _summary(row.scalar, row.summary("sd"), f"{row.name}_sd", row.at)
+        mean, sd = (
+            cell_of_scalar(row.scalar, row.summary(x), variable=f"{row.name}_{x}", at=row.at)
+            for x in ("mean", "sd")
+        )
         yield _Value(row.name, label, target, mean, sd if sd.is_defined else None)
-
-
-def _summary(scalar: Scalar, value: float, variable: str, at: Mapping[str, Any]) -> Quantity:
-    return cell_of_scalar(scalar, value, variable=variable, at=at)
-
-
-def _numbers(datasets: Mapping[str, xr.Dataset], files: Mapping[str, str]) -> Table:
-    """Return the single numbers of each system, for data."""
-    table = _together("systems", datasets)
-    about: list[list[Text | None]] = []
-    for name, ds in datasets.items():
-        cells: list[Text | None] = [Label(files[name]) if name in files else None]
-        cells += [Label(ds.attrs[x]) if x in ds.attrs else None for x in _ATTRIBUTES]
-        about.append(cells)
-    rows = []
-    for cells, (system, *others) in zip(about, table.rows, strict=True):
-        rows.append([system, *cells, *others])
-    system_column, *columns = table.columns
-    about_columns = [Column(name) for name in ("file", *_ATTRIBUTES)]
-    return Table("systems", [system_column, *about_columns, *columns], rows, shown=0)
 
 
 def _together(id: str, datasets: Mapping[str, xr.Dataset], *dims: str) -> Table:

@@ -249,11 +249,11 @@ def test_names_of_systems_are_no_terms():
 
     def named(name):
         datasets = {name: points["a"], "b": points["b"], "fused": fused}
-        return section(SideBySide(datasets, {name: "a.npz"}))
+        return section(SideBySide("", datasets, ()))
 
     def named_in_folds(name):
         datasets = {name: means["a"], "b": means["b"], "fused": fused_in_folds}
-        return section(SideBySide(datasets, {}))
+        return section(SideBySide("", datasets, ()))
 
     require_names_kept(named)
     require_names_kept(named_in_folds)
