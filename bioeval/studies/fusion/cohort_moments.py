@@ -1,15 +1,20 @@
-"""Mean and standard deviation of the scores of templates against a cohort."""
+"""Scores of templates against a cohort, and their mean and standard deviation."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from bioeval.base.errors import DataError, counted
+from bioeval.base.errors import Argument, DataError, counted
 from bioeval.base.kinds import larger_is_closer
+from bioeval.base.memory import require_memory
 from bioeval.scores.labels import plain
+from bioeval.scores.matrix import Scores, are_pairs, codes_of
+
+# Cells that are worked on together.
+_BLOCK = 1 << 20
 
 
 class CohortMoments(NamedTuple):
@@ -17,6 +22,88 @@ class CohortMoments(NamedTuple):
 
     mean: np.ndarray
     sd: np.ndarray
+
+
+def blocks_of(rows: int, columns: int) -> Iterator[tuple[int, int]]:
+    """Yield the first and the last row of blocks that are worked on together."""
+    step = max(1, _BLOCK // max(1, columns))
+    for low in range(0, rows, step):
+        yield low, min(low + step, rows)
+
+
+def require_cells(rows: int, columns: int) -> None:
+    """Raise unless the scores of templates against a cohort fit into memory."""
+    require_memory(
+        8 * rows * columns,
+        f"the scores of {rows:,} templates against a cohort of {columns:,}",
+        "give a smaller cohort",
+    )
+
+
+def cells_of_matrix(cohort: Scores, by_rows: bool, input_name: str) -> np.ndarray:
+    """Return the scores of a matrix with a template of the data in each row.
+
+    They are NaN for a template or a subject against itself, and where the mask leaves them out.
+    """
+    m, n = cohort.shape
+    require_cells(*(cohort.shape if by_rows else cohort.shape[::-1]))
+    codes = codes_of(cohort) if cohort._labelled else None
+    parts = []
+    for low, high in blocks_of(m, n):
+        values = np.array(cohort._read_rows(low, high), dtype=np.float64)
+        left_out = cohort.probe_ids[low:high, None] == cohort.gallery_ids
+        if codes is not None:
+            left_out |= codes.probe[low:high, None] == codes.gallery
+        if (ignored := cohort._left_out(low, high)) is not None:
+            left_out |= ignored
+        check_nan(np.isnan(values) & ~left_out, cohort, input_name, low)
+        values[left_out] = np.nan
+        parts.append(values)
+    values = np.concatenate(parts)
+    return values if by_rows else values.T
+
+
+def check_nan(failed: np.ndarray, cohort: Scores, input_name: str, row: int = 0) -> None:
+    """Raise :class:`DataError` where a comparison failed, if the scores say nothing of it."""
+    if cohort.nan != "raise" or not failed.any():
+        return
+    if not are_pairs(cohort):
+        i, j = np.argwhere(failed)[0].tolist()
+        place = f"at row {row + i}, column {j}"
+    else:
+        place = cohort._failed_at[1] if cohort._failed_at is not None else "in the list"
+    raise DataError(
+        f"{input_name} holds {counted(int(failed.sum()), 'failed comparisons')} (NaN), the first "
+        f"{place}; choose how to treat failed comparisons: with ",
+        Argument("nan", "reject"),
+        " or ",
+        Argument("nan", "exclude"),
+        " they are left out of mean and standard deviation",
+    )
+
+
+def require_other_people(people: Iterable[Any], data: set[Any], cohort: str, whose: str) -> None:
+    """Raise :class:`DataError` where people of the data are in the cohort."""
+    if shared := [label for label in dict.fromkeys(people) if label in data]:
+        raise DataError(
+            f"{cohort} shares {counted(len(shared), 'subjects')} with {whose}, the first is "
+            f"{shared[0]!r}; expected other people"
+        )
+
+
+def moments_of(
+    values: np.ndarray,
+    top: int | None,
+    kind: str,
+    input_name: str,
+    labels: Sequence[Any] | np.ndarray,
+) -> CohortMoments:
+    """Return mean and standard deviation of the finite scores of each row, or of the closest."""
+    parts = [
+        moments_of_rows(values[low:high], top, kind, input_name, labels[low:high], low)
+        for low, high in blocks_of(*values.shape)
+    ]
+    return CohortMoments(*map(np.concatenate, zip(*parts, strict=True)))
 
 
 def moments_of_rows(

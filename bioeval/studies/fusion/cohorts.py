@@ -10,7 +10,6 @@ import numpy as np
 from bioeval.base.arguments import require_path
 from bioeval.base.errors import Argument, DataError, require_choice
 from bioeval.base.kinds import Kind
-from bioeval.base.memory import require_memory
 from bioeval.scores.embeddings import EmbeddingSource
 from bioeval.scores.formats import load
 from bioeval.scores.formats.cohorts import is_text, read_cohort_list
@@ -18,6 +17,7 @@ from bioeval.scores.formats.files import existing_file
 from bioeval.scores.formats.format import ReadOptions
 from bioeval.scores.labels import template_names
 from bioeval.scores.matrix import Scores
+from bioeval.studies.fusion.cohort_moments import require_cells
 
 
 def read_cohort(
@@ -122,11 +122,7 @@ def read_cohort(
             f"{recordings}: has embeddings of {own.shape[1]} features, and {place} of "
             f"{others.shape[1]}; expected those of one system"
         )
-    require_memory(
-        8 * len(own) * len(others),
-        f"the scores of {len(own):,} templates against a cohort of {len(others):,}",
-        "give a smaller cohort",
-    )
+    require_cells(len(own), len(others))
     own = _unit(own)
     values = own @ _unit(others).T
     if kind == "distance":

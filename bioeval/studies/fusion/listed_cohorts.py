@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,16 +12,21 @@ from bioeval.attempts.thresholds import require_values
 from bioeval.base.arguments import require_integer
 from bioeval.base.errors import Argument, DataError, ProtocolError, counted
 from bioeval.base.kinds import larger_is_closer, noun_of
-from bioeval.base.memory import require_memory
 from bioeval.base.messages import Message
 from bioeval.scores.labels import NAME_COLUMNS
 from bioeval.scores.matrix import Scores, are_pairs, knows_people, require_scores
 from bioeval.scores.pairs import PairScores
 from bioeval.studies.calibration.derived_rows import derived
-from bioeval.studies.fusion.cohort_moments import CohortMoments, moments_of_rows
-
-# Cells that are worked on together.
-_BLOCK = 1 << 20
+from bioeval.studies.fusion.cohort_moments import (
+    CohortMoments,
+    blocks_of,
+    cells_of_matrix,
+    check_nan,
+    moments_of,
+    moments_of_rows,
+    require_cells,
+    require_other_people,
+)
 
 # Scores of the trials that are compared with cosines, about, and the least correlation of scores
 # that are these cosines, rounded or scaled.
@@ -125,11 +130,7 @@ def _require_size(table: _Table, top: int | None) -> None:
 def _of_each(table: _Table, top: int | None, kind: str) -> CohortMoments:
     """Return the moments of each pair by the template's own cohort scores, or the closest."""
     _require_size(table, top)
-    parts = []
-    for low, high in _blocks(*table.values.shape):
-        values, names = table.values[low:high], table.names[low:high]
-        parts.append(moments_of_rows(values, top, kind, table.input_name, names, low))
-    mean, sd = map(np.concatenate, zip(*parts, strict=True))
+    mean, sd = moments_of(table.values, top, kind, table.input_name, table.names)
     return CohortMoments(mean[table.row], sd[table.row])
 
 
@@ -147,14 +148,14 @@ def _of_chosen(table: _Table, chooser: _Table, top: int, kind: str) -> CohortMom
             Argument("top"),
         )
     nearest = np.empty((len(chooser.names), top), dtype=np.int64)
-    for low, high in _blocks(*chooser.values.shape):
+    for low, high in blocks_of(*chooser.values.shape):
         block = chooser.values[low:high]
         ordered = np.where(np.isfinite(block), closer * block, np.inf)
         nearest[low:high] = np.argsort(ordered, axis=1, kind="stable")[:, :top]
     pairs = np.column_stack([table.row, chooser.row])
     distinct, place = np.unique(pairs, axis=0, return_inverse=True)
     parts = []
-    for low, high in _blocks(len(distinct), top):
+    for low, high in blocks_of(len(distinct), top):
         of, by = distinct[low:high].T
         values = table.values[of[:, None], nearest[by]]
         names = [table.names[i] for i in of.tolist()]
@@ -162,12 +163,6 @@ def _of_chosen(table: _Table, chooser: _Table, top: int, kind: str) -> CohortMom
     mean, sd = map(np.concatenate, zip(*parts, strict=True))
     place = place.reshape(-1)
     return CohortMoments(mean[place], sd[place])
-
-
-def _blocks(rows: int, columns: int) -> Iterator[tuple[int, int]]:
-    step = max(1, _BLOCK // max(1, columns))
-    for low in range(0, rows, step):
-        yield low, min(low + step, rows)
 
 
 def _over_one_cohort(tables: Sequence[_Table]) -> list[_Table]:
@@ -226,12 +221,7 @@ def _table(scores: PairScores, side: int, side_name: str, cohort: Scores) -> _Ta
             f"{shared[0]!r}; expected templates of other people"
         )
     _require_different_people(scores, cohort, 1 - mine)
-    shape = len(wanted), len(others)
-    require_memory(
-        8 * shape[0] * shape[1],
-        f"the scores of {shape[0]:,} templates against a cohort of {shape[1]:,}",
-        "give a smaller cohort",
-    )
+    require_cells(len(wanted), len(others))
     place = {name: i for i, name in enumerate(names[mine])}
     at = np.array([place[name] for name in wanted], dtype=np.int64)
     if are_pairs(cohort):
@@ -244,7 +234,7 @@ def _table(scores: PairScores, side: int, side_name: str, cohort: Scores) -> _Ta
         if cohort.nan == "raise":
             _require_all(there, wanted, others, side_name)
     else:
-        values = _cells_of_matrix(cohort, mine)[at]
+        values = cells_of_matrix(cohort, not mine, "the cohort")[at]
     return _Table(side_name, row.reshape(-1), wanted, others, values)
 
 
@@ -310,41 +300,8 @@ def _cells_of_list(cohort: PairScores, mine: int) -> tuple[np.ndarray, np.ndarra
     there = np.zeros(values.shape, dtype=bool)
     cells = row.reshape(-1), column.reshape(-1)
     values[cells], there[cells] = cohort.values, True
-    _check_nan(np.isnan(cohort.values), cohort)
+    check_nan(np.isnan(cohort.values), cohort, "the cohort")
     return values, there
-
-
-def _cells_of_matrix(cohort: Scores, mine: int) -> np.ndarray:
-    """Return the scores of a matrix, with the templates of side `mine` as rows."""
-    m, n = cohort.shape
-    parts = []
-    for low, high in _blocks(m, n):
-        values = np.array(cohort._read_rows(low, high), dtype=np.float64)
-        ignored = cohort._left_out(low, high)
-        if ignored is not None:
-            values[ignored] = 0.0
-        _check_nan(np.isnan(values), cohort)
-        if ignored is not None:
-            values[ignored] = np.nan
-        parts.append(values)
-    values = np.concatenate(parts)
-    return values.T if mine else values
-
-
-def _check_nan(failed: np.ndarray, cohort: Scores) -> None:
-    """Raise :class:`DataError` where a comparison failed, if the scores say nothing of it."""
-    if cohort.nan == "raise" and failed.any():
-        place = ""
-        if are_pairs(cohort) and cohort._failed_at is not None:
-            place = f", the first {cohort._failed_at[1]}"
-        raise DataError(
-            f"the cohort scores hold {counted(int(failed.sum()), 'failed comparisons')} (NaN)"
-            f"{place}; choose how to treat them: with ",
-            Argument("nan", "reject"),
-            " or ",
-            Argument("nan", "exclude"),
-            " they are left out of mean and standard deviation",
-        )
 
 
 def _not_checked(tables: Sequence[_Table], cohorts: Sequence[Scores]) -> list[Message]:
@@ -396,9 +353,4 @@ def _require_different_people(scores: PairScores, cohort: Scores, side: int) -> 
     else:
         people = (cohort.gallery_labels if side else cohort.probe_labels).tolist()
     tried = set(map(str, scores.subjects.tolist()))
-    shared = [name for name in dict.fromkeys(map(str, people)) if name in tried]
-    if shared:
-        raise DataError(
-            f"the cohort shares {counted(len(shared), 'subjects')} with the trials, the first is "
-            f"{shared[0]!r}; expected other people"
-        )
+    require_other_people(map(str, people), tried, "the cohort", "the trials")

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Literal, NamedTuple, get_args
+from typing import Any, Literal, get_args
 
 import numpy as np
 
@@ -13,15 +12,19 @@ from bioeval.base.errors import (
     Argument,
     DataError,
     ProtocolError,
-    counted,
     received,
     require_choice,
 )
 from bioeval.base.kinds import noun_of
-from bioeval.scores.matrix import Scores, codes_of, knows_people, require_scores
+from bioeval.scores.matrix import Scores, knows_people, require_scores
 from bioeval.scores.pairs import PairScores
 from bioeval.studies.calibration.derived_rows import derived
-from bioeval.studies.fusion.cohort_moments import CohortMoments, moments_of_rows
+from bioeval.studies.fusion.cohort_moments import (
+    CohortMoments,
+    cells_of_matrix,
+    moments_of,
+    require_other_people,
+)
 from bioeval.studies.fusion.listed_cohorts import normalised_list
 
 CohortMethod = Literal["z", "t", "s", "zt", "as"]
@@ -29,9 +32,6 @@ METHODS: tuple[CohortMethod, ...] = get_args(CohortMethod)
 
 CohortChoice = Literal["each", "other", "enrolled"]
 CHOICES: tuple[CohortChoice, ...] = get_args(CohortChoice)
-
-# Values read together.
-_BLOCK = 1 << 20
 
 
 def normalise(
@@ -143,15 +143,34 @@ def normalise(
         gallery_cohort = gallery_cohort or probe_cohort
         probe_cohort = probe_cohort or gallery_cohort
     best = require_integer("top", top, low=2) if top is not None else None
-    of_gallery = of_probe = None
-    if method != "t":
-        side = _side(scores, "gallery", gallery_cohort, method)
-        of_gallery = _moments(side, best)
-    if method != "z":
-        side = _side(scores, "probe", probe_cohort, method)
-        if method == "zt":
-            side = side._replace(scale=_cohort_moments(side, scores, cohort))
-        of_probe = _moments(side, best)
+    sides = {"gallery": scores.gallery_labels, "probe": scores.probe_labels}
+    everyone = {*scores.probe_labels.tolist(), *scores.gallery_labels.tolist()}
+
+    def oriented(
+        input_name: str, given: Scores | None, labels: np.ndarray, over: str
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Return the scores of templates against a cohort of other people, and these people."""
+        if given is None:
+            raise DataError(
+                Argument(input_name), " is missing; ", Argument("method", method), " needs it"
+            )
+        by_rows = _has_rows(input_name, given, labels.tolist(), over)
+        people = given.gallery_labels if by_rows else given.probe_labels
+        require_other_people(people.tolist(), everyone, f"the cohort of {input_name}", "the data")
+        return cells_of_matrix(given, by_rows, input_name), people
+
+    def moments(role: str, given: Scores | None) -> CohortMoments:
+        """Return the moments of one side of the scores; of ZT-norm, of Z-normalised scores."""
+        name = f"{role}_cohort"
+        values, people = oriented(name, given, sides[role], f"the {role} templates of the scores")
+        if role == "probe" and method == "zt":
+            of_cohort, _ = oriented("cohort", cohort, people, "the cohort of probe_cohort")
+            scale = moments_of(of_cohort, None, scores.kind, "cohort", people)
+            values = (values - scale.mean) / scale.sd
+        return moments_of(values, best, scores.kind, name, sides[role])
+
+    of_gallery = moments("gallery", gallery_cohort) if method != "t" else None
+    of_probe = moments("probe", probe_cohort) if method != "z" else None
 
     def rule(blocks: list[np.ndarray], index: np.ndarray) -> np.ndarray:
         """Normalise rows by one side, or by both: one after the other, or the mean of both."""
@@ -171,77 +190,6 @@ def normalise(
     origin = scores._origin or noun_of(scores.kind, plural=True)
     made = derived([scores], rule, kind, f"{method}-norm of {origin}")
     return made._with(_remarks=scores._remarks)
-
-
-class CohortSide(NamedTuple):
-    """Scores of templates of the data against a cohort."""
-
-    input_name: str
-    scores: Scores
-    rows: bool  # whether the templates are the rows
-    scale: CohortMoments | None = None  # of the cohort's templates, of scores that are Z-normalised
-
-    @property
-    def cohort_labels(self) -> np.ndarray:
-        """The subjects of the cohort."""
-        return self.scores.gallery_labels if self.rows else self.scores.probe_labels
-
-    def blocks(self) -> Iterator[np.ndarray]:
-        """Yield scores with a template of the data in each row; NaN where not compared."""
-        scores, codes = self.scores, codes_of(self.scores)
-        m, n = scores.shape
-        templates, cohort_size = m, n
-        if not self.rows:
-            templates, cohort_size = n, m
-        step = max(1, _BLOCK // cohort_size)
-        for low in range(0, templates, step):
-            high = min(low + step, templates)
-            i, j, columns = slice(low, high), None, np.arange(n)
-            if not self.rows:
-                i, columns = slice(0, m), np.arange(low, high)
-                j = columns
-            values = np.array(scores._read_rows(i.start, i.stop, j), dtype=np.float64)
-            same_template = scores.probe_ids[i, None] == scores.gallery_ids[columns]
-            left_out = same_template | (codes.probe[i, None] == codes.gallery[columns])
-            ignored = scores._left_out(i.start, i.stop, j)
-            if ignored is not None:
-                left_out |= ignored
-            self._check_nan(values, left_out, i.start, columns)
-            values[left_out] = np.nan
-            if not self.rows:
-                values = values.T
-            if self.scale is not None:
-                values = (values - self.scale.mean) / self.scale.sd
-            yield values
-
-    def _check_nan(
-        self, values: np.ndarray, left_out: np.ndarray, row: int, columns: np.ndarray
-    ) -> None:
-        """Raise :class:`DataError` where a comparison failed, if the scores say nothing of it."""
-        failed = np.isnan(values) & ~left_out
-        if self.scores.nan == "raise" and failed.any():
-            i, j = np.argwhere(failed)[0]
-            raise DataError(
-                f"{self.input_name} holds NaN, first at row {row + int(i)}, column "
-                f"{int(columns[j])}; choose how to treat failed comparisons: with ",
-                Argument("nan", "reject"),
-                " or ",
-                Argument("nan", "exclude"),
-                " it is left out of mean and standard deviation",
-            )
-
-
-def _moments(side: CohortSide, top: int | None) -> CohortMoments:
-    """Return mean and standard deviation of each template's finite scores, or of the closest."""
-    labels = side.scores.probe_labels if side.rows else side.scores.gallery_labels
-    parts, done = [], 0
-    for values in side.blocks():
-        moments = moments_of_rows(
-            values, top, side.scores.kind, side.input_name, labels[done : done + len(values)], done
-        )
-        parts.append(moments)
-        done += len(values)
-    return CohortMoments(*map(np.concatenate, zip(*parts, strict=True)))
 
 
 def _require_matrix(cohort: Scores | None, scores: Scores, input_name: str) -> None:
@@ -278,56 +226,19 @@ def _refuse_unused(method: str, cohort: Scores | None, top: int | None) -> None:
             )
 
 
-def _side(scores: Scores, role: str, cohort: Scores | None, method: str) -> CohortSide:
-    """Return the cohort scores of one side of the data, on whichever side of their matrix it is."""
-    input_name = f"{role}_cohort"
-    if cohort is None:
-        raise DataError(
-            Argument(input_name), " is missing; ", Argument("method", method), " needs it"
-        )
-    wanted = scores.gallery_labels if role == "gallery" else scores.probe_labels
-    side = _oriented(input_name, cohort, wanted, f"the {role} templates of the scores")
-    data = {*scores.probe_labels.tolist(), *scores.gallery_labels.tolist()}
-    _require_different_people(input_name, side.cohort_labels, data)
-    return side
-
-
-def _cohort_moments(side: CohortSide, scores: Scores, cohort: Scores | None) -> CohortMoments:
-    """Return the moments by which the scores of the probes against the cohort are normalised."""
-    assert cohort is not None
-    oriented = _oriented("cohort", cohort, side.cohort_labels, "the cohort of probe_cohort")
-    data = {*scores.probe_labels.tolist(), *scores.gallery_labels.tolist()}
-    _require_different_people("cohort", oriented.cohort_labels, data)
-    return _moments(oriented, None)
-
-
-def _oriented(input_name: str, cohort: Scores, wanted: np.ndarray, over: str) -> CohortSide:
-    """Return the scores of a cohort by the side of its matrix that has the wanted labels."""
-    labels = wanted.tolist()
+def _has_rows(input_name: str, cohort: Scores, labels: list[Any], over: str) -> bool:
+    """Whether the templates with these labels are the rows of a cohort's matrix, or its columns."""
     probes, gallery = cohort.probe_labels.tolist(), cohort.gallery_labels.tolist()
-    if probes == labels:
-        return CohortSide(input_name, cohort, True)
-    if gallery == labels:
-        return CohortSide(input_name, cohort, False)
+    if labels in (probes, gallery):
+        return probes == labels
     if len(labels) not in cohort.shape:
         raise DataError(
             f"{input_name} has shape {cohort.shape}, and neither side is {over}: {len(labels)} "
             "expected"
         )
     near = probes if len(probes) == len(labels) else gallery
-    i = 0
-    while near[i] == labels[i]:
-        i += 1
+    i = next(i for i, pair in enumerate(zip(near, labels, strict=True)) if pair[0] != pair[1])
     raise DataError(
         f"the labels of {input_name} are not those of {over}: they first differ at template {i} "
         f"({near[i]!r}, and {labels[i]!r} expected)"
     )
-
-
-def _require_different_people(input_name: str, labels: np.ndarray, data: set) -> None:
-    shared = [label for label in dict.fromkeys(labels.tolist()) if label in data]
-    if shared:
-        raise DataError(
-            f"the cohort of {input_name} shares {counted(len(shared), 'subjects')} with the data, "
-            f"the first is {shared[0]!r}; expected other people"
-        )

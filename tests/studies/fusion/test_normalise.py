@@ -120,7 +120,11 @@ def test_bad_cohorts_are_refused(data):
     )
     failed = gallery.values.copy()
     failed[3, 1] = np.nan
-    refused("holds NaN, first at row 3, column 1", "z", be.Scores(failed, GALLERY, COHORT, **kind))
+    refused(
+        r"1 failed comparison \(NaN\), the first at row 3, column 1",
+        "z",
+        be.Scores(failed, GALLERY, COHORT, **kind),
+    )
     left_out = be.Scores(failed, GALLERY, COHORT, nan="exclude", **kind)
     assert np.isfinite(be.normalise(scores, "z", left_out).values[1, 3])
     pairs = be.Scores.from_pairs([0.1, 0.2], [1, 0], **kind)
