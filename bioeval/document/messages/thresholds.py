@@ -46,4 +46,11 @@ JUDGED = (
     ),
 )
 
-MESSAGES = (*STUDY, *JUDGED)
+MESSAGES = (
+    MessageType(
+        "no-spread-in-folds",
+        "{rate:term} is {value} in every {unit}: the spread is 0, so the folds give no interval",
+    ),
+    *STUDY,
+    *JUDGED,
+)

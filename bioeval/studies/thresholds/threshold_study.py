@@ -3,30 +3,33 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
-from typing import Any, get_args
+from typing import Any, NamedTuple, get_args
 
 import numpy as np
 import xarray as xr
 
 from bioeval import partition
+from bioeval.attempts.finding import PointsWanted
 from bioeval.attempts.identification_counter import RankUnit
-from bioeval.attempts.threshold_rules import Rule
+from bioeval.attempts.passes import count_together
+from bioeval.attempts.symmetry import is_symmetric
+from bioeval.attempts.threshold_rules import ChosenThreshold, Rule, choose
 from bioeval.attempts.thresholds import require_values, to_user
+from bioeval.attempts.verification_counter import VerificationCounter
 from bioeval.base.arguments import require_integer
 from bioeval.base.errors import Argument, DataError, chosen_task
 from bioeval.base.messages import Message, messages_of
-from bioeval.base.progress import rows_reported
+from bioeval.base.progress import rows_reported, stage
 from bioeval.base.random import RandomState
 from bioeval.base.registry import names_of
 from bioeval.base.scalars import Name
 from bioeval.results.dataset import Variables, about_attrs, build
 from bioeval.results.layouts import Layout, expanded
-from bioeval.results.support import RuleOf
+from bioeval.results.support import ComparedPeople, KindVerdict, RuleOf
 from bioeval.scores.arrays import FusionRule
-from bioeval.scores.blocks import BlockReader, require_subjects
+from bioeval.scores.blocks import BlockReader, require_subjects, threads_for
 from bioeval.scores.bona_fide import leaves_out_attacks
-from bioeval.scores.matrix import Scores, are_pairs, codes_of, require_scores
+from bioeval.scores.matrix import Scores, are_pairs, codes_of, knows_people, require_scores
 from bioeval.stats.options import IntervalMethod
 from bioeval.studies.assurance.assured import (
     ASSURED,
@@ -36,18 +39,13 @@ from bioeval.studies.assurance.assured import (
     require_named_people,
 )
 from bioeval.studies.assurance.shares import Shares, pair_shares
-from bioeval.studies.folds.cross_evaluate import check_task
-from bioeval.studies.folds.options import FoldOptions, ThresholdTask
-from bioeval.studies.folds.results import Bound, cross_names, fold_dataset
-from bioeval.studies.thresholds.counts import (
-    ComparisonCounts,
-    Counts,
-    SearchCounts,
-    count_comparisons,
-    count_searches,
-    number_of_subjects,
-)
-from bioeval.studies.thresholds.searches import searches_of_people
+from bioeval.studies.folds.cross_evaluate import cross_evaluate
+from bioeval.studies.folds.folds import attempts_by_subject
+from bioeval.studies.folds.intervals import PooledRates
+from bioeval.studies.folds.options import ThresholdTask
+from bioeval.studies.folds.results import Ends, cross_names, ends_by_subject
+from bioeval.studies.thresholds.searches import search_in_folds, searches_of_people
+from bioeval.tasks.verification_task import verification
 from bioeval.views.messages import warn_of_kind
 
 STUDY = {
@@ -59,9 +57,6 @@ STUDY = {
     "fold_far": Name("FAR on the test part of a fold", iso="FMR"),
     "fold_frr": Name("FRR on the test part of a fold", iso="FNMR"),
     **names_of("verification", "genuine_attempts", "impostor_attempts"),
-    "independent_impostors": Name(
-        "impostor attempts, each pair of a symmetric matrix once: impostor_pairs", "attempts"
-    ),
     **names_of("verification", "impostor_pairs", "subjects", "disjoint_pairs"),
     "unenrolled_people": Name("people of open set who search and are not enrolled", "subjects"),
     "pairs_of_people": Name(
@@ -163,7 +158,7 @@ def study_threshold(
         ``hter``. Each fold: ``fold_threshold``, ``fold_far``, ``fold_frr`` over ``repeat, fold``.
         What the data support: ``subjects``, ``pairs_of_people`` (pairs of different people that
         are compared, at most), ``impostor_pairs`` (impostor attempts, each pair of a symmetric
-        matrix once; also as ``independent_impostors``), ``disjoint_pairs`` (pairs of subjects of
+        matrix once), ``disjoint_pairs`` (pairs of subjects of
         which no two share one, on which the bound without an error rests). With a FAR target,
         ``subjects_for_3``, ``subjects_for_30`` (people that the rules of 3 and 30 require, all
         compared with each other), ``impostors_for_3``, ``impostors_for_30`` (their pairs of
@@ -226,68 +221,255 @@ def study_threshold(
         assure = check_assurance(assure, rule)
         require_named_people(scores, "an assured threshold")
     require_values(scores, "a threshold")
-    options = _fold_options(scores, task, rule, fusion, rank_unit)
-    check_task(scores, options)
     method = IntervalMethod.of(interval, ("subject-bootstrap",))
     assert method is not None
-    confidence = method.confidence
-    reader = BlockReader(scores)
-    about = reader.about
     splitter = _splitter(scores, folds, repeats, random_state, task)
-    counts: ComparisonCounts | SearchCounts
-    remarks: list[Message] = []
-    shares: Shares | None = None
     with rows_reported():
-        if task == "verification":
-            counts = count_comparisons(scores, reader, splitter, options, method)
-            remarks += counts.remarks
-            studied = "verification"
+        if searched:
+            ranked = {"rank_unit": rank_unit, "fusion": fusion}
+            counted = _of_searches(scores, rule, splitter, method, ranked)
         else:
-            counts = count_searches(scores, reader, splitter, options, method)
-            shares = counts.shares
-            studied = f"open set, {rank_unit} ranks"
-    bound: Bound = "column" if counts.by_subject else ""
-    folded = fold_dataset(
-        counts.folds, counts.plan.shape, reader.about, options, splitter, confidence, bound=bound
-    )
-    crossed = expanded(folded)
-    variables = _where_chosen(counts, scores.kind)
-    variables |= {name: crossed[name].item() for name in _ON_NEW if name in crossed}
+            counted = _of_comparisons(scores, rule, splitter, method)
+    folded, variables = expanded(counted.folds), dict(counted.variables)
+    variables |= {name: folded[name].item() for name in _ON_NEW if name in folded}
     for name in ("threshold", "far", "frr"):
-        variables[f"fold_{name}"] = (("repeat", "fold"), crossed[name].values)
-    variables |= _needed(counts, rule)
-    attrs: dict[str, Any] = {}
+        variables[f"fold_{name}"] = (("repeat", "fold"), folded[name].values)
+    # Folds advise intervals by subject where their spread is 0; the study has these.
+    messages = [
+        Message("no-spread-in-folds", **x.arguments) if x.code.startswith("no-spread") else x
+        for x in messages_of(folded.attrs)
+    ]
+    attrs: dict[str, Any] = {name: folded.attrs[name] for name in _OF_FOLDS if name in folded.attrs}
+    attrs |= {
+        "chosen_on": "given" if rule.name == "fixed" else _ON_ALL,
+        "divided": "subjects" if _by_people(scores) else "pairs",
+        "optimistic_interval": "by resampling subjects, at the same threshold",
+        "replicates": method.replicates,
+        "rules_count": counted.people.counted,
+    }
+    if searched:
+        attrs |= {"rank_unit": rank_unit, "fusion": fusion}
+    if not _by_people(scores):
+        messages.append(Message("pairs-divided"))
+    messages += counted.messages
     promised = False
     if assure is not None:
-        shares = shares or pair_shares(scores, up_to=rule.values[0])
+        shares = counted.shares or pair_shares(scores, up_to=rule.values[0])
         assured = assured_threshold(shares, rule.values[0], assure)
         values, words = assured.described(scores.kind, variables["optimistic_frr"])
         variables |= values
         attrs |= words | {"assure": assure}
-        remarks += remarks_on(assured, scores)
+        messages += remarks_on(assured, scores)
         promised = assured.refusal is None
-    attrs |= {name: crossed.attrs[name] for name in _OF_FOLDS if name in crossed.attrs}
-    attrs["chosen_on"] = "given" if rule.name == "fixed" else _ON_ALL
-    messages = messages_of(crossed.attrs)
-    attrs["divided"] = "subjects"
-    if searched:
-        attrs |= {"rank_unit": rank_unit, "fusion": fusion}
-    if not _by_people(scores):
-        attrs["divided"] = "pairs"
-        messages.append(Message("pairs-divided"))
-    messages += remarks
-    attrs["optimistic_interval"] = "by resampling subjects, at the same threshold"
-    attrs |= {"replicates": method.replicates, "rules_count": counts.RULES_COUNT}
-    doubt = None
-    if isinstance(counts, ComparisonCounts):
-        doubt = counts.doubt(scores, fused=bool(scores._claims))
-    if doubt is not None:
-        messages.append(doubt)
-        warn_of_kind(doubt)
-    messages += _reach(counts, rule, promised)
-    attrs = about_attrs(about, "threshold-study", f"threshold study, {studied}", messages) | attrs
-    coordinates = {name: crossed[name].values for name in ("repeat", "fold")}
-    return build(variables, STUDY, coordinates, attrs)
+    if counted.doubt is not None:
+        messages.append(counted.doubt)
+        warn_of_kind(counted.doubt)
+    needed, support = _support(counted.people, rule, promised)
+    variables |= needed
+    studied = f"open set, {rank_unit} ranks" if searched else "verification"
+    about = BlockReader(scores).about
+    described = about_attrs(
+        about, "threshold-study", f"threshold study, {studied}", messages + support
+    )
+    coordinates = {name: folded[name].values for name in ("repeat", "fold")}
+    return build(variables, STUDY, coordinates, described | attrs)
+
+
+class _People(NamedTuple):
+    """The people and attempts that limit a target."""
+
+    subjects: int  # whose number makes the impostor attempts; 0 if unknown
+    impostors: int  # impostor attempts, each pair of a symmetric matrix once
+    compared: ComparedPeople | None = None  # where people are known
+    searched: bool = False  # by people who are not enrolled
+
+    @property
+    def counted(self) -> str:
+        """What the rules of 3 and 30 count of a FAR."""
+        if self.searched:
+            return "people who are not enrolled, each once, however often a person searches"
+        return "pairs of people, each once, however many templates it has"
+
+    def there(self, rate: str) -> int:
+        """Return how many there are of what the rules count."""
+        if self.searched or rate == "frr":
+            return self.subjects
+        return self.impostors if self.compared is None else min(self.impostors, self.compared.pairs)
+
+    def needed(self, wanted: int, rate: str) -> dict[str, int]:
+        """Return what a rule needs: people, or impostor attempts where these are fewer."""
+        if self.searched:
+            return {"people who are not enrolled": wanted}
+        if rate == "frr":
+            return {"people": wanted}
+        if self.compared is None or self.compared.pairs > self.impostors:
+            return {"impostor attempts": wanted}
+        enough = ComparedPeople.least_with(wanted)
+        if enough <= self.compared.number:
+            return {"pairs of people": wanted}
+        return {"people": enough, "pairs of people": wanted}
+
+
+class _Counted(NamedTuple):
+    """What is counted of a study: rates in folds, and where the threshold is chosen."""
+
+    folds: xr.Dataset
+    variables: Variables
+    people: _People
+    messages: list[Message]
+    doubt: Message | None = None
+    shares: Shares | None = None
+
+
+def _of_comparisons(
+    scores: Scores, rule: Rule, splitter: Any, interval: IntervalMethod
+) -> _Counted:
+    """Count verification in folds, and at the threshold of all data."""
+    in_folds = IntervalMethod("nadeau-bengio", interval.confidence)
+    threshold = rule.values[0] if rule.name == "fixed" else str(rule)
+    folds = cross_evaluate(scores, splitter, threshold=threshold, interval=in_folds)
+    counter = VerificationCounter(BlockReader(scores))
+    of_kind = rule.as_distance(scores.kind)
+    (tally,) = count_together(counter.reader, [counter], PointsWanted.of_rule(of_kind))
+    chosen, attempts = choose(of_kind, tally.attempts), tally.attempts
+    genuine, impostor = attempts.genuine_attempts, attempts.impostor_attempts
+    pairs = impostor // 2 if is_symmetric(scores) else impostor
+    subjects = len(scores.subjects) if knows_people(scores) else 0
+    limits, messages = _by_subject(scores, chosen, interval, genuine, impostor)
+    variables = _where_chosen(chosen, scores.kind, limits)
+    variables |= {
+        "genuine_attempts": genuine,
+        "impostor_attempts": impostor,
+        "impostor_pairs": pairs,
+    }
+    compared = ComparedPeople.of_scores(scores)
+    if subjects:
+        variables["subjects"] = subjects
+        variables["disjoint_pairs"] = attempts_by_subject(scores).disjoint_pairs
+    if compared is not None:
+        variables["pairs_of_people"] = compared.pairs
+    people = min(subjects or genuine, genuine)
+    fused, metric = bool(scores._claims), scores._metric
+    doubt = KindVerdict.doubt(
+        attempts.about_equal_error(), scores.kind, people, fused=fused, metric=metric
+    )
+    limited_by = _People(subjects, pairs, compared)
+    return _Counted(folds, variables, limited_by, messages, doubt)
+
+
+def _of_searches(
+    scores: Scores, rule: Rule, splitter: Any, interval: IntervalMethod, ranked: dict[str, Any]
+) -> _Counted:
+    """Count searches of a fixed gallery in folds, and at the threshold of all data."""
+    from bioeval.tasks.identification import open_set
+
+    searches = search_in_folds(scores, rule, splitter, interval.confidence, **ranked)
+    chosen, attempts = searches.whole.chosen, searches.whole.test
+    limits = {}
+    if chosen.defined and math.isfinite(chosen.threshold):
+        with stage("bootstrap"):
+            at = to_user(chosen.threshold, scores.kind)
+            there = open_set(
+                scores, impostors="unenrolled", interval=interval, thresholds=[at], max_rank=1,
+                **ranked,
+            )  # fmt: skip
+            limits = {rate: _ends(there, rate) for rate in ("far", "frr")}
+    variables = _where_chosen(chosen, scores.kind, limits)
+    variables |= {
+        "genuine_attempts": attempts.genuine_attempts,
+        "impostor_attempts": attempts.impostor_attempts,
+        "impostor_pairs": attempts.impostor_attempts,
+        "subjects": searches.people,
+        "unenrolled_people": searches.unenrolled_people,
+    }
+    people = _People(searches.unenrolled_people, attempts.impostor_attempts, searched=True)
+    return _Counted(searches.folds, variables, people, [], shares=searches.shares)
+
+
+@stage("bootstrap")
+def _by_subject(
+    scores: Scores, chosen: ChosenThreshold, interval: IntervalMethod, genuine: int, impostor: int
+) -> tuple[dict[str, Ends], list[Message]]:
+    """Return the rates at the threshold chosen on all data with their limits, and messages."""
+    if not chosen.defined:
+        return {}, []
+    known, at = knows_people(scores), chosen.threshold
+    if math.isfinite(at):
+        there = verification(
+            scores,
+            interval=interval if known else None,
+            thresholds=[to_user(at, scores.kind)],
+            auc=False,
+        )
+        # One threshold of a curve, which shows how errors are correlated where few people err.
+        limits = {rate: _ends(there, rate) for rate in ("far", "frr")}
+    else:
+        accepts = float(at == np.inf)
+        rates = {
+            "far": accepts if impostor else math.nan,
+            "frr": 1 - accepts if genuine else math.nan,
+        }
+        limits = {rate: (x, math.nan, math.nan) for rate, x in rates.items()}
+    if not known:
+        return limits, [Message("no-interval-by-subject", pattern=str(scores._subject_pattern))]
+    pooled = PooledRates(scores, interval)
+    with threads_for(scores):
+        pooled.add(attempts_by_subject(scores), at)
+    return ends_by_subject(pooled, limits if math.isfinite(at) else None), [*pooled.remarks()]
+
+
+def _ends(there: xr.Dataset, rate: str) -> Ends:
+    """Return a rate of a result at its one threshold, with its limits; NaN without an interval."""
+    names = (rate, f"{rate}_low", f"{rate}_high")
+    value, low, high = (there[name].item() if name in there else math.nan for name in names)
+    return value, low, high
+
+
+def _where_chosen(chosen: ChosenThreshold, kind: str, limits: dict[str, Ends]) -> Variables:
+    """Return the threshold to install with its rates, which are optimistic."""
+    unknown = (math.nan, math.nan, math.nan)
+    variables: Variables = {"threshold": to_user(chosen.threshold, kind)}
+    for rate in ("far", "frr", "hter"):
+        value, low, high = limits.get(rate, unknown)
+        variables |= {
+            f"optimistic_{rate}": value,
+            f"optimistic_{rate}_low": low,
+            f"optimistic_{rate}_high": high,
+        }
+    far, frr = variables["optimistic_far"], variables["optimistic_frr"]
+    return variables | {"optimistic_hter": (far + frr) / 2}
+
+
+def _support(people: _People, rule: Rule, promised: bool) -> tuple[Variables, list[Message]]:
+    """Return the people that a target needs, with those missing, and a message if they are too few.
+
+    `promised` is whether there is an assured threshold beside the one that the data alone allow.
+    """
+    rate = rule.name
+    limited = rate == "far" or (rate == "frr" and people.subjects > 0 and not people.searched)
+    if not limited or not rule.values[0] > 0:
+        return {}, []
+    target, there = float(rule.values[0]), people.there(rate)
+    needed: Variables = {}
+    wanted = {least: least.attempts_for(target) for least in (RuleOf(3), RuleOf(30))}
+    for least, number in wanted.items():
+        if people.subjects:
+            in_pairs = rate == "far" and not people.searched
+            enough = ComparedPeople.least_with(number) if in_pairs else number
+            needed[f"subjects_for_{least}"] = enough
+        if rate == "far":
+            needed[f"impostors_for_{least}"] = number
+            needed[f"more_for_{least}"] = max(0, number - there)
+    error = {"far": "false accept", "frr": "false reject"}[rate]
+    about: dict[str, Any] = {"rate": rate, "target": target}
+    for least, number in wanted.items():
+        if not least.supports(target, there):
+            lacking = people.needed(number, rate)
+            if least == 3:
+                return needed, [Message("target-not-shown", **about, error=error, needed=lacking)]
+            code = "unassured-threshold-uncertain" if promised else "threshold-uncertain"
+            return needed, [Message(code, **about, errors=f"{error}s", needed=lacking)]
+    return needed, []
 
 
 def _check_number(scores: Scores, name: str, number: int | None, *, low: int) -> None:
@@ -297,34 +479,6 @@ def _check_number(scores: Scores, name: str, number: int | None, *, low: int) ->
     require_integer(name, number, low=low, of_draws=True)
     if are_pairs(scores) and scores.pair_folds is not None:
         raise DataError(Argument(name), f" is {number}, but these pairs define folds; leave it out")
-
-
-def _where_chosen(counts: Counts, kind: str) -> Variables:
-    """Return the threshold to install, with its attempts, units and optimistic rates."""
-    chosen, attempts = counts.whole.chosen, counts.whole.test
-    genuine, impostor = attempts.genuine_attempts, attempts.impostor_attempts
-    far = frr = math.nan
-    if chosen.defined:
-        fa, fr = attempts.errors_at(chosen.threshold)
-        if impostor:
-            far = fa / impostor
-        if genuine:
-            frr = fr / genuine
-    variables = {
-        "threshold": to_user(chosen.threshold, kind),
-        "optimistic_far": far,
-        "optimistic_frr": frr,
-        "genuine_attempts": genuine,
-        "impostor_attempts": impostor,
-        "independent_impostors": counts.independent,
-        "impostor_pairs": counts.independent,
-        **counts.people,
-        "optimistic_hter": (far + frr) / 2,
-    }
-    for rate in ("far", "frr", "hter"):
-        _, low, high = counts.by_subject.get(rate, (math.nan, math.nan, math.nan))
-        variables |= {f"optimistic_{rate}_low": low, f"optimistic_{rate}_high": high}
-    return variables
 
 
 def _require_units(scores: Scores, folds: int, task: str) -> None:
@@ -337,7 +491,7 @@ def _require_units(scores: Scores, folds: int, task: str) -> None:
     if task == "open_set":
         number, unit_name = len(np.unique(codes_of(scores).probe)), "subject of probe"
     elif _by_people(scores):
-        number, unit_name = number_of_subjects(scores), "subject"
+        number, unit_name = len(scores.subjects), "subject"
     else:
         number, unit_name = scores.shape[0], "pair"
     if number == 1:
@@ -350,21 +504,6 @@ def _require_units(scores: Scores, folds: int, task: str) -> None:
             f" is {folds}, but there are only {number} {unit_name}s; each fold needs one to test, "
             f"so give at most {number} folds",
         )
-
-
-def _fold_options(
-    scores: Scores, task: str, rule: Rule, fusion: Any, rank_unit: Any
-) -> FoldOptions:
-    """Return the evaluation in folds of a study, with the threshold of all data."""
-    return FoldOptions(
-        task,
-        rule,
-        fusion=fusion,
-        rank_unit=rank_unit,
-        impostors="unenrolled",
-        kind=scores.kind,
-        on_all=True,
-    )
 
 
 def _splitter(
@@ -396,48 +535,3 @@ def _by_people(scores: Scores) -> bool:
     people = sides[~codes.no_person[sides]].tolist()
     folds = np.tile(scores.pair_folds, 2)[~codes.no_person[sides]].tolist()
     return len(set(zip(people, folds, strict=True))) == len(set(people))
-
-
-def _needed(counts: ComparisonCounts | SearchCounts, rule: Rule) -> Variables:
-    """Return the people that a target needs, and of a FAR their pairs, with those missing."""
-    needed: Variables = {}
-    if not _limited_by_people(counts, rule):
-        return needed
-    there = int(counts.there(rule.name))
-    for least in (RuleOf(3), RuleOf(30)):
-        wanted = least.attempts_for(rule.values[0])
-        if counts.subjects:
-            needed[f"subjects_for_{least}"] = counts.people_for(wanted, rule.name)
-        if rule.name == "far":
-            needed[f"impostors_for_{least}"] = wanted
-            needed[f"more_for_{least}"] = max(0, wanted - there)
-    return needed
-
-
-def _reach(
-    counts: ComparisonCounts | SearchCounts, rule: Rule, promised: bool
-) -> Iterator[Message]:
-    """Yield a message if the data cannot support the target, or leave it uncertain.
-
-    `promised` is whether there is an assured threshold beside the one that the data alone allow.
-    """
-    if not _limited_by_people(counts, rule):
-        return
-    rate, target = rule.name, float(rule.values[0])
-    there = counts.there(rate)
-    error = {"far": "false accept", "frr": "false reject"}[rate]
-    about: dict[str, Any] = {"rate": rate, "target": target}
-    if not RuleOf(3).supports(target, there):
-        needed = counts.needed(RuleOf(3), rate, target)
-        yield Message("target-not-shown", **about, error=error, needed=needed)
-    elif not RuleOf(30).supports(target, there):
-        code = "unassured-threshold-uncertain" if promised else "threshold-uncertain"
-        needed = counts.needed(RuleOf(30), rate, target)
-        yield Message(code, **about, errors=f"{error}s", needed=needed)
-
-
-def _limited_by_people(counts: ComparisonCounts | SearchCounts, rule: Rule) -> bool:
-    """Whether the rules of 3 and 30 apply to a target: a FAR, or a FRR of known people."""
-    if rule.name not in ("far", "frr") or not rule.values[0] > 0:
-        return False
-    return counts.limits(rule.name)

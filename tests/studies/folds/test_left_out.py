@@ -117,7 +117,7 @@ def test_each_pair_once():
     assert (ds.genuine_attempts == 4 * 3).all()
     assert (ds.impostor_attempts == 6 * 9).all()
     study = be.study_threshold(scores, "eer", folds=3, repeats=1)
-    assert study.independent_impostors == study.impostor_attempts == 66 * 9
+    assert study.impostor_pairs == study.impostor_attempts == 66 * 9
 
 
 def test_a_mask_alone_does_not_say_who_is_who():
