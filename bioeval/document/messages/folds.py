@@ -24,6 +24,12 @@ MESSAGES = (
         "probes (be.partition.GalleryKFold, --gallery-folds)",
     ),
     MessageType(
+        "ties-in-partitions",
+        "equal scores decide the rank of {tied:count} of {probes:count probes} in {number:count} "
+        "partitions, which is that of the card's rule of ties; evaluate with ties = optimistic and "
+        "ties = pessimistic for the range",
+    ),
+    MessageType(
         "no-impostor-attempt-in-parts",
         "no impostor attempt in {missing:count} of {number:count} {unit}s, and rates of impostor "
         "attempts are not defined there (NaN); means are over the others. Divide into fewer parts, "

@@ -215,7 +215,7 @@ def partitions_tree(
         }
         names = _names_in(node)
         dataset = _in_columns(build(variables, names, coordinates, attrs))
-        dataset.attrs |= message_attrs(undefined_in_partitions(dataset, node))
+        dataset.attrs |= message_attrs(remarks_on_partitions(dataset, node))
         if grid is not None and node in curves:
             of_curves = _variables(curves[node], grid.labels, number)
             dataset = dataset.merge(_with_bands(of_curves, names, grid))
@@ -267,8 +267,8 @@ def _with_bands(
     return build(variables, described, coordinates, {})
 
 
-def undefined_in_partitions(dataset: xr.Dataset, node: str) -> Iterator[Message]:
-    """Yield why numbers are NaN: no attempt, no query with a match, or another reason."""
+def remarks_on_partitions(dataset: xr.Dataset, node: str) -> Iterator[Message]:
+    """Yield why numbers are NaN (no attempt, no query with a match ...), or decided by ties."""
     number, lacking = dataset.sizes["partition"], np.zeros(dataset.sizes["partition"], dtype=bool)
     attempts = {}
     genuine = "attempts" if node == "closed_set" else "genuine_attempts"
@@ -282,6 +282,9 @@ def undefined_in_partitions(dataset: xr.Dataset, node: str) -> Iterator[Message]
         lacking |= unmatched
         if unmatched.any():
             yield Message("no-query-in-partitions", missing=int(unmatched.sum()), number=number)
+    if "tied" in dataset and (tied := int(dataset["tied"].sum())):
+        probes = int(dataset[genuine].sum())
+        yield Message("ties-in-partitions", tied=tied, probes=probes, number=number)
     others: dict[str, int] = {}
     for name, x in dataset.data_vars.items():
         scalar = figure_scalars().get(str(x.attrs.get("of", name)))

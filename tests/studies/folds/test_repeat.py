@@ -540,3 +540,14 @@ def test_progress_is_of_partitions():
     with be.set_options(progress=lambda *x: seen.append(x)):
         be.repeat(scores_of(), be.partition.SubjectKFold(3))
     assert seen[-1] == (3, 3)
+
+
+def test_ties_that_decide_ranks_are_said():
+    scores = be.simulate(10, 5, random_state=1)
+    tied = scores.with_values(np.round(scores.values), scores.kind)
+    splitter = be.partition.SampleKFold(3, stratify="subject")
+    closed = be.repeat(tied, splitter)["closed_set"].to_dataset()
+    said = {x.code: x.arguments for x in be.messages(closed)}["ties-in-partitions"]
+    assert said == {"tied": int(closed.tied.sum()), "probes": 40, "number": 3}
+    without = be.repeat(scores, splitter)["closed_set"].to_dataset()
+    assert "ties-in-partitions" not in {x.code for x in be.messages(without)}
