@@ -173,27 +173,22 @@ class _Loss:
         self, attempts: SeveralSystems, origin: np.ndarray, inverse: np.ndarray, prior: float
     ):
         self.attempts, self.origin, self.inverse = attempts, origin, inverse
-        self.shares = 1 - prior, prior
+        self.shares = np.array([1 - prior, prior])
         self.every = 1  # of the blocks of rows, one in so many
 
     def at(self, weights: np.ndarray) -> _LossAt:
         """Return the loss at some weights."""
-        both = self.attempts.logistic(self.origin, self.inverse, weights, self.every)
-        for sums, name in zip(both, ("impostor", "genuine"), strict=True):
-            if not sums.number:
+        sums = self.attempts.logistic(self.origin, self.inverse, weights, self.every)
+        for number, name in zip(sums.number, ("impostor", "genuine"), strict=True):
+            if not number:
                 raise DataError(
                     f"the training data have no {name} attempt with finite scores; expected "
                     "some of both classes"
                 )
-        loss, gradient, hessian = 0.0, np.zeros(len(weights)), np.zeros((len(weights),) * 2)
-        for sums, share in zip(both, self.shares, strict=True):
-            each = share / sums.number
-            loss += each * sums.loss
-            gradient += each * sums.gradient
-            hessian += each * sums.hessian
-        impostor, genuine = both
-        separates = bool(np.any(weights[:-1])) and genuine.low >= impostor.high
-        return _LossAt(loss, gradient, hessian, separates)
+        each = self.shares / sums.number
+        separates = bool(np.any(weights[:-1])) and bool(sums.low[1] >= sums.high[0])
+        hessian = np.tensordot(each, sums.hessian, 1)
+        return _LossAt(float(each @ sums.loss), each @ sums.gradient, hessian, separates)
 
 
 def _near(loss: _Loss, start: np.ndarray) -> np.ndarray:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from typing import Literal, get_args
 
 import numpy as np
@@ -26,6 +25,9 @@ from bioeval.tasks.verification_task import verification
 #: Methods of the intervals; the third by subject is of proportions, and Cllr is none.
 CostInterval = Literal["subject-bootstrap", "subject-bootstrap-bca"]
 COST_INTERVALS: tuple[CostInterval, ...] = get_args(CostInterval)
+
+# A rate, and its limits.
+ENDS = ("", "_low", "_high")
 
 #: What has limits.
 WITH_LIMITS = ("cllr", "act_dcf")
@@ -80,25 +82,13 @@ def _cost_limits(
     ds: xr.Dataset, rates: xr.Dataset, place: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the limits of the cost at each prior, from those of FRR and FAR at its threshold."""
-    prior, miss, accept = (
-        ds["prior"].values,
-        ds.attrs["cost_miss"],
-        ds.attrs["cost_false_accept"],
+    prior = ds["prior"].values
+    costs = prior * ds.attrs["cost_miss"], (1 - prior) * ds.attrs["cost_false_accept"]
+    frr, far = (
+        [cost / np.minimum(*costs) * rates[f"{rate}{end}"].values[place] for end in ENDS]
+        for cost, rate in zip(costs, ("frr", "far"), strict=True)
     )
-    trivial = np.minimum(prior * miss, (1 - prior) * accept)
-    lows, highs = [], []
-    for k, row in enumerate(place.tolist()):
-        parts = []
-        for weight, rate in (
-            (prior[k] * miss / trivial[k], "frr"),
-            ((1 - prior[k]) * accept / trivial[k], "far"),
-        ):
-            values = [rates[f"{rate}{end}"].values[row] for end in ("", "_low", "_high")]
-            parts.append(tuple(weight * np.asarray(value) for value in values))
-        low, high = sum_limits(*parts)
-        lows.append(float(low))
-        highs.append(float(high))
-    return np.array(lows), np.array(highs)
+    return sum_limits((frr[0], frr[1], frr[2]), (far[0], far[1], far[2]))
 
 
 def _cllr_limits(scores: Scores, options: IntervalMethod) -> tuple[np.ndarray, np.ndarray]:
@@ -113,7 +103,8 @@ def _cllr_limits(scores: Scores, options: IntervalMethod) -> tuple[np.ndarray, n
     genuine = np.zeros((2, people))  # losses, and attempts
     keys, losses, numbers = [], [], []
     with threads_for(scores):
-        for values, probe, claimed in _listed(attempts):
+        for part in attempts.listed_in_parts():
+            values, probe, claimed = (x[~np.isnan(part[0])] for x in part)
             same = probe == claimed
             genuine[0] += np.bincount(probe[same], np.logaddexp(0, values[same]), minlength=people)
             genuine[1] += np.bincount(probe[same], minlength=people)
@@ -129,13 +120,6 @@ def _cllr_limits(scores: Scores, options: IntervalMethod) -> tuple[np.ndarray, n
     sums = [bilinear_forms(key // people, key % people, x, weights) for x in (loss, number)]
     cllr = (of_genuine + ratio(*sums)) / (2 * LOG2)
     return options.limits(cllr)
-
-
-def _listed(attempts: SubjectAttempts) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
-    """Yield the attempts that have a score: distances, and the people of both sides."""
-    for values, probe, claimed in attempts.listed_in_parts():
-        there = ~np.isnan(values)
-        yield values[there], probe[there], claimed[there]
 
 
 def limit_names(names: dict[str, Name]) -> dict[str, Name]:

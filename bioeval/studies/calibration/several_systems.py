@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -54,16 +55,15 @@ class Spread:
         )
 
 
-@dataclass(frozen=True)
-class LogisticSums:
-    """Sums over the attempts of one class: see ``kernels.log_odds.logistic_sums``."""
+class LogisticSums(NamedTuple):
+    """Sums over impostor and over genuine attempts, the first axis: see ``logistic_sums``."""
 
-    number: int
-    loss: float
+    number: np.ndarray
+    loss: np.ndarray
     gradient: np.ndarray
     hessian: np.ndarray
-    low: float
-    high: float
+    low: np.ndarray
+    high: np.ndarray
 
 
 class SeveralSystems:
@@ -112,7 +112,7 @@ class SeveralSystems:
 
     def logistic(
         self, origin: np.ndarray, inverse: np.ndarray, weights: np.ndarray, every: int
-    ) -> list[LogisticSums]:
+    ) -> LogisticSums:
         """Return the sums of a logistic regression over impostor and over genuine attempts."""
         size = len(weights)
         width = 4 + size + size * (size + 1) // 2
@@ -125,17 +125,10 @@ class SeveralSystems:
                 total += sums[..., :-2].sum(axis=0)
                 low = np.minimum(low, sums[..., -2].min(axis=0))
                 high = np.maximum(high, sums[..., -1].max(axis=0))
-        of_classes = []
-        upper = np.triu_indices(size)
-        for c in range(2):
-            hessian = np.zeros((size, size))
-            hessian[upper] = hessian.T[upper] = total[c, 2 + size :]
-            number, loss = total[c, :2]
-            gradient = total[c, 2 : 2 + size]
-            of_classes.append(
-                LogisticSums(int(number), float(loss), gradient, hessian, low[c], high[c])
-            )
-        return of_classes
+        i, j = np.triu_indices(size)
+        hessian = np.zeros((2, size, size))
+        hessian[:, i, j] = hessian[:, j, i] = total[:, 2 + size :]
+        return LogisticSums(total[:, 0], total[:, 1], total[:, 2 : 2 + size], hessian, low, high)
 
 
 def _stack(distances: list[np.ndarray]) -> np.ndarray:
