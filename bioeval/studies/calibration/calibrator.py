@@ -187,8 +187,10 @@ class _Loss:
                 )
         each = self.shares / sums.number
         separates = bool(np.any(weights[:-1])) and bool(sums.low[1] >= sums.high[0])
-        hessian = np.tensordot(each, sums.hessian, 1)
-        return _LossAt(float(each @ sums.loss), each @ sums.gradient, hessian, separates)
+        loss = float((each * sums.loss).sum())
+        gradient = (each[:, None] * sums.gradient).sum(axis=0)
+        hessian = (each[:, None, None] * sums.hessian).sum(axis=0)
+        return _LossAt(loss, gradient, hessian, separates)
 
 
 def _near(loss: _Loss, start: np.ndarray) -> np.ndarray:
