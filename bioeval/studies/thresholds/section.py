@@ -42,20 +42,12 @@ from bioeval.studies.assurance.section import may_be_absent
 #: Ratio to its target above which a FAR on new people is reported as missed.
 CLEARLY = 1.1
 
-#: The rates of a study by the name of their mean on new people, with their label and the variable
-#: and the attempts of their value where the threshold was chosen.
+#: The rates of a study, with their label and the variable with their attempts.
 _RATES = (
-    ("far", "{far}", "optimistic_far", "impostor_attempts"),
-    ("frr", "{frr}", "optimistic_frr", "genuine_attempts"),
-    ("hter", "HTER", "optimistic_hter", ""),
+    ("far", "{far}", "impostor_attempts"),
+    ("frr", "{frr}", "genuine_attempts"),
+    ("hter", "HTER", ""),
 )
-
-#: What a promise rests on, by its rule.
-_ASSURED_BY = {
-    "estimated": "This promise is estimated: docs/uncertainty.md gives the proportion of simulated "
-    "data sets in which it failed. It does not cover very rare kinds of people.",
-    "exact": "This promise is exact, since every person is in only one comparison.",
-}
 
 
 def section(results: ResultsBySystem) -> Section:
@@ -118,13 +110,20 @@ def _attempts(study: xr.Dataset) -> Text:
     )
 
 
-# ------------------------------------------------------------------------ the answer
-
-
 def _doubt(study: xr.Dataset) -> Iterator[Block]:
     """Yield the doubt of the kind of the scores, or of the labels."""
     if doubts := list(filter(is_doubt, messages_of_result(study))):
         yield Messages(doubts, alarm=True)
+
+
+def _is_refused(study: xr.Dataset) -> bool:
+    """Whether the kind or the labels are so doubtful that no threshold is of use."""
+    doubts = filter(is_doubt, messages_of_result(study))
+    return any(doubt.code != "near-chance" for doubt in doubts)
+
+
+def _rule(study: xr.Dataset) -> Rule:
+    return Rule.written(str(study.attrs["threshold_rule"]))
 
 
 def _answer(study: xr.Dataset) -> Iterator[Block]:
@@ -156,27 +155,14 @@ def _answer(study: xr.Dataset) -> Iterator[Block]:
     yield Section("threshold_of_these_data", "", blocks)
 
 
-def _is_refused(study: xr.Dataset) -> bool:
-    """Whether the kind or the labels are so doubtful that no threshold is of use."""
-    doubts = filter(is_doubt, messages_of_result(study))
-    return any(doubt.code != "near-chance" for doubt in doubts)
-
-
-def _rule(study: xr.Dataset) -> Rule:
-    return Rule.written(str(study.attrs["threshold_rule"]))
-
-
 def _headline(study: xr.Dataset, prefix: str) -> Text:
     """Return which scores the threshold of these data accepts."""
     threshold, kind = study["threshold"].item(), str(study.attrs["kind"])
     if math.isnan(threshold) and np.isnan(study["optimistic_hter"]):
         return "No threshold: there are no attempts of both classes to choose it on"
     if math.isnan(threshold) or threshold == to_user(-np.inf, kind):
-        return say(
-            "{prefix}: accept nothing (threshold {threshold})",
-            prefix=prefix,
-            threshold=Label(threshold),
-        )
+        nothing = "{prefix}: accept nothing (threshold {threshold})"
+        return say(nothing, prefix=prefix, threshold=Label(threshold))
     exact: Text = ""
     if math.isfinite(threshold) and float(f"{threshold:.6g}") != threshold:
         exact = say(" (exactly {threshold})", threshold=Label(threshold))
@@ -197,132 +183,101 @@ def _accept(kind: str) -> str:
 
 def _promise(study: xr.Dataset) -> Iterator[Block]:
     """Yield what can be promised of the assured threshold, its rates here, and its basis."""
-    refusal, kind = refusal_of(study), str(study.attrs["kind"])
+    refusal, v, attrs = refusal_of(study), scalars(study), study.attrs
     if refusal is not None:
-        needs = _needs(study) if refusal.code == "too-few-people-to-promise" else ""
+        needs: Text = ""
+        if refusal.code == "too-few-people-to-promise":
+            needed: Text = ""
+            if not math.isnan(v["people_estimated"]):
+                needed = say(
+                    " About {people:count people} are needed, at a {far} of {rate:rate}.",
+                    people=v["people_estimated"],
+                    rate=v["people_far"],
+                )
+            help_ = "{needed} More people help; more templates of the same people hardly do."
+            needs = say(help_, needed=needed)
         text = say("No threshold can be promised: {why}.{needs}", why=refusal, needs=needs)
         yield Paragraph(text, "answer")
         return
-    attrs = study.attrs
-    threshold, price = study["assured_threshold"].item(), study["frr_price"].item()
+    threshold, kind = v["assured_threshold"], str(attrs["kind"])
     install: Text = say("Accept nothing (threshold {at}).", at=Label(threshold))
     if math.isfinite(threshold):
         at = threshold_to_install(threshold, kind, variable="assured_threshold")
         install = say("Install {threshold}.", threshold=at)
     paid: Text = ""
-    rare: Text = ""
-    if not math.isnan(price):
+    if not math.isnan(v["frr_price"]):
         paid = say(
             " The stricter threshold raises the {frr} on these data from {without:rate} to "
             "{here:rate}."
-            if price
+            if v["frr_price"]
             else " The {frr} on these data remains {here:rate}.",
-            without=study["optimistic_frr"].item(),
-            here=study["assured_frr"].item(),
+            without=v["optimistic_frr"],
+            here=v["assured_frr"],
         )
+    by = "This promise is exact, since every person is in only one comparison."
+    rare: Text = ""
     if attrs["assured_rule"] == "estimated":
-        rare = say(" {rare}", rare=may_be_absent(int(study["assured_people"])))
+        by = (
+            "This promise is estimated: docs/uncertainty.md gives the proportion of simulated data "
+            "sets in which it failed. It does not cover very rare kinds of people."
+        )
+        rare = say(" {rare}", rare=may_be_absent(int(v["assured_people"])))
+    searched = "unenrolled_people" in v
     text = say(
         "{install} With {confidence:rate} confidence, the {far}{searches} among {people} is at "
         "most {target:rate}.{paid}{rare}",
         install=install,
         confidence=float(attrs["assure"]),
         target=float(_rule(study).values[0]),
-        searches=_searches(study),
+        searches=" of searches by people who are not enrolled" if searched else "",
         people=str(attrs["assured_for"]),
         paid=paid,
         rare=rare,
     )
     yield Paragraph(text, "answer")
-    if np.isfinite(study["assured_far"]):
-        yield Paragraph(_assured_here(study), "note")
-    rule = str(attrs["assured_rule"])
-    by = _ASSURED_BY[rule]
-    if rule == "estimated" and "unenrolled_people" in study:
-        by = (
-            "This promise is estimated by resampling people. It does not cover very rare kinds of "
-            "people."
+    if np.isfinite(v["assured_far"]):
+        attempts = "searches by people who are not enrolled" if searched else "impostor attempts"
+        here = say(
+            "{accept} {threshold}; on these data this threshold accepts {far:rate} of {impostors} "
+            "(mean over {over}; upper limit {high:rate}) and rejects {frr_there:rate} of genuine "
+            "attempts.",
+            accept=f"A{_accept(kind)[1:]}",
+            threshold=Label(threshold),
+            far=v["assured_far"],
+            impostors=attempts,
+            over=str(attrs["assured_over"]),
+            high=v["assured_far_high"],
+            frr_there=v["assured_frr"],
         )
+        yield Paragraph(here, "note")
     yield Paragraph(by, "note")
-
-
-def _searches(study: xr.Dataset) -> str:
-    """Return of which searches a FAR is, of a study of searches."""
-    return " of searches by people who are not enrolled" if "unenrolled_people" in study else ""
-
-
-def _assured_here(study: xr.Dataset) -> Text:
-    """Return the rates of the assured threshold on these data."""
-    kind = str(study.attrs["kind"])
-    impostors = "impostor attempts"
-    if "unenrolled_people" in study:
-        impostors = "searches by people who are not enrolled"
-    return say(
-        "{accept} {threshold}; on these data this threshold accepts {far:rate} of {impostors} "
-        "(mean over {over}; upper limit {high:rate}) and rejects {frr_there:rate} of genuine "
-        "attempts.",
-        accept=f"A{_accept(kind)[1:]}",
-        threshold=Label(study["assured_threshold"].item()),
-        far=study["assured_far"].item(),
-        impostors=impostors,
-        over=str(study.attrs["assured_over"]),
-        high=study["assured_far_high"].item(),
-        frr_there=study["assured_frr"].item(),
-    )
-
-
-def _needs(study: xr.Dataset) -> Text:
-    """Return how many people would be needed to promise the target."""
-    needed: Text = ""
-    if not math.isnan(study["people_estimated"].item()):
-        needed = say(
-            " About {people:count people} are needed, at a {far} of {rate:rate}.",
-            people=study["people_estimated"].item(),
-            rate=study["people_far"].item(),
-        )
-    return say(
-        "{needed} More people help; more templates of the same people hardly do.", needed=needed
-    )
-
-
-# ------------------------------------------------------------------------ rates on new people
 
 
 def _rates(study: xr.Dataset) -> Table:
     """Return the rates where the threshold was chosen, and those on new people."""
-    v, new = scalars(study), new_people(study)
+    v, fixed = scalars(study), _rule(study).name == "fixed"
     rows = []
-    for name, label, chosen, attempts in _RATES:
-        if f"{name}_mean" not in v:
-            continue
-        made = v.get(attempts)
-        rows.append(
-            (
-                Label(name),
-                say(label),
-                Rate(v[chosen], _limits(v, chosen), variable=chosen, attempts=made),
-                Rate(v[f"{name}_mean"], _limits(v, name), variable=f"{name}_mean", attempts=made),
-                Rate(v[f"{name}_pooled"], variable=f"{name}_pooled", attempts=made),
-                Rate(v[f"{name}_sd"], variable=f"{name}_sd", attempts=made),
-            )
+    for name, label, attempts in _RATES:
+        chosen, made = f"optimistic_{name}", v.get(attempts)
+        there = Rate(v[chosen], _limits(v, chosen), variable=chosen, attempts=made)
+        mean = Rate(v[f"{name}_mean"], _limits(v, name), variable=f"{name}_mean", attempts=made)
+        pooled, sd = (
+            Rate(v[x], variable=x, attempts=made) for x in (f"{name}_pooled", f"{name}_sd")
         )
+        rows.append((Label(name), say(label), there, mean, pooled, sd))
     return Table(
         "rates",
         (
             Column("rate", only="data"),
             Column("label", only="readers"),
-            Column("where_chosen", "these data" if _is_fixed(study) else "where chosen"),
-            Column("on_new_people", new),
+            Column("where_chosen", "these data" if fixed else "where chosen"),
+            Column("on_new_people", new_people(study)),
             Column("pooled", "pooled", priority=2),
             Column("sd", "sd", priority=1),
         ),
         rows,
-        notes=tuple(_columns(study)),
+        notes=tuple(_columns(study, v, fixed)),
     )
-
-
-def _is_fixed(study: xr.Dataset) -> bool:
-    return _rule(study).name == "fixed"
 
 
 def _limits(v: Mapping[str, Any], rate: str) -> tuple[float, float] | None:
@@ -331,11 +286,10 @@ def _limits(v: Mapping[str, Any], rate: str) -> tuple[float, float] | None:
     return limits if np.isfinite(limits).all() else None
 
 
-def _columns(study: xr.Dataset) -> Iterator[Text]:
+def _columns(study: xr.Dataset, v: Mapping[str, Any], fixed: bool) -> Iterator[Text]:
     """Yield what the columns of the table of rates are."""
-    v, new = scalars(study), new_people(study)
     resampled: Text = ""
-    if any(_limits(v, chosen) for _, _, chosen, _ in _RATES):
+    if any(_limits(v, f"optimistic_{name}") for name, *_ in _RATES):
         resampled = say(
             "; the brackets contain its {confidence:rate} interval (subject-bootstrap for new "
             "people), for which the threshold is kept",
@@ -345,20 +299,30 @@ def _columns(study: xr.Dataset) -> Iterator[Text]:
         "Where chosen: the rate on the data on which the threshold was chosen, which is "
         "optimistic{resampled}."
     )
-    if _is_fixed(study):
+    if fixed:
         here = "These data: the rate on all data at this threshold{resampled}."
     yield say(here, resampled=resampled)
     yield say(
         "{new}: the mean over the test {divided} of {repeats:count divisions} into "
         "{folds:count folds}{chosen}; the brackets contain its interval over folds (Nadeau and "
         "Bengio), which is a heuristic.",
-        new=new.capitalize(),
-        chosen="" if _is_fixed(study) else ", each tested at a threshold chosen on the others",
+        new=new_people(study).capitalize(),
+        chosen="" if fixed else ", each tested at a threshold chosen on the others",
         divided=str(study.attrs["divided"]),
         repeats=study.sizes["repeat"],
         folds=study.sizes["fold"],
     )
-    yield from _spread(study)
+    t = study["fold_threshold"].values
+    t = t[np.isfinite(t)]
+    if len(t) and not fixed:
+        yield say(
+            "The thresholds of {folds:count folds} are between {low:score} and {high:score}; "
+            "their standard deviation (sd) is {sd}.",
+            folds=len(t),
+            low=float(t.min()),
+            high=float(t.max()),
+            sd=Number(float(t.std(ddof=1)) if len(t) > 1 else math.nan, digits=3),
+        )
 
 
 def _missed(study: xr.Dataset) -> Iterator[Block]:
@@ -381,84 +345,54 @@ def _missed(study: xr.Dataset) -> Iterator[Block]:
     )
 
 
-def _spread(study: xr.Dataset) -> Iterator[Text]:
-    """Yield the thresholds of the folds."""
-    t = study["fold_threshold"].values
-    t = t[np.isfinite(t)]
-    if len(t) and not _is_fixed(study):
-        yield say(
-            "The thresholds of {folds:count folds} are between {low:score} and {high:score}; "
-            "their standard deviation (sd) is {sd}.",
-            folds=len(t),
-            low=float(t.min()),
-            high=float(t.max()),
-            sd=Number(float(t.std(ddof=1)) if len(t) > 1 else math.nan, digits=3),
-        )
-
-
-# ------------------------------------------------------------------------ people
-
-
 def people_needed(study: xr.Dataset) -> Iterator[Table]:
     """Yield the people that the target needs, by the rules of 3 and 30 and for a promise."""
     v = scalars(study)
     people, far = "subjects_for_3" in v, "impostors_for_3" in v
     if not people and not far:
         return
-    pairs = far and "unenrolled_people" not in v
-    rate = "far" if far else "frr"
+    searched = "unenrolled_people" in v
+    pairs = far and not searched
     columns = [Column("purpose")]
     if people:
-        heading = "people not enrolled" if "unenrolled_people" in v else "people"
-        columns.append(Column("people", heading))
+        columns.append(Column("people", "people not enrolled" if searched else "people"))
     if pairs:
         columns.append(Column("pairs", "pairs of people" if people else "impostor pairs"))
     if far:
         columns.append(Column("missing", "missing"))
-    yield Table(
-        "people",
-        columns,
-        [[row.get(column.name) for column in columns] for row in _numbers_of_people(study)],
-        title=say(
-            "{who} needed for the {rate:term}",
-            who="People" if people else "Impostor pairs",
-            rate=rate,
-        ),
-        notes=(_of_people(study, people=people, pairs=pairs),),
-    )
-
-
-def _numbers_of_people(study: xr.Dataset) -> Iterator[dict[str, Text | None]]:
-    """Yield the people of these data, and those that each rule needs."""
-    v = scalars(study)
-
-    def counts(**names: str) -> dict[str, Text | None]:
-        return {key: Count(v[name], variable=name) for key, name in names.items() if name in v}
-
-    there = "unenrolled_people" if "unenrolled_people" in v else "subjects"
     compared = min(v["impostor_pairs"], v.get("pairs_of_people", math.inf))
-    yield {"purpose": "these data", **counts(people=there), "pairs": Count(compared)}
-    for rule, purpose in (
-        (3, "to show the target, rule of 3"),
-        (30, "to expect 30 errors, rule of 30"),
-    ):
-        yield {
-            "purpose": purpose,
-            **counts(
-                people=f"subjects_for_{rule}",
-                pairs=f"impostors_for_{rule}",
-                missing=f"more_for_{rule}",
-            ),
-        }
+    there = _counts(v, people="unenrolled_people" if searched else "subjects")
+    rows: list[dict[str, Text | None]] = [
+        {"purpose": "these data", **there, "pairs": Count(compared)}
+    ]
+    for rule, purpose in ((3, "to show the target"), (30, "to expect 30 errors")):
+        names = {"people": "subjects", "pairs": "impostors", "missing": "more"}
+        needed = _counts(v, **{key: f"{name}_for_{rule}" for key, name in names.items()})
+        rows.append({"purpose": f"{purpose}, rule of {rule}", **needed})
     if np.isfinite(v.get("people_estimated", math.nan)):
         assure = float(study.attrs["assure"])
         promise = say("to promise the target at {assure:rate}, about", assure=assure)
-        yield {"purpose": Strong(promise), **counts(people="people_estimated")}
+        rows.append({"purpose": Strong(promise), **_counts(v, people="people_estimated")})
+    yield Table(
+        "people",
+        columns,
+        [[row.get(column.name) for column in columns] for row in rows],
+        title=say(
+            "{who} needed for the {rate:term}",
+            who="People" if people else "Impostor pairs",
+            rate="far" if far else "frr",
+        ),
+        notes=(_of_people(v, people=people, pairs=pairs),),
+    )
 
 
-def _of_people(study: xr.Dataset, *, people: bool, pairs: bool) -> Text:
+def _counts(v: Mapping[str, Any], **names: str) -> dict[str, Text | None]:
+    """Return numbers that a study has, by the name of their column."""
+    return {key: Count(v[name], variable=name) for key, name in names.items() if name in v}
+
+
+def _of_people(v: Mapping[str, Any], *, people: bool, pairs: bool) -> Text:
     """Return what the numbers of people rest on."""
-    v = scalars(study)
     rare: Text = ""
     if people and pairs and "subjects" in v:
         rare = say(
