@@ -276,7 +276,7 @@ bioeval threshold scores.npz --target far=1% --assure 0.95
 # Test on other subjects whether a threshold keeps a FAR of 1 %
 bioeval threshold others.npz --at 3.61 --claim far=1%
 # Choose the threshold of minDCF on one set of trials, judge it on another
-bioeval threshold dev.scores dev.txt --kind similarity --target min-dcf --prior 0.01 --on eval.scores eval.txt
+bioeval threshold dev.scores dev.txt --kind similarity --target min-dcf=0.01 --on eval.scores eval.txt
 # Find it for visits of several tries at all enrolled templates
 bioeval threshold visits.npz --target far=5% --templates multi --attempts visit
 # Repeat ten folds twenty times; write the study

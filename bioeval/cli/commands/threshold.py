@@ -75,16 +75,6 @@ class RatesOnNewPeople(MoreResults):
     Value.FILES,
 )
 @option(
-    "--prior P",
-    "With --target min-dcf: prior of a genuine attempt.",
-    Value.PROPORTION,
-)
-@option(
-    "--costs MISS,FALSE",
-    "With --target min-dcf: costs of a miss and of a false accept.  [1,1]",
-    Value.NUMBERS,
-)
-@option(
     "--target TARGET",
     "The threshold, or a rule that chooses it; see Details.",
     Value.TARGET,
@@ -139,8 +129,7 @@ def command(data: str, **options: Any) -> None:
       cost=P,M,A       the least cost: P prior of a genuine attempt, M of a miss,
                        A of a false accept
     """
-    prior, costs = options.pop("prior"), options.pop("costs")
-    target = options["target"] = _with_prior(options.pop("target"), prior, costs)
+    target = options["target"]
     if options["on"] is not None:
         _judge(data, options)
         return
@@ -172,29 +161,6 @@ def command(data: str, **options: Any) -> None:
         if run.output.page is not None:
             results = _with_curves(study, scores, run)
             run.output.write_page({scores.name: run.in_terms(results)}, files_read, run.stages)
-
-
-def _with_prior(target: str, prior: float | None, costs: tuple[float, ...] | None) -> str:
-    """Return the target with its prior and costs."""
-    if target.strip().lower().replace("_", "-") != "min-dcf":
-        for option_name, value in (("--prior", prior), ("--costs", costs)):
-            if value is not None:
-                raise click.UsageError(
-                    f"{option_name} needs --target min-dcf; the target is {target}"
-                )
-        return target
-    if prior is None:
-        raise click.UsageError(
-            "--target min-dcf needs the prior of a genuine attempt, such as --prior 0.01"
-        )
-    if not 0 < prior < 1:
-        raise click.BadParameter(
-            f"{prior:g} is no probability above 0 and below 1", param_hint="'--prior'"
-        )
-    miss, accept = costs if costs is not None and len(costs) == 2 else (1.0, 1.0)
-    if costs is not None and len(costs) != 2:
-        raise click.BadParameter("expected two costs, such as 10,1", param_hint="'--costs'")
-    return f"cost={prior!r},{miss!r},{accept!r}"
 
 
 def _judge(data: str, options: dict[str, Any]) -> None:
