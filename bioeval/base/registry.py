@@ -17,7 +17,6 @@ from bioeval.base.scalars import (
     DIR,
     FAR_UNENROLLED,
     POINTS_OF_PARTS,
-    SEEN,
     VERIFICATION_SCALARS,
     Name,
     Scalar,
@@ -101,7 +100,7 @@ class ScalarRegistry(Mapping[str, Scalar]):
     @cached_property
     def in_parts(self) -> tuple[Scalar, ...]:
         """Rates of a test part, with those that only some test parts have the counts of."""
-        return (*self.at_threshold["folds"], FAR_UNENROLLED, *SEEN)
+        return (*self.at_threshold["folds"], FAR_UNENROLLED)
 
     @cached_property
     def averaged(self) -> dict[str, Scalar]:

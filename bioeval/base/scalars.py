@@ -670,24 +670,6 @@ FAR_UNENROLLED = Scalar(
     results=("folds",),
 )
 
-#: Of a test part with subjects who are also in the training part, and others.
-SEEN = tuple(
-    Scalar(
-        f"{name.upper()} of probes of subjects who are {also} in the training part",
-        iso=iso,
-        name=f"{name}_{people}",
-        quotient=((f"{error}_{people}",), (f"{kind}_attempts_{people}",)),
-        label=f"{{{name}}}, {people} subjects",
-        decimals="genuine" if name == "frr" else "impostor",
-        results=("folds",),
-    )
-    for name, iso, error, kind in (
-        ("frr", "FNMR", "fr", "genuine"),
-        ("far", "FMR", "fa", "impostor"),
-    )
-    for people, also in (("seen", "also"), ("unseen", "not"))
-)
-
 #: GOM: the curves mReP, mVP and mFR over the thresholds as one number each.
 GOM_POINTS = (
     Scalar("largest mVP", name="max_mvp", label="max mVP", larger_is_better=True),
@@ -754,7 +736,7 @@ CORE_SCALARS = (
     *(*VERIFICATION_SCALARS, FRR_AT_FAR, FAR_AT_FRR, *WITH_FAILURES),
     MIN_DCF,
     *(DIR, CMS, RECOGNITION_RATE, DIR_AT_FAR, CMC, *_QUERY_MEANS, *RANKED_LISTS),
-    *(INTERPOLATED_PRECISION, *RETRIEVED_SETS, FAR_UNENROLLED, *SEEN, *GOM_POINTS),
+    *(INTERPOLATED_PRECISION, *RETRIEVED_SETS, FAR_UNENROLLED, *GOM_POINTS),
 )
 
 

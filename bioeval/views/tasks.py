@@ -10,7 +10,7 @@ import numpy as np
 import xarray as xr
 
 from bioeval.base.registry import scalar_registry
-from bioeval.base.scalars import DIR_AT_FAR, OPEN_SET_EER, POINTS_OF_PARTS, SEEN, Scalar
+from bioeval.base.scalars import DIR_AT_FAR, OPEN_SET_EER, POINTS_OF_PARTS, Scalar
 from bioeval.base.variables import TARGETS
 from bioeval.document.scalars import label_of
 from bioeval.document.text import Text, say
@@ -52,10 +52,7 @@ def _equal(single: xr.Dataset, multi: xr.Dataset) -> bool:
 _POINTS = tuple(dict.fromkeys(x.name for points in POINTS_OF_PARTS.values() for x in points))
 
 # The others follow, in the order of the registry.
-_FIRST = (
-    *("accuracy", "far", "far_unenrolled", "frr", "hter", "dir", "cms"),
-    *(scalar.name for scalar in SEEN),
-)
+_FIRST = (*("accuracy", "far", "far_unenrolled", "frr", "hter", "dir", "cms"),)
 
 # Ranks that are shown where there are many.
 _RANKS = (1, 5, 10)

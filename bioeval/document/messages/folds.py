@@ -2,13 +2,6 @@
 
 from bioeval.base.messages import MessageType
 
-_NO_SPREAD = "{rate:term} is {value} in every {unit}: the spread is 0, so there is no interval"
-_IN_BOTH = (
-    "up to {subjects:count subjects} of a test part are in its training part, too (in "
-    "{parts:count} of {number:count} {unit}s): the rates are not those of new people"
-)
-
-
 MESSAGES = (
     MessageType(
         "rate-undefined-in-parts",
@@ -37,15 +30,8 @@ MESSAGES = (
     ),
     MessageType(
         "no-spread-between-parts",
-        _NO_SPREAD,
-    ),
-    MessageType(
-        "no-spread-but-subjects",
-        f"{_NO_SPREAD}; {{arg.interval=subject-bootstrap}} gives an interval",
-    ),
-    MessageType(
-        "no-spread-but-column",
-        f"{_NO_SPREAD}; the rate on these data has an interval",
+        "{rate:term} is {value} in every {unit}: the spread is 0, so the folds give no interval; "
+        "of verification, intervals by subject do ({arg.interval=subject-bootstrap})",
     ),
     MessageType(
         "one-part",
@@ -75,20 +61,9 @@ MESSAGES = (
     ),
     MessageType(
         "subjects-in-both-parts",
-        f"{_IN_BOTH}. Divide by subject, as SubjectKFold does",
-    ),
-    MessageType(
-        "subjects-in-both-parts-of-experiment",
-        (_IN_BOTH) + "; divide by subject",
-    ),
-    MessageType(
-        "unseen-subjects-apart",
-        f"{_IN_BOTH}; {{frr}} and {{far}} of unseen subjects are",
-    ),
-    MessageType(
-        "fewer-templates-compared",
-        "{fewer:count} of {probes:count probes} are compared with fewer templates of their "
-        "subject than are enrolled, since pairs are excluded; {none:count} with none",
+        "up to {subjects:count subjects} of a test part are in its training part, too (in "
+        "{parts:count} of {number:count} {unit}s): the rates are not those of new people. Divide "
+        "by subject, as SubjectKFold does",
     ),
     MessageType(
         "no-query-in-partitions",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, get_args
+from typing import Any
 
 import numpy as np
 import xarray as xr
@@ -23,7 +23,6 @@ from bioeval.base.errors import Argument, DataError, ProtocolError
 from bioeval.base.kinds import Kind
 from bioeval.base.messages import Message, MessageWarning, message_attrs, messages_of
 from bioeval.base.progress import rows_reported
-from bioeval.base.variables import Bootstrap
 from bioeval.partition.base import Parameters, SplitterLike
 from bioeval.partition.codes_of_folds import as_splitter
 from bioeval.results.ties import tie_message
@@ -31,36 +30,21 @@ from bioeval.scores.arrays import FusionRule
 from bioeval.scores.blocks import BlockReader, require_subjects, threads_for
 from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.embeddings import Metric
-from bioeval.scores.matrix import Scores, are_pairs
+from bioeval.scores.matrix import Scores, are_pairs, knows_people
 from bioeval.stats.options import IntervalMethod
 from bioeval.studies.calibration.calibrator import transforms_scores
-from bioeval.studies.folds.folds import (
-    TrainedSystem,
-    TransformedScores,
-    attempts_by_subject,
-    evaluate_by_parts,
-    evaluate_fitted,
-    unit_of_parts,
-    verify,
-)
-from bioeval.studies.folds.intervals import FoldPart, LeftOutRates, PooledRates
+from bioeval.studies.folds.fitted import TrainedSystem, TransformedScores, evaluate_fitted
+from bioeval.studies.folds.folds import Folds, attempts_by_subject, evaluate
+from bioeval.studies.folds.intervals import FoldPart, LeftOutRates
 from bioeval.studies.folds.options import (
     INTERVALS,
     FoldInterval,
     FoldOptions,
     FoldTask,
     parse_ranks,
-    parse_rule,
 )
-from bioeval.studies.folds.results import Fold, cross_names, fold_dataset, span
-from bioeval.studies.folds.splits import (
-    PairSides,
-    Part,
-    ReducedGalleries,
-    SplitPlan,
-    SplitSides,
-    plan_of_scores,
-)
+from bioeval.studies.folds.results import fold_dataset, span
+from bioeval.studies.folds.splits import PairSides, Part, SplitPlan, SplitSides, plan_of_scores
 from bioeval.views.messages import sentence_about
 
 
@@ -143,16 +127,13 @@ def cross_evaluate(
         Of verification, also ``min_dcf`` of each test part by itself, over ``cost``: its least
         normalised cost at these proportions of genuine attempts, both errors costing 1. Other costs
         are those of another prior: ``p c_miss / (p c_miss + (1 - p) c_fa)``.
-    interval : {"nadeau-bengio", "quantile", "subject-bootstrap", "subject-bootstrap-bca", \
-            "subject-bootstrap-logit"}
+    interval : {"nadeau-bengio", "quantile", "subject-bootstrap"}
         ``"nadeau-bengio"``: of the mean over folds, by their spread. ``"quantile"``: the central
         quantiles of the folds themselves, such as the middle 95 % of the repeats of an experiment,
-        which is no confidence interval for other subjects. The others, of verification: of the
-        pooled rate on the test parts, for new people; each subject is left out in turn, of both
-        parts of each fold, and the thresholds are chosen anew, whichever of them is given. A
-        threshold that is given stays: there each subject is left out with ``"subject-bootstrap"``
-        (recommended), and subjects are resampled with the other two. There are none of the training
-        parts then.
+        which is no confidence interval for other subjects. ``"subject-bootstrap"``, of
+        verification: of the pooled rate on the test parts, for new people: each subject is left out
+        in turn, of both parts of each fold, and the thresholds are chosen anew, unless one is
+        given. There are no intervals of the training parts then.
 
     Returns
     -------
@@ -162,21 +143,17 @@ def cross_evaluate(
         ``fa fr ga gr`` and attempts of the test part; the same of the training part with
         ``train_`` before the name; ``test_subjects`` and ``train_subjects``; of pairs divided by
         subject ``crossing_pairs``, which have one subject in the test part and are not used; of
-        an experiment with galleries, where pairs are excluded, ``reduced_galleries``: the probes
-        with fewer templates of their subject to be compared with than are enrolled; of
         drawn claims those by probes who are not enrolled, ``far_unenrolled``, ``fa_unenrolled``
-        and ``unenrolled_attempts``, which are not in ``far``; of an experiment by sample
-        ``frr_seen frr_unseen far_seen far_unseen``, by whether the probe's subject is in the
-        training part, too (the attribute ``seen`` says what is fitted there), with their counts.
+        and ``unenrolled_attempts``, which are not in ``far``.
         Over ``statistic``, for each rate ``<rate>_summary``, of the folds of all repeats:
         ``"mean"``, ``"sd"``, ``"se"``, ``"pooled"`` (counts summed), ``"low"`` and ``"high"`` (the
         interval), and ``"folds"``, the number of folds in which it is defined; of the training
         parts ``"train_mean"`` and so on; of two repeats or more ``"repeats_mean"`` and
-        ``"repeats_sd"``, of the means of the repeats.
-        The attribute ``subjects_in_both_parts`` is the largest number of test subjects that a fold
-        trained on as well: 0 where test subjects are new. Of verification by log-likelihood ratios
-        that an estimator makes, ``cllr`` and ``min_cllr`` of each test part as well. A fold whose
-        class has no attempt is NaN, is left out of the mean, and is counted.
+        ``"repeats_sd"``, of the means of the repeats. The attribute ``subjects_in_both_parts`` is
+        the largest number of test subjects that a fold trained on as well: 0 where test subjects
+        are new. Of verification by log-likelihood ratios that an estimator makes, ``cllr`` and
+        ``min_cllr`` of each test part as well. A fold whose class has no attempt is NaN, is left
+        out of the mean, and is counted.
 
     Warns
     -----
@@ -208,7 +185,6 @@ def cross_evaluate(
     array([0.0099, 0.0059])
     """
     splitter = as_splitter(splitter)
-    rule = parse_rule(threshold)
     at_frr = check_targets(frr_targets, "frr_targets")
     at_priors = check_priors(priors)
     own_points = len(at_frr) or len(at_priors) or isinstance(splitter, partition.Experiment)
@@ -218,7 +194,7 @@ def cross_evaluate(
     assert method is not None
     options = FoldOptions(
         task=task,
-        rule=rule,
+        rule=Rule("none") if threshold is None else Rule.parse(threshold),
         fusion=fusion,
         ranks=parse_ranks(ranks),
         rank_unit=rank_unit,
@@ -230,46 +206,44 @@ def cross_evaluate(
         priors=at_priors,
         claims=claims,
     )
-    confidence, resampling = method.confidence, None
-    if method.method in get_args(Bootstrap):
-        resampling = method
+    if options.by_subject:
         _check_people(data, options, estimator)
     if estimator is None:
         scores = _as_scores(data, y, meta)
         with rows_reported():
-            return evaluate_tasks(scores, splitter, [options], confidence, resampling)[0]
+            return evaluate_tasks(scores, splitter, [options], method)[0]
     if claims is not None:
         raise ProtocolError("claims are drawn among scores; with estimator= all are evaluated")
     transforms = transforms_scores(estimator)
     if transforms:
-        first = next(iter(data.values()), None) if isinstance(data, Mapping) else data
-        _as_scores(first, y, meta)
+        _as_scores(next(iter(data.values()), None) if isinstance(data, Mapping) else data, y, meta)
     _check_choice(splitter, options)
     system: TrainedSystem | TransformedScores
+    unit = "subjects"
     if transforms:
         system = TransformedScores(data, splitter, estimator)
         for scores in system.systems.values():
             check_task(scores, options)
-        if options.task != "verification":
-            options = options.with_role(splitter, system.first)
+        options = options.with_role(splitter, system.first)
+        unit = unit_of_parts(system.first)
     else:
         system = TrainedSystem(data, splitter, y, meta, estimator, metric=metric, kind=kind)
         options = options.with_role(splitter)
     with rows_reported():
         folds, about = evaluate_fitted(system, options)
-    made = fold_dataset(folds, system.plan.shape, about, options, splitter, confidence)
-    made.attrs["sizes_are_of"] = system.unit
+    made = fold_dataset(folds, system.plan.shape, about, options, splitter, method.confidence)
+    made.attrs["sizes_are_of"] = unit
     note_subjects_in_both([made], system.plan, system, splitter)
-    _note_seen(made, options, estimator)
     return made
 
 
+def unit_of_parts(scores: Scores) -> str:
+    """Return what the sizes of parts are numbers of."""
+    return "pairs" if are_pairs(scores) and not knows_people(scores) else "subjects"
+
+
 def evaluate_tasks(
-    scores: Scores,
-    splitter: Any,
-    tasks: Sequence[FoldOptions],
-    confidence: float,
-    resampling: IntervalMethod | None,
+    scores: Scores, splitter: Any, tasks: Sequence[FoldOptions], method: IntervalMethod
 ) -> list[xr.Dataset]:
     """Evaluate several tasks in the same splits of scores."""
     tasks = [replace(options, kind=scores.kind) for options in tasks]
@@ -278,41 +252,23 @@ def evaluate_tasks(
         _check_choice(splitter, options)
     plan, sides = plan_of_scores(scores, splitter)
     reader = BlockReader(scores)
-    tasks = [x if x.task == "verification" else x.with_role(splitter, scores) for x in tasks]
-    if plan.by_parts or any(options.claims is not None for options in tasks):
-        evaluated = evaluate_by_parts(plan, sides, tasks, reader.about)
-    else:
-        evaluated = []
-        for options in tasks:
-            if options.task == "verification":
-                evaluated.append(verify(reader, plan, sides, options).folds)
-            else:
-                evaluated += evaluate_by_parts(plan, sides, [options], reader.about)
+    tasks = [options.with_role(splitter, scores) for options in tasks]
     datasets = []
-    for options, folds in zip(tasks, evaluated, strict=True):
-        resampled = None
-        if resampling is not None:
-            resampled = _by_subject(scores, sides, plan, folds, options, resampling)
-        made = fold_dataset(
-            folds, plan.shape, reader.about, options, splitter, confidence, resampled
-        )
+    for options, folds in zip(tasks, evaluate(reader, plan, sides, tasks), strict=True):
+        left_out = None
+        if options.by_subject:
+            left_out = _left_out(scores, sides, plan, folds, options, method)
+        about = plan.shape, reader.about
+        made = fold_dataset(folds, *about, options, splitter, method.confidence, left_out)
         made.attrs["sizes_are_of"] = unit_of_parts(scores)
         if isinstance(splitter, partition.Experiment) and isinstance(sides, SplitSides):
             made.attrs["experiment"] = _divided(plan, sides)
-            if splitter.has_galleries and scores.exclude:
-                left = ReducedGalleries(plan.shape)
-                for place in plan.places:
-                    left.add(place, sides.between(plan.split(place).tested))
-                made = left.added_to(made, cross_names())
-        _note_seen(made, options)
         if options.task != "verification" and _has_equal_scores(reader, options):
             ends = []
             for ties in ENDS:
                 searched = replace(options, ties=ties)
-                (folds,) = evaluate_by_parts(plan, sides, [searched], reader.about)
-                at_end = fold_dataset(
-                    folds, plan.shape, reader.about, searched, splitter, confidence
-                )
+                (folds,) = evaluate(reader, plan, sides, [searched])
+                at_end = fold_dataset(folds, *about, searched, splitter, method.confidence)
                 ends.append(_mean_at_rank_one(at_end))
             number = "cms" if options.task == "closed_set" else "dir"
             words = f"the mean {{{number}}} at rank {options.ranks[0]}"
@@ -337,34 +293,27 @@ def _mean_at_rank_one(dataset: xr.Dataset) -> float:
     return float(summary.sel(statistic="mean").values[0])
 
 
-def _by_subject(
+def _left_out(
     scores: Scores,
     sides: SplitSides | PairSides,
     plan: SplitPlan,
-    folds: Mapping[tuple[int, int], Fold],
+    folds: Folds,
     options: FoldOptions,
-    resampling: IntervalMethod,
-) -> PooledRates | LeftOutRates:
-    """Return the rates of the test parts together at the thresholds of the rule.
-
-    All parts without each person are counted in one pass. At thresholds that stay, subjects are
-    resampled where another bootstrap than the recommended method is asked for.
-    """
-    thresholds = {place: fold.threshold for place, fold in folds.items() if fold.defined}
+    method: IntervalMethod,
+) -> LeftOutRates:
+    """Return the rates of the test parts together, and without each person, in one more pass."""
+    everyone = attempts_by_subject(scores, options.templates, options.fusion)
     anew = options.chooses_anew
+    rates = LeftOutRates(everyone, method, options.rule if anew else Rule("fixed"))
     with threads_for(scores):
-        if not anew and resampling.method != "subject-bootstrap":
-            return _resampled(scores, sides, plan, thresholds, options, resampling)
-        everyone = attempts_by_subject(scores, options.templates, options.fusion)
-        rates = LeftOutRates(everyone, resampling, options.rule if anew else Rule("fixed"))
-        for place, threshold in thresholds.items():
-            split, among = plan.split(place), folds[place].among
-            test = _attempts_in(sides, split.tested, options)
-            train = _attempts_in(sides, split.training, options) if anew else None
+        for place, fold in folds.items():
+            split, among = plan.splits[place], fold.among
+            test = _attempts_in(sides, split.test, options) if fold.defined else None
+            train = _attempts_in(sides, split.train, options) if anew and fold.defined else None
             if test is not None and train is not None and among is not None:
-                rates.add_chosen(train, test, threshold, among)
+                rates.add_chosen(train, test, fold.threshold, among)
             elif test is not None and not anew:
-                rates.add_fixed(test, threshold)
+                rates.add_fixed(test, fold.threshold)
         count_parts(scores, rates.parts)
     return rates
 
@@ -373,31 +322,13 @@ def _attempts_in(
     sides: SplitSides | PairSides, part: Part, options: FoldOptions
 ) -> FoldPart | None:
     """Return the attempts of a part by subject, with its rows and columns; None without any."""
-    if isinstance(sides, PairSides):
-        view: Scores | None = sides.view(part.probes)
-        places = (np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64))
-    else:
-        view, places = sides.between(part), sides.places(part)
+    view: Scores | None = sides.view(part)
     if view is None:
         return None
+    places = (np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64))
+    if isinstance(sides, SplitSides):
+        places = sides.places(part)
     return attempts_by_subject(view, options.templates, options.fusion), places
-
-
-def _resampled(
-    scores: Scores,
-    sides: SplitSides | PairSides,
-    plan: SplitPlan,
-    thresholds: Mapping[tuple[int, int], float],
-    options: FoldOptions,
-    resampling: IntervalMethod,
-) -> PooledRates:
-    """Return the rates of the test parts together, each at its own threshold, by subject."""
-    pooled = PooledRates(scores, resampling)
-    for place, threshold in thresholds.items():
-        part = sides.views(plan.split(place))[1]
-        if part is not None:
-            pooled.add(attempts_by_subject(part, options.templates, options.fusion), threshold)
-    return pooled
 
 
 def note_subjects_in_both(
@@ -411,7 +342,7 @@ def note_subjects_in_both(
     A splitter of this package says by its name that it divides samples; of others a
     :class:`BioevalWarning` is issued as well.
     """
-    shared = [sides.subjects_in_both(plan.split(place)) for place in plan.places]
+    shared = [sides.subjects_in_both(split) for split in plan.splits.values()]
     numbers = [n for n in shared if n is not None]
     if not numbers:
         return
@@ -419,52 +350,24 @@ def note_subjects_in_both(
         dataset.attrs["subjects_in_both_parts"] = max(numbers)
     if not max(numbers):
         return
-    repeated = isinstance(splitter, partition.Experiment)
-    overlap: dict[str, Any] = {
-        "subjects": max(numbers),
-        "parts": int(np.count_nonzero(numbers)),
-        "number": len(numbers),
-        "unit": "repeat" if repeated else "fold",
-    }
-    message = Message("subjects-in-both-parts", **overlap)
+    message = Message(
+        "subjects-in-both-parts",
+        subjects=max(numbers),
+        parts=int(np.count_nonzero(numbers)),
+        number=len(numbers),
+        unit="repeat" if isinstance(splitter, partition.Experiment) else "fold",
+    )
     for dataset in made:
-        if "frr_seen" in dataset:
-            message = Message("unseen-subjects-apart", **overlap)
-        elif repeated:
-            message = Message("subjects-in-both-parts-of-experiment", **overlap)
         found = message_attrs([message, *messages_of(dataset.attrs)])
         dataset.attrs["messages"] = found["messages"]
     if not isinstance(splitter, Parameters):
         warnings.warn(sentence_about(message), MessageWarning, stacklevel=2)
 
 
-def _note_seen(made: xr.Dataset, options: FoldOptions, estimator: Any = None) -> None:
-    """Record why the rates of seen and of unseen subjects may differ if there are both."""
-    if "frr_seen" not in made:
-        return
-    fitted = []
-    if estimator is not None:
-        fitted.append(type(estimator).__name__)
-    if options.rule.name not in ("fixed", "none"):
-        fitted.append("the threshold")
-    subject = "nothing is"
-    if len(fitted) == 1:
-        subject = f"only {fitted[0]} is"
-    elif fitted:
-        subject = f"{' and '.join(fitted)} are"
-    made.attrs["seen"] = f"{subject} fitted on the training part"
-    if not estimator:
-        made.attrs["seen"] += (
-            ": the scores are the same without it, so that any other difference between seen and "
-            "unseen subjects is due to who they are"
-        )
-
-
 def _divided(plan: SplitPlan, sides: SplitSides) -> str:
     """Return in words how the test parts of an experiment are divided."""
     enrolled, templates, not_enrolled = [], [], []
-    for place in plan.places:
-        part = plan.split(place).tested
+    for _, part, _ in plan.splits.values():
         if part.probes is part.gallery:
             return "templates of a part are all compared with each other"
         people = len(np.unique(sides.subject[part.gallery]))
@@ -480,7 +383,7 @@ def _divided(plan: SplitPlan, sides: SplitSides) -> str:
 def _check_choice(splitter: Any, options: FoldOptions) -> None:
     """Raise if an experiment chooses a threshold and has no part to choose it on."""
     if options.task != "closed_set" and options.rule.name == "none":
-        if options.far_targets is None or options.resamples:
+        if options.far_targets is None or options.by_subject:
             raise ProtocolError(
                 "without a threshold there are only the operating points of each test part: give ",
                 Argument("far_targets"),

@@ -21,7 +21,6 @@ from bioeval.base.errors import (
     received,
     require_choice,
 )
-from bioeval.base.variables import Bootstrap
 from bioeval.protocol.tasks import OpenSet
 from bioeval.scores.matrix import Scores, codes_of
 
@@ -31,7 +30,7 @@ ThresholdTask = Literal["verification", "open_set"]
 FoldTask = Literal[ThresholdTask, "closed_set"]
 TASKS: tuple[FoldTask, ...] = get_args(FoldTask)
 
-FoldInterval = Literal["nadeau-bengio", "quantile", Bootstrap]
+FoldInterval = Literal["nadeau-bengio", "quantile", "subject-bootstrap"]
 INTERVALS: tuple[FoldInterval, ...] = get_args(FoldInterval)
 
 
@@ -41,8 +40,8 @@ class FoldOptions:
 
     `ranks` are increasing; `impostors` may be ``"auto"`` until :meth:`with_role`. `far_targets`
     and `frr_targets` are those of the operating points of each test part by itself, `priors` those
-    of its least costs; there are none where `far_targets` is None. With
-    `on_all` a threshold is chosen on all data besides.
+    of its least costs; there are none where `far_targets` is None. With `on_all` a threshold is
+    chosen on all data besides.
     """
 
     task: str
@@ -88,10 +87,10 @@ class FoldOptions:
                 f" is {type(self.claims).__name__}; expected a ClaimSampler, to draw claims for "
                 "each part",
             )
-        if self.resamples:
+        if self.by_subject:
             raise ProtocolError(
                 Argument("interval", self.interval),
-                " resamples the subjects of all comparisons, not of drawn claims; give ",
+                " leaves out the subjects of all comparisons, not of drawn claims; give ",
                 Argument("interval", "quantile"),
             )
 
@@ -109,19 +108,21 @@ class FoldOptions:
         return self.rank_unit == "subject"
 
     @property
-    def fusion_done(self) -> str:
-        """The fusion rule, or ``"none"`` where nothing is fused."""
-        return self.fusion if self.fuses else "none"
-
-    @property
-    def resamples(self) -> bool:
-        """Whether the subjects are resampled."""
-        return self.interval in get_args(Bootstrap)
+    def by_subject(self) -> bool:
+        """Whether each subject is left out in turn."""
+        return self.interval == "subject-bootstrap"
 
     @property
     def chooses_anew(self) -> bool:
         """Whether thresholds are chosen anew without each subject."""
-        return self.resamples and self.rule.name not in ("fixed", "none")
+        return self.by_subject and self.rule.name not in ("fixed", "none")
+
+    @property
+    def in_words(self) -> str:
+        """The task as the attributes of a result name it."""
+        if self.task == "verification":
+            return f"verification, {self.templates}-template"
+        return f"{self.task_name} identification"
 
     @property
     def task_name(self) -> str:
@@ -140,37 +141,17 @@ class FoldOptions:
 
     def with_role(self, splitter: Any, scores: Scores | None = None) -> FoldOptions:
         """Return the options with the probes that are impostors; None for trained systems."""
-        if isinstance(splitter, partition.Experiment) and splitter.has_galleries:
-            if self.impostors == "auto":
-                return replace(self, impostors=splitter.impostors)
+        if self.task == "verification":
             return self
-        if scores is None:
-            return replace(self, impostors=role_of("all-against-all", self.impostors, True))
-        # In every part: one part may have no probe who is not enrolled.
-        all_enrolled = bool(np.isin(codes_of(scores).probe, codes_of(scores).gallery).all())
-        return replace(self, impostors=role_of(scores.layout, self.impostors, all_enrolled))
-
-
-#: The code of the results of each task.
-RESULT_TYPES = {
-    "verification": "verification",
-    "open_set": "open-set",
-    "closed_set": "closed-set",
-}
-
-
-def task_in_words(task: str, templates: str) -> str:
-    """Return a task as the attributes of a result name it."""
-    if task == "verification":
-        return f"verification, {templates}-template"
-    return f"{task.replace('_', '-')} identification"
-
-
-def parse_rule(threshold: Any) -> Rule:
-    """Return the rule by which the thresholds of folds are chosen; None chooses none."""
-    if threshold is None:
-        return Rule("none")
-    return Rule.parse(threshold)
+        if isinstance(splitter, partition.Experiment) and splitter.has_galleries:
+            role = splitter.impostors if self.impostors == "auto" else self.impostors
+        elif scores is None:
+            role = role_of("all-against-all", self.impostors, True)
+        else:
+            # In every part: one part may have no probe who is not enrolled.
+            all_enrolled = bool(np.isin(codes_of(scores).probe, codes_of(scores).gallery).all())
+            role = role_of(scores.layout, self.impostors, all_enrolled)
+        return replace(self, impostors=role)
 
 
 def parse_ranks(ranks: Any) -> np.ndarray:

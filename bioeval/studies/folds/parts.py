@@ -10,68 +10,80 @@ from functools import cached_property
 import numpy as np
 
 from bioeval import partition
-from bioeval.attempts.counts import IdentificationTally, role_of
-from bioeval.attempts.finding import PointsWanted, points_of
+from bioeval.attempts.counts import IdentificationTally
+from bioeval.attempts.finding import PointsWanted
+from bioeval.attempts.folds import FoldAttempts, Subset
 from bioeval.attempts.identification_counter import IdentificationCounter
 from bioeval.attempts.lists import Attempts
 from bioeval.attempts.passes import count_together
 from bioeval.attempts.points import normalised_cost
-from bioeval.attempts.selections import IdentificationRules, OrderedScores, SelectionAttempts
+from bioeval.attempts.selections import (
+    IdentificationRules,
+    IndexSet,
+    OrderedScores,
+    SelectionAttempts,
+)
+from bioeval.attempts.threshold_rules import Rule
 from bioeval.attempts.verification_counter import VerificationCounter
 from bioeval.base.errors import DataError
-from bioeval.protocol.tasks import Search
 from bioeval.results.identification import OpenSetPoints
 from bioeval.scores.blocks import Block, BlockReader, threads_for
-from bioeval.scores.matrix import Scores
+from bioeval.scores.matrix import Scores, are_pairs
+from bioeval.scores.pairs import PairScores
 from bioeval.scores.provenance import Provenance
 from bioeval.studies.folds.options import FoldOptions
-from bioeval.studies.folds.splits import IndexSet, Place
+from bioeval.studies.folds.splits import selected
 
 # Cells of a part that is counted with others (of larger ones counting takes most of the time), and
 # rows and columns of the parts that are looked at together.
 CELLS, LOOKED_AT = 1 << 16, 1 << 20
 
-PartAttempts = SelectionAttempts | None
+# Cells of a part whose attempts are listed and sorted; a larger part is counted.
+MOST_LISTED = 1 << 22
+
+Points = dict[str, float | np.ndarray]
+
+NOTHING = Attempts.listed(np.empty(0), np.empty(0))
 
 
-def counted_parts(
-    scores: Scores, parts: Iterable[tuple[Place, IndexSet]], tasks: Sequence[FoldOptions]
-) -> Iterator[tuple[Place, IndexSet, PartAttempts]]:
-    """Yield each part, rows and columns, with its attempts; None where it is read alone.
+def parts_of(
+    scores: Scores, parts: Iterable[IndexSet], tasks: Sequence[FoldOptions], about: Provenance
+) -> Iterator[FoldSide]:
+    """Yield each part of a matrix, of rows and columns.
 
     Parts are counted together where they are small, and have as many cells as the matrix: to put
     its scores in order takes about as long.
     """
     rules = _rules(tasks)
-    too_large = math.prod(scores.shape) > OrderedScores.MOST
-    if rules is None or too_large or not OrderedScores.can_hold(scores):
-        for place, part in parts:
-            yield place, part, None
-        return
-    some = []
+    if math.prod(scores.shape) > OrderedScores.MOST or not OrderedScores.can_hold(scores):
+        rules = None
+    some: list[IndexSet] = []
     size = 0
-    for place, part in parts:
-        some.append((place, part))
+    for part in parts:
+        some.append(part)
         size += sum(map(len, part))
         if size >= LOOKED_AT:
-            yield from _counted(scores, some, rules)
+            yield from _counted(scores, some, rules, about)
             some, size = [], 0
-    yield from _counted(scores, some, rules)
+    yield from _counted(scores, some, rules, about)
 
 
 def _counted(
-    scores: Scores, parts: Sequence[tuple[Place, IndexSet]], rules: IdentificationRules
-) -> Iterator[tuple[Place, IndexSet, PartAttempts]]:
-    """Yield some parts with their attempts."""
-    together = [part for _, part in parts if 0 < _cells(part) <= CELLS]
-    attempts = _attempts(scores, together, rules)
-    for place, part in parts:
+    scores: Scores,
+    parts: Sequence[IndexSet],
+    rules: IdentificationRules | None,
+    about: Provenance,
+) -> Iterator[FoldSide]:
+    """Yield some parts, those that are counted together with their attempts."""
+    together = [part for part in parts if 0 < _cells(part) <= CELLS]
+    attempts = iter(()) if rules is None else _attempts(scores, together, rules)
+    for part in parts:
         counted = None
         if 0 < _cells(part) <= CELLS:
             counted = next(attempts, None)
         if counted is not None and counted.failed and scores.nan == "raise":
             counted = None
-        yield place, part, counted
+        yield FoldSide(scores, part, counted=counted, about=about)
 
 
 def _cells(part: IndexSet) -> int:
@@ -82,10 +94,13 @@ def _rules(tasks: Sequence[FoldOptions]) -> IdentificationRules | None:
     """Return the rules of identification of tasks; None where they need another way of counting."""
     by_task = {options.task: options for options in tasks}
     for options in tasks:
-        if options.fuses and options.fusion != "min":
-            return None
         plain = options.ties in ("pessimistic", "optimistic") and options is by_task[options.task]
-        if options.task != "verification" and not plain:
+        if (
+            options.fuses
+            and options.fusion != "min"
+            or options.task != "verification"
+            and not plain
+        ):
             return None
     if all(options.claims is not None for options in tasks):
         return None
@@ -121,33 +136,18 @@ def _attempts(
     yield from ordered.attempts(places, rules)
 
 
-def _copied(parts: list[np.ndarray]) -> np.ndarray:
-    """Return a copy of the parts, one after the other."""
-    return np.concatenate(parts or [np.empty(0)])
-
-
-# Cells of a part whose attempts are listed and sorted; a larger part is counted.
-MOST_LISTED = 1 << 22
-
-Points = dict[str, float | np.ndarray]
-
-NOTHING = Attempts.listed(np.empty(0), np.empty(0))
-
-
 @dataclass(frozen=True)
 class Searched:
     """Identification attempts of one part.
 
-    Of each genuine attempt the distance and the rank of the nearest mate (under expected ties
-    several, each with a weight), of each impostor attempt the distance of the nearest candidate;
-    the numbers of probes with and without a mate, and of subjects in the gallery.
+    Of each genuine attempt the distance and the rank of the nearest mate, of each impostor attempt
+    the distance of the nearest candidate; the number of probes without a mate, and of subjects in
+    the gallery.
     """
 
     mate: np.ndarray
     ranks: np.ndarray
-    weights: np.ndarray
     other: np.ndarray
-    genuine: int
     skipped: int = 0
     gallery: int = 0
 
@@ -156,35 +156,26 @@ class Searched:
         first = self.ranks == 1
         return Attempts.listed(self.mate[first], self.other, int((~first).sum()))
 
-    def detected(self, threshold: float, ranks: np.ndarray, defined: bool) -> np.ndarray:
-        """Return the genuine attempts accepted at each rank or better."""
-        if defined:
-            within = self.mate <= threshold
-        else:
-            within = np.zeros(len(self.mate), dtype=bool)
-        return (within & (self.ranks <= ranks[:, None])).sum(axis=1)
-
-    def ranked(self, ranks: int, *, whole: bool = True) -> np.ndarray:
-        """Return the genuine attempts at each rank or better; not `whole` under expected ties."""
-        kept = self.ranks <= ranks
-        at_rank = np.bincount(self.ranks[kept] - 1, self.weights[kept], minlength=ranks)
-        return np.cumsum(at_rank.astype(np.int64) if whole else at_rank)
-
-    def open_set(self) -> OpenSetPoints:
-        """Return the attempts as open set has its operating points of them."""
-        return OpenSetPoints(self.mate, self.ranks, self.weights, self.genuine, np.sort(self.other))
+    def detected(self, threshold: float, ranks: np.ndarray) -> np.ndarray:
+        """Return the genuine attempts accepted at each rank or better; none at NaN."""
+        return ((self.mate <= threshold) & (self.ranks <= ranks[:, None])).sum(axis=1)
 
     def points(self, options: FoldOptions) -> Points:
         """Return the operating points of this part: EER and DIR at FAR, or CMS at rank 1."""
+        number = len(self.mate)
         if options.task == "closed_set":
-            if self.genuine:
-                rate = float((self.ranks == 1).sum()) / self.genuine
-            else:
-                rate = math.nan
-            return {"recognition_rate": rate}
-        open_set = self.open_set()
-        dir_, _ = open_set.at_far(options.targets, int(options.ranks[-1]))
-        return {"eer": open_set.equal_error().eer, "dir_at_far": dir_[:, options.ranks - 1]}
+            return {"recognition_rate": (self.ranks == 1).sum() / number if number else math.nan}
+        points = OpenSetPoints(self.mate, self.ranks, np.ones(number), number, np.sort(self.other))
+        dir_, _ = points.at_far(options.targets, int(options.ranks[-1]))
+        return {"eer": points.equal_error().eer, "dir_at_far": dir_[:, options.ranks - 1]}
+
+
+def listed_attempts(scores: PairScores, index: np.ndarray) -> Attempts:
+    """Return some pairs as attempts; failed comparisons are left out."""
+    row = scores._distances()
+    index = index[row[index] == row[index]]
+    genuine = scores.genuine[index]
+    return Attempts.listed(row[index[genuine]], row[index[~genuine]])
 
 
 class _PartReader(BlockReader):
@@ -195,27 +186,31 @@ class _PartReader(BlockReader):
 
 
 class FoldSide:
-    """One part of the scores; without probes or without a gallery it has no scores.
+    """One part of the scores: all of them, or some rows and columns; there may be none.
 
     Blocks of a part of at most `MOST_LISTED` cells are kept, so that every task finds them read.
     `counted` are its attempts where they were counted together with those of other parts.
-    `seen` flags the probes whose subjects are in the training part, too; `pairs` are the attempts
-    of a part of a list of pairs, which has no scores here.
     """
 
     def __init__(
         self,
-        scores: Scores | None,
-        claims: partition.DrawnClaims | None = None,
-        about: Provenance | None = None,
-        counted: SelectionAttempts | None = None,
+        whole: Scores | None,
+        places: IndexSet | None = None,
         *,
-        seen: np.ndarray | None = None,
-        pairs: Attempts = NOTHING,
+        counted: SelectionAttempts | None = None,
+        about: Provenance | None = None,
     ):
         """Take a part; `about` is that of the whole."""
-        self.scores, self.claims, self.counted, self.pairs = scores, claims, counted, pairs
-        self._about, self._seen = about, seen
+        self._whole, self._places = whole, places
+        self.counted, self._about = counted, about
+        self.claims: partition.DrawnClaims | None = None
+
+    @cached_property
+    def scores(self) -> Scores | None:
+        """The scores of the part; None without probes or without a gallery."""
+        if self._whole is None or self._places is None:
+            return self._whole
+        return selected(self._whole, self._places)
 
     @cached_property
     def reader(self) -> BlockReader:
@@ -226,22 +221,13 @@ class FoldSide:
             made.about = self._about
         return made
 
-    @cached_property
-    def seen(self) -> FoldSide | None:
-        """The probes of subjects who are in the training part, too; None where none may be."""
-        if self._seen is None or self.scores is None:
-            return None
-        claims = self.claims
-        if claims is not None:
-            made = self._seen[claims.probe]
-            row = (np.cumsum(self._seen) - 1)[claims.probe[made]]
-            claims = partition.DrawnClaims(row, claims.subject[made], claims.enrolled[made])
-        rows = np.flatnonzero(self._seen)
-        part = self.scores.select(probes=rows) if len(rows) else None
-        return FoldSide(part, claims, self._about)
+    def draw(self, sampler: partition.ClaimSampler, number: int, part: int) -> None:
+        """Draw the claims that are its attempts."""
+        if self.scores is not None:
+            self.claims = sampler.draw(self.scores, number, part=part)
 
     @property
-    def listed(self) -> bool:
+    def _is_listed(self) -> bool:
         """Whether its attempts of verification are few enough to be listed."""
         scores = self.scores
         return scores is None or self.claims is not None or math.prod(scores.shape) <= MOST_LISTED
@@ -250,138 +236,109 @@ class FoldSide:
     def _kept(self) -> list[Block]:
         return list(self.reader)
 
-    def _blocks(self) -> Iterable[Block]:
-        assert self.scores is not None
-        if math.prod(self.scores.shape) <= MOST_LISTED:
-            return self._kept
-        return self.reader
-
     # -- verification
 
-    def attempts(self, options: FoldOptions) -> Attempts:
-        """Return the attempts of verification, listed."""
-        self._strangers = np.empty(0)
-        if self.scores is None:
-            return self.pairs
+    def attempts(self, options: FoldOptions, rule: Rule) -> Attempts:
+        """Return the attempts of verification; of a large part, as far as a rule needs them."""
         if self.counted is not None and self.claims is None:
             genuine, impostor = self.counted.places[options.templates]
             values = self.counted.values
             return Attempts.ordered(values[genuine], values[impostor])
+        if self.scores is None:
+            return NOTHING
+        if are_pairs(self.scores):
+            return listed_attempts(self.scores, np.arange(self.scores.shape[0]))
+        if not self._is_listed:
+            m, n = self.scores.shape
+            in_one = np.zeros(m, dtype=np.int64), np.zeros(n, dtype=np.int64)
+            whole = FoldAttempts(self.reader, options.templates, options.fusion, [in_one])
+            return whole.of_parts([[Subset(0)]], rule)[0][0]
         counter = self._counter(options)
-        genuine_blocks, impostor_blocks, strangers = [], [], []
+        genuine_blocks, impostor_blocks, strangers = [], [], [np.empty(0)]
+        large = math.prod(self.scores.shape) > MOST_LISTED
         with threads_for(self.scores):
-            for block in self._blocks():
+            for block in self.reader if large else self._kept:
                 mated, impostors = counter.of_block(block)
                 genuine_blocks.append(mated)
                 impostor_blocks.append(impostors.reshape(-1))
                 if counter.unenrolled_probes is not None:
                     strangers.append(counter.of_strangers(block))
-        self._strangers = _copied(strangers)
-        return Attempts.listed(_copied(genuine_blocks), _copied(impostor_blocks))
+        self._strangers = np.concatenate(strangers)
+        return Attempts.listed(np.concatenate(genuine_blocks), np.concatenate(impostor_blocks))
 
     @property
     def unenrolled_probes(self) -> Attempts:
         """Attempts of drawn claims by probes who are not enrolled, found with the others."""
-        return Attempts.listed(np.empty(0), self._strangers)
+        return Attempts.listed(np.empty(0), getattr(self, "_strangers", np.empty(0)))
 
     def _counter(self, options: FoldOptions) -> VerificationCounter:
-        assert self.scores is not None
         return VerificationCounter(
             self.reader, templates=options.templates, fusion=options.fusion, claims=self.claims
         )
 
-    def points(self, options: FoldOptions, attempts: Attempts | None) -> Points:
-        """Return the operating points of verification of this part, from `attempts` if listed."""
+    def points(self, options: FoldOptions, attempts: Attempts) -> Points:
+        """Return the operating points of verification of this part.
+
+        Of `attempts`, unless some scores of these are not known.
+        """
         targets, at_frr = options.targets, options.frr_targets
         costs = np.array([(prior, 1.0, 1.0) for prior in options.priors]).reshape(-1, 3)
-        points: Points
-        if attempts is not None:
-            frr_at_far = np.full(len(targets), np.nan)
-            far_at_frr = np.full(len(at_frr), np.nan)
-            least = np.full(len(costs), np.nan)
-            points = {"eer": np.nan, "auc": np.nan}
-            if attempts.defined:
-                points = {"eer": attempts.equal_error().eer, "auc": attempts.auc()}
-                for i, target in enumerate(targets.tolist()):
-                    frr_at_far[i], _ = attempts.at_far(target)
-                for i, target in enumerate(at_frr.tolist()):
-                    far_at_frr[i], _ = attempts.far_at_frr(target)
-                if len(costs):
-                    least = attempts.corners().least_costs(costs)
-        else:
-            assert self.scores is not None
-            counter = self._counter(options)
-            wanted = PointsWanted(targets, costs, True, frr_targets=at_frr)
-            (tally,) = count_together(self.reader, [counter], wanted)
-            refined = points_of(tally.attempts, wanted, symmetric=None, with_rows=False)
-            points = {"eer": refined.equal_error.eer, "auc": refined.auc}
-            frr_at_far, far_at_frr = refined.frr_at_far, refined.far_at_frr
-            least = refined.min_cost
-        points["frr_at_far"] = frr_at_far
+        if attempts.marks is not None:
+            if self.counted is not None or self._is_listed:
+                attempts = self.attempts(options, options.rule)
+            else:
+                wanted = PointsWanted(targets, costs, True, frr_targets=at_frr)
+                (tally,) = count_together(self.reader, [self._counter(options)], wanted)
+                attempts = tally.attempts
+        points: Points = {"eer": np.nan, "auc": np.nan, "frr_at_far": np.full(len(targets), np.nan)}
         if len(at_frr):
-            points["far_at_frr"] = far_at_frr
+            points["far_at_frr"] = np.full(len(at_frr), np.nan)
         if len(costs):
-            points["min_dcf"] = normalised_cost(least, costs)
+            points["min_dcf"] = np.full(len(costs), np.nan)
+        if attempts.defined:
+            points = {"eer": attempts.equal_error().eer, "auc": attempts.auc()}
+            points["frr_at_far"] = np.array([attempts.at_far(x)[0] for x in targets.tolist()])
+            if len(at_frr):
+                points["far_at_frr"] = np.array(
+                    [attempts.far_at_frr(x)[0] for x in at_frr.tolist()]
+                )
+            if len(costs):
+                points["min_dcf"] = normalised_cost(attempts.corners().least_costs(costs), costs)
         return points
 
     # -- identification
 
-    def role(self, options: FoldOptions) -> str:
-        """Return which probes are impostors, as :func:`role_of`."""
-        assert self.scores is not None
-        if self.counted is not None:
-            enrolled = self.counted.enrolled
-        else:
-            enrolled = self.reader.enrolled
-        return role_of(self.scores.layout, options.impostors, bool(enrolled.all()))
-
-    def searched(self, options: FoldOptions, ties: str | None = None) -> Searched:
-        """Return the attempts of identification; `ties` in place of those of the options."""
+    def searched(self, options: FoldOptions) -> Searched:
+        """Return the attempts of identification."""
         other, open_set = np.empty(0), options.task == "open_set"
-        if self.scores is None:
-            return Searched(other, np.empty(0, dtype=np.int64), other, other, 0)
         if self.counted is not None:
-            mate = self.counted.mate
-            of_open_set, of_closed_set = self.counted.ranks
-            ranks = of_open_set if open_set else of_closed_set
-            mated = ranks > 0
-            there = ~np.isnan(self.counted.other)
-            chosen = IdentificationTally.of_role(there, self.counted.enrolled, options.impostors)
+            ranks = self.counted.ranks[int(not open_set)]
+            mated, gallery = ranks > 0, self.counted.subjects
+            ranks, mate = ranks[mated], self.counted.mate[mated]
             if open_set:
-                other = self.counted.other[chosen]
-            genuine = int(mated.sum())
-            return Searched(
-                mate[mated],
-                ranks[mated],
-                np.ones(genuine),
-                other,
-                genuine,
-                len(mated) - genuine,
-                self.counted.subjects,
-            )
-        tally = self._ranked(options.search())
-        chosen = np.flatnonzero(tally.mates > 0)
-        probes, ranks, weights = tally.rank_weights(chosen, ties or options.ties)
-        if open_set:
-            other = tally.other[tally.impostor_probes(options.impostors)]
-        return Searched(
-            tally.mate[probes],
-            np.rint(ranks).astype(np.int64),
-            weights,
-            other,
-            len(chosen),
-            len(tally.mates) - len(chosen),
-            len(self.reader.gallery.subjects),
-        )
+                there = ~np.isnan(self.counted.other)
+                enrolled = self.counted.enrolled
+                other = self.counted.other[
+                    IdentificationTally.of_role(there, enrolled, options.impostors)
+                ]
+        elif self.scores is None:
+            return Searched(other, np.empty(0, dtype=np.int64), other)
+        else:
+            tally = self._ranked(options)
+            mated, gallery = tally.mates > 0, len(self.reader.gallery.subjects)
+            probes, places, _ = tally.rank_weights(np.flatnonzero(mated), options.ties)
+            ranks, mate = np.rint(places).astype(np.int64), tally.mate[probes]
+            if open_set:
+                other = tally.other[tally.impostor_probes(options.impostors)]
+        return Searched(mate, ranks, other, int((~mated).sum()), gallery)
 
-    def _ranked(self, search: Search) -> IdentificationTally:
+    def _ranked(self, options: FoldOptions) -> IdentificationTally:
         """Return the ranks of all probes, for open and closed set."""
-        key = search.rank_unit, search.fusion
+        key = options.rank_unit, options.fusion
         if key not in self._tallies:
-            assert self.scores is not None
-            counter = IdentificationCounter(self.reader, search)
+            counter = IdentificationCounter(self.reader, options.search())
             if "_kept" in self.__dict__:
-                with threads_for(self.scores):
+                with threads_for(self.reader.scores):
                     for block in self._kept:
                         counter.add(block)
                 self._tallies[key] = counter.result()

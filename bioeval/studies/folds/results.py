@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from operator import attrgetter
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import xarray as xr
@@ -16,7 +15,7 @@ from bioeval.attempts.judged import Judged, TrainingThresholds
 from bioeval.attempts.thresholds import to_user
 from bioeval.base.messages import Message
 from bioeval.base.registry import names_of, scalar_registry
-from bioeval.base.scalars import CALIBRATION_POINTS, POINTS_OF_PARTS, SEEN, Name, rates_of
+from bioeval.base.scalars import CALIBRATION_POINTS, POINTS_OF_PARTS, Name, rates_of
 from bioeval.results.dataset import Variables, about_attrs, along, build
 from bioeval.results.layouts import Layout
 from bioeval.results.support import ComparedPeople, support_messages
@@ -24,7 +23,7 @@ from bioeval.scores.provenance import Provenance
 from bioeval.stats.bootstrap import ratio
 from bioeval.stats.over_folds import nadeau_bengio
 from bioeval.studies.folds.intervals import LeftOutRates, PooledRates
-from bioeval.studies.folds.options import RESULT_TYPES, FoldOptions, task_in_words
+from bioeval.studies.folds.options import FoldOptions
 from bioeval.studies.folds.parts import Searched
 from bioeval.studies.folds.splits import PartSizes, Place
 
@@ -39,11 +38,6 @@ _OF_FOLDS: dict[str, Name] = {
     "train_subjects": Name("subjects of the training part (pairs without subjects: pairs)"),
     "test_subjects": Name("subjects of the test part (pairs without subjects: pairs)"),
     "crossing_pairs": Name("pairs of a subject of the test part and one outside it", "pairs"),
-    "reduced_galleries": Name(
-        "probes of the test part with fewer templates of their subject to be compared with than "
-        "are enrolled, because of exclude",
-        "probes",
-    ),
 }
 
 
@@ -52,17 +46,12 @@ def cross_names() -> dict[str, Name]:
     names = dict(_OF_FOLDS)
     both_parts = {**scalar_registry().averaged, **FOLD_COUNTS}
     points = itertools.chain(*POINTS_OF_PARTS.values(), CALIBRATION_POINTS)
-    of_test_parts = {x.name for x in (*SEEN, *points)}
+    of_test_parts = {x.name for x in points}
     for name, quantity in both_parts.items():
         names[name] = quantity
         if name not in of_test_parts:
             long_name = f"on the training part: {quantity.long_name}"
             names[f"train_{name}"] = Name(long_name, quantity.units, quantity.iso)
-    for name in ("fr", "fa", "genuine_attempts", "impostor_attempts"):
-        quantity = names_of("verification")[name]
-        for who, also in (("seen", "also"), ("unseen", "not")):
-            long_name = f"{quantity.long_name}: probes of subjects {also} in the training part"
-            names[f"{name}_{who}"] = Name(long_name, quantity.units)
     for rate in scalar_registry().averaged:
         names[f"{rate}_summary"] = names[rate]
     return names
@@ -76,8 +65,6 @@ INTERVAL_BY_SUBJECT = (
 
 INTERVAL_AT_THRESHOLD = "of the pooled rate at the given threshold, by leaving out each subject"
 
-INTERVAL_RESAMPLED = "of the pooled rate at the given threshold, by resampling subjects"
-
 SPREAD = (
     "central quantiles of the repeats themselves: how a rate depends on the draw of parts and "
     "claims, among these same subjects; no confidence interval for other subjects"
@@ -86,14 +73,6 @@ SPREAD = (
 CORRECTED = (
     "of the mean, corrected for overlapping training parts (Nadeau and Bengio 2003); a heuristic"
 )
-
-#: What has a bound where the spread over folds gives no interval, and the message that says so.
-Bound = Literal["", "subjects", "column"]
-_NO_SPREAD = {
-    "": "no-spread-between-parts",
-    "subjects": "no-spread-but-subjects",
-    "column": "no-spread-but-column",
-}
 
 # Relative difference of gallery sizes that is ignored: halves of an odd number.
 ALIKE = 0.1
@@ -136,45 +115,32 @@ class Fold:
         among = judged.training_thresholds() if anew and chosen.defined else None
         return cls(chosen.threshold, chosen.defined, counts, subjects, among=among)
 
-    def with_searches(self, trained: Searched, tested: Searched, ranks: np.ndarray) -> Fold:
+    def add_searches(self, trained: Searched, tested: Searched, ranks: np.ndarray) -> None:
         """Add the genuine attempts detected at the threshold, and the galleries searched."""
         self.galleries = trained.gallery, tested.gallery
+        at = self.threshold if self.defined else np.nan
         for prefix, part in (("", tested), ("train_", trained)):
-            self.detected[prefix] = part.detected(self.threshold, ranks, self.defined)
-        return self
+            self.detected[prefix] = part.detected(at, ranks)
 
 
-@dataclass(frozen=True)
 class _Places:
     """Where the values of folds are in arrays over ``repeat, fold``."""
 
-    shape: tuple[int, int]
-    at: tuple[np.ndarray, ...]
+    def __init__(self, places: Iterable[Place], shape: tuple[int, int]):
+        self.at = tuple(np.array(list(places)).T)
+        self.there: np.ndarray = np.zeros(shape, dtype=bool)
+        self.there[self.at] = True
 
-    @property
-    def there(self) -> np.ndarray:
-        """Which places have a fold."""
-        there = np.zeros(self.shape, dtype=bool)
-        there[self.at] = True
-        return there
-
-    def spread(self, folds: Sequence, attribute: str, fill: Any = 0) -> np.ndarray:
-        """Return an array with an attribute of each fold at its place."""
-        return self._spread(list(map(attrgetter(attribute), folds)), fill)
-
-    def spread_each(self, folds: Sequence, attribute: str, fill: Any = 0) -> dict[str, np.ndarray]:
-        """Return such an array of every value in an attribute that is a mapping."""
-        mappings = list(map(attrgetter(attribute), folds))
-        arrays = {}
-        for name in mappings[0]:
-            arrays[name] = self._spread([values[name] for values in mappings], fill)
-        return arrays
-
-    def _spread(self, values: list[Any], fill: Any) -> np.ndarray:
+    def spread(self, values: Sequence[Any], fill: Any = 0) -> np.ndarray:
+        """Return an array with the value of each fold at its place."""
         array = np.asarray(values)
-        spread = np.full((*self.shape, *array.shape[1:]), fill, dtype=array.dtype)
+        spread = np.full((*self.there.shape, *array.shape[1:]), fill, dtype=array.dtype)
         spread[self.at] = array
         return spread
+
+    def spread_each(self, values: Sequence[Mapping], fill: Any = 0) -> dict[str, np.ndarray]:
+        """Return such an array of every value by name."""
+        return {name: self.spread([x[name] for x in values], fill) for name in values[0]}
 
 
 def fold_dataset(
@@ -184,37 +150,31 @@ def fold_dataset(
     options: FoldOptions,
     splitter: Any,
     confidence: float,
-    resampled: PooledRates | LeftOutRates | None = None,
-    *,
-    bound: Bound = "subjects",
+    left_out: LeftOutRates | None = None,
 ) -> xr.Dataset:
     """Return counts and rates over ``repeat, fold``, and their summaries over all folds.
 
-    Intervals are those of `resampled` where it is given. `bound` says where else there is one, if
-    the spread over folds is 0.
+    Intervals are those of `left_out` where it is given.
     """
-    over = ("repeat", "fold")
-    closed = options.task == "closed_set"
-    folds = list(fold_of.values())
-    places = _Places(shape, tuple(np.array(list(fold_of)).T))
-    spread, spread_each = places.spread, places.spread_each
-    there = places.there
-    defined = spread(folds, "defined")
-    counts = spread_each(folds, "counts")
-    detected = spread_each(folds, "detected")
+    over, folds = ("repeat", "fold"), list(fold_of.values())
+    places = _Places(fold_of, shape)
+    there, spread = places.there, places.spread
+    closed, judges = options.task == "closed_set", options.rule.name != "none"
+    counts = places.spread_each([fold.counts for fold in folds])
+    detected = places.spread_each([fold.detected for fold in folds])
+    points = places.spread_each([fold.points for fold in folds], np.nan)
     sizes = {
-        "train_subjects": spread(folds, "subjects.train"),
-        "test_subjects": spread(folds, "subjects.test"),
+        "train_subjects": spread([fold.subjects.train for fold in folds]),
+        "test_subjects": spread([fold.subjects.test for fold in folds]),
     }
-    threshold = spread(folds, "threshold", np.nan)
     variables: dict[str, tuple[tuple[str, ...], Any]] = {}
-    judges = options.rule.name != "none"
     if not closed and judges:
+        threshold = spread([fold.threshold for fold in folds], np.nan)
         variables["threshold"] = (over, to_user(threshold, about.kind))
+    defined = spread([fold.defined for fold in folds])
     attempts = {name: np.where(defined, n, 0) for name, n in counts.items()}
     ratios = _ratios(attempts, detected) if closed or judges else {}
-    pooled = _ratios(_over_all_folds(attempts), _over_all_folds(detected))
-    points = spread_each(folds, "points", np.nan)
+    summed = [{k: x.sum(axis=(0, 1)) for k, x in y.items()} for y in (attempts, detected)]
     for name, values in {**ratios, **points}.items():
         variables[name] = ((*over, *dims_of_point(name)), values)
     for name, number in counts.items():
@@ -230,9 +190,9 @@ def fold_dataset(
         test_size=float(sizes["test_subjects"][there].mean()),
         train_size=float(sizes["train_subjects"][there].mean()),
     )
-    summaries = _summaries({**ratios, **points}, pooled, there, how)
-    if resampled is not None:
-        limits = ends_by_subject(resampled)
+    summaries = _summaries({**ratios, **points}, _ratios(*summed), there, how)
+    if left_out is not None:
+        limits = ends_by_subject(left_out)
         for name in ratios:
             _, low, high = limits.get(name, (np.nan, np.nan, np.nan))
             part, rate = _part_of(name)
@@ -252,44 +212,29 @@ def fold_dataset(
     if len(options.priors):
         coordinates["cost"] = options.priors
     if {"frr_at_far", "dir_at_far"} & points.keys():
-        assert options.far_targets is not None
-        coordinates["far_target"] = options.far_targets
+        coordinates["far_target"] = options.targets
     searched, remark = _galleries(np.array([fold.galleries for fold in folds]))
-    unit = "repeat" if isinstance(splitter, partition.Experiment) else "fold"
+    repeated = isinstance(splitter, partition.Experiment)
+    unit = "repeat" if repeated else "fold"
     warnings: list[Message] = [
-        *_warnings(ratios, counts, there, options, unit, bound),
+        *_warnings(ratios, counts, there, options, unit),
         *remark,
         *_unmated_warning(counts, about.layout),
         *_crossing_warning(counts, shape),
         *_few_attempts(counts | sizes, there, options, unit, about),
         *_infinite_warning(points),
     ]
-    if resampled is not None:
-        warnings += resampled.remarks()
-    division = "in folds"
-    if isinstance(splitter, partition.Experiment):
-        division = "in repeated experiments"
-    attrs = about_attrs(
-        about,
-        RESULT_TYPES[options.task],
-        f"{task_in_words(options.task, options.templates)}, {division}",
-        warnings,
-    )
-    attrs |= _attrs(options, splitter, confidence)
-    if resampled is not None:
-        attrs |= resampled.options.attrs()
-        attrs["interval"] = INTERVAL_BY_SUBJECT
-        if options.rule.name == "fixed":
-            attrs["interval"] = (
-                INTERVAL_RESAMPLED if isinstance(resampled, PooledRates) else INTERVAL_AT_THRESHOLD
-            )
+    attrs = _attrs(options, splitter, confidence)
+    if left_out is not None:
+        warnings += left_out.remarks()
+        attrs |= left_out.options.attrs()
+        fixed = options.rule.name == "fixed"
+        attrs["interval"] = INTERVAL_AT_THRESHOLD if fixed else INTERVAL_BY_SUBJECT
     if options.task != "verification":
         attrs["galleries"] = searched
+    task = f"{options.in_words}, in {'repeated experiments' if repeated else 'folds'}"
+    attrs = about_attrs(about, options.task.replace("_", "-"), task, warnings) | attrs
     return build(variables, cross_names(), coordinates, attrs)
-
-
-def _over_all_folds(counts: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
-    return {name: number.sum(axis=(0, 1)) for name, number in counts.items()}
 
 
 Ends = tuple[float, float, float]
@@ -454,10 +399,10 @@ def _attrs(options: FoldOptions, splitter: Any, confidence: float) -> dict[str, 
     if options.claims is not None:
         attrs["claims"] = repr(options.claims)
     if options.task == "verification":
-        attrs |= {"templates": options.templates, "fusion": options.fusion_done}
+        attrs["templates"] = options.templates
     else:
-        attrs |= {"rank_unit": options.rank_unit, "fusion": options.fusion_done}
-        attrs["ties"] = options.ties
+        attrs |= {"rank_unit": options.rank_unit, "ties": options.ties}
+    attrs["fusion"] = options.fusion if options.fuses else "none"
     if options.task == "open_set":
         attrs["impostors"] = options.impostors
     if options.task != "closed_set" and options.rule.name != "none":
@@ -480,12 +425,9 @@ def _warnings(
     there: np.ndarray,
     options: FoldOptions,
     unit: str,
-    bound: Bound,
 ) -> Iterator[Message]:
     """Yield messages of rates that are not defined in each fold, or without a spread."""
     number = int(there.sum())
-    if options.task != "verification":
-        bound = ""
     yield from without_attempts(
         {name: values[there] for name, values in counts.items()}, number, unit
     )
@@ -503,7 +445,7 @@ def _warnings(
             )
         if options.interval == "nadeau-bengio" and _all_alike(values[there]):
             value = int(np.nanmax(values[there]))
-            yield Message(_NO_SPREAD[bound], rate=name, value=value, unit=unit)
+            yield Message("no-spread-between-parts", rate=name, value=value, unit=unit)
     if number == 1:
         yield Message("one-part", unit=unit)
 
@@ -562,9 +504,11 @@ def _few_attempts(
         people = ComparedPeople.among(int(counts["test_subjects"][there].min()))
     remarks = support_messages(options.far_targets, impostor, False, rate, people)
     remarks += support_messages(options.frr_targets, genuine, False, "far", people, "frr")
-    task = task_in_words(options.task, options.templates)
     more = "fewer folds have" if unit == "fold" else "a larger test part has"
-    return [x.concerning(task, f"the smallest test part ({more} more people)") for x in remarks]
+    return [
+        x.concerning(options.in_words, f"the smallest test part ({more} more people)")
+        for x in remarks
+    ]
 
 
 def _infinite_warning(points: Mapping[str, np.ndarray]) -> list[Message]:

@@ -101,8 +101,7 @@ def _rates(
 ) -> Table:
     """Return the means over folds of some rates, with their intervals."""
     number = ds.sizes["repeat"] * ds.sizes["fold"]
-    repeated = "partitions" in ds.attrs
-    with_pooled = not repeated and any(np.isfinite(row.summary("pooled")) for row in rows)
+    with_pooled = any(np.isfinite(row.summary("pooled")) for row in rows)
     with_repeats = any(np.isfinite(row.summary("repeats_sd")) for row in rows)
     with_sd = any(np.isfinite(row.summary("sd")) for row in rows)
     cells = []
@@ -120,10 +119,10 @@ def _rates(
                 _cell(ds, row, "repeats_sd") if with_repeats else None,
                 _cell(ds, row, "se") if _of_listed_pairs(ds) else None,
                 pooled if with_pooled else None,
-                Count(int(row.summary("folds"))) if not repeated else None,
+                Count(int(row.summary("folds"))),
             )
         )
-    all_there = all(row.summary("folds") == number for row in rows if not repeated)
+    all_there = all(row.summary("folds") == number for row in rows)
     columns = (
         Column("measure"),
         Column("train_mean", "training", 2),
@@ -168,11 +167,11 @@ def _interval(row: Averaged) -> Interval | None:
 
 def _is_of_pooled(attrs: Mapping[Any, Any]) -> bool:
     """Whether the intervals are those of pooled rates, by subject."""
-    return _method(attrs) not in ("nadeau-bengio", "quantile", "normal")
+    return _method(attrs) not in ("nadeau-bengio", "quantile")
 
 
 def _method(attrs: Mapping[Any, Any]) -> str:
-    return str(attrs.get("interval_method", attrs.get("band", "")))
+    return str(attrs.get("interval_method", ""))
 
 
 def _of_listed_pairs(ds: xr.Dataset) -> bool:
@@ -188,13 +187,9 @@ def _details(ds: xr.Dataset) -> Iterator[Text]:
     attrs = ds.attrs
     if attrs.get("galleries"):
         yield str(attrs["galleries"])
-    if "partitions" in attrs:
-        yield Count(int(attrs["partitions"]), noun="partitions")
-    else:
-        yield _divisions(ds)
-    for name in ("experiment", "seen"):
-        if name in attrs:
-            yield str(attrs[name])
+    yield _divisions(ds)
+    if "experiment" in attrs:
+        yield str(attrs["experiment"])
     yield say(
         "test attempts of all {unit}s: {attempts}",
         unit=unit_of(attrs),
@@ -281,8 +276,7 @@ def _notes(results: list[xr.Dataset]) -> Iterator[Text]:
             "se: standard error of the mean as in LFW tables, too small for folds with shared "
             "training parts."
         )
-    if "partitions" not in attrs:
-        yield f"Pooled: rate of the summed counts of all {units}."
+    yield f"Pooled: rate of the summed counts of all {units}."
     if any(_interval(row) is not None for row in rows):
         yield say("In brackets: {intervals}.", intervals=_intervals(results[0], rows))
 
@@ -298,8 +292,6 @@ def _intervals(ds: xr.Dataset, rows: list[Averaged]) -> Text:
             text = "{level:rate} interval {heuristic}"
         case "quantile":
             text = "the middle {level:rate} of the {units} {draws}"
-        case "normal":
-            text = "the middle {level:rate} of the {units} by a normal approximation {draws}"
         case _:
             text = "{level:rate} interval of the pooled rate by {method}"
             if any(row.at_own_threshold for row in rows):

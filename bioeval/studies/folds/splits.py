@@ -8,17 +8,12 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
-import xarray as xr
 
 from bioeval import partition
 from bioeval.base.errors import BioevalWarning, DataError, ProtocolError, counted
-from bioeval.base.messages import Message, message_attrs
-from bioeval.base.scalars import Name
-from bioeval.partition.base import LabelCodes
 from bioeval.partition.codes_of_folds import split_samples
 from bioeval.scores.matrix import Scores, are_pairs, codes_of
 from bioeval.scores.pairs import PairScores
@@ -40,6 +35,11 @@ class Part(NamedTuple):
     probes: np.ndarray
     gallery: np.ndarray
 
+    @classmethod
+    def of(cls, samples: np.ndarray) -> Part:
+        """Return a part whose samples are compared with each other."""
+        return cls(samples, samples)
+
     @property
     def samples(self) -> np.ndarray:
         """All of them; those on both sides twice."""
@@ -57,69 +57,40 @@ class PartSizes(NamedTuple):
     test: int
 
 
-@dataclass(frozen=True)
-class Split:
-    """Training and test samples: a threshold is chosen on the first and judged on the second.
+class Split(NamedTuple):
+    """A threshold is chosen on the training part and judged on the test part.
 
     An estimator is fitted on `fitted`: the training samples, except where `train` is a validation
-    part. Where parts are divided into gallery and probes, `train` and `test` are the probes.
-    `seen` flags the test probes whose subjects are in the training part, where some may be.
+    part.
     """
 
-    train: np.ndarray
-    test: np.ndarray
+    train: Part
+    test: Part
     fitted: np.ndarray
-    train_gallery: np.ndarray | None = None
-    test_gallery: np.ndarray | None = None
-    seen: np.ndarray | None = None
-
-    @property
-    def training(self) -> Part:
-        """The probes and the gallery of the training part."""
-        return _part(self.train, self.train_gallery)
-
-    @property
-    def tested(self) -> Part:
-        """The probes and the gallery of the test part."""
-        return _part(self.test, self.test_gallery)
 
     def sizes(self, subject: np.ndarray) -> PartSizes:
         """Return the number of subjects in both parts; `subject` are the codes of all samples."""
-        return PartSizes(self.training.subjects(subject), self.tested.subjects(subject))
-
-    def trained_on(self, subject: np.ndarray) -> np.ndarray:
-        """Return the subjects of the training part, and of that which an estimator is fitted on."""
-        return np.unique(subject[np.append(self.training.samples, self.fitted)])
+        return PartSizes(self.train.subjects(subject), self.test.subjects(subject))
 
     def subjects_in_both(self, subject: np.ndarray) -> int:
         """Return the number of subjects of the test part that are in the training part, too."""
-        return len(np.intersect1d(self.trained_on(subject), subject[self.tested.samples]))
-
-
-def _part(probes: np.ndarray, gallery: np.ndarray | None) -> Part:
-    """Return a part; without a gallery its probes are compared with each other."""
-    return Part(probes, probes) if gallery is None else Part(probes, gallery)
+        trained = subject[np.append(self.train.samples, self.fitted)]
+        return len(np.intersect1d(trained, subject[self.test.samples]))
 
 
 def _splits(
     splitter: Any, n: int, labels: Any, groups: Any, meta: Mapping | None
 ) -> Iterator[Split]:
     """Yield the splits of samples."""
-    if isinstance(splitter, partition.Experiment):
-        for drawn in splitter.split(range(n), labels, groups, meta=meta):
-            train, test = drawn.threshold_probes, drawn.probes
-            split = Split(train, test, fitted=drawn.train if len(drawn.train) else train)
-            if splitter.has_galleries:
-                split = replace(
-                    split, train_gallery=drawn.threshold_gallery, test_gallery=drawn.gallery
-                )
-            if not splitter.by_subject:
-                subject = LabelCodes(labels, "labels").codes
-                seen = np.isin(subject[test], split.trained_on(subject))
-                split = replace(split, seen=seen)
-            yield split
+    if not isinstance(splitter, partition.Experiment):
+        yield from _of_two_parts(splitter, split_samples(splitter, n, labels, groups, meta), n)
         return
-    yield from _of_two_parts(splitter, split_samples(splitter, n, labels, groups, meta), n)
+    for drawn in splitter.split(range(n), labels, groups, meta=meta):
+        train, test = Part.of(drawn.threshold_probes), Part.of(drawn.probes)
+        if splitter.has_galleries:
+            train = Part(drawn.threshold_probes, drawn.threshold_gallery)
+            test = Part(drawn.probes, drawn.gallery)
+        yield Split(train, test, drawn.train if len(drawn.train) else train.probes)
 
 
 def _of_two_parts(splitter: Any, made: Iterable[tuple], n: int) -> Iterator[Split]:
@@ -130,14 +101,14 @@ def _of_two_parts(splitter: Any, made: Iterable[tuple], n: int) -> Iterator[Spli
                 f"{type(splitter).__name__} divides gallery from probes, not training from test; "
                 "be.repeat evaluates with each of its galleries"
             )
-        checked = [_as_part(part, n, splitter) for part in parts]
-        train, test = checked[-2:]
-        if not len(test):
+        checked = [_as_samples(part, n, splitter) for part in parts]
+        train, test = map(Part.of, checked[-2:])
+        if not len(test.probes):
             raise DataError(f"{type(splitter).__name__} yields an empty test part")
-        yield Split(train, test, fitted=checked[0])  # the first of three, or the training part
+        yield Split(train, test, checked[0])  # the first of three, or the training part
 
 
-def _as_part(part: Any, n: int, splitter: Any) -> np.ndarray:
+def _as_samples(part: Any, n: int, splitter: Any) -> np.ndarray:
     """Return the samples of a part as int64 indices."""
     who, array = type(splitter).__name__, np.asarray(part)
     if array.ndim != 1 or (len(array) and array.dtype.kind not in "iu"):
@@ -155,79 +126,53 @@ def _as_part(part: Any, n: int, splitter: Any) -> np.ndarray:
 
 
 class SplitPlan:
-    """All splits of `n` samples, in repeats and folds.
+    """All splits of `n` samples by repeat and fold; of independent draws, each is a repeat.
 
-    Where they are independent draws (`shuffled`) there are no folds. Those of an experiment are
-    evaluated part by part (`by_parts`).
     `codes` (int64, shape (repeats, n)) has the fold in which each sample is tested, -1 if in none,
     where every fold trains on all samples that it does not test; None for other splits.
     """
 
-    def __init__(self, splits: Iterator[Split], n: int, shuffled: bool, by_parts: bool):
+    def __init__(self, splitter: Any, n: int, labels: Any, groups: Any, meta: Mapping | None):
         """Read all splits, and refuse those with samples in both parts."""
-        self.n, self.by_parts = n, by_parts
-        self._tests: list[np.ndarray] = []
-        self._incomplete: list[Split | None] = []
-        for split in splits:
-            self._tests.append(split.test)
-            trained = np.zeros(n, dtype=bool)
-            trained[split.train] = True
-            if trained[split.test].any():
+        self.n = n
+        self.codes: np.ndarray | None = None
+        self.by_parts = isinstance(splitter, partition.Experiment)
+        splits = []
+        complete = not self.by_parts and not type(splitter).__name__.endswith("ShuffleSplit")
+        for split in _splits(splitter, n, labels, groups, meta):
+            train, test = split.train.probes, split.test.probes
+            if np.isin(test, train, kind="table").any():
                 raise DataError("the splitter puts samples into both training and test")
-            complete = not by_parts and len(split.train) + len(split.test) == n
-            self._incomplete.append(None if complete else split)
-        if not self._tests:
+            complete &= len(train) + len(test) == n
+            splits.append(split)
+        if not splits:
             raise DataError("the splitter yields no split; expected at least one")
-        self.codes = None
-        if not shuffled and not by_parts:
-            self.codes = self._as_codes()
+        self.splits = {(i, 0): split for i, split in enumerate(splits)}
+        if complete:
+            self._number_folds(splits)
 
-    def _as_codes(self) -> np.ndarray | None:
-        """Return the fold of each sample in each repeat, if all repeats test the same samples."""
-        if any(split is not None for split in self._incomplete):
-            return None
+    def _number_folds(self, splits: Sequence[Split]) -> None:
+        """Put the splits into repeats and folds, if all repeats test the same samples."""
         rows: list[np.ndarray] = []
+        places = {}
         fold = 0
-        for test in self._tests:
+        for split in splits:
+            test = split.test.probes
             if not rows or (rows[-1][test] >= 0).any():
                 rows.append(np.full(self.n, -1, dtype=np.int64))
                 fold = 0
             rows[-1][test] = fold
+            places[len(rows) - 1, fold] = split
             fold += 1
         codes = np.array(rows)
         if ((codes >= 0) == (codes[0] >= 0)).all():
-            return codes
-        return None
+            self.codes, self.splits = codes, places
 
     @property
     def shape(self) -> tuple[int, int]:
         """Number of repeats, and the largest number of folds in a repeat."""
-        if self.codes is None:
-            return len(self._tests), 1
-        return len(self.codes), int(self.codes.max()) + 1
-
-    @property
-    def places(self) -> list[Place]:
-        """Repeat and fold of each split."""
-        return [(r, k) for r in range(self.shape[0]) for k in range(self.folds_of(r))]
-
-    def folds_of(self, repeat: int) -> int:
-        """Return the number of folds of a repeat."""
-        return 1 if self.codes is None else int(self.codes[repeat].max()) + 1
-
-    def split(self, place: Place) -> Split:
-        """Return the split of a fold of a repeat."""
-        repeat, fold = place
-        if self.codes is not None:
-            code = self.codes[repeat]
-            train, test = np.flatnonzero(code != fold), np.flatnonzero(code == fold)
-            return Split(train, test, train)
-        other = self._incomplete[repeat]
-        if other is not None:
-            return other
-        test = self._tests[repeat]
-        train = np.setdiff1d(np.arange(self.n), test)
-        return Split(train, test, train)
+        repeats, folds = zip(*self.splits, strict=True)
+        return max(repeats) + 1, max(folds) + 1
 
 
 class SplitSides:
@@ -272,27 +217,24 @@ class SplitSides:
         if isinstance(splitter, partition.Experiment):
             require_square(self.scores)
         self._warn_of_distractors(splitter)
-        return plan_of(self._of_samples(splitter), self.n, self.labels, None, self.meta)
+        return SplitPlan(self._of_samples(splitter), self.n, self.labels, None, self.meta)
 
     def partitions(self, splitter: Any) -> list[IndexSet]:
         """Return what is evaluated of each split: probes and gallery, or the test part."""
-        if not isinstance(splitter, partition.Experiment):
-            divided = self._of_samples(splitter)
-            made = list(split_samples(divided, self.n, self.labels, None, self.meta))
-            if made and all(isinstance(parts, partition.ProbesGallery) for parts in made):
-                return [self.places(Part(*parts)) for parts in made]
-            if any(not hasattr(parts, "test") for parts in made):
-                raise DataError(
-                    f"{type(splitter).__name__}.split() yields pairs without names, which may be "
-                    "training and test, or probes and gallery; let it yield "
-                    "bioeval.partition.TrainTest or ProbesGallery, or give a list of them"
-                )
-            self._warn_of_distractors(splitter)
-            splits = _of_two_parts(splitter, made, self.n)
-            plan = SplitPlan(splits, self.n, _shuffles(splitter), by_parts=False)
-        else:
-            plan = self.plan(splitter)
-        return [places for _, places in self.tests(plan)]
+        if isinstance(splitter, partition.Experiment):
+            return [self.places(split.test) for split in self.plan(splitter).splits.values()]
+        divided = self._of_samples(splitter)
+        made = list(split_samples(divided, self.n, self.labels, None, self.meta))
+        if made and all(isinstance(parts, partition.ProbesGallery) for parts in made):
+            return [self.places(Part(*parts)) for parts in made]
+        if any(not hasattr(parts, "test") for parts in made):
+            raise DataError(
+                f"{type(splitter).__name__}.split() yields pairs without names, which may be "
+                "training and test, or probes and gallery; let it yield "
+                "bioeval.partition.TrainTest or ProbesGallery, or give a list of them"
+            )
+        self._warn_of_distractors(splitter)
+        return [self.places(split.test) for split in _of_two_parts(splitter, made, self.n)]
 
     def _of_samples(self, splitter: Any) -> Any:
         """Return the splitter for the samples; folds may be given for all templates."""
@@ -328,22 +270,9 @@ class SplitSides:
         """Return the number of subjects of the test part that are in the training part, too."""
         return split.subjects_in_both(self.subject)
 
-    def views(self, split: Split) -> tuple[Scores | None, Scores | None]:
-        """Return the scores of the training part and of the test part."""
-        return self.between(split.training), self.between(split.tested)
-
-    def view(self, samples: np.ndarray) -> Scores | None:
-        """Return the scores of a part against itself; None if a side is empty."""
-        return self.between(Part(samples, samples))
-
-    def between(self, part: Part) -> Scores | None:
+    def view(self, part: Part) -> Scores | None:
         """Return the scores of some probes against a gallery; None if either is empty."""
         return selected(self.scores, self.places(part))
-
-    def tests(self, plan: SplitPlan) -> Iterator[tuple[Place, IndexSet]]:
-        """Yield rows and columns of each test part, with its repeat and fold."""
-        for place in plan.places:
-            yield place, self.places(plan.split(place).tested)
 
     def places(self, part: Part) -> IndexSet:
         """Return rows of some probes, and columns of a gallery (none without) and of no person."""
@@ -374,37 +303,6 @@ def _inside(samples: np.ndarray, n: int, *, no_person: bool) -> np.ndarray:
     inside[samples] = True
     inside[-1] = no_person
     return inside
-
-
-class ReducedGalleries:
-    """Number of probes of each part to which `exclude` leaves fewer mates than enrolled."""
-
-    def __init__(self, shape: tuple[int, int]):
-        self.fewer, self.none, self.probes = np.zeros(shape, dtype=np.int64), 0, 0
-
-    def add(self, place: Place, view: Scores | None) -> None:
-        """Count the probes of a part that have fewer mates than enrolled, and those with none."""
-        if view is None:
-            return
-        probe, column = view._mate_cells(np.arange(view.shape[0]))
-        gone = view._excluded(probe, column)
-        enrolled = np.bincount(probe, minlength=view.shape[0])
-        left = np.bincount(probe[~gone], minlength=view.shape[0])
-        fewer = left < enrolled
-        self.fewer[place] = np.count_nonzero(fewer)
-        self.none += int(np.count_nonzero(fewer & (left == 0)))
-        self.probes += view.shape[0]
-
-    def added_to(self, made: xr.Dataset, variables: Mapping[str, Name]) -> xr.Dataset:
-        """Return results with these numbers and a message that explains them."""
-        name, fewer = "reduced_galleries", int(self.fewer.sum())
-        made[name] = xr.Variable(("repeat", "fold"), self.fewer, variables[name].attrs())
-        if fewer:
-            message = Message(
-                "fewer-templates-compared", fewer=fewer, probes=self.probes, none=self.none
-            )
-            made.attrs |= message_attrs([message], made.attrs)
-        return made
 
 
 class PairSides:
@@ -444,8 +342,8 @@ class PairSides:
         """Return the number of subjects in both parts, or of pairs where subjects are unknown."""
         return PartSizes(self._size_of(split.train), self._size_of(split.test))
 
-    def _size_of(self, samples: np.ndarray) -> int:
-        pairs = self.pairs_in(samples)
+    def _size_of(self, part: Part) -> int:
+        pairs = self.pairs_in(part.probes)
         if self.by_subject:
             ends = self._ends[:, pairs]
             return len(np.unique(ends[ends >= 0]))
@@ -460,19 +358,13 @@ class PairSides:
         if not self.scores._knows_subjects:
             return None
         ends = np.stack([self.scores._pair_codes.probe, self.scores._pair_codes.gallery])
-        trained = ends[:, np.append(split.train, split.fitted)]
-        return len(np.intersect1d(trained, ends[:, split.test]))
+        trained = ends[:, np.append(split.train.probes, split.fitted)]
+        return len(np.intersect1d(trained, ends[:, split.test.probes]))
 
-    def views(self, split: Split) -> tuple[PairScores | None, PairScores | None]:
-        """Return the pairs of the training part and of the test part."""
-        return self.view(split.train), self.view(split.test)
-
-    def view(self, samples: np.ndarray) -> PairScores | None:
+    def view(self, part: Part) -> PairScores | None:
         """Return the pairs of a part; None if there are none."""
-        pairs = self.pairs_in(samples)
-        if len(pairs):
-            return self.scores.select(pairs)
-        return None
+        pairs = self.pairs_in(part.probes)
+        return self.scores.select(pairs) if len(pairs) else None
 
 
 def _both(probe: np.ndarray, gallery: np.ndarray) -> np.ndarray:
@@ -482,18 +374,6 @@ def _both(probe: np.ndarray, gallery: np.ndarray) -> np.ndarray:
     joined = np.empty(len(probe) + len(gallery), dtype=object)
     joined[:] = [*probe.tolist(), *gallery.tolist()]
     return joined
-
-
-def plan_of(splitter: Any, n: int, labels: Any, groups: Any, meta: Mapping | None) -> SplitPlan:
-    """Return all splits of some samples."""
-    by_parts = isinstance(splitter, partition.Experiment)
-    splits = _splits(splitter, n, labels, groups, meta)
-    return SplitPlan(splits, n, _shuffles(splitter), by_parts)
-
-
-def _shuffles(splitter: Any) -> bool:
-    """Whether the splits are independent draws, and not folds."""
-    return type(splitter).__name__.endswith("ShuffleSplit")
 
 
 def require_square(scores: Scores) -> None:
@@ -524,7 +404,7 @@ def plan_of_scores(scores: Scores, splitter: Any) -> tuple[SplitPlan, SplitSides
         meta = {}
         if not by_subject:
             meta["genuine"] = scores.genuine
-        return plan_of(splitter, pairs.n, pairs.labels, groups, meta), pairs
+        return SplitPlan(splitter, pairs.n, pairs.labels, groups, meta), pairs
     if isinstance(splitter, partition.PredefinedPairFolds):
         raise DataError(
             "PredefinedPairFolds divides a list of pairs, but these scores are a matrix; take the "

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import partial
-from typing import Any, get_args
+from typing import Any
 
 import numpy as np
 import xarray as xr
@@ -14,7 +14,6 @@ from bioeval.attempts.by_subject import SubjectAttempts
 from bioeval.attempts.points import check_targets
 from bioeval.attempts.threshold_rules import Rule
 from bioeval.base.errors import DataError, ProtocolError, require_choice
-from bioeval.base.variables import Bootstrap
 from bioeval.protocol.card import Protocol
 from bioeval.protocol.loading import available
 from bioeval.results.dataset import tree_of
@@ -94,13 +93,10 @@ def evaluate(scores: Scores, card: Protocol, options: EvaluationOptions) -> xr.D
             used = ("rank_unit", "fusion", "ties", "impostors")
             search = {option: task[option] for option in used if hasattr(task, option)}
             nodes[f"folds/{name}"] = make(task=name, **search)
-    resampling = None
-    if uncertainty.interval in get_args(Bootstrap):
-        resampling = IntervalMethod(uncertainty.interval, uncertainty.confidence)
+    if uncertainty.interval == "subject-bootstrap":
         SubjectAttempts.require_people(scores, uncertainty.interval)
-    datasets = evaluate_tasks(
-        scores, splitter_of(card, scores), list(nodes.values()), uncertainty.confidence, resampling
-    )
+    method = IntervalMethod(uncertainty.interval, uncertainty.confidence)
+    datasets = evaluate_tasks(scores, splitter_of(card, scores), list(nodes.values()), method)
     for dataset in datasets:
         dataset.attrs["protocol"] = card.name
     return tree_of(dict(zip(nodes, datasets, strict=True)))

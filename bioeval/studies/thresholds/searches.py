@@ -18,7 +18,7 @@ from bioeval.studies.assurance.shares import Shares, search_shares
 from bioeval.studies.folds.options import FoldOptions
 from bioeval.studies.folds.parts import Searched
 from bioeval.studies.folds.results import Fold, fold_dataset
-from bioeval.studies.folds.splits import plan_of
+from bioeval.studies.folds.splits import SplitPlan
 
 
 def searches_of_people(scores: Scores) -> Scores:
@@ -79,26 +79,23 @@ def search_in_folds(
     def of_probes(probes: np.ndarray) -> Searched:
         inside = np.zeros(len(person), dtype=bool)
         inside[probes] = True
-        own, number = inside[mated], int(np.count_nonzero(inside[mated]))
+        own = inside[mated]
         return Searched(
             mate=mate[own],
             ranks=ranks[own],
-            weights=np.ones(number),
             other=other[inside[unmated]],
-            genuine=number,
             gallery=gallery,
         )
 
     enrolled = np.isin(person, person[mated])
     meta = {"enrolled": np.where(enrolled, "yes", "no")}
-    plan = plan_of(splitter, len(person), person, None, meta)
+    plan = SplitPlan(splitter, len(person), person, None, meta)
     folds = {}
-    for place in plan.places:
-        split = plan.split(place)
-        train, test = of_probes(split.train), of_probes(split.test)
+    for place, split in plan.splits.items():
+        train, test = of_probes(split.train.probes), of_probes(split.test.probes)
         judged = Judged.of_listed(train.attempts(), test.attempts(), options.distance_rule)
-        made = Fold.of_judged(judged, split.sizes(person))
-        folds[place] = made.with_searches(train, test, options.ranks)
+        folds[place] = Fold.of_judged(judged, split.sizes(person))
+        folds[place].add_searches(train, test, options.ranks)
     every = of_probes(np.arange(len(person))).attempts()
     return Searches(
         fold_dataset(folds, plan.shape, reader.about, options, splitter, confidence),

@@ -460,7 +460,7 @@ def test_a_card_by_sample_is_its_experiment():
     result = tree["folds/verification/single"].to_dataset()
     experiment = be.partition.Experiment(0.5, by="sample", repeats=3, random_state=0, **given)
     expected = crossed(scores, experiment, interval="quantile")
-    for name in ("fa", "frr_seen", "frr_unseen", "far_seen_mean", "far_unseen_high", "threshold"):
+    for name in ("fa", "fr", "far_mean", "frr_high", "threshold"):
         np.testing.assert_array_equal(result[name], expected[name])
     for parts in experiment.split(scores):
         for one in parts.gallery:

@@ -14,10 +14,6 @@ from bioeval.attempts import selections as index_sets
 from bioeval.studies.folds import parts as module
 
 SPLITTERS = {
-    "galleries": be.partition.ProbeGallerySplit(1, n_repeats=5, random_state=0),
-    "enrolled": be.partition.EnrolledSplit(
-        be.partition.ProbeGallerySplit(1), unenrolled=0.4, n_repeats=4, random_state=1
-    ),
     "experiment": be.partition.Experiment(
         train=0.5, gallery_templates=1, unenrolled=0.25, repeats=5, random_state=1
     ),
@@ -28,7 +24,7 @@ RULES = [
     ("template", "pessimistic", "auto"),
     ("subject", "optimistic", "unenrolled"),
     ("subject", "stable", "auto"),
-    ("template", "expected", "auto"),
+    ("template", "optimistic", "both"),
 ]
 KINDS = [("float32", "distance", "raise"), ("float64", "similarity", "reject")]
 
@@ -78,8 +74,6 @@ def test_partitions(name, task, kind, rules, monkeypatch):
     scores, splitter = scores_of(*kind), SPLITTERS[name]
     unit, ties, impostors = rules
     options = {"task": task, "rank_unit": unit, "ties": ties, "impostors": impostors}
-    if ties == "expected" or name in ("galleries", "enrolled"):
-        return
     for rule, targets in (("eer", None), (0.3, (0.1, 0.01))):
         options |= {"threshold": rule, "far_targets": targets, "ranks": [1, 3]}
         options["templates"] = "single" if unit == "template" else "multi"

@@ -301,7 +301,7 @@ def test_accuracy_of_lfw(shared):
 
 def test_summaries_by_hand(scores):
     splitter = be.partition.RepeatedSubjectKFold(3, n_repeats=2, random_state=0)
-    ds = crossed(scores, splitter, confidence=0.9)
+    ds = crossed(scores, splitter, interval=be.stats.IntervalMethod("nadeau-bengio", 0.9))
     for name, count, attempts in (("frr", "fr", "genuine"), ("far", "fa", "impostor")):
         values = ds[name].values.ravel()
         assert ds[f"{name}_mean"].item() == pytest.approx(values.mean())
@@ -398,7 +398,10 @@ def test_each_subject_is_left_out_at_a_given_threshold(kind):
     scores = be.Scores(sign * made.values, made.probe_labels, kind=kind)
     at = float(np.quantile(made.values, 0.1))
     result = crossed(
-        scores, REPEATED, threshold=sign * at, interval="subject-bootstrap", confidence=0.9
+        scores,
+        REPEATED,
+        threshold=sign * at,
+        interval=be.stats.IntervalMethod("subject-bootstrap", 0.9),
     )
     counts = counts_of_test_parts(made, REPEATED, [at] * 6)
     (frr, of_frr), (far, of_far) = left_out(*counts[0]), left_out(*counts[1])
@@ -436,26 +439,6 @@ def test_one_test_part_at_a_given_threshold_is_as_without_folds():
         for end in ("pooled", "low", "high"):
             expected = there[rate if end == "pooled" else f"{rate}_{end}"].item()
             assert result[f"{rate}_{end}"].item() == pytest.approx(expected, rel=1e-9), (rate, end)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("variant", ["bca", "logit"])
-def test_subjects_are_resampled_at_a_given_threshold(variant):
-    """The counts of all test parts by subject, and by pair of subjects, in loops."""
-    from bioeval import stats
-
-    made = be.simulate(15, 3, random_state=2)
-    at, method = float(np.quantile(made.values, 0.1)), f"subject-bootstrap-{variant}"
-    result = crossed(made, REPEATED, threshold=at, interval=method, confidence=0.9)
-    rejected, accepted = counts_of_test_parts(made, REPEATED, [at] * 6)
-    for rate, counts in (("far", accepted), ("frr", rejected)):
-        expected = stats.subject_bootstrap(*counts, confidence=0.9, variant=variant)
-        assert result[f"{rate}_pooled"].item() == expected.estimate
-        assert [result[f"{rate}_{end}"].item() for end in ("low", "high")] == list(expected)
-    assert result.hter_low < result.hter_pooled < result.hter_high
-    assert result.accuracy_low < result.accuracy_pooled < result.accuracy_high
-    assert result.attrs["interval_method"] == method
-    assert result.attrs["interval"].endswith("at the given threshold, by resampling subjects")
 
 
 ANEW = ("eer", "far=0.05", "frr=0.1", "hter", "accuracy")
@@ -522,21 +505,6 @@ def test_thresholds_of_many_scores_are_interpolated():
             for end in ("low", "high"):
                 moved = some[f"{rate}_{end}"] - every[f"{rate}_{end}"]
                 assert abs(moved) < 0.15 * width, (rule, rate, end)
-
-
-def test_a_fold_where_everything_is_rejected_is_resampled():
-    """At -inf there is a score, and yet all are rejected: the threshold is NaN, the rates not."""
-    d = np.full((8, 8), 5.0)
-    subject = np.repeat([0, 1, 2, 3], 2)
-    d[subject[:, None] != subject] = -np.inf
-    splitter = be.partition.SubjectKFold(2)
-    result = crossed(
-        be.Scores(d, subject), splitter, threshold="far=0.1", interval="subject-bootstrap"
-    )
-    assert np.isnan(result.threshold).all()
-    assert (result.far_pooled.item(), result.frr_pooled.item()) == (0, 1)
-    assert result.far_low == 0 < result.far_high
-    assert result.frr_low < 1 == result.frr_high
 
 
 def test_what_cannot_be_resampled_is_refused(scores):

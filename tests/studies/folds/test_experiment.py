@@ -176,110 +176,6 @@ def test_every_count_is_that_of_the_slides(seed):
                     assert same(one.frr_at_far[k], expected)
 
 
-@pytest.mark.parametrize("seed", range(12))
-@pytest.mark.cases(1)
-def test_rates_of_seen_and_unseen_subjects_are_those_of_their_probes(seed):
-    scores, d, label, _ = drawn(seed)
-    sign = 1 if scores.kind == "distance" else -1
-    galleries = (None, 1)[seed % 2]
-    experiment = Experiment(
-        0.5,
-        None if galleries else (None, 0.3)[seed // 2 % 2],
-        galleries,
-        None if galleries is None else (None, 0.3)[seed // 4 % 2],
-        by="sample",
-        unseen=(0.3, 2, None)[seed % 3],
-        too_few="probe",
-        repeats=2,
-        random_state=seed,
-    )
-    results = {
-        task: crossed(scores, experiment, task=task[0], templates=task[1])
-        for task in (("verification", "single"), ("verification", "multi"), ("open_set", "single"))
-    }
-    for result in results.values():
-        assert "unseen-subjects-apart" in [message.code for message in be.messages(result)]
-    for repeat, parts in enumerate(experiment.split(scores)):
-        trained = {label[i] for i in [*parts.train, *parts.threshold_gallery]}
-        every, gallery = parts.probes.tolist(), parts.gallery.tolist()
-        for (task, templates), ds in results.items():
-            one, total = ds.isel(repeat=repeat, fold=0), {}
-            t = sign * float(one["threshold"])
-            assert "only the threshold is fitted on the training part" in ds.attrs["seen"]
-            for which in ("seen", "unseen"):
-                probes = [i for i in every if (label[i] in trained) == (which == "seen")]
-                if task == "verification":
-                    both = verification_attempts(d, label, probes, gallery, templates)
-                    tg, ti = map(len, both)
-                    _, fr, fa, _ = verification_slide(*both, t)
-                else:
-                    tg, ti, fa, detected = open_set_slide(d, label, probes, gallery, t, [1], every)
-                    fr = tg - detected[0]
-                counts = {"fr": fr, "fa": fa, "genuine_attempts": tg, "impostor_attempts": ti}
-                for name, count in counts.items():
-                    if not np.isnan(t) or "attempts" in name:
-                        assert int(one[f"{name}_{which}"]) == count
-                    total[name] = total.get(name, 0) + int(one[f"{name}_{which}"])
-                if not np.isnan(t):
-                    assert same(one[f"frr_{which}"], fr / tg if tg else np.nan)
-                    assert same(one[f"far_{which}"], fa / ti if ti else np.nan)
-            assert all(total[name] == int(one[name]) for name in total)
-    ds = results["verification", "single"]
-    for rate in ("frr_seen", "frr_unseen", "far_seen", "far_unseen"):
-        values = ds[rate].values.ravel()
-        mean = values[~np.isnan(values)].mean() if not np.isnan(values).all() else np.nan
-        assert same(ds[f"{rate}_mean"], mean)
-
-
-def test_seen_and_unseen_subjects_add_up_however_they_are_counted(monkeypatch):
-    scores = be.simulate(20, 4, random_state=3)
-    given = {"by": "sample", "unseen": 0.3, "repeats": 2, "random_state": 1}
-    experiment = Experiment(0.5, None, 1, 0.25, too_few="probe", **given)
-    listed = crossed(scores, experiment, threshold="far=0.05")
-    claimed = crossed(scores, experiment, claims=ClaimSampler(2, 0.25, 1))
-    monkeypatch.setattr(parts_module, "MOST_LISTED", 1)
-    assert crossed(scores, experiment, threshold="far=0.05").identical(listed)
-    for name in ("fr", "fa", "genuine_attempts", "impostor_attempts"):
-        both = claimed[f"{name}_seen"] + claimed[f"{name}_unseen"]
-        assert both.values.tolist() == claimed[name].values.tolist()
-        assert (claimed[f"{name}_seen"] > 0).any()
-
-
-@pytest.mark.slow
-def test_what_is_fitted_on_seen_subjects_may_know_them():
-    """A transformer that stores its training templates maps each onto its subject's mean."""
-
-    class Remembers:
-        def fit(self, x, y):
-            self.known = {k: x[np.array(y) == k].mean(axis=0) for k in set(y)}
-            return self
-
-        def transform(self, x):
-            means = np.array(list(self.known.values()))
-            near = np.linalg.norm(x[:, None] - means, axis=2).argmin(axis=1)
-            return 0.5 * x + 0.5 * means[near]
-
-        def get_params(self, deep=True):
-            return {}
-
-    rng = np.random.default_rng(0)
-    y = np.repeat(np.arange(20), 6)
-    x = rng.normal(size=(20, 5))[y] + 0.8 * rng.normal(size=(120, 5))
-    experiment = Experiment(0.5, by="sample", unseen=0.4, repeats=3, random_state=0)
-    ds = crossed(x, experiment, y=y, estimator=Remembers(), metric="l2")
-    assert float(ds.frr_seen_mean) < float(ds.frr_unseen_mean)
-    assert ds.attrs["seen"] == "Remembers and the threshold are fitted on the training part"
-    scores = be.Scores.from_embeddings(x, y, metric="l2")
-    fixed = crossed(scores, experiment, threshold=2.0)
-    assert fixed.attrs["seen"].startswith("nothing is fitted on the training part")
-    calibrated = crossed(scores, experiment, estimator=be.Calibrator())
-    assert calibrated.attrs["seen"].startswith("Calibrator and the threshold are fitted")
-    plain = crossed(scores, experiment)
-    for name in ("fr_seen", "fa_seen", "fr_unseen", "impostor_attempts_unseen"):
-        assert calibrated[name].values.tolist() == plain[name].values.tolist()
-    assert "frr_seen" not in crossed(scores, Experiment(0.5, random_state=0))
-
-
 @pytest.mark.parametrize("seed", range(0, 12, 3))
 @pytest.mark.cases(1)
 def test_points_are_those_of_the_part_by_itself(seed):
@@ -439,7 +335,7 @@ def test_claims_that_cannot_be_made():
         be.verification(pairs, claims=ClaimSampler())
     with pytest.raises(DataError, match="expected a ClaimSampler"):
         crossed(scores, Experiment(0.5), claims=["x"])
-    with pytest.raises(ProtocolError, match="resamples the subjects"):
+    with pytest.raises(ProtocolError, match="leaves out the subjects"):
         crossed(scores, Experiment(0.5), claims=ClaimSampler(), interval="subject-bootstrap")
 
 
@@ -509,30 +405,3 @@ def test_what_an_experiment_cannot_do():
     pairs = be.Scores.from_pairs([0.1, 0.2], [True, False])
     with pytest.raises(ProtocolError, match="a list of pairs"):
         crossed(pairs, Experiment(0.5))
-
-
-def test_galleries_that_an_exclusion_makes_smaller_are_counted():
-    """Two templates a subject are enrolled; each has a session, as each of the three probes."""
-    who, session = np.repeat(np.arange(10), 5), np.tile([1, 1, 1, 2, 2], 10)
-    rng = np.random.default_rng(0)
-    d = rng.random((50, 50)) + (who[:, None] != who)
-    scores = be.Scores(d, who, probe_meta={"session": session}, exclude=("session",))
-    experiment = be.partition.Experiment(
-        train=5, gallery_templates=2, repeats=3, random_state=1
-    )  # fmt: skip
-    fewer, none = [], []
-    for parts in experiment.split(y=who):
-        counts = []
-        for probe in parts.probes:
-            own = [g for g in parts.gallery if who[g] == who[probe]]
-            counts.append(sum(session[g] == session[probe] for g in own))
-            assert len(own) == 2
-        fewer.append(sum(x > 0 for x in counts))
-        none.append(sum(x == 2 for x in counts))
-    result = crossed(scores, experiment)
-    assert result.reduced_galleries.values[:, 0].tolist() == fewer and sum(none)
-    arguments = {"fewer": sum(fewer), "probes": 45, "none": sum(none)}
-    assert ("fewer-templates-compared", arguments) in [x[:2] for x in be.messages(result)]
-    plain = crossed(scores.excluding(), experiment)
-    assert "reduced_galleries" not in plain
-    assert "fewer-templates-compared" not in [x.code for x in be.messages(plain)]

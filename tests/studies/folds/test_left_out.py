@@ -92,7 +92,6 @@ GALLERIES = be.partition.ProbeGallerySplit(2, n_repeats=3, random_state=1)
 @pytest.mark.cases(1)
 def test_exclude_and_a_mask_are_the_same(sessions, evaluate):
     excluding, masked, every = (evaluate(s).drop_attrs(deep=True) for s in sessions)
-    excluding = excluding.drop_vars("reduced_galleries", errors="ignore")  # which a mask hides
     assert excluding.identical(masked)
     assert not excluding.equals(every)
 
