@@ -192,6 +192,14 @@ class SelectionAttempts:
     failed: int
 
 
+def packed(sets: Sequence[IndexSet]) -> tuple[np.ndarray, np.ndarray, list[IndexSet]]:
+    """Return the rows and the columns that some selections use, and the selections among these."""
+    none = np.empty(0, dtype=np.int64)
+    rows, columns = (np.unique(np.concatenate([none, *(x[i] for x in sets)])) for i in (0, 1))
+    local = [(np.searchsorted(rows, x), np.searchsorted(columns, y)) for x, y in sets]
+    return rows, columns, local
+
+
 def _batches(sets: Sequence[IndexSet]) -> Iterator[list[IndexSet]]:
     """Yield selections, some at a time."""
     batch = []

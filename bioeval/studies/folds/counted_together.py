@@ -2,110 +2,30 @@
 
 from __future__ import annotations
 
-import itertools
+import contextlib
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
-from typing import Any, NamedTuple, Self, get_args
+from collections.abc import Iterator, Sequence
+from typing import get_args
 
 import numpy as np
-import xarray as xr
 
 from bioeval.attempts.counts import ImpostorProbes
 from bioeval.attempts.identification_counter import IdentificationCounter
-from bioeval.attempts.selections import IdentificationRules, OrderedScores, SelectionCounts
+from bioeval.attempts.selections import (
+    IdentificationRules,
+    IndexSet,
+    OrderedScores,
+    SelectionCounts,
+    packed,
+)
 from bioeval.attempts.thresholds import to_internal, to_user
 from bioeval.base.errors import BioevalError, DataError
-from bioeval.base.kinds import larger_is_closer
-from bioeval.base.messages import Message, message_attrs
-from bioeval.base.registry import names_of
-from bioeval.base.scalars import Name
-from bioeval.base.version import __version__
 from bioeval.protocol.card import Protocol
-from bioeval.results.dataset import Scalars, Variables, build, tree_of
+from bioeval.results.dataset import Scalars
 from bioeval.scores.blocks import threads_for
 from bioeval.scores.matrix import Scores
-from bioeval.stats.bootstrap import ratio
-from bioeval.studies.folds.results import without_attempts
-from bioeval.studies.folds.splits import IndexSet
+from bioeval.studies.folds.partitions import CurveGrid, PartitionScalars
 from bioeval.tasks.plan import EvaluationOptions, Plan, resolve_card
-from bioeval.views.sections.summary import figure_scalars
-
-
-class PartitionScalars(NamedTuple):
-    """Scalars of some partitions (by place in the list), each with an entry a partition, first."""
-
-    partitions: np.ndarray
-    nodes: dict[str, Scalars]
-    curves: dict[str, Scalars]
-
-    @classmethod
-    def of_one(
-        cls,
-        place: int,
-        scalars_of_nodes: Mapping[str, Scalars],
-        ranks: Sequence[int],
-        curves: Mapping[str, Scalars],
-    ) -> Self:
-        """Take the scalars of one partition, those over ranks at the ranks to show."""
-        shown = {node: scalars.shown(ranks) for node, scalars in scalars_of_nodes.items()}
-        nodes, of_curves = ({k: _as_one(x) for k, x in each.items()} for each in (shown, curves))
-        return cls(np.array([place]), nodes, of_curves)
-
-
-def _as_one(scalars: Scalars) -> Scalars:
-    """Return scalars with an axis of one partition."""
-    variables = {name: (dims, values[None]) for name, (dims, values) in scalars.variables.items()}
-    return Scalars(variables, scalars.labels)
-
-
-class CurveGrid(NamedTuple):
-    """Thresholds (increasing, in the units of the scores) and ranks that all curves share."""
-
-    thresholds: np.ndarray
-    ranks: int
-    kind: str
-
-    @property
-    def labels(self) -> dict[str, np.ndarray]:
-        """The labels of both dimensions."""
-        return {"threshold": self.thresholds, "rank": np.arange(1, self.ranks + 1)}
-
-    def options(self, options: EvaluationOptions) -> EvaluationOptions:
-        """Return the options of an evaluation at these thresholds and ranks."""
-        return replace(options, thresholds=self.thresholds, max_rank=self.ranks)
-
-    def of_dataset(self, dataset: xr.Dataset) -> Scalars:
-        """Take the curves of one partition."""
-        variables: Variables = {}
-        for name, x in dataset.data_vars.items():
-            if x.dims == ("rank",):
-                variables[str(name)] = x.dims, x.values
-            elif "threshold" in x.dims and name in ("far", "frr", "dir"):
-                values = x.values[:, 0] if x.ndim > 1 else x.values
-                variables[str(name)] = ("threshold",), values
-        return Scalars(variables, self.labels)
-
-    def of_counts(self, counts: SelectionCounts, node: str) -> Scalars:
-        """Take the curves of partitions that were counted together."""
-        if node == "closed_set":
-            mated, ranked = counts.of("mated")[:, None], counts.ranked[:, -self.ranks :]
-            over = ("rank",)
-            return Scalars(
-                {"cms": (over, ratio(ranked, mated)), "cms_count": (over, ranked)}, self.labels
-            )
-        over, task = ("threshold",), node.rpartition("/")[2]
-        accepted, (genuine, impostor) = counts.accepted[task], counts.attempts_of(task)
-        if larger_is_closer(self.kind):
-            accepted = accepted[..., ::-1]
-        far = ratio(accepted[1], impostor[:, None])
-        if task == "open_set":
-            return Scalars(
-                {"dir": (over, ratio(accepted[0], genuine[:, None])), "far": (over, far)},
-                self.labels,
-            )
-        frr = ratio(genuine[:, None] - accepted[0], genuine[:, None])
-        return Scalars({"far": (over, far), "frr": (over, frr)}, self.labels)
 
 
 def verification_of(counts: SelectionCounts, templates: str, kind: str) -> Scalars:
@@ -165,195 +85,6 @@ def closed_set_of(counts: SelectionCounts, ranks: Sequence[int], longest: int) -
     return Scalars(variables, {"rank": counted_ranks[there]}).shown(ranks)
 
 
-def _names_in(node: str) -> Mapping[str, Name]:
-    """Return the names of the variables of a node."""
-    if node == "reid":
-        from bioeval.tasks.reid.results import REID
-
-        return REID
-    if node == "gom":
-        from bioeval.tasks.reid.results import GOM
-
-        return GOM
-    return names_of(node.partition("/")[0])
-
-
-def partitions_tree(
-    parts: Sequence[PartitionScalars],
-    number: int,
-    protocols: Sequence[str],
-    scores: Scores,
-    grid: CurveGrid | None,
-) -> xr.DataTree:
-    """Join the numbers of all partitions; what a partition lacks is NaN, of float64."""
-    by_node: dict[str, list[_Piece]] = defaultdict(list)
-    curves: dict[str, list[_Piece]] = defaultdict(list)
-    for part in parts:
-        for into, nodes in ((by_node, part.nodes), (curves, part.curves)):
-            for node, scalars in nodes.items():
-                into[node].append(_Piece(part.partitions, scalars))
-    datasets = {}
-    for node, pieces in by_node.items():
-        labels = _labels_of(pieces)
-        variables = _variables(pieces, labels, number)
-        used = {*itertools.chain.from_iterable(dims for dims, _ in variables.values())}
-        coordinates = {"partition": np.arange(number)}
-        for dim in labels:
-            if dim == "cost" and dim in used:
-                variables["cost_prior"] = ("cost",), labels[dim]
-            elif dim in used:
-                coordinates[dim] = labels[dim]
-        attrs: dict[str, str | int | float] = {
-            "result_type": node.partition("/")[0].replace("_", "-"),
-            "task": f"{node.replace('_', '-').replace('/', ', ')}, over partitions",
-            "protocol": " or ".join(dict.fromkeys(protocols)),
-            "kind": scores.kind,
-            "nan_policy": scores.nan,
-            "partitions": number,
-            "threshold_units": "similarity" if larger_is_closer(scores.kind) else "distance",
-            "bioeval_version": __version__,
-        }
-        names = _names_in(node)
-        dataset = _in_columns(build(variables, names, coordinates, attrs))
-        dataset.attrs |= message_attrs(remarks_on_partitions(dataset, node))
-        if grid is not None and node in curves:
-            of_curves = _variables(curves[node], grid.labels, number)
-            dataset = dataset.merge(_with_bands(of_curves, names, grid))
-            dataset.attrs["report_ranks"] = " ".join(map(str, labels.get("rank", ())))
-            dataset.attrs["band"] = "the middle 95 % of the partitions, among these people"
-        datasets[node] = dataset
-    return tree_of(datasets)
-
-
-def _variables(
-    pieces: Sequence[_Piece], labels: Mapping[str, np.ndarray], number: int
-) -> dict[str, tuple[tuple[str, ...], np.ndarray]]:
-    """Return the variables of all partitions."""
-    dims_of: dict[str, tuple[str, ...]] = {}
-    for _, scalars in pieces:
-        for name, (dims, _) in scalars.variables.items():
-            dims_of.setdefault(name, dims)
-    return {
-        name: (("partition", *dims), _joined(name, dims, pieces, labels, number))
-        for name, dims in dims_of.items()
-    }
-
-
-def _with_bands(
-    curves: Mapping[str, tuple[tuple[str, ...], np.ndarray]],
-    names: Mapping[str, Name],
-    grid: CurveGrid,
-) -> xr.Dataset:
-    """Return the curves of all partitions; of the rates, mean and band over those that have one."""
-    variables, described = {**curves}, dict(names)
-    for name, ((_, *over), values) in curves.items():
-        if name.endswith("_count"):
-            continue
-        known = values[~np.isnan(values).all(axis=1)]
-        found = np.full((3, values.shape[1]), np.nan)
-        if len(known):
-            found[0], found[1:] = known.mean(axis=0), np.quantile(known, (0.025, 0.975), axis=0)
-        of = names[name]
-        for key, words, line in zip(
-            ("mean", "low", "high"),
-            ("mean over partitions", "2.5 % of the partitions are below", "97.5 % are below"),
-            found,
-            strict=True,
-        ):
-            variables[f"{name}_{key}"] = tuple(over), line
-            described[f"{name}_{key}"] = Name(f"{of.long_name}; {words}", of.units, of.iso)
-    used = {*itertools.chain.from_iterable(dims for dims, _ in curves.values())}
-    coordinates = {name: x for name, x in grid.labels.items() if name in used}
-    return build(variables, described, coordinates, {})
-
-
-def remarks_on_partitions(dataset: xr.Dataset, node: str) -> Iterator[Message]:
-    """Yield why numbers are NaN (no attempt, no query with a match ...), or decided by ties."""
-    number, lacking = dataset.sizes["partition"], np.zeros(dataset.sizes["partition"], dtype=bool)
-    attempts = {}
-    genuine = "attempts" if node == "closed_set" else "genuine_attempts"
-    for role, count in (("genuine", genuine), ("impostor", "impostor_attempts")):
-        if count in dataset:
-            attempts[f"{role}_attempts"] = dataset[count].values
-            lacking |= dataset[count].values == 0
-    yield from without_attempts(attempts, number, "partition")
-    if "queries" in dataset:
-        unmatched = dataset["queries"].values == 0
-        lacking |= unmatched
-        if unmatched.any():
-            yield Message("no-query-in-partitions", missing=int(unmatched.sum()), number=number)
-    if "tied" in dataset and (tied := int(dataset["tied"].sum())):
-        probes = int(dataset[genuine].sum())
-        yield Message("ties-in-partitions", tied=tied, probes=probes, number=number)
-    others: dict[str, int] = {}
-    for name, x in dataset.data_vars.items():
-        scalar = figure_scalars().get(str(x.attrs.get("of", name)))
-        if scalar is not None and (missing := int((np.isnan(x.values) & ~lacking).sum())):
-            others[str(name)] = missing
-    if others:
-        yield Message(
-            "undefined-in-partitions",
-            names=", ".join(others),
-            missing=max(others.values()),
-            number=number,
-        )
-
-
-class _Piece(NamedTuple):
-    """The scalars of a task, and the partitions that they are of."""
-
-    partitions: np.ndarray
-    scalars: Scalars
-
-
-def _labels_of(pieces: Sequence[_Piece]) -> dict[str, np.ndarray]:
-    """Return the labels of all pieces along each dimension; ranks increase."""
-    labels: dict[str, np.ndarray] = {}
-    for _, scalars in pieces:
-        for dim, values in scalars.labels.items():
-            known = labels.setdefault(dim, values)
-            if not np.array_equal(known, values):
-                both = list(dict.fromkeys([*known.tolist(), *values.tolist()]))
-                if dim == "rank":
-                    both.sort()
-                labels[dim] = np.array(both)
-    return labels
-
-
-def _joined(
-    name: str,
-    dims: Sequence[str],
-    pieces: Sequence[_Piece],
-    labels: Mapping[str, np.ndarray],
-    number: int,
-) -> np.ndarray:
-    """Return a variable of all partitions."""
-    known, dtypes = 0, []
-    shape = [number]
-    for dim in dims:
-        shape.append(len(labels[dim]))
-    for _, scalars in pieces:
-        if name in scalars.variables:
-            _, values = scalars.variables[name]
-            known += np.size(values)
-            dtypes.append(values.dtype)
-    if known == np.prod(shape):
-        joined = np.zeros(shape, np.result_type(*dtypes))
-    else:
-        joined = np.full(shape, np.nan)
-    for partitions, scalars in pieces:
-        if name in scalars.variables:
-            places: list[Any] = [partitions]
-            for dim in dims:
-                labelled, whole = scalars.labels[dim], labels[dim].tolist()
-                if len(labelled) == len(whole):
-                    places.append(range(len(whole)))
-                else:
-                    places.append(list(map(whole.index, labelled)))
-            _, joined[np.ix_(*places)] = scalars.variables[name]
-    return joined
-
-
 # Cells of a partition that is counted together with others, at most.
 CELLS = 1 << 18
 
@@ -386,10 +117,10 @@ def counted_together(
         if grid is not None:
             thresholds = to_internal(grid.thresholds, scores.kind)
         with threads_for(view):
-            for group in _ordered(scores, sets, places):
+            for ordered, numbers, local in _ordered(scores, sets, places):
                 first = 0
-                for counts in group.scores.counts(
-                    group.sets,
+                for counts in ordered.counts(
+                    local,
                     rules,
                     wanted,
                     square=square,
@@ -397,7 +128,7 @@ def counted_together(
                     thresholds=thresholds,
                 ):
                     last = first + len(counts.probes)
-                    some = group.partitions[first:last]
+                    some = numbers[first:last]
                     parts += _scalars(some, counts, plan, card, scores, grid)
                     first = last
     return parts, cards
@@ -496,41 +227,23 @@ def _rules(
     )
 
 
-class _Ordered(NamedTuple):
-    """Scores in order, and the partitions whose scores they are, as places among them."""
+def _ordered(
+    scores: Scores, sets: Sequence[IndexSet], places: Sequence[int]
+) -> Iterator[tuple[OrderedScores, np.ndarray, list[IndexSet]]]:
+    """Yield scores in order, of all partitions together or of each alone.
 
-    scores: OrderedScores
-    partitions: np.ndarray
-    sets: list[IndexSet]
-
-
-def _ordered(scores: Scores, sets: Sequence[IndexSet], places: Sequence[int]) -> Iterator[_Ordered]:
-    """Yield scores in order: those of all partitions together, or of each alone."""
-    m, n = scores.shape
-    in_rows = np.zeros(m, dtype=bool)
-    in_columns = np.zeros(n, dtype=bool)
-    total = 0
-    for k in places:
-        rows, columns = sets[k]
-        in_rows[rows] = True
-        in_columns[columns] = True
-        total += len(rows) * len(columns)
-    used_rows, used_columns = np.flatnonzero(in_rows), np.flatnonzero(in_columns)
-    together = [list(places)]
-    if len(used_rows) * len(used_columns) > min(OrderedScores.MOST, max(2 * total, CELLS)):
-        together = [[k] for k in places]
-    for group in together:
-        if len(together) > 1:
-            used_rows, used_columns = map(np.unique, sets[group[0]])
-        local = []
-        for k in group:
-            rows, columns = sets[k]
-            local.append((np.searchsorted(used_rows, rows), np.searchsorted(used_columns, columns)))
-        try:
-            ordered = OrderedScores.of(scores.select(used_rows, used_columns))
-        except DataError:  # raised again for the partition that it is of
-            continue
-        yield _Ordered(ordered, np.array(group), local)
+    With the partitions whose scores they are, and their rows and columns among these.
+    """
+    groups = [list(places)]
+    rows, columns, local = packed([sets[k] for k in places])
+    total = sum(len(x) * len(y) for x, y in local)
+    if len(rows) * len(columns) > min(OrderedScores.MOST, max(2 * total, CELLS)):
+        groups = [[k] for k in places]
+    for group in groups:
+        if len(groups) > 1:
+            rows, columns, local = packed([sets[group[0]]])
+        with contextlib.suppress(DataError):  # raised again for the partition that it is of
+            yield OrderedScores.of(scores.select(rows, columns)), np.array(group), local
 
 
 def _scalars(
@@ -568,33 +281,3 @@ def _scalars(
         ordered = {node: nodes[node].at(some) for node in plan.tasks}
         of_curves = {node: x.at(some) for node, x in curves.items()}
         yield PartitionScalars(numbers[some], ordered, of_curves)
-
-
-def _in_columns(dataset: xr.Dataset) -> xr.Dataset:
-    """Return results over partitions with a variable for each FAR target, rank and cost.
-
-    All are over ``partition`` alone then, so that a table of them has a row a partition.
-    """
-    labels = {str(k): x.values.tolist() for k, x in dataset.coords.items()}
-    if "cost" in dataset.dims:
-        labels["cost"] = dataset["cost_prior"].values.tolist()
-    columns = {}
-    for name, x in dataset.data_vars.items():
-        over = list(map(str, x.dims))
-        if over[0] != "partition":
-            continue
-        for place in np.ndindex(x.shape[1:]):
-            column = str(name)
-            attrs = {**x.attrs}
-            at = {}
-            for dim, i in zip(over[1:], place, strict=True):
-                at[dim] = labels[dim][i]
-                attrs["long_name"] += f"; {dim.replace('_', ' ')} {at[dim]!r}"
-                if dim == "rank":
-                    column += "_rank"
-                column += f"_{at[dim]!r}"
-            if at:
-                attrs |= {"of": str(name), "over": " ".join(at), **at}
-            columns[column] = xr.Variable(("partition",), x.values[:, *place], attrs, fastpath=True)
-    coords = {"partition": dataset["partition"].variable}
-    return xr.Dataset(columns, coords, dataset.attrs)

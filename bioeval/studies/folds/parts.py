@@ -22,6 +22,7 @@ from bioeval.attempts.selections import (
     IndexSet,
     OrderedScores,
     SelectionAttempts,
+    packed,
 )
 from bioeval.attempts.threshold_rules import Rule
 from bioeval.attempts.verification_counter import VerificationCounter
@@ -116,24 +117,15 @@ def _attempts(
     scores: Scores, parts: Sequence[IndexSet], rules: IdentificationRules
 ) -> Iterator[SelectionAttempts]:
     """Yield the attempts of parts, or nothing where their cells are fewer than the scores."""
-    row_used = np.zeros(scores.shape[0], dtype=bool)
-    column_used = np.zeros(scores.shape[1], dtype=bool)
-    for rows, columns in parts:
-        row_used[rows] = True
-        column_used[columns] = True
-    used_rows, used_columns = np.flatnonzero(row_used), np.flatnonzero(column_used)
-    if len(used_rows) * len(used_columns) >= sum(map(_cells, parts)):
+    rows, columns, local = packed(parts)
+    if len(rows) * len(columns) >= sum(map(_cells, parts)):
         return
-    places = []
-    for rows, columns in parts:
-        here = np.searchsorted(used_rows, rows), np.searchsorted(used_columns, columns)
-        places.append(here)
     try:
         with threads_for(scores):
-            ordered = OrderedScores.of(scores.select(used_rows, used_columns))
+            ordered = OrderedScores.of(scores.select(rows, columns))
     except DataError:  # raised again where the parts are read
         return
-    yield from ordered.attempts(places, rules)
+    yield from ordered.attempts(local, rules)
 
 
 @dataclass(frozen=True)

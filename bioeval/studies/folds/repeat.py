@@ -21,12 +21,8 @@ from bioeval.protocol.loading import load
 from bioeval.scores.blocks import BlockReader
 from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.matrix import Scores, are_pairs, knows_people, require_scores
-from bioeval.studies.folds.counted_together import (
-    CurveGrid,
-    PartitionScalars,
-    counted_together,
-    partitions_tree,
-)
+from bioeval.studies.folds.counted_together import counted_together
+from bioeval.studies.folds.partitions import CurveGrid, PartitionScalars, partitions_tree
 from bioeval.studies.folds.splits import IndexSet, SplitSides
 from bioeval.studies.folds.summary import scalars_of
 from bioeval.tasks.plan import EvaluationOptions, Plan, resolve_card

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -342,7 +343,9 @@ def _summaries(
         limits = scalar_registry().averaged[rate].bounds
         inner = values.shape[2:]
         repeats = np.nonzero(there)[0]
-        columns = values[there].reshape(len(repeats), -1)
+        columns = values[there].reshape(len(repeats), math.prod(inner))
+        if not columns.shape[1]:
+            continue  # without a target
         with np.errstate(invalid="ignore"):  # an infinite Cllr has no spread
             of_columns = [how.summary(column, limits) for column in columns.T]
             if there.shape[0] > 1 and there.shape[1] > 1:

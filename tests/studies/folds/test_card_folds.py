@@ -70,7 +70,13 @@ confidence = 0.9
     tree = expanded(be.evaluate(scores, made))
     splitter = be.partition.RepeatedSubjectKFold(4, n_repeats=2, random_state=7)
     targets = (0.1, 0.01, 0.001, 0.0001)
-    plain = crossed(scores, splitter, threshold="far=0.02", confidence=0.9, far_targets=targets)
+    plain = crossed(
+        scores,
+        splitter,
+        threshold="far=0.02",
+        interval=be.stats.IntervalMethod("nadeau-bengio", 0.9),
+        far_targets=targets,
+    )
     result = tree["folds/verification/single"].to_dataset()
     assert result.drop_attrs().identical(plain.drop_attrs())
     assert result.attrs["protocol"] == "mine"

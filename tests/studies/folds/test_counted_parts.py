@@ -11,7 +11,6 @@ from twins import in_folds, one_thread  # noqa: F401
 
 import bioeval as be
 from bioeval.attempts import selections as index_sets
-from bioeval.studies.folds import parts as module
 
 SPLITTERS = {
     "experiment": be.partition.Experiment(
@@ -87,19 +86,3 @@ def test_the_experiment_of_the_course(monkeypatch):
     result = both_ways(monkeypatch, lambda: be.evaluate(scores, "course-experiment"))
     for one, other in zip(result[0].leaves, result[1].leaves, strict=True):
         check([one.to_dataset(), other.to_dataset()])
-
-
-def test_small_parts_are_not_read(monkeypatch):
-    """None of them is read, however few are looked at together."""
-    monkeypatch.setattr("bioeval.scores.blocks.BlockReader.blocks", None)
-    monkeypatch.setattr(module, "LOOKED_AT", 200)
-    scores = be.simulate(8, 4, random_state=0)
-    result = be.cross_evaluate(scores, SPLITTERS["folds"], task="open_set")
-    assert result["genuine_attempts"].sum() > 0
-
-
-def test_few_parts_of_a_large_matrix_are_read(monkeypatch):
-    monkeypatch.setattr(index_sets.OrderedScores, "of", None)
-    splitter = be.partition.SubjectKFold(8)
-    result = be.cross_evaluate(be.simulate(40, 2, random_state=0), splitter, task="closed_set")
-    assert result["genuine_attempts"].values.tolist() == [[10] * 8]

@@ -212,7 +212,9 @@ def test_averages_are_over_the_repeats():
         ("open_set", ("eer", "dir_at_far", "hter", "dir")),
         ("closed_set", ("recognition_rate", "cms")),
     ):
-        ds = crossed(scores, experiment, task=task, interval="quantile", confidence=0.8)
+        ds = crossed(
+            scores, experiment, task=task, interval=be.stats.IntervalMethod("quantile", 0.8)
+        )
         assert "same subjects" in ds.attrs["interval"]
         for name in names:
             values = ds[name].values.reshape(9, -1)

@@ -1,0 +1,277 @@
+"""Results over many partitions: their numbers in columns, their curves with bands, why NaN."""
+
+from __future__ import annotations
+
+import itertools
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+import xarray as xr
+
+from bioeval.attempts.selections import SelectionCounts
+from bioeval.base.kinds import larger_is_closer
+from bioeval.base.messages import Message, message_attrs
+from bioeval.base.registry import names_of
+from bioeval.base.scalars import Name
+from bioeval.base.version import __version__
+from bioeval.results.dataset import Scalars, Variables, along, build, tree_of
+from bioeval.scores.matrix import Scores
+from bioeval.stats.bootstrap import ratio
+from bioeval.studies.folds.results import without_attempts
+from bioeval.tasks.plan import EvaluationOptions
+from bioeval.views.sections.summary import figure_scalars
+
+#: The places of some partitions, and their scalars.
+_Piece = tuple[np.ndarray, Scalars]
+
+
+class PartitionScalars(NamedTuple):
+    """Scalars of some partitions (by place in the list), each with an entry a partition, first."""
+
+    partitions: np.ndarray
+    nodes: dict[str, Scalars]
+    curves: dict[str, Scalars]
+
+    @classmethod
+    def of_one(
+        cls,
+        place: int,
+        scalars_of_nodes: Mapping[str, Scalars],
+        ranks: Sequence[int],
+        curves: Mapping[str, Scalars],
+    ) -> Self:
+        """Take the scalars of one partition, those over ranks at the ranks to show."""
+        shown = {node: scalars.shown(ranks) for node, scalars in scalars_of_nodes.items()}
+        nodes, of_curves = ({k: _as_one(x) for k, x in each.items()} for each in (shown, curves))
+        return cls(np.array([place]), nodes, of_curves)
+
+
+def _as_one(scalars: Scalars) -> Scalars:
+    """Return scalars with an axis of one partition."""
+    variables = {name: (dims, values[None]) for name, (dims, values) in scalars.variables.items()}
+    return Scalars(variables, scalars.labels)
+
+
+class CurveGrid(NamedTuple):
+    """Thresholds (increasing, in the units of the scores) and ranks that all curves share."""
+
+    thresholds: np.ndarray
+    ranks: int
+    kind: str
+
+    @property
+    def labels(self) -> dict[str, np.ndarray]:
+        """The labels of both dimensions."""
+        return {"threshold": self.thresholds, "rank": np.arange(1, self.ranks + 1)}
+
+    def options(self, options: EvaluationOptions) -> EvaluationOptions:
+        """Return the options of an evaluation at these thresholds and ranks."""
+        return replace(options, thresholds=self.thresholds, max_rank=self.ranks)
+
+    def of_dataset(self, dataset: xr.Dataset) -> Scalars:
+        """Take the curves of one partition."""
+        variables: Variables = {}
+        for name, x in dataset.data_vars.items():
+            if x.dims == ("rank",):
+                variables[str(name)] = x.dims, x.values
+            elif "threshold" in x.dims and name in ("far", "frr", "dir"):
+                values = x.values[:, 0] if x.ndim > 1 else x.values
+                variables[str(name)] = ("threshold",), values
+        return Scalars(variables, self.labels)
+
+    def of_counts(self, counts: SelectionCounts, node: str) -> Scalars:
+        """Take the curves of partitions that were counted together."""
+        if node == "closed_set":
+            ranked = counts.ranked[:, -self.ranks :]
+            cms = ratio(ranked, counts.of("mated")[:, None])
+            return Scalars(along(("rank",), cms=cms, cms_count=ranked), self.labels)
+        task = node.rpartition("/")[2]
+        genuine, impostor = (attempts[:, None] for attempts in counts.attempts_of(task))
+        hits, false = counts.accepted[task]
+        if larger_is_closer(self.kind):
+            hits, false = hits[:, ::-1], false[:, ::-1]
+        curves = {"far": ratio(false, impostor), "frr": ratio(genuine - hits, genuine)}
+        if task == "open_set":
+            curves = {"far": curves["far"], "dir": ratio(hits, genuine)}
+        return Scalars(along(("threshold",), **curves), self.labels)
+
+
+def partitions_tree(
+    parts: Sequence[PartitionScalars],
+    number: int,
+    protocols: Sequence[str],
+    scores: Scores,
+    grid: CurveGrid | None,
+) -> xr.DataTree:
+    """Join the numbers of all partitions; what a partition lacks is NaN, of float64."""
+    by_node: dict[str, list[_Piece]] = defaultdict(list)
+    curves: dict[str, list[_Piece]] = defaultdict(list)
+    for part in parts:
+        for into, nodes in ((by_node, part.nodes), (curves, part.curves)):
+            for node, scalars in nodes.items():
+                into[node].append((part.partitions, scalars))
+    about: dict[str, str | int | float] = {
+        "protocol": " or ".join(dict.fromkeys(protocols)),
+        "kind": scores.kind,
+        "nan_policy": scores.nan,
+        "partitions": number,
+        "threshold_units": "similarity" if larger_is_closer(scores.kind) else "distance",
+        "bioeval_version": __version__,
+    }
+    datasets = {}
+    for node, pieces in by_node.items():
+        labels = _labels_of(pieces)
+        variables = _joined(pieces, labels, number)
+        used = {*itertools.chain.from_iterable(dims for dims, _ in variables.values())}
+        coordinates = {"partition": np.arange(number)}
+        coordinates |= {dim: x for dim, x in labels.items() if dim in used and dim != "cost"}
+        if "cost" in used:
+            variables["cost_prior"] = ("cost",), labels["cost"]
+        task = node.replace("_", "-")
+        attrs = {"result_type": task.partition("/")[0], **about}
+        attrs["task"] = f"{task.replace('/', ', ')}, over partitions"
+        names = _names_in(node)
+        dataset = _in_columns(build(variables, names, coordinates, attrs))
+        dataset.attrs |= message_attrs(remarks_on_partitions(dataset, node))
+        if grid is not None and node in curves:
+            of_curves = _joined(curves[node], grid.labels, number)
+            dataset = dataset.merge(_with_bands(of_curves, names, grid))
+            dataset.attrs["report_ranks"] = " ".join(map(str, labels.get("rank", ())))
+            dataset.attrs["band"] = "the middle 95 % of the partitions, among these people"
+        datasets[node] = dataset
+    return tree_of(datasets)
+
+
+def _names_in(node: str) -> Mapping[str, Name]:
+    """Return the names of the variables of a node."""
+    if node in ("reid", "gom"):
+        from bioeval.tasks.reid.results import GOM, REID
+
+        return REID if node == "reid" else GOM
+    return names_of(node.partition("/")[0])
+
+
+def _labels_of(pieces: Sequence[_Piece]) -> dict[str, np.ndarray]:
+    """Return the labels of all pieces along each dimension; ranks increase."""
+    labels: dict[str, np.ndarray] = {}
+    for _, scalars in pieces:
+        for dim, values in scalars.labels.items():
+            known = labels.setdefault(dim, values)
+            if not np.array_equal(known, values):
+                both = list(dict.fromkeys([*known.tolist(), *values.tolist()]))
+                labels[dim] = np.array(sorted(both) if dim == "rank" else both)
+    return labels
+
+
+def _joined(
+    pieces: Sequence[_Piece], labels: Mapping[str, np.ndarray], number: int
+) -> dict[str, tuple[tuple[str, ...], np.ndarray]]:
+    """Return the variables of all partitions."""
+    found: dict[str, list[tuple[tuple[Any, ...], np.ndarray]]] = defaultdict(list)
+    dims_of = {}
+    for partitions, scalars in pieces:
+        own = {}
+        for dim, x in scalars.labels.items():
+            whole = labels[dim].tolist()
+            own[dim] = np.arange(len(x)) if len(x) == len(whole) else [*map(whole.index, x)]
+        for name, (dims, values) in scalars.variables.items():
+            dims_of[name] = dims
+            found[name].append(((partitions, *(own[dim] for dim in dims)), values))
+    variables = {}
+    for name, parts in found.items():
+        dims = dims_of[name]
+        joined = np.full((number, *(len(labels[dim]) for dim in dims)), np.nan)
+        if sum(values.size for _, values in parts) == joined.size:
+            joined = np.zeros(joined.shape, np.result_type(*(x.dtype for _, x in parts)))
+        for places, values in parts:
+            joined[np.ix_(*places)] = values
+        variables[name] = (("partition", *dims), joined)
+    return variables
+
+
+def _with_bands(
+    curves: Mapping[str, tuple[tuple[str, ...], np.ndarray]],
+    names: Mapping[str, Name],
+    grid: CurveGrid,
+) -> xr.Dataset:
+    """Return the curves of all partitions; of the rates, mean and band over those that have one."""
+    variables, described = {**curves}, dict(names)
+    for name, ((_, *over), values) in curves.items():
+        if name.endswith("_count"):
+            continue
+        known = values[~np.isnan(values).all(axis=1)]
+        found = np.full((3, values.shape[1]), np.nan)
+        if len(known):
+            found[0], found[1:] = known.mean(axis=0), np.quantile(known, (0.025, 0.975), axis=0)
+        words = ("mean over partitions", "2.5 % of the partitions are below", "97.5 % are below")
+        of = names[name]
+        for key, said, line in zip(("mean", "low", "high"), words, found, strict=True):
+            variables[f"{name}_{key}"] = tuple(over), line
+            described[f"{name}_{key}"] = Name(f"{of.long_name}; {said}", of.units, of.iso)
+    used = {*itertools.chain.from_iterable(dims for dims, _ in curves.values())}
+    coordinates = {name: x for name, x in grid.labels.items() if name in used}
+    return build(variables, described, coordinates, {})
+
+
+def remarks_on_partitions(dataset: xr.Dataset, node: str) -> Iterator[Message]:
+    """Yield why numbers are NaN (no attempt, no query with a match ...), or decided by ties."""
+    number = dataset.sizes["partition"]
+    genuine = "attempts" if node == "closed_set" else "genuine_attempts"
+    attempts = {
+        f"{role}_attempts": dataset[count].values
+        for role, count in (("genuine", genuine), ("impostor", "impostor_attempts"))
+        if count in dataset
+    }
+    yield from without_attempts(attempts, number, "partition")
+    lacking = np.zeros(number, dtype=bool)
+    for values in attempts.values():
+        lacking |= values == 0
+    if "queries" in dataset:
+        lacking |= dataset["queries"].values == 0
+        if lacking.any():
+            yield Message("no-query-in-partitions", missing=int(lacking.sum()), number=number)
+    if "tied" in dataset and (tied := int(dataset["tied"].sum())):
+        probes = int(dataset[genuine if genuine in dataset else "queries"].sum())
+        yield Message("ties-in-partitions", tied=tied, probes=probes, number=number)
+    others: dict[str, int] = {}
+    known = figure_scalars()
+    for name, x in dataset.data_vars.items():
+        if str(x.attrs.get("of", name)) in known:
+            others[str(name)] = int((np.isnan(x.values) & ~lacking).sum())
+    if any(others.values()):
+        names = ", ".join(name for name, missing in others.items() if missing)
+        most = max(others.values())
+        yield Message("undefined-in-partitions", names=names, missing=most, number=number)
+
+
+def _in_columns(dataset: xr.Dataset) -> xr.Dataset:
+    """Return results over partitions with a variable for each FAR target, rank and cost.
+
+    All are over ``partition`` alone then, so that a table of them has a row a partition.
+    """
+    labels = {str(k): x.values.tolist() for k, x in dataset.coords.items()}
+    if "cost" in dataset.dims:
+        labels["cost"] = dataset["cost_prior"].values.tolist()
+    columns = {}
+    for name, x in dataset.data_vars.items():
+        over = list(map(str, x.dims))
+        if over[0] != "partition":
+            continue
+        for place in np.ndindex(x.shape[1:]):
+            column = str(name)
+            attrs = {**x.attrs}
+            at = {}
+            for dim, i in zip(over[1:], place, strict=True):
+                at[dim] = labels[dim][i]
+                attrs["long_name"] += f"; {dim.replace('_', ' ')} {at[dim]!r}"
+                if dim == "rank":
+                    column += "_rank"
+                column += f"_{at[dim]!r}"
+            if at:
+                attrs |= {"of": str(name), "over": " ".join(at), **at}
+            columns[column] = xr.Variable(("partition",), x.values[:, *place], attrs, fastpath=True)
+    coords = {"partition": dataset["partition"].variable}
+    return xr.Dataset(columns, coords, dataset.attrs)
