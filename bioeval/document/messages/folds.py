@@ -30,8 +30,8 @@ MESSAGES = (
     ),
     MessageType(
         "no-spread-between-parts",
-        "{rate:term} is {value} in every {unit}: the spread is 0, so the folds give no interval; "
-        "of verification, intervals by subject do ({arg.interval=subject-bootstrap})",
+        "{rate:term} is {value} in every {unit}: the spread is 0, so there is no interval; "
+        "{arg.interval=subject-bootstrap} gives an interval of verification",
     ),
     MessageType(
         "one-part",
