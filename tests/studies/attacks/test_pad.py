@@ -34,7 +34,7 @@ def number(x):
     return math.nan if x is None else float(x)
 
 
-@settings(max_examples=examples_of(150))
+@settings(max_examples=examples_of(60))
 @given(
     sets(), st.sampled_from(["similarity", "distance", "llr"]),
     st.sampled_from(["exclude", "reject"]), st.booleans(),

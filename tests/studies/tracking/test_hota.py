@@ -202,6 +202,7 @@ def test_the_plot():
         be.plot.hota(be.verification(be.simulate(4, 3)))
 
 
+@pytest.mark.slow
 def test_save_all_draws_it(tmp_path):
     written = be.plot.save_all(be.tracking(TRUTH, RESULT), None, tmp_path)
     assert [path.name for path in written] == ["hota.png"]
