@@ -54,23 +54,23 @@ class _Errors(NamedTuple):
     without: str
 
 
-_ERRORS = [
+_ERRORS = (
     _Errors(
         "{false rejects}", "fr", "frr", "genuine_attempts", "fr_share", "fr_gini", "frr_without"
-    )
-]
-for _role, _side in (("as_probe", "probe"), ("as_claimed", "claim")):
-    _ERRORS.append(
+    ),
+    *(
         _Errors(
-            f"{{false accepts}}, by {_side}",
-            f"fa_{_role}",
-            f"far_{_role}",
-            f"impostor_attempts_{_role}",
-            f"fa_share_{_role}",
-            f"fa_gini_{_role}",
+            f"{{false accepts}}, by {side}",
+            f"fa_{role}",
+            f"far_{role}",
+            f"impostor_attempts_{role}",
+            f"fa_share_{role}",
+            f"fa_gini_{role}",
             "far_without",
         )
-    )
+        for role, side in (("as_probe", "probe"), ("as_claimed", "claim"))
+    ),
+)
 
 #: Subjects that the answer names, where several have the most errors.
 _NAMED_AT_MOST = 6
@@ -193,27 +193,26 @@ def _most_errors(ds: xr.Dataset) -> Table:
         listed = most_errors(numbers, NAMED)
         for i in listed:
             at = {"subject": ds["subject"].values[i]}
-            share, rate, without = (
-                Rate(float(ds[name][i]), variable=name, at=at, attempts=attempts)
-                for name, attempts in (
-                    (kind.share, None),
-                    (kind.rate, int(ds[kind.attempts][i])),
-                    (kind.without, None),
-                )
+            made = int(ds[kind.attempts][i])
+            rate = Rate(float(ds[kind.rate][i]), variable=kind.rate, at=at, attempts=made)
+            share, without = (
+                Rate(float(ds[name][i]), variable=name, at=at)
+                for name in (kind.share, kind.without)
             )
             errors = Count(int(numbers[i]), variable=kind.errors, at=at)
-            name = Label(at["subject"].item())
-            rows.append((say(kind.label), name, errors, share, rate, without))
-        # Others may have as many as the last.
-        more = int((numbers == numbers[listed[-1]]).sum()) if listed else 0
-        more -= int((numbers[listed] == numbers[listed[-1]]).sum()) if listed else 0
+            rows.append(
+                (say(kind.label), Label(at["subject"].item()), errors, share, rate, without)
+            )
+        # Others may have as many errors as the last that is listed.
+        last = numbers[listed[-1]] if listed else -1
+        more = int((numbers == last).sum() - (numbers[listed] == last).sum())
         if more:
             notes.append(
                 say(
                     "{errors}: {more:count more subjects} with as many as {last}.",
                     errors=say(kind.label),
                     more=more,
-                    last=name,
+                    last=Label(ds["subject"].values[listed[-1]].item()),
                 )
             )
     return Table(
