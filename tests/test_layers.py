@@ -55,8 +55,7 @@ def targets(path: Path, source: str) -> list[tuple[int, str]]:
 def test_intervals_know_no_scores_and_no_jobs():
     """They are given attempts by subject, subjects of probes, and tallies."""
     counting = PACKAGE / "stats/people.py"  # the public table of people, which counts scores
-    files = {*(PACKAGE / "stats").glob("*.py"), *PACKAGE.glob("studies/*/intervals.py")}
-    for path in sorted(files - {counting}):
+    for path in sorted({*(PACKAGE / "stats").glob("*.py")} - {counting}):
         source = path.read_text(encoding="utf-8").replace("if TYPE_CHECKING:", "if True:")
         names = {name.rpartition(".")[2] for _, name in targets(path, source)}
         unknown = {name for name in names if name.endswith(("Reader", "Job", "Scores"))}
