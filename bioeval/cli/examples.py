@@ -288,8 +288,6 @@ bioeval threshold faces.npz --embeddings dlib128 --labels subject --target eer -
 bioeval tracking gt.txt tracker.txt --frames 1050
 # Compare trackers on the sequences that all of them have
 bioeval tracking dancetrack/val trackers/SORT trackers/ByteTrack
-# Evaluate the cameras of a network
-bioeval tracking cameras/gt cameras/tracks --parts cameras
 # Read another form of rows; print JSON
 bioeval tracking truth.txt track3.txt --columns cityflow --json
 # Compare trackers by other measures; print JSON

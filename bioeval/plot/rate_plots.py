@@ -61,7 +61,7 @@ def mean_curves(data: Any) -> Any:
         frr, low, high = (variables[f"frr{key}"] for key in ("", "_low", "_high"))
         variables |= {"gar": 1 - frr, "gar_low": 1 - high, "gar_high": 1 - low}
         variables["fold_gar"] = 1 - variables["fold_frr"]
-    elif "frr_at_far" in results:
+    elif "frr_at_far_mean" in results:
         order = np.argsort(results["far_target"].values)
         mean = results["frr_at_far_mean"].values[order]
         low = results["frr_at_far_low"].values[order]

@@ -214,6 +214,7 @@ class Replicates:
     few_far: tuple[FewErrors, FewErrors]  # false accepts of few pairs of people, and rejections
     persons: AttemptsOfEach  # impostor attempts of each person, or group of people, by threshold
     exact: bool  # whether the thresholds are all the distinct scores
+    placements: np.ndarray  # impostor attempts up to each genuine distance
     #: Operating points (..., columns), chosen anew in each column.
     values: dict[str, np.ndarray] = field(default_factory=dict)
     #: The same without each person, after a column for the data.
@@ -267,6 +268,7 @@ class Replicates:
             erring.few(copies_of(tally)),
             persons,
             exact,
+            np.asarray(tally.attempts.false_accepts(errors.genuine[0]), dtype=np.float64),
         )
         on_the_data = cls.on_the_data(points)
         for curve, values in (
@@ -326,11 +328,9 @@ class Replicates:
 
     def placements_of_each(self) -> np.ndarray:
         """Return the sum of the numbers of impostor attempts below each person's genuine ones."""
-        values, people = self.genuine
-        taken = np.append(0, self.persons.accepted()[:, 0])
-        below = taken[np.searchsorted(self.thresholds, values)].astype(np.float64)
+        _, people = self.genuine
         groups = self.persons.groups
-        of_each = np.bincount(self.persons.group[people], below, minlength=groups + 1)
+        of_each = np.bincount(self.persons.group[people], self.placements, minlength=groups + 1)
         return of_each[:groups]
 
     def far_without_each(self, confidence: float) -> Limits:

@@ -262,8 +262,9 @@ def test_names_of_files_are_printable_and_short_everywhere(scores, capsys):
     labels = [f"{NAME[:12]}{label}" for label in given.probe_labels]
     labels = [label.replace("\udcff", "") for label in labels]
     be.save(be.Scores(given.values, labels), f"{NAME}.npz")
+    be.save(be.Scores(given.values**2, labels), "other.npz")
     assert main(["run", f"{NAME}.npz", "--out", "o", "--json", "--plots"]) == 0
-    assert main(["compare", f"{NAME}.npz", f"{NAME}.npz", "--replicates", "100"]) == 0
+    assert main(["compare", f"{NAME}.npz", "other.npz", "--replicates", "100"]) == 0
     shown = capsys.readouterr()
     assert shown.err.startswith("wrote ") and shown.err.count("\n") == 1
     table = shown.out + Path("o/table.txt").read_text()

@@ -150,6 +150,9 @@ def test_an_llr_is_a_similarity(call, capsys):
 @pytest.mark.cases(2)
 def test_float32_is_float64_where_the_values_are_exact(call, capsys):
     expected, found = wanted(call), CALLS[call](scores_of("similarity", "float32"))
+    if call == "explain":
+        assert found == expected
+        return
     assert_same(found, expected)
     assert words(found, capsys) == words(expected, capsys)
 

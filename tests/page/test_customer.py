@@ -71,7 +71,7 @@ def test_the_page_opens_at_the_threshold_of_any_study(rule, scores, tmp_path):
 def test_a_study_at_another_threshold_names_it(scores, study, tmp_path):
     tree = be.evaluate(scores)
     zoo = be.zoo(scores, threshold=2.5, permutations=20)
-    day = work(tree, far_target=0.1)
+    day = work(tree, threshold="far=0.1")
     text, _ = written([tree, study, zoo, day], tmp_path)
     assert text.count("another threshold than the answer of this page") == 2
     seen = re.sub("<[^>]+>", "", text)

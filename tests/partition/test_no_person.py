@@ -151,9 +151,8 @@ def test_every_part_but_its_probes_holds_all_distractors(splitter):
         return
     sides = SplitSides(scores)
     plan = sides.plan(splitter)
-    for place in plan.places:
-        split = plan.split(place)
-        for part in (split.training, split.tested):
+    for split in plan.splits.values():
+        for part in (split.train, split.test):
             rows, columns = sides.places(part)
             assert not np.isin(rows, nobody).any()
             assert np.isin(nobody, columns).all() == (len(rows) > 0)

@@ -157,8 +157,8 @@ CALLS = {
     "summary": lambda s: list(be.summary(s).items()),
     "reid": lambda s: be.reid(s, "market1501", **LIMITS),
     "gom": lambda s: be.gom(s, convention="market1501"),
-    "repeat": lambda s: be.repeat(s, FOLDS, thresholds=5),
-    "summaries": lambda s: be.summaries(s, SampleKFold(3)),
+    "repeat": lambda s: be.repeat(s, FOLDS, curves=True, thresholds=5),
+    "repeat of samples": lambda s: be.repeat(s, SampleKFold(3)),
     "cross_evaluate": lambda s: be.cross_evaluate(s, FOLDS, **LIMITS),
     "cross_evaluate of closed set": lambda s: be.cross_evaluate(
         s, Experiment(0.5, gallery_templates=1, random_state=0), task="closed_set"
@@ -173,7 +173,7 @@ CALLS = {
     "judge_threshold": lambda s: be.judge_threshold(s, other(s), "far=0.05", **LIMITS),
     "check_claim": lambda s: be.check_claim(s, far=0.05, threshold=2.0),
     "workload": lambda s: be.workload(
-        be.verification(s), far_target=0.01, people_per_day=100, impostor_share=0.1
+        be.verification(s), threshold="far=0.01", people_per_day=100, impostor_share=0.1
     ),
     "sample_size": lambda s: be.sample_size(s, threshold=2.0),
     "calibration": lambda s: be.calibration(s.replace(kind="llr"), **LIMITS),

@@ -536,4 +536,4 @@ def test_a_text_with_zeros_before_it_is_the_number_of_a_distractor():
                               ["0000", "0002", "0000", "0001", "0000", "0001"]))
     )  # fmt: skip
     np.testing.assert_array_equal(numbers.cmc, texts.cmc)
-    assert be.Scores(d, ["0001", "0"], list("012345"), distractor_ids=(0,))._no_person.sum() == 1
+    assert be.Scores(d, ["0001", "0"], list("012345"), distractor_ids=(0,))._no_person.sum() == 2

@@ -251,9 +251,10 @@ def test_genuine_and_impostor_look_the_same_in_every_plot(name, genuine, imposto
 def test_repeated_has_the_colours_of_error_rates():
     scores = be.simulate(15, 4, within=0.7, random_state=1)
     galleries = be.partition.ProbeGallerySplit(1, n_repeats=5, random_state=0)
-    lines = be.plot.repeated(be.repeat(scores, galleries, task="verification")).lines_
+    tree = be.repeat(scores, galleries, curves=True)
+    lines = be.plot.repeated(tree["verification/single"].to_dataset()).lines_
     assert looks(lines["FRR"]) == GENUINE and looks(lines["FAR"]) == IMPOSTOR
-    lines = be.plot.repeated(be.repeat(scores, galleries, task="open_set")).lines_
+    lines = be.plot.repeated(tree["open_set"].to_dataset()).lines_
     assert looks(lines["FAR"]) == IMPOSTOR
 
 

@@ -1137,11 +1137,12 @@ def test_folds_are_thin_lines_with_their_mean(plot):
 
 def test_partitions_are_thin_lines_with_their_mean():
     scores = be.simulate(12, 3, within=0.9, random_state=1)
-    ds = be.repeat(scores, be.partition.ProbeGallerySplit(1, n_repeats=2, random_state=0))
+    splitter = be.partition.ProbeGallerySplit(1, n_repeats=2, random_state=0)
+    ds = be.repeat(scores, splitter, curves=True)["verification/single"].to_dataset()
     display = be.plot.roc(ds, log=True)
     assert len(display.ax_.lines) == 3
     np.testing.assert_array_equal(display.curves[""].x, ds.far_mean)
-    np.testing.assert_array_equal(display.curves[""].y, ds.gar_mean)
+    np.testing.assert_array_equal(display.curves[""].y, 1 - ds.frr_mean)
     assert "thin lines: 2 partitions" in words(display)
 
 
@@ -1155,9 +1156,7 @@ def test_folds_without_targets_say_what_to_give():
     with pytest.raises(be.DataError, match=r"give far_targets= to be\.cross_evaluate"):
         be.plot.roc({"a": ds})
     for part in (ds.isel(repeat=0), ds.isel(repeat=0, fold=0)):
-        with pytest.raises(
-            be.DataError, match="draws it over threshold; be.plot.folds and be.plot.spread"
-        ):
+        with pytest.raises(be.DataError, match="give far_targets=|draws it over threshold"):
             be.plot.det(part)
 
 

@@ -160,11 +160,13 @@ def _of_pairs(attempts: SubjectAttempts, thresholds: np.ndarray, beyond: float) 
     """Return the shares of pairs of people at some distances."""
     counted = count_layers(attempts, thresholds)
     n, k = max(attempts.people, 1), len(thresholds)
+    of_people = ~(attempts.no_person[counted.probe] | attempts.no_person[counted.claimed])
     low = np.minimum(counted.probe, counted.claimed)
-    pair = low * n + np.maximum(counted.probe, counted.claimed)
-    pairs, whole = summed(pair, counted.number)
-    near = counted.layer < k
-    key, count = summed(counted.layer[near] * n**2 + pair[near], counted.number[near])
+    pair = (low * n + np.maximum(counted.probe, counted.claimed))[of_people]
+    layer_of, number = counted.layer[of_people], counted.number[of_people]
+    pairs, whole = summed(pair, number)
+    near = layer_of < k
+    key, count = summed(layer_of[near] * n**2 + pair[near], number[near])
     layer, pair = np.divmod(key, n**2)
     share = count / whole[np.searchsorted(pairs, pair)]
     partners = np.bincount(np.concatenate(np.divmod(pairs, n)), minlength=attempts.people)
@@ -210,8 +212,10 @@ def _find_independent(shares: Shares, attempts: SubjectAttempts) -> None:
         shares.fewest = int(min(probing.sum(), enrolled.sum()))
     if are_pairs(scores):
         codes = codes_of(scores)
-        once = np.bincount(codes.probe, minlength=len(codes.values))
-        other = codes.gallery[codes.gallery != codes.probe]
+        of_people = ~(codes.no_person[codes.probe] | codes.no_person[codes.gallery])
+        one, two = codes.probe[of_people], codes.gallery[of_people]
+        once = np.bincount(one, minlength=len(codes.values))
+        other = two[two != one]
         once += np.bincount(other, minlength=len(codes.values))
         shares.exact = bool(once.max(initial=0) == 1)
         if shares.exact:

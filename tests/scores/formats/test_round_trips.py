@@ -239,7 +239,7 @@ def test_what_a_table_loses_is_said():
 
 def test_a_format_that_loses_who_is_no_person_says_so(tmp_path):
     scores = ALL_SORTS["distractors"]
-    said = "which labels are of distractors or junk is not said (0, 5, -1)"
+    said = "which labels are of distractors or junk is not said (-1, 0, 5)"
     for name in ("x.csv", "x.wide.csv", "x.mtx"):
         assert said in losses(scores, name)
     assert not any("junk" in loss for name in ("x.npz", "x.npy") for loss in
