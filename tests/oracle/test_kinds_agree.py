@@ -250,8 +250,8 @@ def plots() -> dict[str, str]:
     return {k: names[x.result] for k, x in PLOTS.items() if x.result in names and x.needs}
 
 
-#: Of a call with options of its own, and of pairs that name images.
-NOT_DRAWN = {"assured", "worst_pairs"}
+#: Of a call with options of its own, of curves over partitions, and of pairs that name images.
+NOT_DRAWN = {"assured", "repeated", "worst_pairs"}
 
 
 @pytest.mark.slow

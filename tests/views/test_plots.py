@@ -821,7 +821,7 @@ def test_other_things_are_refused(single, open_set):
     with pytest.raises(be.DataError, match="empty mapping"):
         plot.roc({})
     folds = xr.concat([single, single], "fold")
-    with pytest.raises(be.DataError, match="choose a fold first"):
+    with pytest.raises(be.DataError, match="choose a fold first|one threshold for each fold"):
         plot.roc(folds)
     with pytest.raises(be.DataError, match="rank 999 is not in the result.*max_rank=999"):
         plot.dir_far(open_set, ranks=(1, 999))
