@@ -65,22 +65,11 @@ def reports():
 
 @pytest.mark.slow
 def test_what_follows_the_counting_is_reported_with_its_length(reports):
-    """The rows of intervals, the replicates of a comparison by replicate, each to its end."""
-    from bioeval.studies.compare.compare import compare
-
+    """The rows of intervals, to their end."""
     population = simulate(12, 3, random_state=1)
     scores = Scores(population.values, population.probe_labels)
     evaluate(scores, interval=IntervalMethod("subject-bootstrap", replicates=100))
     assert ("bootstrap", 36, 36) in reports
-    reports.clear()
-    compare(
-        scores,
-        simulate(12, 3, random_state=2),
-        interval=IntervalMethod("subject-bootstrap", replicates=600),
-    )
-    columns = 1 + 600 + 12  # the data, replicates, the data without each subject
-    drawn = [done for what, done, total in reports if (what, total) == ("bootstrap", columns)]
-    assert drawn[:3] == [256, 512, columns]
 
 
 def test_work_without_a_stage_and_after_its_end_reports_nothing(reports):

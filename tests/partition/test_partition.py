@@ -398,7 +398,7 @@ def test_gallery_and_probes(labels, data, seed):
 def test_every_template_is_enrolled_equally_often():
     splitter = bp.ProbeGallerySplit(2, n_repeats=3000, random_state=0)
     labels = ["b", "a", "b", "a", "b", "a", "b"]
-    drawn = np.bincount(np.concatenate([gallery for gallery, _ in splitter.split(y=labels)]))
+    drawn = np.bincount(np.concatenate([gallery for _, gallery in splitter.split(y=labels)]))
     expected = 3000 * np.array([1 / 2, 2 / 3, 1 / 2, 2 / 3, 1 / 2, 2 / 3, 1 / 2])
     assert (np.abs(drawn - expected) < 4 * np.sqrt(3000 / 4)).all()
 

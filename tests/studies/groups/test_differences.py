@@ -103,13 +103,17 @@ def test_a_statistic_is_the_largest_deviation_in_standard_errors(compared):
             groups[:, None], 2, errors[:, None], attempts[:, None], 1
         )
         np.testing.assert_allclose(result, naive_groups.largest_deviation(rejects, by_name))
-    pairs = differences.PairsOfGroups(codes, 2, 1)
+    counts = be.stats.people_counts(scores, [at])
+    assert counts.people == people
+    pairs = differences.PairsOfGroups(counts, codes)
     assert pairs.tables is not None
+    tables = np.zeros_like(pairs.tables)
     for wrong, sides in made_by(scores, np.full_like(group, "a"), at)[2]:
         left, right = (people.index(x) for x in sides)
-        for table, counted in zip(pairs.tables, (wrong, 1), strict=True):
+        for table, counted in zip(tables, (wrong, 1), strict=True):
             table[left, right] += counted
             table[right, left] += counted
+    np.testing.assert_array_equal(pairs.tables, tables)
     p_value = differences.far_differs(pairs.tables, codes, Stream(seed_sequence(0), 2))
     assert p_value == ds.far_groups_p
     reached = 0
