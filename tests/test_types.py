@@ -61,7 +61,7 @@ print(be.closed_set(scores, ties="pesimistic"))  # "ties"
 import bioeval as be
 
 scores = be.load("scores.npz", nan="drop")  # "nan"
-folds = be.cross_evaluate(scores, 5)  # "SplitterLike"
+folds = be.cross_evaluate(scores, 5)  # "SplitterLike | Iterable[Any]"
 study = be.study_threshold(scores, "eer", task="identification")  # "task"
 """,
     "report.py": """
