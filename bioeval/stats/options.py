@@ -73,8 +73,6 @@ class IntervalMethod:
     CONFIDENCE: ClassVar[float] = CONFIDENCE  # by default
     REPLICATES: ClassVar[int] = 2000
 
-    check_confidence = staticmethod(check_confidence)
-
     method: str
     confidence: float = CONFIDENCE
     replicates: int = REPLICATES

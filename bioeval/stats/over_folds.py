@@ -7,8 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from bioeval.base.arguments import require_number, require_numbers
-from bioeval.stats.options import IntervalMethod
+from bioeval.base.arguments import check_confidence, require_number, require_numbers
 
 
 @dataclass(frozen=True)
@@ -81,7 +80,7 @@ def nadeau_bengio(
 
     test = require_number("test_size", test_size, above=0)
     train = require_number("train_size", train_size, above=0)
-    confidence = IntervalMethod.check_confidence(confidence)
+    confidence = check_confidence(confidence)
     array = require_numbers("values", values).ravel()
     array = array[~np.isnan(array)]
     n = len(array)

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from bioeval.attempts.thresholds import to_user
+from bioeval.base.arguments import check_confidence
 from bioeval.base.errors import Argument, DataError
 from bioeval.base.messages import Message
 from bioeval.base.progress import stage
@@ -16,7 +17,6 @@ from bioeval.base.scalars import Name
 from bioeval.results.support import ComparedPeople
 from bioeval.scores.matrix import Scores, are_pairs, knows_people
 from bioeval.stats.binomial import clopper_pearson
-from bioeval.stats.options import IntervalMethod
 from bioeval.studies.assurance.limits import shares_without_error
 from bioeval.studies.assurance.shares import Shares
 
@@ -204,7 +204,7 @@ def remarks_on(assured: Assured, scores: Scores) -> list[Message]:
 
 def check_assurance(assure: Any, rule: Any) -> float:
     """Return the confidence of an assured threshold, or raise :class:`DataError`."""
-    confidence = IntervalMethod.check_confidence(assure, "assure")
+    confidence = check_confidence(assure, "assure")
     if rule.name != "far" or not 0 < rule.values[0] < 1:
         raise DataError(
             Argument("target"),

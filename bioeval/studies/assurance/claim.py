@@ -7,7 +7,7 @@ import xarray as xr
 
 from bioeval.attempts.symmetry import is_symmetric
 from bioeval.attempts.thresholds import require_values, to_internal
-from bioeval.base.arguments import require_number
+from bioeval.base.arguments import check_confidence, require_number
 from bioeval.base.errors import Argument, DataError, ProtocolError
 from bioeval.base.progress import steps_reported
 from bioeval.base.scalars import Name
@@ -16,7 +16,6 @@ from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.matrix import Scores, require_scores
 from bioeval.scores.provenance import Provenance
 from bioeval.stats.binomial import clopper_pearson
-from bioeval.stats.options import IntervalMethod
 from bioeval.studies.assurance.assured import require_named_people
 from bioeval.studies.assurance.limits import PeopleMeans
 from bioeval.studies.assurance.shares import Shares, pair_shares
@@ -105,7 +104,7 @@ def check_claim(
         raise DataError(
             Argument(name), " is 1, a rate that no threshold exceeds; expected less than 1"
         )
-    confidence = IntervalMethod.check_confidence(confidence)
+    confidence = check_confidence(confidence)
     require_scores(scores)
     require_values(scores, "a claim")
     require_named_people(scores, "a claim")
