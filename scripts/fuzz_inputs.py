@@ -503,7 +503,7 @@ WORKING = {
     "explain": ["s.npz", "--probe", "2"],
     "example": ["faces", "--system", "deep", "--out", "new.npz", "--force"],
     "threshold": ["s.npz", "--folds", "3", "--repeats", "2"],
-    "compare": ["s.npz", "s.npz", "--replicates", "100"],
+    "compare": ["s.npz", "t.npz", "--replicates", "100"],
     "report": ["s.npz", "--out", "new", "--interval", "none", "--folds", "0"],
     "gom": ["s.npz", "--protocol", "viper"],
     "zoo": ["s.npz", "--permutations", "9"],
@@ -539,7 +539,7 @@ def working_commands(valid: list[Input]) -> dict[str, Input]:
     names = ("x.npy", "x.labels.csv", "card.toml", "gt.txt", "r.txt", "l.csv")
     files = {name: known[name] for name in names}
     files |= {"s.npz": valid[0].files["s.npz"], "t.txt": b"1\n2\n"}
-    files["a.npz"] = _attacked()
+    files["a.npz"], files["t.npz"] = _attacked(), files["s.npz"]
     files["v.txt"] = b"a1 a2 0.9\na1 b1 0.4\nb1 a2 0.6\n"
     files["v1.txt"] = b"1 a1 a2\n0 a1 b1\n0 b1 a2\n"
     files["v2.txt"] = b"a1 c 0.1\na1 d 0.4\na2 c 0.2\na2 d 0.5\nb1 c 0.3\nb1 d 0.2\n"
