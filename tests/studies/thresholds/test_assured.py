@@ -192,20 +192,6 @@ def test_independent_pairs_have_exact_limits():
     assert beta.ppf(0.95, errors + 2, 99 - errors) > 0.1
 
 
-@pytest.mark.parametrize(
-    ("options", "match"),
-    [
-        ({"assure": 1}, "assure is 1; expected a number between 0 and 1"),
-        ({"assure": 0.95, "target": "eer"}, "target is eer; what can be assured is a FAR"),
-        ({"assure": 0.95, "target": "far=0.0"}, "above 0 and below 1"),
-    ],
-)
-def test_what_cannot_be_assured_is_refused(options, match):
-    options = {"target": "far=0.1", **options}
-    with pytest.raises(be.DataError, match=match):
-        be.study_threshold(unequal(), options.pop("target"), **options, **STUDY)
-
-
 def test_lists_without_people_are_refused():
     listed = be.Scores.from_pairs([0.1, 0.2, 0.3, 0.4], [1, 0, 1, 0])
     for call in (
