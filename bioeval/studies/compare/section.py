@@ -129,10 +129,9 @@ class MeasureOfSystems:
             return "every decision is the same"
         if discordant < (needed := int(attrs["least_discordant"])):
             return say(
-                "too few to decide: the systems differ on {discordant:count} {noun}, and {needed} "
-                "are needed",
+                f"too few to decide: the systems differ on {{discordant:count {noun}}}, and "
+                "{needed} are needed",
                 discordant=discordant,
-                noun=noun,
                 needed=needed,
             )
         if np.isnan(self.number("difference_low", i, j)):
