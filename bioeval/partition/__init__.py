@@ -6,7 +6,7 @@ The splitters have scikit-learn's form, ``split(X, y, groups)``, and work inside
 subject of each sample. The same seed gives the same partition on every platform and with every
 version of NumPy.
 
-``docs/partitions.md`` says which to use.
+``docs/cross-evaluation.md`` says which to use.
 """
 
 import lazy_loader

@@ -7,7 +7,6 @@ has changed.
 from __future__ import annotations
 
 import copy
-import doctest
 import inspect
 import itertools
 import json
@@ -1017,13 +1016,3 @@ WRONG_DATA = [
 def test_what_cannot_be_done_is_refused_at_once(splitter, given_data, message):
     with pytest.raises(DataError, match=message):
         splitter.split(**given_data)
-
-
-# -------------------------------------------------------------------------------- docs
-
-
-def test_the_page_on_partitions(root):
-    path = root / "docs" / "partitions.md"
-    with np.printoptions(legacy=False):
-        failed, ran = doctest.testfile(str(path), module_relative=False, encoding="utf-8")
-    assert failed == 0 and ran > 20
