@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -25,41 +24,21 @@ Folds = dict[Place, Fold]
 # Partitions that share a look, times the pairs of folds of each.
 SHARED = 1 << 12
 
-# All data, among the repeats.
-ON_ALL = -1
-
-
-class Evaluated(NamedTuple):
-    """The folds by repeat and number, and with `on_all` a threshold chosen on all data."""
-
-    folds: Folds
-    on_all: Judged | None
-
-
-def verify(
-    reader: BlockReader, plan: SplitPlan, sides: SplitSides | PairSides, options: FoldOptions
-) -> Evaluated:
-    """Evaluate verification over a matrix or over listed pairs."""
-    known, on_all = _judged_together(reader, plan, sides, options)
-    return Evaluated(evaluate(reader, plan, sides, [options], [known])[0], on_all)
-
 
 def evaluate(
     reader: BlockReader,
     plan: SplitPlan,
     sides: SplitSides | PairSides,
     tasks: Sequence[FoldOptions],
-    known: Sequence[Mapping[Place, Judged]] = (),
 ) -> list[Folds]:
-    """Evaluate several tasks in every split; some folds may be `known`."""
-    if not known:
-        drawn = plan.by_parts or any(options.claims is not None for options in tasks)
-        known = []
-        for options in tasks:
-            together = options.task == "verification" and not drawn
-            known.append(_judged_together(reader, plan, sides, options)[0] if together else {})
-    trains = [place for place in plan.splits if any(place not in of_task for of_task in known)]
-    reads = trains or any(options.far_targets is not None for options in tasks)
+    """Evaluate several tasks in every split."""
+    drawn = plan.by_parts or any(options.claims is not None for options in tasks)
+    known: list[dict[Place, Judged]] = []
+    for options in tasks:
+        together = options.task == "verification" and not drawn
+        known.append(_judged_together(reader, plan, sides, options) if together else {})
+    trains = {place for place in plan.splits if any(place not in of_task for of_task in known)}
+    reads = bool(trains) or any(options.far_targets is not None for options in tasks)
     sampler = next((x.claims for x in tasks if x.claims is not None), None)
     parts = None
     if isinstance(sides, SplitSides) and reads:
@@ -91,7 +70,7 @@ def evaluate(
 
 def _judged_together(
     reader: BlockReader, plan: SplitPlan, sides: SplitSides | PairSides, options: FoldOptions
-) -> tuple[dict[Place, Judged], Judged | None]:
+) -> dict[Place, Judged]:
     """Choose thresholds of verification in many folds together.
 
     Other folds are to be read part by part: where templates are in every part, and where a
@@ -106,16 +85,13 @@ def _judged_together(
                 for part in (split.train, split.test)
             )
             found[place] = Judged.of_listed(train, test, rule)
-        every = listed_attempts(sides.scores, np.arange(sides.scores.shape[0]))
-        return found, Judged.of_listed(every, every, rule) if options.on_all else None
+        return found
     together = {}
     for repeat in range(plan.shape[0]):
         codes, parts = _coded(plan, repeat, sides.n)
         alone = sides.n < sides.templates  # templates that are in every part have no code
         if not alone and (options.templates == "single" or sides.keeps_subjects(codes)):
             together[repeat] = codes, parts
-    if options.on_all:
-        together[ON_ALL] = np.zeros(sides.n, dtype=np.int64), [(Subset(0), Subset(0))]
     repeats = list(together)
     most = max(1, SHARED // (plan.shape[1] + 1) ** 2)
     looks = range(0, len(repeats), most)
@@ -131,7 +107,7 @@ def _judged_together(
             judged = Judged.of_folds(of_folds, rule, [together[x][1] for x in looked_at])
             for repeat, of_repeat in zip(looked_at, judged, strict=True):
                 found |= {(repeat, fold): each for fold, each in enumerate(of_repeat)}
-    return found, found.pop((ON_ALL, 0), None)
+    return found
 
 
 def _coded(plan: SplitPlan, repeat: int, n: int) -> tuple[np.ndarray, list[tuple[Subset, Subset]]]:

@@ -40,8 +40,7 @@ class FoldOptions:
 
     `ranks` are increasing; `impostors` may be ``"auto"`` until :meth:`with_role`. `far_targets`
     and `frr_targets` are those of the operating points of each test part by itself, `priors` those
-    of its least costs; there are none where `far_targets` is None. With `on_all` a threshold is
-    chosen on all data besides.
+    of its least costs; there are none where `far_targets` is None.
     """
 
     task: str
@@ -58,7 +57,6 @@ class FoldOptions:
     frr_targets: np.ndarray = field(default_factory=lambda: np.empty(0))
     priors: np.ndarray = field(default_factory=lambda: np.empty(0))
     claims: partition.ClaimSampler | None = None
-    on_all: bool = False
 
     def __post_init__(self) -> None:
         """Raise for options that do not go together."""
