@@ -153,12 +153,11 @@ class SubjectAttempts:
     """
 
     @staticmethod
-    def require_people(scores: Scores, method: str | None = None) -> None:
+    def require_people(scores: Scores, method: str | None = None, purpose: Part = "") -> None:
         """Raise :class:`ProtocolError` unless the subjects of all attempts are known.
 
-        `method` is that of an interval, for the message; None for a comparison of systems.
+        The message names the `method` of an interval, or another `purpose`.
         """
-        purpose: Part = "comparing systems"
         if method is not None:
             purpose = Argument("interval", method)
 

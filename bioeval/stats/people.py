@@ -14,6 +14,7 @@ import numpy as np
 from bioeval.attempts.by_subject import PairCounts, SubjectAttempts, summed
 from bioeval.attempts.thresholds import require_values
 from bioeval.attempts.verification_counter import VerificationCounter
+from bioeval.base.arguments import require_numbers
 from bioeval.base.kinds import larger_is_closer
 from bioeval.base.memory import require_memory
 from bioeval.scores.blocks import BlockReader, threads_for
@@ -112,6 +113,8 @@ def people_counts(
 
     Raises
     ------
+    DataError
+        If a threshold is no number.
     ProtocolError
         If the subjects of the attempts are unknown, or the scores are only an order.
 
@@ -137,13 +140,12 @@ def people_counts(
     >>> counts.people[worst] in scores.subjects
     True
     """
-    SubjectAttempts.require_people(scores, None)
+    at = require_numbers("thresholds", thresholds, "a number or several", lambda array: True)
+    SubjectAttempts.require_people(scores, purpose="a table of people")
     require_values(scores, "a table of people")
     counter = VerificationCounter(BlockReader(scores), templates=templates, fusion=fusion)
     with threads_for(scores):
-        return counts_of_attempts(
-            SubjectAttempts(counter), np.asarray(thresholds, dtype=np.float64)
-        )
+        return counts_of_attempts(SubjectAttempts(counter), at)
 
 
 def counts_of_attempts(attempts: SubjectAttempts, thresholds: np.ndarray) -> PeopleCounts:

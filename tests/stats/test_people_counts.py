@@ -96,7 +96,12 @@ def test_sums_of_groups_are_rates_of_groups():
     np.testing.assert_array_equal(accepted, ds.fa.values)
 
 
-def test_people_have_to_be_known():
-    masked = be.Scores.from_pairs([0.1, 0.9], [True, False])
-    with pytest.raises(be.ProtocolError):
-        be.stats.people_counts(masked, [0.5])
+def test_people_have_to_be_known_and_thresholds_are_numbers():
+    unnamed = be.Scores.from_pairs([0.1, 0.9], [True, False])
+    with pytest.raises(be.ProtocolError, match="a table of people needs the subjects"):
+        be.stats.people_counts(unnamed, [0.5])
+    scores = be.simulate(4, 2, random_state=1)
+    for wrong in ("eer", [[0.5]], [1j]):
+        with pytest.raises(be.DataError, match="thresholds is"):
+            be.stats.people_counts(scores, wrong)
+    assert be.stats.people_counts(scores, 0.5).impostor_accepted.shape[0] == 1

@@ -14,8 +14,8 @@ from bioeval.base.errors import Argument, ProtocolError
 from bioeval.base.messages import messages_of
 from bioeval.base.progress import rows_reported
 from bioeval.base.scalars import Name
-from bioeval.scores.blocks import BlockReader, require_subjects, threads_for
-from bioeval.scores.matrix import Scores, are_pairs
+from bioeval.scores.blocks import BlockReader, threads_for
+from bioeval.scores.matrix import Scores
 from bioeval.stats.bootstrap import bilinear_forms, linear_forms, ratio
 from bioeval.stats.effective_number import sum_limits
 from bioeval.stats.options import IntervalMethod
@@ -41,11 +41,7 @@ def require_people(scores: Scores, options: IntervalMethod) -> None:
             f" is of Cllr and of actual costs, which only log-likelihood ratios have, and these "
             f"scores are a {scores.kind}; calibrate them first, or leave it out",
         )
-    purpose = Argument("interval", options.method)
-    if are_pairs(scores):
-        scores._require_subjects(purpose)
-    else:
-        require_subjects(scores, purpose)
+    SubjectAttempts.require_people(scores, purpose=Argument("interval", options.method))
 
 
 def with_intervals(

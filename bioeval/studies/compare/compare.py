@@ -305,7 +305,7 @@ class _Systems:
         scores = without_attacks(scores)
         if self.rules is not None:
             scores = with_exclusions(scores, self.protocol)
-        SubjectAttempts.require_people(scores)
+        SubjectAttempts.require_people(scores, purpose="comparing systems")
         return scores
 
     def _aligned(self, reference: Scores, name: str, scores: Scores) -> tuple[Scores, Scores]:

@@ -20,7 +20,7 @@ from bioeval.base.messages import message_attrs
 from bioeval.base.progress import rows_reported
 from bioeval.base.variables import Bootstrap
 from bioeval.results.support import KindVerdict
-from bioeval.scores.blocks import BlockReader, require_subjects, threads_for
+from bioeval.scores.blocks import BlockReader, threads_for
 from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.labels import Codes, plain
 from bioeval.scores.matrix import Scores, are_pairs, codes_of, require_scores
@@ -128,7 +128,7 @@ def by_group(
         advice = "; the first array is of the probes, which are the second names of the pairs"
     require_scores(scores)
     require_values(scores, "verification by group")
-    _require_people(scores)
+    SubjectAttempts.require_people(scores, purpose="verification by group")
     scores, sides = with_known_values(scores, group, "group")
     counted = _counted(scores, sides, rule, advice)
     counts, people = counted.counts, len(counted.of_person)
@@ -189,14 +189,6 @@ def _counted(scores: Scores, sides: Sides, rule: Rule, advice: str) -> _Counted:
     of_person = of_code[np.unique(everyone)]
     equal_error = tally.attempts.about_equal_error()
     return _Counted(groups, of_person, attempts, chosen, counts, equal_error)
-
-
-def _require_people(scores: Scores) -> None:
-    """Raise :class:`ProtocolError` unless the subjects of the attempts are known."""
-    if are_pairs(scores):
-        scores._require_subjects("verification by group")
-    else:
-        require_subjects(scores, "verification by group")
 
 
 def _groups_of_subjects(
