@@ -16,7 +16,7 @@ from bioeval.results.dataset import tree_of
 from bioeval.scores.blocks import threads_for
 from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.matrix import Scores
-from bioeval.stats.options import IntervalMethod
+from bioeval.stats.options import IntervalMethod, interval_of
 from bioeval.tasks.gallery_means import mean_over_galleries
 from bioeval.tasks.plan import (
     MEAN,
@@ -103,7 +103,7 @@ def evaluate(
         frr_targets=frr_targets,
         auc=auc,
         per_query=per_query,
-        interval=IntervalMethod.of(interval),
+        interval=interval_of(interval),
     )
     with rows_reported():
         if isinstance(scores, Mapping):

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from bioeval.base.arguments import require_list
-from bioeval.base.errors import Argument, DataError
+from bioeval.base.errors import Argument, DataError, received
 from bioeval.partition.base import LabelCodes, SplitInput, Splitter, SplitterLike
 from bioeval.partition.enrolment import EnrolledSplit, ProbeGallerySplit
 from bioeval.partition.experiment import Experiment
@@ -22,8 +22,14 @@ class ListedParts:
     """Pairs (training, test) that are listed, in the form of a splitter of scikit-learn."""
 
     def __init__(self, parts: Iterable[Any]):
-        """Keep the pairs, so that they can be read again."""
+        """Check the pairs, and keep them, so that they can be read again."""
         self.parts = list(parts)
+        if not self.parts or not all(map(_are_two_lists, self.parts)):
+            raise DataError(
+                Argument("splitter"),
+                f" is {received(self.parts)}; expected an object with split(), or a list of pairs "
+                "(training, test) of indices",
+            )
 
     def __repr__(self) -> str:
         return f"{len(self.parts)} listed pairs of training and test"
@@ -31,6 +37,15 @@ class ListedParts:
     def split(self, X: object, y: object, groups: object) -> list[Any]:
         """Return the pairs, whatever is divided."""
         return self.parts
+
+
+def _are_two_lists(pair: Any) -> bool:
+    try:
+        arrays = [np.asarray(part) for part in pair]
+    except (TypeError, ValueError):
+        return False
+    whole = [array.dtype.kind in "iu" or not array.size for array in arrays]
+    return len(arrays) == 2 and all(whole) and all(array.ndim == 1 for array in arrays)
 
 
 def as_splitter(splitter: Any) -> Any:

@@ -419,7 +419,7 @@ def require_scores(scores: Any, input_name: Part = "scores") -> None:
     if not isinstance(scores, Scores):
         raise DataError(
             input_name,
-            f" is {type(scores).__name__}; expected bioeval.Scores(values, probe_labels, "
+            f" is {type(scores).__name__}; expected bioeval.Scores(values, labels, "
             "gallery_labels), with the kind of the values",
         )
 

@@ -134,7 +134,8 @@ class TopKScores(Scores):
         self._set_words(kind, "raise", name)
         self._set(**memory_attributes())
         if gallery_labels is None:
-            gallery_labels, gallery_meta = labels, gallery_meta or probe_meta
+            gallery_labels = labels
+            gallery_meta = probe_meta if gallery_meta is None else gallery_meta
             if leave_out_query is None:
                 leave_out_query = True
         enrolled = as_labels(gallery_labels, Argument("gallery_labels"))

@@ -24,7 +24,7 @@ from bioeval.scores.provenance import disjoint_pairs
 from bioeval.stats.few_errors import FewErrors, Placed, few_along, without_contradiction
 from bioeval.stats.jackknife import jackknife_limits
 from bioeval.stats.limits import Limits, by_subject, normal_limits
-from bioeval.stats.options import BOOTSTRAPS, IntervalMethod
+from bioeval.stats.options import BOOTSTRAPS, IntervalMethod, trials_of
 from bioeval.stats.replicates import Interval, groups_of, open_limits
 
 # Columns of weights that are weighed at once, at most.
@@ -326,7 +326,7 @@ def checked_counts(errors: Any, attempts: Any) -> tuple[np.ndarray, np.ndarray]:
 def independent_trials(attempts: np.ndarray) -> int:
     """Return the number of subjects with attempts, or the most disjoint pairs of them."""
     if attempts.ndim == 1:
-        return IntervalMethod.trials_of(int((attempts > 0).sum()))
+        return trials_of(int((attempts > 0).sum()))
     left, right = attempts.any(axis=1), attempts.any(axis=0)
     return disjoint_pairs(int(left.sum()), int(right.sum()), int((left | right).sum()))
 
@@ -356,7 +356,7 @@ class SubjectMeans:
         self.weights, self.options = weights, options  # of options.weights
         self.total = linear_forms(attempts[None], weights)[0]  # weighted, of each column
         with_attempts = (attempts > 0) & ~np.asarray(no_person)
-        self.trials = IntervalMethod.trials_of(int(with_attempts.sum()))
+        self.trials = trials_of(int(with_attempts.sum()))
         self._left_out = np.flatnonzero(with_attempts) if jackknife else None
 
     def values(self, sums: np.ndarray) -> np.ndarray:

@@ -31,7 +31,7 @@ from bioeval.stats.bootstrap import VALUES_AT_ONCE, SubjectMeans, linear_forms, 
 from bioeval.stats.few_errors import Placed, around_few, few_along, without_contradiction
 from bioeval.stats.hits import Hits
 from bioeval.stats.limits import Limits
-from bioeval.stats.options import IntervalMethod
+from bioeval.stats.options import IntervalMethod, trials_of
 from bioeval.stats.replicates import logit_limits
 from bioeval.stats.verification import ErrorColumns, no_analytic_interval
 
@@ -205,7 +205,7 @@ class NewPeople:
             len(mated),
             by_person,
             len(mated) - by_person,
-            IntervalMethod.trials_of(int((by_person > 0).sum())),
+            trials_of(int((by_person > 0).sum())),
             options,
         )
         impostor_rows = tally.impostor_probes(tally.impostor_role(impostors))

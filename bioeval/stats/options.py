@@ -86,17 +86,6 @@ class IntervalMethod:
         require_integer("replicates", self.replicates, low=100, of_draws=True)
         self.seed  # noqa: B018 (drawn once, and checked)
 
-    @classmethod
-    def of(
-        cls, interval: str | IntervalMethod | None, among: Sequence[str] = METHODS
-    ) -> IntervalMethod | None:
-        """Return the method that an argument names or is; None for a result without intervals."""
-        if interval is None:
-            return None
-        name = interval.method if isinstance(interval, IntervalMethod) else interval
-        require_choice("interval", name, among)
-        return interval if isinstance(interval, IntervalMethod) else cls(interval)
-
     @cached_property
     def seed(self) -> np.random.SeedSequence:
         """The seed of replicates."""
@@ -132,11 +121,6 @@ class IntervalMethod:
     def for_this_gallery(self) -> IntervalMethod:
         """The same intervals, for a fixed gallery."""
         return self._with(about="this gallery")
-
-    @staticmethod
-    def trials_of(subjects: int) -> int:
-        """Return the sample size in subjects: 0 for one, since a single one cannot be resampled."""
-        return subjects if subjects > 1 else 0
 
     def weights(self, subjects: int, no_person: np.ndarray | None = None) -> np.ndarray:
         """Return the weights of subjects in the data and in each replicate, one column each."""
@@ -202,3 +186,24 @@ class IntervalMethod:
         if self.resamples:
             attrs["replicates"] = self.replicates
         return attrs
+
+
+def interval_of(
+    interval: str | IntervalMethod | None, among: Sequence[str] = METHODS
+) -> IntervalMethod | None:
+    """Return the method that an argument `interval` names or is; None for a result without."""
+    return None if interval is None else required_interval(interval, among)
+
+
+def required_interval(interval: object, among: Sequence[str]) -> IntervalMethod:
+    """Return the method that an argument `interval` names or is, one `among` some."""
+    if isinstance(interval, IntervalMethod):
+        require_choice("interval", interval.method, among)
+        return interval
+    require_choice("interval", interval, among)
+    return IntervalMethod(str(interval))
+
+
+def trials_of(subjects: int) -> int:
+    """Return the sample size in subjects: 0 for one, since a single one cannot be resampled."""
+    return subjects if subjects > 1 else 0

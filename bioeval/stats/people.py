@@ -18,7 +18,7 @@ from bioeval.base.arguments import require_numbers
 from bioeval.base.kinds import larger_is_closer
 from bioeval.base.memory import require_memory
 from bioeval.scores.blocks import BlockReader, threads_for
-from bioeval.scores.matrix import Scores
+from bioeval.scores.matrix import Scores, require_scores
 
 # Up to so many cells, a table of all pairs of people is counted into; of more, by pairs that occur.
 _DENSE = 1 << 24
@@ -140,6 +140,7 @@ def people_counts(
     >>> counts.people[worst] in scores.subjects
     True
     """
+    require_scores(scores)
     at = require_numbers("thresholds", thresholds, "a number or several", lambda array: True)
     SubjectAttempts.require_people(scores, purpose="a table of people")
     require_values(scores, "a table of people")

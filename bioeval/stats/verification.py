@@ -30,7 +30,7 @@ from bioeval.stats.few_errors import (
 )
 from bioeval.stats.jackknife import AttemptsOfEach, jackknife_limits
 from bioeval.stats.limits import Limits, by_subject, normal_limits
-from bioeval.stats.options import IntervalMethod
+from bioeval.stats.options import IntervalMethod, trials_of
 from bioeval.stats.replicates import open_limits
 
 if TYPE_CHECKING:
@@ -259,7 +259,7 @@ class Replicates:
             errors.far,
             errors.frr_at(grid),
             errors.without_each(persons, thresholds),
-            IntervalMethod.trials_of(attempts.persons_among(people)),
+            trials_of(attempts.persons_among(people)),
             attempts.disjoint_pairs,
             attempts.persons_among(np.arange(attempts.people)),
             min(sizes, default=0),
@@ -629,7 +629,7 @@ def _analytic(
         undefined = np.full(len(tally.points.frr_target), np.nan)
         limits["far_at_frr"] = undefined, undefined
         chosen.append(no_analytic_interval("far", "frr"))
-    units = {"genuine_subjects": IntervalMethod.trials_of(len(np.unique(people)))}
+    units = {"genuine_subjects": trials_of(len(np.unique(people)))}
     return limits, [*options.few_people(attempts.people), *chosen], units
 
 

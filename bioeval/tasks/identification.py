@@ -25,7 +25,7 @@ from bioeval.scores.arrays import EnrolledTemplates, FusionRule
 from bioeval.scores.blocks import BlockReader
 from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.matrix import Scores, require_scores
-from bioeval.stats.options import IntervalMethod
+from bioeval.stats.options import IntervalMethod, interval_of
 from bioeval.tasks.task_counts import TaskCounts
 from bioeval.tasks.task_plan import TaskPlanner
 
@@ -157,7 +157,7 @@ def open_set(
     >>> ds.far.values
     array([0., 0., 1.])
     """
-    limits = IntervalMethod.of(interval)
+    limits = interval_of(interval)
     options = OpenSet(
         impostors=impostors,
         rank_unit=rank_unit,
@@ -235,7 +235,7 @@ def closed_set(
     >>> be.closed_set(be.Scores(d, people), gallery="single").cms.values
     array([0.875, 1.   ])
     """
-    limits = IntervalMethod.of(interval)
+    limits = interval_of(interval)
     options = ClosedSet(
         rank_unit=rank_unit,
         fusion=fusion,

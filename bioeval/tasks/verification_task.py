@@ -21,7 +21,7 @@ from bioeval.scores.arrays import FusionRule
 from bioeval.scores.blocks import BlockReader, threads_for
 from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.matrix import Scores, require_scores
-from bioeval.stats.options import IntervalMethod
+from bioeval.stats.options import IntervalMethod, interval_of
 from bioeval.views.messages import warn_of_kinds
 
 
@@ -121,7 +121,7 @@ def verification(
     >>> print(f"{ds.eer:.3f} [{ds.eer_low:.3f}, {ds.eer_high:.3f}]")
     0.039 [0.024, 0.062]
     """
-    limits = IntervalMethod.of(interval)
+    limits = interval_of(interval)
     require_scores(scores)
     targets, weights = check_targets(far_targets), check_costs(costs)
     at_frr = check_targets(frr_targets, "frr_targets")

@@ -20,7 +20,7 @@ from bioeval.stats.bootstrap import (
     QuadraticForms,
     variance,
 )
-from bioeval.stats.options import IntervalMethod
+from bioeval.stats.options import IntervalMethod, interval_of
 from bioeval.stats.replicates import open_limits, quantiles
 
 # ------------------------------------------------------------------ independent attempts
@@ -337,8 +337,8 @@ def test_options_that_cannot_be_are_refused():
     with raises_about(be.DataError, "replicates"):
         stats.subject_bootstrap([1], [2], replicates=10)
     with pytest.raises(be.DataError, match="Did you mean 'wilson'"):
-        IntervalMethod.of("wilsons")
-    assert IntervalMethod.of(None) is None
+        interval_of("wilsons")
+    assert interval_of(None) is None
 
 
 def test_of_many_people_groups_are_left_out(monkeypatch):

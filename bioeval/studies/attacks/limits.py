@@ -8,7 +8,7 @@ import numpy as np
 from scipy.sparse import coo_array
 
 from bioeval.stats.effective_number import korn_graubard, largest_limits
-from bioeval.stats.options import IntervalMethod, Limits
+from bioeval.stats.options import IntervalMethod, Limits, trials_of
 from bioeval.stats.replicates import open_limits
 from bioeval.stats.verification import ErrorColumns
 
@@ -47,7 +47,7 @@ def joined(codes: list[np.ndarray], weights: list[np.ndarray]) -> tuple[np.ndarr
 
 def independent(codes: list[np.ndarray]) -> int:
     """Return the fewest distinct values of any code; 0 for one, which cannot be resampled."""
-    return IntervalMethod.trials_of(min(len(np.unique(x)) for x in codes))
+    return trials_of(min(len(np.unique(x)) for x in codes))
 
 
 def accepted_of_units(

@@ -16,7 +16,7 @@ from bioeval.base.messages import Message, message_attrs
 from bioeval.base.scalars import Name
 from bioeval.base.version import __version__
 from bioeval.results.dataset import Variables, along, build
-from bioeval.stats.options import IntervalMethod
+from bioeval.stats.options import IntervalMethod, interval_of
 from bioeval.studies.attacks.presentations import (
     DetectionRule,
     Potential,
@@ -140,7 +140,7 @@ def pad(
         raise DataError(
             Argument("dev"), " needs a rule as ", Argument("threshold"), ", such as d_eer"
         )
-    options = IntervalMethod.of(interval, get_args(RateBootstrap))
+    options = interval_of(interval, get_args(RateBootstrap))
     units = {
         name: _codes(name, labels, len(data.codes))
         for name, labels in (("subjects", subjects), ("instrument", instrument))

@@ -23,7 +23,7 @@ from bioeval.results.actual_costs import actual_costs_above_1
 from bioeval.results.dataset import Variables, about_attrs, along, build, rate
 from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.matrix import Scores
-from bioeval.stats.options import IntervalMethod
+from bioeval.stats.options import IntervalMethod, interval_of
 from bioeval.studies.calibration.cost_intervals import (
     COST_INTERVALS,
     CostInterval,
@@ -306,7 +306,7 @@ def calibration(
         raise DataError(Argument("priors"), " is empty; expected at least one prior")
     if not isinstance(scores, Scores):
         raise DataError(Argument("scores"), f" is {type(scores).__name__}; expected bioeval.Scores")
-    intervals = IntervalMethod.of(interval, COST_INTERVALS)
+    intervals = interval_of(interval, COST_INTERVALS)
     if intervals is not None:
         require_people(scores, intervals)
     wanted, shifts = np.empty(0), None

@@ -35,7 +35,7 @@ from bioeval.scores.arrays import FusionRule
 from bioeval.scores.bona_fide import without_attacks
 from bioeval.scores.matrix import Scores, are_pairs, codes_of
 from bioeval.scores.provenance import left_out
-from bioeval.stats.options import IntervalMethod
+from bioeval.stats.options import IntervalMethod, required_interval
 from bioeval.stats.simultaneous import (
     Differences,
     drawn_deviations,
@@ -181,8 +181,7 @@ def compare(
     >>> comparison["letters"].values[:, 0].tolist()
     ['b', 'b', 'a']
     """
-    method = IntervalMethod.of(interval, ("subject-bootstrap",))
-    assert method is not None
+    method = required_interval(interval, ("subject-bootstrap",))
     require_choice("adjust", adjust, ADJUSTMENTS)
     require_choice("gallery", gallery, GALLERIES)
     search = OpenSet(rank_unit=rank_unit, fusion=fusion, ties=ties, impostors=impostors)

@@ -31,7 +31,7 @@ from bioeval.scores.blocks import BlockReader, require_subjects, threads_for
 from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.embeddings import Metric
 from bioeval.scores.matrix import Scores, are_pairs, knows_people
-from bioeval.stats.options import IntervalMethod
+from bioeval.stats.options import IntervalMethod, required_interval
 from bioeval.studies.calibration.calibrator import transforms_scores
 from bioeval.studies.folds.fitted import TrainedSystem, TransformedScores, evaluate_fitted
 from bioeval.studies.folds.folds import Folds, attempts_by_subject, evaluate
@@ -190,8 +190,7 @@ def cross_evaluate(
     own_points = len(at_frr) or len(at_priors) or isinstance(splitter, partition.Experiment)
     if far_targets is None and own_points:
         far_targets = FAR_TARGETS
-    method = IntervalMethod.of(interval, INTERVALS)
-    assert method is not None
+    method = required_interval(interval, INTERVALS)
     options = FoldOptions(
         task=task,
         rule=Rule("none") if threshold is None else Rule.parse(threshold),

@@ -17,7 +17,7 @@ from bioeval.scores.matrix import Scores
 from bioeval.stats.bootstrap import QuadraticForms, linear_forms, ratio
 from bioeval.stats.jackknife import AttemptsOfEach, groups_of_people, jackknife_limits
 from bioeval.stats.limits import by_subject
-from bioeval.stats.options import IntervalMethod
+from bioeval.stats.options import IntervalMethod, trials_of
 from bioeval.stats.replicates import open_limits
 from bioeval.studies.folds.splits import IndexSet
 
@@ -69,7 +69,7 @@ class PooledRates:
         totals = {"genuine_attempts": both[0], "impostor_attempts": both[1]}
         drawn = rates_of(scalar_registry().at_threshold["folds"], counts | totals)
         drawn["hter"] = (drawn["far"] + 1 - drawn["gar"]) / 2
-        subjects = self.options.trials_of(int((self._genuine.sum(axis=0) > 0).sum()))
+        subjects = trials_of(int((self._genuine.sum(axis=0) > 0).sum()))
         left, right_ = self._seen
         pairs = min(self._pairs, len(left), len(right_), len(left | right_) // 2)
         trials = {"far": pairs, "grr": pairs, "frr": subjects, "gar": subjects}
@@ -265,7 +265,7 @@ class LeftOutRates:
         }
         values = rates_of(scalar_registry().at_threshold["folds"], counts)
         values["hter"] = (values["far"] + 1 - values["gar"]) / 2
-        genuine_subjects = self.options.trials_of(len(subjects))
+        genuine_subjects = trials_of(len(subjects))
         left, right = sides
         pairs = min(disjoint, len(left), len(right), len(left | right) // 2)
         mixed = min(pairs, genuine_subjects)

@@ -21,7 +21,7 @@ from bioeval.results.support import RuleOf
 from bioeval.scores.disjoint import mates_among
 from bioeval.scores.provenance import Provenance
 from bioeval.stats.bootstrap import QuadraticForms, ratio
-from bioeval.stats.options import IntervalMethod, Limits
+from bioeval.stats.options import IntervalMethod, Limits, trials_of
 from bioeval.stats.people import PeopleCounts
 from bioeval.studies.groups.differences import (
     MOST_TESTED,
@@ -263,7 +263,7 @@ def group_intervals(
     if not rates.defined:
         far[:], frr[:] = np.nan, np.nan
     trials = independent_trials(attempts, rates)
-    alone = np.array([options.trials_of(int(n)) for n in trials[0]])
+    alone = np.array([trials_of(int(n)) for n in trials[0]])
     limits = {"frr": options.limits(frr, alone), "far": options.limits(far, trials[1])}
     remarks: list[Message] = [*options.few_people(int((~attempts.no_person).sum()))]
     pairs, by_person = PairsOfGroups(counts, group), (made - accepted, made)
@@ -341,7 +341,7 @@ def _limits_without_each(
     number = len(subjects)
     frr, far = np.full((2, number), np.nan), np.full((2, number, number), np.nan)
     for g in range(number):
-        people = people_with_mates(g, group, genuine, IntervalMethod.trials_of(int(subjects[g])))
+        people = people_with_mates(g, group, genuine, trials_of(int(subjects[g])))
         frr[:, g] = people.limits_alone(confidence)
         for h in range(number):
             far[:, g, h] = pairs.people_of(g, h, int(disjoint[g, h])).limits_alone(confidence)

@@ -26,7 +26,7 @@ from bioeval.scores.labels import Codes, plain
 from bioeval.scores.matrix import Scores, are_pairs, codes_of, require_scores
 from bioeval.scores.provenance import Provenance
 from bioeval.scores.template_values import Sides, with_known_values
-from bioeval.stats.options import IntervalMethod
+from bioeval.stats.options import IntervalMethod, interval_of
 from bioeval.stats.people import PeopleCounts, counts_of_attempts
 from bioeval.studies.groups.group_rates import GroupRates, group_intervals, groups_dataset
 from bioeval.views.messages import warn_of_kind
@@ -120,7 +120,7 @@ def by_group(
     array([[0.009, 0.011],
            [0.011, 0.009]])
     """
-    options = IntervalMethod.of(interval, get_args(Bootstrap))
+    options = interval_of(interval, get_args(Bootstrap))
     rule = Rule.parse(threshold)
     alpha = require_number("alpha", alpha, low=0, high=1)
     advice = ""

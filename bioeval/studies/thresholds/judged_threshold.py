@@ -24,7 +24,7 @@ from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.matrix import Scores, knows_people, require_scores
 from bioeval.scores.shared_people import people_of_both_sets
 from bioeval.stats.effective_number import sum_limits
-from bioeval.stats.options import IntervalMethod
+from bioeval.stats.options import IntervalMethod, interval_of
 from bioeval.tasks.threshold_choice import chosen_threshold
 from bioeval.tasks.verification_task import verification
 
@@ -121,7 +121,7 @@ def judge_threshold(
     unknown = interval is None and not knows_people(test)
     if interval is None:
         interval = "wilson" if unknown else "subject-bootstrap"
-    method = IntervalMethod.of(interval)
+    method = interval_of(interval)
     dev_reader = BlockReader(dev)
     with rows_reported():
         chosen = chosen_threshold(dev_reader, rule, argument="target")

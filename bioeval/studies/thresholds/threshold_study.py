@@ -30,7 +30,7 @@ from bioeval.scores.arrays import FusionRule
 from bioeval.scores.blocks import BlockReader, require_subjects, threads_for
 from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.matrix import Scores, are_pairs, codes_of, knows_people, require_scores
-from bioeval.stats.options import IntervalMethod
+from bioeval.stats.options import IntervalMethod, required_interval
 from bioeval.studies.assurance.assured import (
     ASSURED,
     assured_threshold,
@@ -221,8 +221,7 @@ def study_threshold(
         assure = check_assurance(assure, rule)
         require_named_people(scores, "an assured threshold")
     require_values(scores, "a threshold")
-    method = IntervalMethod.of(interval, ("subject-bootstrap",))
-    assert method is not None
+    method = required_interval(interval, ("subject-bootstrap",))
     splitter = _splitter(scores, folds, repeats, random_state, task)
     with rows_reported():
         if searched:

@@ -15,7 +15,7 @@ from bioeval.base.messages import message_attrs
 from bioeval.base.scalars import Name
 from bioeval.base.version import __version__
 from bioeval.results.dataset import along, build
-from bioeval.stats.options import IntervalMethod
+from bioeval.stats.options import IntervalMethod, interval_of
 from bioeval.studies.tracking.counting import (
     THRESHOLDS,
     Duplicates,
@@ -229,7 +229,7 @@ def tracking(
     1
     """
     options = TrackingOptions(iou, pairing, mostly_tracked, ignored, duplicates, blocks, columns)
-    method = IntervalMethod.of(interval, [METHOD])
+    method = interval_of(interval, [METHOD])
     timeline = require_flag("timeline", timeline)
     if not are_trackers(truth, result):
         return _dataset(options.evaluate(truth, result, frames), options, timeline, method)

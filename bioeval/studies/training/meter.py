@@ -100,7 +100,7 @@ class Meter:
         spill: str | os.PathLike[str] | None = None,
     ):
         """Check the options; there are no templates yet."""
-        if protocol != "auto":
+        if not isinstance(protocol, str) or protocol != "auto":
             protocol = load(protocol)
         kind_of_metric(metric, kind)
         if metric_name is not None:

@@ -27,7 +27,7 @@ from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.labels import CAMERA_COLUMNS, Codes
 from bioeval.scores.matrix import Scores, codes_of, require_scores
 from bioeval.scores.top_k import TopKScores
-from bioeval.stats.options import IntervalMethod
+from bioeval.stats.options import IntervalMethod, interval_of
 from bioeval.tasks.reid.convention import (
     Cmc,
     Convention,
@@ -212,7 +212,7 @@ def reid(
         first_match_break=first_match_break,
     )
     per_query = require_flag("per_query", per_query)
-    limits = IntervalMethod.of(interval)
+    limits = interval_of(interval)
     taus = retrieval_thresholds(thresholds, "re-identification")
     if isinstance(scores, TopKScores):
         if taus is not None:
@@ -356,7 +356,7 @@ def gom(
     (array([0.67, 1.  ]), array([0. , 0.2]))
     """
     require_scores(scores)
-    limits = IntervalMethod.of(interval)
+    limits = interval_of(interval)
     changes = {"budget": budget, "variant": variant, "ties": ties, "max_rank": max_rank}
     changes["per_query"] = require_flag("per_query", per_query)
     if isinstance(scores, TopKScores):
