@@ -164,6 +164,17 @@ def simulate(
     """
     require_choice("model", model, MODELS)
     require_choice("kind", kind, get_args(PlainKind))
+    of_people: dict[str, Any] = {
+        "subjects": subjects,
+        "templates": templates,
+        "layout": layout,
+        "probes": probes,
+        "unenrolled": unenrolled,
+        "sessions": sessions,
+        "cameras": cameras,
+        "first_subject": first_subject,
+        "random_state": random_state,
+    }
     of_embeddings = {
         "dimensions": dimensions,
         "between": between,
@@ -185,17 +196,7 @@ def simulate(
             )
     options_given = {name: value for name, value in options.items() if value is not None}
     if model == "gaussian-scores":
-        design = draw_design(
-            subjects,
-            templates,
-            layout,
-            probes,
-            unenrolled,
-            sessions,
-            cameras,
-            first_subject,
-            random_state,
-        )
+        design = draw_design(**of_people)
         offsets = {}
         for key, name in enumerate(animals, OFFSETS):
             sd = require_number(name, options_given.pop(name, 0.0), low=0.0)
@@ -209,18 +210,7 @@ def simulate(
             Argument("model", "gaussian-scores"),
         )
     options_given.pop("metric", None)
-    population = simulate_embeddings(
-        subjects,
-        templates,
-        layout=layout,
-        probes=probes,
-        unenrolled=unenrolled,
-        sessions=sessions,
-        cameras=cameras,
-        first_subject=first_subject,
-        random_state=random_state,
-        **options_given,
-    )
+    population = simulate_embeddings(**of_people, **options_given)
     return population.scores("l2" if metric is None else metric)
 
 
