@@ -735,16 +735,18 @@ class LabelledMatrix:
         Parameters
         ----------
         mask : array_like of bool or int, shape (m, n)
-            As for :class:`Scores` (True: an attempt); perhaps an object that is read by rows.
+            As for :class:`Scores` (True: an attempt).
 
         Returns
         -------
         Scores
             A view; no score is copied.
         """
-        if isinstance(mask, np.ndarray | Sequence):
-            codes = self._codes if self._labelled else None
-            mask = as_mask(mask, (self.shape[0], self.shape[1]), codes)
+        codes = self._codes if self._labelled else None
+        return self._masked(as_mask(mask, (self.shape[0], self.shape[1]), codes))
+
+    def _masked(self, mask: Any) -> Self:
+        """Return the same values with a mask of integers, perhaps an object read by rows."""
         view = self._with(_mask=mask)
         if self._rows is not None or self._columns is not None:
             view._set(_base=self._by_rows, _embeddings=self._embedded_probes)

@@ -7,6 +7,7 @@ from typing import Any
 import h5py
 import naive
 import numpy as np
+import pandas as pd
 import pytest
 from optional import optional_import
 from result_messages import arguments
@@ -597,7 +598,11 @@ def test_booleans_of_a_mask_are_attempts():
     kept = np.random.default_rng(1).random((6, 6)) < 0.6
     mask = np.where(kept, np.where(np.equal.outer(labels, labels), 2, 1), 0)
     case = {"values": d.tolist(), "probe_labels": labels, "mask": mask.tolist()}
-    for scores in (be.Scores(d, labels, mask=kept), be.Scores(d, labels).with_mask(kept.tolist())):
+    for scores in (
+        be.Scores(d, labels, mask=kept),
+        be.Scores(d, labels).with_mask(kept.tolist()),
+        be.Scores(d, labels).with_mask(pd.DataFrame(kept)),
+    ):
         assert_all_tasks(scores, THRESHOLDS, **case)
     part = be.Scores(d, labels).select(probes=[4, 0], gallery=[1, 2, 5])
     cells = np.ix_([4, 0], [1, 2, 5])

@@ -28,7 +28,7 @@ from bioeval.tasks.reid.tiles import matches_by_squares
 
 def kept_scores(scores: Scores, convention: Convention) -> Scores:
     """Return a view of scores without the cells that a convention removes."""
-    return scores.with_mask(LazyMask(Lists(scores, convention), scores.mask))
+    return scores._masked(LazyMask(Lists(scores, convention), scores.mask))
 
 
 class LazyMask:
