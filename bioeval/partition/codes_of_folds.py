@@ -9,13 +9,16 @@ from typing import Any
 import numpy as np
 
 from bioeval.base.arguments import require_list
-from bioeval.base.errors import Argument, DataError, received
+from bioeval.base.errors import Argument, DataError, counted, received
 from bioeval.partition.base import LabelCodes, SplitInput, Splitter, SplitterLike
-from bioeval.partition.enrolment import EnrolledSplit, ProbeGallerySplit
+from bioeval.partition.enrolment import EnrolledSplit, GalleryKFold, ProbeGallerySplit
 from bioeval.partition.experiment import Experiment
 from bioeval.partition.shuffle_splits import TrainValidationTest
 from bioeval.scores.labels import as_labels
 from bioeval.scores.matrix import Scores, are_pairs
+
+
+_WITHOUT_FOLDS = (ProbeGallerySplit, EnrolledSplit, GalleryKFold, TrainValidationTest, Experiment)
 
 
 class ListedParts:
@@ -32,7 +35,7 @@ class ListedParts:
             )
 
     def __repr__(self) -> str:
-        return f"{len(self.parts)} listed pairs of training and test"
+        return f"{counted(len(self.parts), 'listed pairs')} of training and test"
 
     def split(self, X: object, y: object, groups: object) -> list[Any]:
         """Return the pairs, whatever is divided."""
@@ -60,6 +63,13 @@ def as_splitter(splitter: Any) -> Any:
         f"splitter is {type(splitter).__name__}; expected an object with split(), such as "
         "bioeval.partition.SubjectKFold(5), or a list of pairs (training, test)"
     )
+
+
+def name_of(splitter: Any) -> str:
+    """Return what messages call a splitter."""
+    if isinstance(splitter, ListedParts):
+        return "the list of splits"
+    return type(splitter).__name__
 
 
 def fold_codes(splitter: SplitterLike, labels: Any, *, meta: Mapping | None = None) -> np.ndarray:
@@ -124,9 +134,9 @@ def repeated_fold_codes(
            [1, 1, 0, 0],
            [0, 0, 1, 0]])
     """
-    name = type(splitter).__name__
     splitter = as_splitter(splitter)
-    if isinstance(splitter, ProbeGallerySplit | EnrolledSplit | TrainValidationTest | Experiment):
+    name = name_of(splitter)
+    if isinstance(splitter, _WITHOUT_FOLDS):
         raise DataError(f"{name} has no folds: its parts play different roles")
     if isinstance(labels, Scores):
         n = labels.shape[0]
@@ -185,8 +195,8 @@ def split_samples(
             yield tuple(parts)
         else:
             raise DataError(
-                f"{type(splitter).__name__}.split() yields {type(parts).__name__}; expected pairs "
-                "(training, test) of indices"
+                f"{name_of(splitter)} yields {type(parts).__name__}; expected pairs (training, "
+                "test) of indices"
             )
 
 

@@ -868,7 +868,11 @@ def test_hash_randomisation_changes_nothing(root):
 
 def test_codes_of_what_has_no_folds():
     labels = np.repeat(np.arange(10), 2)
-    for splitter in (*SPLITTERS[6:9], bp.SubjectShuffleSplit(20, random_state=0)):
+    for splitter in (
+        *SPLITTERS[6:9],
+        bp.GalleryKFold(2),
+        bp.SubjectShuffleSplit(20, random_state=0),
+    ):
         with pytest.raises(DataError, match="has no folds"):
             bp.fold_codes(splitter, labels)
     unused = bp.SampleShuffleSplit(1, test_size=3, train_size=3)

@@ -14,7 +14,7 @@ import numpy as np
 
 from bioeval import partition
 from bioeval.base.errors import BioevalWarning, DataError, ProtocolError, counted
-from bioeval.partition.codes_of_folds import split_samples
+from bioeval.partition.codes_of_folds import name_of, split_samples
 from bioeval.scores.matrix import Scores, are_pairs, codes_of
 from bioeval.scores.pairs import PairScores
 
@@ -98,28 +98,28 @@ def _of_two_parts(splitter: Any, made: Iterable[tuple], n: int) -> Iterator[Spli
     for parts in made:
         if not hasattr(parts, "test") and hasattr(parts, "_fields"):
             raise DataError(
-                f"{type(splitter).__name__} divides gallery from probes, not training from test; "
+                f"{name_of(splitter)} divides gallery from probes, not training from test; "
                 "be.repeat evaluates with each of its galleries"
             )
         checked = [_as_samples(part, n, splitter) for part in parts]
         train, test = map(Part.of, checked[-2:])
         if not len(test.probes):
-            raise DataError(f"{type(splitter).__name__} yields an empty test part")
+            raise DataError(f"{name_of(splitter)} yields an empty test part")
         yield Split(train, test, checked[0])  # the first of three, or the training part
 
 
 def _as_samples(part: Any, n: int, splitter: Any) -> np.ndarray:
     """Return the samples of a part as int64 indices."""
-    who, array = type(splitter).__name__, np.asarray(part)
+    who, array = name_of(splitter), np.asarray(part)
     if array.ndim != 1 or (len(array) and array.dtype.kind not in "iu"):
         raise DataError(
-            f"{who}.split() yields an array {array.shape} {array.dtype}; expected indices of "
+            f"{who} yields an array {array.shape} {array.dtype}; expected indices of "
             "samples, whole numbers"
         )
     wrong = (array < 0) | (array >= n)
     if wrong.any():
         raise DataError(
-            f"{who}.split() yields {int(wrong.sum())} indices out of range, the first is "
+            f"{who} yields {int(wrong.sum())} indices out of range, the first is "
             f"{int(array[np.argmax(wrong)])}; expected 0..{n - 1}"
         )
     return array.astype(np.int64)

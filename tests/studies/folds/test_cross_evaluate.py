@@ -679,6 +679,8 @@ def test_what_a_splitter_yields_is_checked(scores):
     ):
         with pytest.raises(DataError, match=message):
             crossed(scores, Given(parts))
+    with pytest.raises(DataError, match="the list of splits yields an empty test part"):
+        crossed(scores, [(first, [])])
 
 
 @pytest.mark.slow
