@@ -195,7 +195,7 @@ class SplitInput:
         try:
             as_labels(column, column_name)
         except DataError as error:
-            problem = str(error).partition(";")[0].replace("missing labels", "missing values")
+            problem = str(error).partition(";")[0].replace("missing label", "missing value")
             raise DataError(f"{problem}; every template needs one") from None
         return LabelCodes(column, column_name)
 

@@ -8,10 +8,11 @@ from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
 
-from bioeval.base.arguments import require_integer, require_list
+from bioeval.base.arguments import require_integer
 from bioeval.base.errors import (
     Argument,
     DataError,
+    counted,
     enumerated,
     nearest_name,
     received,
@@ -115,7 +116,7 @@ class ProbeGallerySplit(Splitter[ProbesGallery]):
         """Check the options; one of `n_gallery` and `enrol` says who is enrolled."""
         who = type(self).__name__
         self.n_gallery, self.quality, self.enrol, self.by = n_gallery, quality, enrol, by
-        if "subject" not in self._by:
+        if not isinstance(by, str | Sequence) or "subject" not in self._by:
             raise DataError(
                 f"{who}: by is {received(by)}; expected 'subject', or a list of it and metadata "
                 "columns, such as ('subject', 'camera')"
@@ -156,7 +157,7 @@ class ProbeGallerySplit(Splitter[ProbesGallery]):
 
     @property
     def _by(self) -> tuple[str, ...]:
-        return (self.by,) if isinstance(self.by, str) else tuple(require_list("by", self.by))
+        return (self.by,) if isinstance(self.by, str) else tuple(self.by)
 
     @property
     def _random_gallery(self) -> bool:
@@ -293,9 +294,9 @@ class ProbeGallerySplit(Splitter[ProbesGallery]):
             missing = np.isnan(values)
             if missing.any():
                 raise DataError(
-                    f"{samples.who}: meta[{self.quality!r}] has {int(missing.sum())} missing "
-                    f"values, the first at position {int(np.argmax(missing))}; give -inf to what "
-                    "should not be enrolled"
+                    f"{samples.who}: meta[{self.quality!r}] has "
+                    f"{counted(int(missing.sum()), 'missing values')}, the first at position "
+                    f"{int(np.argmax(missing))}; give -inf to what should not be enrolled"
                 )
             rank = -values
         elif self._random_gallery:

@@ -24,6 +24,7 @@ from bioeval.base.errors import (
     DataError,
     Part,
     Words,
+    counted,
 )
 
 #: The metadata column of attack instrument species that every study reads.
@@ -62,8 +63,8 @@ def as_labels(labels: Any, input_name: Part, length: int | None = None) -> np.nd
     if missing.any():
         raise DataError(
             input_name,
-            f" has {int(missing.sum())} missing labels (None, NaN or empty), the first at position "
-            f"{int(np.argmax(missing))}; every template needs a subject",
+            f" has {counted(int(missing.sum()), 'missing labels')} (None, NaN or empty), the first "
+            f"at position {int(np.argmax(missing))}; every template needs a subject",
         )
     return array
 
@@ -199,6 +200,8 @@ def unknown_values(column: np.ndarray, name: str) -> np.ndarray:
     """Return which values of a metadata column are missing, or a camera -1."""
     unknown = missing_values(column)
     if name.casefold() in CAMERA_COLUMNS:
+        if column.dtype.kind in "iuf":
+            return unknown | (column == -1)
         unknown = unknown | np.array([likeness(x) == -1 for x in column.tolist()], dtype=bool)
     return unknown
 

@@ -518,7 +518,11 @@ def _as_lists(indices: Any, n: int) -> np.ndarray:
     if outside.any():
         row = int(np.argmax(outside.any(axis=1)))
         index = int(array[row][np.argmax(outside[row])])
-        hint = "; these begin with 1, as it seems: subtract 1" if index == n else ""
+        hint = (
+            "; these begin with 1, as it seems: subtract 1"
+            if index == n and (array != 0).all()
+            else ""
+        )
         raise DataError(
             f"{int(outside.sum())} indices are outside of 0..{n - 1}, the first is {index} in list "
             f"{row}{hint}"

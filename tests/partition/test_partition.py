@@ -447,7 +447,7 @@ def test_the_best_by_quality():
     with pytest.raises(DataError, match="expected numbers"):
         bp.ProbeGallerySplit(1, quality="name").split(y=labels, meta=meta)
     for missing in ([1, 2, np.nan, 4, 5, 6], [1, 2, None, 4, 5, 6]):
-        with pytest.raises(DataError, match="1 missing values, the first at position 2"):
+        with pytest.raises(DataError, match="1 missing value, the first at position 2"):
             bp.ProbeGallerySplit(1, quality="q").split(y=labels, meta={"q": missing})
 
 
@@ -958,14 +958,14 @@ WRONG_DATA = [
     (bp.SubjectKFold(2), {"y": 5}, "y is int; expected one entry a sample"),
     (bp.SubjectKFold(2), {"X": np.float64(1)}, "expected one entry a sample"),
     (bp.SubjectKFold(2), {"X": range(3), "y": list("ab")}, "X has 3, y has 2 samples"),
-    (bp.SubjectKFold(2), {"y": ["a", None, "b"]}, "1 missing labels"),
+    (bp.SubjectKFold(2), {"y": ["a", None, "b"]}, "1 missing label"),
     (bp.SubjectKFold(2), {"y": ["a", ["b"]]}, "expected a hashable value"),
     (bp.SubjectKFold(2), {"y": np.ones((3, 2))}, "expected one dimension"),
     (bp.SubjectKFold(2, stratify="sex"), {"y": list("abc")}, "but no metadata are given"),
     (
         bp.SubjectKFold(2, stratify="sex"),
         {"y": list("abc"), "meta": {"sex": ["f", None, "m"]}},
-        r"meta\['sex'\] has 1 missing values .* at position 1; every template needs one",
+        r"meta\['sex'\] has 1 missing value .* at position 1; every template needs one",
     ),
     (
         bp.SubjectKFold(2, stratify="sex"),

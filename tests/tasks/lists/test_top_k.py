@@ -268,7 +268,8 @@ def test_a_part_of_the_queries():
 @pytest.mark.parametrize(
     ("indices", "options", "message"),
     [
-        ([[0, 3]], {}, "1 indices are outside of 0..2, the first is 3 in list 0; .* begin with 1"),
+        ([[1, 3]], {}, "1 indices are outside of 0..2, the first is 3 in list 0; .* begin with 1"),
+        ([[0, 3]], {}, "1 indices are outside of 0..2, the first is 3 in list 0$"),
         ([[0, -2]], {}, "the first is -2 in list 0$"),
         ([[1, 1]], {}, "1 lists hold an entry twice, the first is list 0 with 1"),
         ([[-1, 1]], {}, "list 0 has entries after -1"),
