@@ -205,9 +205,11 @@ def _gallery_folds(card: Protocol, number: int) -> Protocol:
     from bioeval.protocol.card import Decision, Partition
 
     if card.layout != "all-against-all" or card.reid or card.gom:
+        of = "re-identification" if card.reid or card.gom else f"{card.layout} scores"
         raise click.UsageError(
-            "--gallery-folds enrols some templates of each subject and searches for the others, in "
-            f"one set of templates; protocol {card.name} is not of such; leave one of them out"
+            "--gallery-folds divides one set of templates, compared all against all, into gallery "
+            f"and probes, and protocol {card.name} is for {of}; leave out --gallery-folds, or give "
+            "a protocol for all-against-all scores"
         )
     partition = Partition(by="gallery-folds", folds=number)
     return replace(card, partition=partition, decision=Decision(rule="none"), uncertainty=None)

@@ -17,7 +17,6 @@ from bioeval.partition.shuffle_splits import TrainValidationTest
 from bioeval.scores.labels import as_labels
 from bioeval.scores.matrix import Scores, are_pairs
 
-
 _WITHOUT_FOLDS = (ProbeGallerySplit, EnrolledSplit, GalleryKFold, TrainValidationTest, Experiment)
 
 

@@ -8,6 +8,7 @@ from collections.abc import Callable
 
 from bioeval.protocol.card import LAYOUTS, Protocol, Source
 from bioeval.protocol.fields import Section, Task, in_lecture_words, write_toml
+from bioeval.scores.exclusions import in_words
 
 WIDTH = 92
 _LABEL = 18
@@ -45,7 +46,9 @@ def explain(protocol: Protocol, width: int = WIDTH, say: Say = _in_lecture_words
         *wrap(". ".join(filter(None, [source.text + year, source.section, source.url])), "Source"),
     ]
     if protocol.exclude:
-        head += wrap(f"exclude = {', '.join(protocol.exclude)}", "Left out")
+        head += wrap(
+            f"{in_words(protocol.exclude)} (exclude: {', '.join(protocol.exclude)})", "Left out"
+        )
     title = [*wrap(protocol.name), *wrap(protocol.title)]
     blocks = [title, wrap(protocol.summary), head]
     for name, task in protocol.tasks.items():

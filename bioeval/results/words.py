@@ -6,8 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from bioeval.base.errors import printable
-from bioeval.scores.exclusions import Exclusion
+from bioeval.scores.exclusions import in_words
 from bioeval.scores.provenance import exclusions_of
 
 NOT_DEFINED = "n/a"
@@ -67,16 +66,7 @@ def excluded(each: Mapping[str, Mapping[Any, Any]]) -> str:
 
     `each` has the attributes of results by system, whose names are given where these differ.
     """
-    texts = list(map(_excluded, each.values()))
+    texts = [in_words(exclusions_of(attrs)) for attrs in each.values()]
     if len(set(texts)) == 1:
         return texts[0]
     return "; ".join(f"{name}: {text or 'none'}" for name, text in zip(each, texts, strict=True))
-
-
-def _excluded(attrs: Mapping[Any, Any]) -> str:
-    """Return what one result leaves out."""
-    phrases: dict[str, list[str]] = {}
-    for exclusion in map(Exclusion.parse, exclusions_of(attrs)):
-        pairs = "all pairs" if exclusion.of_all else "genuine pairs"
-        phrases.setdefault(pairs, []).append(printable(exclusion.in_words))
-    return "; ".join(f"{pairs} of {' or '.join(names)}" for pairs, names in phrases.items())

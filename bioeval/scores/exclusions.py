@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Self
 
 import numpy as np
 
-from bioeval.base.errors import Argument, DataError, nearest_name
+from bioeval.base.errors import Argument, DataError, nearest_name, printable
 from bioeval.scores.labels import Codes, column_codes, is_written, plain
 
 #: The forms of an exclusion, as a regular expression and in words.
@@ -110,6 +110,15 @@ class Rule:
     def holds(self, probe: np.ndarray | slice, gallery: np.ndarray | slice) -> np.ndarray:
         """Return where it holds, of places that NumPy broadcasts."""
         return (self.codes.probe[probe] == self.codes.gallery[gallery]) != self.exclusion.differs
+
+
+def in_words(texts: Iterable[str]) -> str:
+    """Return the pairs that exclusions leave out, as ``genuine pairs of the same session``."""
+    phrases: dict[str, list[str]] = {}
+    for exclusion in map(Exclusion.parse, texts):
+        pairs = "all pairs" if exclusion.of_all else "genuine pairs"
+        phrases.setdefault(pairs, []).append(printable(exclusion.in_words))
+    return "; ".join(f"{pairs} of {' or '.join(names)}" for pairs, names in phrases.items())
 
 
 class Exclusions:

@@ -95,7 +95,9 @@ class Labels:
                 "'label'"
             )
         raise DataError(
-            f"{self.path}: {len(self.label)} labels for {count} ", input_name, f".{hint}"
+            f"{self.path}: {len(self.label)} labels for {count} ",
+            input_name,
+            f"; expected one for each.{hint}",
         )
 
     def require_names(self, meta: Mapping[str, np.ndarray], path: Path) -> None:
@@ -212,7 +214,9 @@ def _append(columns: dict[str, list[str]], cells: list[str], where: str) -> None
         )
     for (name, column), cell in zip(columns.items(), cells, strict=True):
         if not cell:
-            raise DataError(f"{where}: the cell {name!r} is blank")
+            raise DataError(
+                f"{where}: the cell {name!r} is blank; fill it in, or leave the column out"
+            )
         column.append(cell)
 
 
