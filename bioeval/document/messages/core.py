@@ -214,14 +214,14 @@ _SUPPORT = (
     MessageType(
         "too-few-pairs-of-people",
         "too few people to {purpose} {rate:term} at {chosen:term} {targets:rates}: "
-        "{pairs:count pairs} of {people:count people} are compared, and the rule of {rule} needs "
-        "{needed:counts} pairs of people (at least {needed_people:counts} people)",
+        "the data compare {pairs:count pairs} of {people:count people}, and the rule of {rule} "
+        "needs {needed:counts} pairs of people (at least {needed_people:counts} people)",
     ),
     MessageType(
         "too-few-pairs-compared",
         "too few pairs of people to {purpose} {rate:term} at {chosen:term} {targets:rates}: "
-        "{pairs:count pairs} of {people:count people} are compared, and the rule of {rule} needs "
-        "{needed:counts} pairs",
+        "the data compare {pairs:count pairs} of {people:count people}, and the rule of {rule} "
+        "needs {needed:counts} pairs",
     ),
     MessageType(
         "too-few-people",
