@@ -121,13 +121,31 @@ class ZooDisplay(Display):
         return self
 
     def _name_worst(self, ax: Axes) -> None:
-        """Circle the worst subjects, and write their names beside them."""
+        """Circle the worst subjects, and write their names beside them.
+
+        Names lie towards the middle of the axes, and off the nearest other name, above or below.
+        """
         x, y = self.genuine[self.worst], self.impostor[self.worst]
         ax.scatter(x, y, s=46, facecolors="none", edgecolors=Style.text, linewidth=1.0, zorder=4)
+        ax.autoscale_view()
+        places = ax.transLimits.transform(np.column_stack([x, y]))  # of the axes, from 0 to 1
         self.labels_ = []
-        for i, place in zip(self.worst, zip(x, y, strict=True), strict=True):
+        for k, i in enumerate(self.worst):
+            apart = np.hypot(*(places - places[k]).T)
+            apart[k] = np.inf
+            other = int(np.argmin(apart))
+            left, below = places[k, 0] > 0.5, (y[k], k) < (y[other], other)
             name = as_plot_text(self.system.dataset["subject"].values[i].item())
-            label = self._note(name, place, (5, 5), xycoords="data", color=Style.text, zorder=5)
+            label = self._note(
+                name,
+                (x[k], y[k]),
+                (-5 if left else 5, -5 if below else 5),
+                xycoords="data",
+                ha="right" if left else "left",
+                va="top" if below else "bottom",
+                color=Style.text,
+                zorder=5,
+            )
             self.labels_.append(label)
 
     def _name_corner(self, animal: str, text: str, colour: Any) -> None:

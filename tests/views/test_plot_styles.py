@@ -403,6 +403,19 @@ def test_the_zoo_names_those_whom_its_text_names():
     assert shown == named and str(ds.subject.values[ds.fr.values.argmax()]) in shown
 
 
+def test_the_zoo_writes_its_names_inside_the_axes_and_apart():
+    scores = be.simulate(30, 4, within=0.8, random_state=1)
+    names = [f"participant number {x}" for x in scores.probe_labels]
+    long = be.Scores(scores.values, names, kind=scores.kind)
+    display = be.plot.zoo(be.zoo(long, permutations=10), worst=2)
+    display.figure_.canvas.draw()
+    inside = display.ax_.get_window_extent()
+    boxes = [label.get_window_extent() for label in display.labels_]
+    assert len(boxes) > 3
+    assert all(inside.contains(*box.min) and inside.contains(*box.max) for box in boxes)
+    assert not any(one.overlaps(other) for one, other in itertools.combinations(boxes, 2))
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("look", ["slide", "paper"])
 @pytest.mark.parametrize("number", [2, 4, 8, 14])
