@@ -11,6 +11,7 @@ import numpy as np
 import xarray as xr
 
 from bioeval.base.arguments import require_flag
+from bioeval.base.errors import Argument, DataError
 from bioeval.base.messages import message_attrs
 from bioeval.base.scalars import Name
 from bioeval.base.version import __version__
@@ -232,7 +233,17 @@ def tracking(
     method = interval_of(interval, [METHOD])
     timeline = require_flag("timeline", timeline)
     if not are_trackers(truth, result):
+        if tuple(measures) != COMPARED:
+            raise DataError(
+                Argument("measures"),
+                " is given, and trackers are compared by it; expected the results of several, "
+                'as {"A": result, "B": result}',
+            )
         return _dataset(options.evaluate(truth, result, frames), options, timeline, method)
+    if timeline:
+        raise DataError(
+            Argument("timeline"), " is of one tracker, and there are several; evaluate each alone"
+        )
     from bioeval.studies.tracking.trackers import compare_trackers
 
     method = method or IntervalMethod(METHOD)

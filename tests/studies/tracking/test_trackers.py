@@ -297,6 +297,8 @@ def test_videos_of_mot17_are_left_out_as_one(tmp_path):
         (None, {"measures": []}, "measures is"),
         (None, {"measures": ["mot"]}, "a name in measures is 'mot'; expected one of"),
         (None, {"measures": ["mota", "mota"]}, "measures names 'mota' twice"),
+        (None, {"timeline": True}, "timeline is of one tracker"),
+        ([[1, 1, 0, 0, 2, 2]], {"measures": ["mota"]}, "measures is given, and trackers are"),
         (None, {"blocks": 12}, "blocks=12 cuts one sequence, and there are 15"),
         ({"A": {"seq-01": [[1, 1, 0, 0, 2, 2]]}, "B": {"other": [[1, 1, 0, 0, 2, 2]]}}, {},
          "no sequence of the ground truth has a result of all 2 trackers; B lacks 15 of 15"),
