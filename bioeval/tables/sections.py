@@ -279,6 +279,6 @@ def _no_result(results: Any) -> DataError:
         hint = "; evaluate scores first, as be.evaluate(scores)"
     return DataError(
         f"results is {type(results).__name__}; expected what a function of bioeval returned: a "
-        "dataset, a tree, a tally, a check of data, an explained row, a summary, or several "
+        "dataset, a tree, a check of data, an explained row, a summary, or several "
         f"datasets by name{hint}"
     )
