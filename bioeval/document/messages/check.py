@@ -17,8 +17,8 @@ _SAMPLES = (
     ),
     MessageType(
         "subjects-with-one-template",
-        "{size}; {subjects:count subjects} with one template; collect a second template of "
-        "these subjects, or accept that they make no genuine comparison",
+        "{size}; {subjects:count subjects} with one template; without a second "
+        "template there is no genuine comparison of a subject; collect one, or accept this",
     ),
     MessageType(
         "every-subject-with-one-template",
@@ -145,11 +145,11 @@ _SCORES = (
     ),
     MessageType(
         "failures-rejected",
-        "{comparisons:count comparisons} failed (NaN), and are rejected at every threshold",
+        "{comparisons:count comparisons} failed (NaN): rejected at every threshold",
     ),
     MessageType(
         "failures-left-out",
-        "{comparisons:count comparisons} failed (NaN), and are left out",
+        "{comparisons:count comparisons} failed (NaN): left out",
     ),
     MessageType(
         "comparisons-infinitely-near",

@@ -75,12 +75,12 @@ MESSAGES = (
     MessageType(
         "ignored-boxes-counted",
         "ignored: {boxes:count boxes} of the ground truth; boxes of the result on them count "
-        "as false positives; the argument `ignored` chooses the convention",
+        "as false positives; {arg.ignored} chooses the convention",
     ),
     MessageType(
         "ignored-boxes-removed",
         "ignored: {boxes:count boxes} of the ground truth; removed: {removed:count boxes} of "
-        "the result that are matched to them; the argument `ignored` chooses the convention",
+        "the result that are matched to them; {arg.ignored} chooses the convention",
     ),
     MessageType(
         "distractor-boxes-removed",
@@ -90,8 +90,8 @@ MESSAGES = (
     MessageType(
         "frames-not-given",
         "the number of frames is not given for {unknown:count} of {sequences:count sequences}: "
-        "rates per frame are over the frames with rows; give it in seqinfo.ini or as the "
-        "argument `frames`",
+        "rates per frame are over the frames with rows; give it in seqinfo.ini or as "
+        "{arg.frames}",
     ),
     MessageType(
         "frames-without-rows",

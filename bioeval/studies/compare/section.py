@@ -126,6 +126,8 @@ class MeasureOfSystems:
         if not self.supported:
             return say("no conclusion: {why}", why=self.too_few_attempts)
         if not discordant and self.number("difference", i, j) == 0:
+            if "sequences" in attrs:
+                return "every sequence has the same value"
             return "every decision is the same"
         if discordant < (needed := int(attrs["least_discordant"])):
             return say(

@@ -19,6 +19,7 @@ from bioeval.base.errors import (
     DataError,
     Part,
     Words,
+    counted,
     nearest_name,
     received,
     require_choice,
@@ -513,6 +514,6 @@ def frames_of(pair: Pair, cameras: list[str]) -> dict[str, int] | None:
             i = int(beyond[0])
             raise DataError(
                 f"{rows.where(i)}: frame is {rows.frame[i]}; expected at most {last[i]}, the "
-                f"length that is {pair.frames_from} ({len(beyond)} rows are beyond)"
+                f"length that is {pair.frames_from} ({counted(len(beyond), 'rows')} beyond it)"
             )
     return lengths

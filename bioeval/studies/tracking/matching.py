@@ -15,7 +15,7 @@ from scipy import sparse
 from scipy.optimize import linear_sum_assignment
 from scipy.sparse.csgraph import min_weight_full_bipartite_matching
 
-from bioeval.base.errors import DataError
+from bioeval.base.errors import DataError, counted
 from bioeval.base.messages import Message
 from bioeval.studies.tracking.inputs import Pair, Rows, frames_of, in_order
 from bioeval.studies.tracking.kernel import (
@@ -152,7 +152,7 @@ def _check_twice(ordered: _OrderedRows, duplicates: str) -> list[Message]:
     raise DataError(
         f"{rows.where(row)}: duplicate id {rows.identity[row]} in frame {rows.frame[row]}{where} "
         f"(first on {rows.line_word} {rows.line[before]}); expected each id once in a frame "
-        f"({len(again)} boxes too many)"
+        f"({counted(len(again), 'boxes')} too many)"
     )
 
 
