@@ -233,10 +233,11 @@ def _refuse_unused(
     if len(at_frr):
         unused.append("frr_targets")
     if unused:
+        verb, out = ("has", "it") if len(unused) == 1 else ("have", "them")
         raise ProtocolError(
             enumerated(map(Argument, unused), "and"),
-            f" have no effect in a comparison of re-identification ({convention}); leave that out, "
-            "or change the card",
+            f" {verb} no effect in a comparison of re-identification ({convention}); leave "
+            f"{out} out, or change the card",
         )
 
 
@@ -287,9 +288,9 @@ class _Systems:
                     if complete:
                         self._add(name, scores)
                 except BioevalError as error:
-                    if name in str(error):
+                    if str(error).startswith(f"{name}:"):  # the name of a file
                         raise
-                    raise type(error)(f"{name}: ", *error.args) from error
+                    raise error.preceded_by(f"{name}: ") from error
         assert reference is not None
         self.reference = reference
 
@@ -297,8 +298,8 @@ class _Systems:
         scores = system() if callable(system) and not isinstance(system, Scores) else system
         if not isinstance(scores, Scores):
             raise DataError(
-                f"the system {name} is {received(scores)}; expected bioeval.Scores, or a function "
-                "that reads them"
+                f"the system is {received(scores)}; expected bioeval.Scores, or a function that "
+                "reads them"
             )
         self.fingerprints.append(scores.fingerprint)
         scores = without_attacks(scores)
@@ -319,7 +320,7 @@ class _Systems:
                 ):
                     require_equal(mine, theirs, "cameras", where)
         except DataError as error:
-            raise DataError(f"{name} is not like {first}: {error}") from None
+            raise DataError(f"the system is not like {first}: {error}") from None
         for message in apart:
             if number := int(message.arguments["left_out_b"]):
                 what = message.arguments["what"]

@@ -109,7 +109,7 @@ def counted_together(
             plan = Plan(view, card, options, automatic=protocol == "auto")
         except BioevalError:  # raised again for the partition that it is of
             continue
-        rules = _rules(plan, view, card, grid)
+        rules = None if card.has_folds else _rules(plan, view, card, grid)
         if rules is None:
             continue
         cards.append(card.name)

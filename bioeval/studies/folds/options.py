@@ -79,6 +79,10 @@ class FoldOptions:
                 )
         if self.claims is None:
             return
+        if self.task != "verification":
+            raise ProtocolError(
+                Argument("claims"), f" applies to verification only; the task is {self.task}"
+            )
         if not isinstance(self.claims, partition.ClaimSampler):
             raise DataError(
                 Argument("claims"),

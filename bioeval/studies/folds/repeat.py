@@ -92,8 +92,8 @@ def repeat(
         from 0: an index out of range, one index for sides that are not the same templates, a
         gallery template twice, NaN under ``nan="raise"``.
     ProtocolError
-        For a list of pairs or top-K lists; or if a partition, which is named, cannot support the
-        protocol.
+        For a list of pairs or top-K lists; if the card has folds; or if a partition, which is
+        named, cannot support the protocol.
 
     Notes
     -----

@@ -404,17 +404,26 @@ def test_systems_do_not_differ_by_form():
 @pytest.mark.parametrize(
     ("change", "says"),
     [
-        (lambda s: be.Scores(s.values[:8, :8], s.probe_labels[:8]), r"b is not like .*\(48, 48\)"),
+        (lambda s: be.Scores(s.values[:8, :8], s.probe_labels[:8]), r"b: the system is not like .*\(48, 48\)"),
         (lambda s: be.Scores(s.values, s.probe_labels[::-1]), "labels differ at 48 of 48"),
         (lambda s: be.Scores(s.values, s.probe_labels, s.probe_labels), "all-against-all"),
-        (lambda s: s.values, "system b is "),
-        (lambda s: None, "system b is None"),
+        (lambda s: s.values, "^b: the system is of type"),
+        (lambda s: None, "^b: the system is None"),
     ],
 )
 def test_other_data_are_refused(change, says):
     scores = crowd_systems(people=12)["l2"].replace(name="")
     with pytest.raises(be.DataError, match=says):
         be.compare(scores, change(scores))
+
+
+def test_errors_name_their_system():
+    scores = crowd_systems(people=6)["l2"].replace(name="")
+    values = np.array(scores.values)
+    values[3, 5] = np.nan
+    failed = be.Scores(values, scores.probe_labels)
+    with pytest.raises(be.DataError, match="^a: the scores hold 1 NaN"):
+        be.compare(failed, scores, interval=FEW)
 
 
 def test_data_without_an_attempt_or_a_person():
@@ -546,7 +555,7 @@ def test_cameras_of_all_systems_are_the_same_where_they_count():
         cameras = (np.arange(scores.shape[0]) + (i == 2)) % 4
         meta = {"camera": cameras}
         systems[name] = be.Scores(scores.values, scores.probe_labels, probe_meta=meta)
-    with pytest.raises(be.DataError, match="cosine is not like l2: .*cameras differ at 32"):
+    with pytest.raises(be.DataError, match="cosine: the system is not like l2: .*cameras differ at 32"):
         be.compare(systems, protocol="market1501", interval=FEW)
 
 

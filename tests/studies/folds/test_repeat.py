@@ -413,6 +413,11 @@ def test_what_is_no_list_of_partitions_is_refused(wrong):
         be.repeat(be.simulate(4, 2), wrong)
 
 
+def test_cards_with_folds_are_refused():
+    with pytest.raises(be.ProtocolError, match=r"has folds.*be\.evaluate"):
+        be.repeat(be.simulate(6, 2), be.partition.SubjectKFold(2), "course-kfold")
+
+
 def test_other_scores_are_refused():
     pairs = be.Scores.from_pairs([0.1, 0.4], [True, False])
     with pytest.raises(be.ProtocolError, match="list of pairs"):
