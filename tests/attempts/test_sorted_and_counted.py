@@ -6,6 +6,7 @@ for bit, but for the last digits of d' and the thresholds of the curve that are 
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -18,6 +19,7 @@ import pytest
 import xarray as xr
 from hypothesis import given, settings, strategies as st
 from limits import limited, streaming
+from naive_exclusion import left_out
 from strategies import FUSIONS, TIES, UNITS, examples_of, matrices
 from twins import assert_all_tasks, in_folds
 
@@ -56,6 +58,8 @@ class World:
     def naive(self) -> dict[str, Any]:
         """Return the arguments of the slow twins."""
         mask = self.options.get("mask")
+        if "exclude" in self.options:
+            mask = self._compared()
         return {
             "values": np.asarray(self.values).tolist(),
             "probe_labels": None if self.probes is None else list(self.probes),
@@ -64,6 +68,17 @@ class World:
             "nan": self.options.get("nan", "raise"),
             "mask": None if mask is None else mask.tolist(),
         }
+
+    def _compared(self) -> np.ndarray:
+        """The comparisons of all against all that are not left out, as a mask."""
+        who, meta = self.probes, self.options["probe_meta"]
+        mask = np.zeros((len(who), len(who)), dtype=np.uint8)
+        for i, j in itertools.permutations(range(len(who)), 2):
+            mates = who[i] == who[j]
+            sides = ({name: values[k] for name, values in meta.items()} for k in (i, j))
+            if not left_out(self.options["exclude"], mates, *sides):
+                mask[i, j] = 1 + mates
+        return mask
 
 
 SIZES = (3, 1, 4, 4, 2, 5, 1, 3)
@@ -516,7 +531,7 @@ def test_embeddings(metric, layout, dtype, way):
 # ------------------------------------------------------------------------- and the slow twins
 
 
-@pytest.mark.parametrize("world", [x for x in WORLDS if x not in ("sessions", "mask alone")])
+@pytest.mark.parametrize("world", [x for x in WORLDS if x != "mask alone"])
 @each_way
 @pytest.mark.cases(12)
 def test_the_slow_twins_say_the_same(world, way):

@@ -17,8 +17,9 @@ BOOTSTRAP = {"interval": be.stats.IntervalMethod("subject-bootstrap", replicates
 MOST_PASSES = {
     "verification": (1, lambda a, b: be.verification(a)),
     "interval": (3, lambda a, b: be.verification(a, **BOOTSTRAP)),
+    # One more where a threshold of some replicate lies outside what was kept, as of few people.
     "comparison": (
-        3,
+        4,
         lambda a, b: be.compare(
             a, b, interval=be.stats.IntervalMethod("subject-bootstrap", replicates=100)
         ),

@@ -384,11 +384,11 @@ def explain(
     >>> d = [[0, 1, 4, 6], [1, 0, 5, 3], [4, 5, 0, 2], [6, 3, 2, 0]]
     >>> row = be.explain(be.Scores(d, ["ann", "ann", "bob", "bob"]), 1, threshold=3)
     >>> for entry in row.lists[0].entries:
-    ...     print(entry.place, entry.template, entry.subject, entry.score, entry.outcome)
-    1 0 ann 1 GA
-    2 3 bob 3 FA
-    3 2 bob 5 GR
-    None 1 ann None
+    ...     print(entry.place, entry.template, entry.subject, entry.score, entry.role)
+    1 0 ann 1 genuine
+    2 3 bob 3 impostor
+    3 2 bob 5 impostor
+    None 1 ann None left out
     """
     explainer = _Explainer(_rows_of(scores), protocol, threshold)
     return explainer.row(explainer.row_of(probe))

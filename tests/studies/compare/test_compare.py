@@ -404,7 +404,10 @@ def test_systems_do_not_differ_by_form():
 @pytest.mark.parametrize(
     ("change", "says"),
     [
-        (lambda s: be.Scores(s.values[:8, :8], s.probe_labels[:8]), r"b: the system is not like .*\(48, 48\)"),
+        (
+            lambda s: be.Scores(s.values[:8, :8], s.probe_labels[:8]),
+            r"b: the system is not like .*\(48, 48\)",
+        ),
         (lambda s: be.Scores(s.values, s.probe_labels[::-1]), "labels differ at 48 of 48"),
         (lambda s: be.Scores(s.values, s.probe_labels, s.probe_labels), "all-against-all"),
         (lambda s: s.values, "^b: the system is of type"),
@@ -555,7 +558,9 @@ def test_cameras_of_all_systems_are_the_same_where_they_count():
         cameras = (np.arange(scores.shape[0]) + (i == 2)) % 4
         meta = {"camera": cameras}
         systems[name] = be.Scores(scores.values, scores.probe_labels, probe_meta=meta)
-    with pytest.raises(be.DataError, match="cosine: the system is not like l2: .*cameras differ at 32"):
+    with pytest.raises(
+        be.DataError, match="cosine: the system is not like l2: .*cameras differ at 32"
+    ):
         be.compare(systems, protocol="market1501", interval=FEW)
 
 

@@ -20,11 +20,16 @@ def layouts(kind: str = "distance") -> dict[str, be.Scores]:
     """Scores of each layout, with cameras and with probes that are not enrolled."""
     random = np.random.default_rng(5)
     subjects, cameras = np.repeat(np.arange(12), 4), np.tile([1, 1, 2, 3], 12)
+    clothes = np.tile(["black", "red"], 24)
     points = random.normal(size=(48, 4)) + random.normal(size=(12, 4))[subjects]
     values = np.round(cdist(points, points), 1) * (-1 if kind == "similarity" else 1)  # with ties
     probes, gallery = np.arange(0, 48, 2), np.arange(1, 44)
     sides = {
-        f"{side}_meta": {"camera": cameras[rows], "vehicle": subjects[rows]}
+        f"{side}_meta": {
+            "camera": cameras[rows],
+            "vehicle": subjects[rows],
+            "clothes": clothes[rows],
+        }
         for side, rows in (("probe", probes), ("gallery", gallery))
     }
     some = values[np.ix_(probes, gallery)]
