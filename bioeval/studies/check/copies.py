@@ -214,7 +214,7 @@ def _named(scores: Scores, cells: Sequence[tuple[int, int]]) -> list[Text]:
     named = list[Text]()
     for i, j in cells:
         text = say(
-            "row {row}, column {column}",
+            "row {row} column {column}",
             row=place_in_words(i, scores.probe_meta),
             column=place_in_words(j, scores.gallery_meta),
         )

@@ -7,8 +7,10 @@ of both boxes are paired at once: every best assignment contains them.
 
 from __future__ import annotations
 
+import hashlib
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal, NamedTuple, get_args
+from typing import Literal, NamedTuple
 
 import numpy as np
 from scipy import sparse
@@ -202,7 +204,6 @@ ROUNDING = 1e-12
 
 #: Earlier pairings that are kept.
 EarlierPairing = Literal["last-known", "previous-frame"]
-PAIRINGS: tuple[EarlierPairing, ...] = get_args(EarlierPairing)
 
 _EVER = np.iinfo(np.int64).max // 4
 
@@ -339,3 +340,18 @@ def most_in_common(target: np.ndarray, identity: np.ndarray) -> int:
     table.data[table.indices < m] += 1
     weight = table[min_weight_full_bipartite_matching(table, maximize=True)].sum()
     return round(float(weight)) - n
+
+
+def fingerprint(scenes: Sequence[Scene]) -> str:
+    """Return the numbers of boxes and a digest of all rows, independent of their order."""
+    digest = hashlib.sha256()
+    truth = result = 0
+    for scene in scenes:
+        truth += len(scene.truth)
+        result += len(scene.result)
+        digest.update(f"{scene.name}|{'|'.join(scene.cameras)}|{scene.frames}".encode())
+        for boxes, ids in ((scene.truth, scene.target_ids), (scene.result, scene.identity_ids)):
+            for array in (ids[boxes.code], boxes.frame, boxes.box):
+                digest.update(np.ascontiguousarray(array).tobytes())
+        digest.update(scene.camera.tobytes() + scene.counted.tobytes())
+    return f"{truth} x {result} boxes {digest.hexdigest()[:16]}"

@@ -243,3 +243,6 @@ OF_HOTA = (
 
 #: Every measure by its name, in the order of the variables.
 MEASURES: dict[str, TrackingMeasure] = {x.name: x for x in (*_COUNTED, *OF_HOTA)}
+
+#: The measures by which trackers are compared by default.
+COMPARED = ("hota", "mota", "idf1")

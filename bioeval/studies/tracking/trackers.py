@@ -24,8 +24,8 @@ from bioeval.studies.compare.results import ComparedMeasure, comparison_dataset
 from bioeval.studies.tracking.counting import TrackingOptions
 from bioeval.studies.tracking.inputs import LISTED, names_of_sequences
 from bioeval.studies.tracking.intervals import FEWEST, SequenceSums, population
-from bioeval.studies.tracking.scalars import MEASURES, TrackingMeasure
-from bioeval.studies.tracking.tracking import COMPARED, fingerprint
+from bioeval.studies.tracking.matching import fingerprint
+from bioeval.studies.tracking.scalars import COMPARED, MEASURES, TrackingMeasure
 
 #: Messages on the number of frames, which matter to rates per frame alone.
 _OF_FRAMES = ("frames-not-given", "frames-without-rows")

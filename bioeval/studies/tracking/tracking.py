@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
@@ -27,8 +26,9 @@ from bioeval.studies.tracking.counting import (
 )
 from bioeval.studies.tracking.inputs import are_trackers
 from bioeval.studies.tracking.intervals import METHOD
-from bioeval.studies.tracking.matching import EarlierPairing, Scene
-from bioeval.studies.tracking.scalars import MEASURES, OF_HOTA, Counts, MatchSums
+from bioeval.studies.tracking.matching import EarlierPairing, Scene, fingerprint
+from bioeval.studies.tracking.scalars import COMPARED, MEASURES, OF_HOTA, Counts, MatchSums
+from bioeval.studies.tracking.trackers import compare_trackers
 
 TRACKING = {
     **MEASURES,
@@ -83,9 +83,6 @@ TRACKING_SPELLS = {
     "first_frame": Name("first frame of the spell"),
     "last_frame": Name("last frame of the spell"),
 }
-
-#: Measures that trackers are compared by unless others are asked for.
-COMPARED = ("hota", "mota", "idf1")
 
 
 def tracking(
@@ -244,8 +241,6 @@ def tracking(
         raise DataError(
             Argument("timeline"), " is of one tracker, and there are several; evaluate each alone"
         )
-    from bioeval.studies.tracking.trackers import compare_trackers
-
     method = method or IntervalMethod(METHOD)
     return compare_trackers(truth, result, frames, options, measures, method)
 
@@ -324,18 +319,3 @@ def _classes(scenes: Sequence[Scene]) -> dict[str, str]:
         none = ["without class"] if min(classes, default=0) < 0 else []
         words[f"classes_{name}"] = ", ".join([*numbers, *none])
     return words
-
-
-def fingerprint(scenes: Sequence[Scene]) -> str:
-    """Return the numbers of boxes and a digest of all rows, independent of their order."""
-    digest = hashlib.sha256()
-    truth = result = 0
-    for scene in scenes:
-        truth += len(scene.truth)
-        result += len(scene.result)
-        digest.update(f"{scene.name}|{'|'.join(scene.cameras)}|{scene.frames}".encode())
-        for boxes, ids in ((scene.truth, scene.target_ids), (scene.result, scene.identity_ids)):
-            for array in (ids[boxes.code], boxes.frame, boxes.box):
-                digest.update(np.ascontiguousarray(array).tobytes())
-        digest.update(scene.camera.tobytes() + scene.counted.tobytes())
-    return f"{truth} x {result} boxes {digest.hexdigest()[:16]}"

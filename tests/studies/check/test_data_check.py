@@ -208,7 +208,7 @@ def test_failed_and_infinite(kind):
     values[3, 5] = values[9, 2] = np.nan
     result = checked(values, kind=kind)["failed"]
     assert (result.severity, result.count) == ("error", 2)
-    assert result.where == "row 3, column 5, row 9, column 2"
+    assert result.where == "row 3 column 5, row 9 column 2"
     assert checked(values, kind=kind, nan="exclude")["failed"].severity == "note"
     values[4] = np.nan
     assert checked(values, kind=kind, nan="reject")["failed"].where.startswith("all of row 4")
@@ -336,7 +336,7 @@ def test_copies_under_one_label_and_under_two(fill):
     assert result["duplicates"].found.arguments["labels"] == ["1", "15"]
     zero = result["zero-distance"]
     assert (zero.severity, zero.count) == ("error", 2)
-    assert zero.where == "row 4, column 60 (1, 15), row 60, column 4 (15, 1)"
+    assert zero.where == "row 4 column 60 (1, 15), row 60 column 4 (15, 1)"
     assert result.misleads
     # Of similarities the largest.
     assert checked(1 - other, kind="similarity")["duplicates"].severity == "error"
@@ -362,7 +362,7 @@ def test_near_copies_under_two_labels(kind, off):
     result = be.check_data(scores, far_targets=TARGETS)
     assert result.misleads
     assert (result["zero-distance"].severity, result["zero-distance"].count) == ("error", 2)
-    assert "row 4, column 60 (1, 15)" in result["zero-distance"].where
+    assert "row 4 column 60 (1, 15)" in result["zero-distance"].where
     x[60] = x[4] + 0.02 * usual * step / np.linalg.norm(step)  # near, but no copy
     scores = be.Scores(np.linalg.norm(x[:, None] - x[None], axis=2), WHO)
     result = be.check_data(scores, far_targets=TARGETS)
@@ -399,7 +399,7 @@ def test_near_copies_without_equal_rows_are_a_warning():
     assert against["zero-distance"].severity == "ok"
     against = checked(values[:80], WHO[:80], WHO)["zero-distance"]
     assert (against.severity, against.count) == ("warning", 1)
-    assert against.where == "row 10, column 60 (2, 15)"
+    assert against.where == "row 10 column 60 (2, 15)"
     off = ~np.eye(160, dtype=bool)
     genuine = WHO[:, None] == WHO
     listed = be.Scores.from_pairs(values[off], genuine[off])
@@ -695,7 +695,7 @@ def test_near_copies_under_one_label(subjects, copies):
     assert finding.severity == "warning" and finding.count == 2 * copies
     assert finding.found.arguments["copy"].startswith("within ")
     assert finding.found.arguments["of"] == " of different templates"
-    assert finding.where.startswith("row 0 (s0/0.png), column 1 (s0/1.png) (0, 0), ")
+    assert finding.where.startswith("row 0 (s0/0.png) column 1 (s0/1.png) (0, 0), ")
     i, j = np.nonzero(mates)
     pairs = be.Scores.from_pairs(
         np.append(scores.values[i, j], scores.values[0, 4:]),
