@@ -214,7 +214,8 @@ def workload(
     periods = [require_integer("days", x, low=1) for x in require_list("days", days)]
     if not periods or len(set(periods)) < len(periods):
         raise DataError(
-            Argument("days"), f" is {received(days)}; expected one number of days, or several"
+            Argument("days"),
+            f" is {received(days)}; expected different numbers of days, such as [1, 30]",
         )
     attrs: dict[str, Any] = {}
     far = None
