@@ -1460,33 +1460,6 @@ def cases_of_folds() -> None:
         return be().eer_scorer(Centred().fit(x, who), x, who)
 
     case("eer_scorer", eer_scorer)
-    for kind, options in (
-        ("fold_codes", {}),
-        ("repeated_fold_codes", {}),
-    ):
-        for name in (
-            "SubjectKFold shuffled",
-            "RepeatedSubjectKFold",
-            "SampleKFold",
-            "Experiment",
-            "SubjectKFold stratify",
-        ):
-            meta = Lazy(
-                lambda: {
-                    "sex": columns()["probe_meta"]["sex"],
-                    "session": columns()["probe_meta"]["session"],
-                }
-            )
-            case(
-                f"partition/{kind} {name}",
-                later(
-                    f"partition.{kind}",
-                    splitters[name],
-                    Lazy(lambda: columns()["labels"]),
-                    meta=meta,
-                    **options,
-                ),
-            )
     for target in ("far=0.01", "eer", "hter", "cost=0.5,1,1", 2.0):
         for name in ("square32", "watch", "pairs_named"):
             case(

@@ -30,7 +30,6 @@ difference = be.compare(scores, copy)
 for splitter in (be.partition.SubjectKFold(5), be.partition.Experiment(0.5)):
     be.cross_evaluate(scores, splitter, threshold="eer", interval="quantile")
     be.repeat(scores, splitter, curves=True)
-    be.partition.fold_codes(splitter, scores)
 be.cross_evaluate(scores, GroupKFold(5), task="closed_set", rank_unit="subject")
 be.repeat(scores, [(range(5), range(5, 10))])
 be.repeat(scores, be.partition.ProbeGallerySplit(1))

@@ -2,7 +2,6 @@
 
 from .base import ProbesGallery as ProbesGallery, TrainTest as TrainTest
 from .claims import ClaimSampler as ClaimSampler, DrawnClaims as DrawnClaims
-from .codes_of_folds import fold_codes as fold_codes, repeated_fold_codes as repeated_fold_codes
 from .enrolment import (
     EnrolledSplit as EnrolledSplit,
     GalleryKFold as GalleryKFold,

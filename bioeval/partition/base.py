@@ -14,8 +14,9 @@ from typing import Any, Generic, NamedTuple, Protocol, Self, TypeVar
 
 import numpy as np
 
-from bioeval.base.errors import DataError, bad_choice, received
-from bioeval.base.random import seed_sequence
+from bioeval.base.arguments import require_integer
+from bioeval.base.errors import DataError, bad_choice
+from bioeval.base.random import Stream, seed_sequence
 from bioeval.scores.labels import Codes, as_labels, as_meta, digest
 from bioeval.scores.matrix import Scores, are_pairs
 
@@ -65,22 +66,21 @@ class LabelCodes:
 
     def at(self, index: np.ndarray) -> LabelCodes:
         """Return the codes of some samples, renumbered from 0 among their labels."""
-        part = copy(self)
-        part.__dict__.pop("_numbers", None)
-        part.labels = self.labels[index]
-        present, part.codes = np.unique(self.codes[index], return_inverse=True)
-        part.values = self.values[present]
-        part.counts = np.bincount(part.codes, minlength=len(present)).astype(np.int64)
+        part = self._renumbered(self.codes[index])
+        part.labels, part.values = self.labels[index], self.values[part.values]
         return part
 
     def combined(self, other: LabelCodes) -> LabelCodes:
         """Return codes of the combinations of these labels and others of the same samples."""
-        both = copy(self)
-        both.__dict__.pop("_numbers", None)
-        both.values, codes = np.unique(self.codes * len(other) + other.codes, return_inverse=True)
-        both.codes = codes.reshape(-1)
-        both.counts = np.bincount(both.codes, minlength=len(both.values)).astype(np.int64)
-        return both
+        return self._renumbered(self.codes * len(other) + other.codes)
+
+    def _renumbered(self, codes: np.ndarray) -> LabelCodes:
+        """Return codes from 0 of numbers, which are the values."""
+        part = copy(self)
+        part.__dict__.pop("_numbers", None)
+        part.values, new, part.counts = np.unique(codes, return_inverse=True, return_counts=True)
+        part.codes = new.reshape(-1)
+        return part
 
     def show(self, codes: np.ndarray, most: int = 3) -> str:
         """Name a few labels, and state how many more there are."""
@@ -254,16 +254,20 @@ class SplitInput:
             )
         return numbers
 
-    def strata(self, stratify: str | None) -> np.ndarray | None:
-        """Return the stratum of each sample: its subject, or its value of a column."""
+    def strata(self, stratify: str | None, *, by_subject: bool = False) -> np.ndarray | None:
+        """Return the stratum of each sample, or of each subject; None without a column.
+
+        That of a sample is its subject, or its value of a column; that of a subject is the value
+        that all its samples have.
+        """
         if stratify is None:
             return None
+        if by_subject:
+            return self._strata_of_subjects(stratify)
         return (self.subjects if stratify == "subject" else self.labelled(stratify)).codes
 
-    def subject_strata(self, stratify: str | None) -> np.ndarray | None:
-        """Return the stratum of each subject, by a column that is constant within a subject."""
-        if stratify is None:
-            return None
+    def _strata_of_subjects(self, stratify: str) -> np.ndarray:
+        """Return the value of each subject in a column that is constant within a subject."""
         who, column = self.subjects, self.labelled(stratify)
         out = np.empty(len(who), dtype=np.int64)
         out[who.codes] = column.codes
@@ -304,6 +308,16 @@ def place_in_subject(who: LabelCodes, chosen: np.ndarray, rank: np.ndarray) -> n
     place = np.zeros(len(chosen), dtype=np.int64)
     place[order] = np.arange(len(order)) - (np.cumsum(counts) - counts)[who.codes[order]]
     return place
+
+
+def random_rank(who: LabelCodes, draws: Stream) -> np.ndarray:
+    """Return a random rank of each sample among all.
+
+    It is drawn by subject, so that only the order of a subject's own templates has an influence.
+    """
+    rank = np.empty(len(who.codes), dtype=np.int64)
+    rank[np.argsort(who.codes, kind="stable")] = draws.permutation(len(rank))
+    return rank
 
 
 def _quarter(every: np.ndarray, values: np.ndarray) -> np.ndarray:
@@ -362,26 +376,16 @@ class Parameters:
         return list(inspect.signature(cls).parameters)
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """Return the constructor arguments by name.
-
-        Parameters
-        ----------
-        deep : bool
-            Also those of a splitter inside, as ``outer__inner``.
+        """Return the constructor arguments by name, whatever `deep` is.
 
         Returns
         -------
         dict
         """
-        params = {name: getattr(self, name) for name in self._names()}
-        if deep:
-            for name, value in list(params.items()):
-                if isinstance(value, Parameters):
-                    params |= {f"{name}__{k}": v for k, v in value.get_params().items()}
-        return params
+        return {name: getattr(self, name) for name in self._names()}
 
     def set_params(self, **params: Any) -> Self:
-        """Change constructor arguments, with the same checks; ``outer__inner`` reaches inside.
+        """Change constructor arguments, with the same checks.
 
         Parameters
         ----------
@@ -393,27 +397,17 @@ class Parameters:
         splitter
             This one.
         """
-        inner: dict[str, dict[str, Any]] = {}
-        for name in list(params):
-            outer, _, rest = name.partition("__")
-            if outer not in self._names():
-                raise DataError(bad_choice("parameter", outer, self._names()))
-            if rest:
-                inner.setdefault(outer, {})[rest] = params.pop(name)
-        for name, changes in inner.items():
-            nested = params.get(name, getattr(self, name))
-            if not isinstance(nested, Parameters):
-                raise DataError(f"{name} is {received(nested)} and has no parameters")
-            params[name] = type(nested)(**nested.get_params(deep=False)).set_params(**changes)
-        changed = type(self)(**{**self.get_params(deep=False), **params})
-        self.__dict__.update(changed.__dict__)
+        for name in params:
+            if name not in self._names():
+                raise DataError(bad_choice("parameter", name, self._names()))
+        self.__dict__.update(type(self)(**{**self.get_params(), **params}).__dict__)
         return self
 
     def __repr__(self) -> str:
         short = reprlib.Repr()
         short.maxother = short.maxstring = 1000
         shown = []
-        for name, value in self.get_params(deep=False).items():
+        for name, value in self.get_params().items():
             text = short.repr(value.tolist() if isinstance(value, np.ndarray) else value)
             shown.append(f"{name}={text}")
         return f"{type(self).__name__}({', '.join(shown)})"
@@ -486,11 +480,18 @@ class Division(Parameters, ABC, Generic[Parts]):
                 chosen.append(np.union1d(people[part], added))
             yield parts._make(chosen)
 
+    def _require_numbers(self, **lowest: int) -> None:
+        """Raise :class:`DataError` for a count below the lowest, or for what is no seed."""
+        for name, low in lowest.items():
+            require_integer(f"{type(self).__name__}: {name}", getattr(self, name), low=low)
+        require_seed(self.random_state)
+
     def among(self, index: np.ndarray, n: int) -> Self:
         """Return the division of some of `n` samples: this one, unless it is given for each."""
         return self
 
     n_splits: int
+    random_state: Any
 
     def get_n_splits(self, X: object = None, y: object = None, groups: object = None) -> int:
         """Return how many splits there are; the arguments are not needed."""
@@ -515,13 +516,6 @@ class Splitter(Division[Parts]):
         request = MetadataRequest(owner=type(self).__name__)
         request.split.add_request(param="groups", alias=True)
         return request
-
-
-def require_flag(who: str, name: str, value: object) -> bool:
-    """Return `value` as a bool, or raise :class:`DataError` unless it is True or False."""
-    if not isinstance(value, bool | np.bool_):
-        raise DataError(f"{who}: {name} is {received(value)}; expected True or False")
-    return bool(value)
 
 
 def require_seed(random_state: Any) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -39,6 +40,7 @@ class DrawnClaims(NamedTuple):
     enrolled: np.ndarray
 
 
+@dataclass(eq=False, repr=False)
 class ClaimSampler(Parameters):
     """Draws the claims of verification: the lecture's distribution of genuine and impostor claims.
 
@@ -70,19 +72,20 @@ class ClaimSampler(Parameters):
     (50, 150)
     """
 
-    def __init__(
-        self, per_probe: int = 1, genuine: float = 0.5, random_state: RandomState = 0
-    ) -> None:
+    per_probe: int = 1
+    genuine: float = 0.5
+    random_state: RandomState = 0
+
+    def __post_init__(self) -> None:
         """Check the options."""
         who = type(self).__name__
-        self.per_probe, self.genuine, self.random_state = per_probe, genuine, random_state
-        require_integer(f"{who}: per_probe", per_probe, low=1)
-        number = isinstance(genuine, int | float | np.number) and not isinstance(genuine, bool)
-        if not (number and 0 <= genuine <= 1):
+        require_integer(f"{who}: per_probe", self.per_probe, low=1)
+        number = isinstance(self.genuine, int | float | np.number)
+        if not number or isinstance(self.genuine, bool) or not 0 <= self.genuine <= 1:
             raise DataError(
-                f"{who}: genuine is {received(genuine)}; expected a proportion in [0, 1]"
+                f"{who}: genuine is {received(self.genuine)}; expected a proportion in [0, 1]"
             )
-        require_seed(random_state)
+        require_seed(self.random_state)
 
     def draw(self, scores: Scores, repeat: int = 0, *, part: int = 0) -> DrawnClaims:
         """Draw the claims of all probes.

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
 
-from bioeval.base.arguments import require_integer
+from bioeval.base.arguments import require_flag
 from bioeval.base.errors import (
     Argument,
     DataError,
@@ -26,8 +27,7 @@ from bioeval.partition.base import (
     SplitInput,
     Splitter,
     place_in_subject,
-    require_flag,
-    require_seed,
+    random_rank,
 )
 
 TooFew = Literal["raise", "enrol", "probe", "drop"]
@@ -44,6 +44,7 @@ class TemplatesEnough(NamedTuple):
     with_too_few: np.ndarray  # bool, by subject
 
 
+@dataclass(eq=False, repr=False)
 class ProbeGallerySplit(Splitter[ProbesGallery]):
     """Some templates of each subject are enrolled, the others probe.
 
@@ -101,32 +102,28 @@ class ProbeGallerySplit(Splitter[ProbesGallery]):
     ProbesGallery(probes=array([1, 2, 4]), gallery=array([0, 3]))
     """
 
-    def __init__(
-        self,
-        n_gallery: int | float | None = None,
-        *,
-        by: str | Sequence[str] = "subject",
-        quality: str | None = None,
-        enrol: Mapping[str, Any] | None = None,
-        too_few: TooFew = "raise",
-        n_probe: int | None = None,
-        n_repeats: int = 1,
-        random_state: RandomState = None,
-    ):
+    n_gallery: int | float | None = None
+    _: KW_ONLY
+    by: str | Sequence[str] = "subject"
+    quality: str | None = None
+    enrol: Mapping[str, Any] | None = None
+    too_few: TooFew = "raise"
+    n_probe: int | None = None
+    n_repeats: int = 1
+    random_state: RandomState = None
+
+    def __post_init__(self) -> None:
         """Check the options; one of `n_gallery` and `enrol` says who is enrolled."""
-        who = type(self).__name__
-        self.n_gallery, self.quality, self.enrol, self.by = n_gallery, quality, enrol, by
-        if not isinstance(by, str | Sequence) or "subject" not in self._by:
+        who, quality, enrol = type(self).__name__, self.quality, self.enrol
+        if not isinstance(self.by, str | Sequence) or "subject" not in self._by:
             raise DataError(
-                f"{who}: by is {received(by)}; expected 'subject', or a list of it and metadata "
-                "columns, such as ('subject', 'camera')"
+                f"{who}: by is {received(self.by)}; expected 'subject', or a list of it and "
+                "metadata columns, such as ('subject', 'camera')"
             )
-        self.n_probe = n_probe
-        if n_probe is not None:
-            require_integer(f"{who}: n_probe", n_probe, low=1)
-        self.too_few, self.n_repeats, self.random_state = too_few, n_repeats, random_state
-        if n_gallery is not None:
-            shuffling.as_size(who, "n_gallery", n_gallery)
+        if self.n_probe is not None:
+            self._require_numbers(n_probe=1)
+        if self.n_gallery is not None:
+            shuffling.as_size(who, "n_gallery", self.n_gallery)
         elif enrol is None:
             raise DataError(
                 f"{who}: neither n_gallery nor enrol is given; give the number of templates of "
@@ -146,14 +143,13 @@ class ProbeGallerySplit(Splitter[ProbesGallery]):
                 f"{who}: enrol is {received(enrol)}; expected a mapping of column to value, such "
                 "as {'session': 1}"
             )
-        require_choice(f"{who}: too_few", too_few, TOO_FEW)
-        require_integer(f"{who}: n_repeats", n_repeats, low=1)
-        if n_repeats > 1 and self.n_probe is None and not self._random_gallery:
+        require_choice(f"{who}: too_few", self.too_few, TOO_FEW)
+        self._require_numbers(n_repeats=1)
+        if self.n_repeats > 1 and self.n_probe is None and not self._random_gallery:
             raise DataError(
-                f"{who}: n_repeats is {n_repeats}, but nothing is random; all repeats would be "
-                "the same"
+                f"{who}: n_repeats is {self.n_repeats}, but nothing is random; all repeats would "
+                "be the same"
             )
-        require_seed(random_state)
 
     @property
     def _by(self) -> tuple[str, ...]:
@@ -282,8 +278,7 @@ class ProbeGallerySplit(Splitter[ProbesGallery]):
         self, samples: SplitInput, units: LabelCodes, may: np.ndarray, draws: Stream
     ) -> np.ndarray:
         """Return the place of each candidate within its unit; the first are enrolled."""
-        codes = samples.subjects.codes
-        rank = np.zeros(samples.n)
+        rank: np.ndarray = np.zeros(samples.n)
         if self.quality is not None:
             values = samples.numbers(self.quality)
             if values is None:
@@ -300,8 +295,7 @@ class ProbeGallerySplit(Splitter[ProbesGallery]):
                 )
             rank = -values
         elif self._random_gallery:
-            # By subject, so that only the order of a subject's own templates has an influence.
-            rank[np.argsort(codes, kind="stable")] = draws.permutation(samples.n)
+            rank = random_rank(samples.subjects, draws)
         return place_in_subject(units, may, rank)
 
     def _refuse(
@@ -327,6 +321,7 @@ class ProbeGallerySplit(Splitter[ProbesGallery]):
         )
 
 
+@dataclass(eq=False, repr=False)
 class GalleryKFold(Splitter[ProbesGallery]):
     """K folds of the templates of each subject: each fold is enrolled once, and the others probe.
 
@@ -354,24 +349,18 @@ class GalleryKFold(Splitter[ProbesGallery]):
     [0 1 3 4] [2 5]
     """
 
-    def __init__(
-        self,
-        n_splits: int = 5,
-        *,
-        n_repeats: int = 1,
-        shuffle: bool = False,
-        random_state: RandomState = None,
-    ):
+    n_splits: int = 5
+    _: KW_ONLY
+    n_repeats: int = 1
+    shuffle: bool = False
+    random_state: RandomState = None
+
+    def __post_init__(self) -> None:
         """Check the options, which are those of folds of samples."""
-        self.n_splits, self.n_repeats = n_splits, n_repeats
-        self.shuffle, self.random_state = shuffle, random_state
         who = type(self).__name__
-        require_integer(f"{who}: n_splits", n_splits, low=2)
-        require_integer(f"{who}: n_repeats", n_repeats, low=1)
-        require_seed(random_state)
-        if not require_flag(who, "shuffle", shuffle) and (
-            n_repeats > 1 or random_state is not None
-        ):
+        self._require_numbers(n_splits=2, n_repeats=1)
+        random = self.n_repeats > 1 or self.random_state is not None
+        if not require_flag(f"{who}: shuffle", self.shuffle) and random:
             raise DataError(
                 f"{who}: n_repeats or random_state is given, but nothing is random; "
                 "set shuffle=True"
@@ -397,16 +386,15 @@ class GalleryKFold(Splitter[ProbesGallery]):
         every = np.ones(samples.n, dtype=bool)
         seed = seed_sequence(self.random_state)
         for repeat in range(self.n_repeats):
-            rank = np.arange(samples.n, dtype=np.float64)
+            rank = np.arange(samples.n)
             if self.shuffle:
-                draws = shuffling.stream(seed, shuffling.GALLERY, repeat)
-                # By subject, so that only the order of a subject's own templates has an influence.
-                rank[np.argsort(who.codes, kind="stable")] = draws.permutation(samples.n)
+                rank = random_rank(who, shuffling.stream(seed, shuffling.GALLERY, repeat))
             fold = place_in_subject(who, every, rank) % self.n_splits
             for k in range(self.n_splits):
                 yield ProbesGallery(np.flatnonzero(fold != k), np.flatnonzero(fold == k))
 
 
+@dataclass(eq=False, repr=False)
 class EnrolledSplit(Splitter[ProbesGallery]):
     """Some subjects are not enrolled; all their templates are non-mated probes.
 
@@ -447,28 +435,24 @@ class EnrolledSplit(Splitter[ProbesGallery]):
     ['bob' 'dan'] ['ann' 'ann' 'bob' 'cem' 'cem' 'dan']
     """
 
-    def __init__(
-        self,
-        probe_gallery: ProbeGallerySplit,
-        *,
-        unenrolled: float | int = 0.5,
-        enrolled: float | int | None = None,
-        n_repeats: int = 1,
-        random_state: RandomState = None,
-    ):
+    probe_gallery: ProbeGallerySplit
+    _: KW_ONLY
+    unenrolled: float | int = 0.5
+    enrolled: float | int | None = None
+    n_repeats: int = 1
+    random_state: RandomState = None
+
+    def __post_init__(self) -> None:
         """Check the options; `enrolled` takes the place of `unenrolled`."""
         who = type(self).__name__
-        self.probe_gallery, self.unenrolled = probe_gallery, unenrolled
-        self.enrolled = enrolled
-        self.n_repeats, self.random_state = n_repeats, random_state
-        if not isinstance(probe_gallery, ProbeGallerySplit):
+        if not isinstance(self.probe_gallery, ProbeGallerySplit):
             raise DataError(
-                f"{who}: probe_gallery is {probe_gallery!r}; expected a ProbeGallerySplit"
+                f"{who}: probe_gallery is {self.probe_gallery!r}; expected a ProbeGallerySplit"
             )
-        shuffling.as_size(who, "unenrolled", unenrolled)
-        if enrolled is not None:
-            shuffling.as_size(who, "enrolled", enrolled)
-            if probe_gallery.too_few == "enrol":
+        shuffling.as_size(who, "unenrolled", self.unenrolled)
+        if self.enrolled is not None:
+            shuffling.as_size(who, "enrolled", self.enrolled)
+            if self.probe_gallery.too_few == "enrol":
                 raise DataError(
                     f"{who}: ",
                     Argument("enrolled"),
@@ -477,8 +461,7 @@ class EnrolledSplit(Splitter[ProbesGallery]):
                     " enrols all with too few templates besides; expected 'probe', 'drop' or "
                     "'raise'",
                 )
-        require_integer(f"{who}: n_repeats", n_repeats, low=1)
-        require_seed(random_state)
+        self._require_numbers(n_repeats=1)
 
     def get_n_splits(self, X: object = None, y: object = None, groups: object = None) -> int:
         """Return the number of repeats, those of `probe_gallery` included."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator, Mapping
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
@@ -18,9 +19,15 @@ from bioeval.base.errors import (
     received,
     require_choice,
 )
-from bioeval.base.random import RandomState, Stream, seed_sequence
+from bioeval.base.random import RandomState, seed_sequence
 from bioeval.partition import shuffling
-from bioeval.partition.base import Division, LabelCodes, SplitInput, place_in_subject, require_seed
+from bioeval.partition.base import (
+    Division,
+    SplitInput,
+    place_in_subject,
+    random_rank,
+    require_seed,
+)
 from bioeval.partition.enrolment import EnrolledSplit, ProbeGallerySplit, TooFew
 from bioeval.partition.folds import require_column
 from bioeval.partition.shuffle_splits import (
@@ -69,11 +76,12 @@ def parts_by_sample(
         seen = np.zeros(len(who), dtype=bool)
         seen[able[part < 0]] = True
         train, validation = _templates_of_each(who.counts, sizes, seen)
-        place = _places(who, draws)
+        every = np.ones(samples.n, dtype=bool)
+        place = place_in_subject(who, every, random_rank(who, draws))
         chosen = place < train[who.codes]
         if strata is not None:
             _Strata(samples, str(stratify), strata, seen[who.codes], chosen).even_out()
-            every = np.ones(len(place), dtype=bool)  # the chosen ones first
+            # The chosen ones come first.
             place = place_in_subject(who, every, np.where(chosen, place, place + len(place)))
         held = (place < (train + validation)[who.codes]) & ~chosen
         test = ~chosen & ~held
@@ -116,14 +124,6 @@ def _templates_of_each(
         validation = np.ceil(validation * counts - dust)
     validation = np.clip(validation, 0, counts - 1 - train)
     return np.where(seen, train, 0).astype(np.int64), np.where(seen, validation, 0).astype(np.int64)
-
-
-def _places(who: LabelCodes, draws: Stream) -> np.ndarray:
-    """Return the random place of each sample within its subject."""
-    rank = np.empty(len(who.codes), dtype=np.int64)
-    # By subject, so that only the order of a subject's own templates has an influence.
-    rank[np.argsort(who.codes, kind="stable")] = draws.permutation(len(rank))
-    return place_in_subject(who, np.ones(len(rank), dtype=bool), rank)
 
 
 class _Strata:
@@ -175,19 +175,7 @@ class _Strata:
         """Return the shortest chain of strata from a source to an end; empty without one."""
         inside = self._table(self.chosen).astype(np.float32)
         outside = self._table(self.seen & ~self.chosen).astype(np.float32)
-        linked = inside.T @ outside > 0
-        before = np.where(sources, -1, -2)
-        queue = np.flatnonzero(sources).tolist()
-        for stratum in queue:
-            for other in np.flatnonzero(linked[stratum] & (before == -2)).tolist():
-                before[other] = stratum
-                queue.append(other)
-                if ends[other]:
-                    chain = [other]
-                    while before[chain[-1]] >= 0:
-                        chain.append(int(before[chain[-1]]))
-                    return chain[::-1]
-        return []
+        return shuffling.shortest_chain(inside.T @ outside > 0, sources, ends)
 
     def _exchange(self, one: int, other: int) -> None:
         """Take a sample of one stratum out of training, and one of another in."""
@@ -233,6 +221,7 @@ class ExperimentParts(NamedTuple):
     threshold_gallery: np.ndarray
 
 
+@dataclass(eq=False, repr=False)
 class Experiment(Division[ExperimentParts]):
     """Training and test by subject or sample, gallery and probes by sample, PG and PN by subject.
 
@@ -311,32 +300,26 @@ class Experiment(Division[ExperimentParts]):
     ['ann' 'bob' 'dan' 'eve' 'fay']
     """
 
-    def __init__(
-        self,
-        train: float | int | None = None,
-        validation: float | int | None = None,
-        gallery_templates: int | float | Mapping[str, Any] | None = None,
-        unenrolled: float | int | None = None,
-        *,
-        too_few: TooFew = "raise",
-        enrolled: float | int | None = None,
-        probe_templates: int | None = None,
-        by: PartitionUnit = "subject",
-        unseen: float | int | None = None,
-        stratify: str | None = None,
-        repeats: int = 1,
-        random_state: RandomState = None,
-    ):
+    train: float | int | None = None
+    validation: float | int | None = None
+    gallery_templates: int | float | Mapping[str, Any] | None = None
+    unenrolled: float | int | None = None
+    _: KW_ONLY
+    too_few: TooFew = "raise"
+    enrolled: float | int | None = None
+    probe_templates: int | None = None
+    by: PartitionUnit = "subject"
+    unseen: float | int | None = None
+    stratify: str | None = None
+    repeats: int = 1
+    random_state: RandomState = None
+
+    def __post_init__(self) -> None:
         """Check the options, and those that do not go together."""
         who = type(self).__name__
-        self.enrolled, self.probe_templates = enrolled, probe_templates
-        self.train, self.validation = train, validation
-        self.gallery_templates, self.unenrolled = gallery_templates, unenrolled
-        self.too_few, self.repeats, self.random_state = too_few, repeats, random_state
-        self.by, self.unseen, self.stratify = by, unseen, stratify
         check_sizes(who, self._sizes)
-        require_choice(f"{who}: by", by, UNITS)
-        require_column(who, stratify)
+        require_choice(f"{who}: by", self.by, UNITS)
+        require_column(who, self.stratify)
         self._require_training()
         self._galleries = self._gallery_split()
         for name in ("unenrolled", "enrolled", "probe_templates"):
@@ -350,7 +333,7 @@ class Experiment(Division[ExperimentParts]):
                     "; give the number of templates of each subject to enrol: ",
                     Argument("gallery_templates", 2),
                 )
-        if self._share is not None and enrolled is not None:
+        if self._share is not None and self.enrolled is not None:
             raise DataError(
                 f"{who}: ",
                 Argument("enrolled"),
@@ -358,9 +341,9 @@ class Experiment(Division[ExperimentParts]):
                 Argument("unenrolled"),
                 " are both given; expected one",
             )
-        self._split_of(enrolled)  # refuses what cannot be
-        require_integer(f"{who}: repeats", repeats, low=1, of_draws=True)
-        require_seed(random_state)
+        self._split_of(self.enrolled)  # refuses what cannot be
+        require_integer(f"{who}: repeats", self.repeats, low=1, of_draws=True)
+        require_seed(self.random_state)
 
     def _require_training(self) -> None:
         """Raise unless there is a part for what divides it or is compared with it."""
@@ -499,7 +482,7 @@ class Experiment(Division[ExperimentParts]):
             if self.stratify is not None:  # training first, whose strata are promised
                 strata = samples.binned_subjects(self.stratify)
                 by_part = dict(reversed(by_part.items()))
-            for parts in drawn_parts(samples, "subject", by_part, strata, seed, self.repeats):
+            for parts in drawn_parts(samples, True, by_part, strata, seed, self.repeats):
                 yield ThreeParts(
                     parts.get("train_size", nothing),
                     parts.get("validation_size", nothing),

@@ -5,11 +5,12 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Iterator, Sequence
 from copy import copy
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, Literal, Self, get_args
 
 import numpy as np
 
-from bioeval.base.arguments import require_integer
+from bioeval.base.arguments import require_flag
 from bioeval.base.errors import DataError, nearest_name, received, require_choice
 from bioeval.base.random import RandomState, Stream, seed_sequence
 from bioeval.partition import shuffling
@@ -18,8 +19,6 @@ from bioeval.partition.base import (
     SplitInput,
     Splitter,
     TrainTest,
-    require_flag,
-    require_seed,
 )
 
 Balance = Literal["subjects", "samples"]
@@ -27,33 +26,32 @@ BALANCES: tuple[Balance, ...] = get_args(Balance)
 
 
 class _Folds(Splitter[TrainTest]):
-    _purpose: int
+    n_splits: int
+    n_repeats = 1
+    shuffle = True
+    stratify: str | None
 
-    def __init__(self, n_splits: int, n_repeats: int, shuffle: bool, random_state: RandomState):
+    def __post_init__(self) -> None:
         """Check what all folds have in common."""
         who = type(self).__name__
-        self.n_splits = n_splits
-        self.random_state = random_state
-        self._n_repeats = require_integer(f"{who}: n_repeats", n_repeats, low=1)
-        self._shuffled = require_flag(who, "shuffle", shuffle)
-        require_integer(f"{who}: n_splits", n_splits, low=2)
-        require_seed(random_state)
-        if random_state is not None and not shuffle:
+        self._require_numbers(n_splits=2, n_repeats=1)
+        require_flag(f"{who}: shuffle", self.shuffle)
+        if self.random_state is not None and not self.shuffle:
             raise DataError(
-                f"{who}: random_state is {random_state!r}, but nothing is random; set "
+                f"{who}: random_state is {self.random_state!r}, but nothing is random; set "
                 "shuffle=True, or leave random_state out"
             )
+        require_column(who, self.stratify)
 
     def get_n_splits(self, X: object = None, y: object = None, groups: object = None) -> int:
         """Return the number of splits: folds times repeats; the arguments are not needed."""
-        return self.n_splits * self._n_repeats
+        return self.n_splits * self.n_repeats
 
     def _splits(self, samples: SplitInput) -> Iterator[TrainTest]:
         seed = seed_sequence(self.random_state)
-        for repeat in range(self._n_repeats):
-            draws = None
-            if self._shuffled:
-                draws = shuffling.stream(seed, self._purpose, repeat)
+        purpose = shuffling.SUBJECT_FOLDS if self.by_subject else shuffling.SAMPLE_FOLDS
+        for repeat in range(self.n_repeats):
+            draws = shuffling.stream(seed, purpose, repeat) if self.shuffle else None
             fold = self._fold_of_sample(samples, draws)
             for k in range(self.n_splits):
                 yield TrainTest(np.flatnonzero(fold != k), np.flatnonzero(fold == k))
@@ -77,38 +75,33 @@ class _Folds(Splitter[TrainTest]):
 
 
 class _SubjectFolds(_Folds):
-    _purpose = shuffling.SUBJECT_FOLDS
-    stratify: str | None
-    balance: str
+    balance: Balance
     by_subject = True
 
-    def _check_units(self) -> None:
-        who = type(self).__name__
-        require_choice(f"{who}: balance", self.balance, BALANCES)
-        require_column(who, self.stratify)
+    def __post_init__(self) -> None:
+        """Check the options; folds are evened by one of strata and samples."""
+        super().__post_init__()
+        require_choice(f"{type(self).__name__}: balance", self.balance, BALANCES)
         if self.stratify is not None and self.balance == "samples":
             raise DataError(
-                f"{who}: stratify and balance='samples' are both given; the folds can be evened "
-                "by one of them"
+                f"{type(self).__name__}: stratify and balance='samples' are both given; the folds "
+                "can be evened by one of them"
             )
 
     def _fold_of_sample(self, samples: SplitInput, draws: Stream | None) -> np.ndarray:
         """Return the fold of each sample: that of its subject."""
         who = samples.subjects
         self._require_enough(len(who), "subject")
-        strata = samples.subject_strata(self.stratify)
+        strata = samples.strata(self.stratify, by_subject=True)
         order = shuffling.arrange(len(who), strata, draws)
         if self.balance == "samples":
-            if not self._shuffled:
+            if draws is None:
                 order = order[np.argsort(-who.counts[order], kind="stable")]
             return shuffling.into_even_folds(order, who.counts, self.n_splits)[who.codes]
         return shuffling.into_folds(order, strata, self.n_splits)[who.codes]
 
 
 class _SampleFolds(_Folds):
-    _purpose = shuffling.SAMPLE_FOLDS
-    stratify: str | None
-
     def _fold_of_sample(self, samples: SplitInput, draws: Stream | None) -> np.ndarray:
         self._require_enough(samples.n, "sample")
         strata = samples.strata(self.stratify)
@@ -116,6 +109,7 @@ class _SampleFolds(_Folds):
         return shuffling.into_folds(order, strata, self.n_splits)
 
 
+@dataclass(eq=False, repr=False)
 class SubjectKFold(_SubjectFolds):
     """K folds of subjects: no subject is in both training and test.
 
@@ -160,21 +154,15 @@ class SubjectKFold(_SubjectFolds):
     ['ann' 'ann' 'bob'] ['cem' 'cem' 'dan']
     """
 
-    def __init__(
-        self,
-        n_splits: int = 5,
-        *,
-        shuffle: bool = False,
-        random_state: RandomState = None,
-        stratify: str | None = None,
-        balance: Balance = "subjects",
-    ):
-        """Check the options; there is one repeat."""
-        super().__init__(n_splits, 1, shuffle, random_state)
-        self.shuffle, self.stratify, self.balance = shuffle, stratify, balance
-        self._check_units()
+    n_splits: int = 5
+    _: KW_ONLY
+    shuffle: bool = False
+    random_state: RandomState = None
+    stratify: str | None = None
+    balance: Balance = "subjects"
 
 
+@dataclass(eq=False, repr=False)
 class RepeatedSubjectKFold(_SubjectFolds):
     """K folds of subjects, several times, each time in another random order.
 
@@ -208,21 +196,15 @@ class RepeatedSubjectKFold(_SubjectFolds):
     [0 1 3] [2]
     """
 
-    def __init__(
-        self,
-        n_splits: int = 5,
-        *,
-        n_repeats: int = 10,
-        random_state: RandomState = None,
-        stratify: str | None = None,
-        balance: Balance = "subjects",
-    ):
-        """Check the options; every repeat is shuffled."""
-        super().__init__(n_splits, n_repeats, True, random_state)
-        self.n_repeats, self.stratify, self.balance = n_repeats, stratify, balance
-        self._check_units()
+    n_splits: int = 5
+    _: KW_ONLY
+    n_repeats: int = 10
+    random_state: RandomState = None
+    stratify: str | None = None
+    balance: Balance = "subjects"
 
 
+@dataclass(eq=False, repr=False)
 class SampleKFold(_SampleFolds):
     """K folds of samples: a subject may be on both sides, a sample never.
 
@@ -255,20 +237,14 @@ class SampleKFold(_SampleFolds):
     [0 2 4] [1 3 5]
     """
 
-    def __init__(
-        self,
-        n_splits: int = 5,
-        *,
-        shuffle: bool = False,
-        random_state: RandomState = None,
-        stratify: str | None = None,
-    ):
-        """Check the options; there is one repeat."""
-        super().__init__(n_splits, 1, shuffle, random_state)
-        self.shuffle, self.stratify = shuffle, stratify
-        require_column(type(self).__name__, stratify)
+    n_splits: int = 5
+    _: KW_ONLY
+    shuffle: bool = False
+    random_state: RandomState = None
+    stratify: str | None = None
 
 
+@dataclass(eq=False, repr=False)
 class RepeatedSampleKFold(_SampleFolds):
     """K folds of samples, several times, each time in another random order.
 
@@ -295,18 +271,11 @@ class RepeatedSampleKFold(_SampleFolds):
     [0 3] [1 2]
     """
 
-    def __init__(
-        self,
-        n_splits: int = 5,
-        *,
-        n_repeats: int = 10,
-        random_state: RandomState = None,
-        stratify: str | None = None,
-    ):
-        """Check the options; every repeat is shuffled."""
-        super().__init__(n_splits, n_repeats, True, random_state)
-        self.n_repeats, self.stratify = n_repeats, stratify
-        require_column(type(self).__name__, stratify)
+    n_splits: int = 5
+    _: KW_ONLY
+    n_repeats: int = 10
+    random_state: RandomState = None
+    stratify: str | None = None
 
 
 def require_column(who: str, stratify: object) -> None:
@@ -325,7 +294,7 @@ class _FoldsByColumn(Splitter[TrainTest]):
         """Number the folds in the order in which they are tested; -1 is tested in none."""
         who = type(self).__name__
         self.folds, self.disjoint_subjects = folds, disjoint_subjects
-        require_flag(who, "disjoint_subjects", disjoint_subjects)
+        require_flag(f"{who}: disjoint_subjects", disjoint_subjects)
         labels = LabelCodes(column, f"{who}: {name}")
         if not len(labels):
             raise DataError(f"{who}: {name} is empty; expected the fold of each {self._unit}")

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
 
-from bioeval.base.arguments import require_integer
 from bioeval.base.errors import DataError, require_choice
 from bioeval.base.random import RandomState, seed_sequence
 from bioeval.partition import shuffling
-from bioeval.partition.base import Division, SplitInput, Splitter, TrainTest, require_seed
+from bioeval.partition.base import Division, SplitInput, Splitter, TrainTest
 from bioeval.partition.folds import require_column
 
 PartitionUnit = Literal["subject", "sample"]
@@ -27,27 +27,21 @@ class ThreeParts(NamedTuple):
     test: np.ndarray
 
 
+@dataclass(eq=False, repr=False)
 class _Shuffle(Splitter[TrainTest]):
-    _unit: str
+    n_splits: int = 10
+    _: KW_ONLY
+    test_size: float | int | None = None
+    train_size: float | int | None = None
+    random_state: RandomState = None
+    stratify: str | None = None
 
-    def __init__(
-        self,
-        n_splits: int = 10,
-        *,
-        test_size: float | int | None = None,
-        train_size: float | int | None = None,
-        random_state: RandomState = None,
-        stratify: str | None = None,
-    ):
+    def __post_init__(self) -> None:
         """Check the options; the part without a size takes the rest."""
         who = type(self).__name__
-        self.n_splits = n_splits
-        self.test_size, self.train_size = test_size, train_size
-        self.random_state, self.stratify = random_state, stratify
-        require_integer(f"{who}: n_splits", n_splits, low=1)
-        check_sizes(who, {"test_size": test_size, "train_size": train_size})
-        require_seed(random_state)
-        require_column(who, stratify)
+        self._require_numbers(n_splits=1)
+        check_sizes(who, {"test_size": self.test_size, "train_size": self.train_size})
+        require_column(who, self.stratify)
 
     def _splits(self, samples: SplitInput) -> Iterator[TrainTest]:
         test = self.test_size
@@ -55,8 +49,8 @@ class _Shuffle(Splitter[TrainTest]):
             test = _DEFAULT_TEST
         sizes = {"test_size": test, "train_size": self.train_size}
         seed = seed_sequence(self.random_state)
-        strata = _strata(samples, self._unit, self.stratify)
-        for parts in drawn_parts(samples, self._unit, sizes, strata, seed, self.n_splits):
+        strata = samples.strata(self.stratify, by_subject=self.by_subject)
+        for parts in drawn_parts(samples, self.by_subject, sizes, strata, seed, self.n_splits):
             yield TrainTest(parts["train_size"], parts["test_size"])
 
 
@@ -90,7 +84,6 @@ class SubjectShuffleSplit(_Shuffle):
     ['bob' 'cem' 'cem' 'dan'] ['ann' 'ann']
     """
 
-    _unit = "subject"
     by_subject = True
 
 
@@ -119,9 +112,8 @@ class SampleShuffleSplit(_Shuffle):
     TrainTest(train=array([0, 3]), test=array([1, 2]))
     """
 
-    _unit = "sample"
 
-
+@dataclass(eq=False, repr=False)
 class TrainValidationTest(Division[ThreeParts]):
     """Training, validation and test: fit on the first, choose on the second, report the third.
 
@@ -157,29 +149,24 @@ class TrainValidationTest(Division[ThreeParts]):
     test ['dan']
     """
 
-    def __init__(
-        self,
-        validation_size: float | int = 0.2,
-        test_size: float | int = 0.2,
-        *,
-        train_size: float | int | None = None,
-        unit: PartitionUnit = "subject",
-        n_splits: int = 1,
-        random_state: RandomState = None,
-        stratify: str | None = None,
-    ):
+    validation_size: float | int = 0.2
+    test_size: float | int = 0.2
+    _: KW_ONLY
+    train_size: float | int | None = None
+    unit: PartitionUnit = "subject"
+    n_splits: int = 1
+    random_state: RandomState = None
+    stratify: str | None = None
+
+    def __post_init__(self) -> None:
         """Check the options; the training part takes the rest unless it has a size."""
         who = type(self).__name__
-        self.validation_size, self.test_size = validation_size, test_size
-        self.train_size, self.unit, self.n_splits = train_size, unit, n_splits
-        self.random_state, self.stratify = random_state, stratify
-        for name, size in (("validation_size", validation_size), ("test_size", test_size)):
-            shuffling.as_size(who, name, size)
+        for name in ("validation_size", "test_size"):
+            shuffling.as_size(who, name, getattr(self, name))
         check_sizes(who, self._sizes)
-        require_choice(f"{who}: unit", unit, UNITS)
-        require_integer(f"{who}: n_splits", n_splits, low=1)
-        require_seed(random_state)
-        require_column(who, stratify)
+        require_choice(f"{who}: unit", self.unit, UNITS)
+        self._require_numbers(n_splits=1)
+        require_column(who, self.stratify)
 
     @property
     def by_subject(self) -> bool:
@@ -196,8 +183,8 @@ class TrainValidationTest(Division[ThreeParts]):
 
     def _splits(self, samples: SplitInput) -> Iterator[ThreeParts]:
         sizes, seed = self._sizes, seed_sequence(self.random_state)
-        strata = _strata(samples, self.unit, self.stratify)
-        for parts in drawn_parts(samples, self.unit, sizes, strata, seed, self.n_splits):
+        strata = samples.strata(self.stratify, by_subject=self.by_subject)
+        for parts in drawn_parts(samples, self.by_subject, sizes, strata, seed, self.n_splits):
             yield ThreeParts(parts["train_size"], parts["validation_size"], parts["test_size"])
 
 
@@ -213,26 +200,19 @@ def check_sizes(who: str, sizes: Mapping[str, Any]) -> None:
         raise DataError(f"{who}: {listed}: the shares are {shares:g} together; expected at most 1")
 
 
-def _strata(samples: SplitInput, unit: str, stratify: str | None) -> np.ndarray | None:
-    if unit == "subject":
-        return samples.subject_strata(stratify)
-    return samples.strata(stratify)
-
-
 def drawn_parts(
     samples: SplitInput,
-    unit: str,
+    by_subject: bool,
     sizes: Mapping[str, Any],
     strata: np.ndarray | None,
     seed: np.random.SeedSequence,
     repeats: int,
 ) -> Iterator[dict[str, np.ndarray]]:
     """Yield the samples of the part of each size, for each repeat."""
-    by_subject = unit == "subject"
-    total, purpose = samples.n, shuffling.SAMPLE_PARTS
+    total, purpose, units = samples.n, shuffling.SAMPLE_PARTS, "samples"
     if by_subject:
-        total, purpose = len(samples.subjects), shuffling.SUBJECT_PARTS
-    counts = _count_units(samples.who, sizes, total, f"{unit}s")
+        total, purpose, units = len(samples.subjects), shuffling.SUBJECT_PARTS, "subjects"
+    counts = _count_units(samples.who, sizes, total, units)
     for repeat in range(repeats):
         draws = shuffling.stream(seed, purpose, repeat)
         part = shuffling.into_parts(shuffling.arrange(total, strata, draws), strata, counts)

@@ -121,8 +121,9 @@ def _even_out(part: np.ndarray, order: np.ndarray, strata: np.ndarray) -> None:
         else:
             steps = [(x, at) for x in np.flatnonzero(table[stratum] > low[stratum]).tolist()]
         chains = []
+        places = np.arange(len(may))
         for a, b in steps:
-            back = _chain(may, b, a)
+            back = shortest_chain(may, places == b, places == a)
             if back:
                 chains.append([a, *back])
         shortest = min(chains, key=len)
@@ -137,16 +138,19 @@ def _even_out(part: np.ndarray, order: np.ndarray, strata: np.ndarray) -> None:
             table[one, [a, b]] += (-1, 1)
 
 
-def _chain(may: np.ndarray, start: int, end: int) -> list[int]:
-    """Return the shortest chain of steps that may be taken; empty without one."""
-    chains, known = [[start]], {start}
-    for chain in chains:
-        if chain[-1] == end:
-            return chain
-        for other in np.flatnonzero(may[chain[-1]]).tolist():
-            if other not in known:
-                chains.append([*chain, other])
-                known.add(other)
+def shortest_chain(linked: np.ndarray, sources: np.ndarray, ends: np.ndarray) -> list[int]:
+    """Return the shortest chain of links from a source to an end, as flags; empty without one."""
+    before = np.where(sources, -1, -2)
+    queue = np.flatnonzero(sources).tolist()
+    for one in queue:
+        for other in np.flatnonzero(linked[one] & (before == -2)).tolist():
+            before[other] = one
+            queue.append(other)
+            if ends[other]:
+                chain = [other]
+                while before[chain[-1]] >= 0:
+                    chain.append(int(before[chain[-1]]))
+                return chain[::-1]
     return []
 
 

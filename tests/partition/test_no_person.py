@@ -23,7 +23,6 @@ from bioeval.partition import (
     SubjectKFold,
     SubjectShuffleSplit,
     TrainValidationTest,
-    fold_codes,
 )
 from bioeval.stats.options import IntervalMethod
 from bioeval.studies.folds.splits import SplitSides
@@ -177,16 +176,6 @@ def test_pairs_with_a_distractor_are_in_the_part_of_the_other():
     assert ds.genuine_attempts.values.tolist() == [[4 * 2 * 3] * 5]
     assert ds.impostor_attempts.values.tolist() == [[4 * 2 * (3 * 3 + 66)] * 5]
     assert ds.attrs["subjects_in_both_parts"] == 0
-
-
-def test_folds_as_numbers_never_test_distractors():
-    scores = square(distractor_ids=[0])
-    codes = fold_codes(SubjectKFold(5), scores)
-    people = scores.probe_labels != 0
-    assert (codes[~people] == -1).all()
-    np.testing.assert_array_equal(
-        codes[people], fold_codes(SubjectKFold(5), scores.probe_labels[people])
-    )
 
 
 def test_systems_are_divided_alike():

@@ -31,7 +31,8 @@ from bioeval import partition as bp
 from bioeval.base.errors import DataError
 from bioeval.base.random import Stream, seed_sequence
 from bioeval.partition import shuffling
-from bioeval.partition.base import LabelCodes
+from bioeval.partition.any_splitter import split_samples
+from bioeval.partition.base import LabelCodes, Splitter
 from bioeval.scores.matrix import Scores
 
 NAMES = ["ann", "bob", "cem", "dan", "eve", "fay", "gil"]
@@ -51,6 +52,30 @@ SPLITTERS = [
     bp.PredefinedFolds(np.arange(18) % 3),
     bp.PredefinedPairFolds(list("aab" * 6)),
 ]
+
+
+def repeated_fold_codes(splitter, labels, meta=None):
+    """The fold in which each sample is tested, of each repeat; -1 if in none."""
+    if isinstance(labels, Scores) and isinstance(splitter, Splitter):
+        n, parts = labels.shape[0], splitter.split(labels)
+    else:
+        n = labels.shape[0] if isinstance(labels, Scores) else len(labels)
+        who = range(n) if isinstance(labels, Scores) else labels
+        parts = split_samples(splitter, n, who, None, meta)
+    rows, fold = [], 0
+    for _, test in parts:
+        if not rows or (rows[-1][test] >= 0).any():
+            rows.append(np.full(n, -1))
+            fold = 0
+        rows[-1][test] = fold
+        fold += 1
+    return np.array(rows)
+
+
+def fold_codes(splitter, labels, meta=None):
+    """The fold in which each sample is tested."""
+    (codes,) = repeated_fold_codes(splitter, labels, meta)
+    return codes
 
 
 @pytest.mark.parametrize("shuffle", [False, True])
@@ -168,8 +193,8 @@ def test_the_order_of_samples_does_not_matter_to_folds_of_subjects(labels, seed,
         bp.SubjectKFold(2),
         bp.SubjectKFold(2, balance="samples"),
     ):
-        codes = bp.fold_codes(splitter, labels)
-        assert (bp.fold_codes(splitter, moved) == codes[order]).all()
+        codes = fold_codes(splitter, labels)
+        assert (fold_codes(splitter, moved) == codes[order]).all()
     shuffle = bp.SubjectShuffleSplit(1, test_size=everybody - 1, random_state=seed)
     (_, here), (_, there) = next(shuffle.split(y=labels)), next(shuffle.split(y=moved))
     assert names_at(labels, here) == names_at(moved, there)
@@ -184,7 +209,7 @@ def test_folds_of_samples(labels, data, seed):
     splitter = bp.SampleKFold(
         k, shuffle=shuffle, random_state=seed if shuffle else None, stratify=stratify
     )
-    codes = bp.fold_codes(splitter, labels)
+    codes = fold_codes(splitter, labels)
     sizes = np.bincount(codes, minlength=k)
     assert len(sizes) == k and spread(sizes) <= 1
     if stratify:
@@ -205,20 +230,20 @@ def test_repeated_folds(labels, repeats, seed):
         splitter = repeated(3, n_repeats=repeats, random_state=seed)
         assert splitter.get_n_splits() == 3 * repeats
         assert len(list(splitter.split(y=labels))) == 3 * repeats
-        codes = bp.repeated_fold_codes(splitter, labels)
+        codes = repeated_fold_codes(splitter, labels)
         assert codes.shape == (repeats, len(labels)) and codes.dtype == np.int64
         assert ((codes >= 0) & (codes < 3)).all()
-        first = bp.fold_codes(single(3, shuffle=True, random_state=seed), labels)
+        first = fold_codes(single(3, shuffle=True, random_state=seed), labels)
         assert (codes[0] == first).all()
         more = repeated(3, n_repeats=repeats + 1, random_state=seed)
-        assert (bp.repeated_fold_codes(more, labels)[:-1] == codes).all()
+        assert (repeated_fold_codes(more, labels)[:-1] == codes).all()
 
 
 def test_repeats_differ_also_when_balanced_by_samples():
     labels = np.repeat(np.arange(8), np.arange(1, 9))
     for balance in ("subjects", "samples"):
         splitter = bp.RepeatedSubjectKFold(2, n_repeats=10, random_state=0, balance=balance)
-        assert len(np.unique(bp.repeated_fold_codes(splitter, labels), axis=0)) > 5
+        assert len(np.unique(repeated_fold_codes(splitter, labels), axis=0)) > 5
 
 
 def test_subjects_stratified_by_metadata():
@@ -229,7 +254,7 @@ def test_subjects_stratified_by_metadata():
     for shuffle in (False, True):
         seed = 5 if shuffle else None
         splitter = bp.SubjectKFold(4, shuffle=shuffle, random_state=seed, stratify="sex")
-        codes = bp.fold_codes(splitter, subject, meta=meta)
+        codes = fold_codes(splitter, subject, meta=meta)
         fold = np.zeros(23, dtype=int)
         fold[subject] = codes
         assert (fold[subject] == codes).all()
@@ -247,8 +272,8 @@ def test_metadata_may_be_a_data_frame():
     pandas = optional_import("pandas")
     frame = pandas.DataFrame({"who": ["a", "a", "b", "c"], "sex": ["f", "f", "m", "m"]})
     splitter = bp.SubjectKFold(2, stratify="sex")
-    codes = bp.fold_codes(splitter, frame["who"], meta=frame)
-    assert codes.tolist() == bp.fold_codes(splitter, list("aabc"), meta=dict(frame)).tolist()
+    codes = fold_codes(splitter, frame["who"], meta=frame)
+    assert codes.tolist() == fold_codes(splitter, list("aabc"), meta=dict(frame)).tolist()
     next(bp.SubjectKFold(2).split(frame, frame["who"]))
 
 
@@ -521,14 +546,14 @@ def test_folds_as_given_agree_with_scikit_learn(folds):
     assert ours.get_n_splits() == theirs.get_n_splits()
     for mine, other in zip(ours.split(X=folds), theirs.split(), strict=True):
         assert all((a == b).all() for a, b in zip(mine, other, strict=True))
-    assert (bp.fold_codes(ours, folds) == bp.fold_codes(theirs, folds)).all()
+    assert (fold_codes(ours, folds) == fold_codes(theirs, folds)).all()
 
 
 def test_folds_as_given_in_the_order_wanted():
     given_folds = ["b", "a", "a", "c"]
-    assert bp.fold_codes(bp.PredefinedFolds(given_folds), list("wxyz")).tolist() == [1, 0, 0, 2]
+    assert fold_codes(bp.PredefinedFolds(given_folds), list("wxyz")).tolist() == [1, 0, 0, 2]
     wanted = bp.PredefinedFolds(given_folds, folds=["c", "a", "b"])
-    assert bp.fold_codes(wanted, list("wxyz")).tolist() == [2, 1, 1, 0]
+    assert fold_codes(wanted, list("wxyz")).tolist() == [2, 1, 1, 0]
     with pytest.raises(DataError, match="the fold 'd' has no sample to test"):
         bp.PredefinedFolds(given_folds, folds=["a", "b", "c", "d"])
     with pytest.raises(DataError, match="has 'c', not listed in folds"):
@@ -537,7 +562,7 @@ def test_folds_as_given_in_the_order_wanted():
         bp.PredefinedFolds(given_folds, folds=["a", "b", "c", "a"])
     with pytest.raises(DataError, match="has 1 folds to test"):
         bp.PredefinedFolds([2, 2, 2])
-    assert bp.fold_codes(bp.PredefinedFolds([2, -1, 2]), list("xyz")).tolist() == [0, -1, 0]
+    assert fold_codes(bp.PredefinedFolds([2, -1, 2]), list("xyz")).tolist() == [0, -1, 0]
 
 
 def test_folds_that_have_to_be_disjoint_in_subjects():
@@ -555,7 +580,7 @@ def test_pair_folds():
     scores = Scores.from_pairs([1.0, 2, 3, 4], [1, 0, 0, 1], subjects=pairs)
     for options in ({"groups": pairs, "y": [1, 0, 0, 1]}, {"X": scores}):
         assert [test.tolist() for _, test in splitter.split(**options)] == [[0, 1], [2, 3]]
-    assert bp.fold_codes(splitter, scores).tolist() == [0, 0, 1, 1]
+    assert fold_codes(splitter, scores).tolist() == [0, 0, 1, 1]
     pairs[3] = ["b", "b"]
     with pytest.raises(DataError, match="such as 'b' in the folds 0 and 1"):
         splitter.split(groups=pairs)
@@ -571,9 +596,9 @@ def test_pairs_can_be_divided_as_samples():
     scores = Scores.from_pairs(
         np.arange(8.0), [1, 1, 1, 1, 0, 0, 0, 0], subjects=[(1, 1)] * 4 + [(1, 2)] * 4
     )
-    codes = bp.fold_codes(bp.SampleKFold(4, stratify="genuine"), scores)
+    codes = fold_codes(bp.SampleKFold(4, stratify="genuine"), scores)
     assert sorted(codes[:4]) == sorted(codes[4:]) == [0, 1, 2, 3]
-    assert (bp.fold_codes(model_selection.KFold(4), scores) == [0, 0, 1, 1, 2, 2, 3, 3]).all()
+    assert (fold_codes(model_selection.KFold(4), scores) == [0, 0, 1, 1, 2, 2, 3, 3]).all()
     with pytest.raises(DataError, match="PredefinedPairFolds"):
         bp.SubjectKFold(2).split(scores)
 
@@ -616,12 +641,10 @@ def test_unshuffled_folds_of_samples_are_those_of_scikit_learn(sizes, k):
     if len(labels) < k:
         return
     kfold = model_selection.KFold(k)
-    assert (
-        bp.fold_codes(bp.SampleKFold(k), labels).tolist() == bp.fold_codes(kfold, labels).tolist()
-    )
+    assert fold_codes(bp.SampleKFold(k), labels).tolist() == fold_codes(kfold, labels).tolist()
     if min(sizes) >= k:  # below, scikit-learn warns or refuses
-        stratified = bp.fold_codes(model_selection.StratifiedKFold(k), labels)
-        ours = bp.fold_codes(bp.SampleKFold(k, stratify="subject"), labels)
+        stratified = fold_codes(model_selection.StratifiedKFold(k), labels)
+        ours = fold_codes(bp.SampleKFold(k, stratify="subject"), labels)
         assert ours.tolist() == stratified.tolist()
 
 
@@ -678,19 +701,6 @@ def test_parameters(splitter):
         splitter.set_params(n_fold=3)
 
 
-def test_parameters_of_the_splitter_inside():
-    splitter = bp.EnrolledSplit(bp.ProbeGallerySplit(1), random_state=1)
-    inner = splitter.probe_gallery
-    assert splitter.get_params()["probe_gallery__n_gallery"] == 1
-    splitter.set_params(probe_gallery__n_gallery=2, unenrolled=3)
-    assert (splitter.probe_gallery.n_gallery, splitter.unenrolled) == (2, 3)
-    assert inner.n_gallery == 1
-    with pytest.raises(DataError, match="no parameters"):
-        splitter.set_params(unenrolled__x=1)
-    with pytest.raises(DataError, match="n_gallery is 0"):
-        splitter.set_params(probe_gallery__n_gallery=0)
-
-
 def test_repr():
     assert repr(bp.SubjectKFold(3, shuffle=True, random_state=1)) == (
         "SubjectKFold(n_splits=3, shuffle=True, random_state=1, stratify=None, balance='subjects')"
@@ -707,12 +717,12 @@ def test_repr():
 def test_scores_are_divided_by_their_own_labels():
     meta = {"session": [1, 2, 1, 2, 1, 2]}
     scores = Scores(np.ones((6, 6)), list("aabbcc"), probe_meta=meta)
-    assert bp.fold_codes(bp.SubjectKFold(3), scores).tolist() == [0, 0, 1, 1, 2, 2]
-    assert bp.fold_codes(model_selection.KFold(2), scores).tolist() == [0, 0, 0, 1, 1, 1]
+    assert fold_codes(bp.SubjectKFold(3), scores).tolist() == [0, 0, 1, 1, 2, 2]
+    assert fold_codes(model_selection.KFold(2), scores).tolist() == [0, 0, 0, 1, 1, 1]
     probe, gallery = next(bp.ProbeGallerySplit(enrol={"session": 1}).split(scores))
     assert scores.select(probes=probe, gallery=gallery).layout == "probe-against-gallery"
     part = scores.select(probes=[0, 1, 2], gallery=[0, 1, 2])
-    assert bp.fold_codes(bp.SubjectKFold(2), part).tolist() == [0, 0, 1]
+    assert fold_codes(bp.SubjectKFold(2), part).tolist() == [0, 0, 1]
     with pytest.raises(DataError, match="different templates"):
         bp.SubjectKFold(2).split(Scores(np.ones((2, 3)), [1, 2], [1, 2, 3]))
     mask_only = Scores(np.ones((2, 2)), mask=[[0, 1], [1, 0]])
@@ -739,10 +749,10 @@ def test_groups_override_y():
     ],
 )
 def test_any_hashable_is_a_subject(labels):
-    codes = bp.fold_codes(bp.SubjectKFold(2), labels)
+    codes = fold_codes(bp.SubjectKFold(2), labels)
     assert set(codes) == {0, 1}
     back = labels[::-1]
-    assert bp.fold_codes(bp.SubjectKFold(2), back).tolist() == codes[::-1].tolist()
+    assert fold_codes(bp.SubjectKFold(2), back).tolist() == codes[::-1].tolist()
 
 
 def test_canonical_order_is_that_of_the_labels_whatever_their_container():
@@ -761,7 +771,7 @@ def test_goldens():
         return [index[part].tolist() for index in splits]
 
     def codes(splitter):
-        return "".join(map(str, bp.fold_codes(splitter, SUBJECT)))
+        return "".join(map(str, fold_codes(splitter, SUBJECT)))
 
     assert codes(SPLITTERS[0]) == "111000001100222222"
     assert codes(SPLITTERS[0].__class__(3, shuffle=True, random_state=7, balance="samples")) == (
@@ -769,12 +779,12 @@ def test_goldens():
     )
     assert codes(bp.SampleKFold(4, shuffle=True, random_state=7)) == "120010010221233331"
     assert codes(SPLITTERS[2]) == "102110233201013230"
-    assert bp.repeated_fold_codes(SPLITTERS[1], SUBJECT).tolist() == [
+    assert repeated_fold_codes(SPLITTERS[1], SUBJECT).tolist() == [
         [1, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1],
         [1, 1, 1, 0, 1, 1, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1],
         [1, 1, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 0],
     ]
-    assert bp.repeated_fold_codes(SPLITTERS[3], SUBJECT).tolist() == [
+    assert repeated_fold_codes(SPLITTERS[3], SUBJECT).tolist() == [
         [0, 1, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1, 1, 1, 0],
         [0, 1, 0, 0, 1, 1, 0, 0, 1, 0, 1, 0, 1, 0, 1, 1, 1, 0],
     ]
@@ -826,7 +836,7 @@ def test_streams_are_apart_from_those_of_populations_and_of_each_other():
 
 def test_seeds():
     def codes(seed):
-        return bp.fold_codes(bp.SubjectKFold(2, shuffle=True, random_state=seed), range(60))
+        return fold_codes(bp.SubjectKFold(2, shuffle=True, random_state=seed), range(60))
 
     assert (codes(3) == codes(np.int64(3))).all()
     assert (codes(3) == codes(np.random.SeedSequence(3))).all()
@@ -835,18 +845,19 @@ def test_seeds():
     for generator in (np.random.default_rng, np.random.RandomState):
         splitter = bp.SubjectKFold(2, shuffle=True, random_state=generator(3))
         cloned = base.clone(splitter)
-        first, second = (bp.fold_codes(splitter, range(60)) for _ in range(2))
+        first, second = (fold_codes(splitter, range(60)) for _ in range(2))
         assert (first != second).any()  # each partition advances the generator
         assert (first == codes(generator(3))).all()
-        assert (first == bp.fold_codes(cloned, range(60))).all()
+        assert (first == fold_codes(cloned, range(60))).all()
 
 
 @pytest.mark.slow
 def test_hash_randomisation_changes_nothing(root):
     program = (
-        "from bioeval.partition import SubjectKFold, fold_codes\n"
+        "from bioeval.partition import SubjectKFold\n"
         "labels = [('id', i) if i % 2 else str(i) for i in range(9)]\n"
-        "print(fold_codes(SubjectKFold(3, shuffle=True, random_state=0), labels))"
+        "splitter = SubjectKFold(3, shuffle=True, random_state=0)\n"
+        "print([test.tolist() for _, test in splitter.split(y=labels)])"
     )
     said = {
         subprocess.run(
@@ -866,34 +877,6 @@ def test_hash_randomisation_changes_nothing(root):
 # --------------------------------------------------------------------------- fold codes
 
 
-def test_codes_of_what_has_no_folds():
-    labels = np.repeat(np.arange(10), 2)
-    for splitter in (
-        *SPLITTERS[6:9],
-        bp.GalleryKFold(2),
-        bp.SubjectShuffleSplit(20, random_state=0),
-    ):
-        with pytest.raises(DataError, match="has no folds"):
-            bp.fold_codes(splitter, labels)
-    unused = bp.SampleShuffleSplit(1, test_size=3, train_size=3)
-    with pytest.raises(DataError, match="some samples are in neither part, or in both"):
-        bp.fold_codes(unused, labels)
-    with pytest.raises(DataError, match="tests each sample 10 times"):
-        bp.fold_codes(bp.RepeatedSubjectKFold(2, random_state=0), labels)
-    with pytest.raises(DataError, match="expected an object with split"):
-        bp.fold_codes(5, labels)
-    one = bp.fold_codes(bp.SampleShuffleSplit(1, test_size=3, random_state=0), labels)
-    assert Counter(one.tolist()) == {-1: 17, 0: 3}
-
-
-def test_codes_of_scikit_learns_splitters():
-    labels = np.repeat(np.arange(4), 3)
-    codes = bp.fold_codes(model_selection.GroupKFold(2), labels)
-    assert len(np.unique(np.column_stack([labels, codes]), axis=0)) == 4
-    repeated = model_selection.RepeatedKFold(n_splits=3, n_repeats=2, random_state=0)
-    assert bp.repeated_fold_codes(repeated, labels).shape == (2, 12)
-
-
 # ------------------------------------------------------------------------------- errors
 
 WRONG_ARGUMENTS = [
@@ -901,7 +884,7 @@ WRONG_ARGUMENTS = [
     (lambda: bp.GalleryKFold(2, n_repeats=2), "nothing is random; set shuffle=True"),
     (lambda: bp.SubjectKFold(1), "n_splits is 1; expected an integer >= 2"),
     (lambda: bp.SubjectKFold(2.0), "n_splits is 2.0"),
-    (lambda: bp.SubjectKFold(2, shuffle=1), "shuffle is 1; expected True or False"),
+    (lambda: bp.SubjectKFold(2, shuffle=2), "shuffle is 2; expected True or False"),
     (lambda: bp.SubjectKFold(2, random_state=1), "nothing is random; set shuffle=True"),
     (lambda: bp.SubjectKFold(2, shuffle=True, random_state=-1), "random_state is -1"),
     (lambda: bp.SubjectKFold(2, balance="sample"), "Did you mean 'samples'"),

@@ -23,8 +23,8 @@ from bioeval.base.errors import Argument, DataError, ProtocolError
 from bioeval.base.kinds import Kind
 from bioeval.base.messages import Message, MessageWarning, message_attrs, messages_of
 from bioeval.base.progress import rows_reported
+from bioeval.partition.any_splitter import as_splitter
 from bioeval.partition.base import Parameters, SplitterLike
-from bioeval.partition.codes_of_folds import as_splitter
 from bioeval.results.ties import tie_message
 from bioeval.scores.arrays import FusionRule
 from bioeval.scores.blocks import BlockReader, require_subjects, threads_for

@@ -14,7 +14,7 @@ import numpy as np
 
 from bioeval import partition
 from bioeval.base.errors import BioevalWarning, DataError, ProtocolError, counted
-from bioeval.partition.codes_of_folds import name_of, split_samples
+from bioeval.partition.any_splitter import name_of, split_samples
 from bioeval.scores.matrix import Scores, are_pairs, codes_of
 from bioeval.scores.pairs import PairScores
 

@@ -1,0 +1,95 @@
+"""Splitters of all kinds: of this package, of scikit-learn, and lists of pairs."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+import numpy as np
+
+from bioeval.base.errors import Argument, DataError, counted, received
+from bioeval.partition.base import LabelCodes, Splitter
+from bioeval.partition.shuffle_splits import TrainValidationTest
+
+
+class ListedParts:
+    """Pairs (training, test) that are listed, in the form of a splitter of scikit-learn."""
+
+    def __init__(self, parts: Iterable[Any]):
+        """Check the pairs, and keep them, so that they can be read again."""
+        self.parts = list(parts)
+        if not self.parts or not all(map(_are_two_lists, self.parts)):
+            raise DataError(
+                Argument("splitter"),
+                f" is {received(self.parts)}; expected an object with split(), or a list of pairs "
+                "(training, test) of indices",
+            )
+
+    def __repr__(self) -> str:
+        return f"{counted(len(self.parts), 'listed pairs')} of training and test"
+
+    def split(self, X: object, y: object, groups: object) -> list[Any]:
+        """Return the pairs, whatever is divided."""
+        return self.parts
+
+
+def _are_two_lists(pair: Any) -> bool:
+    try:
+        arrays = [np.asarray(part) for part in pair]
+    except (TypeError, ValueError):
+        return False
+    whole = [array.dtype.kind in "iu" or not array.size for array in arrays]
+    return len(arrays) == 2 and all(whole) and all(array.ndim == 1 for array in arrays)
+
+
+def as_splitter(splitter: Any) -> Any:
+    """Return a splitter, or one of the pairs (training, test) that are listed."""
+    if isinstance(splitter, str | bytes | Mapping | np.ndarray):
+        pass
+    elif hasattr(splitter, "split"):
+        return splitter
+    elif isinstance(splitter, Iterable):
+        return ListedParts(splitter)
+    raise DataError(
+        f"splitter is {type(splitter).__name__}; expected an object with split(), such as "
+        "bioeval.partition.SubjectKFold(5), or a list of pairs (training, test)"
+    )
+
+
+def name_of(splitter: Any) -> str:
+    """Return what messages call a splitter."""
+    if isinstance(splitter, ListedParts):
+        return "the list of splits"
+    return type(splitter).__name__
+
+
+def split_samples(
+    splitter: Any, n: int, labels: Any, groups: Any, meta: Mapping | None
+) -> Iterator[tuple[np.ndarray, ...]]:
+    """Yield the parts of `n` samples from a splitter of this package or of scikit-learn."""
+    if isinstance(splitter, Splitter | TrainValidationTest):
+        yield from splitter.split(range(n), labels, groups, meta=meta)
+        return
+    codes = np.zeros(n) if labels is None else LabelCodes(labels, "labels").codes
+    by = codes
+    if groups is not None and np.ndim(groups) <= 1:
+        by = LabelCodes(groups, "groups").codes
+    for parts in _splits_of_other(splitter, codes, by):
+        if hasattr(parts, "_fields"):
+            yield parts
+        elif isinstance(parts, tuple | list) and len(parts) == 2:
+            yield tuple(parts)
+        else:
+            raise DataError(
+                f"{name_of(splitter)} yields {type(parts).__name__}; expected pairs (training, "
+                "test) of indices"
+            )
+
+
+def _splits_of_other(splitter: Any, codes: np.ndarray, groups: np.ndarray) -> list[Any]:
+    """Return the parts of samples from a splitter of scikit-learn."""
+    with warnings.catch_warnings():
+        # Whether a scikit-learn splitter uses y or groups cannot be known beforehand.
+        warnings.filterwarnings("ignore", "The groups parameter is ignored", UserWarning)
+        return list(splitter.split(np.zeros((len(codes), 1)), codes, groups))
