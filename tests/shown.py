@@ -67,7 +67,7 @@ SHOWN = {
     ),
     "check_claim": (lambda: be.check_claim(square(), 3.0, far=0.1), "at most 10 %"),
     "calibration": (lambda: be.calibration(square()), "Cllr"),
-    "conventions": (lambda: be.conventions(street()), "Readings"),
+    "conventions": (lambda: be.conventions(street()), "Conventions"),
     "epc": (lambda: be.epc(square(), square(random_state=2)), "HTER"),
     "error_discard": (
         lambda: be.error_discard(square(), "quality", threshold=4.0), "Error against discard",

@@ -162,14 +162,10 @@ bioeval compare old.npz new.npz --protocol market1501
 # Write results and plots
 bioeval compare old.npz new.npz --out comparison --plots
 
-# Evaluate by every reading
-bioeval conventions scores.npz
-# Find the readings of a published EER
-bioeval conventions scores.npz --measure eer --published 8.4
-# Find the readings of a published mAP
-bioeval conventions reid.npz --measure mean_ap --published 88.40
-# Start from another card; write the readings
-bioeval conventions reid.npz --measure cmc=1 --card vehicleid --out readings
+# Evaluate by every card that fits
+bioeval conventions reid.npz
+# Evaluate by some cards; write the results
+bioeval conventions reid.npz --card market1501 --card cuhk03 --out cards
 
 # Explain one row at the EER threshold
 bioeval explain scores.npz --probe 17

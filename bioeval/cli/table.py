@@ -69,7 +69,7 @@ HEADINGS: dict[str, dict[str, Entry]] = {
             "bioeval.cli.commands.gallery_size:gallery_size_command",
         ),
         "conventions": Entry(
-            "Find the convention behind a published number.",
+            "Evaluate by every protocol card that fits, one row each.",
             "bioeval.cli.commands.conventions:command",
         ),
     },

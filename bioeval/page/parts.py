@@ -39,7 +39,7 @@ _OTHERS = {
     "iapar_pooled": "vulnerability",
     "apcer_pooled": "pad",
     "rank_low": "comparison",
-    "also": "conventions",
+    "why_not": "conventions",
     "alpha": "epc",
     "gallery_size": "gallery_size",
     "garbe": "groups",

@@ -142,7 +142,6 @@ print(json.dumps({
 
 RETRIEVAL = """
 from pathlib import Path
-from bioeval.studies.conventions.conventions import MEASURES
 from bioeval.tasks.reid.results import GOM, REID
 from bioeval.tasks.lists.results import TOP_K
 
@@ -177,7 +176,6 @@ print(json.dumps({
     "json": json.loads(run(*market, "--json"))["tasks"]["reid"],
     "csv": "".join(x.read_text() for x in sorted(Path("out").glob("*.csv"))),
     "page": Path("page.html").read_text(),
-    "conventions": MEASURES["reid"],
     "described": [name in x for x in (REID, TOP_K, GOM) for name in
                   ("mean_first_rank", "mean_first_rank_low", "mean_ap_at_5")],
 }))
@@ -270,7 +268,6 @@ def test_one_entry_is_all_that_a_mean_over_queries_needs(tmp_path):
         assert all(labels[name] in table for table in found["tables"][:3])
         assert found["json"][name] == whole
         assert labels[name] in found["page"]
-        assert name in found["conventions"]
     assert "mean first rank &" in found["latex"] and "mAP at 5" in found["latex"]
     # Of queries without a match, AP is 0; the rank of a match has no value.
     assert found["values"]["mean_ap_at_5"][2] == pytest.approx(truth["mean_ap_at_5"] * 0.9)

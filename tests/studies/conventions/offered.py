@@ -1,3 +1,6 @@
 """What the tests of the whole take of this study."""
 
-OTHER_CALLS = {"conventions": "its readings name the kind of scores"}
+import bioeval as be
+
+CALLS = {"conventions": be.conventions}
+BY_ORDER = {"conventions": ("eer", "frr_at_far", "auc")}  # fvc2004 takes the first of each person
