@@ -50,17 +50,20 @@ def evaluate(
     scores : Scores, or mapping of str to Scores
         One system, or several by name.
     protocol : str or Protocol
-        The name of a shipped card, the path of a card, a parsed card, or ``"auto"``: the course
+        Card: a name or a path; auto suits the data. Also a parsed card. ``"auto"`` is the course
         card of the layout (of order-only scores, its closed set alone).
-    thresholds, max_rank, far_targets
-        In place of the card's.
+    thresholds : None, int or increasing array of float
+        Number of thresholds, or the thresholds. In place of the card's.
+    max_rank : int, optional
+        Number of ranks. In place of the card's.
+    far_targets : sequence of float, optional
+        FAR at which to report FRR and DIR. In place of the card's.
     extra_thresholds : sequence of float, optional
         Thresholds besides those: every task then has rows at these, and at the operating points of
         all tasks, of several systems at those of all that have the same units. An empty list gives
         the operating points alone. The scores are read once more for them.
     frr_targets : sequence of float, optional
-        FAR of verification is given where FRR is at most each of these; those of the card by
-        default.
+        FRR at which to report FAR of verification. In place of the card's.
     auc : bool
         As for :func:`verification`: without it an evaluation is several times faster.
     interval

@@ -132,19 +132,6 @@ def _gallery(text: str) -> float | int | str:
     return _size(text)
 
 
-def _claims(text: str) -> dict[str, float | int]:
-    """Return the options of claims, as in ``genuine=0.5,per_probe=1``."""
-    options = {}
-    for part in text.split(","):
-        written, _, value = part.partition("=")
-        name = written.strip().replace("-", "_")
-        read = {"genuine": float, "per_probe": int}.get(name)
-        if read is None:
-            raise ValueError
-        options[name] = read(value)
-    return options
-
-
 def card(value: str) -> str:
     """Return the name or path of a protocol card, unless a folder or another file has that name."""
     path = Path(value)
@@ -210,6 +197,17 @@ def without_second_files(
     return kept + left, second_files
 
 
+def at_least(smallest: int) -> _Typed:
+    """Return the type of a whole number that is not smaller."""
+
+    def read(text: str) -> int:
+        if int(text) < smallest:
+            raise ValueError
+        return int(text)
+
+    return _Typed("n", read, f"a whole number from {smallest} up")
+
+
 def joined_lists(
     ctx: click.Context, param: click.Parameter, lists: tuple[tuple[Any, ...], ...]
 ) -> tuple[Any, ...] | None:
@@ -250,7 +248,6 @@ class Value(_Typed):
     GALLERY = _Typed(
         "n", _gallery, "a whole number (2), a proportion (0.5), or COLUMN=VALUE (session=1)"
     )
-    CLAIMS = _Typed("claims", _claims, "genuine=0.5,per_probe=1, or one of the two")
     THRESHOLD = _Typed("t|rule", _threshold, "a threshold, or a rule such as eer or far=0.001")
     TARGET = _Typed("t|rule", _of_rates, "a threshold, or a rule such as eer or far=0.001")
     PRIORS = _Typed("p,p", _priors, "different numbers between 0 and 1, comma-separated")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
-from bioeval.cli.arguments import Value, joined_lists
+from bioeval.cli.arguments import Value, at_least, joined_lists
 from bioeval.cli.command import option
 
 if TYPE_CHECKING:
@@ -62,8 +62,6 @@ def take_card_options(options: dict[str, Any]) -> dict[str, Any]:
         if value is not None and value is not False:  # a flag that is not there
             given_options[name] = value
     seed = options["random_state"]  # also of intervals
-    if "claims" in given_options:
-        given_options["claims"] = {**given_options["claims"], "seed": seed}
     source = click.get_current_context().get_parameter_source("random_state")
     if source is ParameterSource.COMMANDLINE:
         given_options["seed"] = seed
@@ -130,13 +128,6 @@ def _min_dcf(card: Protocol, priors: Sequence[float]) -> Protocol:
     return replace(card, report=replace(card.section("report"), priors=tuple(priors)))
 
 
-def _claims(card: Protocol, claims: Mapping[str, Any]) -> Protocol:
-    from bioeval.protocol.card import Claims
-
-    _require_verification(card, "--claims are")
-    return replace(card, claims=Claims(**claims))
-
-
 # ------------------------------------------------------------------------------------- experiments
 
 
@@ -168,27 +159,8 @@ def _set_part(word: str, field: str) -> Change:
     return change
 
 
-def _gallery_quality(card: Protocol, column: str) -> Protocol:
-    partition = _experiment(card, "--gallery-quality")
-    number = partition.gallery_templates
-    if not isinstance(number, int | float):
-        raise click.UsageError(
-            "--gallery-quality needs the number of templates that are enrolled, such as "
-            f"--gallery-templates 2; found {number!r}"
-        )
-    best: Any = {"quality": column, "number": number}
-    return replace(card, partition=replace(partition, gallery_templates=best))
-
-
 def _unenrolled(card: Protocol, number: float) -> Protocol:
     partition = replace(_experiment(card, "--unenrolled"), unenrolled=number, enrolled=None)
-    return replace(card, partition=partition)
-
-
-def _enrolled(card: Protocol, number: float) -> Protocol:
-    if click.get_current_context().params["unenrolled"] is not None:
-        raise click.UsageError("--enrolled and --unenrolled are both given; give one of them")
-    partition = replace(_experiment(card, "--enrolled"), enrolled=number, unenrolled=None)
     return replace(card, partition=partition)
 
 
@@ -282,127 +254,79 @@ def _name(usage: str) -> str:
 
 
 CARD_OPTIONS = (
-    _entry(
-        "--templates",
-        "Verification attempts: one per gallery template (single), or one per subject (multi), "
-        "alone.  [those of the card]",
-        ["single", "multi"],
-        _templates,
-    ),
-    _entry(
-        "--rank-unit",
-        "Identification: rank templates, or subjects by their fused score.  [that of the card, or "
-        "template]",
-        ["template", "subject"],
-        _rank_unit,
-    ),
-    _entry(
-        "--fusion RULE",
-        "Fusion of the scores of a subject's templates: min, mean, max, median or kth:K.  [that "
-        "of the card, or min]",
-        None,
-        _fusion,
-    ),
     _part(
         "--train",
-        "Proportion or number of subjects for choosing the threshold; the others are tested. Other "
-        "options default to those of course-experiment.",
-        Value.SIZE,
-    ),
-    _part(
-        "--validation",
-        "Subjects for choosing the threshold, apart from those of --train.",
+        "Proportion or number of subjects for choosing the threshold; the others are tested.",
         Value.SIZE,
     ),
     _part(
         "--gallery-templates",
-        "Templates of each subject to enrol: number, proportion, or session=1.",
+        "With --train: templates of each subject to enrol: number, proportion, or session=1.",
         Value.GALLERY,
     ),
     _part(
-        "--gallery-quality COLUMN",
-        "Enrol the templates with the largest values in this metadata column, instead of "
-        "random ones.",
-        change=_gallery_quality,
-    ),
-    _part(
-        "--by",
-        "Unit of --train: subjects, or the templates of each subject.  [subject]",
-        ["subject", "sample"],
-        field="unit",
-    ),
-    _part("--unseen", "With --by sample: subjects that are only tested.", Value.SIZE),
-    _part(
-        "--stratify COLUMN",
-        "Keep the proportions of this metadata column in the training part; numbers are taken by "
-        "quartile.",
-    ),
-    _part("--unenrolled", "Test subjects that are not enrolled.", Value.SIZE, _unenrolled),
-    _part(
-        "--enrolled",
-        "Test subjects that are enrolled, instead of --unenrolled.",
+        "--unenrolled",
+        "With --train: test subjects who are not enrolled.",
         Value.SIZE,
-        _enrolled,
-    ),
-    _part(
-        "--probe-templates N",
-        "Largest number of probes of an enrolled subject.  [all other templates]",
-        click.IntRange(1),
-    ),
-    _part(
-        "--too-few",
-        "How to treat subjects with too few templates.  [raise]",
-        ["raise", "enrol", "probe", "drop"],
+        _unenrolled,
     ),
     _entry(
         "--folds N",
-        "Folds of subjects: each is tested once, with a threshold that is chosen on the others. "
-        "Other options default to those of course-kfold.",
-        click.IntRange(2),
+        "Folds of subjects: each is tested with a threshold that is chosen on the others.",
+        at_least(2),
         _folds,
-    ),
-    _entry(
-        "--single-gallery",
-        "Identification: enrol one template of each subject; the exact means over all such "
-        "galleries.",
-        bool,
-        _single_gallery,
-    ),
-    _entry(
-        "--gallery-folds K",
-        "Enrol each template of a subject in turn: one of K folds of its templates is the gallery, "
-        "the others probe; mean and spread over the galleries.",
-        click.IntRange(2),
-        _gallery_folds,
     ),
     _part(
         "--repeats N",
-        "Number of random experiments, or divisions into folds.",
-        click.IntRange(1),
+        "Number of random experiments, or of divisions into folds.",
+        at_least(1),
         _repeats,
     ),
     CardOption("seed", lambda command: command, _seed),  # the command has --seed for intervals
     _entry(
         "--target T|RULE",
-        "A number: FRR and FAR at that threshold, with intervals. With folds or --train a rule "
-        "for choosing the threshold: eer, far=0.001, hter, accuracy, cost=P,M,A.",
+        "With folds or --train: the rule that chooses the threshold, such as eer or far=0.001; or "
+        "a threshold.",
         Value.TARGET,
         _target,
     ),
     _entry(
+        "--templates",
+        "Verification: compare a claim with one template of the subject, or with all.  [card's]",
+        ["single", "multi"],
+        _templates,
+    ),
+    _entry(
+        "--rank-unit",
+        "Identification: rank templates, or subjects by their fused score.  [card's]",
+        ["template", "subject"],
+        _rank_unit,
+    ),
+    _entry(
+        "--fusion RULE",
+        "Fusion of the scores of a subject's templates: min, mean, max, median or kth:K.  [card's]",
+        None,
+        _fusion,
+    ),
+    _entry(
+        "--single-gallery",
+        "Identification: enrol one template of each subject; exact means over all such galleries.",
+        bool,
+        _single_gallery,
+    ),
+    _entry(
+        "--gallery-folds K",
+        "Enrol each of K folds of a subject's templates in turn; the others probe.",
+        at_least(2),
+        _gallery_folds,
+    ),
+    _entry(
         "--min-dcf P,P",
-        "Verification: priors of a genuine attempt at which to report minDCF, both errors costing "
-        "1, such as 0.01,0.05; repeatable.  [those of the card]",
+        "Verification: priors of a genuine attempt at which to report minDCF.  [card's]",
         Value.PRIORS,
         _min_dcf,
         multiple=True,
         callback=joined_lists,
-    ),
-    _entry(
-        "--claims",
-        "Draw the claims of verification at random: genuine=0.5,per_probe=1 (defaults).",
-        Value.CLAIMS,
-        _claims,
     ),
 )
 """The options in the order in which they change the card, which is that of the help."""

@@ -27,82 +27,24 @@ OF_A_CARD = ("ties", "impostors", "rank_unit", "fusion", "unmated", "unenrolled_
 #: An empty line before lines that are indented: click would fill a paragraph without a mark.
 _INDENTED = re.compile(r"\n\n(?=[^\n]*\n  )")
 
-#: Options by heading, in the order of the help; other options are what is evaluated.
-EVALUATED = "What is evaluated"
-HEADINGS: dict[str, Sequence[str]] = {
-    EVALUATED: (),
-    "Folds and experiments": (
-        *("--train", "--validation", "--gallery-quality", "--unseen", "--stratify", "--enrolled"),
-        *("--probe-templates", "--too-few", "--repeats", "--folds"),
-    ),
-    "Uncertainty": ("--interval", "--confidence", "--replicates", "--seed"),
-    "Output": (
-        *(
-            "--out",
-            "--force",
-            "--plots",
-            "--plot-format",
-            "--plot-style",
-            "--report",
-            "--json",
-            "--latex",
-        ),
-        *("--markdown", "--terms", "--name", "--worst", "--images", "--images-root", "--per-query"),
-    ),
-    "Scores": (
-        *("--scores", "--kind", "--nan", "--embeddings", "--gallery-embeddings", "--metric"),
-        *("--average", "--mask", "--indices", "--first-index", "--format", "--as"),
-    ),
-    "Labels and metadata": (
-        *("--labels", "--gallery-labels", "--meta", "--exclude"),
-        *("--names-of", "--subject-from", "--session-from"),
-    ),
-    "Lists": (
-        *("--genuine", "--pairs", "--trials", "--impostor", "--missing-pairs", "--keep"),
-        "--unordered",
-    ),
-    "Size and speed": ("--memory", "--cluster", "--no-auc"),
-    "Help": ("--help",),
-}
+#: Headings of options that several commands share, after those of a command alone.
+SHARED = ("System in use", "Intervals", "Output", "Reading", "Size and speed")
 
-#: Options that have another heading in a command.
-_OF_COMMAND = {
-    "run": {
-        "Folds and experiments": (
-            *("--train", "--gallery-templates", "--unenrolled", "--repeats", "--target"),
-            *("--by", "--claims"),
-        )
-    }
-}
+#: In what the contexts of click share: whether help is given in full.
+_IN_FULL = "bioeval.help_in_full"
 
 
 def by_heading(
-    command: str, params: Sequence[click.Parameter], ctx: click.Context
+    params: Sequence[click.Parameter], ctx: click.Context
 ) -> dict[str, list[tuple[str, str]]]:
-    """Return the lines of a command's options under their headings."""
-    place: dict[str, str] = {}
-    order: dict[str, int] = {}
-    options_of: dict[str, list[click.Option]] = {}
-    for heading, options in HEADINGS.items():
-        options_of[heading] = []
-        place |= dict.fromkeys(options, heading)
-        order |= zip(options, itertools.count())
-    for heading, options in _OF_COMMAND.get(command, {}).items():
-        place |= dict.fromkeys(options, heading)
-        order |= zip(options, itertools.count(-len(options)))  # before others
+    """Return the lines of a command's options under their headings, those of its own first."""
+    listed: dict[str, list[tuple[str, str]]] = {"Options": []}
     for param in params:
-        if isinstance(param, click.Option):
-            options_of[place.get(_long(param), EVALUATED)].append(param)
-    listed = {}
-    for heading, under in options_of.items():
-        under.sort(key=lambda option: order.get(_long(option), len(order)))
-        records = (option.get_help_record(ctx) for option in under)
-        if lines := list(filter(None, records)):  # a hidden option has none
-            listed[heading] = lines
-    every = list(itertools.chain.from_iterable(listed.values()))
-    if len(every) <= _FEW:  # a command of few options has one heading
-        return {"Options": every}
-    return listed
+        if isinstance(param, click.Option) and (record := param.get_help_record(ctx)):
+            listed.setdefault(getattr(param, "heading", ""), []).append(record)
+    listed["Options"] = listed.pop("", [])
+    order = [*SHARED]
+    return dict(sorted(listed.items(), key=lambda x: order.index(x[0]) if x[0] in order else -1))
 
 
 def _long(option: click.Parameter) -> str:
@@ -110,7 +52,12 @@ def _long(option: click.Parameter) -> str:
     return max(option.opts, key=len)
 
 
-_FEW = 12
+def _show_all(ctx: click.Context, param: click.Parameter, wanted: bool) -> None:
+    """Print the help of a command in full."""
+    if wanted:
+        ctx.meta[_IN_FULL] = True
+        put(f"{ctx.get_help()}\n")
+        ctx.exit()
 
 
 class Command(click.Command):
@@ -176,20 +123,52 @@ class Command(click.Command):
             for line in examples_in_help(self.name or ""):
                 formatter.write(f"{'':{formatter.current_indent}}{line}\n")
 
+    def get_params(self, ctx: click.Context) -> list[click.Parameter]:
+        """Return the parameters of the command, and those of its help."""
+        in_full = click.Option(
+            ["--help-all"],
+            is_flag=True,
+            default=False,
+            is_eager=True,
+            expose_value=False,
+            callback=_show_all,
+            hidden=True,
+        )
+        return [*super().get_params(ctx), in_full]
+
+    def get_help_option(self, ctx: click.Context) -> click.Option | None:
+        """Return the option ``--help``, which needs no line of its own."""
+        option = super().get_help_option(ctx)
+        if option is not None:
+            option.hidden = True
+        return option
+
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the details below the options."""
-        if self.epilog:
+        """Write the details below the options, in full, or where they are."""
+        if not ctx.meta.get(_IN_FULL):
+            formatter.write_paragraph()
+            formatter.write_text(f"{ctx.command_path} --help-all describes every option, and more.")
+        elif self.epilog:
             with formatter.section("Details"):
                 formatter.write_text(self.epilog)
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the options under their headings, in columns of one width."""
-        listed = by_heading(self.name or "", self.get_params(ctx), ctx)
-        every = itertools.chain.from_iterable(listed.values())
-        widest = min(30, max(len(name) for name, _ in every))
-        for heading, lines in listed.items():
-            with formatter.section(heading):
-                formatter.write_dl([(f"{name:{widest}}", text) for name, text in lines])
+        """Write the options under their headings; only the names of those of other headings."""
+        listed = by_heading(self.get_params(ctx), ctx)
+        in_full = ctx.meta.get(_IN_FULL, False)
+        described = listed if in_full else {"Options": listed.pop("Options")}
+        every = list(itertools.chain.from_iterable(described.values()))
+        widest = min(_WIDE + 4, max((len(name) for name, _ in every), default=0))
+        for heading, lines in described.items():
+            if lines:
+                with formatter.section(heading):
+                    rows = [(f"{name:{widest}}", text) for name, text in lines]
+                    formatter.write_dl(rows, col_max=_WIDE + 6)
+        if not in_full and listed:
+            formatter.write_paragraph()
+            for heading, lines in listed.items():
+                names = (re.search(r"--[\w-]+", name) for name, _ in lines)
+                formatter.write_usage(f"{heading}:", " ".join(x[0] for x in names if x), "")
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command; an error of the library names the command's options."""
@@ -206,12 +185,16 @@ def naming() -> Naming:
     return command.naming()
 
 
-def option_group(*options: Callable[[F], F]) -> Callable[[F], F]:
-    """Return a decorator that gives a command these options, in this order."""
+def option_group(*options: Callable[[F], F], heading: str = "") -> Callable[[F], F]:
+    """Return a decorator that gives a command these options, in this order, under a heading."""
 
     def decorate(command: F) -> F:
+        before = len(getattr(command, "__click_params__", ()))
         for option in reversed(options):
             command = option(command)
+        for param in getattr(command, "__click_params__", ())[before:]:
+            if heading and not getattr(param, "heading", ""):
+                param.heading = heading
         return command
 
     return decorate
@@ -247,13 +230,24 @@ def option(
         names.append(name)
     if isinstance(type, (list, tuple)):
         type = Words(type)
+        if metavar or len(option) + len("|".join(type.choices)) > _WIDE:
+            metavar = metavar or option.rpartition("-")[2].upper()
+            text, *ending = (help or "").split("  [")
+            listed = f"{text.rstrip('.')}: {', '.join(type.choices)}."
+            help = "  [".join([listed, *ending])
     if type is bool:
         more |= {"is_flag": True, "default": False}
     else:
         more |= {"type": type, "metavar": metavar or None}
     if default is not None:
         more["default"] = default
-    return click.option(*names, help=help, **more)
+        if default != "":
+            help = f"{help}  [{default}]"
+    return click.option(*names, help=help, show_default=False, **more)
+
+
+#: Characters of an option with the words to choose from; longer ones have these in their help.
+_WIDE = 20
 
 
 def progress_shown() -> Stages:

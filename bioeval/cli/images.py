@@ -27,6 +27,7 @@ class ImageOptions:
                 "Folder of the image files; files outside of it are not read.  [the folder of "
                 "DATA]",
             ),
+            heading="Output",
         )
     )
 

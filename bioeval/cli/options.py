@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,7 +18,8 @@ from bioeval.base.errors import (
 )
 from bioeval.base.kinds import KINDS
 from bioeval.base.variables import INTERVALS
-from bioeval.cli.arguments import ThresholdsOption, Value
+from bioeval.cli.arguments import Value
+from bioeval.cli.calls import options_of
 from bioeval.cli.command import F, naming, option, option_group
 from bioeval.cli.use import USE
 
@@ -154,163 +154,102 @@ _READING = option_group(
         "(--as matrix) each score is that of both orders.",
         bool,
     ),
-    option(
-        "--memory SIZE",
-        "Memory limit, beyond the memory of the program itself, such as 2GiB.",
-        name="memory_limit",
-        callback=_limit_memory,
-        expose_value=False,
-    ),
+    heading="Reading",
+)
+
+_MEMORY = option(
+    "--memory SIZE",
+    "Memory limit, beyond the memory of the program itself, such as 2GiB.",
+    name="memory_limit",
+    callback=_limit_memory,
+    expose_value=False,
 )
 
 # ------------------------------------------------------------------------- declaring options
 
+_INTERVAL = options_of(
+    "stats.IntervalMethod",
+    *("confidence", "replicates", "random_state"),
+    heading="Intervals",
+    confidence={"default": 0.95},
+    replicates={"default": 2000},
+)
 
-def _targets(rate: str, help: str) -> Callable[[F], F]:
-    """Return the option of the targets of a rate."""
-    return option(
-        f"--{rate}",
-        f"{help}, such as 0.001; repeatable.",
-        {"far": Value.FARS, "frr": Value.FRRS}[rate],
+TERMS = option(
+    "--terms",
+    "Terms in tables and plots: of the lecture (GAR, FAR, FRR, DIR, CMS) or of ISO/IEC 19795-1 "
+    "(FMR, FNMR, FPIR, TPIR). Result files always use the former.",
+    ["lecture", "iso"],
+    "lecture",
+)
+_PLOTS = option_group(
+    option("--plots", "With --out: also draw the plots.", bool),
+    option(
+        "--plot-format",
+        "File format of the plots; repeatable.  [png]",
+        ["png", "pdf", "svg"],
         multiple=True,
-        callback=lambda ctx, param, targets: list(itertools.chain.from_iterable(targets)) or None,
-        name=f"{rate}_targets",
-    )
-
-
-def _seed(help: str) -> Callable[[F], F]:
-    return option("--seed N", help, click.IntRange(0), 0, name="random_state")
-
-
-def _help(text: bool | str, usual: str) -> str:
-    return text if isinstance(text, str) else usual
-
-
-_FAR = "FAR at which to report FRR and DIR"
-_THRESHOLDS = (
-    "Number of thresholds, the thresholds, or a file with one threshold per line.  [the card's]"
+        name="plot_formats",
+    ),
+    option(
+        "--plot-style",
+        "Sizes of plots and letters: slide (16:9, read from the last row) or paper (a column of a "
+        "journal).  [default]",
+        ["default", "slide", "paper"],
+    ),
 )
-_PROTOCOL = option(
-    "--protocol CARD",
-    "Name of a protocol, or path of a card (.toml); auto: the course's protocol for the layout.",
-    Value.CARD,
-    "auto",
+_FILES = option_group(
+    option("--out DIR", "Write results.nc, summary.json, table.txt and CSV files."),
+    option("--force", "Replace the results of an earlier run.", bool),
 )
-_FUSION = option(
-    "--fusion RULE",
-    "Fusion of the scores of a subject's templates: min, mean, max, median or kth:K.",
-    str,
-    "min",
+_PRINTED = option_group(
+    option(
+        "--json",
+        "Print one JSON document: rates are fractions, undefined values are null, infinite "
+        'thresholds are the words "inf" and "-inf".',
+        bool,
+        name="as_json",
+    ),
+    option("--latex", "Print the tables as LaTeX, for booktabs.", bool),
+    option("--markdown", "Print the tables as Markdown.", bool),
+    TERMS,
 )
-_NAMES = option(
+_PAGE = option("--report HTML", "Write an HTML page with the answer, tables and curves.")
+NAMES = option(
     "--name NAME",
     "Name of a system; repeatable, in the order of the files.  [the files' names]",
     multiple=True,
 )
-_TERMS = option(
-    "--terms",
-    "Terms in tables and plots: those of the lecture (GAR, FAR, FRR, DIR, CMS) or of "
-    "ISO/IEC 19795-1 (FMR, FNMR, FPIR, TPIR). Result files always use the former.",
-    ["lecture", "iso"],
-    "lecture",
-)
-_INTERVAL = option_group(
-    option("--confidence C", "Two-sided confidence of the intervals.", float, 0.95),
-    option("--replicates N", "Number of bootstrap replicates.", click.IntRange(100), 2000),
-    _seed("Random seed."),
-)
-
-
-def _wanted(*options: tuple[object, Callable[[F], F]]) -> Callable[[F], F]:
-    """Return the options whose first value is true."""
-    return option_group(*(option for wanted, option in options if wanted))
+_NAME = option("--name NAME", "Name of the system.  [names of file and array]")
 
 
 def shared_options(
     *,
-    protocol: bool = False,
-    thresholds: bool | str = False,
-    max_rank: bool = False,
-    fusion: bool = False,
     use: bool = False,
-    far: bool | str = False,
-    frr: bool = False,
-    interval: bool | str = False,
-    seed: str = "",
-    name: bool = False,
+    interval: bool = False,
+    files: bool = True,
+    plots: bool = False,
+    page: bool = True,
+    printed: bool = True,
+    name: bool = True,
     names: bool = False,
-    terms: bool = False,
-    reading: bool = False,
+    reading: bool = True,
 ) -> Callable[[F], F]:
-    """Return the options that several commands share: the given ones, in this order.
+    """Return the options that a command shares with others.
 
-    A text is a help other than the usual one. That of `interval` adds the methods by subject to the
-    options of an interval. `names` are those of several systems, `reading` has the options of
-    reading a file, and `use` those of the use of a system.
+    They are those of the system in `use`, of `interval`, of output (into `files` with `plots`, as a
+    `page`, with the `name` of the system or the `names` of several) and of `reading` scores.
     """
-    return _wanted(
-        (protocol, _PROTOCOL),
-        (thresholds, option("--thresholds", _help(thresholds, _THRESHOLDS), ThresholdsOption())),
-        (max_rank, option("--max-rank K", "Number of ranks.", click.IntRange(1))),
-        (fusion, _FUSION),
-        (use, USE),
-        (far, _targets("far", _help(far, _FAR))),
-        (frr, _targets("frr", "Verification: FRR at which to report FAR")),
-        (isinstance(interval, str), option("--interval", str(interval), INTERVALS[:3])),
-        (interval, _INTERVAL),
-        (seed, _seed(seed)),
-        (name, option("--name NAME", "Name of the system.  [names of file and array]")),
-        (names, _NAMES),
-        (terms, _TERMS),
-        (reading, _READING),
+    names_given = [NAMES] if names else [_NAME] * name
+    output = (
+        [_FILES] * files + [_PLOTS] * plots + [_PAGE] * page + [_PRINTED] * printed + names_given
     )
-
-
-_PLOT_FORMAT = option(
-    "--plot-format",
-    "File format of the plots; repeatable.  [png]",
-    ["png", "pdf", "svg"],
-    multiple=True,
-    name="plot_formats",
-)
-
-#: The sizes of plots that are drawn.
-PLOT_STYLE = option(
-    "--plot-style",
-    "Sizes of plots and letters: slide (16:9, read from the last row) or paper (a column of a "
-    "journal).  [default]",
-    ["default", "slide", "paper"],
-)
-
-
-def output_options(
-    files: str = "", plots: str = "", json: str = " instead of a table", report: bool = True
-) -> Callable[[F], F]:
-    """Return the output options, the same for every command that has results.
-
-    `files` and `plots` say in the help what is written, if any is. Only what is no result has no
-    `report`, such as a list of cards.
-    """
-    replaced = "With --out"
-    if report:
-        replaced += " or --report"
-    return _wanted(
-        (files, option("--out DIR", f"Write {files}.")),
-        (files, option("--force", f"{replaced}: replace the results of an earlier run.", bool)),
-        (plots, option("--plots", f"With --out: also {plots}.", bool)),
-        (plots, _PLOT_FORMAT),
-        (plots, PLOT_STYLE),
-        (
-            report,
-            option(
-                "--report HTML",
-                "Write an HTML page with the answer, tables and curves.",
-            ),
-        ),
-        (True, option("--json", f"Print one JSON document{json}.", bool, name="as_json")),
-        (True, option("--latex", "Print the tables as LaTeX, for booktabs.", bool)),
-        (True, option("--markdown", "Print the tables as Markdown.", bool)),
-        (True, _TERMS),
+    return option_group(
+        *[USE] * use,
+        *[_INTERVAL] * interval,
+        option_group(*output, heading="Output"),
+        *[_READING] * reading,
+        option_group(*[_MEMORY] * reading, heading="Size and speed"),
     )
 
 

@@ -12,11 +12,12 @@ import click
 from bioeval.base.errors import NoResultError
 from bioeval.base.progress import rows_reported
 from bioeval.base.version import __version__
-from bioeval.cli.command import naming, progress_shown
+from bioeval.cli.command import Command, naming, option_group, progress_shown
 from bioeval.cli.console import note
 from bioeval.cli.options import (
     read_scores,
     require_method,
+    shared_options,
     system_name,
     take_interval,
     take_reading,
@@ -117,6 +118,28 @@ def refuse(
     found = [x for dataset in results for x in messages_of(dataset.attrs) if x.code in _UNDEFINED]
     why = "; ".join(dict.fromkeys(map(sentence_about, found)))
     raise NoResultError(f"nothing could be evaluated: {why or 'no rate is defined for these data'}")
+
+
+def study(
+    called: str, /, *own: Callable[[Any], Any], second: str = "second", **shared: bool
+) -> Callable[[Callable[[StudyCommand], None]], click.Command]:
+    """Return a decorator: a function of a run becomes the command of a study of one file.
+
+    `own` are the options that the command has besides the `shared_options` that it takes.
+    """
+
+    def decorate(function: Callable[[StudyCommand], None]) -> click.Command:
+        def call(data: str, **options: Any) -> None:
+            with StudyCommand(data, options) as run:
+                function(run)
+
+        word = "[FILE]" if second == "second" else f"[{second.upper()}]"
+        more = click.argument(second, required=False, metavar=word)
+        declared = (click.argument("data"), more, *own, shared_options(**shared))
+        command = click.command(called, cls=Command, help=function.__doc__)
+        return command(option_group(*declared)(call))
+
+    return decorate
 
 
 class StudyCommand:

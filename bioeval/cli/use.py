@@ -7,40 +7,24 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from bioeval.cli.command import option, option_group
+from bioeval.cli.calls import options_of
+from bioeval.cli.command import option_group
 
 if TYPE_CHECKING:
     from bioeval.scores.matrix import Scores
 
 #: The options of tries and of enrolled templates.
-TRIES_AND_ENROLMENT = option_group(
-    option(
-        "--attempts COLUMN",
-        "Verification: all probes of a subject with the same value in this metadata column are "
-        "tries of one attempt, accepted if any of them is.",
-    ),
-    option(
-        "--enrol TEMPLATES",
-        "Verification: enrolled templates of each subject: first:3, or first:3:COLUMN (by time, "
-        "for example).  [all]",
-    ),
-)
+TRIES_AND_ENROLMENT = options_of("claim_scores", "attempts", "enrol", heading="System in use")
 
 #: The rule by which scores are fused, of a system in use.
-FUSION_IN_USE = option(
-    "--fusion RULE",
-    "Fusion of the scores of a subject's templates: min, mean, max, median or kth:K.  [min]",
+FUSION_IN_USE = options_of(
+    "claim_scores", "fusion", heading="System in use", fusion={"default": None}
 )
 
 #: All options of the use of a system.
 USE = option_group(
     TRIES_AND_ENROLMENT,
-    option(
-        "--templates",
-        "Verification: compare a claim with one template of the subject (single), or with all of "
-        "them (multi).  [single]",
-        ["single", "multi"],
-    ),
+    options_of("verification", "templates", heading="System in use", templates={"default": None}),
     FUSION_IN_USE,
 )
 

@@ -113,9 +113,10 @@ def faces(
     metric : str
         As for :meth:`bioeval.Scores.from_embeddings`.
     people : {"unseen", "seen", "all"}
-        People who are compared: 21 to 40, 1 to 20, or all. Eigenfaces and fisherfaces are fitted
-        on people 1 to 20. A system must not be judged by the people of its training: ``"seen"``
-        shows by how much the figures of fisherfaces, fitted to the labels, are too good.
+        People compared: 21 to 40, 1 to 20 (those of the training), or all. Eigenfaces and
+        fisherfaces are fitted on people 1 to 20. A system must not be judged by the people of its
+        training: ``"seen"`` shows by how much the figures of fisherfaces, fitted to the labels, are
+        too good.
     components : int
         Number of principal components of eigenfaces and fisherfaces.
 

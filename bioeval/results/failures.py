@@ -56,10 +56,12 @@ def with_failures(
         A result of :func:`verification`; or of :func:`evaluate`, whose other tasks stay as they
         are.
     fta : float
-        Failure-to-acquire rate: proportion of the attempts of enrolled people in which no sample
-        could be taken, or none from which features could be extracted.
+        Failure-to-acquire rate, to add rates that include it. The proportion of the attempts of
+        enrolled people in which no sample could be taken, or none from which features could be
+        extracted.
     fte : float
-        Failure-to-enrol rate: proportion of people who cannot be enrolled.
+        Failure-to-enrol rate, to add rates that include it. The proportion of people who cannot be
+        enrolled.
 
     Returns
     -------

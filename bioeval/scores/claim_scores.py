@@ -40,19 +40,19 @@ def claim_scores(
     scores : Scores
         Distances or similarities with subjects, shape (m, n).
     attempts : str, optional
-        A metadata column of the probes: all probes of a subject with the same value are the tries
-        of one attempt, accepted if one of them is. Where the probes are templates of the gallery,
-        an attempt is not compared with its own templates.
+        Metadata column: the probes of a subject with the same value are tries of one attempt. It is
+        accepted if one of them is. Where the probes are templates of the gallery, an attempt is not
+        compared with its own templates.
     templates : {"multi", "single"}
         ``"multi"``: a claim is compared with all enrolled templates of the claimed subject, and
         their scores are fused, those of each try first. ``"single"``: with one template.
     fusion : {"min", "mean", "max", "median", "kth:K"}
         As for :func:`verification`.
     enrol : str, optional
-        Which templates of each subject are enrolled; all unless given. ``"first:3"``: the first
-        three in the order of the gallery, ``"first:3:taken"`` in that of a metadata column; a
-        subject with fewer has all enrolled. In a matrix of all templates against all the others
-        are the probes.
+        Enrolled templates of each subject: first:3, or first:3:COLUMN; all by default.
+        ``"first:3"``: the first three in the order of the gallery, ``"first:3:taken"`` in that of a
+        metadata column; a subject with fewer has all enrolled. In a matrix of all templates against
+        all the others are the probes.
 
     Returns
     -------

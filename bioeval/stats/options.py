@@ -48,9 +48,9 @@ class IntervalMethod:
     method : str
         Such as ``"subject-bootstrap"``: one of those that the call takes as `interval`.
     confidence : float
-        Two-sided confidence level, above 0 and below 1.
+        Two-sided confidence of the intervals. Above 0 and below 1.
     replicates : int
-        Number of replicates of a bootstrap, at least 100.
+        Number of bootstrap replicates. At least 100.
     random_state : int, None, numpy SeedSequence, Generator or RandomState
         Seed of a bootstrap. The same integer gives the same intervals on every platform; all tasks
         of an evaluation have the same replicates.

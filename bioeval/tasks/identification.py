@@ -93,15 +93,14 @@ def open_set(
         Number of ranks. None gives every attainable rank while thresholds x ranks is at most
         2,000,000, else 100, and says so in its messages.
     rank_unit : {"template", "subject"}
-        Whether a rank counts templates (the lecture's) or subjects, each once by its fused
-        score.
+        Whether to rank templates, or subjects by their fused score. The lecture ranks templates.
     fusion : str
         As for :func:`verification`; used with subject ranks.
     ties : {"pessimistic", "optimistic", "stable", "expected"}
-        Rank of the best mate among candidates of other subjects exactly as close: after them,
-        before them, in gallery order, or the mean over all orders.
+        Rank of a mate among candidates with exactly the same score. Of other subjects exactly as
+        close: after them, before them, in gallery order, or the mean over all orders.
     impostors : {"auto", "unenrolled", "leave-subject-out", "both"}
-        Impostor attempts of probes against a gallery: the probes whose subject is not
+        Whose searches are non-mated. Of probes against a gallery: the probes whose subject is not
         enrolled, each enrolled probe with its own subject taken out of the gallery, or both.
         ``"auto"``: the unenrolled if there is any, else leave-subject-out. All-against-all is
         always leave-subject-out.

@@ -47,23 +47,27 @@ def verification(
     scores : Scores
         A matrix of either layout, or a list of pairs.
     templates : {"single", "multi"}
-        ``"single"``: each comparison with a template is an attempt. ``"multi"``: each probe
-        claims each subject once, by the fused score of that subject's templates.
+        Whether a claim is compared with one template of the subject, or with all of them.
+        ``"single"``: each comparison with a template is an attempt. ``"multi"``: each probe claims
+        each subject once, by the fused score of that subject's templates.
     fusion : {"min", "mean", "max", "median", "kth:K"}
-        How a subject's templates are fused, in the sense of distances: ``"min"`` takes the
-        nearest template (the largest similarity).
+        How the scores of a subject's templates are fused: min, mean, max, median or kth:K. In the
+        sense of distances: ``"min"`` takes the nearest template (the largest similarity).
     thresholds : None, int or increasing array of float
-        None: about 1,000 evenly spaced ones, and the operating points. A number: that many from
-        the smallest to the largest score. An array, in the units of the scores: as given.
+        Number of thresholds, or the thresholds themselves. None: about 1,000 evenly spaced ones,
+        and the operating points. A number: that many from the smallest to the largest score. An
+        array, in the units of the scores: as given.
     claims : sequence of shape (m,), pair (probe_index, subjects), or ClaimSampler, optional
         Explicit claims instead of all: one claimed subject for each probe, or any list; or claims
         drawn by :class:`bioeval.partition.ClaimSampler`.
     unenrolled_claims : {"raise", "skip"}
         Whether a claim of a subject without templates is an error, or is left out and counted.
     far_targets : sequence of float
-        For each, the smallest FRR with FAR at most the target, and its threshold.
+        FAR at which to report FRR. For each, the smallest FRR with FAR at most the target, and its
+        threshold.
     frr_targets : sequence of float
-        For each, the smallest FAR with FRR at most the target, and its threshold; none by default.
+        FRR at which to report FAR. For each, the smallest FAR with FRR at most the target, and its
+        threshold; none by default.
     costs : sequence of (prior, c_miss, c_fa)
         For each, the least cost ``prior c_miss FRR + (1 - prior) c_fa FAR``; the default is the
         half total error rate.
@@ -71,11 +75,11 @@ def verification(
         Whether to also find AUC, d', the EER on the hull and the least costs. They take every
         impostor score, not only those near an operating point, and cost more than all the rest.
     interval : str or :class:`bioeval.stats.IntervalMethod`, optional
-        Method of the confidence intervals; none by default, since they take another pass over
-        the scores. ``"subject-bootstrap"`` resamples subjects and is recommended (``...-bca`` and
-        ``...-logit`` are variants); ``"analytic"`` has variances by subject in closed form;
-        ``"wilson"`` and ``"clopper-pearson"`` take attempts as independent, which attempts that
-        share a subject are not. A name alone has confidence 0.95 and 2,000 resamples.
+        Add confidence intervals. None by default, since they take another pass over the scores.
+        ``"subject-bootstrap"`` resamples subjects and is recommended (``...-bca`` and ``...-logit``
+        are variants); ``"analytic"`` has variances by subject in closed form; ``"wilson"`` and
+        ``"clopper-pearson"`` take attempts as independent, which attempts that share a subject are
+        not. A name alone has confidence 0.95 and 2,000 resamples.
 
     Returns
     -------

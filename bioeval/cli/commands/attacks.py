@@ -8,42 +8,24 @@ from typing import Any
 import click
 
 from bioeval.base.errors import DataError
+from bioeval.base.variables import INTERVALS
 from bioeval.cli.arguments import Value
+from bioeval.cli.calls import options_of
 from bioeval.cli.command import Command, option
-from bioeval.cli.options import output_options, shared_options
+from bioeval.cli.options import shared_options
 from bioeval.cli.outputs import rows_over
-from bioeval.cli.study_command import StudyCommand
+from bioeval.cli.study_command import StudyCommand, study
 
 
-@click.command("vulnerability", cls=Command)
-@click.argument("data")
-@click.argument("presented", metavar="[ATTACKS]", required=False)
-@option(
-    "--attack COLUMN",
-    "Metadata column of the attack instrument species; empty or `bona fide` for other rows.",
-    str,
-    "attack",
+@study(
+    "vulnerability",
+    options_of("vulnerability", "attack", "templates", "fusion", "threshold", "far_targets"),
+    options_of("vulnerability", "interval", interval={"type": INTERVALS[:3]}),
+    interval=True,
+    plots=True,
+    second="attacks",
 )
-@option(
-    "--templates",
-    "Decisions: one per presentation (multi), or one per comparison with a template (single).",
-    ["multi", "single"],
-    "multi",
-)
-@shared_options(fusion=True)
-@option(
-    "--threshold",
-    "Also evaluate at a threshold: a number, or a rule applied to bona fide presentations: "
-    "eer, far=X, hter, accuracy, cost=P,M,A.",
-    Value.THRESHOLD,
-)
-@shared_options(far=True)
-@output_options(
-    "results.nc, summary.json, table.txt, curves.csv and a CSV file of each table",
-    "draw DET curves, IAPAR by species, and the scores of the three classes",
-)
-@shared_options(interval="Add confidence intervals by subject.  [none]", name=True, reading=True)
-def vulnerability_command(data: str, presented: str | None, **options: Any) -> None:
+def vulnerability_command(run: StudyCommand) -> None:
     """Evaluate how often presentation attacks are accepted, by species.
 
     Rows of DATA with a value in the metadata column `attack` are attacks, labelled with the subject
@@ -51,17 +33,16 @@ def vulnerability_command(data: str, presented: str | None, **options: Any) -> N
     pairs may have class words: target, nontarget and spoof. Thresholds are chosen on bona fide
     presentations.
     """
-    with StudyCommand(data, options) as run:
-        from bioeval.studies.attacks.vulnerability import vulnerability
+    from bioeval.studies.attacks.vulnerability import vulnerability
 
-        attacks = run.read(presented, mates=False) if presented else None
-        scores = run.read()
-        dataset = run.count(vulnerability, scores, attacks, **run.options)
-        run.finish(
-            dataset,
-            csv={"curves.csv": rows_over(dataset, "threshold", "species")},
-            files=list(filter(None, (data, presented))),
-        )
+    presented = run.options.pop("attacks", None)
+    attacks = run.read(presented, mates=False) if presented else None
+    dataset = run.count(vulnerability, run.read(), attacks, **run.options)
+    run.finish(
+        dataset,
+        csv={"curves.csv": rows_over(dataset, "threshold", "species")},
+        files=list(filter(None, (run.data, presented))),
+    )
 
 
 def _levels(text: str) -> dict[str, float]:
@@ -78,46 +59,17 @@ def _levels(text: str) -> dict[str, float]:
 @click.command("pad", cls=Command)
 @click.argument("data", metavar="LIST")
 @option("--dev LIST", "Development set for the rule of --threshold.")
-@option(
-    "--kind",
-    "Kind of the scores; larger similarities mean bona fide.  [from the name of the column, "
-    "else similarity]",
-    ["similarity", "distance", "llr"],
-)
+@options_of("pad", "kind", kind={"default": None})
 @option("--scores KEY", "Name of the column of scores.", name="scores_key")
-@option(
-    "--threshold T|RULE",
-    "Add the errors at a threshold: a number, or the rule apcer=X, bpcer=X or d-eer.",
-)
-@option(
-    "--apcer X,X",
-    "APCER at which to report BPCER.  [0.1,0.05,0.01]",
-    Value.NUMBERS,
-    name="apcer_targets",
-)
+@options_of("pad", "threshold", "apcer_targets", threshold={"type": str})
 @option(
     "--potential SPECIES=N,...",
     "Attack potential of each species; with --most, APCER is over those up to that level.",
     Value("name=level", _levels, "levels of species (print=1,mask=3)"),
 )
 @option("--most N", "With --potential: the largest level.", float)
-@option(
-    "--non-response",
-    "Exclude presentations without a score from the rates, or count them as rejected.",
-    ["exclude", "reject"],
-    "exclude",
-)
-@option(
-    "--interval",
-    "Add confidence intervals over the columns subject and instrument of LIST.  [none]",
-    ["subject-bootstrap", "subject-bootstrap-logit"],
-)
-@shared_options(interval=True)
-@option("--name NAME", "Name of the detector.  [the file's name]")
-@output_options(
-    "results.nc, summary.json, table.txt, curve.csv and a CSV file of each table",
-    "draw the plots",
-)
+@options_of("pad", "non_response", "interval")
+@shared_options(interval=True, plots=True, reading=False)
 def pad_command(
     data: str,
     dev: str | None,

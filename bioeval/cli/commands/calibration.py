@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from bioeval.cli.arguments import Value
+from bioeval.cli.calls import options_of
 from bioeval.cli.command import Command, option
-from bioeval.cli.options import output_options, shared_options
+from bioeval.cli.options import shared_options
 from bioeval.cli.study_command import StudyCommand
 
 if TYPE_CHECKING:
@@ -20,54 +21,28 @@ if TYPE_CHECKING:
 @click.argument("data")
 @click.argument("second", required=False, metavar="[FILE]")
 @option(
-    "--calibrate",
-    "Turn scores into log-likelihood ratios, by logistic or isotonic regression (pav).  "
-    "[logistic, with --apply]",
+    "--calibrate METHOD",
+    "Turn scores into log-likelihood ratios.  [logistic, with --apply]",
     ["logistic", "pav"],
 )
 @option(
     "--train FILE [TRIALS]",
-    "Scores of other subjects, to learn the calibration from.",
+    "Scores of other subjects to learn from.",
     Value.FILES,
 )
 @option(
     "--apply SCORES [TRIALS]",
-    "Learn the calibration from DATA, and evaluate the calibrated scores of this set.",
+    "Learn from DATA, and evaluate the scores of this set.",
     Value.FILES,
 )
-@option("--prior P", "Prior for which --calibrate is optimal.", float, 0.5)
-@option(
-    "--ends",
-    "With --calibrate pav: finite extreme ratios by Laplace's rule of succession (one more "
-    "attempt of each class), or raw ones.  [laplace]",
-    ["laplace", "raw"],
-)
-@option(
-    "--priors P,P",
-    "Priors of a genuine attempt, for the decision costs.  [0.5,0.1,0.01,0.001]",
-    Value.NUMBERS,
-)
-@option("--costs MISS,FALSE", "Costs of a miss and of a false accept.", Value.NUMBERS, "1,1")
-@option(
-    "--interval",
-    "Add intervals of Cllr and of the actual costs, for other subjects.  [none]",
-    ["subject-bootstrap", "subject-bootstrap-bca"],
-)
+@options_of("Calibrator", "prior", "ends", ends={"default": None})
+@options_of("calibration", "priors", "costs", "interval")
 @option(
     "--save FILE",
-    "Write the calibrated scores, as .npz or as a list of pairs (.txt, .csv).",
+    "Write the calibrated scores (.npz, .txt, .csv).",
     name="save_to",
 )
-@output_options(
-    "results.nc, summary.json, table.txt and a CSV file of each table",
-    "draw Bayes error and three others",
-)
-@shared_options(
-    use=True,
-    interval=True,
-    name=True,
-    reading=True,
-)
+@shared_options(use=True, interval=True, plots=True)
 def command(data: str, **options: Any) -> None:
     """Evaluate DATA as log-likelihood ratios: Cllr, and decision costs by prior.
 

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from bioeval.cli.arguments import Value
+from bioeval.cli.calls import options_of
 from bioeval.cli.command import Command, naming, option
 from bioeval.cli.images import ImageOptions
-from bioeval.cli.options import output_options, shared_options
+from bioeval.cli.options import shared_options
 from bioeval.cli.outputs import MoreOutputs, MoreResults
 from bioeval.cli.study_command import StudyCommand
 
@@ -75,7 +75,7 @@ class ReportedCheck(MoreResults):
     add_options = (
         option(
             "--check",
-            "Check the data, as bioeval check does; who is confused with whom at the threshold.",
+            "Add a check of the data, and who is confused with whom.",
             bool,
         ),
     )
@@ -105,29 +105,9 @@ class ReportedCheck(MoreResults):
 @click.command("check", cls=Command)
 @click.argument("data")
 @click.argument("second", required=False, metavar="[FILE]")
-@option(
-    "--protocol CARD",
-    "Name of a protocol, or path of a card (.toml), for the later evaluation.",
-    Value.CARD,
-    "auto",
-)
-@shared_options(far="FAR for which to check the number of subjects")
-@option(
-    "--threshold",
-    "Threshold at which people are confused: a number, or a rule applied to these data.",
-    Value.THRESHOLD,
-    "far=0.001",
-)
-@shared_options(use=True)
-@option(
-    "--worst N",
-    "How many pairs of people, and templates with a doubtful label, are listed.",
-    click.IntRange(min=1),
-    10,
-)
+@options_of("check_data", "protocol", "far_targets", "threshold", "worst")
+@shared_options(use=True, name=False)
 @ImageOptions.add
-@output_options("results.nc (of scores), summary.json, table.txt and findings.csv")
-@shared_options(reading=True)
 def command(
     data: str,
     protocol: str,

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from bioeval.base.errors import BioevalError
-from bioeval.cli.arguments import Value
-from bioeval.cli.command import Command, option
-from bioeval.cli.options import output_options, shared_options, take_interval
+from bioeval.cli.calls import options_of
+from bioeval.cli.command import Command
+from bioeval.cli.options import shared_options, take_interval
 from bioeval.cli.study_command import StudyCommand
 
 if TYPE_CHECKING:
@@ -57,47 +57,8 @@ def compared_systems(
 
 @click.command("compare", cls=Command)
 @click.argument("data", nargs=-1, required=True)
-@output_options(
-    "results.nc, ranking.csv, differences.csv, summary.json and table.txt",
-    "draw the values and ranks of the systems by the first measure",
-)
-@option(
-    "--name NAME", "Name of a system; once for each, in order.  [the file's name]", multiple=True
-)
-@option(
-    "--measure M",
-    "Measure to compare: eer, frr_at_far=0.001, far_at_frr=0.01, auc, eer_hull, min_dcf=0.01, "
-    "frr_at_threshold=0.4, far_at_threshold=0.4, recognition_rate, cms=5, dir_at_far=0.01, cllr, "
-    "min_cllr, act_dcf=0.01; with --protocol cmc=1, mean_ap, mean_inp, ...; repeatable.  "
-    "[EER, FRR at each FAR, AUC, recognition rate, DIR]",
-    name="measures",
-    multiple=True,
-)
-@option(
-    "--protocol CARD",
-    "Compare mAP, CMC and the other measures of re-identification under this convention (name or "
-    "path of a card).",
-    Value.CARD,
-)
-@shared_options(
-    far=True,
-    frr=True,
-    interval=True,
-    reading=True,
-)
-@option(
-    "--gallery",
-    "Intervals of identification are for new people, enrolled and searched for (new), or for other "
-    "probes in this gallery (fixed).",
-    ["new", "fixed"],
-    "new",
-)
-@option(
-    "--adjust",
-    "Adjust the tests for the number of measures, by Holm's method.",
-    ["none", "holm"],
-    "none",
-)
+@options_of("compare", "measures", "protocol", "far_targets", "frr_targets", "gallery", "adjust")
+@shared_options(interval=True, plots=True, names=True)
 def command(data: tuple[str, ...], **options: Any) -> None:
     """Compare systems on the same templates in the same order.
 

@@ -31,7 +31,7 @@ The ending of OUT chooses the format: {_WRITTEN}. The command lists what OUT can
 @option("--keep-embeddings", "Write the embeddings of DATA, not their distances.", bool)
 @option("--force", "Replace OUT if it exists.", bool)
 @option("--json", "Describe the written file as JSON.", bool, name="as_json")
-@shared_options(reading=True)
+@shared_options(files=False, page=False, printed=False, name=False)
 def command(
     data: str | None,
     out: str | None,

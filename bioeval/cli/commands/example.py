@@ -7,10 +7,13 @@ from typing import Any
 import click
 
 from bioeval.base.errors import wrapped
+from bioeval.cli.calls import options_of
 from bioeval.cli.command import Command, option
 from bioeval.cli.console import put, show_json, terminal_width
 from bioeval.cli.outputs import take_scores
 from bioeval.datasets.face_images import SYSTEMS
+
+PEOPLE = ("unseen", "seen", "all")
 
 
 @click.command("example", cls=Command)
@@ -18,17 +21,7 @@ from bioeval.datasets.face_images import SYSTEMS
 @option("--system", "Face recognition system; without --out they are listed.", [*SYSTEMS])
 @option("--out FILE", "File to write: .npz, or another that bioeval convert writes.")
 @option("--force", "Replace FILE if it exists.", bool)
-@option(
-    "--metric M", "cosine, l2 (euclidean), l1 (manhattan), linf or bhattacharyya.", str, "euclidean"
-)
-@option(
-    "--people",
-    "People compared: unseen (21 to 40), seen (1 to 20: those of the training of eigenfaces and "
-    "fisherfaces), or all.",
-    ["unseen", "seen", "all"],
-    "unseen",
-)
-@option("--components N", "Components of eigenfaces and fisherfaces.", click.IntRange(1), 64)
+@options_of("datasets.faces", "metric", "people", "components", people={"type": PEOPLE})
 @option("--json", "Describe the written file as JSON.", bool, name="as_json")
 def command(
     name: str | None, system: Any, out: str | None, force: bool, as_json: bool, **options: Any

@@ -6,11 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from bioeval.cli.arguments import Value
-from bioeval.cli.command import Command, option
-from bioeval.cli.options import output_options, shared_options
+from bioeval.cli.calls import options_of
+from bioeval.cli.command import option
 from bioeval.cli.outputs import MoreResults
-from bioeval.cli.study_command import StudyCommand
+from bioeval.cli.study_command import StudyCommand, study
 
 if TYPE_CHECKING:
     from bioeval.scores.matrix import Scores
@@ -23,8 +22,7 @@ class ExplainedRows(MoreResults):
     add_options = (
         option(
             "--explain N|NAME",
-            "Explain this row as bioeval explain does: its position, from 0, or the name of its "
-            "template; repeatable.",
+            "Add this row (position or name), explained; repeatable.",
             multiple=True,
             name="probes",
         ),
@@ -49,38 +47,19 @@ class ExplainedRows(MoreResults):
         return rows
 
 
-@click.command("explain", cls=Command)
-@click.argument("data")
-@click.argument("second", required=False, metavar="[FILE]")
-@option(
-    "--probe N|NAME",
-    "Row to explain: the name of its template (metadata column template, name, image or "
-    "file), or its position, from 0.",
+@study(
+    "explain",
+    options_of("explain", "probe", probe={"required": False}),
+    option(
+        "--step-by-step",
+        "Explain every row of a small matrix, with running totals of each counter.",
+        bool,
+        name="steps",
+    ),
+    options_of("explain", "threshold", "protocol"),
+    use=True,
 )
-@click.option(
-    "--step-by-step",
-    "--all",
-    "steps",
-    is_flag=True,
-    default=False,
-    help="Explain every row of a small matrix, with running totals of each counter.",
-)
-@option(
-    "--threshold",
-    "Threshold: a number, or a rule applied to these data, such as eer or far=0.01.  [eer]",
-    Value.THRESHOLD,
-)
-@shared_options(protocol=True, use=True)
-@output_options("summary.json, table.txt, templates.csv, subjects.csv and adds.csv")
-@shared_options(name=True, reading=True)
-def command(
-    data: str,
-    probe: str | None,
-    steps: bool,
-    protocol: str,
-    threshold: Any,
-    **options: Any,
-) -> None:
+def command(run: StudyCommand) -> None:
     """Explain a row of DATA: its sorted list, and what it adds to the rates.
 
     The table lists the comparisons of one probe in order of score, with their roles (genuine,
@@ -88,16 +67,16 @@ def command(
     counters of every task, and why. With --step-by-step, the running totals end in the rates of
     `bioeval run`.
     """
-    if steps == (probe is not None):
+    probe = run.options.pop("probe", None)
+    if run.options.pop("steps") == (probe is not None):
         raise click.UsageError("give --probe N, or --step-by-step for every row of a small matrix")
-    with StudyCommand(data, options) as run:
-        from bioeval.studies.explain.explain import explain, step_by_step
+    from bioeval.studies.explain.explain import explain, step_by_step
 
-        scores = run.read(mates=False)
-        run.stages("explaining")
-        explained: Explanation | Steps
-        if probe is None:
-            explained = step_by_step(scores, threshold=threshold, protocol=protocol)
-        else:
-            explained = explain(scores, probe, threshold=threshold, protocol=protocol)
-        run.finish(explained, files=filter(None, (data, run.reading.get("labels"))))
+    scores = run.read(mates=False)
+    run.stages("explaining")
+    explained: Explanation | Steps
+    if probe is None:
+        explained = step_by_step(scores, **run.options)
+    else:
+        explained = explain(scores, probe, **run.options)
+    run.finish(explained, files=filter(None, (run.data, run.reading.get("labels"))))

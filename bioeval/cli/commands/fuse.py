@@ -9,8 +9,9 @@ import click
 
 from bioeval.base.errors import BioevalWarning, DataError
 from bioeval.cli.arguments import Value
+from bioeval.cli.calls import options_of
 from bioeval.cli.command import Command, option
-from bioeval.cli.options import output_options, shared_options
+from bioeval.cli.options import shared_options
 from bioeval.cli.study_command import StudyCommand
 
 if TYPE_CHECKING:
@@ -25,18 +26,7 @@ _IN_FOLDS = "Means over the folds of the test parts; ± is the standard deviatio
 
 @click.command("fuse", cls=Command)
 @click.argument("systems", nargs=-1, required=True, metavar="A B [C ...]")
-@option(
-    "--method",
-    "Rule that fuses the scores.",
-    ["mean", "min", "max", "product", "weighted", "logistic"],
-    "mean",
-)
-@option(
-    "--normalise",
-    "Normalisation of the scores (as similarities) before fusion.",
-    ["none", "min-max", "z", "tanh"],
-    "none",
-)
+@options_of("Fusion", "method", "normalise")
 @option(
     "--weights NAME=W",
     "With --method weighted: weight of a system; once per system.",
@@ -54,10 +44,10 @@ _IN_FOLDS = "Means over the folds of the test parts; ± is the standard deviatio
     "evaluate on its test subjects.",
     Value.CARD,
 )
+@options_of("verification", "far_targets", "frr_targets")
 @option("--out FILE", "Write the fused scores, as .npz.")
 @option("--force", "Replace FILE and HTML if they exist.", bool)
-@output_options()
-@shared_options(far=True, frr=True, names=True, reading=True)
+@shared_options(files=False, names=True)
 def command(systems: tuple[str, ...], **options: Any) -> None:
     """Fuse systems A, B ... of the same templates in the same order.
 

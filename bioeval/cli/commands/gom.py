@@ -3,58 +3,27 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
 import click
 
-from bioeval.base.variables import IntervalName
-from bioeval.cli.arguments import Value
+from bioeval.cli.calls import options_of
 from bioeval.cli.command import Command, option
-from bioeval.cli.options import output_options, shared_options
+from bioeval.cli.options import shared_options
 from bioeval.cli.study_command import StudyCommand
 
 
 @click.command("gom", cls=Command)
 @click.argument("systems", nargs=-1, required=True, metavar="A [B ...]")
-@output_options(
-    "results.nc, summary.json, table.txt and curves.csv",
-    "draw mReP and mFR, CMC, and DIR at FAR of all systems",
-    " instead of a table: rates are fractions",
-)
-@option(
-    "--protocol CARD",
-    "Name or path of a card with [gom] or [reid], to define the gallery of each query.",
-    Value.CARD,
-    "gom-market1501",
-    name="convention",
-)
+@options_of("gom", "convention", convention={"default": "gom-market1501"})
 @option(
     "--open-queries FILE",
     "Queries of subjects that are not in the gallery, such as another data set's; once per "
     "system, in order.",
     multiple=True,
 )
-@option(
-    "--normalize LOW,HIGH",
-    "Distances that are scaled to 0 and 1.  [smallest and largest]",
-    Value.NUMBERS,
-)
-@option("--budget B", "Budget B of mFR.  [the card's]", click.IntRange(1))
-@option(
-    "--variant",
-    "Definition in the text of the paper, or in the program of its figures.  [the card's]",
-    ["paper", "reference"],
-)
-@shared_options(
-    thresholds="Thresholds, or a file with one threshold per line.  [0, 0.01 ... 1]", max_rank=True
-)
-@option(
-    "--interval METHOD",
-    "Add confidence intervals over the identities of the queries; subject-bootstrap "
-    "(recommended), and others as for bioeval run.  [none]",
-    get_args(IntervalName),
-)
-@shared_options(interval=True, names=True, reading=True)
+@options_of("gom", "normalize", "budget", "variant", "thresholds", "max_rank", "interval")
+@shared_options(interval=True, plots=True, names=True)
 def command(systems: tuple[str, ...], open_queries: tuple[str, ...], **options: Any) -> None:
     """Evaluate systems A, B ... by GOM: retrieval and verification at a threshold.
 

@@ -8,8 +8,9 @@ import click
 
 from bioeval.base.errors import DataError
 from bioeval.cli.arguments import Value, joined_lists
+from bioeval.cli.calls import options_of
 from bioeval.cli.command import Command, option
-from bioeval.cli.options import output_options, shared_options
+from bioeval.cli.options import shared_options
 from bioeval.cli.study_command import StudyCommand
 
 if TYPE_CHECKING:
@@ -19,36 +20,22 @@ if TYPE_CHECKING:
 @click.command("normalise", cls=Command)
 @click.argument("data")
 @click.argument("second", required=False, metavar="[TRIALS]")
-@option(
-    "--method",
-    "By the cohort scores of the enrolled recording (z), of the test recording (t), of both (s), "
-    "or by the closest of both (as).",
-    ["z", "t", "s", "as"],
-    "s",
-)
+@options_of("normalise", "method", method={"default": "s", "required": False})
 @option(
     "--cohort FILE [FILE]",
-    "Scores of the recordings against the cohort: both names and a score on each line; or two "
-    "files, of the enrolled and of the test recordings. With --recordings: embeddings of the "
-    "cohort.",
+    "Scores of the recordings against the cohort, or of enrolled and test recordings in two files; "
+    "with --recordings, embeddings.",
     Value.FILES,
     required=True,
 )
 @option(
     "--recordings FILE",
-    "Embeddings of the recordings of the trials, with their names as metadata template, for scores "
-    "that are cosines.",
+    "Embeddings of the recordings, by their names.",
 )
-@option("--top N", "With --method as: number of closest cohort scores.", click.IntRange(2))
-@option(
-    "--select",
-    "With --method as: the closest recordings of the cohort are those of each side itself, of the "
-    "other side, or of the enrolled side for both.  [each]",
-    ["each", "other", "enrolled"],
-)
+@options_of("normalise", "top", "select", select={"default": None})
 @option(
     "--save FILE",
-    "Write the normalised scores, as .npz or as a list of pairs (.txt, .csv).",
+    "Write the normalised scores (.npz, .txt, .csv).",
     name="save_to",
 )
 @option(
@@ -58,8 +45,8 @@ if TYPE_CHECKING:
     multiple=True,
     callback=joined_lists,
 )
-@output_options("results.nc, summary.json, table.txt and a CSV file", "draw the plots of both")
-@shared_options(far="FAR at which to report FRR", frr=True, name=True, reading=True)
+@options_of("verification", "far_targets", "frr_targets")
+@shared_options(plots=True)
 def command(data: str, **options: Any) -> None:
     """Normalise the scores of a list of trials by those of a cohort of other people.
 

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, get_args
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from bioeval.base.errors import DataError
-from bioeval.base.variables import IntervalName
 from bioeval.cli.arguments import Value
+from bioeval.cli.calls import options_of
 from bioeval.cli.command import Command, option
-from bioeval.cli.options import output_options, shared_options, take_interval
+from bioeval.cli.options import shared_options, take_interval
 from bioeval.cli.outputs import MoreResults
 from bioeval.cli.study_command import StudyCommand
 from bioeval.cli.use import FUSION_IN_USE, TRIES_AND_ENROLMENT
@@ -31,22 +31,16 @@ TASKS = ("verification/single", "verification/multi", "open_set")
 @click.command("sample-size", cls=Command)
 @click.argument("pilot", required=False)
 @click.argument("second", required=False, metavar="[FILE]")
-@option("--far X", "FAR of the operating point, such as 0.1%.", Value.RATE, 1e-4)
-@option("--width W", "Largest width of the interval.", Value.PROPORTION, 0.01, name="frr_width")
-@option("--threshold", "Threshold of the pilot.  [the loosest that keeps --far]", Value.THRESHOLD)
-@option("--frr P", "Without a pilot: expected FRR.", Value.PROPORTION)
-@option("--icc R", "Without a pilot: correlation of two genuine errors of a subject.", float)
+@options_of("sample_size", "far", "frr_width", "threshold", "frr", "icc", "confidence")
 @option(
-    "--templates",
+    "--templates N,N",
     "Numbers of templates per subject; or multi, with PILOT: a claim is compared with all enrolled "
     "templates of the subject.  [2,3,5,10]",
     Value("numbers", _numbers_or_multi, "whole numbers such as 2,3,5, or multi"),
 )
 @TRIES_AND_ENROLMENT
 @FUSION_IN_USE
-@option("--confidence C", "Confidence of the interval.", float, 0.95)
-@output_options("results.nc, summary.json, table.txt and CSV files")
-@shared_options(reading=True)
+@shared_options(name=False)
 def sample_size_command(pilot: str | None, **options: Any) -> None:
     """Find how many subjects and templates a verification test needs.
 
@@ -96,9 +90,8 @@ class ReportedWorkload(MoreResults):
 
     add_options = (
         option(
-            "--workload",
-            "Estimate the false alarms and rejected people per day at the threshold, as bioeval "
-            "workload does: people per day and the proportion of impostors.",
+            "--workload USE",
+            "Add errors per day: people=2000,impostors=0.01.",
             Value("people=N,impostors=P", _use, "people=2000,impostors=0.01"),
         ),
     )
@@ -126,37 +119,18 @@ class ReportedWorkload(MoreResults):
 @click.command("workload", cls=Command)
 @click.argument("data", required=False)
 @click.argument("second", required=False, metavar="[FILE]")
-@option("--people N", "People per day.", int, required=True, name="people_per_day")
+@options_of("workload", "people_per_day", "impostor_share")
+@option("--far X", "Operating point: FAR at most X.", Value.RATE)
+@options_of("workload", "alarms_per_day", "threshold")
 @option(
-    "--impostors P",
-    "Proportion of people who are impostors, or who are not on the watch list.",
-    Value.PROPORTION,
-    required=True,
-    name="impostor_share",
-)
-@option("--far X", "Operating point: FAR at most X.", Value.RATE, name="far")
-@option(
-    "--alarms-per-day K",
-    "Operating point: the FAR at which K false alarms a day are expected.",
-    float,
-)
-@option("--threshold", "Operating point: a threshold, or eer.", Value.THRESHOLD)
-@option(
-    "--rates",
+    "--rates NAME=P,...",
     "Rates instead of DATA; each may have _low and _high.",
     Value("rates", _by_name, "rates by name, as far=0.001,frr=0.02 or fpir=0.01,fnir=0.1"),
 )
-@option("--days", "Periods in days over which events are counted.  [1,30,365]", Value.WHOLE_NUMBERS)
+@options_of("workload", "days")
 @option("--task", "Task of DATA that gives the rates.", TASKS, TASKS[0])
-@option(
-    "--interval METHOD",
-    "Method of the confidence intervals: subject-bootstrap, subject-bootstrap-bca, "
-    "subject-bootstrap-logit, analytic, wilson or clopper-pearson.  [subject-bootstrap, or "
-    "wilson for pairs without subjects]",
-    get_args(IntervalName),
-)
-@output_options("results.nc, summary.json, table.txt and CSV files")
-@shared_options(interval=True, reading=True)
+@options_of("verification", "interval")
+@shared_options(interval=True, name=False)
 def workload_command(data: str | None, **options: Any) -> None:
     """Estimate the false alarms and rejected people of a system per day.
 

@@ -12,7 +12,7 @@ from bioeval.base.errors import CardError
 from bioeval.cli.arguments import card as checked
 from bioeval.cli.command import Command, option
 from bioeval.cli.console import put, show_json, terminal_width
-from bioeval.cli.options import output_options
+from bioeval.cli.options import shared_options
 from bioeval.cli.outputs import Output
 from bioeval.views.show import print_table
 
@@ -25,7 +25,7 @@ _LEAST_WIDTH = 20
     "--check", "Only check whether the card is valid, and whether it may ship with bioeval.", bool
 )
 @option("--toml", "Print the card as TOML, to copy and change.", bool)
-@output_options(json="", report=False)
+@shared_options(files=False, page=False, name=False, reading=False)
 def command(card: str | None, check: bool, toml: bool, terms: str, **options: Any) -> None:
     """List the protocols, or explain CARD, a protocol's name or card file (.toml)."""
     from bioeval.document.text import say

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from operator import attrgetter
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, get_args
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from bioeval.base.variables import IntervalName
+from bioeval.base.variables import INTERVALS
+from bioeval.cli.calls import options_of
 from bioeval.cli.command import Command, option, option_group
 from bioeval.cli.commands.check import ReportedCheck
 from bioeval.cli.commands.compare import compared_systems, differences_of
@@ -46,31 +47,17 @@ _FURTHER = (
 @option("--out HTML", "Page to write.", required=True, name="report")
 @option("--force", "Replace HTML if it exists.", bool)
 @option("--title TEXT", "Title of the page.  [names of the systems]", str, "")
+@options_of("evaluate", "protocol", "thresholds", "far_targets", "frr_targets")
+@option_group(*(option for more in _FURTHER for option in more.add_options))
+@options_of("evaluate", "interval", interval={"type": [*INTERVALS, "none"]})
 @option(
     "--name NAME",
-    "Name of a system; repeatable, in the order of DATA.  [the files' names]",
+    "Name of a system; repeatable.  [the files' names]",
     multiple=True,
     name="names",
 )
-@shared_options(protocol=True)
-@option(
-    "--interval METHOD",
-    "Method of the confidence intervals: subject-bootstrap, subject-bootstrap-bca, "
-    "subject-bootstrap-logit, analytic, wilson, clopper-pearson or none.  "
-    "[subject-bootstrap, or wilson for pairs without subjects]",
-    [*get_args(IntervalName), "none"],
-)
+@shared_options(use=True, interval=True, files=False, page=False, name=False)
 @ImageOptions.add
-@option_group(*(option for more in _FURTHER for option in more.add_options))
-@shared_options(
-    use=True,
-    thresholds=True,
-    far=True,
-    frr=True,
-    interval=True,
-    terms=True,
-    reading=True,
-)
 def command(data: tuple[str, ...], names: tuple[str, ...], **options: Any) -> None:
     """Evaluate DATA and write one HTML page that needs no network or other file.
 

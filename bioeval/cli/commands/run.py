@@ -8,13 +8,12 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from bioeval.base.errors import DataError, MissingDependencyError
-from bioeval.base.variables import INTERVALS
+from bioeval.cli.calls import options_of
 from bioeval.cli.card_options import CARD_OPTIONS, resolve, take_card_options
 from bioeval.cli.command import Command, naming, option, option_group, progress_shown
 from bioeval.cli.commands.check import Findings
 from bioeval.cli.commands.worst_pairs import ListedPairs
 from bioeval.cli.options import (
-    output_options,
     read_scores,
     require_method,
     shared_options,
@@ -65,52 +64,30 @@ def _connect(ctx: click.Context, param: click.Parameter, address: str | None) ->
 @click.command("run", cls=Command)
 @click.argument("data")
 @click.argument("more_files", nargs=-1, metavar="[FILE]...")
-@output_options(
-    "results.nc, summary.json, table.txt and curves",
-    "draw the plots",
-    " instead of a table: rates are fractions, undefined values are null, and infinite "
-    'thresholds are the words "inf" and "-inf"',
-)
-@shared_options(
-    protocol=True,
-    thresholds=True,
-    max_rank=True,
-    far=True,
-    frr=True,
-    interval=True,
-    name=True,
-    reading=True,
-)
+@options_of("evaluate", "protocol", "thresholds", "max_rank", "far_targets", "frr_targets")
+@options_of("evaluate", "interval")
 @option_group(*(entry.option for entry in CARD_OPTIONS))
-@TRIES_AND_ENROLMENT
-@option(
-    "--interval METHOD",
-    "Add confidence intervals: subject-bootstrap (recommended), subject-bootstrap-bca, "
-    "subject-bootstrap-logit, analytic, wilson or clopper-pearson.  [none]",
-    INTERVALS,
-)
-@option(
-    "--fta P",
-    "Verification: add rates that include this failure-to-acquire rate (ISO/IEC 19795-1).  [0]",
-    float,
-)
-@option("--fte P", "Verification: add rates that include this failure-to-enrol rate.  [0]", float)
-@option(
-    "--per-query",
-    "Re-identification: list the worst queries. With --out, write queries.csv; with --json, "
-    "list all queries, the worst first.",
-    bool,
-)
+@options_of("with_failures", "fta", "fte", fta={"default": None}, fte={"default": None})
 @option_group(*(option for more in _FURTHER for option in more.add_options))
 @option(
-    "--cluster ADDRESS",
-    "Count large matrices, and embeddings, on the workers of this scheduler of dask.distributed, "
-    "such as tcp://10.0.0.5:8786.",
-    name="client",
-    callback=_connect,
-    expose_value=False,
+    "--per-query",
+    "Re-identification: list the worst queries; all of them with --json and --out.",
+    bool,
 )
-@option("--no-auc", "Leave out AUC, d' and similar measures: several times faster.", bool)
+@TRIES_AND_ENROLMENT
+@shared_options(interval=True, plots=True)
+@option_group(
+    option(
+        "--cluster ADDRESS",
+        "Count large matrices, and embeddings, on the workers of this scheduler of "
+        "dask.distributed, such as tcp://10.0.0.5:8786.",
+        name="client",
+        callback=_connect,
+        expose_value=False,
+    ),
+    option("--no-auc", "Leave out AUC, d' and similar measures: several times faster.", bool),
+    heading="Size and speed",
+)
 def command(
     data: str,
     more_files: tuple[str, ...],

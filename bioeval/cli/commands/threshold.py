@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from bioeval.base.errors import BioevalError, DataError
-from bioeval.cli.arguments import Value
+from bioeval.cli.arguments import Value, at_least
+from bioeval.cli.calls import options_of
 from bioeval.cli.command import Command, option
-from bioeval.cli.options import output_options, shared_options, take_interval
+from bioeval.cli.options import shared_options, take_interval
 from bioeval.cli.outputs import MoreResults
 from bioeval.cli.study_command import StudyCommand
 
@@ -36,8 +37,8 @@ class RatesOnNewPeople(MoreResults):
     add_options = (
         option(
             "--folds N",
-            "Folds of subjects, for the rates to expect for new subjects; 0 leaves them out.",
-            click.IntRange(0),
+            "Folds for the rates of new subjects; 0: none.",
+            at_least(0),
             10,
         ),
     )
@@ -70,47 +71,19 @@ class RatesOnNewPeople(MoreResults):
 @click.argument("second", required=False, metavar="[FILE]")
 @option(
     "--on SCORES [TRIALS]",
-    "Evaluation set of the same system: choose the threshold on all of DATA, and print FAR, FRR "
-    "and actual DCF on this set.",
+    "Choose the threshold on DATA, and count its errors on this set.",
     Value.FILES,
 )
-@option(
-    "--target TARGET",
-    "The threshold, or a rule that chooses it; see Details.",
-    Value.TARGET,
-    "far=0.001",
-)
-@option(
-    "--task",
-    "Verification, or searches of a gallery by enrolled and unenrolled subjects (open_set).",
-    ["verification", "open_set"],
-    "verification",
-)
-@option(
-    "--folds N", "Number of folds of subjects.  [10, or the folds of the pairs]", click.IntRange(2)
-)
-@option("--repeats N", "Number of random divisions into folds.  [20]", click.IntRange(1))
-@option(
-    "--assure P",
-    "Choose a threshold whose FAR is at most X with this confidence, such as 0.95.",
-    Value.CONFIDENCE,
-)
+@options_of("study_threshold", "target", "task", "folds", "repeats", "assure")
 @option(
     "--at T",
-    "With --claim: the threshold that it is about, fixed beforehand.",
+    "With --claim: the threshold that it is about.",
     float,
     name="threshold",
 )
 @option("--claim RATE", "Test whether the data show far=X or frr=X at the threshold --at.")
-@shared_options(use=True)
-@option(
-    "--rank-unit",
-    "With --task open_set: rank templates, or subjects by their fused score.",
-    ["template", "subject"],
-    "template",
-)
-@output_options("results.nc, summary.json, table.txt, CSV files and a plot")
-@shared_options(interval=True, name=True, reading=True)
+@options_of("study_threshold", "rank_unit")
+@shared_options(use=True, interval=True, plots=True)
 def command(data: str, **options: Any) -> None:
     """Choose a threshold for DATA, and estimate FAR and FRR for new subjects.
 

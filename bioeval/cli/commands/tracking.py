@@ -11,8 +11,9 @@ import click
 from click.core import ParameterSource
 
 from bioeval.cli.arguments import Value
+from bioeval.cli.calls import options_of
 from bioeval.cli.command import Command, naming, option
-from bioeval.cli.options import output_options, take_interval
+from bioeval.cli.options import shared_options, take_interval
 from bioeval.cli.study_command import StudyCommand
 
 if TYPE_CHECKING:
@@ -34,89 +35,19 @@ def _frames(text: str) -> tuple[str, int]:
 @click.command("tracking", cls=Command)
 @click.argument("truth")
 @click.argument("results", nargs=-1, required=True, metavar="RESULT...")
-@option("--iou", "Smallest overlap (IoU) of a match.", float, 0.5)
+@options_of("tracking", "iou")
 @option(
     "--frames N|NAME=N",
-    "Number of frames of the sequence, or of the sequence or camera NAME; repeatable.  "
-    "[from seqinfo.ini, else the frames with rows]",
+    "Number of frames (of a sequence or camera NAME).  [of seqinfo.ini]",
     Value("n", _frames, "a whole number from 1 up, or NAME=N"),
     multiple=True,
 )
-@option(
-    "--pairing",
-    "Pairings to keep: the last one of each target (py-motmetrics), or those of the "
-    "previous frame (TrackEval).",
-    ["last-known", "previous-frame"],
-    "last-known",
-)
-@option(
-    "--mostly-tracked",
-    "Count a target tracked in exactly 80 % of its frames as mostly tracked (at-least) or "
-    "not (more-than).",
-    ["at-least", "more-than"],
-    "at-least",
-)
-@option(
-    "--ignored",
-    "Result boxes on ignored ground truth: remove those on distractors (motchallenge, "
-    "mot20), remove all, or count all.",
-    ["motchallenge", "mot20", "remove", "count"],
-    "motchallenge",
-)
-@option(
-    "--duplicates",
-    "How to treat an id that occurs twice in a frame of the result: as an error, or as two boxes.",
-    ["raise", "accept"],
-    "raise",
-)
-@option(
-    "--columns NAMES",
-    "Columns: motchallenge, cityflow (camera,id,frame,left,top,width,height), or their "
-    "names in order.",
-    str,
-    "motchallenge",
-)
+@options_of("tracking", "pairing", "mostly_tracked", "ignored", "duplicates", "columns")
 @option("--targets", "Of one tracker: list every target.", bool)
-@option(
-    "--interval METHOD",
-    "Add confidence intervals over sequences, from 12 sequences on (sequence-jackknife); several "
-    "trackers have them anyway.  [none]",
-    ["sequence-jackknife"],
-)
-@option("--confidence C", "Two-sided confidence of the intervals.", float, 0.95)
-@option(
-    "--blocks N",
-    "Cut a single long sequence into so many blocks of frames, each a sequence of its own: "
-    "intervals are approximate.",
-    click.IntRange(12),
-)
-@option(
-    "--measure NAME",
-    "Measure that several trackers are compared by, such as hota, deta, assa, mota, motp, idf1, "
-    "idp, idr; repeatable.  [hota, mota and idf1]",
-    name="measures",
-    multiple=True,
-)
-@option(
-    "--name NAME",
-    "Name of a tracker, of several; repeatable, in their order.  [the names of files and folders]",
-    multiple=True,
-)
-@option(
-    "--seed N",
-    "Seed of the limits of three trackers or more.",
-    click.IntRange(0),
-    0,
-    name="random_state",
-)
-@output_options(
-    "results.nc, summary.json, table.txt, hota_table.csv and targets_table.csv",
-    "write segments.csv, and draw a timeline of the targets and HOTA by threshold; of several "
-    "trackers draw their ranks",
-    " instead of a table: rates are fractions",
-)
+@options_of("tracking", "interval", "blocks", "measures", interval={"type": ["sequence-jackknife"]})
+@shared_options(interval=True, plots=True, names=True, reading=False)
 def command(truth: str, results: tuple[str, ...], **options: Any) -> None:
-    """Evaluate the tracks of RESULT against the ground truth TRUTH, or compare several trackers.
+    """Evaluate tracks against the ground truth, or compare several trackers.
 
     All are files in the format of MOTChallenge, with rows frame,id,left,top,width,height,...
     separated by commas or blanks, plain or gzip. Or all are folders: the ground truth has

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from bioeval.cli.arguments import at_least
 from bioeval.cli.command import option
 from bioeval.cli.images import ImageOptions
 from bioeval.cli.outputs import MoreOutputs, MoreResults
@@ -26,9 +27,8 @@ class ListedPairs(MoreOutputs):
     add_options = (
         option(
             "--worst N",
-            "List the N nearest impostor pairs and the N farthest genuine pairs. With --out, write "
-            "worst_pairs.csv.",
-            click.IntRange(min=1),
+            "List the N worst impostor and genuine pairs.",
+            at_least(1),
         ),
         ImageOptions.add,
     )
@@ -115,8 +115,8 @@ class ReportedPairs(MoreResults):
     add_options = (
         option(
             "--worst N",
-            "List the N nearest impostor pairs and the N farthest genuine pairs.",
-            click.IntRange(min=1),
+            "List the N worst impostor and genuine pairs.",
+            at_least(1),
         ),
     )
     with_images = "--worst N"

@@ -4,13 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import click
-
-from bioeval.cli.arguments import Value
-from bioeval.cli.command import Command, option
-from bioeval.cli.options import output_options, shared_options
+from bioeval.cli.calls import options_of
+from bioeval.cli.command import option
 from bioeval.cli.outputs import MoreResults
-from bioeval.cli.study_command import StudyCommand
+from bioeval.cli.study_command import StudyCommand, study
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -21,9 +18,7 @@ if TYPE_CHECKING:
 class ReportedZoo(MoreResults):
     """The subjects of each system of a page, at its threshold."""
 
-    add_options = (
-        option("--zoo", "Show whose errors they are, as bioeval zoo does, at the threshold.", bool),
-    )
+    add_options = (option("--zoo", "Add whose errors they are.", bool),)
 
     def __init__(self, options: dict[str, Any]) -> None:
         super().__init__(options)
@@ -41,30 +36,13 @@ class ReportedZoo(MoreResults):
         return {"zoo": zoo(scores, threshold=threshold, random_state=seed)}
 
 
-@click.command("zoo", cls=Command)
-@click.argument("data")
-@click.argument("second", required=False, metavar="[FILE]")
-@option(
-    "--threshold",
-    "Threshold: a number, or a rule applied to these data: eer, far=X, hter, accuracy, cost=P,M,A.",
-    Value.THRESHOLD,
-    "eer",
+@study(
+    "zoo",
+    options_of("zoo", "threshold", "quantile", "permutations", "random_state"),
+    use=True,
+    plots=True,
 )
-@shared_options(use=True)
-@option(
-    "--quantile Q", "Proportion of best and of worst subjects, to define the animals.", float, 0.25
-)
-@option("--permutations N", "Number of permutations of the tests.", click.IntRange(1), 2000)
-@output_options(
-    "results.nc, summary.json, table.txt and a CSV file of each table",
-    "draw the plots",
-)
-@shared_options(
-    seed="Random seed of the halves and permutations.",
-    name=True,
-    reading=True,
-)
-def command(data: str, **options: Any) -> None:
+def command(run: StudyCommand) -> None:
     """Evaluate DATA by subject, and test for goats, wolves and lambs.
 
     The table gives the mean scores of each subject, its false rejects, the false accepts by its
@@ -73,8 +51,6 @@ def command(data: str, **options: Any) -> None:
     wolves and lambs, also those of `bioeval simulate`: subjects near the common centre are near to
     all others.
     """
-    with StudyCommand(data, options) as run:
-        from bioeval.studies.zoo.zoo import zoo
+    from bioeval.studies.zoo.zoo import zoo
 
-        dataset = run.count(zoo, run.read(), **run.options)
-        run.finish(dataset)
+    run.finish(run.count(zoo, run.read(), **run.options))

@@ -61,27 +61,31 @@ def simulate(
     Parameters
     ----------
     subjects : int
-        Number of enrolled subjects.
+        Enrolled subjects.
     templates : int, (low, high) or list of int
-        Templates of each subject: the same number for all; a tuple of two, from which each
-        subject's number is drawn, both ends included; or a list with each subject's number.
+        Templates of each subject: 5, a range to draw from, or a list. The same number for all; a
+        tuple of two, from which each subject's number is drawn, both ends included; or a list with
+        each subject's number.
     model : {"gaussian-embeddings", "gaussian-scores"}
-        ``"gaussian-embeddings"``: each person is a cloud of points, and points are compared.
-        Attempts of one person are correlated, as they are in real data.
-        ``"gaussian-scores"``: every score is drawn by itself, genuine and impostor scores from
-        a normal distribution each. Every rate then has a closed form.
+        Draw embeddings and compare them, or draw each score. ``"gaussian-embeddings"``: each person
+        is a cloud of points, and points are compared. Attempts of one person are correlated, as
+        they are in real data. ``"gaussian-scores"``: every score is drawn by itself, genuine and
+        impostor scores from a normal distribution each. Every rate then has a closed form.
     layout : {"all-against-all", "probe-against-gallery"}
+        Layout of the scores.
     probes : int, (low, high) or list of int
-        Probes of each person, for probe-against-gallery; given as `templates` is, a list with
-        the enrolled subjects first. 5 unless given.
+        Probes of each person, for probe-against-gallery; 5 by default. Given as `templates` is, a
+        list with the enrolled subjects first.
     unenrolled : int or float
-        People who only probe, for probe-against-gallery: their number, or a fraction of
-        `subjects` (at least one then). They come on top of the subjects and are never in the
-        gallery.
+        People who only probe: their number, or a fraction of the subjects. For
+        probe-against-gallery (at least one then). They come on top of the subjects and are never in
+        the gallery.
     kind : {"distance", "similarity"}
-        ``"similarity"`` for gaussian-scores only: the exact mirror image of the distances.
+        Kind of the scores. ``"similarity"`` for gaussian-scores only: the exact mirror image of the
+        distances.
     dimensions : int
-        Of the embeddings; 16 unless given. This and the next three: gaussian-embeddings only.
+        Dimensions of the embeddings; 16 by default. This and the next three: gaussian-embeddings
+        only.
     between : float
         Standard deviation of the persons' centres, in each dimension; 1 unless given.
     within : float or list of float
@@ -112,12 +116,13 @@ def simulate(
         a goat are farther, all scores of a wolf's probes against others nearer, and all scores of
         others' probes against a lamb nearer. The closed forms are without them.
     first_subject : int
-        Number of the first subject. Two sets with the same numbers are of the same people, as two
-        systems are; another one, as 1001, makes other people.
+        Number of the first subject, the same for files of the same people. Two sets with the same
+        numbers are of the same people, as two systems are; another one, as 1001, makes other
+        people.
     random_state : int, None, numpy SeedSequence, Generator or RandomState
-        The same integer gives the same embeddings, or scores of gaussian-scores, bit for bit on
-        every platform. (Distances of embeddings are computed from them by the metric, and may
-        differ in the last digit.) None gives another population each time.
+        Seed of the draws. The same integer gives the same embeddings, or scores of gaussian-scores,
+        bit for bit on every platform. (Distances of embeddings are computed from them by the
+        metric, and may differ in the last digit.) None gives another population each time.
 
     Returns
     -------

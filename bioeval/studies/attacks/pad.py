@@ -67,30 +67,31 @@ def pad(
     attack : array_like of str, shape (n,)
         The attack instrument species of each presentation; empty or ``"bona fide"`` for bona fide.
     kind : {"similarity", "distance", "llr"}
-        Whether larger scores mean bona fide, and a presentation is classified bona fide at or above
-        the threshold, or smaller ones, at or below it.
+        Kind of the scores: larger similarities mean bona fide. A presentation is classified bona
+        fide at or above the threshold; of distances, at or below it.
     thresholds : None, int or array_like, optional
         As for :func:`bioeval.verification`.
     apcer_targets : array_like of float
-        At which BPCER is reported: 0.1, 0.05 and 0.01 are BPCER10, BPCER20 and BPCER100.
+        APCER at which to report BPCER. 0.1, 0.05 and 0.01 are BPCER10, BPCER20 and BPCER100.
     threshold : float or str, optional
-        A number, or a rule: ``"apcer=x"``, the loosest point with APCER at most `x`;
-        ``"bpcer=x"``, the strictest with BPCER at most `x`; ``"d_eer"``.
+        Threshold: a number, or the rule apcer=X, bpcer=X or d-eer. ``"apcer=x"`` is the loosest
+        point with APCER at most `x`; ``"bpcer=x"`` the strictest with BPCER at most `x`.
     dev : tuple of two array_like, optional
         Scores and species of a development set, on which the rule chooses.
     non_response : {"exclude", "reject"}
-        Whether presentations without a response leave the denominators of APCER and BPCER, or are
-        rejected at every threshold.
+        Exclude presentations without a score, or count them as rejected. Excluded, they leave the
+        denominators of APCER and BPCER.
     potential : tuple of a mapping and a level, optional
         The attack potential of each species, and the largest one whose species are in ``apcer``,
         its targets and ``d_eer``.
     instrument, subjects : array_like, shape (n,), optional
         The object presented, for attacks, and the person, which intervals resample.
     interval : {"subject-bootstrap", "subject-bootstrap-logit"}, optional
-        Adds ``_low`` and ``_high`` of each rate and of ``d_eer``; needs `subjects` or
-        `instrument`. The method is that of the pooled APCER. All others have the limits of Korn and
-        Graubard (1998), by the variance over resampled people and instruments, those of ``d_eer``
-        and ``bpcer_at_apcer`` with the uncertainty of their thresholds.
+        Add confidence intervals over subjects and instruments. They are ``_low`` and ``_high`` of
+        each rate and of ``d_eer``; needs `subjects` or `instrument`. The method is that of the
+        pooled APCER. All others have the limits of Korn and Graubard (1998), by the variance over
+        resampled people and instruments, those of ``d_eer`` and ``bpcer_at_apcer`` with the
+        uncertainty of their thresholds.
     name : str
         Name of the detector.
 

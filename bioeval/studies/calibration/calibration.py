@@ -255,12 +255,12 @@ def calibration(
         Of ``kind="llr"``, natural log-likelihood ratios; of other kinds only the minima are given.
         The attempts are those of :func:`verification`.
     priors : sequence of float
-        Prior probabilities of a genuine attempt, at which decisions are judged.
+        Priors of a genuine attempt, for the decision costs.
     costs : (float, float)
-        Of a miss (false reject) and of a false accept.
+        Costs of a miss and of a false accept. A miss is a false reject.
     interval : {"subject-bootstrap", "subject-bootstrap-bca"}, optional
-        Intervals of Cllr and of the actual costs, for other subjects; of ``kind="llr"`` alone. They
-        take the map to log-likelihood ratios as given.
+        Add intervals of Cllr and of the actual costs. For other subjects; of ``kind="llr"`` alone.
+        They take the map to log-likelihood ratios as given.
 
     Returns
     -------

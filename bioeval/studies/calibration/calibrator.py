@@ -269,11 +269,13 @@ class Calibrator(ScoreTransformer):
         ``"logistic"``: ``l = a s + b``, by prior-weighted logistic regression. ``"pav"``: isotonic
         regression (pool adjacent violators), linear in the posterior between blocks.
     prior : float
-        Of a genuine attempt, for which ``"logistic"`` is best; ``"pav"`` does not depend on it.
+        Prior for which logistic calibration is best. Of a genuine attempt; ``"pav"`` does not
+        depend on it.
     ends : {"laplace", "raw"}
-        Of ``"pav"``. ``"laplace"``: before pooling, one genuine and one impostor attempt are added
-        at each end (Laplace's rule of succession), so that every ratio is finite. ``"raw"``: none
-        is added; ratios are infinite beyond the training scores of the other class.
+        Extreme ratios of pav: finite (by Laplace's rule), or raw. ``"laplace"``: before pooling,
+        one genuine and one impostor attempt are added at each end (the rule of succession), so that
+        every ratio is finite. ``"raw"``: none is added; ratios are infinite beyond the training
+        scores of the other class.
 
     Attributes
     ----------

@@ -78,17 +78,17 @@ def check_data(
         A matrix of either layout, embeddings, a list of pairs, or top-K lists, of which labels and
         metadata are checked.
     protocol : str or Protocol
-        The card under which they will be evaluated: what it leaves out is not checked.
+        Card of the later evaluation. What it leaves out is not checked.
     far_targets : sequence of float, optional
-        FAR for which there should be people enough; those of the card by default.
+        FAR for which to check the number of subjects. Those of the card by default.
     threshold : float, str or None
-        At which it is looked for who is confused with whom: a number, or a rule applied to these
-        data. None leaves it out. Of a matrix whose subjects are known.
+        Threshold at which people are confused: a number, or a rule applied to these data. None
+        leaves it out. Of a matrix whose subjects are known.
     claims : Scores, optional
         :func:`claim_scores` of these scores, in which it is looked for who is confused with whom;
         all else is about the scores themselves.
     worst : int
-        How many pairs of people, and how many templates with a doubtful label, are listed at most.
+        Number of pairs of people, and of doubtful labels, that are listed.
     read_scores : bool
         Whether the scores are looked at, in one pass over blocks of rows, or labels and metadata
         alone.

@@ -101,30 +101,31 @@ def compare(
         warning. Or `a` alone, a mapping of the name of each system to its scores, or to a function
         without arguments that reads them: then one system at a time is in memory.
     measures : sequence, optional
-        What to compare: names as ``"eer"``, ``"frr_at_far=0.001"``, ``"far_at_frr=0.01"``,
-        ``"auc"``, ``"eer_hull"``, ``"min_dcf=0.01"`` (at a prior), ``"frr_at_threshold=0.4"``,
-        ``"far_at_threshold=0.4"``, ``"recognition_rate"``, ``"cms=5"`` (at a rank),
-        ``"dir_at_far=0.01"``, ``"cllr"``, ``"min_cllr"`` and the best values of
-        :func:`bioeval.scalar`; with a protocol ``"cmc=10"`` and the means over queries, as
-        ``"mean_ap"``. Also a :class:`bioeval.Measure`, or a function of scores that returns a
-        number of which less is better. By default EER, FRR at each FAR target, FAR at each FRR
-        target, AUC, recognition rate and DIR, as far as the scores support them; with a protocol
-        CMC(1), CMC(5) and the means over queries.
+        Measures to compare, such as eer, frr_at_far=0.001, auc, cms=5, mean_ap. Others are
+        ``"far_at_frr=0.01"``, ``"eer_hull"``, ``"min_dcf=0.01"`` (at a prior),
+        ``"frr_at_threshold=0.4"``, ``"far_at_threshold=0.4"``, ``"recognition_rate"``,
+        ``"dir_at_far=0.01"``, ``"cllr"``, ``"min_cllr"``, ``"act_dcf=0.01"`` and the best values of
+        :func:`bioeval.scalar`; with a protocol ``"cmc=10"`` and the means over queries. Also a
+        :class:`bioeval.Measure`, or a function of scores that returns a number of which less is
+        better. By default EER, FRR at each FAR target, FAR at each FRR target, AUC, recognition
+        rate and DIR, as far as the scores support them; with a protocol CMC(1), CMC(5) and the
+        means over queries.
     far_targets, frr_targets
         As for :func:`verification`.
     rank_unit, fusion, ties, impostors
         As for :func:`open_set`.
     gallery : {"new", "fixed"}
-        The population of the intervals of identification and re-identification. ``"new"``: new
-        people, enrolled and searched for; each person is left out as probe and from the gallery.
-        ``"fixed"``: other probes in this gallery, whose people are not left out. It is always fixed
-        for top-K lists. ``interval_for`` says which, for each measure.
+        Whether intervals of identification are for new people, or for other probes in this gallery.
+        ``"new"``: new people, enrolled and searched for; each person is left out as probe and from
+        the gallery. ``"fixed"``: other probes in this gallery, whose people are not left out. It is
+        always fixed for top-K lists. ``interval_for`` says which, for each measure.
     interval : "subject-bootstrap" or :class:`bioeval.stats.IntervalMethod`
         Of each value by itself, and of all differences of a measure together.
     adjust : {"none", "holm"}
-        Whether ``separated``, ranks and letters allow for the number of measures, by Holm's method.
+        Adjust the tests for the number of measures, by Holm's method. Of ``separated``, ranks and
+        letters.
     protocol : str, path or Protocol, optional
-        A card with a ``[reid]`` section: compare re-identification by its convention, in place of
+        Card of re-identification by which to compare. It has a ``[reid]`` section, in place of
         verification and identification. Top-K lists are accepted as :func:`reid` does.
 
     Returns

@@ -61,7 +61,7 @@ def conventions(scores: Scores, *, cards: Sequence[str | Protocol] | None = None
     ----------
     scores : Scores
     cards : sequence of str or Protocol, optional
-        Cards to evaluate. By default all that are shipped, are for the layout of the scores, and
+        Cards to evaluate; all that fit by default. Those that are shipped, are for the layout, and
         divide the data into no parts; those of re-identification where both sides have a metadata
         column ``camera``.
 

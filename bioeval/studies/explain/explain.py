@@ -350,11 +350,11 @@ def explain(
     scores : Scores
         A matrix of either layout.
     probe : int or str
-        The row: its position, from 0, or the name of its template, of a metadata column
+        Row: its position, from 0, or the name of its template. Names are those of a metadata column
         ``template``, ``name``, ``image`` or ``file``. A text is read as a name first.
     threshold : float, or a rule, optional
-        In the units of the scores. A rule (``"eer"``, ``"far=0.01"`` ...) chooses it on all
-        these data. None is ``"eer"`` where the data have one.
+        Threshold: a number, or a rule applied to these data; the EER by default. None is ``"eer"``
+        where the data have one.
     protocol : str or Protocol
         As for :func:`evaluate`; every task of the card is explained.
 

@@ -65,14 +65,15 @@ class Fusion(ScoreTransformer):
     Parameters
     ----------
     method : {"mean", "min", "max", "product", "weighted", "logistic"}
-        Of the scores as they enter. ``"product"`` is of ``normalise="min-max"``, clipped to
-        [0, 1]. ``"weighted"`` is the sum of weight times score. ``"logistic"`` gives the log-odds
-        of a logistic regression, the classes weighted to a prior of one half.
+        Rule that fuses the scores. ``"product"`` is of ``normalise="min-max"``, clipped to [0, 1].
+        ``"weighted"`` is the sum of weight times score. ``"logistic"`` gives the log-odds of a
+        logistic regression, the classes weighted to a prior of one half.
     normalise : {"none", "min-max", "z", "tanh"}
-        ``"none"``: the systems are of one kind, which the result keeps (``"logistic"`` gives
-        ``"llr"`` always). Otherwise scores enter as similarities, distances negated, and the result
-        is one: ``"min-max"`` ``(s - min) / (max - min)``, ``"z"`` ``(s - mean) / sd``, ``"tanh"``
-        ``0.5 (tanh(0.01 (s - mean) / sd) + 1)``, over the finite scores of all training attempts.
+        Normalisation of the scores before fusion. ``"none"``: the systems are of one kind, which
+        the result keeps (``"logistic"`` gives ``"llr"`` always). Otherwise scores enter as
+        similarities, distances negated, and the result is one: ``"min-max"`` ``(s - min) / (max -
+        min)``, ``"z"`` ``(s - mean) / sd``, ``"tanh"`` ``0.5 (tanh(0.01 (s - mean) / sd) + 1)``,
+        over the finite scores of all training attempts.
     weights : mapping of str to float, optional
         For ``"weighted"``: one per system.
 

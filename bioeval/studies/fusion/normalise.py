@@ -53,9 +53,10 @@ def normalise(
         verification. The first name of a pair is that of the enrolled template, the second that of
         the probe.
     method : {"z", "t", "s", "zt", "as"}
-        ``"z"``: by the gallery template's scores against the cohort. ``"t"``: by the probe's.
-        ``"s"``: the mean of both. ``"zt"``: Z, then T with probe-cohort scores that are
-        Z-normalised by `cohort`. ``"as"``: S with the `top` closest cohort scores of each side.
+        By cohort scores of the enrolled template, the probe, both, or the closest of both. ``"z"``:
+        by the gallery template's. ``"t"``: by the probe's. ``"s"``: the mean of both. ``"zt"``: Z,
+        then T with probe-cohort scores that are Z-normalised by `cohort`. ``"as"``: S with the
+        `top` closest cohort scores of each side.
     gallery_cohort : Scores
         Gallery templates against the cohort, either as rows; all but ``"t"`` need it. Of a list:
         scores of the enrolled templates, a list (:func:`read_cohort`) or a matrix whose templates
@@ -67,9 +68,9 @@ def normalise(
         For ``"zt"``: the cohort of `probe_cohort` against a cohort, either as rows; scores of a
         person with himself are left out.
     top : int
-        For ``"as"``: how many cohort scores of each template, the closest ones, are taken.
+        Of method as: number of closest cohort scores of each template.
     select : {"each", "other", "enrolled"}
-        For ``"as"`` of a list: whose closest templates of the cohort are taken. ``"each"``: those
+        Of method as: whose closest templates of the cohort are taken. Of a list. ``"each"``: those
         of each side itself (AS-norm1 of Matějka and others). ``"other"``: those of the other side
         (AS-norm2). ``"enrolled"``: those of the enrolled side, for both sides. Of equal scores the
         first templates of the cohort are the closest.

@@ -133,13 +133,13 @@ def gallery_size(
     ----------
     scores : Scores
     sizes : increasing sequence of int, optional
-        Subjects in the gallery; default: about a dozen, up to all. For CMS and DIR the
-        probe's own subject is one of them, for FAR it is not: of enrolled probes, FAR with all
+        Numbers of subjects in the gallery; about a dozen, up to all, by default. For CMS and DIR
+        the probe's own subject is one of them, for FAR it is not: of enrolled probes, FAR with all
         subjects is NaN.
     thresholds : None, int or increasing array of float
         As for :func:`bioeval.open_set`; default: about 100.
     max_rank : int, optional
-        Number of ranks; None gives every attainable one while the table stays small, else 100.
+        Number of ranks. None gives every attainable one while the table stays small, else 100.
     fusion, ties, impostors
         As for :func:`bioeval.open_set`. Ranks count subjects.
 

@@ -51,17 +51,16 @@ def by_group(
     scores : Scores
         A matrix with labels, or a list of pairs with the subjects of both sides.
     group : str, array_like, or pair of array_like
-        A metadata column that both sides have; one value a template of all-against-all scores; or
-        the values of the probes and those of the gallery (of listed pairs, of the second and of the
-        first names). All templates of a subject are of one group.
+        Metadata column of the groups. Both sides have it; or one value a template of
+        all-against-all scores; or the values of the probes and those of the gallery (of listed
+        pairs, of the second and of the first names). All templates of a subject are of one group.
     threshold : float or str
-        A number in the units of the scores, or a rule as for :func:`cross_evaluate`, which is
-        applied to all attempts together: ``"eer"``, ``"far=0.001"`` (the loosest threshold),
-        ``"hter"``, ``"cost=prior,c_miss,c_fa"``.
+        Threshold: a number, or a rule applied to all groups together. A rule is ``"eer"``,
+        ``"far=0.001"`` (the loosest threshold), ``"hter"``, ``"cost=prior,c_miss,c_fa"``.
     alpha : float
-        Weight of FAR in FDR and GARBE, from 0 to 1; that of FRR is ``1 - alpha``.
+        Weight of FAR in FDR and GARBE, from 0 to 1. That of FRR is ``1 - alpha``.
     interval : {None, "subject-bootstrap", "subject-bootstrap-bca", "subject-bootstrap-logit"}
-        Method of the confidence intervals; none by default, since they take another pass. Subjects
+        Add confidence intervals by subject. None by default, since they take another pass. Subjects
         are resampled, of all groups together. The threshold of all groups stays. Limits of all
         groups together and of measures are by the jackknife over the people of each group,
         whichever the method.

@@ -99,23 +99,22 @@ def sample_size(
         between the templates of a person, is taken from them, or scores of its claims
         (:func:`claim_scores`). Without it, from `frr` and `icc`.
     far : float
-        The FAR that the test is to show; of a pilot, FRR is taken at the loosest threshold that
-        keeps it.
+        FAR of the operating point. Of a pilot, FRR is taken at the loosest threshold that keeps it.
     frr_width : float
-        The ends of the interval of the FRR are to be at most so far apart, with a probability of
-        92 %.
+        Largest width of the interval of the FRR. It is kept with a probability of 92 %.
     threshold : float or str, optional
-        Of the pilot, in place of the one at `far`: a number, or a rule as for
-        :func:`cross_evaluate`.
-    frr, icc : float, optional
-        Without a pilot: the FRR that is expected, and the correlation of two genuine errors of a
-        subject.
+        Threshold of the pilot: a number, or a rule; the loosest that keeps the FAR by default. A
+        rule is one of :func:`cross_evaluate`.
+    frr : float, optional
+        Without a pilot: expected FRR.
+    icc : float, optional
+        Without a pilot: correlation of two genuine errors of a subject.
     templates : int or sequence of int, optional
         Templates of each subject, all compared with each other; 2, 3, 5 and 10 by default. Of a
         pilot of :func:`claim_scores` with one score for each subject they are not given: 1, 2, 3
         and 5 attempts of each subject are planned.
     confidence : float
-        Of the interval, and of the rule of 3.
+        Confidence of the interval, and of the rule of 3.
 
     Returns
     -------

@@ -146,19 +146,18 @@ def workload(
         interval.
         Needed without `alarms_per_day`.
     people_per_day : int
-        People who come each day, each once.
+        People per day, each once.
     impostor_share : float
-        Proportion of them who are impostors, or who are not on the watch list.
+        Proportion of people who are impostors, or not on the watch list.
     alarms_per_day : float, optional
-        False alarms a day that are acceptable. The operating point has the FAR at which this
-        number is expected: of a result, its loosest threshold with a FAR of at most that; of rates
-        by name, in place of ``far`` or ``fpir``.
+        Operating point: the FAR at which so many false alarms a day are expected. Of a result, its
+        loosest threshold with a FAR of at most that; of rates by name, in place of ``far`` or
+        ``fpir``.
     threshold : float or str, optional
-        The operating point of a result: one of its thresholds, ``"eer"``, or ``"far=x"``, one of
-        its FAR targets, which is then taken as the FAR. Not needed where a result has one
-        threshold.
+        Operating point: a threshold of the result, or eer, or far=X. ``"far=x"`` is one of its FAR
+        targets, which is then taken as the FAR. Not needed where a result has one threshold.
     days : int or sequence of int
-        Length of the periods in which events are counted.
+        Periods in days over which events are counted.
 
     Returns
     -------

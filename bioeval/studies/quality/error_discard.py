@@ -188,14 +188,14 @@ def error_discard(
     scores : Scores
         A matrix with labels.
     quality : str, array_like, or pair of array_like
-        A number a template, larger is better: a metadata column that both sides have; one array
-        for all-against-all scores; or those of the probes and of the gallery, which are ranked
+        Metadata column of a quality (larger is better). Both sides have it; or one array for
+        all-against-all scores; or those of the probes and of the gallery, which are ranked
         together.
     threshold : float or str
-        A number in the units of the scores, or a rule as for :func:`cross_evaluate`, which is
-        applied to all attempts, before any sample is discarded.
+        Threshold: a number, or a rule applied to all attempts, before any is discarded. A rule is
+        one of :func:`cross_evaluate`.
     fractions : increasing sequence of float
-        Proportions of the samples that are discarded, from 0 to 1.
+        Proportions of the samples to discard, increasing from 0.
 
     Returns
     -------

@@ -130,22 +130,28 @@ def study_threshold(
         A matrix with labels, or a list of pairs, which is divided by its own folds if it has any,
         by its subjects if they are known, else by pair.
     target : float or str
-        As `threshold` of :func:`cross_evaluate`: ``"far=0.001"``, ``"eer"`` ...
+        Rule that chooses the threshold: eer, far=X, frr=X, hter, accuracy, min-dcf=P, cost=P,M,A.
+        Or a number, the threshold itself. ``"far=0.001"`` is the smallest FRR with FAR at most
+        0.001, ``"frr=0.01"`` the smallest FAR with FRR at most 0.01, ``"hter"`` the smallest (FAR +
+        FRR) / 2, ``"min-dcf=0.01"`` the threshold of minDCF at a prior of 0.01, ``"cost=P,M,A"``
+        the least cost with the prior P of a genuine attempt, M of a miss and A of a false accept.
     task : {"verification", "open_set"}
-        ``"open_set"``: searches of a fixed gallery, some of them by people who are not enrolled.
-        FAR is the proportion of their searches that raise a false alarm, FRR is 1 - DIR at rank 1,
-        and the people who search are divided, while the gallery stays whole.
-    folds, repeats : int, optional
-        Folds of subjects, and how often they are drawn: 10 and 20 unless given. A list of pairs
-        with folds of its own has no others.
+        Verification, or searches of a gallery (open_set). FAR of ``"open_set"`` is the proportion
+        of the searches of people who are not enrolled that raise a false alarm, FRR is 1 - DIR at
+        rank 1, and the people who search are divided, while the gallery stays whole.
+    folds : int, optional
+        Folds of subjects; 10, or those of the pairs, by default.
+    repeats : int, optional
+        Number of random divisions into folds; 20 by default.
     random_state : int, None, numpy.random.SeedSequence, Generator or RandomState
+        Seed of the divisions.
     rank_unit, fusion
-        Of open set, as for :func:`bioeval.open_set`.
+        As for :func:`bioeval.open_set`; of open set alone.
     interval : "subject-bootstrap" or :class:`bioeval.stats.IntervalMethod`
         Of the rates at the threshold itself; its confidence is that of the other intervals, too.
     assure : float, optional
-        A confidence, such as 0.95: find a stricter threshold as well, whose FAR is at most the
-        target in people like these with this confidence. The target is a FAR, above 0 and below 1.
+        Also find a threshold whose FAR is at most the target with this confidence, such as 0.95. It
+        is a stricter one, in people like these. The target is a FAR, above 0 and below 1.
 
     Returns
     -------

@@ -113,47 +113,46 @@ def tracking(
         arrays by the names of sequences. The results of several trackers by their names, ``{"A":
         result, "B": result}``, are compared on the sequences that all of them have.
     iou : float, in (0, 1]
-        Smallest intersection over union with which two boxes can be matched. HOTA has thresholds
-        of its own.
+        Smallest overlap (IoU) of a match. HOTA has thresholds of its own.
     frames : int, or mapping of sequence (or camera) to int, optional
         Number of frames of a sequence (of each camera). Default: the length in ``seqinfo.ini``,
         else the number of frames with rows in either file, ignored rows included.
     pairing : {"last-known", "previous-frame"}
-        Which pairings are kept before the rest is assigned: each target's last one, however long
-        ago (Bernardin and Stiefelhagen; py-motmetrics), or only those of the frame before
-        (MOT16; TrackEval).
+        Earlier pairings that are kept: each target's last, or the last frame's. ``"last-known"``:
+        each target's last one, however long ago (Bernardin and Stiefelhagen; py-motmetrics).
+        ``"previous-frame"``: only those of the frame before (MOT16; TrackEval).
     mostly_tracked : {"at-least", "more-than"}
-        Whether a target that is covered for exactly 80 % of its frames is mostly tracked.
+        Count a target tracked in exactly 80 % of its frames as mostly tracked, or not.
     ignored : {"motchallenge", "mot20", "remove", "count"}
-        Treatment of result boxes matched to ignored ground truth (flag 0, or another class than
-        1). ``"motchallenge"``: those on distractors (classes 2, 7, 8, 12;
-        for ``"mot20"`` 6 too) are removed, others are false positives. ``"remove"``: all on rows
-        with flag 0 are removed. ``"count"``: all are false positives. The last two ignore
-        classes.
+        Result boxes on ignored ground truth: removed on distractors alone, all removed, or all
+        counted. Ignored is flag 0, or another class than 1. ``"motchallenge"``: those on
+        distractors (classes 2, 7, 8, 12; for ``"mot20"`` 6 too) are removed, others are false
+        positives. ``"remove"``: all on rows with flag 0 are removed. ``"count"``: all are false
+        positives. The last two ignore classes.
     duplicates : {"raise", "accept"}
-        Whether an id that occurs twice in a frame of the result is an error, or two boxes of
-        which either can be matched. In the ground truth it is always an error.
+        An id twice in a frame of the result is an error, or two boxes. Of two boxes either can be
+        matched. In the ground truth it is always an error.
     columns : str
-        ``"motchallenge"``; ``"cityflow"`` (``camera, id, frame, left, top, width, height``); or
-        names of columns in order, of ``camera frame id left top width height flag class``, and
-        ``-`` for columns to ignore.
+        Columns: motchallenge, cityflow, or their names in order. ``"cityflow"`` is ``camera, id,
+        frame, left, top, width, height``; names are of ``camera frame id left top width height flag
+        class``, and ``-`` for columns to ignore.
     interval : {"sequence-jackknife"} or IntervalMethod, optional
-        Add confidence intervals of the measures of all sequences together: Student's, with the
-        standard error of the jackknife over sequences, from 12 sequences on. The sequences of
-        MOT17 that differ in ``-DPM``, ``-FRCNN`` and ``-SDP`` are one video, and are left out
-        together. Several trackers always have them; `random_state` is the seed of the draws for
-        the limits of three trackers or more.
+        Add confidence intervals over sequences, from 12 sequences on. Of the measures of all
+        sequences together: Student's, with the standard error of the jackknife over sequences. The
+        sequences of MOT17 that differ in ``-DPM``, ``-FRCNN`` and ``-SDP`` are one video, and are
+        left out together. Several trackers always have them; `random_state` is the seed of the
+        draws for the limits of three trackers or more.
     blocks : int, at least 12, optional
-        Cut a single long sequence into so many blocks of frames, each a sequence of its own:
-        targets and identities are cut with it. All numbers are then of the blocks, and intervals
-        are approximate.
+        Cut a single long sequence into so many blocks of frames, at least 12. Each is a sequence of
+        its own: targets and identities are cut with it. All numbers are then of the blocks, and
+        intervals are approximate.
     timeline : bool
         Whether to list the track segments, the maximal frame intervals in which a target has one
         identity: over ``spell``, ``spell_target spell_identity first_frame last_frame`` (and
         ``spell_camera``), with identity -1 where the target is missed.
         :func:`bioeval.plot.timeline` draws them. Of one tracker.
     measures : sequence of str
-        By which several trackers are compared, such as ``"deta"``, ``"assa"`` and ``"motp"``.
+        Measures by which trackers are compared, such as hota, assa, idf1.
 
     Returns
     -------

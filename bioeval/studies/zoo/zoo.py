@@ -52,16 +52,16 @@ def zoo(
     scores : Scores
         A matrix of either layout, with the subjects of probes and gallery.
     threshold : float or str
-        At which errors are counted: a number in the units of the scores, or a rule that chooses
-        one on these data: ``"eer"``, ``"far=0.001"``, ``"cost=prior,c_miss,c_fa"``,
-        ``"hter"`` or ``"accuracy"``, which takes another look at the scores.
+        Threshold at which errors are counted: a number, or a rule applied to these data. A rule is
+        ``"eer"``, ``"far=0.001"``, ``"cost=prior,c_miss,c_fa"``, ``"hter"`` or ``"accuracy"``,
+        which takes another look at the scores.
     quantile : float
-        The proportion of subjects that are best, and worst, by each of two means, of which the
+        Proportion of subjects that count as best, and as worst. By each of two means, of which the
         animals are made: above 0, at most 0.5.
     permutations : int
         Number of permutations of the tests.
     random_state : int, None, numpy SeedSequence, Generator or RandomState
-        Seed of the halves and the permutations. The same integer gives the same on every platform.
+        Seed of the halves and permutations. The same integer gives the same on every platform.
 
     Returns
     -------

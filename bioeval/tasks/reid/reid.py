@@ -302,26 +302,27 @@ def gom(
     scores : Scores
         Enrolled and unenrolled queries may be in one matrix.
     thresholds : None or increasing array of float
-        On the normalised scale, or in the unit of the scores where they are not normalised; None:
-        the card's, or 0, 0.01 ... 1. Areas are over these.
+        Thresholds; the card's, or 0, 0.01 ... 1, by default. On the normalised scale, or in the
+        unit of the scores where they are not normalised. Areas are over these.
     budget : int, optional
-        B, the number of false retrievals at which FR reaches 1. None: the card's, or 3000.
+        Budget B of mFR: the number of false retrievals at which FR reaches 1. None: the card's, or
+        3000.
     normalize : bool or pair of float, optional
-        Whether distances are first scaled to 0 ... 1 over all finite ones of the matrix. A pair:
-        from these, the smallest and the largest distance of a whole of which the scores are a
-        part (attributes ``normalised_low`` and ``normalised_high``; similarities are negated).
-        None: as the card says, or True.
+        Smallest and largest distance, which are scaled to 0 and 1. Whether distances are first
+        scaled to 0 ... 1 over all finite ones of the matrix; a pair: from these, of a whole of
+        which the scores are a part (attributes ``normalised_low`` and ``normalised_high``;
+        similarities are negated). None: as the card says, or True.
     variant : {"paper", "reference"}, optional
-        ``"paper"``: the definitions of the text. ``"reference"``: those of the program behind the
-        published figures: retrieved entries are counted up to the last match only, the means are
-        over all queries, and removed entries stay at distance 1. None: the card's, or the paper's.
+        Definitions of the paper's text, or of the program of its figures. ``"reference"``:
+        retrieved entries are counted up to the last match only, the means are over all queries, and
+        removed entries stay at distance 1. None: the card's, or the paper's.
     convention : str, path or Protocol
-        A card with a section ``[gom]``, such as ``gom-market1501``, or with ``[reid]``, of which
-        only removal, junk and ties are used.
+        Card with [gom] or [reid], which defines the gallery of each query. Such as
+        ``gom-market1501``; of ``[reid]`` only removal, junk and ties are used.
     ties : {"stable", "pessimistic", "optimistic"}
         In place of the card's.
     max_rank : int, optional
-        The last rank of ``cmc`` and ``dir``. None: the card's, or 10.
+        Number of ranks of CMC and DIR. None: the card's, or 10.
     interval
         As for :func:`reid`.
     per_query : bool
