@@ -2350,8 +2350,7 @@ def cases_of_commands() -> None:
     run columns.npz --exclude session --thresholds 15 --max-rank 5
     run columns.npz --protocol course-kfold
     run columns.npz --train 0.5 --gallery-templates 2 --unenrolled 0.3 --repeats 3
-    run columns.npz --train 0.4 --validation 0.2 --gallery-templates session=1 --unenrolled 3 --repeats 3 --target far=0.05
-    run columns.npz --claims genuine=0.1 --thresholds 15 --max-rank 5
+    run columns.npz --train 0.4 --gallery-templates session=1 --unenrolled 3 --repeats 3 --target far=0.05
     run columns.npz --attempts visit --thresholds 15 --max-rank 5
     run columns.npz --interval subject-bootstrap --thresholds 12 --max-rank 5 {few}
     run watch.npz --interval wilson --thresholds 12 --max-rank 5

@@ -22,7 +22,10 @@ if TYPE_CHECKING:
 F = TypeVar("F", bound=Callable[..., Any])
 
 #: Arguments of the library that a protocol card sets, where a command has no option for them.
-OF_A_CARD = ("ties", "impostors", "rank_unit", "fusion", "unmated", "unenrolled_claims")
+OF_A_CARD = (
+    *("ties", "impostors", "rank_unit", "fusion", "unmated", "unenrolled_claims"),
+    *("too_few", "enrolled", "validation", "unseen", "stratify", "probe_templates"),
+)
 
 #: An empty line before lines that are indented: click would fill a paragraph without a mark.
 _INDENTED = re.compile(r"\n\n(?=[^\n]*\n  )")

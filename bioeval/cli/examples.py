@@ -39,12 +39,6 @@ bioeval run reid.npz --protocol market1501 --per-query
 bioeval run pairs.csv --json
 # Choose the threshold on half of the subjects, in 100 random experiments
 bioeval run scores.npz --train 0.5 --gallery-templates 2 --unenrolled 0.3 --repeats 100
-# Divide the templates of each subject; three in ten subjects are only tested
-bioeval run scores.npz --train 0.5 --by sample --unseen 0.3
-# Enrol the two sharpest templates of each subject
-bioeval run scores.npz --train 0.5 --gallery-templates 2 --gallery-quality sharpness
-# Draw claims of which one in ten is genuine
-bioeval run scores.npz --claims genuine=0.1
 # Evaluate a MATLAB file in the layout of Market-1501
 bioeval run features.mat
 # Read subjects and cameras from the names of images

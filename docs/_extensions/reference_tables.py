@@ -73,8 +73,7 @@ def command_page(name: str) -> str:
         "",
     ]
     lines += [".. code-block:: bash", "", *(f"   {x}" for x in all_examples(name).split("\n")), ""]
-    options_by_heading = by_heading(name, command.get_params(ctx), ctx)
-    options_by_heading.pop("Help", None)
+    options_by_heading = by_heading(command.get_params(ctx), ctx)
     for heading, options in options_by_heading.items():
         lines += [heading, "-" * len(heading), "", ".. list-table::", "   :widths: 30 70", ""]
         for option, text in options:

@@ -35,7 +35,6 @@ OF_THE_COMMAND = {
         "fta",
         "fte",
         "gallery_folds",
-        "gallery_quality",
         "min_dcf",
         "single_gallery",
     },

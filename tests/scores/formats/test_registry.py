@@ -76,7 +76,7 @@ def test_options_that_a_format_does_not_have(tmp_path, form):
 
 
 def test_the_help_names_what_can_be_written():
-    text = " ".join(CliRunner().invoke(command, ["--help"]).output.split())
+    text = " ".join(CliRunner().invoke(command, ["--help-all"]).output.split())
     for form in registry.written_formats():
         assert f"{form.suffixes[0]} ({form.written})" in text
 

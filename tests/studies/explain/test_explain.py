@@ -312,7 +312,7 @@ def test_step_by_step_on_the_command_line(file, capsys):
     ("args", "message"),
     [
         ([], "give --probe N, or --step-by-step"),
-        (["--probe", "1", "--all"], "give --probe N, or --step-by-step"),
+        (["--probe", "1", "--step-by-step"], "give --probe N, or --step-by-step"),
         (["--probe", "17"], "--probe is 17; expected a position from 0 to 4"),
         (["--probe", "1", "--threshold", "nan"], "NaN"),
     ],
