@@ -100,15 +100,14 @@ def option_of(call: str, name: str, usage: str = "", type: Any = None, **more: A
     usage, type = usage or usual, type or usual_type or _type(parameter)
     if " " not in usage and type in _METAVARS:
         usage += f" {_METAVARS[type]}"
-    more = {"required": parameter.required, "name": name} | more
+    more = {"required": parameter.required, "name": name, **more}
     if name in _RATES:
         more |= {"multiple": True, "callback": _joined}
     elif name in _REPEATED:
         more |= {"multiple": True}
     elif type is not bool:
-        more = {"default": _written(parameter.default)} | more
-    text = more.pop("help", "") or first_sentence(parameter.text)
-    return option(usage, text, type, **more)
+        more = {"default": _written(parameter.default), **more}
+    return option(usage, first_sentence(parameter.text), type, **more)
 
 
 _METAVARS: dict[Any, str] = {int: "N", float: "X", str: "NAME"}
