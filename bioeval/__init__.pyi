@@ -37,14 +37,13 @@ from .studies.conventions.conventions import conventions as conventions
 from .studies.epc.epc import epc as epc
 from .studies.explain.explain import explain as explain, step_by_step as step_by_step
 from .studies.folds.cross_evaluate import cross_evaluate as cross_evaluate
-from .studies.folds.repeat import repeat as repeat
 from .studies.folds.scorers import eer_scorer as eer_scorer, make_scorer as make_scorer
-from .studies.folds.summary import summary as summary
 from .studies.fusion.cohorts import read_cohort as read_cohort
 from .studies.fusion.fusion import Fusion as Fusion, fuse as fuse
 from .studies.fusion.normalise import normalise as normalise
 from .studies.galleries.gallery_size import gallery_size as gallery_size
 from .studies.groups.groups import by_group as by_group
+from .studies.partitions.repeat import repeat as repeat, summary as summary
 from .studies.planning.sample_size import sample_size as sample_size
 from .studies.planning.workload import workload as workload
 from .studies.quality.error_discard import error_discard as error_discard

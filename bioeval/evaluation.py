@@ -146,7 +146,7 @@ def _evaluate_system(
     if (galleries := galleries_of(scores, card)) is not None:
         return _evaluate_galleries(galleries, card, options)
     if card.has_folds:
-        from bioeval.studies.folds import tasks as folds
+        from bioeval.studies.partitions import cards as folds
 
         return folds.evaluate(scores, card, options)
     plan, counted = Plan.counted(scores, card, options, automatic=protocol == "auto")

@@ -129,13 +129,6 @@ class OrderedScores:
         for batch in _batches(sets):
             yield _Batch(self, batch, searches, square).counts(wanted, tasks, thresholds)
 
-    def attempts(
-        self, sets: Sequence[IndexSet], searches: IdentificationRules
-    ) -> Iterator[SelectionAttempts]:
-        """Yield the attempts of each selection."""
-        for batch in _batches(sets):
-            yield from _Batch(self, batch, searches, square=False).attempts()
-
 
 @dataclass(frozen=True, eq=False)
 class SelectionCounts:
@@ -171,25 +164,6 @@ class SelectionCounts:
         people, among, role = map(self.of, ("probe_subjects", "enrolled_subjects", "role"))
         outside = np.where(role == kernel.UNENROLLED, people - among, people)
         return np.where(role == kernel.LEAVE_OUT, among, outside)
-
-
-@dataclass(frozen=True, eq=False)
-class SelectionAttempts:
-    """Attempts of one selection, as distances."""
-
-    values: np.ndarray  # float64: the distinct distances, increasing
-    #: Pair of int32: genuine and impostor attempts of verification, increasing, among the `values`,
-    #: by ``"single"`` and ``"multi"``.
-    places: Mapping[str, tuple[np.ndarray, np.ndarray]]
-    #: float64 (m,): nearest mate and nearest non-mate of each probe; NaN where there is none.
-    mate: np.ndarray
-    other: np.ndarray
-    #: int64 (2, m): rank of the nearest mate, of open set and of closed set; 0 where there is none.
-    ranks: np.ndarray
-    enrolled: np.ndarray  # bool (m,): whether the subject of a probe is in the gallery
-    #: Number of subjects in the gallery, and of failed comparisons.
-    subjects: int
-    failed: int
 
 
 def packed(sets: Sequence[IndexSet]) -> tuple[np.ndarray, np.ndarray, list[IndexSet]]:
@@ -307,27 +281,6 @@ class _Batch:
             return _TaskAttempts.of(total + self.cells, table[:, 2], table[:, 3], nothing)
         mated, searches, hits = table[:, 4:7].T
         return _TaskAttempts.of(2 * total + 2 * self.row_starts, hits, searches, mated - hits)
-
-    def attempts(self) -> Iterator[SelectionAttempts]:
-        """Yield the attempts of each selection."""
-        output, values = self.output, self.ordered.values
-        mate, other, enrolled = values[output.best], values[output.other], output.probe_group >= 0
-        for k, counts in enumerate(output.counts.tolist()):
-            rows = slice(self.row_starts[k], self.row_starts[k + 1])
-            cells = slice(self.cells[k], self.cells[k + 1])
-            yield SelectionAttempts(
-                values,
-                {
-                    "single": _both_classes(output.single[cells], *counts[:2]),
-                    "multi": _both_classes(output.multi[cells], *counts[2:4]),
-                },
-                mate[rows],
-                other[rows],
-                output.place[:, rows],
-                enrolled[rows],
-                counts[kernel.GROUPS],
-                counts[kernel.FAILED],
-            )
 
 
 class _Points:
@@ -545,11 +498,6 @@ def _lists(places: np.ndarray, tasks: Sequence[_TaskAttempts]) -> kernel.Attempt
         np.stack([of_all.last - of_all.impostor, of_all.last], axis=1),
         of_all.missed,
     )
-
-
-def _both_classes(places: np.ndarray, genuine: int, impostor: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return the genuine scores of a list (they come first) and the impostor scores."""
-    return places[:genuine], places[len(places) - impostor :]
 
 
 def _starts(sizes: np.ndarray) -> np.ndarray:

@@ -20,11 +20,12 @@ from bioeval.studies.calibration import section as calibration
 from bioeval.studies.compare import section as comparison
 from bioeval.studies.conventions import section as conventions
 from bioeval.studies.epc import section as epc
-from bioeval.studies.folds import partitions_section as partitions, section as folds
+from bioeval.studies.folds import section as folds
 from bioeval.studies.fusion import section as fused
 from bioeval.studies.fusion.section import SideBySide
 from bioeval.studies.galleries import size_section
 from bioeval.studies.groups import section as groups
+from bioeval.studies.partitions import section as partitions
 from bioeval.studies.planning import size_section as sample_size_section, work_section
 from bioeval.studies.quality import section as error_discard
 from bioeval.studies.thresholds import judged_section, section as threshold_study

@@ -21,8 +21,7 @@ from benchmarks.workbench import counts, streamed
 from bioeval.evaluation import evaluate
 from bioeval.scores.matrix import Scores
 from bioeval.stats.options import IntervalMethod
-from bioeval.studies.folds.repeat import repeat
-from bioeval.studies.folds.summary import summary
+from bioeval.studies.partitions.repeat import repeat, summary
 
 Tell = Callable[[str], None]
 

@@ -157,7 +157,7 @@ def _in_folds(
     """Return the verification of each system and of the fused one in the same folds."""
     from bioeval.protocol.loading import for_layout
     from bioeval.studies.folds.cross_evaluate import cross_evaluate
-    from bioeval.studies.folds.tasks import splitter_of
+    from bioeval.studies.partitions.cards import splitter_of
 
     first = next(iter(systems.values()))
     chosen = for_layout(first.layout, protocol)

@@ -34,15 +34,17 @@ from bioeval.scores.matrix import Scores, are_pairs, knows_people
 from bioeval.stats.options import IntervalMethod, required_interval
 from bioeval.studies.calibration.calibrator import transforms_scores
 from bioeval.studies.folds.fitted import TrainedSystem, TransformedScores, evaluate_fitted
-from bioeval.studies.folds.folds import Folds, attempts_by_subject, evaluate
-from bioeval.studies.folds.intervals import FoldPart, LeftOutRates
-from bioeval.studies.folds.options import (
+from bioeval.studies.folds.folds import (
     INTERVALS,
     FoldInterval,
     FoldOptions,
+    Folds,
     FoldTask,
+    attempts_by_subject,
+    evaluate,
     parse_ranks,
 )
+from bioeval.studies.folds.intervals import FoldPart, LeftOutRates
 from bioeval.studies.folds.results import fold_dataset, span
 from bioeval.studies.folds.splits import PairSides, Part, SplitPlan, SplitSides, plan_of_scores
 from bioeval.views.messages import sentence_about

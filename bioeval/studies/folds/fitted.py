@@ -19,9 +19,7 @@ from bioeval.scores.matrix import Scores, are_pairs, require_scores
 from bioeval.scores.provenance import Provenance
 from bioeval.studies.calibration.calibration import LOG_ODDS
 from bioeval.studies.calibration.counts import LOG2, count_for_calibration
-from bioeval.studies.folds.folds import Folds, fold_of
-from bioeval.studies.folds.options import FoldOptions
-from bioeval.studies.folds.parts import FoldSide
+from bioeval.studies.folds.folds import FoldOptions, Folds, FoldSide, fold_of
 from bioeval.studies.folds.splits import (
     PairSides,
     Part,
@@ -183,10 +181,11 @@ def evaluate_fitted(
     for place, split in system.plan.splits.items():
         with rows_reported_to(None):
             train, test = system.views(split)
+            sides = FoldSide(lambda x=train: x), FoldSide(lambda x=test: x)
             made = train if test is None else test
             if made is not None:
                 options = replace(options, kind=made.kind)
-            fold = fold_of(FoldSide(train), FoldSide(test), system.sizes(split), options)
+            fold = fold_of(*sides, system.sizes(split), options)
             folds[place] = fold
             if isinstance(system, TransformedScores):
                 _add_of_scores(fold, system.sides[0], split, test, options)

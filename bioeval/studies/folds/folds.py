@@ -2,125 +2,471 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property, partial
+from typing import Any, Literal, NamedTuple, Self, get_args
 
 import numpy as np
 
-from bioeval.attempts.by_subject import SubjectAttempts
+from bioeval import partition
+from bioeval.attempts.by_subject import FEW, SubjectAttempts
+from bioeval.attempts.counts import IdentificationTally, VerificationTally, role_of
+from bioeval.attempts.finding import PointsWanted
 from bioeval.attempts.folds import FoldAttempts, Subset
-from bioeval.attempts.judged import Judged
-from bioeval.attempts.threshold_rules import Rule, choose
-from bioeval.attempts.verification_counter import VerificationCounter
+from bioeval.attempts.identification_counter import IdentificationCounter
+from bioeval.attempts.lists import Attempts
+from bioeval.attempts.passes import count_together
+from bioeval.attempts.points import normalised_cost
+from bioeval.attempts.threshold_rules import ChosenThreshold, Rule, choose
+from bioeval.attempts.tied_places import PlainTies
+from bioeval.attempts.verification_counter import Claim, VerificationCounter
+from bioeval.base.arguments import require_array
+from bioeval.base.errors import (
+    Argument,
+    DataError,
+    ProtocolError,
+    chosen_task,
+    received,
+    require_choice,
+)
 from bioeval.base.progress import reporter, rows_reported_to
-from bioeval.scores.blocks import BlockReader
-from bioeval.scores.matrix import Scores
-from bioeval.studies.folds.options import FoldOptions
-from bioeval.studies.folds.parts import FoldSide, listed_attempts, parts_of
-from bioeval.studies.folds.results import Fold
+from bioeval.protocol.tasks import OpenSet
+from bioeval.results.identification import OpenSetPoints
+from bioeval.scores.blocks import Block, BlockReader, threads_for
+from bioeval.scores.matrix import Scores, are_pairs, codes_of
+from bioeval.scores.provenance import Provenance
 from bioeval.studies.folds.splits import PairSides, PartSizes, Place, SplitPlan, SplitSides
 
-Folds = dict[Place, Fold]
+#: Tasks of which a threshold is chosen.
+ThresholdTask = Literal["verification", "open_set"]
+
+FoldTask = Literal[ThresholdTask, "closed_set"]
+TASKS: tuple[FoldTask, ...] = get_args(FoldTask)
+
+FoldInterval = Literal["nadeau-bengio", "quantile", "subject-bootstrap"]
+INTERVALS: tuple[FoldInterval, ...] = get_args(FoldInterval)
+
+
+@dataclass(frozen=True)
+class FoldOptions:
+    """Task, threshold rule and attempts of an evaluation in folds; checked when it is made.
+
+    `ranks` are increasing; `impostors` may be ``"auto"`` until :meth:`with_role`. `far_targets`
+    and `frr_targets` are those of the operating points of each test part by itself, `priors` those
+    of its least costs; there are none where `far_targets` is None.
+    """
+
+    task: str
+    rule: Rule
+    templates: str = "single"
+    fusion: str = "min"
+    ranks: np.ndarray = field(default_factory=lambda: np.ones(1, dtype=np.int64))
+    rank_unit: str = "template"
+    ties: str = "pessimistic"
+    impostors: str = "auto"
+    interval: str = "nadeau-bengio"
+    kind: str = "distance"
+    far_targets: np.ndarray | None = None
+    frr_targets: np.ndarray = field(default_factory=lambda: np.empty(0))
+    priors: np.ndarray = field(default_factory=lambda: np.empty(0))
+    claims: partition.ClaimSampler | None = None
+
+    def __post_init__(self) -> None:
+        """Raise for options that do not go together."""
+        if str(self.task).lower() in ("reid", "re-identification", "gom"):
+            raise ProtocolError(
+                Argument("task"),
+                f" is {self.task!r}; re-identification has no threshold of a training part: "
+                'be.repeat(scores, splitter, "market1501") evaluates it in each partition, '
+                "and be.show its mean and standard deviation",
+            )
+        object.__setattr__(self, "task", chosen_task(self.task, TASKS))
+        Claim(self.templates, self.fusion)
+        require_choice("ties", self.ties, PlainTies)
+        self.search()
+        require_choice("interval", self.interval, INTERVALS)
+        for name in ("frr_targets", "priors"):
+            if len(getattr(self, name)) and self.task != "verification":
+                raise ProtocolError(
+                    Argument(name), f" applies to verification only; the task is {self.task}"
+                )
+        if self.claims is None:
+            return
+        if self.task != "verification":
+            raise ProtocolError(
+                Argument("claims"), f" applies to verification only; the task is {self.task}"
+            )
+        if not isinstance(self.claims, partition.ClaimSampler):
+            raise DataError(
+                Argument("claims"),
+                f" is {type(self.claims).__name__}; expected a ClaimSampler, to draw claims for "
+                "each part",
+            )
+        if self.by_subject:
+            raise ProtocolError(
+                Argument("interval", self.interval),
+                " leaves out the subjects of all comparisons, not of drawn claims; give ",
+                Argument("interval", "quantile"),
+            )
+
+    def search(self) -> OpenSet:
+        """Return how probes are searched, checked."""
+        return OpenSet(
+            rank_unit=self.rank_unit, fusion=self.fusion, ties=self.ties, impostors=self.impostors
+        )
+
+    @property
+    def fuses(self) -> bool:
+        """Whether the comparisons with a subject's templates are fused."""
+        if self.task == "verification":
+            return self.templates == "multi"
+        return self.rank_unit == "subject"
+
+    @property
+    def by_subject(self) -> bool:
+        """Whether each subject is left out in turn."""
+        return self.interval == "subject-bootstrap"
+
+    @property
+    def chooses_anew(self) -> bool:
+        """Whether thresholds are chosen anew without each subject."""
+        return self.by_subject and self.rule.name not in ("fixed", "none")
+
+    @property
+    def in_words(self) -> str:
+        """The task as the attributes of a result name it."""
+        if self.task == "verification":
+            return f"verification, {self.templates}-template"
+        return f"{self.task_name} identification"
+
+    @property
+    def task_name(self) -> str:
+        """The task in words."""
+        return self.task.replace("_", "-")
+
+    @property
+    def targets(self) -> np.ndarray:
+        """The FAR targets of operating points; empty where they are not wanted."""
+        return np.empty(0) if self.far_targets is None else self.far_targets
+
+    @property
+    def distance_rule(self) -> Rule:
+        """The rule, with a fixed threshold converted to a distance."""
+        return self.rule.as_distance(self.kind)
+
+    def with_role(self, splitter: Any, scores: Scores | None = None) -> FoldOptions:
+        """Return the options with the probes that are impostors; None for trained systems."""
+        if self.task == "verification":
+            return self
+        if isinstance(splitter, partition.Experiment) and splitter.has_galleries:
+            role = splitter.impostors if self.impostors == "auto" else self.impostors
+        elif scores is None:
+            role = role_of("all-against-all", self.impostors, True)
+        else:
+            # In every part: one part may have no probe who is not enrolled.
+            all_enrolled = bool(np.isin(codes_of(scores).probe, codes_of(scores).gallery).all())
+            role = role_of(scores.layout, self.impostors, all_enrolled)
+        return replace(self, impostors=role)
+
+
+def parse_ranks(ranks: Any) -> np.ndarray:
+    """Return ranks in increasing order as int64, or raise :class:`DataError`."""
+    array = np.atleast_1d(require_array("ranks", ranks))
+    if array.ndim != 1 or array.dtype.kind not in "iu" or not len(array) or (array < 1).any():
+        raise DataError(f"ranks is {received(ranks)}; expected whole numbers from 1 up")
+    return np.unique(array).astype(np.int64)
+
 
 # Partitions that share a look, times the pairs of folds of each.
 SHARED = 1 << 12
 
+# Cells of a part whose attempts are listed and sorted; a larger part is counted.
+MOST_LISTED = 1 << 22
 
-def evaluate(
-    reader: BlockReader,
-    plan: SplitPlan,
-    sides: SplitSides | PairSides,
-    tasks: Sequence[FoldOptions],
-) -> list[Folds]:
-    """Evaluate several tasks in every split."""
-    drawn = plan.by_parts or any(options.claims is not None for options in tasks)
-    known: list[dict[Place, Judged]] = []
-    for options in tasks:
-        together = options.task == "verification" and not drawn
-        known.append(_judged_together(reader, plan, sides, options) if together else {})
-    trains = {place for place in plan.splits if any(place not in of_task for of_task in known)}
-    reads = bool(trains) or any(options.far_targets is not None for options in tasks)
-    sampler = next((x.claims for x in tasks if x.claims is not None), None)
-    parts = None
-    if isinstance(sides, SplitSides) and reads:
-        sets = []
-        for place, split in plan.splits.items():
-            if place in trains:
-                sets.append(sides.places(split.train))
-            sets.append(sides.places(split.test))
-        parts = parts_of(sides.scores, sets, tasks, reader.about)
-    by_task: list[Folds] = [{} for _ in tasks]
-    for done, (place, split) in enumerate(plan.splits.items(), 1):
-        train, test = FoldSide(None), FoldSide(None)
-        with rows_reported_to(None):  # each fold is told of, and not the rows that it reads
-            if parts is not None:
-                train = next(parts) if place in trains else train
-                test = next(parts)
-            if sampler is not None:
-                train.draw(sampler, done - 1, 0)
-                test.draw(sampler, done - 1, 1)
-            for options, folds, judged in zip(tasks, by_task, known, strict=True):
-                sizes = sides.sizes(split)
-                folds[place] = fold_of(train, test, sizes, options, judged.get(place))
-                if isinstance(sides, PairSides) and sides.by_subject:
-                    folds[place].counts["crossing_pairs"] = sides.crossing(split.test.probes)
-        if trains or isinstance(sides, PairSides):
-            reporter()(done, len(plan.splits))
-    return by_task
+NOTHING = Attempts.listed(np.empty(0), np.empty(0))
+
+Points = dict[str, float | np.ndarray]
 
 
-def _judged_together(
-    reader: BlockReader, plan: SplitPlan, sides: SplitSides | PairSides, options: FoldOptions
-) -> dict[Place, Judged]:
-    """Choose thresholds of verification in many folds together.
+# ------------------------------------------------------------------------- one part of the scores
 
-    Other folds are to be read part by part: where templates are in every part, and where a
-    subject's fused templates are in several.
+
+@dataclass(frozen=True)
+class Searched:
+    """Identification attempts of one part.
+
+    Of each genuine attempt the distance and the rank of the nearest mate, of each impostor attempt
+    the distance of the nearest candidate; the number of probes without a mate, and of subjects in
+    the gallery.
     """
-    rule = options.distance_rule
-    found: dict[Place, Judged] = {}
-    if isinstance(sides, PairSides):
-        for place, split in plan.splits.items():
-            train, test = (
-                listed_attempts(sides.scores, sides.pairs_in(part.probes))
-                for part in (split.train, split.test)
-            )
-            found[place] = Judged.of_listed(train, test, rule)
-        return found
-    together = {}
-    for repeat in range(plan.shape[0]):
-        codes, parts = _coded(plan, repeat, sides.n)
-        alone = sides.n < sides.templates  # templates that are in every part have no code
-        if not alone and (options.templates == "single" or sides.keeps_subjects(codes)):
-            together[repeat] = codes, parts
-    repeats = list(together)
-    most = max(1, SHARED // (plan.shape[1] + 1) ** 2)
-    looks = range(0, len(repeats), most)
-    with rows_reported_to(reporter(), passes=2 * len(looks)):
-        for first in looks:
-            looked_at = repeats[first : first + most]
-            of_folds = FoldAttempts(
-                reader,
-                options.templates,
-                options.fusion,
-                [(together[x][0][sides.probe], together[x][0][sides.gallery]) for x in looked_at],
-            )
-            judged = Judged.of_folds(of_folds, rule, [together[x][1] for x in looked_at])
-            for repeat, of_repeat in zip(looked_at, judged, strict=True):
-                found |= {(repeat, fold): each for fold, each in enumerate(of_repeat)}
-    return found
+
+    mate: np.ndarray
+    ranks: np.ndarray
+    other: np.ndarray
+    skipped: int = 0
+    gallery: int = 0
+
+    def attempts(self) -> Attempts:
+        """Return the attempts at rank 1; a mate at another rank is rejected at any threshold."""
+        first = self.ranks == 1
+        return Attempts.listed(self.mate[first], self.other, int((~first).sum()))
+
+    def detected(self, threshold: float, ranks: np.ndarray) -> np.ndarray:
+        """Return the genuine attempts accepted at each rank or better; none at NaN."""
+        return ((self.mate <= threshold) & (self.ranks <= ranks[:, None])).sum(axis=1)
+
+    def points(self, options: FoldOptions) -> Points:
+        """Return the operating points of this part: EER and DIR at FAR, or CMS at rank 1."""
+        number = len(self.mate)
+        if options.task == "closed_set":
+            return {"recognition_rate": (self.ranks == 1).sum() / number if number else math.nan}
+        points = OpenSetPoints(self.mate, self.ranks, np.ones(number), number, np.sort(self.other))
+        dir_, _ = points.at_far(options.targets, int(options.ranks[-1]))
+        return {"eer": points.equal_error().eer, "dir_at_far": dir_[:, options.ranks - 1]}
 
 
-def _coded(plan: SplitPlan, repeat: int, n: int) -> tuple[np.ndarray, list[tuple[Subset, Subset]]]:
-    """Return the fold of each sample, and the training and test part of each fold."""
-    if plan.codes is not None:
-        code = plan.codes[repeat]
-        number = int(code.max()) + 1
-        parts = [(Subset(k, inside=False), Subset(k)) for k in range(number)]
-        return np.where(code < 0, number, code), parts
-    split = plan.splits[repeat, 0]
-    code = np.full(n, 2, dtype=np.int64)
-    code[split.train.probes], code[split.test.probes] = 1, 0
-    return code, [(Subset(1), Subset(0))]
+class _PartReader(BlockReader):
+    """Reader of one part, without the checks that were made on the whole."""
+
+    def look(self, low: int, values: np.ndarray) -> None:
+        """Do nothing."""
+
+
+class FoldSide:
+    """One part of the scores, selected when it is first read; there may be none.
+
+    Blocks of a part of at most `MOST_LISTED` cells are kept, so that every task finds them read.
+    """
+
+    def __init__(
+        self,
+        view: Callable[[], Scores | None],
+        about: Provenance | None = None,
+        draw: Callable[[Scores], partition.DrawnClaims] | None = None,
+    ):
+        """Take what selects the part, the provenance of the whole, and what draws its claims."""
+        self._view, self._about, self._draw = view, about, draw
+        self._ranked: dict[tuple[str, str], IdentificationTally] = {}
+
+    @cached_property
+    def scores(self) -> Scores | None:
+        """The scores of the part; None without probes or without a gallery."""
+        return self._view()
+
+    @cached_property
+    def reader(self) -> BlockReader:
+        """The reader of this part."""
+        assert self.scores is not None
+        made = _PartReader(self.scores)
+        if self._about is not None:  # what it is made of is the whole's, and costs to find out
+            made.about = self._about
+        return made
+
+    @cached_property
+    def claims(self) -> partition.DrawnClaims | None:
+        """The claims that are its attempts, where they are drawn."""
+        if self._draw is None or self.scores is None:
+            return None
+        return self._draw(self.scores)
+
+    @property
+    def _is_listed(self) -> bool:
+        return self.scores is None or math.prod(self.scores.shape) <= MOST_LISTED
+
+    @cached_property
+    def _kept(self) -> list[Block]:
+        return list(self.reader)
+
+    def _counter(self, options: FoldOptions) -> VerificationCounter:
+        return VerificationCounter(
+            self.reader,
+            templates=options.templates,
+            fusion=options.fusion,
+            claims=self.claims,
+            thresholds=[0.0],  # no curve is wanted
+        )
+
+    def attempts(self, options: FoldOptions, rule: Rule) -> Attempts:
+        """Return the attempts of verification; of a large part, as far as a rule needs them."""
+        if self.scores is None:
+            return NOTHING
+        if not are_pairs(self.scores) and not self._is_listed and self.claims is None:
+            m, n = self.scores.shape
+            in_one = np.zeros(m, dtype=np.int64), np.zeros(n, dtype=np.int64)
+            whole = FoldAttempts(self.reader, options.templates, options.fusion, [in_one])
+            return whole.of_parts([[Subset(0)]], rule)[0][0]
+        return self._tally(options).attempts
+
+    def _tally(self, options: FoldOptions) -> VerificationTally:
+        """Return all attempts of verification, listed."""
+        assert self.scores is not None
+        counter = self._counter(options)
+        if are_pairs(self.scores):
+            counter.listed += counter.of_pairs()
+            return counter.result()
+        with threads_for(self.scores):
+            for block in self._kept if self._is_listed else self.reader:
+                counter.add(block)
+        return counter.result()
+
+    def unenrolled(self, options: FoldOptions) -> np.ndarray:
+        """Return the scores of drawn claims by probes who are not enrolled."""
+        none = np.empty(0)
+        if self.scores is None:
+            return none
+        scores = self._tally(options).unenrolled
+        return none if scores is None else scores
+
+    def points(self, options: FoldOptions, attempts: Attempts) -> Points:
+        """Return the operating points of verification, of attempts that the part has.
+
+        They are counted anew if some of their scores are not known.
+        """
+        targets, at_frr = options.targets, options.frr_targets
+        costs = np.array([(prior, 1.0, 1.0) for prior in options.priors]).reshape(-1, 3)
+        if attempts.marks is not None:
+            wanted = PointsWanted(targets, costs, True, frr_targets=at_frr)
+            (tally,) = count_together(self.reader, [self._counter(options)], wanted)
+            attempts = tally.attempts
+        points: Points = {"eer": np.nan, "auc": np.nan, "frr_at_far": np.full(len(targets), np.nan)}
+        if len(at_frr):
+            points["far_at_frr"] = np.full(len(at_frr), np.nan)
+        if len(costs):
+            points["min_dcf"] = np.full(len(costs), np.nan)
+        if not attempts.defined:
+            return points
+        points |= {"eer": attempts.equal_error().eer, "auc": attempts.auc()}
+        points["frr_at_far"] = np.array([attempts.at_far(x)[0] for x in targets.tolist()])
+        if len(at_frr):
+            points["far_at_frr"] = np.array([attempts.far_at_frr(x)[0] for x in at_frr.tolist()])
+        if len(costs):
+            points["min_dcf"] = normalised_cost(attempts.corners().least_costs(costs), costs)
+        return points
+
+    def searched(self, options: FoldOptions) -> Searched:
+        """Return the attempts of identification."""
+        other = np.empty(0)
+        if self.scores is None:
+            return Searched(other, np.empty(0, dtype=np.int64), other)
+        tally = self._ranks(options)
+        mated = tally.mates > 0
+        probes, places, _ = tally.rank_weights(np.flatnonzero(mated), options.ties)
+        if options.task == "open_set":
+            other = tally.other[tally.impostor_probes(options.impostors)]
+        return Searched(
+            tally.mate[probes],
+            np.rint(places).astype(np.int64),
+            other,
+            int((~mated).sum()),
+            len(self.reader.gallery.subjects),
+        )
+
+    def _ranks(self, options: FoldOptions) -> IdentificationTally:
+        """Return the ranks of all probes, for open and closed set."""
+        key = options.rank_unit, options.fusion
+        if key not in self._ranked:
+            counter = IdentificationCounter(self.reader, options.search())
+            if "_kept" in self.__dict__:
+                with threads_for(self.reader.scores):
+                    for block in self._kept:
+                        counter.add(block)
+                self._ranked[key] = counter.result()
+            else:
+                (self._ranked[key],) = count_together(self.reader, [counter])
+        return self._ranked[key]
+
+
+# -------------------------------------------------------------------------------------- one fold
+
+
+class TrainingThresholds(NamedTuple):
+    """Increasing thresholds of a training part, and whether they are all its distinct scores."""
+
+    thresholds: np.ndarray
+    every_score: bool
+
+
+@dataclass
+class Judged:
+    """The threshold chosen on a training part, and the attempts of both parts."""
+
+    chosen: ChosenThreshold
+    train: Attempts
+    test: Attempts
+
+    @classmethod
+    def of(cls, train: Attempts, test: Attempts, rule: Rule) -> Self:
+        """Choose a threshold on attempts; the rule holds one that is given as a distance."""
+        return cls(choose(rule, train), train, test)
+
+    def training_thresholds(self) -> TrainingThresholds:
+        """Return thresholds between which others like the chosen one can be found.
+
+        Where the training part has few distinct scores they are these; else they are denser around
+        the chosen threshold, which is one of them, and around the EER.
+        """
+        train, chosen = self.train, self.chosen.threshold
+        total = train.impostor_attempts
+        if train.marks is None:  # every score is known
+            places, reached = train.values, train.accepted
+            every = np.union1d(train.genuine, places)
+            if total <= FEW and len(every) <= SubjectAttempts.EXACT:
+                return TrainingThresholds(every, True)
+        else:
+            places, reached = train.cells.grid.edges, np.cumsum(train.cells.counts)
+        around = [train.about_equal_error() * total]
+        if math.isfinite(chosen):
+            around.append(float(train.false_accepts(chosen)))
+        wanted = np.array([chosen])
+        thresholds = SubjectAttempts.thresholds_among(places, reached, total, around, wanted)
+        return TrainingThresholds(thresholds, False)
+
+
+@dataclass
+class Fold:
+    """Counts of one fold, at its threshold (a distance), if one could be chosen (`defined`).
+
+    Names of the training part's counts begin with ``train_``. `detected` has, by that prefix, the
+    genuine attempts detected, or identified, at each rank or better; `galleries` the numbers of
+    subjects in which training and test part are searched. `points` are operating points of the
+    test part by itself, over FAR targets and ranks; `among` is there if the threshold is to be
+    chosen anew without each person.
+    """
+
+    threshold: float
+    defined: bool
+    counts: dict[str, int]
+    subjects: PartSizes
+    detected: dict[str, np.ndarray] = field(default_factory=dict)
+    galleries: tuple[int, int] = (0, 0)
+    points: Points = field(default_factory=dict)
+    among: TrainingThresholds | None = None
+
+    @classmethod
+    def of_judged(cls, judged: Judged, subjects: PartSizes, *, anew: bool = False) -> Fold:
+        """Count both parts at the threshold, which may be chosen `anew` later."""
+        counts = {}
+        chosen = judged.chosen
+        for prefix, attempts in (("", judged.test), ("train_", judged.train)):
+            genuine, impostor = attempts.genuine_attempts, attempts.impostor_attempts
+            counts[f"{prefix}genuine_attempts"] = genuine
+            counts[f"{prefix}impostor_attempts"] = impostor
+            fa = fr = ga = gr = 0
+            if chosen.defined:
+                fa, fr = attempts.errors_at(chosen.threshold)
+                ga, gr = genuine - fr, impostor - fa
+            counts |= {f"{prefix}ga": ga, f"{prefix}fr": fr, f"{prefix}fa": fa, f"{prefix}gr": gr}
+        among = judged.training_thresholds() if anew and chosen.defined else None
+        return cls(chosen.threshold, chosen.defined, counts, subjects, among=among)
+
+    def add_searches(self, trained: Searched, tested: Searched, ranks: np.ndarray) -> None:
+        """Add the genuine attempts detected at the threshold, and the galleries searched."""
+        self.galleries = trained.gallery, tested.gallery
+        at = self.threshold if self.defined else np.nan
+        for prefix, part in (("", tested), ("train_", trained)):
+            self.detected[prefix] = part.detected(at, ranks)
 
 
 def fold_of(
@@ -141,7 +487,7 @@ def fold_of(
             counts |= {f"{prefix}skipped": part.skipped}
         made = Fold(np.inf, True, counts, sizes)
     else:
-        judged = Judged.of_listed(trained.attempts(), tested.attempts(), options.distance_rule)
+        judged = Judged.of(trained.attempts(), tested.attempts(), options.distance_rule)
         made = Fold.of_judged(judged, sizes)
     made.add_searches(trained, tested, options.ranks)
     if options.far_targets is not None:
@@ -159,21 +505,103 @@ def _verified(
     """Evaluate verification of one fold, with its drawn claims."""
     judged = known
     if judged is None:
-        rule = options.distance_rule
-        trained = train.attempts(options, rule)
-        chosen = choose(rule, trained)
+        trained = train.attempts(options, options.distance_rule)
+        chosen = choose(options.distance_rule, trained)
         at = chosen.threshold if chosen.defined else -np.inf
         judged = Judged(chosen, trained, test.attempts(options, Rule("fixed", (at,))))
     made = Fold.of_judged(judged, sizes, anew=options.chooses_anew)
     if options.claims is not None:
         for prefix, part in (("", test), ("train_", train)):
-            unenrolled = part.unenrolled_probes
-            fa, _ = unenrolled.errors_at(judged.chosen.threshold)
-            made.counts[f"{prefix}fa_unenrolled"] = fa
-            made.counts[f"{prefix}unenrolled_attempts"] = unenrolled.impostor_attempts
+            scores = part.unenrolled(options)
+            made.counts[f"{prefix}fa_unenrolled"] = int((scores <= made.threshold).sum())
+            made.counts[f"{prefix}unenrolled_attempts"] = len(scores)
     if options.far_targets is not None:
         made.points = test.points(options, judged.test)
     return made
+
+
+# ------------------------------------------------------------------------------------- all folds
+
+Folds = dict[Place, Fold]
+
+
+def evaluate(
+    reader: BlockReader,
+    plan: SplitPlan,
+    sides: SplitSides | PairSides,
+    tasks: Sequence[FoldOptions],
+) -> list[Folds]:
+    """Evaluate several tasks in every split."""
+    by_task: list[Folds] = [{} for _ in tasks]
+    known = [_judged_together(reader, plan, sides, options) for options in tasks]
+    sampler = next((x.claims for x in tasks if x.claims is not None), None)
+    for done, (place, split) in enumerate(plan.splits.items()):
+        both = []
+        for number, part in enumerate((split.train, split.test)):
+            draw = None if sampler is None else partial(sampler.draw, repeat=done, part=number)
+            both.append(FoldSide(partial(sides.view, part), reader.about, draw))
+        with rows_reported_to(None):  # each fold is told of, and not the rows that it reads
+            for options, folds, judged in zip(tasks, by_task, known, strict=True):
+                fold = fold_of(*both, sides.sizes(split), options, judged.get(place))
+                if isinstance(sides, PairSides) and sides.by_subject:
+                    fold.counts["crossing_pairs"] = sides.crossing(split.test.probes)
+                folds[place] = fold
+        if any(place not in judged for judged in known):
+            reporter()(done + 1, len(plan.splits))
+    return by_task
+
+
+def _judged_together(
+    reader: BlockReader, plan: SplitPlan, sides: SplitSides | PairSides, options: FoldOptions
+) -> dict[Place, Judged]:
+    """Choose thresholds of verification in many folds of a matrix together.
+
+    Other folds are to be read part by part: experiments, drawn claims, and where templates are in
+    every part, or a subject's fused templates in several.
+    """
+    found: dict[Place, Judged] = {}
+    if (
+        options.task != "verification"
+        or options.claims is not None
+        or plan.by_parts
+        or isinstance(sides, PairSides)
+        or sides.n < sides.templates  # templates that are in every part have no code
+    ):
+        return found
+    together = {}
+    for repeat in range(plan.shape[0]):
+        codes, parts = _coded(plan, repeat, sides.n)
+        if options.templates == "single" or sides.keeps_subjects(codes):
+            together[repeat] = codes, parts
+    repeats = list(together)
+    most = max(1, SHARED // (plan.shape[1] + 1) ** 2)
+    looks = range(0, len(repeats), most)
+    with rows_reported_to(reporter(), passes=2 * len(looks)):
+        for first in looks:
+            some = repeats[first : first + most]
+            codes_of_both = [
+                (together[x][0][sides.probe], together[x][0][sides.gallery]) for x in some
+            ]
+            counted = FoldAttempts(reader, options.templates, options.fusion, codes_of_both)
+            parts_of_each = [[part for both in together[x][1] for part in both] for x in some]
+            attempts = counted.of_parts(parts_of_each, options.distance_rule)
+            for repeat, its in zip(some, attempts, strict=True):
+                for fold, both in enumerate(zip(its[::2], its[1::2], strict=True)):
+                    found[repeat, fold] = Judged.of(*both, options.distance_rule)
+    return found
+
+
+def _coded(plan: SplitPlan, repeat: int, n: int) -> tuple[np.ndarray, list[tuple[Subset, Subset]]]:
+    """Return the fold of each sample, and the training and test part of each fold."""
+    if plan.codes is not None:
+        code = plan.codes[repeat]
+        number = int(code.max()) + 1
+        parts = [(Subset(k, inside=False), Subset(k)) for k in range(number)]
+        return np.where(code < 0, number, code), parts
+    split = plan.splits[repeat, 0]
+    code = np.full(n, 2, dtype=np.int64)
+    code[split.train.probes], code[split.test.probes] = 1, 0
+    return code, [(Subset(1), Subset(0))]
 
 
 def attempts_by_subject(

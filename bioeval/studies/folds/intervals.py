@@ -8,7 +8,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from bioeval.attempts.by_subject import PairCounts, PartBySubject, SubjectAttempts
-from bioeval.attempts.judged import TrainingThresholds
 from bioeval.attempts.threshold_rules import Rule
 from bioeval.base.messages import Message
 from bioeval.base.registry import scalar_registry
@@ -19,6 +18,7 @@ from bioeval.stats.jackknife import AttemptsOfEach, groups_of_people, jackknife_
 from bioeval.stats.limits import by_subject
 from bioeval.stats.options import IntervalMethod, trials_of
 from bioeval.stats.replicates import open_limits
+from bioeval.studies.folds.folds import TrainingThresholds
 from bioeval.studies.folds.splits import IndexSet
 
 #: The attempts of a part, and its rows and columns.

@@ -1,32 +1,30 @@
-"""Results over folds as a dataset: variables, counts and rates of each fold, their summaries."""
+"""Results over folds as a dataset: counts and rates of each fold, and their summaries."""
 
 from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import xarray as xr
 
 from bioeval import partition
-from bioeval.attempts.judged import Judged, TrainingThresholds
 from bioeval.attempts.thresholds import to_user
 from bioeval.base.messages import Message
 from bioeval.base.registry import names_of, scalar_registry
 from bioeval.base.scalars import CALIBRATION_POINTS, POINTS_OF_PARTS, Name, rates_of
-from bioeval.results.dataset import Variables, about_attrs, along, build
+from bioeval.results.dataset import about_attrs, build
 from bioeval.results.layouts import Layout
 from bioeval.results.support import ComparedPeople, support_messages
 from bioeval.scores.provenance import Provenance
 from bioeval.stats.bootstrap import ratio
 from bioeval.stats.over_folds import nadeau_bengio
+from bioeval.studies.folds.folds import Fold, FoldOptions
 from bioeval.studies.folds.intervals import LeftOutRates, PooledRates
-from bioeval.studies.folds.options import FoldOptions
-from bioeval.studies.folds.parts import Searched
-from bioeval.studies.folds.splits import PartSizes, Place
+from bioeval.studies.folds.splits import Place
 
 FOLD_COUNTS = {
     **names_of("verification", "ga", "fr", "fa", "gr", "genuine_attempts", "impostor_attempts"),
@@ -78,70 +76,16 @@ CORRECTED = (
 # Relative difference of gallery sizes that is ignored: halves of an odd number.
 ALIKE = 0.1
 
-
-@dataclass
-class Fold:
-    """Counts of one fold, at its threshold (a distance), if one could be chosen (`defined`).
-
-    Names of the training part's counts begin with ``train_``. `detected` has, by that prefix, the
-    genuine attempts detected, or identified, at each rank or better; `galleries` the numbers of
-    subjects in which training and test part are searched. `points` are operating points of the
-    test part by itself, over FAR targets and ranks; `among` is there if the threshold is to be
-    chosen anew without each person.
-    """
-
-    threshold: float
-    defined: bool
-    counts: dict[str, int]
-    subjects: PartSizes
-    detected: dict[str, np.ndarray] = field(default_factory=dict)
-    galleries: tuple[int, int] = (0, 0)
-    points: dict[str, float | np.ndarray] = field(default_factory=dict)
-    among: TrainingThresholds | None = None
-
-    @classmethod
-    def of_judged(cls, judged: Judged, subjects: PartSizes, *, anew: bool = False) -> Fold:
-        """Count both parts at the threshold, which may be chosen `anew` later."""
-        counts = {}
-        chosen = judged.chosen
-        for prefix, attempts in (("", judged.test), ("train_", judged.train)):
-            genuine, impostor = attempts.genuine_attempts, attempts.impostor_attempts
-            counts[f"{prefix}genuine_attempts"] = genuine
-            counts[f"{prefix}impostor_attempts"] = impostor
-            fa = fr = ga = gr = 0
-            if chosen.defined:
-                fa, fr = attempts.errors_at(chosen.threshold)
-                ga, gr = genuine - fr, impostor - fa
-            counts |= {f"{prefix}ga": ga, f"{prefix}fr": fr, f"{prefix}fa": fa, f"{prefix}gr": gr}
-        among = judged.training_thresholds() if anew and chosen.defined else None
-        return cls(chosen.threshold, chosen.defined, counts, subjects, among=among)
-
-    def add_searches(self, trained: Searched, tested: Searched, ranks: np.ndarray) -> None:
-        """Add the genuine attempts detected at the threshold, and the galleries searched."""
-        self.galleries = trained.gallery, tested.gallery
-        at = self.threshold if self.defined else np.nan
-        for prefix, part in (("", tested), ("train_", trained)):
-            self.detected[prefix] = part.detected(at, ranks)
-
-
-class _Places:
-    """Where the values of folds are in arrays over ``repeat, fold``."""
-
-    def __init__(self, places: Iterable[Place], shape: tuple[int, int]):
-        self.at = tuple(np.array(list(places)).T)
-        self.there: np.ndarray = np.zeros(shape, dtype=bool)
-        self.there[self.at] = True
-
-    def spread(self, values: Sequence[Any], fill: Any = 0) -> np.ndarray:
-        """Return an array with the value of each fold at its place."""
-        array = np.asarray(values)
-        spread = np.full((*self.there.shape, *array.shape[1:]), fill, dtype=array.dtype)
-        spread[self.at] = array
-        return spread
-
-    def spread_each(self, values: Sequence[Mapping], fill: Any = 0) -> dict[str, np.ndarray]:
-        """Return such an array of every value by name."""
-        return {name: self.spread([x[name] for x in values], fill) for name in values[0]}
+#: Dimensions of a number within a fold.
+DIMS = {
+    "dir": ("rank",),
+    "cms": ("rank",),
+    "cms_count": ("rank",),
+    "frr_at_far": ("far_target",),
+    "far_at_frr": ("frr_target",),
+    "min_dcf": ("cost",),
+    "dir_at_far": ("far_target", "rank"),
+}
 
 
 def fold_dataset(
@@ -157,85 +101,207 @@ def fold_dataset(
 
     Intervals are those of `left_out` where it is given.
     """
-    over, folds = ("repeat", "fold"), list(fold_of.values())
-    places = _Places(fold_of, shape)
-    there, spread = places.there, places.spread
+    folds = list(fold_of.values())
+    at = tuple(np.array(list(fold_of)).T)
+    there: np.ndarray = np.zeros(shape, dtype=bool)
+    there[at] = True
+
+    def spread(values: Sequence[Any], fill: Any = 0) -> np.ndarray:
+        """Return an array over ``repeat, fold`` with the value of each fold at its place."""
+        array = np.asarray(values)
+        over = np.full((*shape, *array.shape[1:]), fill, dtype=array.dtype)
+        over[at] = array
+        return over
+
+    def each(name: str, fill: Any = 0) -> dict[str, np.ndarray]:
+        """Return such an array of each number of the folds by name."""
+        by_fold = [getattr(fold, name) for fold in folds]
+        return {key: spread([x[key] for x in by_fold], fill) for key in by_fold[0]}
+
     closed, judges = options.task == "closed_set", options.rule.name != "none"
-    counts = places.spread_each([fold.counts for fold in folds])
-    detected = places.spread_each([fold.detected for fold in folds])
-    points = places.spread_each([fold.points for fold in folds], np.nan)
-    sizes = {
-        "train_subjects": spread([fold.subjects.train for fold in folds]),
-        "test_subjects": spread([fold.subjects.test for fold in folds]),
-    }
-    variables: dict[str, tuple[tuple[str, ...], Any]] = {}
-    if not closed and judges:
-        threshold = spread([fold.threshold for fold in folds], np.nan)
-        variables["threshold"] = (over, to_user(threshold, about.kind))
+    counts, detected, points = each("counts"), each("detected"), each("points", np.nan)
     defined = spread([fold.defined for fold in folds])
     attempts = {name: np.where(defined, n, 0) for name, n in counts.items()}
-    ratios = _ratios(attempts, detected) if closed or judges else {}
-    summed = [{k: x.sum(axis=(0, 1)) for k, x in y.items()} for y in (attempts, detected)]
-    for name, values in {**ratios, **points}.items():
-        variables[name] = ((*over, *dims_of_point(name)), values)
-    for name, number in counts.items():
-        if judges or closed or name.endswith("attempts"):
-            variables[name] = (over, number)
+    rates, pooled = {}, {}
+    if closed or judges:
+        rates = _ratios(attempts, detected)
+        summed = ({k: x.sum(axis=(0, 1)) for k, x in each.items()} for each in (attempts, detected))
+        pooled = _ratios(*summed)
+    values = rates | points
+    sizes = {
+        f"{part}_subjects": spread([getattr(fold.subjects, part) for fold in folds])
+        for part in ("train", "test")
+    }
+    numbers: dict[str, np.ndarray] = {}
+    if not closed and judges:
+        threshold = spread([fold.threshold for fold in folds], np.nan)
+        numbers["threshold"] = to_user(threshold, about.kind)
+    numbers |= values
+    numbers |= {k: x for k, x in counts.items() if closed or judges or k.endswith("attempts")}
     if closed:
-        for part, hits in detected.items():
-            variables[f"{part}cms_count"] = ((*over, "rank"), hits)
-    variables |= along(over, **sizes)
-    how = IntervalOverFolds(
-        options.interval,
-        confidence,
-        test_size=float(sizes["test_subjects"][there].mean()),
-        train_size=float(sizes["train_subjects"][there].mean()),
-    )
-    summaries = _summaries({**ratios, **points}, _ratios(*summed), there, how)
+        numbers |= {f"{part}cms_count": hits for part, hits in detected.items()}
+    numbers |= sizes
+    variables: dict[str, tuple[tuple[str, ...], Any]] = {
+        name: (("repeat", "fold", *DIMS.get(_split(name)[1], ())), x) for name, x in numbers.items()
+    }
+    limits = {}
     if left_out is not None:
-        limits = ends_by_subject(left_out)
-        for name in ratios:
-            _, low, high = limits.get(name, (np.nan, np.nan, np.nan))
-            part, rate = _part_of(name)
-            summaries[rate] |= {f"{part}low": low, f"{part}high": high}
-    of_rates, statistics = _summarised(summaries)
-    variables |= of_rates
+        ends = ends_by_subject(left_out)
+        limits = {name: ends.get(name, (np.nan,) * 3)[1:] for name in rates}
+    mean_sizes = [float(sizes[f"{part}_subjects"][there].mean()) for part in ("test", "train")]
+    summaries = _summaries(values, pooled, there, options, confidence, mean_sizes, limits)
+    known = set(itertools.chain(*summaries.values()))
+    statistics = [f"{part}{key}" for part in PARTS for key in Layout.STATISTICS]
+    statistics = [key for key in statistics if key in known]
+    for rate, of_rate in summaries.items():
+        undefined = np.full_like(of_rate["mean"], np.nan, dtype=np.float64)
+        rows = np.array([of_rate.get(key, undefined) for key in statistics], dtype=np.float64)
+        variables[f"{rate}_summary"] = (("statistic", *DIMS.get(rate, ())), rows)
 
     coordinates = {
         "repeat": np.arange(shape[0]),
         "fold": np.arange(shape[1]),
-        "statistic": statistics,
+        "statistic": np.array(statistics),
     }
+    used = set(itertools.chain(*(DIMS.get(name, ()) for name in points)))
     if options.task != "verification":
         coordinates["rank"] = options.ranks
     if len(options.frr_targets):
         coordinates["frr_target"] = options.frr_targets
     if len(options.priors):
         coordinates["cost"] = options.priors
-    if {"frr_at_far", "dir_at_far"} & points.keys():
+    if "far_target" in used:
         coordinates["far_target"] = options.targets
-    searched, remark = _galleries(np.array([fold.galleries for fold in folds]))
     repeated = isinstance(splitter, partition.Experiment)
     unit = "repeat" if repeated else "fold"
-    warnings: list[Message] = [
-        *_warnings(ratios, counts, there, options, unit),
-        *remark,
-        *_unmated_warning(counts, about.layout),
-        *_crossing_warning(counts, shape),
-        *_few_attempts(counts | sizes, there, options, unit, about),
-        *_infinite_warning(points),
+    galleries, messages = _galleries(np.array([fold.galleries for fold in folds]))
+    found = [
+        *_messages(rates, counts, there, options, unit),
+        *messages,
+        *_of_data(counts | sizes, points, there, options, unit, about),
     ]
     attrs = _attrs(options, splitter, confidence)
     if left_out is not None:
-        warnings += left_out.remarks()
+        found += left_out.remarks()
         attrs |= left_out.options.attrs()
         fixed = options.rule.name == "fixed"
         attrs["interval"] = INTERVAL_AT_THRESHOLD if fixed else INTERVAL_BY_SUBJECT
     if options.task != "verification":
-        attrs["galleries"] = searched
+        attrs["galleries"] = galleries
     task = f"{options.in_words}, in {'repeated experiments' if repeated else 'folds'}"
-    attrs = about_attrs(about, options.task.replace("_", "-"), task, warnings) | attrs
+    attrs = about_attrs(about, options.task.replace("_", "-"), task, found) | attrs
     return build(variables, cross_names(), coordinates, attrs)
+
+
+def _split(name: str) -> tuple[str, str]:
+    """Return what the name of a rate has before it if it is of training parts, and the rate."""
+    rate = name.removeprefix("train_")
+    return name.removesuffix(rate), rate
+
+
+def _ratios(
+    counts: Mapping[str, np.ndarray], detected: Mapping[str, np.ndarray]
+) -> dict[str, np.ndarray]:
+    """Return every rate of both parts; the counts are of folds, or summed over folds."""
+    ratios: dict[str, np.ndarray] = {}
+    for prefix in PARTS:
+        closed = f"{prefix}impostor_attempts" not in counts
+        scalars = () if closed else scalar_registry().in_parts
+        at_ranks = "cms" if closed else "dir"
+        part = {k.removeprefix(prefix): n for k, n in counts.items() if k.startswith(prefix)}
+        ratios |= {f"{prefix}{name}": x for name, x in rates_of(scalars, part).items()}
+        if prefix in detected:
+            genuine = part["genuine_attempts"][..., None]
+            ratios[f"{prefix}{at_ranks}"] = ratio(detected[prefix], genuine)
+    return ratios
+
+
+def _summaries(
+    values: Mapping[str, np.ndarray],
+    pooled: Mapping[str, np.ndarray],
+    there: np.ndarray,
+    options: FoldOptions,
+    confidence: float,
+    sizes: Sequence[float],
+    limits: Mapping[str, Sequence[float]],
+) -> dict[str, dict[str, np.ndarray]]:
+    """Return each statistic of each rate over all folds, with ``train_`` before the training's.
+
+    `sizes` are the mean numbers of test and training subjects; `limits` take the place of those
+    of the mean.
+    """
+    repeats = np.nonzero(there)[0]
+    several = min(there.shape) > 1
+    summaries: dict[str, dict[str, np.ndarray]] = defaultdict(dict)
+    for name, of_folds in values.items():
+        part, rate = _split(name)
+        inner = of_folds.shape[2:]
+        columns = of_folds[there].reshape(len(repeats), math.prod(inner)).T
+        if not len(columns):
+            continue  # without a target
+        bounds = scalar_registry().averaged[rate].bounds
+        with np.errstate(invalid="ignore"):  # an infinite Cllr has no spread
+            found = [_over_folds(x, options.interval, confidence, sizes, bounds) for x in columns]
+        if several:
+            for column, one in zip(columns, found, strict=True):
+                one |= _of_repeats(column, repeats)
+        for key in found[0]:
+            summaries[rate][f"{part}{key}"] = np.array([x[key] for x in found]).reshape(inner)
+        if name in pooled:
+            summaries[rate][f"{part}pooled"] = np.asarray(pooled[name])
+        if name in limits:
+            for end, limit in zip(("low", "high"), limits[name], strict=True):
+                summaries[rate][f"{part}{end}"] = np.full(inner, limit)
+    return summaries
+
+
+def _over_folds(
+    column: np.ndarray,
+    method: str,
+    confidence: float,
+    sizes: Sequence[float],
+    bounds: tuple[float, float],
+) -> dict[str, float]:
+    """Return mean, spread and interval of a rate over folds."""
+    # A part without a subject has no attempt either: then there is nothing to find.
+    test, train = (max(size, 1e-9) for size in sizes)
+    estimate = nadeau_bengio(column, test, train, confidence=confidence)
+    low, high = estimate.low, estimate.high
+    if method == "quantile":
+        there = column[~np.isnan(column)]
+        if len(there) > 1:
+            ends = (1 - confidence) / 2, (1 + confidence) / 2
+            low, high = np.quantile(there, ends).tolist()
+    elif _all_alike(column) or not sizes[1]:
+        low = high = np.nan
+    return {
+        "mean": estimate.mean,
+        "sd": estimate.sd,
+        "se": estimate.sd / max(estimate.folds, 1) ** 0.5,
+        "low": max(low, bounds[0]),  # of NaN, which is not smaller, NaN
+        "high": min(high, bounds[1]),
+        "folds": estimate.folds,
+    }
+
+
+def _of_repeats(column: np.ndarray, repeats: np.ndarray) -> dict[str, float]:
+    """Return mean and standard deviation of the means of the repeats, over those that have one."""
+    defined = ~np.isnan(column)
+    folds = np.bincount(repeats[defined], minlength=int(repeats.max()) + 1)
+    sums = np.bincount(repeats[defined], weights=column[defined], minlength=len(folds))
+    means = sums[folds > 0] / folds[folds > 0]
+    mean, sd = np.nan, np.nan
+    if len(means):
+        mean = means.mean()
+    if len(means) > 1:
+        sd = means.std(ddof=1)
+    return {"repeats_mean": mean, "repeats_sd": sd}
+
+
+def _all_alike(column: np.ndarray) -> bool:
+    """Return whether the rate is 0 in every fold, or 1 in every fold: there is no spread."""
+    there = column[~np.isnan(column)]
+    return len(there) > 1 and bool((there == there[0]).all()) and there[0] in (0, 1)
 
 
 Ends = tuple[float, float, float]
@@ -263,142 +329,22 @@ def ends_by_subject(
     return ends
 
 
-def _ratios(
-    counts: Mapping[str, np.ndarray], detected: Mapping[str, np.ndarray]
-) -> dict[str, np.ndarray]:
-    """Return every rate of both parts; the counts are of folds, or summed over folds."""
-    ratios: dict[str, np.ndarray] = {}
-    for prefix in PARTS:
-        closed = f"{prefix}impostor_attempts" not in counts
-        scalars = () if closed else scalar_registry().in_parts
-        at_ranks = "cms" if closed else "dir"
-        part = {k.removeprefix(prefix): n for k, n in counts.items() if k.startswith(prefix)}
-        ratios |= {f"{prefix}{name}": x for name, x in rates_of(scalars, part).items()}
-        if prefix in detected:
-            genuine = part["genuine_attempts"][..., None]
-            ratios[f"{prefix}{at_ranks}"] = ratio(detected[prefix], genuine)
-    return ratios
-
-
-@dataclass(frozen=True)
-class IntervalOverFolds:
-    """How the interval of a mean over folds is found; sizes are mean numbers of subjects."""
-
-    method: str
-    confidence: float
-    test_size: float
-    train_size: float
-
-    def summary(self, column: np.ndarray, bounds: tuple[float, float]) -> dict[str, Any]:
-        """Return the summaries of a rate over folds, but the pooled one."""
-        # A part without a subject has no attempt either: then there is nothing to find.
-        estimate = nadeau_bengio(
-            column,
-            max(self.test_size, 1e-9),
-            max(self.train_size, 1e-9),
-            confidence=self.confidence,
-        )
-        low, high = estimate.low, estimate.high
-        if self.method == "quantile":
-            there = column[~np.isnan(column)]
-            if len(there) > 1:
-                ends = (1 - self.confidence) / 2, (1 + self.confidence) / 2
-                low, high = np.quantile(there, ends).tolist()
-        elif _all_alike(column) or not self.train_size:
-            low = high = np.nan
-        return {
-            "mean": estimate.mean,
-            "sd": estimate.sd,
-            "se": estimate.sd / max(estimate.folds, 1) ** 0.5,
-            "low": max(low, bounds[0]),  # of NaN, which is not smaller, NaN
-            "high": min(high, bounds[1]),
-            "folds": estimate.folds,
-        }
-
-
-def dims_of_point(name: str) -> tuple[str, ...]:
-    """Return the dimensions of a scalar within a fold."""
-    dims = {"dir": ("rank",), "cms": ("rank",), "frr_at_far": ("far_target",)}
-    dims |= {"far_at_frr": ("frr_target",)}
-    dims["min_dcf"] = ("cost",)
-    return {**dims, "dir_at_far": ("far_target", "rank")}.get(name.removeprefix("train_"), ())
-
-
-def _part_of(name: str) -> tuple[str, str]:
-    """Return what the name of a rate has before it if it is of training parts, and the rate."""
-    rate = name.removeprefix("train_")
-    return name.removesuffix(rate), rate
-
-
-def _summaries(
-    ratios: Mapping[str, np.ndarray],
-    pooled: Mapping[str, np.ndarray],
-    there: np.ndarray,
-    how: IntervalOverFolds,
-) -> dict[str, dict[str, Any]]:
-    """Return mean, standard deviation, pooled value and interval of each rate over all folds."""
-    summaries: dict[str, dict[str, Any]] = {}
-    for name, values in ratios.items():
-        part, rate = _part_of(name)
-        limits = scalar_registry().averaged[rate].bounds
-        inner = values.shape[2:]
-        repeats = np.nonzero(there)[0]
-        columns = values[there].reshape(len(repeats), math.prod(inner))
-        if not columns.shape[1]:
-            continue  # without a target
-        with np.errstate(invalid="ignore"):  # an infinite Cllr has no spread
-            of_columns = [how.summary(column, limits) for column in columns.T]
-            if there.shape[0] > 1 and there.shape[1] > 1:
-                for summary, column in zip(of_columns, columns.T, strict=True):
-                    summary |= _of_repeats(column, repeats)
-        of_rate = summaries.setdefault(rate, {})
-        for key in Layout.STATISTICS:
-            if key in of_columns[0]:
-                values = np.array([summary[key] for summary in of_columns])
-                of_rate[f"{part}{key}"] = values.reshape(inner)
-        if name in pooled:
-            of_rate[f"{part}pooled"] = np.asarray(pooled[name])
-    return summaries
-
-
-def _of_repeats(column: np.ndarray, repeats: np.ndarray) -> dict[str, float]:
-    """Return mean and standard deviation of the means of the repeats, over those that have one."""
-    defined = ~np.isnan(column)
-    folds = np.bincount(repeats[defined], minlength=int(repeats.max()) + 1)
-    sums = np.bincount(repeats[defined], weights=column[defined], minlength=len(folds))
-    means = sums[folds > 0] / folds[folds > 0]
-    mean, sd = np.nan, np.nan
-    if len(means):
-        mean = means.mean()
-    if len(means) > 1:
-        sd = means.std(ddof=1)
-    return {"repeats_mean": mean, "repeats_sd": sd}
-
-
-def _all_alike(column: np.ndarray) -> bool:
-    """Return whether the rate is 0 in every fold, or 1 in every fold: there is no spread."""
-    there = column[~np.isnan(column)]
-    return len(there) > 1 and bool((there == there[0]).all()) and there[0] in (0, 1)
-
-
-def splitter_attrs(splitter: Any) -> dict[str, Any]:
-    """Return the attributes of a splitter: its text, its class, and its seed if it is a number."""
-    attrs: dict[str, Any] = {"splitter": repr(splitter), "splitter_class": type(splitter).__name__}
+def _attrs(options: FoldOptions, splitter: Any, confidence: float) -> dict[str, Any]:
+    """Return the attributes of splitter and options, and on what a threshold is chosen."""
+    attrs: dict[str, Any] = {
+        "splitter": repr(splitter),
+        "splitter_class": type(splitter).__name__,
+        "confidence": float(confidence),
+        "interval_unit": "folds",
+    }
     seed = getattr(splitter, "random_state", None)
     if isinstance(seed, int | np.integer):
         attrs["splitter_seed"] = int(seed)
-    return attrs
-
-
-def _attrs(options: FoldOptions, splitter: Any, confidence: float) -> dict[str, Any]:
-    """Return the attributes of the options, and on what a threshold is chosen."""
-    attrs = {**splitter_attrs(splitter), "confidence": float(confidence)}
     if options.interval == "quantile":
         attrs |= {"interval_method": "quantile", "interval": SPREAD, "interval_for": "these people"}
     else:
         attrs |= {"interval_method": "nadeau-bengio", "interval": CORRECTED}
         attrs["interval_for"] = "folds like these"
-    attrs["interval_unit"] = "folds"
     if options.claims is not None:
         attrs["claims"] = repr(options.claims)
     if options.task == "verification":
@@ -422,7 +368,7 @@ def _attrs(options: FoldOptions, splitter: Any, confidence: float) -> dict[str, 
     return attrs
 
 
-def _warnings(
+def _messages(
     ratios: Mapping[str, np.ndarray],
     counts: Mapping[str, np.ndarray],
     there: np.ndarray,
@@ -466,62 +412,40 @@ def without_attempts(
                 )
 
 
-def _unmated_warning(counts: Mapping[str, np.ndarray], layout: str) -> list[Message]:
-    """Return a message of the probes that closed set leaves out."""
-    if "skipped" not in counts or layout == "all-against-all":
-        return []
-    skipped = int(counts["skipped"].sum())
-    if not skipped:
-        return []
-    return [Message("probes-of-test-without-mate", probes=skipped)]
-
-
-def _crossing_warning(counts: Mapping[str, np.ndarray], shape: tuple[int, int]) -> list[Message]:
-    """Return a message of the pairs tested in no fold: their subjects are in two folds."""
-    if "crossing_pairs" not in counts:
-        return []
-    crossing = counts["crossing_pairs"].sum()
-    if not crossing:
-        return []
-    tested = counts["genuine_attempts"].sum() + counts["impostor_attempts"].sum()
-    repeats, folds = shape
-    left_out = crossing / repeats / min(folds, 2)  # a pair crosses into both of its folds
-    return [Message("pairs-across-parts", pairs=round(left_out), tested=round(tested / repeats))]
-
-
-def _few_attempts(
+def _of_data(
     counts: Mapping[str, np.ndarray],
+    points: Mapping[str, np.ndarray],
     there: np.ndarray,
     options: FoldOptions,
     unit: str,
     about: Provenance,
-) -> list[Message]:
-    """Return messages of the targets for which a test part has too few people or attempts."""
-    if options.far_targets is None or options.task == "closed_set":
-        return []
-    genuine = int(counts["genuine_attempts"][there].min())
-    impostor = int(counts["impostor_attempts"][there].min())
-    rate = "dir" if options.task == "open_set" else "frr"
-    people = None
-    if options.task == "verification" and about.people is not None:
-        people = ComparedPeople.among(int(counts["test_subjects"][there].min()))
-    remarks = support_messages(options.far_targets, impostor, False, rate, people)
-    remarks += support_messages(options.frr_targets, genuine, False, "far", people, "frr")
-    more = "fewer folds have" if unit == "fold" else "a larger test part has"
-    return [
-        x.concerning(options.in_words, f"the smallest test part ({more} more people)")
-        for x in remarks
-    ]
-
-
-def _infinite_warning(points: Mapping[str, np.ndarray]) -> list[Message]:
-    """Return a message of the folds whose log-likelihood ratios have an infinite cost."""
-    if "cllr" not in points:
-        return []
-    number = int(np.isinf(points["cllr"]).sum())
-    if not number:
-        return []
-    return [Message("infinite-cllr", parts=number)]
+) -> Iterator[Message]:
+    """Yield messages of what is left out, and of targets that test parts are too small for."""
+    skipped = int(counts["skipped"].sum()) if "skipped" in counts else 0
+    if skipped and about.layout != "all-against-all":
+        yield Message("probes-of-test-without-mate", probes=skipped)
+    crossing = int(counts["crossing_pairs"].sum()) if "crossing_pairs" in counts else 0
+    if crossing:
+        tested = counts["genuine_attempts"].sum() + counts["impostor_attempts"].sum()
+        repeats, folds = there.shape
+        left_out = crossing / repeats / min(folds, 2)  # a pair crosses into both of its folds
+        yield Message("pairs-across-parts", pairs=round(left_out), tested=round(tested / repeats))
+    if options.far_targets is not None and options.task != "closed_set":
+        least = {name: int(x[there].min()) for name, x in counts.items()}
+        rate, people = "dir" if options.task == "open_set" else "frr", None
+        if options.task == "verification" and about.people is not None:
+            people = ComparedPeople.among(least["test_subjects"])
+        more = "fewer folds have" if unit == "fold" else "a larger test part has"
+        genuine, impostor = least["genuine_attempts"], least["impostor_attempts"]
+        for message in (
+            *support_messages(options.far_targets, impostor, False, rate, people),
+            *support_messages(options.frr_targets, genuine, False, "far", people, "frr"),
+        ):
+            where = f"the smallest test part ({more} more people)"
+            yield message.concerning(options.in_words, where)
+    infinite = int(np.isinf(points["cllr"]).sum()) if "cllr" in points else 0
+    if infinite:
+        yield Message("infinite-cllr", parts=infinite)
 
 
 def _galleries(sizes: np.ndarray) -> tuple[str, list[Message]]:
@@ -544,21 +468,3 @@ def span(counts: Sequence[int] | np.ndarray) -> str:
     if low == high:
         return f"{low:,}"
     return f"{low:,} to {high:,}"
-
-
-def _summarised(summaries: Mapping[str, Mapping[str, Any]]) -> tuple[Variables, np.ndarray]:
-    """Return a variable over ``statistic`` for each rate, and the statistics that any rate has.
-
-    `summaries` has the values of each statistic by the rate.
-    """
-    known = {*itertools.chain.from_iterable(summaries.values())}
-    labels = []
-    for part in PARTS:
-        labels += [part + key for key in Layout.STATISTICS if part + key in known]
-    variables = {}
-    for rate, values in summaries.items():
-        rows = np.full((len(labels), *np.shape(values["mean"])), np.nan)
-        for i, label in enumerate(labels):
-            rows[i] = values.get(label, np.nan)
-        variables[f"{rate}_summary"] = (("statistic", *dims_of_point(rate)), rows)
-    return variables, np.array(labels)

@@ -20,7 +20,12 @@ from bioeval.document.blocks import (
     Table,
 )
 from bioeval.document.cells import Count, Interval, Label, Quantity
-from bioeval.document.results import data_facts, messages_of_result, rule_of, threshold_choice
+from bioeval.document.results import (
+    data_facts,
+    messages_of_result,
+    rule_of,
+    threshold_choice,
+)
 from bioeval.document.scalars import cell_of_scalar
 from bioeval.document.text import Enumeration, Text, say
 from bioeval.views.sections.evaluation import is_identification

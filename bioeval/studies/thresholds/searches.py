@@ -8,16 +8,14 @@ import numpy as np
 import xarray as xr
 
 from bioeval.attempts.identification_counter import IdentificationCounter
-from bioeval.attempts.judged import Judged
 from bioeval.attempts.passes import count_together
 from bioeval.attempts.threshold_rules import Rule
 from bioeval.base.errors import ProtocolError
 from bioeval.scores.blocks import BlockReader
 from bioeval.scores.matrix import Scores, are_pairs, codes_of
 from bioeval.studies.assurance.shares import Shares, search_shares
-from bioeval.studies.folds.options import FoldOptions
-from bioeval.studies.folds.parts import Searched
-from bioeval.studies.folds.results import Fold, fold_dataset
+from bioeval.studies.folds.folds import Fold, FoldOptions, Judged, Searched
+from bioeval.studies.folds.results import fold_dataset
 from bioeval.studies.folds.splits import SplitPlan
 
 
@@ -93,13 +91,13 @@ def search_in_folds(
     folds = {}
     for place, split in plan.splits.items():
         train, test = of_probes(split.train.probes), of_probes(split.test.probes)
-        judged = Judged.of_listed(train.attempts(), test.attempts(), options.distance_rule)
+        judged = Judged.of(train.attempts(), test.attempts(), options.distance_rule)
         folds[place] = Fold.of_judged(judged, split.sizes(person))
         folds[place].add_searches(train, test, options.ranks)
     every = of_probes(np.arange(len(person))).attempts()
     return Searches(
         fold_dataset(folds, plan.shape, reader.about, options, splitter, confidence),
-        Judged.of_listed(every, every, options.distance_rule),
+        Judged.of(every, every, options.distance_rule),
         len(np.unique(person)),
         len(np.unique(person[unmated])),
         search_shares(other, person[unmated], np.where(ranks == 1, mate, np.inf)),

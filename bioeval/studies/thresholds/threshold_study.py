@@ -40,9 +40,8 @@ from bioeval.studies.assurance.assured import (
 )
 from bioeval.studies.assurance.shares import Shares, pair_shares
 from bioeval.studies.folds.cross_evaluate import cross_evaluate
-from bioeval.studies.folds.folds import attempts_by_subject
+from bioeval.studies.folds.folds import ThresholdTask, attempts_by_subject
 from bioeval.studies.folds.intervals import PooledRates
-from bioeval.studies.folds.options import ThresholdTask
 from bioeval.studies.folds.results import Ends, cross_names, ends_by_subject
 from bioeval.studies.thresholds.searches import search_in_folds, searches_of_people
 from bioeval.tasks.verification_task import verification

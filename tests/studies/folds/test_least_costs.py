@@ -11,7 +11,7 @@ from named_arguments import raises_about
 
 import bioeval as be
 from bioeval.cli.program import main
-from bioeval.studies.folds import parts
+from bioeval.studies.folds import folds
 
 PRIORS = [0.1, 0.5, 0.01]
 FOLDS = be.partition.SubjectKFold(3, shuffle=True, random_state=0)
@@ -43,9 +43,9 @@ def parts_of(scores):
 
 @pytest.mark.parametrize("kind", ["distance", "similarity"])
 @pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])
-@pytest.mark.parametrize("cells", [0, 1 << 16], ids=["large parts", "listed parts"])
+@pytest.mark.parametrize("cells", [0, 1 << 22], ids=["large parts", "listed parts"])
 def test_least_costs_of_folds_are_those_of_loops(kind, dtype, cells, monkeypatch):
-    monkeypatch.setattr(parts, "CELLS", cells)
+    monkeypatch.setattr(folds, "MOST_LISTED", cells)
     scores = scores_of(kind, dtype)
     expected = np.array([least_costs(part) for part in parts_of(scores)])
     crossed = be.cross_evaluate(scores, FOLDS, priors=PRIORS)

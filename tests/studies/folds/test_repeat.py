@@ -18,8 +18,8 @@ import bioeval as be
 from bioeval import protocol as cards
 from bioeval.cli.program import main
 from bioeval.results.layouts import expanded
-from bioeval.studies.folds import counted_together, repeat as module
-from bioeval.studies.folds.partitions_section import section
+from bioeval.studies.partitions import counted_together, repeat as module
+from bioeval.studies.partitions.section import section
 
 DTYPES = ("float16", "float32", "float64", "uint8")
 
@@ -259,7 +259,6 @@ def test_what_is_counted_one_by_one_or_in_parts(what, monkeypatch):
         monkeypatch.setattr(counted_together, "CELLS", 300)
     elif what == "sparse":
         monkeypatch.setattr(counted_together.OrderedScores, "MOST", 100)
-        monkeypatch.setattr(module, "scalars_of", None)
     elif what == "order":
         scores = be.Scores(values.argsort().argsort(), labels, kind="order")
     else:

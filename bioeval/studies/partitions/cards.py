@@ -21,9 +21,9 @@ from bioeval.scores.labels import is_written
 from bioeval.scores.matrix import Scores, are_pairs
 from bioeval.stats.options import IntervalMethod
 from bioeval.studies.folds.cross_evaluate import evaluate_tasks
-from bioeval.studies.folds.options import FoldOptions, parse_ranks
-from bioeval.studies.folds.repeat import repeated
+from bioeval.studies.folds.folds import FoldOptions, parse_ranks
 from bioeval.studies.folds.splits import SplitSides
+from bioeval.studies.partitions.repeat import repeated
 from bioeval.tasks.plan import EvaluationOptions, compared
 
 # A prior at which both errors weigh the same.

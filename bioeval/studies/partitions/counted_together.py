@@ -24,7 +24,7 @@ from bioeval.protocol.card import Protocol
 from bioeval.results.dataset import Scalars
 from bioeval.scores.blocks import threads_for
 from bioeval.scores.matrix import Scores
-from bioeval.studies.folds.partitions import CurveGrid, PartitionScalars
+from bioeval.studies.partitions.results import CurveGrid, PartitionScalars
 from bioeval.tasks.plan import EvaluationOptions, Plan, resolve_card
 
 
@@ -132,36 +132,6 @@ def counted_together(
                     parts += _scalars(some, counts, plan, card, scores, grid)
                     first = last
     return parts, cards
-
-
-def scalars_together(
-    scores: Scores, card: Protocol, options: EvaluationOptions, *, automatic: bool
-) -> dict[str, Scalars] | None:
-    """Return the scalars of all scores as of one of many partitions; None where refused."""
-    if not OrderedScores.can_hold(scores):
-        return None
-    plan = Plan(scores, card, options, automatic=automatic)
-    rules = _rules(plan, scores, card)
-    if rules is None:
-        return None
-    try:
-        ordered = OrderedScores.of(scores)
-    except DataError:  # raised again where blocks are read
-        return None
-    m, n = scores.shape
-    with threads_for(scores):
-        wanted = plan.wanted()
-        whole, square = (np.arange(m), np.arange(n)), scores.layout == "all-against-all"
-        (counts,) = ordered.counts([whole], rules, wanted, square=square, tasks=_points_of(plan))
-    for part in _scalars(np.zeros(1, dtype=np.int64), counts, plan, card, scores):
-        of_one = {}
-        for node, scalars in part.nodes.items():
-            variables = {
-                name: (dims, values[0]) for name, (dims, values) in scalars.variables.items()
-            }
-            of_one[node] = Scalars(variables, scalars.labels)
-        return of_one
-    return None
 
 
 def _points_of(plan: Plan) -> list[str]:
