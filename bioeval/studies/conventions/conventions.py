@@ -20,7 +20,7 @@ from bioeval.results.dataset import about_attrs, build
 from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.matrix import Scores, require_scores
 from bioeval.scores.provenance import Provenance
-from bioeval.studies.folds.summary import scalars_of
+from bioeval.studies.partitions.repeat import scalars_of
 from bioeval.tasks.plan import EvaluationOptions
 from bioeval.tasks.reid.convention import has_cameras
 

@@ -181,7 +181,7 @@ def evaluate_fitted(
     for place, split in system.plan.splits.items():
         with rows_reported_to(None):
             train, test = system.views(split)
-            sides = FoldSide(lambda x=train: x), FoldSide(lambda x=test: x)
+            sides = FoldSide.of(train), FoldSide.of(test)
             made = train if test is None else test
             if made is not None:
                 options = replace(options, kind=made.kind)

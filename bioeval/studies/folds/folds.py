@@ -250,6 +250,11 @@ class FoldSide:
         self._view, self._about, self._draw = view, about, draw
         self._ranked: dict[tuple[str, str], IdentificationTally] = {}
 
+    @classmethod
+    def of(cls, scores: Scores | None) -> Self:
+        """Return the part whose scores are selected already."""
+        return cls(lambda: scores)
+
     @cached_property
     def scores(self) -> Scores | None:
         """The scores of the part; None without probes or without a gallery."""
@@ -536,13 +541,16 @@ def evaluate(
     known = [_judged_together(reader, plan, sides, options) for options in tasks]
     sampler = next((x.claims for x in tasks if x.claims is not None), None)
     for done, (place, split) in enumerate(plan.splits.items()):
-        both = []
-        for number, part in enumerate((split.train, split.test)):
-            draw = None if sampler is None else partial(sampler.draw, repeat=done, part=number)
-            both.append(FoldSide(partial(sides.view, part), reader.about, draw))
+        draw = None if sampler is None else partial(sampler.draw, repeat=done)
+        train = FoldSide(
+            partial(sides.view, split.train), reader.about, draw and partial(draw, part=0)
+        )
+        test = FoldSide(
+            partial(sides.view, split.test), reader.about, draw and partial(draw, part=1)
+        )
         with rows_reported_to(None):  # each fold is told of, and not the rows that it reads
             for options, folds, judged in zip(tasks, by_task, known, strict=True):
-                fold = fold_of(*both, sides.sizes(split), options, judged.get(place))
+                fold = fold_of(train, test, sides.sizes(split), options, judged.get(place))
                 if isinstance(sides, PairSides) and sides.by_subject:
                     fold.counts["crossing_pairs"] = sides.crossing(split.test.probes)
                 folds[place] = fold
