@@ -8,26 +8,22 @@ import math
 import shutil
 import sys
 import types
-from collections import namedtuple
 
 import numpy as np
 import pytest
-from benchmarks import memory, peers, start, suite, users
+from benchmarks import memory, start, suite, users
 from benchmarks.__main__ import command
-from benchmarks.embeddings import CALLS, FLAT, noises
-from benchmarks.matrices import Matrix, features, vectors
-from benchmarks.options import PARTS, QUICK, Options
-from benchmarks.pieces import handed, pieces
+from benchmarks.embeddings import CALLS
+from benchmarks.matrices import Matrix
+from benchmarks.options import PARTS, Options
 from benchmarks.rows import AT_LEAST, AT_MOST, SECTIONS, WITHIN, Row
 from benchmarks.suite import OTHERS, SWEEPS, VERSUS, Report, run
-from benchmarks.table import BenchTable, aim, json_lines, missed
-from benchmarks.timing import Contender, interleaved, most_threads
-from benchmarks.workbench import WORK, Workbench, streamed, without_auc
+from benchmarks.table import json_lines, missed
+from benchmarks.timing import Contender, interleaved
+from benchmarks.workbench import WORK
 
-import bioeval as be
 from bioeval.base.errors import DataError
 from bioeval.cli.program import main
-from bioeval.views.writers.terminal import plain
 
 TINY = {
     "size": 60,
@@ -55,19 +51,6 @@ def report() -> Report:
 
 def by_key(report: Report) -> dict[str, Row]:
     return {row.key: row for row in report.rows}
-
-
-@pytest.mark.slow
-def test_seconds_beside_other_programs_are_of_the_same_scores(monkeypatch):
-    said: list[str] = []
-    monkeypatch.setattr(peers, "imported", not_there)
-    found = users.beside(30, said.append)
-    assert set(found) == {"bioeval", "scikit-learn"} and min(found.values()) > 0
-    assert said == ["bob.measure: skipped: not installed", "PyEER: skipped: not installed"]
-
-
-def not_there(name: str) -> None:
-    raise peers.NotRun("skipped: not installed")
 
 
 def test_the_recorded_seconds_are_those_of_the_page():
@@ -106,16 +89,6 @@ def test_ratios_are_positive_and_finite(report):
 
 
 @pytest.mark.slow
-def test_only_what_is_missing_here_has_no_ratio(report):
-    may_miss = {"pyeer", "feerci", "evalify", "bob.measure", "auc", "threads", "million"}
-    for row in report.rows:
-        if row.ratio is None:
-            assert row.part in may_miss or FLAT in row.name, row
-            says = ("skipped: ", "not offered", "failed: ", "too little", "about ")
-            assert row.note.startswith(says)
-
-
-@pytest.mark.slow
 def test_json_lines_parse(report):
     documents = [json.loads(line) for line in json_lines(report).splitlines()]
     assert [d["record"] for d in documents[:2]] == ["machine", "row"]
@@ -128,53 +101,6 @@ def test_json_lines_parse(report):
     assert row["against"] == SECTIONS["read"]
     assert row["at_most"] == 6
     assert row["reached"] == (row["ratio"] <= 6)
-
-
-@pytest.mark.slow
-def test_the_table_has_the_rows_and_the_machine(report):
-    text = plain(BenchTable(report), 100)
-    assert max(map(len, text.splitlines())) <= 100
-    for row in report.rows:
-        assert row.name[:8] in text  # the rest may be on the next line
-    for section in {row.section for row in report.rows}:
-        assert SECTIONS[section][1:60] in text
-    assert "GB/s" in text
-    assert f"NumPy {np.__version__}" in text
-
-
-@pytest.mark.slow
-def test_what_is_not_reached_is_explained(report):
-    row = Row("counts", "counts", "read", "counts", ratio=7.0, low=6.5, high=7.5, ns_per_cell=1.4)
-    missed = Report(report.machine, [row], report.pieces)
-    text = " ".join(plain(BenchTable(missed), 100).split())
-    assert "at most 6: no" in text
-    assert "1.40 ns a cell, where 6 reads would take 1.20." in text
-    assert "bytes a cell; the dearest piece" in text
-    fine = Report(report.machine, [Row("counts", "counts", "read", "x", 3.0, 3.0, 3.0)], [])
-    text = plain(BenchTable(fine), 100)
-    assert "at most 6: yes" in text
-    assert "would take" not in text
-
-
-@pytest.mark.slow
-def test_aims_at_least(report):
-    rows = [
-        Row("sort", "counts: sort", "counts", "two sorts", 4.0, 4.0, 4.0, ns_per_cell=4.0),
-        Row("counts", "counts", "read", "counts", 3.0, 3.0, 3.0, ns_per_cell=1.0),
-        Row("threads", "speed-up: counts", "speed-up", "counts", 1.8, 1.8, 1.8),
-        Row("memory", "memory: counts", "memory", "x", 0.1, 0.1, 0.1, "9 MiB", bytes_per_cell=0.4),
-        Row(
-            "embeddings", "embeddings: be.evaluate, 20,000 x 128, apart", "product", "x", 2.0, 2.0,
-            2.0, ns_per_cell=20.0,
-        ),
-    ]  # fmt: skip
-    assert [row.reached for row in rows] == [False, True, True, False, False]
-    text = " ".join(plain(BenchTable(Report(report.machine, rows, [])), 100).split())
-    assert "at least 5: no" in text
-    assert "two sorts: 4.00, where 5 is aimed at. counts takes 1.00 ns a cell; 0.80 would" in text
-    assert "at least 1.7: yes" in text
-    assert "9 MiB, where 5% is aimed at. That is 0.40 bytes a cell." in text
-    assert "One product takes 10.0 ns a cell, everything 20.0: 10.0 more." in text
 
 
 @pytest.mark.slow
@@ -204,46 +130,6 @@ def test_processes_are_held_against_their_aims(monkeypatch):
     assert next(missed(Report({}, rows, []))) == "the first run: 2.25, where 2 is aimed at."
 
 
-def test_a_process_is_timed(tmp_path):
-    taken = start.taken_by(("-c", "print(sum(range(10**6)))"), tmp_path, 1)
-    assert 0 < taken < 60
-
-
-def test_amounts_are_held_against_their_aims():
-    row = Row("partitions", "partition: summary", "copy", "x", 9.0, 9.0, 9.0, amount=1.5)
-    assert (row.reached, aim(row)) == (False, "at most 1.2 ms: no")
-    assert list(missed(Report({}, [row], []))) == ["x: 1.50 ms, where 1.2 is aimed at."]
-
-
-@pytest.mark.slow
-def test_a_million_is_extrapolated(report):
-    rows = by_key(report)
-    time = rows["million: time"]
-    assert time.figure.endswith(" hours")
-    assert "from 12, 24" in time.note
-    memory_row = rows["million: memory"]
-    assert memory_row.note.startswith(("about ", "not offered"))
-    assert "not measured" in SECTIONS[time.section]
-
-
-@pytest.mark.slow
-def test_the_read_sees_every_value():
-    for dtype in ("float32", "float64"):
-        matrix = Matrix(24, 6, dtype)
-        words = matrix.values.view(f"i{matrix.values.itemsize}")
-        assert matrix.read().tolist() == words.max(axis=1).tolist()
-
-
-def test_a_shuffled_matrix_is_the_same_in_another_order():
-    a, b = Matrix(24, 6), Matrix(24, 6, shuffled=True)
-    assert a.labels.tolist() == sorted(a.labels)
-    assert b.labels.tolist() != sorted(b.labels)
-    order = np.random.default_rng(0).permutation(24)
-    np.testing.assert_allclose(a.values[np.ix_(order, order)], b.values, atol=1e-3)
-    assert len(a.thresholds) > 100
-    assert (np.diff(a.thresholds) > 0).all()
-
-
 def test_pairs_leave_out_the_comparison_with_itself():
     matrix = Matrix(24, 6)
     scores, genuine = matrix.pairs(24 * 24)
@@ -259,19 +145,6 @@ def test_every_line_has_work_of_its_own():
     assert set(keys) <= set(WORK)
     assert set(memory.CASES) <= set(WORK)
     assert {line.part for line in (*SWEEPS, *OTHERS)} <= set(PARTS)
-
-
-@pytest.mark.slow
-def test_kernels_are_as_they_were_after_being_timed():
-    from benchmarks import read_kernel as read
-
-    matrix = Matrix(24, 6)
-    before = read.read_rows
-    found = pieces("counts", Workbench(Options(**TINY)).work("counts").call, 24 * 24, 1)
-    assert read.read_rows is before
-    assert found[-1].kernel == ""
-    assert all(piece.ns_per_cell >= 0 for piece in found)
-    assert matrix.read() is not None
 
 
 def test_contenders_take_turns():
@@ -299,101 +172,6 @@ def test_another_program_may_fail():
         interleaved([Contender("x", broken)], 1)
 
 
-# ------------------------------------------------------------------------ other programs
-
-
-@pytest.mark.slow
-def test_what_is_not_installed_is_one_line(monkeypatch):
-    monkeypatch.setitem(sys.modules, "feerci", None)  # as if it were not there
-    (row,) = run(Options(**TINY, only=["feerci"])).rows
-    assert (row.ratio, row.note) == (None, "skipped: not installed")
-
-
-@pytest.mark.parametrize(
-    ("source", "says"),
-    [
-        ("import no_such_thing_here", "skipped: it lacks no_such_thing_here"),
-        ("raise AttributeError('np.float')", "skipped: import failed: AttributeError: np.float"),
-    ],
-)
-def test_why_an_import_failed_is_said(tmp_path, monkeypatch, source, says):
-    (tmp_path / "broken_peer.py").write_text(source + "\n")
-    monkeypatch.syspath_prepend(tmp_path)
-    with pytest.raises(peers.NotRun) as caught:
-        peers.imported("broken_peer")
-    assert str(caught.value) == says
-
-
-@pytest.mark.slow
-def test_installed_programs_are_called_with_both_classes(monkeypatch):
-    seen = {}
-
-    def feerci(impostors, genuines, is_sorted, m):
-        assert (is_sorted, m) == (False, -1)
-        seen["feerci"] = (len(genuines), len(impostors), genuines.mean() > impostors.mean())
-
-    def get_eer_stats(genuine, impostor, ds_scores):
-        assert ds_scores
-        seen["pyeer"] = (len(genuine), len(impostor), genuine.mean() < impostor.mean())
-
-    def eer(negatives, positives):
-        seen["bob"] = (len(positives), len(negatives), positives.mean() > negatives.mean())
-
-    class Experiment:
-        def __init__(self, metric, same, different):
-            assert different == ("full", "full")
-
-        def run(self, x, labels):
-            seen["evalify"] = len(x) == len(labels)
-
-        def eer(self):
-            return 0.0
-
-    fakes = {
-        "feerci": {"feerci": feerci},
-        "pyeer": {},
-        "pyeer.eer_info": {"get_eer_stats": get_eer_stats},
-        "bob": {},
-        "bob.measure": {"eer": eer},
-        "evalify": {"Experiment": Experiment},
-    }
-    for name, content in fakes.items():
-        module = types.ModuleType(name)
-        vars(module).update(content, __path__=[])
-        monkeypatch.setitem(sys.modules, name, module)
-    only = ["feerci", "pyeer", "bob.measure", "evalify"]
-    rows = by_key(run(Options(**TINY, only=only)))
-    assert all(rows[name].ratio > 0 for name in only)
-    classes = (16 * 5, 16 * 54, True)  # 16 rows of 60 are 960 scores
-    assert seen == {"feerci": classes, "pyeer": classes, "bob": classes, "evalify": True}
-
-
-# ------------------------------------------------------------------------ what may be offered
-
-
-def test_without_a_switch_for_auc_it_says_so():
-    def plain_call(scores):
-        """Have no switch."""
-
-    def switched(scores, auc=True):
-        """Have one."""
-
-    assert without_auc(switched) == {"auc": False}
-    with pytest.raises(peers.NotRun, match="not offered: plain_call has no switch"):
-        without_auc(plain_call)
-
-
-@pytest.mark.slow
-def test_auc_apart_is_the_difference(monkeypatch):
-    from benchmarks import workbench
-
-    def evaluate(scores, auc=True):
-        sum(range(2_000_000 if auc else 10))
-
-    monkeypatch.setattr(workbench, "evaluate", evaluate)
-    rows = by_key(run(Options(**TINY, only=["auc"])))
-    assert rows["evaluate, no auc"].ratio > 0
-    assert rows["auc apart"].ratio > 0
 
 
 def test_rounds_that_disagree_on_which_call_is_slower_give_no_ratio():
@@ -408,49 +186,6 @@ def test_rounds_that_disagree_on_which_call_is_slower_give_no_ratio():
     times["evaluate @1"][0] = 6.0
     clear = suite._auc_apart(queue, times | {"read @1": np.array([0.5, 2.0])})
     assert (clear.low, clear.ratio, clear.high) == (2.125, 2.25, 2.375)
-
-
-def test_vectors_overlap_as_is_said():
-    for features_of, which in itertools.product((128, 512), ("apart", "overlapping")):
-        x, labels = vectors(2_000, features_of, noises(features_of)[which], 10)
-        assert x.dtype == np.float32 and np.allclose(np.linalg.norm(x, axis=1), 1, atol=1e-6)
-        eer = be.verification(be.Scores.from_embeddings(x, labels)).eer.item()
-        assert 0.03 < eer < 0.04 if which == "overlapping" else eer < 0.005
-
-
-@pytest.mark.slow
-def test_embeddings_are_held_against_their_product(report):
-    rows = by_key(report)
-    for call in CALLS:
-        assert rows[f"embeddings: {call}, 24 x 4, apart"].ratio > 0
-        assert rows[f"embeddings: {call}, 36 x 4, overlapping, float64"].ratio > 0
-    row = rows["embeddings: be.evaluate, 24 x 4, overlapping"]
-    assert row.note.startswith("unit vectors, EER ") and "ns a cell" in row.note
-    assert f"embeddings: {FLAT}, 24 x 4, apart" in rows
-
-
-def test_embeddings_are_streamed():
-    x, labels = features(6, 4, 8)
-    for dtype in ("float32", "float64"):
-        scores = streamed(x, labels, dtype)
-        assert scores._streams
-        assert scores.dtype == dtype
-
-
-@pytest.mark.parametrize(
-    ("parameters", "expected"),
-    [
-        (["block", "start"], 24 * 4),
-        (["base", "rows"], 2 * 4 * 4),
-        (["base", "other", "rows"], 24 * 4),
-    ],
-)
-def test_the_bytes_that_a_kernel_goes_over(parameters, expected):
-    args = [np.zeros((6, 4), dtype=np.float32), np.zeros(2, dtype=np.int64)]
-    assert handed(parameters, args) == expected
-    assert handed(["x"], [1.0]) == 0
-    grouped = namedtuple("Matrix", ["values", "rows"])(*args)
-    assert handed(["matrix", "other"], [grouped, 3]) == 2 * 4 * 4
 
 
 @pytest.mark.slow
@@ -496,26 +231,6 @@ def test_bad_options(given, says):
         Options(**given)
 
 
-def test_quick_is_smaller():
-    plain, quick = Options(), Options(**QUICK)
-    assert quick.size < plain.size
-    assert quick.repeat < plain.repeat
-    assert quick.embeddings == (3_000, 128)
-    assert len(quick.sizes_of_vectors) < len(plain.sizes_of_vectors)
-    assert Options(large=True).sizes_of_vectors[-1] == (100_000, 128)
-    assert quick.growth == (500, 1_000, 2_000, 4_000)
-    assert quick.parts == plain.parts == tuple(PARTS)
-    assert Options(only=["memory", "counts"]).parts == ("counts", "memory")
-
-
-def test_more_than_the_machine_has(monkeypatch):
-    with pytest.raises(DataError, match="the kernels can have"):
-        run(Options(**{**TINY, "threads": most_threads() + 1}))
-    monkeypatch.setattr(suite.machine, "available", lambda: 10_000)
-    with pytest.raises(DataError, match="GiB are free"):
-        run(Options(**TINY))
-
-
 # ------------------------------------------------------------------------ the command
 
 
@@ -533,11 +248,6 @@ def test_command(tmp_path, monkeypatch, capsys):
     documents = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
     assert documents[0]["size"] == 60
     assert {d["part"] for d in documents if d["record"] == "row"} == {"counts"}
-
-
-def test_command_lists_the_parts(capsys):
-    assert main(["--list"], command=command) == 0
-    assert [line.split()[0] for line in capsys.readouterr().out.splitlines()] == list(PARTS)
 
 
 @pytest.mark.parametrize(
