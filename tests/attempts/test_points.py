@@ -11,7 +11,6 @@ import pytest
 import strategies as cases
 from hypothesis import HealthCheck, given, settings, strategies as st
 from named_arguments import raises_about
-from sklearn.metrics import roc_auc_score, roc_curve
 
 import bioeval as be
 from bioeval.attempts import looks
@@ -149,33 +148,6 @@ def test_open_set_points_equal_brute_force(data, unit, ties, impostors):
             rate, threshold = naive.dir_at_far(target, k, **options)
             same(at.dir_at_far, rate, 1e-9)
             same_threshold(at.threshold_at_far, threshold)
-
-
-def check_against_scikit_learn(scores, kind, flags, ds) -> None:
-    closer = -scores if kind == "distance" else scores
-    assert float(ds.auc) == pytest.approx(roc_auc_score(flags, closer), rel=1e-12)
-    far, gar, thresholds = roc_curve(flags, closer, drop_intermediate=False)
-    for target in ds.far_target.values:
-        allowed = far <= target
-        assert float(ds.frr_at_far.sel(far_target=target)) == pytest.approx(
-            float((1 - gar[allowed]).min()), abs=1e-12
-        )
-    crossing = int(np.argmax(far >= 1 - gar))
-    pair = slice(crossing - 1, crossing + 1)
-    assert far[pair].min() - 1e-12 <= float(ds.eer) <= far[pair].max() + 1e-12
-
-
-@pytest.mark.parametrize("kind", ["distance", "similarity"])
-@pytest.mark.parametrize("dtype", ["float32", "float64", "int16"])
-@pytest.mark.cases(1)
-def test_points_of_a_population_agree_with_scikit_learn(kind, dtype):
-    simulated = be.simulate(40, 5, model="gaussian-scores", kind=kind, random_state=3)
-    values = (simulated.values * (1000 if dtype == "int16" else 1)).astype(dtype)
-    scores = be.Scores(values, simulated.probe_labels, kind=kind)
-    off = ~np.eye(len(values), dtype=bool)
-    same_subject = np.equal.outer(simulated.probe_labels, simulated.probe_labels)[off]
-    ds = be.verification(scores)
-    check_against_scikit_learn(values[off].astype(float), kind, same_subject, ds)
 
 
 @pytest.mark.parametrize(

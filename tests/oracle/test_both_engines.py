@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from limits import limited
 
 import bioeval as be
 
@@ -81,11 +80,6 @@ def subjects(request) -> int:
     return request.param
 
 
-def test_the_large_case_has_more_cells_than_the_one_sweep_needs():
-    assert population(LARGE, "all-against-all", "")["d"].size > 2**18
-    assert population(SMALL, "all-against-all", "")["d"].size < 2**18
-
-
 FORMS = [
     ("all-against-all", "float32", "", "distance"),
     ("all-against-all", "float64", "ties", "similarity"),
@@ -138,50 +132,3 @@ def test_evaluation_equals_the_definition(subjects, layout, dtype, form, kind):
         assert float(closed.cms.sel(rank=k)) == identified.sum() / has.sum()
     far = [(impostors <= t).sum() / len(impostors) for t in THRESHOLDS]
     np.testing.assert_array_equal(opened.far[turned], far)
-
-
-@pytest.mark.parametrize("layout", ["all-against-all", "probe-against-gallery"])
-@pytest.mark.cases(2)
-def test_neither_order_nor_blocks_nor_units_change_a_number(subjects, layout):
-    case = population(subjects, layout, "ties")
-    rng = np.random.default_rng(4)
-    rows = rng.permutation(len(case["d"]))
-    columns = rows if case["square"] else rng.permutation(len(case["gallery"]))
-    turned = {
-        **case,
-        "d": case["d"][np.ix_(rows, columns)],
-        "probe": case["probe"][rows],
-        "gallery": case["gallery"][columns],
-    }
-    options = {"thresholds": THRESHOLDS, "max_rank": 5, "far_targets": TARGETS}
-    expected = be.evaluate(scores_of(case, "float32"), **options)
-    for scores in (
-        scores_of(turned, "float32"),
-        scores_of(case, "float64"),  # quarters are exact in either
-        limited(scores_of(case, "float32"), "30 MiB"),
-    ):
-        found = be.evaluate(scores, **options)
-        for node in expected.groups:
-            one, two = expected[node].to_dataset(), found[node].to_dataset()
-            for name in one.data_vars:
-                if one[name].dtype.kind in "if":
-                    limit = 1e-12 if name == "d_prime" else 0  # sums of moments, in any order
-                    np.testing.assert_allclose(one[name], two[name], rtol=limit, err_msg=name)
-
-
-def test_folds_are_the_evaluations_of_their_parts(subjects):
-    case = population(subjects, "all-against-all", "")
-    scores, folds = scores_of(case, "float64"), 3
-    splitter = be.partition.SubjectKFold(folds)
-    cross = be.cross_evaluate(scores, splitter, threshold="far=0.05")
-    for fold, (train, test) in enumerate(splitter.split(case["probe"], case["probe"])):
-        chosen = be.verification(scores.select(train, train), far_targets=(0.05,))
-        limit = float(chosen.threshold_at_far.squeeze())
-        d, mates, real = compared(case, "float64")
-        within = np.ix_(test, test)
-        genuine, impostor = d[within][mates[within]], d[within][(real & ~mates)[within]]
-        one = cross.squeeze("repeat", drop=True) if "repeat" in cross.dims else cross
-        one = one.isel(fold=fold)
-        assert float(one.threshold) == limit
-        assert float(one.frr) == (genuine > limit).sum() / len(genuine)
-        assert float(one.far) == (impostor <= limit).sum() / len(impostor)

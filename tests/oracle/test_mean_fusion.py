@@ -34,8 +34,8 @@ def test_equal_scores_of_two_subjects_are_tied_in_any_order():
 @pytest.mark.parametrize("dtype", ["float64", "float32", "float16"])
 def test_the_mean_is_the_rounded_exact_sum_over_the_number(dtype):
     rng = np.random.default_rng(3)
-    for size in (2, 3, 5, 10, 33):
-        for spread in (0, 3, 16, 150):
+    for size in (2, 5, 33):
+        for spread in (0, 16, 150):
             x = rng.normal(size=size) * 2.0 ** rng.integers(-spread, spread + 1, size)
             with np.errstate(over="ignore"):
                 x = x.astype(dtype)

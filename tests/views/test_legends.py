@@ -87,7 +87,7 @@ def off_the_data(display):
 
 
 @pytest.mark.parametrize("name", sorted(ONE - INSIDE))
-@pytest.mark.cases(5)
+@pytest.mark.cases(2)
 def test_words_of_one_result_lie_off_the_data(name):
     off_the_data(drawn(name))
 

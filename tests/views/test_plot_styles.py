@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import itertools
-import re
 
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 import xarray as xr
 from drawn_plots import ONE, drawn, made_for
-from matplotlib.axes import Axes
-from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 from matplotlib.text import Text
 from named_arguments import raises_about
@@ -20,7 +17,6 @@ from PIL import Image
 import bioeval as be
 from bioeval.plot import plot_style as style
 from bioeval.plot.registry import PLOTS
-from bioeval.results.layouts import expanded
 from bioeval.views.terms import in_terms
 
 #: Plots whose words lie beside each other inside the axes, as near as the data are.
@@ -139,26 +135,6 @@ def test_figsize_is_the_size_of_the_figure(name, tmp_path):
         assert picture.size == (300, 220)
 
 
-@pytest.mark.parametrize("look", ["default", "slide", "paper"])
-@pytest.mark.parametrize("name", ["roc", "det", "error_rates", "dir_far", "cmc", "folds"])
-@pytest.mark.cases(4)
-def test_words_of_iso_do_not_run_over_axes(name, look):
-    data = in_terms(made_for(name), "iso")
-    with be.plot.style(look):
-        figure = getattr(be.plot, name)(data).figure_
-        figure.canvas.draw()
-    renderer = figure.canvas.get_renderer()
-    for axes in figure.axes:
-        frame = axes.get_window_extent(renderer)
-        for label, ends in ((axes.xaxis.label, "x"), (axes.yaxis.label, "y")):
-            if not label.get_text() or axes.get_label() == "<colorbar>":
-                continue
-            others = [x for x in axes.texts if getattr(x, "xycoords", None) is label]
-            for text in (label, *others):
-                end = getattr(Text.get_window_extent(text, renderer), f"{ends}1")
-                assert end <= getattr(frame, f"{ends}1") + 3, text.get_text()
-
-
 # ------------------------------------------------------------------------------- choosing
 
 
@@ -197,15 +173,6 @@ def test_a_bad_figsize_is_refused(single, bad):
         be.plot.roc(single, figsize=bad)
 
 
-def test_axes_have_a_figure_of_their_own(single):
-    _, ax = plt.subplots()
-    with pytest.raises(be.DataError, match="figsize is the size of a new figure; leave out"):
-        be.plot.roc(single, ax, figsize=(3, 3))
-    with pytest.raises(be.DataError, match="title is 3"):
-        be.plot.roc(single, title=3)
-    assert be.plot.roc(single, ax, title="$x$ and $y$").ax_.get_title("left") == r"\$x\$ and \$y\$"
-
-
 @pytest.mark.slow
 def test_files_have_the_size_of_a_slide_exactly(single, tmp_path):
     with be.plot.style("slide"):
@@ -225,114 +192,12 @@ GENUINE, IMPOSTOR = (
 )
 
 
-def looks(line):
-    """Return the colour and the dashes of a line, without the factor of its width."""
-    pattern = line._unscaled_dash_pattern[1]
-    return to_rgb(line.get_color()), "-" if pattern is None else (0, tuple(pattern))
-
-
-@pytest.mark.parametrize(
-    ("name", "genuine", "impostor"),
-    [
-        ("error_rates", "FRR", "FAR"),
-        ("tippett", "genuine", "impostor"),
-        ("iapar", "FRR", "FAR"),
-    ],
-)
-@pytest.mark.cases(2)
-def test_genuine_and_impostor_look_the_same_in_every_plot(name, genuine, impostor):
-    lines = drawn(name).lines_
-    for word, expected in ((genuine, GENUINE), (impostor, IMPOSTOR)):
-        (line,) = (x for key, x in lines.items() if key.endswith(word))
-        assert looks(line) == expected, word
-
-
-@pytest.mark.slow
-def test_repeated_has_the_colours_of_error_rates():
-    scores = be.simulate(15, 4, within=0.7, random_state=1)
-    galleries = be.partition.ProbeGallerySplit(1, n_repeats=5, random_state=0)
-    tree = be.repeat(scores, galleries, curves=True)
-    lines = be.plot.repeated(tree["verification/single"].to_dataset()).lines_
-    assert looks(lines["FRR"]) == GENUINE and looks(lines["FAR"]) == IMPOSTOR
-    lines = be.plot.repeated(tree["open_set"].to_dataset()).lines_
-    assert looks(lines["FAR"]) == IMPOSTOR
-
-
-def test_each_number_has_one_meaning():
-    numbers = [
-        *(style.GENUINE, style.IMPOSTOR, style.ATTACK, style.DETECTED, style.MATCHED, style.BOTH)
-    ]
-    assert len({*numbers}) == 6 and max(numbers) < len(style.PALETTE)
-    assert {*style.Style.hues.values()} == {*numbers}
-
-
-def test_variables_of_one_meaning_differ_in_their_dashes():
-    from bioeval.plot.display import line_styles
-
-    assert line_styles(["far", "frr"]) == {"far": 1, "frr": 0}
-    both = line_styles(["fr", "fa_as_probe", "fa_as_claimed"])
-    assert both == {"fr": 0, "fa_as_probe": 1, "fa_as_claimed": 2}
-    assert line_styles(["hota", "deta"]) == {"hota": 0, "deta": 1}
-
-
 # ---------------------------------------------------------------- what a slide has to say
-
-
-@pytest.mark.parametrize("name", ["roc", "det", "dir_far"])
-def test_steps_are_solid(name, single):
-    data = be.open_set(be.simulate(15, 4, within=0.7)) if name == "dir_far" else single
-    lines = getattr(be.plot, name)({"a": data, "b": data}).lines_.values()
-    assert {line.get_linestyle() for line in lines} == {"-"}
-    assert len({(line.get_color(), line.get_marker()) for line in lines}) == len(lines)
-
-
-@pytest.mark.parametrize("name", ["roc", "det", "dir_far"])
-def test_marks_that_were_not_measured_are_hollow_and_said_so(name, single):
-    data = be.open_set(be.simulate(15, 4, within=0.7)) if name == "dir_far" else single
-    options = {"ranks": [1]} if name == "dir_far" else {}
-    display = getattr(be.plot, name)({"a": data, "b": data}, **options)
-    for curve in display.lines_.values():
-        assert to_rgb(curve.get_markerfacecolor()) == (1, 1, 1)
-        assert isinstance(curve.get_markevery(), tuple)  # by length, not by points
-    assert "hollow marks only tell the curves apart" in words(display)
-    assert ("dots: EER" in words(display)) == (name == "det")
-    assert "hollow" not in words(getattr(be.plot, name)(data, **options))
-
-
-def test_few_points_are_all_marked_and_filled():
-    """Marks at measured points are not said to be none."""
-    few = be.verification(be.simulate(15, 4, within=0.7), thresholds=[2.0, 3.0, 4.0])
-    display = be.plot.roc({"a": few, "b": few})
-    for curve in display.lines_.values():
-        assert curve.get_markevery() is None
-        assert to_rgb(curve.get_markerfacecolor()) == to_rgb(curve.get_color())
-    assert "hollow" not in words(display)
 
 
 def words(display) -> str:
     """Return all words of the axes, their lines joined."""
     return " ".join(" ".join(text.get_text() for text in display.ax_.texts).split())
-
-
-def test_ranks_of_one_system_have_shades_of_its_colour():
-    data = be.open_set(be.simulate(15, 4, within=0.7))
-    colours = [to_rgb(x.get_color()) for x in be.plot.dir_far(data).lines_.values()]
-    assert colours == [style.Style.colour(0, i) for i in range(len(colours))]
-    assert len({*colours}) == len(colours) > 1
-    several = be.plot.dir_far({"a": data, "b": data}).lines_.values()
-    assert {to_rgb(x.get_color()) for x in several} == {style.Style.colour(i) for i in (0, 1)}
-
-
-@pytest.mark.parametrize("room", range(40, 400, 20))
-def test_quotients_and_percentages_are_not_broken(room):
-    text = "shaded: FAR < 1 / 247,500, FRR ≤ 1 / 2,000; 95 % of all; B = 3000 and so on"
-    lines = style.folded(text, room, 9.0)
-    assert " ".join(lines) == text
-    for line in lines:
-        assert not re.match("[%<≤/=]", line) and not re.search("[<≤/=]$", line)
-        wide = style.text_width(line, 9.0)
-        words_of_line = style.together(line).split(" ")
-        assert wide <= room or len(words_of_line) == 1
 
 
 def test_a_loop_that_closes_its_figures_leaves_none_open(single):
@@ -341,55 +206,6 @@ def test_a_loop_that_closes_its_figures_leaves_none_open(single):
     assert not plt.get_fignums()
     be.plot.roc(single, Figure(layout="constrained"))
     assert not plt.get_fignums()
-
-
-def test_rates_below_one_attempt_are_shaded(single):
-    ax = be.plot.det(single).ax_
-    floors = 1 / int(single.impostor_attempts), 1 / int(single.genuine_attempts)
-    ends = {(round(x.get_extents().x1, 9), round(x.get_extents().y1, 9)) for x in spans(ax)}
-    low = ax.get_xlim()[0], ax.get_ylim()[0]
-    for k, (floor, first) in enumerate(zip(floors, low, strict=True)):
-        shaded = any(end[k] == pytest.approx(floor, rel=1e-6) for end in ends)
-        assert shaded == (first < floor)
-    message = "\n".join(t.get_text() for t in ax.texts)
-    assert f"FRR < 1 / {int(single.genuine_attempts):,}" in message
-
-
-def spans(ax: Axes):
-    """Return the shaded bands of axes, as paths in units of the data."""
-    return [x.get_path().transformed(x.get_patch_transform()) for x in ax.patches]
-
-
-def test_no_rate_on_an_axis_is_a_power_with_an_e():
-    written = [style.in_per_cent(x) for x in (1e-7, 1.25e-6, 0.00012, 0.5, 1.0, 0.0)]
-    assert written == ["0.00001 %", "0.000125 %", "0.012 %", "50 %", "100 %", "0 %"]
-
-
-@pytest.mark.parametrize(("within", "starts"), [(0.5, True), (1.2, False)])
-def test_an_axis_that_does_not_start_at_0_says_so(within, starts):
-    closed = be.closed_set(be.simulate(30, 4, within=within, random_state=1))
-    ax = be.plot.cmc(closed).ax_
-    message = "\n".join(t.get_text() for t in ax.texts)
-    assert ("the vertical axis starts at" in message) == starts == (ax.get_ylim()[0] > 0)
-
-
-def test_intervals_of_a_spread_are_not_cut():
-    folds = be.cross_evaluate(
-        be.simulate(15, 4, within=0.9, random_state=1), be.partition.SubjectKFold(5),
-        threshold="eer",
-    )  # fmt: skip
-    display = be.plot.spread(folds)
-    folds = expanded(folds)
-    low, high = display.ax_.get_xlim()
-    lines = [x for x in display.ax_.lines if len(x.get_xdata()) == 2 and x.get_linestyle() == "-"]
-    assert len(lines) == len(display.values)
-    for line, (name, values) in zip(lines, display.values.items(), strict=True):
-        key = name.split(" ")[0].lower()
-        ends = [folds[f"{key}_low"].item(), folds[f"{key}_high"].item()]
-        least = min(*ends, *values)
-        most = max(*ends, *values)
-        np.testing.assert_allclose(line.get_xdata(), (np.array(ends) - least) / (most - least))
-        assert low < min(line.get_xdata()) and max(line.get_xdata()) < high
 
 
 @pytest.mark.slow
@@ -442,40 +258,6 @@ def test_groups_with_long_names_fit(look, number, terms):
         assert display.far_ax_.get_xticklabels()[0].get_text() == "1"
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("name", ["bayes_error", "empirical_cross_entropy"])
-def test_lines_of_equal_systems_show_beside_each_other(name):
-    data = made_for(name)
-    display = getattr(be.plot, name)({"a": data, "b": data})
-    display.figure_.set_dpi(300)
-    display.figure_.canvas.draw()
-    widths = [line.get_linewidth() for line in display.lines_.values()]
-    assert all(np.diff(widths) < 0)
-    pixels = np.asarray(display.figure_.canvas.buffer_rgba())[..., :3].reshape(-1, 3)
-    colours = {
-        tuple(np.round(255 * np.array(to_rgb(x.get_color())))) for x in display.lines_.values()
-    }
-    assert len(colours) == 2
-    for colour in colours:
-        assert (np.abs(pixels - np.array(colour)).max(axis=1) <= 2).sum() > 300
-
-
-@pytest.mark.parametrize("look", ["default", "slide", "paper"])
-def test_words_below_a_matrix_do_not_touch(look):
-    with be.plot.style(look):
-        figure = be.plot.matrix(be.simulate(12, 5, random_state=1)).figure_
-        figure.canvas.draw()
-    renderer = figure.canvas.get_renderer()
-    ax = figure.axes[0]
-    below = [t for t in (*ax.texts, ax.xaxis.label, *ax.get_xticklabels()) if t.get_text()]
-    boxes = [Text.get_window_extent(t, renderer) for t in below]
-    frame = ax.get_window_extent(renderer)
-    boxes = [box for box in boxes if box.y1 < frame.y0 + 1]
-    assert len(boxes) > 12
-    for one, other in itertools.combinations(boxes, 2):
-        assert not overlap(one, other)
-
-
 def test_six_systems_fit_a_slide():
     """Long names leave the axes at least a third of the height."""
     with be.plot.style("slide"):
@@ -512,10 +294,3 @@ def test_the_nearest_name_is_an_option_or_a_property_of_matplotlib(single, optio
     with raises_about(be.DataError, list(options)[-1]) as caught:
         be.plot.roc(single, **options)
     assert str(caught.value).endswith(f"Did you mean {nearest!r}?" if nearest else "matplotlib.")
-
-
-def test_properties_of_matplotlib_are_taken(single):
-    (line,) = be.plot.roc(single, linewidth=3, color="red", dash_capstyle="round").lines_.values()
-    assert line.get_linewidth() == 3 and line.get_color() == "red"
-    (line,) = be.plot.roc(single, lw=3, c="red", ls=":").lines_.values()
-    assert line.get_linewidth() == 3 and line.get_color() == "red" and line.get_linestyle() == ":"
