@@ -385,7 +385,6 @@ def test_roc_points_and_eer_by_hand():
     assert naive.eer(*mirrored).threshold == -0.2
 
 
-
 def test_expected_ties_are_the_mean_over_all_orders():
     for mates in range(1, 4):
         for others in range(0, 4):

@@ -172,8 +172,6 @@ def test_another_program_may_fail():
         interleaved([Contender("x", broken)], 1)
 
 
-
-
 def test_rounds_that_disagree_on_which_call_is_slower_give_no_ratio():
     """The quartile of the differences may be positive where that of their ratios is not."""
     queue = types.SimpleNamespace(

@@ -8,7 +8,6 @@ import re
 from typing import Any
 
 import matplotlib.pyplot as plt
-import numpy as np
 import pytest
 from pages import ROOT, anchors
 
@@ -214,19 +213,6 @@ SINGLE = [
     ("check_threshold", "far_b"),
     ("check_threshold", "frr_b"),
 ]
-ARRAYS = [
-    ("check_curves", "impostor"),
-    ("check_curves", "far"),
-    ("check_curves", "frr"),
-    ("check_claims", "claims"),
-    ("check_ranks", "ranks"),
-    ("check_ranks", "cms"),
-]
-NOT_A_NUMBER = [..., None, "12", "the first", True, [0.1], np.array([0.1, 0.2]), np.nan, {}]
-NOT_THE_ARRAY = [
-    *(..., None, "12", 0.5, [0.1, 0.2], np.array(0.5), np.array([...]), np.array(["a", "b"])),
-    *(np.zeros(7), np.zeros((20, 200)), np.zeros((3, 3, 3)), np.array([None]), np.array([])),
-]
 
 
 def stopped(check: str, answer: str | Names) -> str:
@@ -262,12 +248,6 @@ def test_checks_change_no_name_of_the_student(check):
     assert names.keys() == solved().keys()
 
 
-@pytest.mark.parametrize("check", CHECKS)
-def test_checks_need_no_name_that_later_code_may_use_for_something_else(check):
-    words = "person people distances thresholds same off candidates right found name i j k t"
-    run(check, dict.fromkeys(words.split()))
-
-
 OTHER_RIGHT = [
     ("check_count", counting().replace("distances[i, j] ", "distances[j, i] ")),
     ("check_by_hand", 'by_hand = {"GA": 2.0, "FR": np.int64(2), "FA": 2, "GR": 6}'),
@@ -301,7 +281,7 @@ def test_the_last_part_can_be_repeated_with_other_halves(halves):
 @pytest.mark.parametrize(
     ("check", "answer"), [(check, answer) for check in WRONG for answer in WRONG[check]]
 )
-@pytest.mark.cases(20)
+@pytest.mark.cases(8)
 def test_wrong_answers_stop_with_a_sentence_that_does_not_give_the_answer(check, answer):
     sentence = stopped(check, answer)
     names = solved()
@@ -311,37 +291,6 @@ def test_wrong_answers_stop_with_a_sentence_that_does_not_give_the_answer(check,
         for shown in (f"{value:.4f}", f"{100 * value:.2f} %"):
             assert shown not in sentence or shown in answer, sentence
     assert str(names["nearest"]) not in sentence or "index" in sentence
-
-
-@pytest.mark.parametrize(("check", "name"), SINGLE)
-@pytest.mark.parametrize("answer", NOT_A_NUMBER, ids=repr)
-@pytest.mark.cases(20)
-def test_what_is_no_number_stops_with_the_name_of_the_answer(check, name, answer):
-    assert name in stopped(check, {name: answer})
-
-
-@pytest.mark.parametrize(("check", "name"), ARRAYS)
-@pytest.mark.parametrize("answer", NOT_THE_ARRAY, ids=repr)
-@pytest.mark.cases(20)
-def test_what_is_no_array_stops_with_the_name_of_the_answer(check, name, answer):
-    assert name in stopped(check, {name: answer})
-
-
-@pytest.mark.parametrize("answer", [..., None, "2, 2, 2, 6", [2, 2, 2, 6], np.array([2, 2, 2, 6])])
-def test_what_is_no_set_of_counts_stops(answer):
-    stopped("check_by_hand", {"by_hand": answer})
-    stopped("check_count", {"count": lambda *_: answer})
-    stopped("check_rates", {"rates": lambda *_: answer})
-
-
-@pytest.mark.parametrize("answer", [..., None, "2", [2], np.nan])
-def test_counts_and_rates_that_are_no_numbers_stop(answer):
-    for name in ("GA", "FR", "FA", "GR"):
-        counts = {**solved()["by_hand"], name: answer}
-        assert name in stopped("check_by_hand", {"by_hand": counts})
-        assert name in stopped("check_count", {"count": lambda *_, counts=counts: counts})
-    assert "far" in stopped("check_rates", {"rates": lambda _: (answer, 0.1)})
-    assert "frr" in stopped("check_rates", {"rates": lambda _: (0.25, answer)})
 
 
 @pytest.mark.slow
@@ -372,10 +321,3 @@ def test_the_lab_can_be_handed_out_alone(name):
         page, _, anchor = link.removeprefix(ADDRESS).partition("#")
         assert (DOCS / page).exists(), link
         assert not anchor or anchor in anchors(DOCS / page), link
-
-
-def test_the_parts_take_the_time_that_is_stated():
-    text = "\n".join("".join(cell["source"]) for cell in cells_of("lab"))
-    minutes = [int(x) for x in re.findall(r"^## .*\((\d+) minutes\)$", text, re.MULTILINE)]
-    assert len(minutes) == 6
-    assert f"about {sum(minutes)} minutes" in text and sum(minutes) <= 75

@@ -10,17 +10,11 @@ import copy
 import inspect
 import itertools
 import json
-import math
-import os
 import pickle
-import subprocess
-import sys
 from collections import Counter
-from fractions import Fraction
 
 import numpy as np
 import pytest
-import sklearn
 from hypothesis import given, strategies as st
 from optional import optional_import
 from sklearn import base, model_selection
@@ -29,7 +23,7 @@ from sklearn.neighbors import KNeighborsClassifier
 
 from bioeval import partition as bp
 from bioeval.base.errors import DataError
-from bioeval.base.random import Stream, seed_sequence
+from bioeval.base.random import seed_sequence
 from bioeval.partition import shuffling
 from bioeval.partition.any_splitter import split_samples
 from bioeval.partition.base import LabelCodes, Splitter
@@ -239,13 +233,6 @@ def test_repeated_folds(labels, repeats, seed):
         assert (repeated_fold_codes(more, labels)[:-1] == codes).all()
 
 
-def test_repeats_differ_also_when_balanced_by_samples():
-    labels = np.repeat(np.arange(8), np.arange(1, 9))
-    for balance in ("subjects", "samples"):
-        splitter = bp.RepeatedSubjectKFold(2, n_repeats=10, random_state=0, balance=balance)
-        assert len(np.unique(repeated_fold_codes(splitter, labels), axis=0)) > 5
-
-
 def test_subjects_stratified_by_metadata():
     rng = np.random.default_rng(3)
     sex = np.array(["f", "m", "m"])[np.arange(23) % 3]
@@ -327,15 +314,6 @@ def test_each_part_has_its_share_of_each_stratum_within_one_sample(values, data,
             assert abs(n * found - len(part) * whole) < n
 
 
-def test_a_training_part_that_drawing_in_turn_would_leave_two_samples_off():
-    light = ["a"] * 6 + ["b"] * 6 + ["c"] * 6
-    for seed in range(20):
-        splitter = bp.TrainValidationTest(4, 4, unit="sample", stratify="light", random_state=seed)
-        parts = next(splitter.split(y=np.arange(18), meta={"light": light}))
-        numbers = [sorted(Counter(light[i] for i in part).values()) for part in parts]
-        assert numbers == [[3, 3, 4], [1, 1, 2], [1, 1, 2]]
-
-
 @given(subjects(4), st.data(), seeds)
 def test_training_validation_test(labels, data, seed):
     unit = data.draw(st.sampled_from(("subject", "sample")))
@@ -371,21 +349,6 @@ def test_shares_are_those_of_scikit_learn(test_size):
         assert list(map(len, ours)) == list(map(len, theirs))
 
 
-@pytest.mark.slow
-def test_a_share_is_meant_as_it_is_written():
-    """Scikit-learn rounds the product of float64: 0.07 * 100 is 7.000000000000001, so 8."""
-    for n, per_mille in itertools.product((40, 100, 1000), range(30, 950, 10)):
-        share = Fraction(per_mille, 1000)
-        parts = next(bp.SampleShuffleSplit(1, test_size=float(share)).split(X=np.zeros(n)))
-        tested = math.ceil(share * n)
-        assert list(map(len, parts)) == [n - tested, tested]
-        parts = next(bp.SampleShuffleSplit(1, train_size=float(share)).split(X=np.zeros(n)))
-        trained = math.floor(share * n)
-        assert list(map(len, parts)) == [trained, n - trained]
-    train, test = next(bp.SubjectShuffleSplit(1).split(y=range(10)))
-    assert (len(train), len(test)) == (8, 2)  # the default is a fifth
-
-
 # ---------------------------------------------------------------------------- enrolment
 
 
@@ -416,24 +379,6 @@ def test_gallery_and_probes(labels, data, seed):
             usual = (wanted[x], s - wanted[x])
             roles = {"enrol": (s, 0), "probe": (0, s), "drop": (0, 0)}
             assert (enrolled[x], probing[x]) == (roles[too_few] if x in few else usual)
-
-
-@pytest.mark.slow
-def test_every_template_is_enrolled_equally_often():
-    splitter = bp.ProbeGallerySplit(2, n_repeats=3000, random_state=0)
-    labels = ["b", "a", "b", "a", "b", "a", "b"]
-    drawn = np.bincount(np.concatenate([gallery for _, gallery in splitter.split(y=labels)]))
-    expected = 3000 * np.array([1 / 2, 2 / 3, 1 / 2, 2 / 3, 1 / 2, 2 / 3, 1 / 2])
-    assert (np.abs(drawn - expected) < 4 * np.sqrt(3000 / 4)).all()
-
-
-def test_only_the_order_of_a_subjects_own_templates_has_an_influence():
-    splitter = bp.ProbeGallerySplit(1, random_state=3)
-    together = ["a"] * 4 + ["b"] * 4
-    mixed = ["b", "a"] * 4
-    one, two = (next(splitter.split(y=labels)).gallery for labels in (together, mixed))
-    place = {x: [i for i in range(8) if mixed[i] == x] for x in "ab"}
-    assert {place["a"][one[0]], place["b"][one[1] - 4]} == set(two)
 
 
 @pytest.mark.parametrize("options", [{}, {"enrol": {"camera": [1, 2]}}, {"too_few": "probe"}])
@@ -527,14 +472,6 @@ def test_unenrolled_subjects(labels, data, seed):
         assert enrolled == names_at(labels, splits[turn - turn % 2].gallery)
 
 
-def test_a_division_with_a_seed_of_its_own_keeps_it():
-    labels = np.repeat(np.arange(6), 5)
-    inner = bp.ProbeGallerySplit(1, random_state=4)
-    usual = next(inner.split(y=labels)).gallery
-    for _, gallery in bp.EnrolledSplit(inner, n_repeats=3, random_state=1).split(y=labels):
-        assert len(gallery) == 3 and set(gallery) < set(usual)
-
-
 # --------------------------------------------------------------------------- predefined
 
 
@@ -590,17 +527,6 @@ def test_pair_folds():
         splitter.split(groups=list("abcd"))
     with pytest.raises(DataError, match="folds are given for 4 pairs, but there are 5"):
         splitter.split(X=range(5))
-
-
-def test_pairs_can_be_divided_as_samples():
-    scores = Scores.from_pairs(
-        np.arange(8.0), [1, 1, 1, 1, 0, 0, 0, 0], subjects=[(1, 1)] * 4 + [(1, 2)] * 4
-    )
-    codes = fold_codes(bp.SampleKFold(4, stratify="genuine"), scores)
-    assert sorted(codes[:4]) == sorted(codes[4:]) == [0, 1, 2, 3]
-    assert (fold_codes(model_selection.KFold(4), scores) == [0, 0, 1, 1, 2, 2, 3, 3]).all()
-    with pytest.raises(DataError, match="PredefinedPairFolds"):
-        bp.SubjectKFold(2).split(scores)
 
 
 def test_the_ten_folds_of_lfw(shared):
@@ -673,20 +599,6 @@ def test_inside_scikit_learn():
     repr(search)
 
 
-def test_inside_scikit_learn_with_metadata_routing():
-    x, subject, sex = np.zeros((12, 1)), np.repeat(list("abcd"), 3), np.repeat(list("fmfm"), 3)
-    with sklearn.config_context(enable_metadata_routing=True):
-        found = model_selection.cross_validate(
-            DummyClassifier(),
-            x,
-            sex,
-            params={"groups": subject},
-            cv=bp.SubjectKFold(4),
-            return_indices=True,
-        )
-    assert [len(set(subject[index])) for index in found["indices"]["test"]] == [1] * 4
-
-
 @by_name
 def test_parameters(splitter):
     params = splitter.get_params(deep=False)
@@ -699,16 +611,6 @@ def test_parameters(splitter):
             assert all((a == b).all() for a, b in zip(mine, its, strict=True))
     with pytest.raises(DataError, match="expected one of" if params else "there is none"):
         splitter.set_params(n_fold=3)
-
-
-def test_repr():
-    assert repr(bp.SubjectKFold(3, shuffle=True, random_state=1)) == (
-        "SubjectKFold(n_splits=3, shuffle=True, random_state=1, stratify=None, balance='subjects')"
-    )
-    assert len(repr(bp.PredefinedFolds(np.arange(10_000)))) < 120
-    names = {name: getattr(bp, name) for name in bp.__all__}
-    for splitter in SPLITTERS[:9]:
-        assert repr(eval(repr(splitter), names)) == repr(splitter)
 
 
 # ------------------------------------------------------------------------------- inputs
@@ -730,12 +632,6 @@ def test_scores_are_divided_by_their_own_labels():
         bp.SubjectKFold(2).split(mask_only)
 
 
-def test_groups_override_y():
-    y, groups = [1, 2, 3, 4], ["a", "a", "b", "b"]
-    (_, test), _ = bp.SubjectKFold(2).split(np.zeros((4, 1)), y, groups)
-    assert test.tolist() == [0, 1]
-
-
 @pytest.mark.parametrize(
     "labels",
     [
@@ -753,14 +649,6 @@ def test_any_hashable_is_a_subject(labels):
     assert set(codes) == {0, 1}
     back = labels[::-1]
     assert fold_codes(bp.SubjectKFold(2), back).tolist() == codes[::-1].tolist()
-
-
-def test_canonical_order_is_that_of_the_labels_whatever_their_container():
-    names = ["Zoë", "ann", " ", "10", "9", "ann"]
-    expected = [3, 4, 0, 1, 2, 4]
-    for labels in (names, np.array(names), np.array(names, dtype=object)):
-        assert LabelCodes(labels, "y").codes.tolist() == expected
-    assert LabelCodes([3, "a", 2, "b"], "y").values.tolist() == [2, 3, "a", "b"]
 
 
 # ------------------------------------------------------------------------------ numbers
@@ -815,25 +703,6 @@ def test_the_permutation_in_plain_python():
     assert drawn.tolist() == expected
 
 
-def test_permutations_are_uniform():
-    seed = seed_sequence(1)
-    drawn = Counter(
-        tuple(shuffling.stream(seed, shuffling.GALLERY, key).permutation(3).tolist())
-        for key in range(1200)
-    )
-    assert len(drawn) == 6
-    assert sum((count - 200) ** 2 / 200 for count in drawn.values()) < 25  # p = 1e-4
-
-
-def test_streams_are_apart_from_those_of_populations_and_of_each_other():
-    seed = seed_sequence(0)
-    purposes = range(6)
-    streams = [shuffling.stream(seed, purpose, 0) for purpose in purposes]
-    streams += [Stream(seed, key) for key in range(20)]
-    firsts = [tuple(s.uniforms(4)) for s in streams]
-    assert len(set(firsts)) == len(firsts)
-
-
 def test_seeds():
     def codes(seed):
         return fold_codes(bp.SubjectKFold(2, shuffle=True, random_state=seed), range(60))
@@ -849,32 +718,6 @@ def test_seeds():
         assert (first != second).any()  # each partition advances the generator
         assert (first == codes(generator(3))).all()
         assert (first == fold_codes(cloned, range(60))).all()
-
-
-@pytest.mark.slow
-def test_hash_randomisation_changes_nothing(root):
-    program = (
-        "from bioeval.partition import SubjectKFold\n"
-        "labels = [('id', i) if i % 2 else str(i) for i in range(9)]\n"
-        "splitter = SubjectKFold(3, shuffle=True, random_state=0)\n"
-        "print([test.tolist() for _, test in splitter.split(y=labels)])"
-    )
-    said = {
-        subprocess.run(
-            [sys.executable, "-c", program],
-            cwd=root,
-            env={**os.environ, "PYTHONHASHSEED": seed},
-            capture_output=True,
-            text=True,
-            check=True,
-            timeout=60,
-        ).stdout
-        for seed in ("1", "2")
-    }
-    assert len(said) == 1
-
-
-# --------------------------------------------------------------------------- fold codes
 
 
 # ------------------------------------------------------------------------------- errors

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import re
 
 import numpy as np
 import pytest
@@ -16,10 +15,7 @@ from bioeval.attempts.points import per_cent
 from bioeval.base.messages import Message, as_json
 from bioeval.results.words import threshold_text as threshold
 from bioeval.tables.sections import table_of
-from bioeval.views.sections.evaluation import fusion_in_words
 from bioeval.views.sections.rows import fvc_name
-from bioeval.views.tasks import datasets
-from bioeval.views.terms import in_terms
 from bioeval.views.writers.lines import written
 
 TARGETS = [0.1, 0.01, 0.001, 0.0001]
@@ -117,22 +113,6 @@ def test_decimals_show_one_attempt():
     assert row(as_text(verification(36_000, eer=1 / 36_000)), "EER").startswith("EER 0.003 %")
 
 
-def test_nearly_perfect_is_not_perfect():
-    assert row(as_text(verification(auc=0.9999999)), "AUC").startswith("AUC > 0.99999 9")
-    assert row(as_text(verification(auc=1.0)), "AUC").startswith("AUC 1.00000 9")
-    assert row(as_text(verification(eer=1e-5)), "EER").startswith("EER < 0.01 % ")
-    assert row(as_text(verification(eer=0.99999)), "EER").startswith("EER > 99.99 % ")
-    assert row(as_text(verification(eer=0.0)), "EER").startswith("EER 0.00 % ")
-
-
-def test_points_stand_below_each_other():
-    """Of all per cents in the value column, whatever their decimals."""
-    values = [line[28:48] for line in as_text(verification()).splitlines() if "60,000" in line]
-    points = {value.index(".") for value in values if "%" in value}
-    assert len([value for value in values if "%" in value]) == 7
-    assert len(points) == 1
-
-
 def test_rows_of_open_set():
     text = as_text(open_set())
     said = " ".join(text.split())
@@ -186,44 +166,6 @@ def test_subjects_are_those_who_made_the_attempts():
     assert row(as_text(everyone), "EER").split()[-1] == "2"
 
 
-def test_unknown_subjects_have_no_column():
-    mask = np.ones((3, 4), dtype=int)
-    mask[[0, 1, 2], [0, 1, 2]] = 2
-    tree = be.evaluate(be.Scores(np.arange(12.0).reshape(3, 4), mask=mask))
-    text = as_text(tree)
-    assert "3 probes against 4 gallery templates; subjects unknown" in text
-    assert "Left out  multi-template verification; a mask does" in text
-    assert "gallery of 4 templates of unknown subjects" in text
-    assert "N = 0" not in text
-    heads = {" ".join(x.split()) for x in text.splitlines() if x.strip().startswith("value")}
-    assert heads == {"value threshold genuine impostor", "value genuine"}
-    assert "The columns give the numbers of attempts of each class." in text
-    assert "of the subjects whose probes" not in text
-    narrow = " ".join(as_text(tree, 50).split())
-    assert "over 3 genuine and 9 impostor attempts single" not in narrow
-    assert "attempts, " not in narrow
-
-
-def test_one_is_no_plural():
-    text = as_text(be.evaluate(be.Scores(np.ones((2, 2)), ["ann", "ann"])))
-    assert "2 templates of 1 subject, all against all" in text
-    assert "N = 1 subject (0 for impostor attempts)" in text
-    assert "1 subjects" not in text
-    assert "1 pair\n" in as_text(be.verification(be.Scores.from_pairs([1.0], [True])))
-
-
-def test_what_was_left_out_is_said():
-    scores = be.simulate(6, 3, random_state=0)
-    order = be.evaluate(be.Scores(scores.values, scores.probe_labels, kind="order"))
-    said = " ".join(as_text(order).split())
-    assert (
-        "Left out single-template verification, multi-template verification and open set; scores "
-        "that only order a row have no common thresholds"
-    ) in said
-    assert "Left out" not in as_text(be.evaluate(scores))
-    assert "Left out" not in as_text(order["closed_set"].to_dataset().assign_attrs(protocol="x"))
-
-
 def test_failed_comparisons_and_the_origin_are_told():
     about = {"nan_policy": "exclude", "failed_comparisons": 1234, "origin": "128-dimensional x"}
     text = as_text(verification().assign_attrs(about))
@@ -232,14 +174,6 @@ def test_failed_comparisons_and_the_origin_are_told():
     without = as_text(verification().assign_attrs(nan_policy="exclude", origin=""))
     assert "failed comparisons are not attempts\n" in without
     assert "Made of" not in without
-
-
-def test_thresholds_that_were_given_are_not_said_to_be_chosen():
-    d = [[0, 1, 4, 6], [2, 0, 5, 2], [4, 2, 0, 3], [6, 3, 9, 0]]
-    dataset = be.verification(be.Scores(d, ["ann", "ann", "bob", "cat"]), thresholds=[1.5, 2])
-    assert "The thresholds of EER and FAR targets were chosen on these data" in as_text(dataset)
-    given = dataset[["far", "frr", "genuine_attempts", "impostor_attempts"]]
-    assert "chosen on these data" not in as_text(given)
 
 
 @pytest.mark.parametrize(
@@ -288,13 +222,6 @@ def test_warnings_are_told_once():
     assert warnings == f"  - {first}\n  Open-set identification\n  - {second}\n"
 
 
-def test_warnings_in_other_words():
-    dataset = verification().assign_attrs(messages=as_json([Message("same-labels-twice")]))
-    assert "leave `gallery_labels` out" in " ".join(as_text(dataset).split())
-    text = as_text(dataset, naming=lambda name, value: {"gallery_labels": "--gl"}[name])
-    assert "leave --gl out" in " ".join(text.split())
-
-
 def test_an_upside_down_result_is_pointed_at_first():
     text = as_text(verification(auc=0.2), 200)
     assert text.startswith("Warning: AUC is below 0.5")
@@ -303,31 +230,6 @@ def test_an_upside_down_result_is_pointed_at_first():
     both = {"new": verification(auc=0.2), "old": verification()}
     tree = xr.DataTree.from_dict({f"/{k}/verification/single": v for k, v in both.items()})
     assert as_text(tree).startswith("Warning (new): AUC is below 0.5")
-
-
-def test_tasks_stand_in_their_order():
-    tree = be.evaluate(be.simulate(6, 3, random_state=0))
-    assert [path for path, _ in datasets(tree)] == [
-        "verification/single",
-        "verification/multi",
-        "open_set",
-        "closed_set",
-    ]
-
-
-def test_several_systems_are_named():
-    scores = be.simulate(6, 3, random_state=0)
-    text = as_text(be.evaluate({"new": scores, "old": scores}))
-    assert "System    new, old" in text
-    assert "new: closed-set identification" in text
-    assert "old: closed-set identification" in text
-
-
-def test_pairs_have_no_subjects():
-    pairs = be.Scores.from_pairs([0.1, 0.2, 0.9], [1, 1, 0], kind="similarity")
-    text = as_text(be.verification(pairs))
-    assert "3 pairs" in text
-    assert "similarities, accepted at or above the threshold" in text
 
 
 @pytest.mark.parametrize("width", [18, 20, 30, 40, 60, 79, 80, 100, 200])
@@ -391,58 +293,6 @@ def test_ranked_lists_alone_have_neither_thresholds_nor_impostors(width):
         assert "The columns give the numbers of queries in the means" in text
 
 
-def test_thresholds_that_differ_by_rank_are_explained():
-    """Impostors at 3 and 9: FAR 0 holds below 3; the mate at 2 has rank 2 and moves only rank 2."""
-    d = [[1.0, 9.0, 9.0], [1.5, 2.0, 9.0], [9.0, 3.0, 9.0]]
-    scores = be.Scores(d, ["a", "b", "x"], ["a", "b", "c"])
-    found = be.open_set(scores, far_targets=[0.0], max_rank=2)
-    np.testing.assert_array_equal(found.threshold_at_far, [[1.0, 2.0]])
-    np.testing.assert_array_equal(found.dir_at_far, [[0.5, 1.0]])
-    explained = "the same FAR may allow looser thresholds"
-    assert explained in " ".join(as_text(found).split())
-    alike = be.open_set(scores, far_targets=[0.0], max_rank=1)
-    assert explained not in " ".join(as_text(alike).split())
-
-
-def test_iso_terms_turn_the_table_round():
-    """Rows, reasons and warnings; the other names are in the header alone."""
-    found = be.evaluate(be.simulate(10, 3, random_state=1))
-    usual, iso = as_text(found), as_text(in_terms(found, "iso"))
-    header = (
-        "Terms in ISO/IEC 19795-1, FAR is FMR, FRR is FNMR; for identification, FAR is FPIR(N, T), "
-        "DIR is TPIR(N, R, T), CMS is TPIR(N, R, no threshold)"
-    )
-    assert header in " ".join(usual.split())
-    assert "FMR is FAR, FNMR is FRR; for identification, FPIR(N, T) is FAR" in " ".join(iso.split())
-    for text, ours, theirs in (
-        (usual, ("FAR", "FRR", "DIR", "CMS"), ("FNMR", "FPIR", "FNIR", "TPIR")),
-        (iso, ("FMR", "FNMR", "FPIR", "TPIR"), ("FAR", "FRR", "DIR", "CMS")),
-    ):
-        body = text[text.index("\nVerification") :].replace("ZeroFNMR", "")
-        assert all(word in body for word in ours)
-        assert not any(word in body for word in theirs)
-    assert "  FNMR at FMR <= 1 % (FMR100) " in iso
-    assert "  TPIR at FPIR <= 1 %, rank 1 " in iso
-    assert "false accept" not in iso
-    same = np.arange(1200) % 2 == 0  # of people who are unknown: attempts are said
-    listed = be.verification(be.Scores.from_pairs(np.arange(1200.0), same), far_targets=[0.01])
-    said = as_text(in_terms(listed, "iso"))
-    assert "FNMR at FMR 1 %: the data have 600" in " ".join(said.split())
-    assert "false accept" not in said
-    given = [node.attrs.get("terms") for node in found.leaves]
-    assert given == [None] * 4  # the results themselves are as they were
-
-
-def test_templates_that_are_alone_make_one_block():
-    d = np.array([[1.0, 4, 6], [5, 1, 2], [3, 3, 2.5]])
-    alone = be.Scores(d, list("abc"), list("abc"))
-    text = as_text(be.evaluate(alone))
-    assert "\nVerification, single- and multi-template (one template per subject)\n" in text
-    assert text.count("\nVerification") == 1
-    two = be.Scores(np.hstack([d, d + 0.5]), list("abc"), list("abcabc"))
-    assert as_text(be.evaluate(two)).count("\nVerification") == 2
-
-
 def test_a_task_without_attempts_is_one_line():
     nobody = be.Scores([[1.0, 2.0], [2.0, 3.0]], ["x", "y"], ["a", "b"])
     text = as_text(be.evaluate(nobody))
@@ -451,39 +301,6 @@ def test_a_task_without_attempts_is_one_line():
     assert "n/a" not in text and "threshold  " not in text
     assert text.count("genuine attempt") == 3  # not again among the warnings
     assert "no subject of a probe is in the gallery" in text
-
-
-@pytest.mark.parametrize(
-    ("fusion", "distance", "similarity"),
-    [
-        ("min", "that of its nearest template", "that of its most similar template"),
-        ("max", "that of its farthest template", "that of its least similar template"),
-        ("mean", "the mean distance of its templates", "the mean similarity of its templates"),
-        (
-            "kth:2",
-            "that of its template number 2 from the nearest",
-            "that of its template number 2 from the most similar",
-        ),
-    ],
-)
-def test_fusion_is_named_in_words_of_the_scores(fusion, distance, similarity):
-    for kind, words in (("distance", distance), ("similarity", similarity)):
-        assert fusion_in_words(fusion, kind) == f"the score of a subject is {words}"
-    scores = be.simulate(6, 3, random_state=0)
-    alike = be.Scores(-scores.values, scores.probe_labels, kind="similarity")
-    assert similarity in as_text(be.verification(alike, templates="multi", fusion=fusion))
-
-
-def test_decimals_of_a_column_agree():
-    """As many as the smallest rate needs for two digits, and no more."""
-
-    def decimals(text: str) -> set[int]:
-        found = [re.search(r"(?<!<= )\b\d+\.(\d+) % ", line) for line in text.splitlines()]
-        return {len(x[1]) for x in found if x}
-
-    assert decimals(as_text(verification())) == {2}
-    small = as_text(verification(zero_frr=0.00031689))
-    assert " 0.032 % " in small and decimals(small) == {3}
 
 
 def test_min_dcf_has_its_interval_in_the_table():

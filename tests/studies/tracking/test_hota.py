@@ -9,21 +9,14 @@ import naive_mot
 import numpy as np
 import pytest
 import xarray as xr
-from hypothesis import given
 from matplotlib.colors import to_rgb
-from mot_scenes import BOX, COLUMNS, RESULT, TRUTH, assert_same, crowd, scenes
+from mot_scenes import BOX, RESULT, TRUTH, assert_same, crowd
 
 import bioeval as be
 from bioeval.plot.plot_style import BOTH, DETECTED, MATCHED, Style
 
 PARTS = ("hota", "deta", "assa", "detre", "detpr", "assre", "asspr", "loca")
 OF_TPS = ("assa", "assre", "asspr", "loca")
-
-
-def of_columns(truth: Any, result: Any, **options: Any) -> xr.Dataset:
-    """Evaluate rows of :func:`scenes`."""
-    sides = [np.array(rows, dtype=float).reshape(-1, 9) for rows in (truth, result)]
-    return be.tracking(*sides, columns=COLUMNS, **options)
 
 
 # ------------------------------------------------------------------------ worked by hand
@@ -79,13 +72,6 @@ def test_boxes_on_ignored_ground_truth_are_removed():
     assert float(counted.detpr) == 1 / 2
 
 
-def test_an_id_twice_in_a_frame_is_two_boxes_of_it():
-    twice = [(1, 1, *BOX), (1, 1, 50, 0, 10, 10), (2, 1, *BOX)]
-    ds = be.tracking(TRUTH, twice, duplicates="accept")
-    # Two TP, a miss, and the box beside them: TPA = 2 of three boxes of each.
-    assert (float(ds.deta), float(ds.assa), float(ds.hota)) == (0.5, 0.5, 0.5)
-
-
 # ------------------------------------------------------------------------ by plain loops
 
 
@@ -106,57 +92,6 @@ def test_a_crowd_as_by_plain_loops(seed):
 
 
 # ------------------------------------------------------------------------ what must hold
-
-
-@given(scene=scenes())
-def test_bounds_and_relations(scene):
-    ds = of_columns(*scene)
-    for name in PARTS:
-        values = ds[f"{name}_by_threshold"].values
-        if np.isnan(values).any():
-            assert np.isnan(values).all() and math.isnan(ds[name])
-            continue
-        assert ((values >= 0) & (values <= 1)).all()
-        assert float(ds[name]) == pytest.approx(values.mean())
-    curve = {name: ds[f"{name}_by_threshold"].values for name in PARTS}
-    both = np.sqrt(curve["deta"] * np.nan_to_num(curve["assa"]))
-    assert curve["hota"] == pytest.approx(both, nan_ok=True)
-    assert (np.diff(ds.tp_by_threshold) <= 0).all()
-    assert not (curve["deta"] > np.minimum(curve["detre"], curve["detpr"])).any()
-    assert not (curve["assa"] > np.minimum(curve["assre"], curve["asspr"]) + 1e-12).any()
-
-
-@given(scene=scenes())
-def test_a_perfect_tracker(scene):
-    truth = [(*row[:7], 1, 1) for row in scene[0]]
-    ds = of_columns(truth, truth)
-    result = [float(ds[name]) for name in PARTS]
-    assert result == ([1.0] * 8 if truth else pytest.approx([math.nan] * 8, nan_ok=True))
-
-
-@given(scene=scenes())
-def test_neither_names_nor_the_order_of_frames_matter(scene):
-    """Other than for CLEAR MOT, which keeps pairings from frame to frame."""
-    expected = of_columns(*scene)
-    truth, result = (
-        [(camera, 9 - frame, 50 - who, *rest) for camera, frame, who, *rest in rows]
-        for rows in scene
-    )
-    turned = of_columns(truth, result)
-    for name in (*PARTS, *(f"{part}_by_threshold" for part in PARTS), "tp_by_threshold"):
-        xr.testing.assert_allclose(turned[name], expected[name], rtol=1e-12)
-
-
-def test_neither_iou_nor_the_pairing_matter():
-    noise = np.random.default_rng(2)
-    rows = [
-        [(f, who, *(8 * noise.random(2)), 20, 20) for f in range(1, 30) for who in (1, 2, 3)]
-        for _ in range(2)
-    ]
-    ds = be.tracking(*rows)
-    other = be.tracking(*rows, iou=0.8, pairing="previous-frame")
-    assert int(ds.tp) != int(other.tp)
-    assert [float(ds[name]) for name in PARTS] == [float(other[name]) for name in PARTS]
 
 
 def test_sequences_are_weighted_by_their_true_positives():
@@ -200,12 +135,6 @@ def test_the_plot():
     )
     with pytest.raises(be.DataError, match="be.plot.hota draws .* of be.tracking"):
         be.plot.hota(be.verification(be.simulate(4, 3)))
-
-
-@pytest.mark.slow
-def test_save_all_draws_it(tmp_path):
-    written = be.plot.save_all(be.tracking(TRUTH, RESULT), None, tmp_path)
-    assert [path.name for path in written] == ["hota.png"]
 
 
 # ------------------------------------------------------------------------ TrackEval's figures

@@ -64,13 +64,6 @@ def test_as_a_loop_over_sequences(fourteen, confidence):
     assert ds.attrs["interval_for"] == "new sequences"
 
 
-def test_values_are_those_without_an_interval(fourteen):
-    plain, ds = be.tracking(*fourteen), be.tracking(*fourteen, **JACKKNIFE)
-    for name in plain.variables:
-        np.testing.assert_array_equal(plain[name], ds[name])
-    assert not any(str(name).endswith("_low") for name in plain.variables)
-
-
 @pytest.mark.parametrize("number", [1, 2, FEWEST - 1])
 def test_few_sequences_have_no_interval(number):
     truths, results = sequences(number, TRACKER)
@@ -171,34 +164,6 @@ def test_blocks_are_sequences(frames, blocks, pairing):
     assert ds.attrs["interval_for"] == "other parts of this sequence"
     assert "blocks-of-one-sequence" in codes(ds)
     assert ds.idf1.item() > be.tracking(truth, result, pairing=pairing).idf1.item()
-
-
-def test_blocks_of_frames_that_are_not_given():
-    """From the first frame with rows to the last one; frames without rows are in no block."""
-    rng = np.random.default_rng(5)
-    truth = walk(rng, 24, 2)
-    result = follow(rng, truth, 0.2, 0.05)
-    truth[:, 0] += 100
-    result[:, 0] += 100
-    ds = be.tracking(truth, result, blocks=12)
-    assert ds.sequence.values.tolist()[0] == "frames 101-102"
-    assert ds.sequence_frames.values.tolist() == [2] * 12
-    assert "mota_low" not in ds
-
-
-def test_blocks_of_several_cameras():
-    rng = np.random.default_rng(6)
-    truth = [walk(rng, 24, 2), walk(rng, 36, 2)]
-    result = [follow(rng, rows, 0.2, 0.05) for rows in truth]
-    sides = [np.concatenate([np.insert(x, 0, i + 1, axis=1) for i, x in enumerate(side)])
-             for side in (truth, result)]  # fmt: skip
-    how = {"columns": "camera frame id left top width height", "frames": {"1": 24, "2": 36}}
-    ds = be.tracking(*sides, **how, blocks=12)
-    assert ds.sequence.values.tolist() == [f"block {i}" for i in range(1, 13)]
-    assert ds.sequence_frames.values.tolist() == [5] * 12
-    whole = be.tracking(*sides, **how)
-    for name in ("truth_boxes", "result_boxes", "frames", "frames_with_rows", "tp"):
-        assert ds[name].item() == whole[name].item()
 
 
 def test_blocks_that_cannot_be_cut(fourteen):

@@ -132,32 +132,6 @@ def test_four_trackers_as_loops(four, measure):
                 assert bool(shared) == (larger[a, b] == 0)
 
 
-def test_the_order_of_trackers_and_sequences_does_not_matter(four):
-    truths, results = four
-    ds = be.tracking(truths, results)
-    turned = be.tracking(
-        dict(reversed(truths.items())),
-        {name: dict(reversed(of.items())) for name, of in reversed(results.items())},
-    )
-    same = {"system": ds.system.values, "other_system": ds.system.values}
-    for name in ("value", "value_low", "difference", "rank", "rank_low", "rank_high", "separated"):
-        expected = turned[name].sel({x: same[x] for x in same if x in turned[name].dims})
-        np.testing.assert_allclose(ds[name].values, expected.values, rtol=1e-12)
-
-
-@pytest.mark.slow
-def test_values_are_those_of_each_tracker_by_itself(four):
-    truths, results = four
-    ds = be.tracking(truths, results, measures=list(LABELS))
-    assert ds.measure.values.tolist() == list(LABELS.values())
-    for tracker, of in results.items():
-        one = be.tracking(truths, of, interval="sequence-jackknife")
-        for name, label in LABELS.items():
-            at = ds.sel(system=tracker, measure=label)
-            for variable, other in (("value", ""), ("value_low", "_low"), ("value_high", "_high")):
-                assert at[variable].item() == one[f"{name}{other}"].item()
-
-
 def test_the_same_tracker_twice_is_not_told_apart(four):
     truths, results = four
     ds = be.tracking(truths, {"A": results["A"], "again": results["A"]})

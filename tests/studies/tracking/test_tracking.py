@@ -25,7 +25,7 @@ from bioeval.cli.program import main
 from bioeval.studies.tracking.inputs import NEEDED
 from bioeval.studies.tracking.matching import find_overlaps, match, most_in_common, serials
 from bioeval.studies.tracking.section import with_targets
-from bioeval.studies.tracking.tracking import TRACKING, TRACKING_SPELLS, TRACKING_TARGETS
+from bioeval.studies.tracking.tracking import TRACKING
 
 ALWAYS = {name for name in TRACKING if not name.endswith(("_low", "_high"))}
 COUNTS = [name for name in TRACKING if name in ALWAYS and not name.endswith("_by_threshold")]
@@ -62,11 +62,6 @@ def test_both_pairings_by_hand(pairing, idsw, mota, motp):
     assert ds.target_switches.item() == idsw
     assert ds.state.item() == "partially tracked"
     assert ds.attrs["pairing"] == pairing
-
-
-def test_the_default_keeps_a_pairing_over_gaps():
-    assert be.tracking(TRUTH, RESULT).attrs["pairing"] == "last-known"
-    assert int(be.tracking(TRUTH, RESULT).idsw) == 0
 
 
 def test_what_is_assigned_first():
@@ -250,14 +245,6 @@ def numbers_of(ds: xr.Dataset) -> dict[str, float]:
     return {str(k): v.item() for k, v in ds.data_vars.items() if not v.ndim}
 
 
-def test_names_of_identities_do_not_matter(busy):
-    truth, result = (side.copy() for side in busy)
-    expected = numbers_of(be.tracking(truth, result))
-    result[:, 1] = 1000 - result[:, 1]
-    truth[:, 1] += 7  # in the same order: it decides who keeps an identity that two have had
-    assert numbers_of(be.tracking(truth, result)) == pytest.approx(expected, abs=1e-14)
-
-
 def test_threads_do_not_matter(busy):
     import numba
 
@@ -268,19 +255,6 @@ def test_threads_do_not_matter(busy):
         xr.testing.assert_identical(be.tracking(*busy), expected)
     finally:
         numba.set_num_threads(before)
-
-
-@pytest.mark.parametrize("kind", ["float32", "strided", "readonly", "list"])
-def test_kinds_of_arrays(busy, kind):
-    truth, result = (np.round(side).astype("float32") for side in busy)
-    expected = numbers_of(be.tracking(truth.astype(float), result.astype(float)))
-    if kind == "strided":
-        truth = np.repeat(truth, 2, axis=0)[::2]
-    elif kind == "readonly":
-        truth.setflags(write=False)
-    elif kind == "list":
-        truth = truth.tolist()
-    assert numbers_of(be.tracking(truth, result)) == expected
 
 
 def test_errors_of_a_perfect_and_a_silent_tracker(busy):
@@ -335,15 +309,6 @@ def test_a_result_on_a_target_stays_the_targets():
     truth = [(1, 1, *BOX, 1, 1, 1), (1, 2, 3, 0, 10, 10, 0, 8, 1)]
     ds = be.tracking(truth, [(1, 1, 1, 0, 10, 10)])
     assert (int(ds.tp), int(ds.fp), int(ds.removed_result_boxes)) == (1, 0, 0)
-
-
-def test_other_classes_count_only_where_classes_are_not_noticed():
-    truth = [(1, 1, *BOX, 1, 3, 1)]
-    assert int(be.tracking(truth, truth).targets) == 0
-    assert int(be.tracking(truth, truth, ignored="count").targets) == 1
-    for none in (0, -1):  # classes are numbered from 1
-        truth = [(1, 1, *BOX, 1, none, 1)]
-        assert int(be.tracking(truth, truth).targets) == 1
 
 
 def test_the_classes_that_are_evaluated_are_listed_and_0_is_one_beside_others():
@@ -412,12 +377,6 @@ def test_an_id_twice_in_a_frame():
         be.tracking(twice, TRUTH, duplicates="accept")
 
 
-def test_two_boxes_of_an_identity_on_one_target_are_one_frame_in_common():
-    twice = [(1, 1, *BOX), (1, 1, 1, 0, 10, 10)]
-    ds = be.tracking(TRUTH[:1], twice, duplicates="accept")
-    assert (int(ds.idtp), int(ds.idfp), int(ds.idfn)) == (1, 1, 0)
-
-
 def test_frames_with_and_without_rows():
     truth, result = [(2, 1, *BOX), (9, 1, *BOX)], [(2, 1, *BOX), (4, 2, *BOX)]
     ds = be.tracking(truth, result)
@@ -461,22 +420,6 @@ def test_cameras_share_identities_and_never_frames():
         be.tracking(one, other, columns=columns, frames={"1": 10})
 
 
-def test_cameras_in_the_order_of_their_numbers():
-    rows = [(10, 1, 1, *BOX), (9, 1, 1, *BOX), (9, 2, 1, *BOX)]
-    result = [(10, 1, 5, *BOX), (9, 1, 5, *BOX), (9, 2, 6, *BOX)]
-    ds = be.tracking(rows, result, columns="camera frame id left top width height")
-    assert int(ds.idsw) == 2  # 5, 6 in camera 9, then 5 in camera 10
-
-
-def test_a_camera_without_ground_truth():
-    rows = [(1, 1, 1, *BOX)]
-    ds = be.tracking(
-        rows, [*rows, (2, 1, 1, *BOX)], columns="camera frame id left top width height"
-    )
-    assert int(ds.fp) == 1
-    assert messages(ds)["cameras-without-truth"] == {"boxes": 1, "cameras": ["2"]}
-
-
 # ------------------------------------------------------------------------ several sequences
 
 
@@ -517,13 +460,6 @@ def test_sequences_are_summed_up(folders):
     assert str(folders[0] / "b" / "seqinfo.ini") in ds.attrs["frames_from"]
     longer = be.tracking(*folders, frames={"walk": 30})
     assert longer.sequence_frames.values.tolist() == [10, 30]
-
-
-def test_one_folder_of_a_sequence(folders):
-    truth, result = folders
-    ds = be.tracking(truth / "b", result / "b.txt")
-    assert int(ds.frames) == 10
-    assert "sequence" not in ds
 
 
 def test_what_a_folder_lacks(folders):
@@ -576,18 +512,6 @@ def test_what_a_tracker_writes_behind_its_boxes_is_not_read(tmp_path):
     assert numbers_of(be.tracking(TRUTH, path)) == numbers_of(be.tracking(TRUTH, RESULT))
     with pytest.raises(be.DataError, match="line 1: flag is nan"):
         be.tracking(path, RESULT)
-
-
-def test_a_file_of_floats_and_one_of_nothing(tmp_path):
-    write(tmp_path / "t.txt", [(f"{f:.1e}", f"{i:.2f}", *box) for f, i, *box in TRUTH])
-    assert int(be.tracking(tmp_path / "t.txt", RESULT).tp) == 2
-    for text in ("", "\n \n", "# the tracker found nothing\n"):
-        (tmp_path / "none.txt").write_text(text)
-        assert int(be.tracking(tmp_path / "t.txt", tmp_path / "none.txt").fn) == 3
-    for nothing in ([], np.zeros((0, 0))):
-        assert float(be.tracking(TRUTH, nothing).recall) == 0
-        with pytest.raises(be.DataError, match="expected a box in each row"):
-            be.tracking(nothing, RESULT)
 
 
 GOOD = "1,1,0,0,10,10,1\n"
@@ -683,15 +607,6 @@ def test_wrong_arguments(change, says):
 # ------------------------------------------------------------------------ the result
 
 
-def test_every_variable_is_described(folders):
-    ds = be.tracking(*folders, timeline=True)
-    for name, values in {**ds.data_vars, **ds.coords}.items():
-        assert values.attrs["long_name"], name
-    assert ALWAYS | set(TRACKING_TARGETS) <= set(ds.data_vars)
-    assert set(TRACKING_SPELLS) - {"spell_camera"} <= set(ds.data_vars)
-    assert {type(value) for value in ds.attrs.values()} <= {str, int, float}
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("store", ["netcdf", "zarr"])
 @pytest.mark.cases(1)
@@ -753,23 +668,6 @@ def test_segments_by_hand():
     assert [tick.get_text() for tick in display.ax_.get_yticklabels()] == ["1", "4"]
 
 
-def test_an_identity_has_one_colour():
-    """Two targets whose identities are swapped in the third frame cross in colour."""
-    far_off = (100, 0, 10, 10)
-    truth = [row for f in range(1, 5) for row in ((f, 1, *BOX), (f, 2, *far_off))]
-    result = []
-    for f in range(1, 5):
-        first, second = (7, 9) if f < 3 else (9, 7)
-        result += [(f, first, *BOX), (f, second, *far_off)]
-    display = be.plot.timeline(be.tracking(truth, result, timeline=True))
-    assert display.row.tolist() == [0, 0, 1, 1]
-    assert display.identity.tolist() == [7, 9, 9, 7]
-    assert display.number.tolist() == [0, 1, 1, 0]
-    assert display.turn.tolist() == [0, 1, 0, 1]
-    colours = {tuple(bars.get_facecolor()[0]) for bars in display.bars_}
-    assert len(colours) == 2 and len(display.switches) == 2
-
-
 def test_a_segment_ends_with_its_camera():
     rows = [("1", 1, 1, *BOX), ("2", 2, 1, *BOX)]
     ds = be.tracking(rows, rows, columns=f"camera {' '.join(NEEDED)}", timeline=True)
@@ -786,29 +684,6 @@ def test_segments_add_up_to_the_frames(busy):
     assert int(there.sum()) == int(ds.truth_boxes)
     assert int(there[ds.spell_identity >= 0].sum()) == int(ds.tp)
     assert len(be.plot.timeline(ds).switches) == int(ds.idsw) > 5
-
-
-def test_segments_of_sequences(folders):
-    ds = be.tracking(*folders, timeline=True)
-    assert segments_of(ds)[0] == ("b/1", 1, 1, 1)
-    assert be.plot.timeline(ds, sequence="walk").identity.tolist() == [1, -1, 1]
-    with pytest.raises(be.DataError, match="2 sequences; give sequence= one of b, walk"):
-        be.plot.timeline(ds)
-    with pytest.raises(be.DataError, match="sequence is 'wlk'; expected one of b, walk"):
-        be.plot.timeline(ds, sequence="wlk")
-
-
-def test_a_timeline_of_nothing():
-    ds = be.tracking(np.zeros((0, 6)), RESULT, timeline=True)
-    assert be.plot.timeline(ds).targets == []
-    with pytest.raises(be.DataError, match="timeline=True"):
-        be.plot.timeline(be.tracking(TRUTH, RESULT))
-    with pytest.raises(be.DataError, match="timeline=True"):
-        be.plot.timeline(5)
-    with pytest.raises(be.DataError, match="sequence is 'a'; expected None"):
-        be.plot.timeline(ds, sequence="a")
-    with pytest.raises(be.DataError, match="camera is 'a'; expected None"):
-        be.plot.timeline(ds, camera="a")
 
 
 # ------------------------------------------------------------------------ other programs' figures
@@ -901,13 +776,6 @@ def test_the_example_of_the_page(root):
     assert doctest.DocTestRunner().run(examples).failed == 0
 
 
-def test_the_page_explains_every_name(root):
-    text = (root / "docs" / "tracking.md").read_text(encoding="utf-8")
-    unsaid = {"frames_with_rows", "targets", "identities"}  # what they are called
-    for name in {*ALWAYS, *TRACKING_TARGETS, *TRACKING_SPELLS} - unsaid:
-        assert f"`{name}`" in text, name
-
-
 # ------------------------------------------------------------------------ the command
 
 
@@ -936,16 +804,6 @@ def test_the_table(in_folder, capsys):
     assert max(map(len, lines)) <= 100
 
 
-@pytest.mark.parametrize("columns", [30, 60, 80])
-def test_a_narrow_table(in_folder, capsys, monkeypatch, columns):
-    monkeypatch.setenv("COLUMNS", str(columns))
-    assert run("tracking", "truth", "tracks") == 0
-    lines = capsys.readouterr().out.splitlines()
-    assert max(map(len, lines)) <= columns
-    heads = next(i for i, line in enumerate(lines) if line.split()[:1] == ["MOTA"])
-    assert "20.00 %" in "".join(lines[heads : heads + 4])
-
-
 def test_sequences_keep_their_names_in_every_writer():
     def of(name: str):
         return with_targets(be.tracking({name: TRUTH, "b": TRUTH}, {name: RESULT, "b": RESULT}))
@@ -954,18 +812,6 @@ def test_sequences_keep_their_names_in_every_writer():
     silent = be.tracking({"a": TRUTH, "b": TRUTH}, {"a": np.zeros((0, 6)), "b": RESULT})
     about = {message.code: message.about for message in be.messages(silent)}
     assert about["no-result-boxes"] == ("a",)
-
-
-def test_one_document(in_folder, capsys):
-    assert run("tracking", "truth", "tracks", "--json", "--iou", "0.9") == 0
-    document = json.loads(capsys.readouterr().out)
-    assert document["iou"] == 0.9
-    assert document["truth"] == "truth"
-    assert [row["sequence"] for row in document["sequences"]] == ["b", "walk"]
-    assert document["tp"] == sum(row["sequence_tp"] for row in document["sequences"]) == 2
-    assert [row["target"] for row in document["targets_table"]] == ["b/1", "walk/1"]
-    assert [row["tp_by_threshold"] for row in document["hota_table"]] == [3] * 13 + [2] * 6
-    assert [message["code"] for message in document["messages"]] == ["frames-not-given"]
 
 
 @pytest.mark.slow
@@ -1000,35 +846,6 @@ def test_plots_of_the_command(in_folder, tmp_path, capsys):
     assert run("tracking", "truth", "tracks", "--out", "plain") == 0
     assert "timeline_b.png" not in {path.name for path in (tmp_path / "plain").iterdir()}
     assert run("tracking", "truth", "tracks", "--plots") == 2
-
-
-@pytest.mark.slow
-def test_names_that_are_one_in_files(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    Path("x.txt").write_text("".join(f"{name},1,1,0,0,9,9\n" for name in ("a/b", "a_b")))
-    options = ("--columns", "cityflow", "--out", "out", "--plots")
-    assert run("tracking", "x.txt", "x.txt", *options) == 0
-    assert {path.name for path in Path("out").glob("timeline*.png")} == {
-        "timeline_a_b.png",
-        "timeline_a_b_2.png",
-    }
-
-
-@pytest.mark.parametrize("digits", ["9" * 30, "9" * 5000])
-def test_lengths_beyond_all_bounds(in_folder, tmp_path, capsys, digits):
-    """Python refuses to read more than 4,300 digits, and NumPy more than 18."""
-    assert run("tracking", "truth/b", "tracks/b.txt", "--frames", digits) == 2
-    (tmp_path / "truth" / "b" / "seqinfo.ini").write_text(f"[Sequence]\nseqLength = {digits}\n")
-    assert run("tracking", "truth", "tracks") == 2
-    assert "seqinfo.ini: seqLength = 99999" in capsys.readouterr().err
-    camera = be.tracking(*(2 * [_cityflow(tmp_path, digits)]), columns="cityflow", timeline=True)
-    assert camera.spell_camera.values.tolist() == ["7", "08", digits]
-
-
-def _cityflow(folder: Path, camera: str) -> Path:
-    path = folder / "cameras.txt"
-    path.write_text("".join(f"{name},1,1,0,0,9,9\n" for name in ("08", camera, "7")))
-    return path
 
 
 @pytest.mark.slow
