@@ -361,7 +361,7 @@ def test_damaged_faces_are_found(orl):
     copied[17] = copied[203]  # of another person
     found = be.check_data(be.Scores.from_embeddings(copied, labels, metric="l2"))
     assert found["zero-distance"].severity == "error"
-    assert "row 17, column 203" in found["zero-distance"].where
+    assert "row 17 column 203" in found["zero-distance"].where
     failed = be.Scores.from_embeddings(x, labels, metric="l2").values.copy()
     failed[31] = -1
     found = be.check_data(be.Scores(failed, labels))

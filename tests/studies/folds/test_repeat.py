@@ -501,7 +501,8 @@ def test_curves_of_thresholds_over_the_whole_range(tmp_path):
     assert single.far_mean.values[[0, -1]].tolist() == [0, 1]
     assert tree["closed_set"].sizes["rank"] == 48
     tree.to_netcdf(tmp_path / "a.nc", engine="h5netcdf")
-    assert xr.load_datatree(tmp_path / "a.nc", engine="h5netcdf").identical(tree)
+    with xr.open_datatree(tmp_path / "a.nc", engine="h5netcdf") as saved:
+        assert saved.load().identical(tree)
     bands = be.plot.repeated({"a": tree["closed_set"], "b": tree["closed_set"]}).bands
     np.testing.assert_array_equal(bands["b"].mean, tree["closed_set"].cms_mean)
     assert list(be.plot.repeated(single).bands) == ["FAR", "FRR"]
