@@ -101,9 +101,10 @@ class EvaluationOptions:
         unused = self.those_set("far_targets")
         if unused and _searches_only(card):
             raise ProtocolError(
-                f"{' and '.join(unused)} do nothing under protocol {card.name}: it has only "
-                "re-identification; leave them out, or add a section [verification] or [open_set] "
-                "to a card of your own"
+                Argument(unused[0]),
+                f" does nothing under protocol {card.name}: it has only "
+                "re-identification; leave it out, or add a section [verification] or [open_set] "
+                "to a card of your own",
             )
         if self.per_query and card.reid is None:
             raise ProtocolError(

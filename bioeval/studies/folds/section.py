@@ -283,12 +283,13 @@ def _notes(results: list[xr.Dataset]) -> Iterator[Text]:
         )
     yield f"Pooled: rate of the summed counts of all {units}."
     if any(_interval(row) is not None for row in rows):
-        yield say("In brackets: {intervals}.", intervals=_intervals(results[0], rows))
+        yield say("In brackets: {intervals}.", intervals=_intervals(results, rows))
 
 
-def _intervals(ds: xr.Dataset, rows: list[Averaged]) -> Text:
+def _intervals(results: list[xr.Dataset], rows: list[Averaged]) -> Text:
     """Return the method of the intervals."""
-    attrs, level = ds.attrs, float(ds.attrs["confidence"])
+    attrs = results[0].attrs
+    level = float(attrs["confidence"])
     units = f"{unit_of(attrs)}s"
     draws = "(variation between draws, not a confidence interval for other people)"
     heuristic = "of the test mean by Nadeau and Bengio, a heuristic"
@@ -299,8 +300,9 @@ def _intervals(ds: xr.Dataset, rows: list[Averaged]) -> Text:
             text = "the middle {level:rate} of the {units} {draws}"
         case _:
             text = "{level:rate} interval of the pooled rate by {method}"
-            if any(row.at_own_threshold for row in rows):
-                text += "; without a pooled rate, {heuristic}"
+            of_means = not all(_is_of_pooled(ds.attrs) for ds in results)
+            if of_means or any(row.at_own_threshold for row in rows):
+                text += "; beside a test mean, by Nadeau and Bengio, a heuristic"
     method = _method(attrs)
     if attrs.get("interval_for"):
         method += f" for {attrs['interval_for']}"

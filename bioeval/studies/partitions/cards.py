@@ -13,15 +13,14 @@ from bioeval import partition
 from bioeval.attempts.by_subject import SubjectAttempts
 from bioeval.attempts.points import check_targets
 from bioeval.attempts.threshold_rules import Rule
-from bioeval.base.errors import DataError, ProtocolError, require_choice
+from bioeval.base.errors import Argument, DataError, ProtocolError, enumerated, require_choice
 from bioeval.protocol.card import Protocol
-from bioeval.protocol.loading import available
 from bioeval.results.dataset import tree_of
 from bioeval.scores.labels import is_written
 from bioeval.scores.matrix import Scores, are_pairs
 from bioeval.stats.options import IntervalMethod
 from bioeval.studies.folds.cross_evaluate import evaluate_tasks
-from bioeval.studies.folds.folds import FoldOptions, parse_ranks
+from bioeval.studies.folds.folds import INTERVALS, FoldOptions, parse_ranks
 from bioeval.studies.folds.splits import SplitSides
 from bioeval.studies.partitions.repeat import repeated
 from bioeval.tasks.plan import EvaluationOptions, compared
@@ -32,36 +31,34 @@ _EVEN = 0.5
 
 def evaluate(scores: Scores, card: Protocol, options: EvaluationOptions) -> xr.DataTree:
     """Evaluate the tasks of a card with ``[partition]``, in its folds or its galleries."""
-    unused = options.those_set("thresholds", "max_rank", "interval", "per_query")
     assert card.partition is not None
-    if card.partition.by == "gallery-folds":
-        if unused:
-            raise ProtocolError(
-                f"protocol {card.name} evaluates many galleries, without curves and intervals: "
-                f"leave out {' and '.join(unused)}"
-            )
+    galleries = card.partition.by == "gallery-folds"
+    unused = options.those_set("thresholds", "max_rank", "per_query")
+    if galleries or card.verification is None:
+        unused += options.those_set("interval")
+    if unused:
+        raise ProtocolError(
+            f"protocol {card.name} divides the data, and no part has curves or intervals: leave "
+            "out ",
+            enumerated(map(Argument, unused), "and"),
+        )
+    if galleries:
         inner = replace(
             card, layout="probe-against-gallery", partition=None, decision=None, uncertainty=None
         )
         return repeated(scores, splitter_of(card, scores), inner, options)
-    if unused:
-        how = "change the card"
-        if "interval" in unused:
-            how = (
-                'write [uncertainty] interval = "subject-bootstrap" in a card without [open_set] '
-                "and [closed_set]"
-            )
-            if card.name in available():
-                how += f" (bioeval protocols {card.name} --toml > my.toml copies this card)"
-        raise ProtocolError(
-            f"protocol {card.name} has folds without curves and intervals of their own: leave "
-            f"out {' and '.join(unused)}, or {how}"
-        )
     options.refuse_unused(card)
     targets = card.report.far_targets if options.far_targets is None else options.far_targets
     at_frr = card.report.frr_targets if options.frr_targets is None else options.frr_targets
     scores = compared(scores, card)
     uncertainty = card.section("uncertainty")
+    method = options.interval or IntervalMethod(uncertainty.interval, uncertainty.confidence)
+    if method.method not in INTERVALS:
+        raise ProtocolError(
+            Argument("interval", method.method),
+            f" is not for folds, as protocol {card.name} makes them; give ",
+            Argument("interval", "subject-bootstrap"),
+        )
     decision = card.section("decision")
     rule = Rule("none")
     if decision.rule != "none":
@@ -70,7 +67,6 @@ def evaluate(scores: Scores, card: Protocol, options: EvaluationOptions) -> xr.D
         FoldOptions,
         rule=rule,
         ranks=parse_ranks(card.report.ranks),
-        interval=uncertainty.interval,
         far_targets=check_targets(targets),
     )
     claims = None
@@ -81,6 +77,7 @@ def evaluate(scores: Scores, card: Protocol, options: EvaluationOptions) -> xr.D
         for templates in card.verification.templates:
             nodes[f"folds/verification/{templates}"] = make(
                 task="verification",
+                interval=method.method,
                 templates=templates,
                 fusion=card.verification.fusion,
                 claims=claims,
@@ -92,10 +89,9 @@ def evaluate(scores: Scores, card: Protocol, options: EvaluationOptions) -> xr.D
         if name != "verification":
             used = ("rank_unit", "fusion", "ties", "impostors")
             search = {option: task[option] for option in used if hasattr(task, option)}
-            nodes[f"folds/{name}"] = make(task=name, **search)
-    if uncertainty.interval == "subject-bootstrap":
-        SubjectAttempts.require_people(scores, uncertainty.interval)
-    method = IntervalMethod(uncertainty.interval, uncertainty.confidence)
+            nodes[f"folds/{name}"] = make(task=name, interval=uncertainty.interval, **search)
+    if method.method == "subject-bootstrap":
+        SubjectAttempts.require_people(scores, method.method)
     datasets = evaluate_tasks(scores, splitter_of(card, scores), list(nodes.values()), method)
     for dataset in datasets:
         dataset.attrs["protocol"] = card.name

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from dataclasses import replace
 
 import numpy as np
@@ -122,23 +121,23 @@ def test_intervals_by_subject(scores, tmp_path):
     (tmp_path / "mine.toml").write_text(CARD + text)
     done = run(str(tmp_path / "s.npz"), "--protocol", str(tmp_path / "mine.toml"))
     message = " ".join(done.stdout.split())
-    assert (
-        "of the pooled rate by subject-jackknife for new people; without a pooled rate, " in message
-    )
+    assert "of the pooled rate by subject-jackknife for new people; beside a test mean, " in message
 
 
-def test_a_refused_interval_names_the_lines_of_a_card(scores, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    be.save(scores, "s.npz")
-    message = r"\[uncertainty\] interval = .* in a card .*protocols course-kfold --toml > my.toml"
-    with pytest.raises(ProtocolError, match=message):
-        run("s.npz", "--protocol", "course-kfold", "--interval", "subject-bootstrap")
-    shown = CliRunner().invoke(root, ["protocols", "course-kfold", "--toml"])
-    assert protocol.parse(shown.stdout) == protocol.load("course-kfold")
-    text = re.sub(r"\[(open|closed)_set\]\n(.+\n)*", "", shown.stdout)
-    text = text.replace("nadeau-bengio", "subject-bootstrap").replace("folds = 10", "folds = 5")
-    (tmp_path / "my.toml").write_text(text)
-    assert "1 division into 5 folds" in run("s.npz", "--protocol", "my.toml").stdout
+def test_an_interval_that_is_given_is_of_verification(scores):
+    folds = be.partition.RepeatedSubjectKFold(5, n_repeats=1, random_state=0)
+    made = protocol.load("course-kfold")
+    made = replace(made, partition=replace(made.partition, folds=5, repeats=1, seed=0))
+    tree = expanded(be.evaluate(scores, made, interval="subject-bootstrap"))["folds"]
+    alone = crossed(scores, folds, interval="subject-bootstrap")
+    found = tree["verification/single"]
+    for rate in ("far_pooled", "far_low", "far_high", "frr_high", "hter_low"):
+        assert found[rate] == alone[rate]
+    assert tree["open_set"].attrs["interval_method"] == "nadeau-bengio"
+    with pytest.raises(be.ProtocolError, match="give interval=.subject-bootstrap"):
+        be.evaluate(scores, made, interval="wilson")
+    with pytest.raises(be.ProtocolError, match="leave out thresholds and max_rank"):
+        be.evaluate(scores, made, thresholds=10, max_rank=3)
 
 
 def test_folds_in_columns_of_both_sides():
@@ -165,7 +164,7 @@ def test_shipped_cards_with_folds(scores):
         assert ("folds/open_set" in {n.path.strip("/") for n in tree.leaves}) == (
             "open_set" in tasks
         )
-    with pytest.raises(ProtocolError, match="without curves.*leave out thresholds and max_rank"):
+    with pytest.raises(ProtocolError, match="leave out thresholds and max_rank"):
         be.evaluate(scores, "course-kfold", thresholds=100, max_rank=3)
 
 

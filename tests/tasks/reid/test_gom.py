@@ -178,7 +178,7 @@ def test_cards_that_are_not_valid(lines, before, says):
 
 def test_options_without_effect_are_refused():
     scores = searched()
-    with pytest.raises(be.ProtocolError, match="far_targets do nothing under protocol gom-market"):
+    with pytest.raises(be.ProtocolError, match="does nothing under protocol gom-market"):
         be.evaluate(scores, CARD, far_targets=[0.1])
     with pytest.raises(be.ProtocolError, match="per_query applies to re-identification only"):
         be.evaluate(scores, CARD, per_query=True)

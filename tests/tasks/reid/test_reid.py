@@ -739,7 +739,7 @@ def test_what_lists_do_not_tell_of_a_convention():
 
 
 def test_far_targets_mean_nothing_where_all_is_ranks():
-    with pytest.raises(be.ProtocolError, match="do nothing under protocol viper"):
+    with pytest.raises(be.ProtocolError, match="does nothing under protocol viper"):
         be.evaluate(be.Scores([[1, 2]], [1], [1, 2]), "viper", far_targets=[0.1])
 
 
