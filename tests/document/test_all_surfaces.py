@@ -95,7 +95,7 @@ def check_number(cell: Quantity, text: str) -> None:
         assert value == pytest.approx(cell.value, rel=0.06, abs=1e-12)
 
 
-@pytest.mark.cases(16)
+@pytest.mark.cases(12)
 @pytest.mark.filterwarnings("ignore::bioeval.BioevalWarning")
 @pytest.mark.parametrize("name", SHOWN)
 def test_each_form_has_the_same_cells(name):
@@ -139,6 +139,7 @@ def test_each_form_has_the_same_cells(name):
 
 @pytest.mark.filterwarnings("ignore::bioeval.BioevalWarning")
 @pytest.mark.parametrize("name", SHOWN)
+@pytest.mark.cases(16)
 def test_each_message_is_in_each_form_and_its_code_in_data(name):
     for section in sections(name):
         forms = [
@@ -164,6 +165,7 @@ def test_each_message_is_in_each_form_and_its_code_in_data(name):
 
 @pytest.mark.filterwarnings("ignore::bioeval.BioevalWarning")
 @pytest.mark.parametrize("name", SHOWN)
+@pytest.mark.cases(16)
 def test_no_term_of_the_lecture_is_left_in_the_words_of_the_standard(name):
     for section in sections(name):
         text = as_text(section, 10_000, "iso")

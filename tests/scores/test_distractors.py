@@ -216,6 +216,7 @@ def assert_same(result, wanted) -> None:
     + [(x, y) for x in ("sides", "embeddings", "npz", "h5") for y in ("evaluate", "reid", "zoo")],
 )  # fmt: skip
 @pytest.mark.filterwarnings("ignore::bioeval.base.errors.BioevalWarning")
+@pytest.mark.cases(16)
 def test_one_label_of_all_distractors_is_like_one_of_each(layout, call, tmp_path):
     own = BY_HAND[MIXED == 0].tolist()
     found, wanted = (

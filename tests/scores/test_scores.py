@@ -74,48 +74,6 @@ def test_every_dtype_is_read_as_it_is(dtype, kind):
     )
 
 
-@pytest.mark.slow
-def test_an_unsigned_similarity_is_never_negated_in_its_own_dtype():
-    for dtype in ("uint8", "uint16", "uint32"):
-        top = int(np.iinfo(dtype).max)
-        s = np.array([[0, 1, top - 1, top]], dtype=dtype)
-        scores = be.Scores(s, ["a"], ["b", "b", "b", "a"], kind="similarity")
-        ds = be.verification(scores, thresholds=[0, 1, 2, top - 1, top, top + 1])
-        assert ds.fa.values.tolist() == [3, 2, 1, 1, 0, 0]
-        assert ds.ga.values.tolist() == [1, 1, 1, 1, 1, 0]
-        assert be.closed_set(scores).recognition_rate == 1.0
-
-
-@pytest.mark.slow
-def test_the_smallest_signed_integer_is_negated_without_wraparound():
-    for dtype in ("int8", "int16", "int32"):
-        info = np.iinfo(dtype)
-        s = np.array([[info.min, 0, info.max]], dtype=dtype)
-        scores = be.Scores(s, ["a"], ["b", "b", "a"], kind="similarity")
-        ds = be.verification(scores, thresholds=[info.min, info.min + 1, 0, 1, info.max])
-        assert ds.fa.values.tolist() == [2, 1, 1, 0, 0]
-        assert ds.ga.values.tolist() == [1, 1, 1, 1, 1]
-        assert be.ranks(scores).nearest_other.values.tolist() == [0.0]
-
-
-def test_float32_scores_are_compared_with_float64_thresholds_exactly():
-    near = np.float32(0.1)  # rounded up from 0.1
-    assert float(near) > 0.1
-    scores = be.Scores(np.array([[near, near]]), ["a"], ["a", "b"])
-    ds = be.verification(scores, thresholds=[0.1, float(near)])
-    assert ds.ga.values.tolist() == [0, 1] and ds.fa.values.tolist() == [0, 1]
-    ds = be.open_set(scores, thresholds=[0.1, float(near)])
-    assert ds.fa.values.tolist() == [0, 1]
-
-
-@pytest.mark.parametrize("dtype", ["int64", "uint64"])
-def test_whole_numbers_up_to_two_to_the_53_are_exact(dtype):
-    d = np.array([[2**53, 2**53 - 1, 0]], dtype=dtype)
-    scores = be.Scores(d, ["a"], ["a", "b", "c"])
-    ds = be.verification(scores, thresholds=[2.0**53 - 1, 2.0**53])
-    assert ds.ga.values.tolist() == [0, 1] and ds.fa.values.tolist() == [2, 2]
-
-
 @pytest.mark.parametrize(
     ("value", "dtype"),
     [
@@ -168,46 +126,6 @@ def test_what_is_never_read_need_not_be_exact(sentinel):
 # ------------------------------------------------------------------------------- memory
 
 
-def layouts(d: np.ndarray, folder) -> dict[str, Any]:
-    """The same scores in every way that memory can hold them."""
-    m, n = d.shape
-    wide = np.full((2 * m, 3 * n), 77, dtype=d.dtype)
-    wide[::2, 1::3] = d
-    fixed = d.copy()
-    fixed.flags.writeable = False
-    np.save(folder / "d.npy", d)
-    raw = np.memmap(folder / "d.raw", dtype=d.dtype, mode="w+", shape=d.shape)
-    raw[:] = d
-    return {
-        "C": np.ascontiguousarray(d),
-        "F": np.asfortranarray(d),
-        "strided": wide[::2, 1::3],
-        "reversed": np.ascontiguousarray(d[::-1, ::-1])[::-1, ::-1],
-        "readonly": fixed,
-        "broadcast": np.broadcast_to(d, (1, m, n))[0],
-        "npy mapped": np.load(folder / "d.npy", mmap_mode="r"),
-        "memmap": raw,
-        "lists": d.tolist(),
-        "tuples": tuple(map(tuple, d.tolist())),
-        "rows": list(d),
-    }
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("kind", ["distance", "similarity"])
-@pytest.mark.cases(1)
-def test_every_memory_layout_gives_the_same_counts(tmp_path, kind):
-    d = small((4, 6), "float32") / np.float32(4)
-    for name, values in layouts(d, tmp_path).items():
-        scores = rectangular(values, kind=kind)
-        assert scores.shape == (4, 6), name
-        assert_all_tasks(scores, np.array(THRESHOLDS) / 4, **as_case(d, kind=kind))
-        np.testing.assert_array_equal(scores.values, d, err_msg=name)
-        tree = be.evaluate(scores)
-        for node in be.evaluate(rectangular(d, kind=kind)).leaves:
-            assert tree[node.path].to_dataset().equals(node.to_dataset()), (name, node.path)
-
-
 @pytest.mark.slow
 def test_an_array_is_neither_copied_nor_changed():
     d = np.random.default_rng(3).random((6, 6))
@@ -224,22 +142,6 @@ def test_an_array_is_neither_copied_nor_changed():
                     be.evaluate(scores)
                     np.testing.assert_array_equal(d, before)
                     np.testing.assert_array_equal(mask, mask_before)
-
-
-@pytest.mark.slow
-def test_a_matrix_larger_than_a_block_is_read_in_blocks(tiny_blocks):
-    rng = np.random.default_rng(5)
-    d = rng.integers(0, 4, (6, 6)).astype(float)
-    d[1, 5], d[4, 0], d[2, 2] = NAN, INF, NAN
-    case = {"values": d.tolist(), "probe_labels": SQUARE_LABELS, "nan": "reject"}
-    scores = be.Scores(d, SQUARE_LABELS, nan="reject")
-    assert blocks.BlockReader(scores).rows_per_block() == 2
-    assert_all_tasks(scores, [*THRESHOLDS, INF], **case)
-    calls = []
-    whole = be.Scores(d.astype("float16"), SQUARE_LABELS, nan="reject")  # not for the one sweep
-    with be.set_options(progress=lambda done, rows: calls.append((done, rows))):
-        be.closed_set(whole)
-    assert calls == [(2, 6), (4, 6), (6, 6)]
 
 
 @pytest.mark.parametrize("templates", ["single", "multi"])
@@ -469,13 +371,6 @@ def test_nan_is_an_error_that_says_how_many_and_where_the_first_one_is(tiny_bloc
     assert be.verification(rectangular(d).select(probes=[0, 2])).impostor_attempts == 10
 
 
-def test_one_nan_in_the_last_cell_is_found(tiny_blocks):
-    d = small((4, 6), "float64")
-    d[3, 5] = NAN
-    with pytest.raises(be.DataError, match="hold 1 NaN, the first at row 3, column 5;"):
-        be.verification(rectangular(d))
-
-
 @pytest.mark.parametrize("diagonal", [NAN, INF, -INF, 0.0, 9.0])
 @pytest.mark.parametrize("nan", ["raise", "reject", "exclude"])
 @pytest.mark.parametrize("kind", ["distance", "similarity"])
@@ -489,27 +384,6 @@ def test_the_diagonal_of_a_square_matrix_is_never_read(diagonal, nan, kind):
     rows, columns = [4, 0, 2], [3, 5, 0, 1]
     view, as_before = (s.select(probes=rows, gallery=columns) for s in (scores, plain))
     assert be.evaluate(view).identical(be.evaluate(as_before))
-
-
-def test_a_zero_off_the_diagonal_counts():
-    scores = be.Scores(np.zeros((3, 3)), ["a", "a", "b"])
-    ds = be.verification(scores, thresholds=[0])
-    assert (ds.ga.item(), ds.fa.item()) == (2, 4)
-    assert be.closed_set(scores, ties="optimistic").recognition_rate == 1
-
-
-def test_minus_infinity_off_the_diagonal_is_a_legal_score():
-    d = np.array([[-INF, 1.0, -INF], [2.0, 0.0, INF]])
-    for kind, accepted in (("distance", [3, 5, 5, 6]), ("similarity", [6, 4, 2, 1])):
-        scores = be.Scores(d, ["a", "b"], ["a", "b", "c"], kind=kind)
-        ds = be.verification(scores, thresholds=[-INF, 1.5, 2.5, INF])
-        counted = (ds.ga + ds.fa).values.tolist()
-        expected = [
-            sum(x <= t if kind == "distance" else x >= t for x in d.ravel())
-            for t in ds.threshold.values
-        ]
-        assert counted == expected, accepted
-        assert be.open_set(scores, thresholds=[-INF]).fa.item() == (1 if kind == "distance" else 2)
 
 
 def test_reject_counts_a_failed_comparison_and_exclude_does_not():
@@ -762,28 +636,6 @@ def test_a_template_is_never_compared_with_itself_in_any_view(probes, gallery):
     assert [None if np.isnan(x) else int(x) for x in found] == expected
 
 
-def test_views_of_views_are_views_of_the_whole():
-    d = np.random.default_rng(0).random((6, 6))
-    scores = be.Scores(d, SQUARE_LABELS)
-    twice = scores.select(probes=[5, 3, 1, 0], gallery=[4, 2, 0]).select([2, 0], [1, 2])
-    once = scores.select(probes=[1, 5], gallery=[2, 0])
-    np.testing.assert_array_equal(twice.values, once.values)
-    np.testing.assert_array_equal(twice.probe_ids, [1, 5])
-    np.testing.assert_array_equal(twice.gallery_ids, [2, 0])
-    assert be.ranks(twice).equals(be.ranks(once))
-    everything = scores.select()
-    assert be.evaluate(everything).identical(be.evaluate(scores))
-    assert everything.fingerprint == scores.fingerprint
-
-
-def test_the_layout_of_a_view_of_square_scores():
-    scores = square_scores()
-    assert scores.select(probes=[1, 0]).layout == "all-against-all"
-    assert scores.select(probes=[1, 0], gallery=[0, 1, 2]).layout == "all-against-all"
-    assert scores.select(probes=[1, 0], gallery=[2, 3]).layout == "probe-against-gallery"
-    assert rectangular(np.zeros((4, 6))).select([0], [1]).layout == "probe-against-gallery"
-
-
 def test_a_probe_may_be_drawn_more_than_once_but_a_gallery_template_may_not():
     scores = square_scores()
     thrice = scores.select(probes=[0, 0, 0, 3])
@@ -993,21 +845,6 @@ def test_order_only_scores_are_ranked_but_have_no_thresholds():
 # ------------------------------------------------------------------------------- in words
 
 
-def test_what_scores_print():
-    assert repr(square_scores()) == (
-        "<Scores all-against-all, 6 x 6 float64 distance, 3 subjects, nan='raise'>"
-    )
-    assert repr(rectangular(np.zeros((4, 6), "u1"), kind="similarity", nan="reject")) == (
-        "<Scores probe-against-gallery, 4 x 6 uint8 similarity, 4 subjects, nan='reject'>"
-    )
-    assert repr(be.Scores(np.zeros((1, 2), "f4"), mask=[[2, 1]])) == (
-        "<Scores probe-against-gallery, 1 x 2 float32 distance, nan='raise'>"
-    )
-    assert repr(be.Scores.from_pairs([0.1, 0.2], [1, 0])) == (
-        "<PairScores 2 pairs, 1 genuine, float64 distance, nan='raise'>"
-    )
-
-
 def test_a_fingerprint_tells_other_data_apart():
     d = np.zeros((2, 2))
     prints = {
@@ -1031,16 +868,6 @@ def test_a_fingerprint_is_of_the_values_and_not_of_how_they_are_held():
     other = d.astype(">f8")
     other[0, 1] = -np.nan
     assert be.Scores(other, np.array(["a", "b"]), nan="exclude").fingerprint == one
-
-
-def test_another_template_anywhere_has_another_fingerprint():
-    scores = be.simulate(100, 2)
-    for place in (1, 50, 198):
-        values = scores.values.copy()
-        values[place, :] += 1
-        values[:, place] += 1
-        changed = scores.with_values(values, scores.kind)
-        assert changed.fingerprint != scores.fingerprint
 
 
 @pytest.mark.parametrize("labels", [["ann", "ann", "bob"], [7, 7, 300]])

@@ -168,17 +168,6 @@ def test_that_equal_systems_are_never_told_apart():
     assert "every decision is the same" in as_text(ranking)
 
 
-@pytest.mark.slow
-def test_that_the_order_of_systems_does_not_matter():
-    systems = crowd_systems()
-    one = be.compare(systems, interval=FEW)
-    other = be.compare(dict(reversed(systems.items())), interval=FEW)
-    other = other.sel(system=list(systems), other_system=list(systems))
-    for name in one.data_vars:
-        if name != "letters":
-            np.testing.assert_array_equal(one[name].values, other[name].values)
-
-
 def test_that_measures_are_compared_in_the_order_in_which_they_are_asked_for():
     systems = crowd_systems()
     ranking = be.compare(systems, measures=["auc", "frr_at_far=0.01", "eer"], interval=FEW)
@@ -212,14 +201,6 @@ def test_a_number_of_a_script_is_compared_by_people_left_out():
             [row["value"], row["value_low"], row["value_high"]], [value, value - half, value + half]
         )
     assert "d'" in as_text(ranking)
-
-
-def test_that_scalars_of_scripts_are_ranked():
-    be.scalar("cost9", "(9 FAR + FRR) / 10", of_rates=lambda far, frr: (9 * far + frr) / 10)
-    ranking = be.compare(crowd_systems(), measures=["min_cost9"], interval=FEW)
-    values = [float(be.verification(x).min_cost9) for x in crowd_systems().values()]
-    np.testing.assert_allclose(ranking["value"].values[:, 0], values)
-    assert (ranking["value_low"] <= ranking["value"]).all()
 
 
 @pytest.mark.slow
@@ -370,26 +351,6 @@ def test_people_who_are_decided_differently_are_counted():
     assert discordant(changed) == [0, 1]  # two people, one pair
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("people", [5, 6, 8])
-def test_from_six_people_on_a_difference_can_be_shown(people):
-    """The genuine distances of some people are larger in the second system."""
-    labels = np.repeat(np.arange(40), 4)
-    a = be.simulate_embeddings(40, 4, within=0.5, random_state=0).scores("l2").values.copy()
-    worse = (labels[:, None] == labels) & (labels < people)
-    pair = be.Scores(a, labels), be.Scores(a + 3.0 * worse, labels)
-    for confidence, needed in ((0.95, 6), (0.99, 8)):
-        ds = be.compare(
-            *pair,
-            measures=["auc", "frr_at_far=0.1"],
-            interval=be.stats.IntervalMethod("subject-bootstrap", confidence, MANY),
-        )
-        row = ds.sel(system="a", other_system="b")
-        area = row.sel(measure="AUC")
-        assert (row.discordant >= people).all() and area.discordant == people
-        assert area.separated == (people >= needed)
-
-
 def test_systems_do_not_differ_by_form():
     """Pairs in another order, and a monotone transformation, are the same system."""
     a, b, _ = crowd_systems(people=12, within=0.8).values()
@@ -456,21 +417,6 @@ def test_unsupported_targets_declare_no_winner():
     assert not ds["separated"].where(weak, 0).any()
     assert ds["p_value"].where(weak).isnull().all()
     assert as_text(ds).count("no conclusion: too few impostor attempts") == 4
-
-
-@pytest.mark.slow
-def test_adjustment_for_the_number_of_measures():
-    systems = crowd_systems(within=0.8)
-    plain = be.compare(systems, interval=FEW)
-    adjusted = be.compare(systems, adjust="holm", interval=FEW)
-    np.testing.assert_array_equal(plain["p_adjusted"], adjusted["p_adjusted"])
-    np.testing.assert_array_equal(
-        adjusted["separated"],
-        plain["separated"].where(plain["p_adjusted"].fillna(1) <= 0.05, 0),
-    )
-    np.testing.assert_array_equal(plain["p_value"], adjusted["p_value"])
-    assert ((adjusted["separated"] == 0) | (adjusted["separated"] == plain["separated"])).all()
-    assert (adjusted["separated"] != 0).sum() < (plain["separated"] != 0).sum()
 
 
 def test_the_section_says_who_may_be_the_best():

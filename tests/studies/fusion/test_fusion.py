@@ -10,7 +10,6 @@ import shlex
 import naive_calibration as twin
 import numpy as np
 import pytest
-from rendered import require_names_kept
 from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
@@ -19,9 +18,6 @@ from twins import crossed, one_thread  # noqa: F401
 import bioeval as be
 from bioeval.base.messages import messages_of
 from bioeval.cli.program import main
-from bioeval.studies.calibration import derived_rows as derived
-from bioeval.studies.fusion import fusion
-from bioeval.studies.fusion.section import SideBySide, section
 
 LABELS = ["ann", "ann", "bob", "bob", "bob", "cy", "cy", "dan"] * 2
 
@@ -237,28 +233,6 @@ def test_in_folds_nothing_is_learnt_from_the_test_people():
     assert closed.cms_mean.shape == (1,)
 
 
-@pytest.mark.slow
-def test_names_of_systems_are_no_terms():
-    a, b = (be.simulate(12, 3, within=1.2, random_state=i) for i in range(2))
-    points = {"a": be.verification(a), "b": be.verification(b)}
-    fused = be.verification(be.fuse({"a": a, "b": b}))
-    folds = be.partition.SubjectKFold(3)
-    means = {"a": crossed(a, folds, threshold="eer"), "b": crossed(b, folds, threshold="eer")}
-    estimator = be.Fusion("logistic")
-    fused_in_folds = crossed({"a": a, "b": b}, folds, estimator=estimator, threshold="eer")
-
-    def named(name):
-        datasets = {name: points["a"], "b": points["b"], "fused": fused}
-        return section(SideBySide("", datasets, ()))
-
-    def named_in_folds(name):
-        datasets = {name: means["a"], "b": means["b"], "fused": fused_in_folds}
-        return section(SideBySide("", datasets, ()))
-
-    require_names_kept(named)
-    require_names_kept(named_in_folds)
-
-
 def test_the_command(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     for i, name in enumerate(("face", "finger")):
@@ -286,22 +260,6 @@ def test_the_command(tmp_path, monkeypatch, capsys):
     ):
         assert main(["fuse", *files, *options]) == 2
         assert message in capsys.readouterr().err
-
-
-def test_large_matrices_are_computed_in_blocks(monkeypatch):
-    """The same numbers as of a matrix that is made whole."""
-    pair = {
-        "a": be.simulate(12, 3, within=1.2, random_state=1),
-        "b": be.simulate(12, 3, within=1.2, random_state=2),
-    }
-    whole = be.fuse(pair, normalise="z")
-    monkeypatch.setattr(fusion, "derived", lambda *args: derived.derived(*args, limit=0))
-    rows = be.fuse(pair, normalise="z")
-    assert isinstance(rows._base, derived.DerivedRows)
-    np.testing.assert_array_equal(rows.values, whole.values)
-    index = np.array([3, 1, 30])
-    np.testing.assert_array_equal(rows.select(probes=index).values, whole.values[index])
-    assert be.verification(rows).eer == be.verification(whole).eer
 
 
 @pytest.mark.slow

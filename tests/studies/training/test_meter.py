@@ -119,12 +119,6 @@ def test_the_tree_is_that_of_evaluate():
     assert meter.result(interval=few).identical(expected)
 
 
-def test_numbers_are_plain():
-    numbers = fill(be.Meter(), range(NUMBER)).compute()
-    assert {type(number) for number in numbers.values()} == {int, float}
-    assert {type(name) for name in numbers} == {str}
-
-
 @pytest.mark.parametrize("index", [True, False])
 def test_a_state_goes_round(index, tmp_path):
     meter = fill(be.Meter(), range(NUMBER), [7], index=index, dtype="f2")
@@ -134,13 +128,6 @@ def test_a_state_goes_round(index, tmp_path):
     assert same(again.compute(), meter.compute())
     assert state["templates"]["both"]["embeddings"].dtype == np.float16
     assert same(copy.deepcopy(meter).compute(), meter.compute())
-
-
-def test_reset_forgets():
-    meter = fill(be.Meter(), range(NUMBER))
-    meter.reset()
-    meter.update(np.ones((2, 3)), ["a", "b"])  # of other features, without metadata
-    assert meter.scores().shape == (2, 2)
 
 
 def test_what_is_given_may_change_afterwards():
@@ -261,13 +248,6 @@ def test_a_batch_that_does_not_fit_is_not_taken(more, words):
     assert meter.scores().shape == (2, 2)
 
 
-def test_an_empty_batch_is_none():
-    meter = be.Meter()
-    meter.update(np.empty((0, 7)), [])
-    meter.update(np.eye(2), ["a", "b"])
-    assert meter.scores().shape == (2, 2)
-
-
 def test_options_are_checked_before_the_first_epoch():
     with pytest.raises(be.CardError):
         be.Meter("no-such-card")
@@ -288,10 +268,3 @@ def test_meters_of_other_metrics_or_types_do_not_merge():
     with pytest.raises(be.DataError, match="no state of a Meter"):
         meter.load_state_dict({"metric": "cosine"})
     assert same(meter.compute(), flat(be.summary(scores_of())))  # as before
-
-
-def test_only_one_side():
-    meter = be.Meter()
-    meter.update(np.eye(2), ["a", "b"], role="probe")
-    with pytest.raises(be.DataError, match="no templates of the role 'gallery'"):
-        meter.compute()

@@ -8,7 +8,6 @@ import json
 import math
 
 import naive_zoo
-import numba
 import numpy as np
 import pytest
 import strategies
@@ -155,43 +154,6 @@ def test_a_quantile_is_a_decimal_number():
     assert ds.animal_expected.values.tolist() == [9 / 30] * 4
 
 
-@pytest.mark.slow
-def test_the_same_on_two_threads_and_in_any_order_of_templates():
-    rng = np.random.default_rng(5)
-    values = rng.standard_normal((150, 2300)).astype(np.float32)
-    values[rng.random(values.shape) < 0.001] = np.inf
-    rows, columns = rng.integers(0, 40, 150), rng.integers(0, 30, 2300)
-    scores = be.Scores(values, rows, columns)
-    result = []
-    before = numba.get_num_threads()
-    try:
-        for threads in (1, min(2, numba.config.NUMBA_NUM_THREADS)):
-            numba.set_num_threads(threads)
-            result.append(be.zoo(scores, threshold=-2.5, permutations=100))
-    finally:
-        numba.set_num_threads(before)
-    assert result[0].identical(result[1])
-    for s in (0, 7, 35):  # over several pieces of columns
-        probes, claims = (
-            (rows == s)[:, None] & (columns != s),
-            (rows != s)[:, None] & (columns == s),
-        )
-        for role, cells in (("as_probe", probes), ("as_claimed", claims)):
-            of = result[0].sel(subject=s)
-            scored = values[cells].astype(float)
-            assert of[f"impostor_attempts_{role}"] == len(scored)
-            assert of[f"fa_{role}"] == (scored <= -2.5).sum()
-            mean = scored[np.isfinite(scored)].mean() if len(scored) else math.nan
-            np.testing.assert_allclose(of[f"impostor_mean_{role}"], mean, rtol=1e-9)
-    p, g = rng.permutation(150), rng.permutation(2300)
-    other = be.zoo(be.Scores(values[np.ix_(p, g)], rows[p], columns[g]), threshold=-2.5)
-    for name, variable in result[0].data_vars.items():
-        if variable.dtype.kind == "f" and not name.endswith(("_p", "_correlation")):
-            np.testing.assert_allclose(other[name], variable, rtol=1e-9, err_msg=name)
-        elif variable.dtype.kind != "f":
-            assert (other[name] == variable).all(), name
-
-
 @given(st.integers(0, 1000), st.booleans(), st.booleans())
 def test_halves_of_templates_and_of_sessions(seed, square, sessions):
     rng = np.random.default_rng(seed)
@@ -249,31 +211,6 @@ def test_the_test_of_halves_against_all_permutations(sizes):
     assert result.correlation == pytest.approx(observed)
     p = np.mean(np.array(exact) >= observed - 1e-12)
     assert result.p == pytest.approx(p, abs=4 * math.sqrt(p * (1 - p) / 20_000))
-
-
-@pytest.mark.slow
-def test_unequal_numbers_of_templates_do_not_pass_for_goats():
-    """A mean of few skewed scores is smaller than one of many, in both halves of a subject."""
-    rng, sizes, rejected = np.random.default_rng(8), np.repeat([1, 10], [10, 40]), 0
-    for run in range(600):
-        scores = np.exp(2 * rng.normal(size=(2, 50, 10)))
-        first, second = np.where(sizes == 1, scores[..., 0], scores.mean(axis=2))
-        rejected += goat_test(np.c_[first, second], sizes, 99, stream(run)).p <= 0.05
-    assert rejected / 600 < 0.08  # 0.05 in expectation, standard deviation 0.009
-
-
-@pytest.mark.parametrize("square", [True, False])
-def test_the_size_of_a_second_half(square):
-    labels = np.repeat([0, 1, 2], [4, 5, 8])
-    gallery = None if square else labels
-    scores = be.Scores(np.random.default_rng(1).random((17, 17)), labels, gallery)
-    person = people_of(scores)
-    halves = draw_halves(scores, person, stream())
-    attempts = attempts_by_subject(BlockReader(scores), person, halves, 0.0)
-    second = np.array([2, 2, 4])  # templates
-    pairs = second * (second - 1) if square else second**2
-    assert attempts.genuine.size(3).tolist() == pairs.tolist()
-    assert attempts.as_probe.size.tolist() == attempts.as_claimed.size.tolist() == [2, 2, 4]
 
 
 def test_the_test_of_opponents_against_loops():
@@ -394,15 +331,6 @@ def test_singletons_alone_have_no_animals():
     assert ds.fr.values.tolist() == [0, 0, 0] and np.isnan(ds.frr).all() and np.isnan(ds.fr_gini)
     assert set(ds.animal_of_subject.values) == {"none"} and np.isnan(ds.animal_p_more).all()
     assert ds.fa_as_probe.values.tolist() == [2, 1, 0]
-
-
-@pytest.mark.slow
-def test_it_survives_a_file(tmp_path):
-    import xarray as xr
-
-    ds = be.zoo(faces(), permutations=10)
-    ds.to_netcdf(tmp_path / "zoo.nc", engine="h5netcdf")
-    assert xr.load_dataset(tmp_path / "zoo.nc").identical(ds)
 
 
 # ------------------------------------------------------------------------ plots, table, command

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import itertools
 import json
 import os
 import warnings
@@ -11,20 +10,17 @@ from pathlib import Path
 from typing import Any
 
 import naive_reid
-import numba
 import numpy as np
 import pytest
 import strategies
 from hypothesis import given, strategies as st
 from kept_pairs import kept
-from limits import streaming
 from result_messages import codes
 from twins import floats, one_thread  # noqa: F401
 
 import bioeval as be
 from bioeval.cli.program import main
 from bioeval.tasks.reid import matches as matches_module
-from bioeval.tasks.reid.convention import conventions
 from bioeval.tasks.reid.passes import unscaled
 
 RULES = ("same-id-same-camera", "same-camera", "none")
@@ -213,53 +209,6 @@ def test_gom_is_its_definition(drawn, removed, budget, data):
 # ------------------------------------------------------------------------ what must always hold
 
 
-@pytest.mark.slow
-@given(cases(nans=("raise",)), st.sampled_from(RULES))
-def test_ties_stand_in_order_and_measures_between_0_and_1(drawn, removed):
-    case, cameras = drawn
-    scores = as_scores(case, cameras)
-    results = {
-        ties: be.reid(scores, removed=removed, ties=ties, unmatched="zero", max_rank=6)
-        for ties in TIES
-    }
-    low, high = results["pessimistic"], results["optimistic"]
-    curves = ("cmc", "precision_at_k", "recall_at_k")
-    means = ("mean_ap", *(name for name, _ in naive_reid.OF_LISTS))
-    for name in (*curves, *means, "interpolated_precision"):
-        assert (low[name] <= high[name] + 1e-12).all()
-        assert ((low[name] >= 0) & (high[name] <= 1 + 1e-12)).all()
-        if name in curves:
-            for ties in ("stable", "expected"):
-                assert (low[name] <= results[ties][name] + 1e-12).all()
-                assert (results[ties][name] <= high[name] + 1e-12).all()
-    for ds in results.values():
-        assert (np.diff(ds.cmc) >= -1e-12).all() and (np.diff(ds.recall_at_k) >= -1e-12).all()
-    for ds in (low, high):
-        assert (np.diff(ds.interpolated_precision) <= 1e-12).all()
-        assert (ds.interpolated_precision >= ds.mean_inp - 1e-12).all()
-    np.testing.assert_array_equal(
-        be.reid(scores, removed=removed, ap="tied-once", ties="pessimistic", unmatched="zero")
-        .mean_ap, be.reid(scores, removed=removed, ap="tied-once", unmatched="zero").mean_ap,
-    )  # fmt: skip
-
-
-@pytest.mark.slow
-@given(cases(layouts=("rectangular",), nans=("raise", "reject")), st.sampled_from(TIES))
-def test_without_removal_the_cmc_is_closed_set(drawn, ties):
-    case, cameras = drawn
-    scores = as_scores(case, cameras)
-    options: dict[str, Any] = {"ties": ties, "max_rank": 5}
-    closed = be.closed_set(scores, unmated="skip", **options)
-    if closed.attempts == 0:
-        return
-    ds = be.reid(scores, removed="none", junk="keep", **options)
-    np.testing.assert_allclose(ds.cmc, closed.cms, rtol=0, atol=1e-12)
-    if ties != "expected":
-        subject = be.closed_set(scores, unmated="skip", rank_unit="subject", **options)
-        distinct = be.reid(scores, "identity-dedup", **options)
-        np.testing.assert_allclose(distinct.cmc, subject.cms, rtol=0, atol=1e-12)
-
-
 def population(seed: int = 0, subjects: int = 12, templates: int = 6, **options: Any) -> be.Scores:
     """Queries against a gallery, four cameras, some identities unknown to the gallery."""
     rng = np.random.default_rng(seed)
@@ -270,109 +219,6 @@ def population(seed: int = 0, subjects: int = 12, templates: int = 6, **options:
         d, probes, gallery, probe_meta={"camera": rng.integers(0, 4, 40)},
         gallery_meta={"camera": rng.integers(0, 4, len(gallery))}, **options,
     )  # fmt: skip
-
-
-@pytest.mark.parametrize("templates", [3, 40, 90])
-@pytest.mark.parametrize("grid", [0, 4])
-@pytest.mark.parametrize("kind", ["distance", "similarity"])
-@pytest.mark.cases(1)
-def test_few_and_many_matches_are_ranked_alike(templates, grid, kind):
-    """The ways for few matches, for many, and for very many give the ranks of a sorted row."""
-    rng = np.random.default_rng(templates)
-    n = 5 * templates
-    gallery = rng.permutation(np.repeat(np.arange(5), templates))
-    probes = np.arange(8) % 5
-    d = rng.normal(size=(8, n))
-    d = np.round(d * grid) if grid else d
-    cameras = {"probe": rng.integers(0, 3, 8), "gallery": rng.integers(0, 3, n)}
-    sign = 1 if kind == "distance" else -1
-    scores = be.Scores(
-        sign * d, probes, gallery, kind=kind, probe_meta={"camera": cameras["probe"]},
-        gallery_meta={"camera": cameras["gallery"]},
-    )  # fmt: skip
-    ds = be.reid(scores, per_query=True)
-    for i in range(8):
-        keep = ~((gallery == probes[i]) & (cameras["gallery"] == cameras["probe"][i]))
-        order = np.argsort(d[i][keep], kind="stable")
-        hits = np.flatnonzero((gallery[keep] == probes[i])[order]) + 1
-        assert ds.matches[i] == len(hits)
-        if not len(hits):
-            continue
-        precision = np.arange(1, len(hits) + 1) / hits
-        assert ds.average_precision[i] == pytest.approx(precision.mean(), abs=1e-12)
-        assert ds.inp[i] == pytest.approx(len(hits) / hits[-1], abs=1e-12)
-        assert ds.first_match_rank[i] == hits[0]
-
-
-@pytest.mark.slow
-def test_streamed_features_and_parts_of_a_matrix():
-    rng = np.random.default_rng(5)
-    x = np.round(4 * rng.normal(size=(70, 6)))
-    labels = np.arange(70) % 9
-    cameras = rng.integers(0, 3, 70)
-    fields: dict[str, Any] = {
-        "probe": x[:25], "labels": labels[:25], "gallery": x[25:],
-        "gallery_labels": labels[25:], "metric": "l1", "probe_meta": {"camera": cameras[:25]},
-        "gallery_meta": {"camera": cameras[25:]},
-    }  # fmt: skip
-    matrix = be.Scores.from_embeddings(**fields)
-    streamed = streaming(**fields)
-    assert streamed._streams
-    for name in ("market1501", "cuhk03", "identity-dedup", "open-reid"):
-        assert be.reid(matrix, name, per_query=True).equals(be.reid(streamed, name, per_query=True))
-    gallery = rng.permutation(45)[:30]
-    part = matrix.select(gallery=gallery)
-    copied = be.Scores(
-        matrix.values[:, gallery], labels[:25], labels[25:][gallery],
-        probe_meta={"camera": cameras[:25]}, gallery_meta={"camera": cameras[25:][gallery]},
-    )  # fmt: skip
-    assert be.reid(part).equals(be.reid(copied))
-    assert be.gom(part).equals(be.gom(copied))
-    mask = kept(part, "cuhk03").mask
-    np.testing.assert_array_equal(mask, kept(copied, "cuhk03").mask)
-    ones = be.verification(kept(part, "cuhk03"), thresholds=[5.0, 20.0])
-    other = be.verification(kept(copied, "cuhk03"), thresholds=[5.0, 20.0])
-    np.testing.assert_array_equal(ones.far, other.far)
-
-
-@pytest.mark.slow
-def test_the_same_on_any_number_of_threads():
-    rng = np.random.default_rng(2)
-    labels, cameras = rng.integers(0, 40, 600), rng.integers(0, 5, 600)
-    scores = be.Scores(
-        rng.integers(0, 50, (600, 600)).astype(np.float32), labels, probe_meta={"camera": cameras}
-    )
-    result = {}
-    for threads in (1, min(2, numba.config.NUMBA_NUM_THREADS)):
-        numba.set_num_threads(threads)
-        result[threads] = [
-            *(be.reid(scores, name, per_query=True) for name in ("market1501", "cuhk03")),
-            be.reid(scores, "identity-dedup", per_query=True),
-            be.gom(scores, per_query=True),
-        ]
-    numba.set_num_threads(1)
-    for one, other in zip(*(result[t] for t in (min(result), max(result))), strict=True):
-        assert one.identical(other)
-
-
-def test_memory_maps_and_other_layouts(tmp_path):
-    scores = population()
-    expected = be.reid(scores, per_query=True)
-    np.save(tmp_path / "d.npy", scores.values)
-    meta = {"probe_meta": scores.probe_meta, "gallery_meta": scores.gallery_meta}
-    for values in (
-        np.load(tmp_path / "d.npy", mmap_mode="r"),
-        np.asfortranarray(scores.values),
-        np.repeat(scores.values, 2, axis=1)[:, ::2],
-    ):
-        changed = be.Scores(values, scores.probe_labels, scores.gallery_labels, **meta)
-        assert be.reid(changed, per_query=True).equals(expected)
-    words = be.Scores(
-        scores.values, scores.probe_labels.astype(str), scores.gallery_labels.astype(str), **meta
-    )
-    assert (
-        be.reid(words, per_query=True).drop_vars("identity").equals(expected.drop_vars("identity"))
-    )
 
 
 # ------------------------------------------------------------------------ worked by hand
@@ -447,21 +293,6 @@ def test_the_camera_rules_by_hand():
     assert lists(row, matches, cameras, separate_camera_set=True).cmc[1] == 1
     # open-reid's flag is the CMC's alone.
     assert lists(row, matches, cameras, separate_camera_set=True).mean_ap == pytest.approx(1 / 3)
-
-
-def test_junk_leaves_and_distractors_stay():
-    scores = be.Scores([[1, 2, 3]], [5], [-1, 0, 5])
-    options: dict[str, Any] = {"removed": "none", "per_query": True}
-    assert be.reid(scores, **options).first_match_rank[0] == 2
-    assert be.reid(scores, junk="keep", **options).first_match_rank[0] == 3
-    words = be.Scores([[1, 2, 3]], ["5"], ["-1", "0", "5"])
-    assert be.reid(words, **options).first_match_rank[0] == 2
-    bears = be.Scores([[1, 2], [2, 1]], [0, 3], [3, 0])
-    ds = be.reid(bears, distractor_ids=(0,), **options)
-    assert np.isnan(ds.first_match_rank[0]) and ds.first_match_rank[1] == 2
-    (message,) = (x for x in be.messages(ds) if x.code == "queries-left-out")
-    assert message.arguments == {"queries": 1, "role": "distractors", "ids": ["0"]}
-    assert ds.attrs["reading"] == "distractors: identity 0"
 
 
 @pytest.mark.parametrize("unmatched", ["skip", "zero"])
@@ -763,24 +594,6 @@ def test_nan_is_an_error_only_where_it_is_read():
             be.reid(be.Scores([row], [1], [1, 2, 1], **meta))
 
 
-@pytest.mark.slow
-def test_results_survive_a_file(tmp_path):
-    import xarray as xr
-
-    scores = population()
-    for ds in (be.reid(scores, per_query=True), be.gom(scores, per_query=True)):
-        ds.to_netcdf(tmp_path / "x.nc", engine="h5netcdf")
-        with xr.open_dataset(tmp_path / "x.nc", engine="h5netcdf") as back:
-            assert back.load().identical(ds)
-
-
-def test_cards_in_plain_words():
-    from bioeval.protocol.loading import explain, load
-
-    for name, word in itertools.product(conventions(), ("ties", "unmatched", "removed")):
-        assert word in explain(load(name))
-
-
 # ------------------------------------------------------------------------ command line, files
 
 
@@ -878,20 +691,6 @@ def test_a_matrix_beside_csv_files_of_usual_names(tmp_path, capsys):
 
 
 @pytest.mark.slow
-def test_a_run_writes_json_and_plots(on_disk, capsys):
-
-    options = ["--protocol", "cityflow", "--json", "--out", "found", "--plots"]
-    assert main([*RUN, *options]) == 0
-    document = json.loads(capsys.readouterr().out)
-    task = document["tasks"]["reid"]
-    ds = be.reid(on_disk, "cityflow")
-    assert task["rank_k_mean_ap"] == float(ds.rank_k_mean_ap)
-    assert [row["rank"] for row in task["ranks"]] == [1, 5, 10, 20]
-    assert task["ranks"][0]["cmc"] == float(ds.cmc[0])
-    assert {"cmc.png", "reid.csv", "results.nc", "summary.json"} <= set(os.listdir("found"))
-
-
-@pytest.mark.slow
 def test_a_run_of_top_k_lists(on_disk, capsys):
     order = np.argsort(on_disk.values, axis=1, kind="stable")[:, :100]
     np.savez("lists.npz", indices=order, probe_labels=on_disk.probe_labels,
@@ -908,19 +707,6 @@ def test_a_run_of_top_k_lists(on_disk, capsys):
     assert "by --protocol top-k" in " ".join(capsys.readouterr().err.split())
     assert main(["run", "lists.npz"]) == 0
     assert "Protocol  top-k" in capsys.readouterr().out
-
-
-@pytest.mark.slow
-def test_plots_of_scores_show_what_a_convention_keeps(on_disk, monkeypatch):
-    """The distributions are over the attempts that the results are over."""
-    from bioeval.tasks import plotted_scores
-
-    drawn = []
-    monkeypatch.setattr(plotted_scores, "plotted", lambda scores: drawn.append(scores) or [])
-    assert main([*RUN, "--protocol", "market1501", "--out", "found", "--plots"]) == 0
-    expected = be.verification(kept(on_disk)).genuine_attempts
-    assert be.verification(drawn[0]).genuine_attempts == expected
-    assert be.verification(on_disk).genuine_attempts > expected
 
 
 def test_the_worst_queries(on_disk, capsys):
@@ -957,18 +743,6 @@ def test_the_worst_queries(on_disk, capsys):
     assert "queries.csv" not in os.listdir("plain")
 
 
-def test_the_plot_of_a_cmc():
-    scores = population()
-    results = {name: be.reid(scores, name) for name in ("market1501", "vehicleid")}
-    display = be.plot.cmc(results)
-    for name, ds in results.items():
-        np.testing.assert_array_equal(display.curves[name].y, ds.cmc)
-    assert "CMC(k)" in display.ax_.get_ylabel()
-    closed = be.closed_set(scores, unmated="skip")
-    with pytest.raises(be.DataError):
-        be.plot.cmc({"a": results["market1501"], "b": closed})
-
-
 def test_a_card_with_other_tasks_sees_what_the_queries_see(tmp_path):
     from bioeval.protocol.loading import load
 
@@ -981,21 +755,6 @@ def test_a_card_with_other_tasks_sees_what_the_queries_see(tmp_path):
     assert tree["verification/single"].genuine_attempts == seen.genuine_attempts
     assert tree["verification/single"].impostor_attempts == seen.impostor_attempts
     assert tree["reid"].mean_ap == be.reid(scores).mean_ap
-
-
-@pytest.mark.slow  # a kernel of the benchmarks, which is compiled for this alone
-def test_the_sorting_of_the_benchmarks_gives_the_same():
-    from benchmarks.sorted_rows_kernel import average_precision_by_sorting
-
-    scores = population()
-    result = np.empty(40)
-    average_precision_by_sorting(
-        np.asarray(scores.values), scores.probe_labels, scores.gallery_labels,
-        scores.probe_meta["camera"], scores.gallery_meta["camera"], result,
-    )  # fmt: skip
-    np.testing.assert_allclose(
-        result, be.reid(scores, per_query=True).average_precision, atol=1e-12
-    )
 
 
 # ------------------------------------------------------------------------ precision and recall

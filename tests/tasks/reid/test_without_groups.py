@@ -96,6 +96,7 @@ def rules(card: str, **options) -> object:
 @pytest.mark.parametrize("kind", ["equal", "unequal", "singletons"])
 @pytest.mark.parametrize("ties", ["stable", "optimistic", "pessimistic", "expected"])
 @pytest.mark.parametrize("steps", [0, 6], ids=["distinct", "tied"])
+@pytest.mark.cases(4)
 def test_means_without_each_group_are_those_of_the_others(kind, ties, steps):
     check(scores_of(kind, steps), rules("market1501", ties=ties))
 
@@ -116,6 +117,7 @@ def test_means_without_each_group_are_those_of_the_others(kind, ties, steps):
         ("market1501", {"ap": "tied-once", "ties": "expected"}),
     ],
 )
+@pytest.mark.cases(3)
 def test_means_under_other_conventions(card, options):
     check(scores_of("unequal", 6), rules(card, **options))
 
