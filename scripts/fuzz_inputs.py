@@ -157,9 +157,8 @@ def valid_inputs(folder: Path) -> list[Input]:
         ),
         Input(
             "npy embeddings",
-            {"q.npy": _npy(vectors), "g.npy": _npy(vectors), "l.csv": label},
-            ["run", "q.npy", "--gallery-embeddings", "g.npy", "--metric", "l2",
-             "--labels", "l.csv", "--gallery-labels", "l.csv"],
+            {"q.npy": _npy(vectors), "g.npy": _npy(vectors), "g.labels.csv": label, "l.csv": label},
+            ["run", "q.npy", "--gallery", "g.npy", "--metric", "l2", "--labels", "l.csv"],
         ),
         Input(
             "csv pairs",
@@ -173,14 +172,14 @@ def valid_inputs(folder: Path) -> list[Input]:
         Input(
             "top-K text",
             {"t.txt": _text(*(" ".join(map(str, row)) for row in top)), "l.csv": label},
-            ["convert", "t.txt", "out.npz", "--labels", "l.csv", "--gallery-labels", "l.csv",
-             "--first-index", "0"],
+            ["convert", "t.txt", "out.npz", "--labels", "l.csv", "--gallery", "l.csv",
+             "--lists", "first_index=0"],
         ),
         Input("labels csv", base, [*run, "--labels", "l.csv", "--exclude", "camera"]),
         Input(
             "names of images",
             {"s.npz": plain, "n.txt": _text(*names)},
-            [*run, "--labels", "n.txt", "--gallery-labels", "n.txt", "--names-of",
+            [*run, "--labels", "n.txt", "--gallery", "n.txt", "--names-of",
              "market1501", *market],
         ),
         Input(
@@ -192,8 +191,8 @@ def valid_inputs(folder: Path) -> list[Input]:
             "lfw pairs",
             {"s.npz": _npz(embeddings=vectors, who=[f"n{i}" for i in who], k=np.tile([1, 2, 3], 6)),
              "pairs.txt": lfw},
-            [*run, "--embeddings", "embeddings", "--labels", "who", "--meta", "image_number=k",
-             "--pairs", "pairs.txt"],
+            [*run, "--columns", "embeddings=embeddings,labels=who,image_number=k",
+             "--trials", "pairs.txt"],
         ),
         Input(
             "thresholds text",
@@ -259,7 +258,7 @@ def _lists(d: np.ndarray, who: np.ndarray, folder: Path) -> list[Input]:
     zstd = pyarrow.compress(bob, codec="zstd", asbytes=True)
     made = ("p.parquet", "s.h5", "s.mtx", "s.mask", *wide)
     written = {name: (folder / name).read_bytes() for name in made}
-    matrix = ["convert", "s.txt", "out.npz", "--as", "matrix", *kind]
+    matrix = ["convert", "s.txt", "out.npz", "--lists", "as=matrix", *kind]
     return [
         Input("text bob", {"s.txt": bob}, ["run", "s.txt", *kind]),
         Input("text gzip", {"s.gz": gzip.compress(bob, mtime=0)}, ["run", "s.gz", *kind]),
@@ -507,8 +506,8 @@ WORKING = {
     "report": ["s.npz", "--out", "new", "--interval", "none", "--folds", "0"],
     "gom": ["s.npz", "--protocol", "viper"],
     "zoo": ["s.npz", "--permutations", "9"],
-    "groups": ["s.npz", "--by", "g", "--meta", "g=labels"],
-    "error-discard": ["s.npz", "--quality", "q", "--meta", "q=camera", "--threshold", "eer"],
+    "groups": ["s.npz", "--by", "g", "--columns", "g=labels"],
+    "error-discard": ["s.npz", "--quality", "q", "--columns", "q=camera", "--threshold", "eer"],
     "calibration": ["s.npz", "--calibrate", "logistic"],
     "normalise": ["v.txt", "v1.txt", "--kind", "similarity", "--cohort", "v2.txt"],
     "fuse": ["s.npz", "s.npz", "--name", "a", "--name", "b", "--method", "mean"],

@@ -2337,7 +2337,7 @@ def cases_of_commands() -> None:
     run ties.npz --thresholds 15 --max-rank 8
     run large.npz --thresholds 15 --max-rank 5
     run tiny.npz
-    run masked.npz --mask mask --thresholds 15
+    run masked.npz --columns mask=mask --thresholds 15
     run failed.npz --thresholds 15
     run failed.npz --nan reject --thresholds 15 --max-rank 5
     run failed.npz --nan exclude --thresholds 15 --max-rank 5
@@ -2345,8 +2345,8 @@ def cases_of_commands() -> None:
     run trials.txt --kind similarity --thresholds 15
     run pairs.csv --kind distance --thresholds 15
     run pairs.csv --kind distance --protocol course-kfold
-    run faces.npz --embeddings features --labels subject --metric l2 --thresholds 15 --max-rank 5
-    run faces.npz --embeddings features --labels subject --meta session=session --exclude session --thresholds 15 --max-rank 5
+    run faces.npz --columns embeddings=features,labels=subject --metric l2 --thresholds 15 --max-rank 5
+    run faces.npz --columns embeddings=features,labels=subject,session=session --exclude session --thresholds 15 --max-rank 5
     run columns.npz --exclude session --thresholds 15 --max-rank 5
     run columns.npz --protocol course-kfold
     run columns.npz --train 0.5 --gallery-templates 2 --unenrolled 0.3 --repeats 3

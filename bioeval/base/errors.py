@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import re
 import textwrap
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, NamedTuple, Self, TypeVar, cast, get_args
 
 W = TypeVar("W", bound=str)
@@ -140,10 +140,14 @@ def singular(nouns: str) -> str:
 class Argument(NamedTuple):
     """An argument of a public function, or one with a value, as part of a message.
 
+    A name with a point is an entry of an argument that is a mapping.
+
     Examples
     --------
     >>> print(DataError("say ", Argument("nan", "reject")))
     say nan="reject"
+    >>> print(DataError("say ", Argument("columns.scores", "D")))
+    say columns={"scores": "D"}
     """
 
     name: str
@@ -167,6 +171,9 @@ Naming = Callable[[str, str | None], str]
 
 def python_words(name: str, value: str | None) -> str:
     """Return an argument, and its value if any, as a call in Python has them."""
+    argument, point, key = name.partition(".")
+    if point:
+        return f'{argument}={{"{key}": {value or "..."}}}'
     return name if value is None else f"{name}={value}"
 
 
@@ -242,6 +249,21 @@ class _Enumerated(Words):
         return ", ".join((*first, end))
 
 
+class _Renamed(Words):
+    """Parts whose arguments have other names in the function that was called."""
+
+    def __init__(self, names: Mapping[str, str], *parts: Part):
+        super().__init__(*parts)
+        self.names = names
+
+    def write(self, naming: Naming) -> str:
+        return super().write(lambda name, value: naming(self.names.get(name, name), value))
+
+    def arguments(self) -> Iterator[Argument]:
+        for argument in super().arguments():
+            yield argument._replace(name=self.names.get(argument.name, argument.name))
+
+
 def enumerated(parts: Iterable[Part], last: str = "") -> Words:
     """Return parts as an enumeration: ``a, b, c``, or with `last` as ``"and"``, ``a, b and c``."""
     return _Enumerated(parts, last)
@@ -272,6 +294,10 @@ class BioevalError(Exception):
     def preceded_by(self, *where: Part) -> Self:
         """Return the error with `where` before its message."""
         return type(self)(*where, *self.args)
+
+    def renamed(self, names: Mapping[str, str]) -> Self:
+        """Return the error with its arguments called as in the function that was called."""
+        return type(self)(_Renamed(names, *self.args))
 
 
 class DataError(BioevalError, ValueError):

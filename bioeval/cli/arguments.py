@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import re
 from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 from typing import Any
@@ -38,11 +39,15 @@ def _counts(text: str) -> int | tuple[int, int] | list[int]:
     return int(text)
 
 
-def _metadata(text: str) -> tuple[str, str]:
-    name, _, key = text.partition("=")
-    if not name or ("=" in text and not key):
-        raise ValueError
-    return name, key or name
+def _entries(text: str) -> tuple[tuple[str, str], ...]:
+    """Return the entries of a mapping; a key alone stands for itself."""
+    entries = []
+    for entry in re.split(r",(?=\w+=)", text):
+        key, equals, value = entry.partition("=")
+        if not key or (equals and not value):
+            raise ValueError
+        entries.append((key, value or key))
+    return tuple(entries)
 
 
 def _number(text: str) -> float:
@@ -252,7 +257,7 @@ class Value(_Typed):
     TARGET = _Typed("t|rule", _of_rates, "a threshold, or a rule such as eer or far=0.001")
     PRIORS = _Typed("p,p", _priors, "different numbers between 0 and 1, comma-separated")
     FILES = FilesOption()
-    METADATA = _Typed("name=key", _metadata, "a name, or name=KEY")
+    ENTRIES = _Typed("key=value", _entries, "KEY=VALUE, or several, comma-separated")
     CARD = _Card()
 
 

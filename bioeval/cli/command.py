@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from bioeval.base.errors import BioevalError, Naming
+from bioeval.base.errors import BioevalError, Naming, python_words
 from bioeval.cli.arguments import FilesOption, without_second_files
 from bioeval.cli.console import put
 from bioeval.cli.examples import EXAMPLES, all_examples, examples_in_help
@@ -80,9 +80,10 @@ class Command(click.Command):
     def naming(self) -> Naming:
         """Return the function that writes an argument of the library as the command's option.
 
-        An argument in ``_key``, the name of an array, has the option without the ending: one
-        option takes a file or an array.
+        An entry of a mapping, as ``columns.scores``, is one of ``KEY=VALUE``.
         """
+        from bioeval.scores.formats.format import LOAD_NAMES
+
         options = {}
         for param in self.params:
             if isinstance(param, click.Option):
@@ -90,7 +91,19 @@ class Command(click.Command):
 
         def named(name: str, value: str | None) -> str:
             """Write an argument, and its value if any."""
-            option = options.get(name) or options.get(name.removesuffix("_key"))
+            if name not in options and "lists" in options:
+                name = LOAD_NAMES.get(name, name)
+            name, point, key = name.partition(".")
+            option = options.get(name)
+            if point and option is not None:
+                entry = key
+                if value is not None and value != "True":
+                    entry = f"{key}={value.strip(chr(34))}"
+                elif name == "columns":
+                    entry = f"{key}=NAME"
+                return f"{option} {shlex.quote(entry)}"
+            if point:
+                return python_words(f"{name}.{key}", value)
             if option is None and name in OF_A_CARD and value:
                 return f"{name} = {value} in a protocol card"
             if value is None:

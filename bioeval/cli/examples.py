@@ -22,7 +22,7 @@ bioeval help threshold
 # Evaluate a matrix of scores
 bioeval run scores.npz
 # Evaluate embeddings; write results and plots
-bioeval run faces.npz --embeddings x --labels subject --out results --plots
+bioeval run faces.npz --columns embeddings=x,labels=subject --out results --plots
 # Evaluate a similarity matrix whose labels are in a table
 bioeval run matrix.npy --kind similarity --labels people.csv
 # Add confidence intervals, and write an HTML page
@@ -42,7 +42,7 @@ bioeval run scores.npz --train 0.5 --gallery-templates 2 --unenrolled 0.3 --repe
 # Evaluate a MATLAB file in the layout of Market-1501
 bioeval run features.mat
 # Read subjects and cameras from the names of images
-bioeval run features.npz --embeddings x --labels images.txt --names-of market1501
+bioeval run features.npz --columns embeddings=x --labels images.txt --names-of market1501
 # Add failures to acquire and to enrol
 bioeval run scores.npz --fta 0.02 --fte 0.01
 # Count all probes of a visit as one attempt
@@ -84,11 +84,11 @@ bioeval convert scores.npz scores.mtx --dry-run
 # Convert embeddings
 bioeval convert features.mat features.h5 --keep-embeddings
 # Write the pairs of a list
-bioeval convert faces.npz pairs.csv --embeddings dlib128 --labels subject --pairs view2
+bioeval convert faces.npz pairs.csv --columns embeddings=dlib128,labels=subject,pairs=view2
 # Convert similarities whose labels are in a table
 bioeval convert matrix.npy scores.npz --kind similarity --labels people.csv --force
 # Make a matrix of a list of pairs
-bioeval convert scores-dev.txt scores.npz --kind similarity --as matrix
+bioeval convert scores-dev.txt scores.npz --kind similarity --lists as=matrix
 
 # Simulate a population, all against all
 bioeval simulate --subjects 100 --templates 5 --out scores.npz
@@ -133,7 +133,7 @@ bioeval calibration scores.npz --calibrate logistic --train others.npz --out cal
 # Check a matrix of scores
 bioeval check scores.npz
 # Check embeddings
-bioeval check faces.npz --embeddings dlib128 --labels subject --metric l2
+bioeval check faces.npz --columns embeddings=dlib128,labels=subject --metric l2
 # Check whether there are enough subjects for a FAR
 bioeval check scores.npz --far 0.0001 --json
 # Check the data of a re-identification protocol
@@ -148,7 +148,7 @@ bioeval compare old.npz new.npz others.npz --measure eer --measure auc
 # Rank three systems; write a page
 bioeval compare old.npz new.npz others.npz --measure eer --report board.html
 # Leave out pairs of the same session
-bioeval compare old.npz new.npz --meta session=visit --exclude session
+bioeval compare old.npz new.npz --columns session=visit --exclude session
 # Compare at one FAR; print JSON
 bioeval compare old.npz new.npz --far 0.001 --json
 # Compare two systems of re-identification
@@ -197,7 +197,7 @@ bioeval gallery-size scores.npz
 # Choose sizes and ranks
 bioeval gallery-size scores.npz --sizes 5,10 --max-rank 3
 # Evaluate embeddings
-bioeval gallery-size faces.npz --embeddings dlib128 --labels subject
+bioeval gallery-size faces.npz --columns embeddings=dlib128,labels=subject
 # Write results and plots
 bioeval gallery-size scores.npz --out sizes --plots
 
@@ -206,7 +206,7 @@ bioeval groups scores.npz --by sex
 # Add intervals
 bioeval groups scores.npz --by country --interval subject-bootstrap
 # Evaluate embeddings with their metadata
-bioeval groups faces.npz --embeddings dlib128 --labels subject --meta sex=sex --by sex
+bioeval groups faces.npz --columns embeddings=dlib128,labels=subject,sex=sex --by sex
 # Use one threshold; write results and plots
 bioeval groups scores.npz --by sex --threshold 0.42 --out groups --plots
 # Take the groups of a list of trials from a table of its templates
@@ -272,7 +272,7 @@ bioeval threshold visits.npz --target far=5% --templates multi --attempts visit
 # Repeat ten folds twenty times; write the study
 bioeval threshold scores.npz --target far=1e-3 --folds 10 --repeats 20 --out study
 # Find the EER threshold of embeddings; print JSON
-bioeval threshold faces.npz --embeddings dlib128 --labels subject --target eer --json
+bioeval threshold faces.npz --columns embeddings=dlib128,labels=subject --target eer --json
 
 # Evaluate one sequence
 bioeval tracking gt.txt tracker.txt --frames 1050
@@ -292,7 +292,7 @@ bioeval zoo scores.npz
 # Use the threshold of a FAR; write results and plots
 bioeval zoo scores.npz --threshold far=0.001 --out zoo --plots
 # Use a threshold for embeddings; print JSON
-bioeval zoo faces.npz --embeddings dlib128 --labels subject --threshold 0.6 --json
+bioeval zoo faces.npz --columns embeddings=dlib128,labels=subject --threshold 0.6 --json
 """
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -43,118 +44,21 @@ def _limit_memory(ctx: click.Context, param: click.Parameter, size: str | None) 
 
 
 #: How a file is read, for each command that reads one.
-_READING = option_group(
-    option(
-        "--kind",
-        "Kind of the scores.  [that of the file, else distance; required for text files]",
-        KINDS,
-    ),
-    option(
-        "--nan",
-        "How to treat failed comparisons (NaN).  [as the file states, else raise]",
-        ["raise", "reject", "exclude"],
-    ),
-    option("--scores KEY", "Array of scores."),
-    option("--genuine KEY", "Array of 0 (impostor) and 1 (genuine) for a list of scores."),
-    option("--embeddings KEY", "Array, or column of a table, with an embedding in each row."),
-    option(
-        "--gallery-embeddings KEY|FILE",
-        "Array, .npy file or table of the gallery's embeddings.",
-    ),
-    option("--indices KEY", "Array of top-K lists: gallery entries of each query."),
-    option(
-        "--first-index", "Number of the first gallery entry in top-K lists.", click.IntRange(0, 1)
-    ),
-    option(
-        "--leave-out-query",
-        "Whether queries of top-K lists that are gallery entries themselves are left out of their "
-        "own lists.  [where the names of templates show them]",
-        ["yes", "no"],
-    ),
-    option(
-        "--metric M", "Metric between embeddings: cosine, l2, l1, linf, bhattacharyya.  [cosine]"
-    ),
-    option(
-        "--labels KEY|FILE",
-        "Subjects of the rows; of the columns, too, without --gallery-labels.",
-    ),
-    option("--gallery-labels KEY|FILE", "Subjects of the columns, if they are other templates."),
-    option(
-        "--names-of DATASET",
-        "The labels are image names of market1501, dukemtmc-reid, msmt17, veri776 or "
-        "vehicleid, or label-xml lists.",
-    ),
-    option(
-        "--mask KEY|FILE",
-        "Array of booleans (true: an attempt), or of 0 ignore, 1 impostor, 2 genuine; or the "
-        ".mask file of a .mtx matrix.",
-    ),
-    option(
-        "--meta NAME[=KEY]",
-        "Metadata column, such as camera or camera=KEY, or probe_camera=KEY and "
-        "gallery_camera=KEY; repeatable.",
-        Value.METADATA,
-        multiple=True,
-    ),
-    option(
-        "--exclude RULE",
-        "Leave out mates with the same value in a metadata column (session), with another one "
-        "(clothes!=), or of two values (camera=3/2); all pairs: all:camera=3/2. Repeatable.",
-        multiple=True,
-    ),
-    option(
-        "--average NAME,NAME",
-        "Average embeddings by metadata columns before comparison: template,media.",
-    ),
-    option(
-        "--pairs KEY|TXT",
-        "Array of pairs to evaluate: index a, index b, (fold,) same. Or a list in the "
-        "format of LFW; it needs labels and the metadata column image_number.",
-    ),
-    option(
-        "--missing-pairs",
-        "How to treat listed pairs whose image or score is missing.  [raise]",
-        ["raise", "skip"],
-    ),
-    option(
-        "--trials TXT",
-        "Trials for a text file of scores: both names, and whether the pair is genuine.",
-    ),
-    option("--impostor TXT", "File of impostor scores, if DATA has genuine scores, one per line."),
-    option(
-        "--subject-from REGEX",
-        "Part of a template's name that is its subject, such as 'id(\\d+)/'; for text files.",
-    ),
-    option(
-        "--session-from REGEX",
-        "Part of a template's name that is its session; for text matrices and --as matrix; "
-        "see --exclude.",
-    ),
-    option(
-        "--format FORMAT",
-        "Format of DATA; see bioeval convert --list.  [from its content]",
-        name="format_",
-    ),
-    option(
-        "--as",
-        "Read a list of pairs as pairs, or as a matrix, for identification.  [pairs]",
-        ["pairs", "matrix"],
-        name="as_",
-    ),
-    option(
-        "--keep",
-        "In a list that names its templates, also count comparisons of a template with "
-        "itself (self), or every repeated pair (repeated).  [neither]",
-        ["self", "repeated"],
-        multiple=True,
-    ),
-    option(
-        "--unordered",
-        "In a list that names its templates, count a-b and b-a as one attempt; in a matrix "
-        "(--as matrix) each score is that of both orders.",
-        bool,
-    ),
+_READING = options_of(
+    "load",
+    *("labels", "gallery", "trials", "columns", "lists", "kind", "nan", "metric", "average"),
+    *("exclude", "subject_from", "names_of"),
     heading="Reading",
+    labels={"usage": "--labels FILE", "type": str},
+    gallery={"usage": "--gallery FILE", "type": str},
+    trials={"usage": "--trials FILE", "type": str},
+    columns={"usage": "--columns ROLE=NAME", "type": Value.ENTRIES, "multiple": True},
+    lists={"usage": "--lists KEY=VALUE", "type": Value.ENTRIES, "multiple": True},
+    kind={"type": KINDS},
+    average={"usage": "--average NAME,NAME", "type": str},
+    exclude={"usage": "--exclude RULE", "type": str, "multiple": True},
+    subject_from={"usage": "--subject-from REGEX"},
+    names_of={"usage": "--names-of DATASET"},
 )
 
 _MEMORY = option(
@@ -287,77 +191,77 @@ def _first_method() -> str:
     return INTERVALS[0]
 
 
-_WORDS = (
-    *("kind", "nan", "metric", "names_of", "first_index", "missing_pairs", "exclude"),
-    *("trials", "impostor", "subject_from", "session_from", "as_", "format_"),
-    *("keep", "unordered"),
+_READ = (
+    *("labels", "gallery", "trials", "columns", "lists", "kind", "nan", "metric", "average"),
+    *("exclude", "subject_from", "names_of"),
 )
-_KEYS = ("scores", "genuine", "embeddings", "indices")
-_KEYS_OR_FILES = (*("gallery_embeddings", "pairs", "mask", "labels", "gallery_labels"),)
 
 
 def take_reading(data: str, options: dict[str, Any]) -> dict[str, Any]:
     """Remove the reading options from a command's; return arguments of :func:`bioeval.load`.
 
-    A second file is the mask, labels, impostor scores, trials or pairs of the first, as it shows
-    itself.
+    A second file is the mask, labels, impostor scores or trials of the first, as it shows itself.
     """
     second = options.pop("second", None)
+    arguments = {name: options.pop(name) for name in _READ}
+    arguments["columns"] = _by_key("columns", arguments["columns"])
+    arguments["lists"] = _by_key("lists", arguments["lists"])
+    for key, value in arguments["lists"].items():
+        arguments["lists"][key] = _value_of(key, value)
+    if arguments["average"] is not None:
+        arguments["average"] = tuple(arguments["average"].split(","))
     if second is not None:
         from bioeval.scores.formats.registry import role_of_second_file
 
         role = role_of_second_file(Path(data), Path(second))
-        if options[role] is not None:
+        if arguments.get(role) is not None:
             raise click.UsageError(
-                f"{second!r} is a second file, beside --{role.replace('_', '-')} {options[role]!r}"
+                f"{second!r} is a second file, beside --{role} {arguments[role]!r}"
             )
-        options[role] = second
-    arguments = {name: options.pop(name) for name in _WORDS}
-    arguments |= {f"{name}_key": options.pop(name) for name in _KEYS}
-    # Only files of arrays have names of these.
-    suffixes = ("", ".npz", ".mat", ".h5", ".hdf5")
-    has_names = Path(data).suffix.lower() in suffixes
-    for name in _KEYS_OR_FILES:
-        value = options.pop(name)
-        if value is not None:
-            is_file = value.lower().endswith((".csv", ".txt", ".xml", ".mask", ".npy"))
-            if value is not second and has_names and not is_file:
-                name += "_key"
-            arguments[name] = value
-    own = options.pop("leave_out_query")
-    arguments["leave_out_query"] = None if own is None else own == "yes"
-    arguments["meta"] = _by_name(options.pop("meta"))
-    average = options.pop("average")
-    if average is None:
-        arguments["average"] = None
-    else:
-        arguments["average"] = tuple(average.split(","))
+        arguments[role] = second
     return arguments
+
+
+def _by_key(option: str, entries: tuple[tuple[tuple[str, str], ...], ...]) -> dict[str, Any]:
+    """Return the entries of a mapping, which may be given in several options."""
+    found: dict[str, Any] = {}
+    for key, value in itertools.chain.from_iterable(entries):
+        if key in found:
+            raise click.BadParameter(f"{key!r} is given twice", param_hint=f"'--{option}'")
+        found[key] = value
+    return found
+
+
+def _value_of(key: str, value: str) -> Any:
+    """Return the value of a key of ``--lists``; a key alone says yes."""
+    if key == "first_index" and value.isdigit():
+        return int(value)
+    if key == "keep":
+        return value.split(",")
+    return {"yes": True, "no": False, key: True}.get(value, value)
+
+
+def load_file(file: str, reading: dict[str, Any], **more: Any) -> Scores:
+    """Return the scores of a file, read by the options that :func:`take_reading` returned."""
+    from bioeval.scores.formats import read_with
+
+    impostor = reading.get("impostor")
+    arguments = {name: value for name, value in reading.items() if name != "impostor"}
+    return read_with(file if impostor is None else (file, impostor), **arguments, **more)
 
 
 def system_name(file: str, name: str | None, reading: dict[str, Any]) -> str:
     """Return the name of a system: as given, else that of the file and the chosen array."""
-    array = reading["scores_key"] or reading["embeddings_key"]
+    array = reading["columns"].get("scores") or reading["columns"].get("embeddings")
     return name or ":".join(filter(None, (Path(file).stem, array)))
-
-
-def _by_name(pairs: tuple[tuple[str, str], ...]) -> dict[str, str]:
-    columns = {}
-    for name, key in pairs:
-        if name in columns:
-            raise click.BadParameter(f"{name!r} is given twice", param_hint="'--meta'")
-        columns[name] = key
-    return columns
 
 
 def read_scores(
     file: str, reading: dict[str, Any], stages: Callable[[str], None], mates: bool = True
 ) -> Scores:
     """Return the scores of a file; with `mates`, some subject must have two templates."""
-    from bioeval.scores.formats import load
-
     stages(f"reading {file}")
-    scores = load(file, **reading)
+    scores = load_file(file, reading)
     if mates:
         _require_mates(scores, Path(file))
     return scores
@@ -378,7 +282,7 @@ def _require_mates(scores: Scores, file: Path) -> None:
             "labels of both: ",
             Argument("labels"),
             " ... ",
-            Argument("gallery_labels"),
+            Argument("gallery"),
             " ...",
         )
         named = pattern != EXAMPLE_PATTERN and file.is_file()

@@ -194,7 +194,7 @@ class StudyCommand:
         file, *second = files
         changed: dict[str, Any] = {"second": None}
         if second:
-            changed = {"second": second[0], "trials": None, "impostor": None, "pairs": None}
+            changed = {"second": second[0], "trials": None}
         return self.read(file, name, reading=self.reading_of(file, **changed))
 
     def names(self, files: tuple[str, ...]) -> tuple[str, ...]:

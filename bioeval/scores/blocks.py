@@ -652,7 +652,7 @@ def require_subjects(scores: Scores, input_name: Part) -> None:
             input_name,
             " needs a matrix of scores with labels; these are fixed pairs, for verification alone. "
             "A list that names its templates is read as a matrix with ",
-            Argument("as_", "matrix"),
+            Argument("lists.as", "matrix"),
         )
     if not scores._labelled:
         raise ProtocolError(

@@ -256,9 +256,8 @@ def _identify(
     if limits is not None and task.gallery == "single":
         raise DataError(
             Argument("interval"),
-            f" is {received(limits.method)}, but intervals are of the whole gallery; give ",
-            Argument("gallery", "all"),
-            ", or leave ",
+            f" is {received(limits.method)}, but intervals are of the whole gallery, which here is "
+            "single; count the whole gallery, or leave ",
             Argument("interval"),
             " out",
         )

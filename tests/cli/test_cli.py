@@ -150,9 +150,9 @@ def test_help_imports_no_numpy():
         (["run", "--protcol", "x", "scores.npz"], "--protcol.*--protocol.*bioeval run --help"),
         (["run", "scores.npz", "--kind", "far"], "'far'"),
         (["run", "scores.npz", "--max-rank", "0"], "--max-rank"),
-        (["run", "scores.npz", "--meta", "=camera"], "'=camera'; expected a name, or name=KEY"),
-        (["run", "scores.npz", "--meta", "camera"], "no array 'camera'; --meta names it"),
-        (["run", "scores.npz", "--meta", "a=b", "--meta", "a=c"], "'a' is given twice"),
+        (["run", "scores.npz", "--columns", "=camera"], "'=camera'; expected KEY=VALUE"),
+        (["run", "scores.npz", "--columns", "camera"], "'camera'; --columns camera=NAME names it"),
+        (["run", "scores.npz", "--columns", "a=b", "--columns", "a=c"], "'a' is given twice"),
         (["run", "scores.npz", "--thresholds", "many"], "'many' is not a file; expected a number"),
         (["run", "scores.npz", "--far", "x"], "'x'; expected a rate"),
         (["run", "scores.npz", "--far", "2"], "error: --far is "),
@@ -163,7 +163,7 @@ def test_help_imports_no_numpy():
         (["run", "scores.npz", "--protocol", "pairs"], "for the layout pairs"),
         (["run", "scores.npz", "--protocol", "x.toml"], "x.toml: there is no such file"),
         (["run", "scores.npz", "--metric", "l2"], "--metric"),
-        (["run", "scores.npz", "--scores", "x"], "no array 'x'"),
+        (["run", "scores.npz", "--columns", "scores=x"], "no array 'x'"),
         (["run", "nowhere.npz"], "nowhere.npz: no such file"),
         (["run", "scors.npz"], "Did you mean 'scores.npz'?"),
         (["run", "."], "is a folder; expected a file$"),
@@ -537,14 +537,14 @@ def test_arrays_under_other_names(tmp_path, capsys):
         q_cam=[1, 1],
         g_cam=[2, 2, 2],
     )
-    named = ["--scores", "distmat", "--labels", "q_pids", "--gallery-labels", "g_pids"]
-    meta = ["--meta", "probe_camera=q_cam", "--meta", "gallery_camera=g_cam"]
+    named = ["--columns", "scores=distmat,labels=q_pids,gallery_labels=g_pids"]
+    meta = ["--columns", "probe_camera=q_cam,gallery_camera=g_cam"]
     assert run("run", "x.npz", "--json", *named, *meta) == 0
     document = json.loads(capsys.readouterr().out)
     assert document["tasks"]["closed_set"]["recognition_rate"] == 1.0
     (tmp_path / "q.csv").write_text("1\n2\n")
     (tmp_path / "g.csv").write_text("1\n2\n3\n")
-    csvs = ["--scores", "distmat", "--labels", "q.csv", "--gallery-labels", "g.csv"]
+    csvs = ["--columns", "scores=distmat", "--labels", "q.csv", "--gallery", "g.csv"]
     assert run("run", "x.npz", "--json", *csvs) == 0
     assert json.loads(capsys.readouterr().out)["tasks"] == document["tasks"]
 
@@ -932,9 +932,9 @@ def test_warnings_name_options(tmp_path, capsys):
     be.save(scores, tmp_path / "x.npz")
     assert run("run", "x.npz", "--out", "results") == 0
     shown = " ".join(capsys.readouterr().out.split())
-    assert "leave --gallery-labels out" in shown
-    assert "leave --gallery-labels out" in " ".join(Path("results/table.txt").read_text().split())
-    assert "leave --gallery-labels out" in Path("results/summary.json").read_text()
+    assert "leave --gallery out" in shown
+    assert "leave --gallery out" in " ".join(Path("results/table.txt").read_text().split())
+    assert "leave --gallery out" in Path("results/summary.json").read_text()
 
 
 @pytest.mark.slow
@@ -986,11 +986,11 @@ def command_of(name: str):
         ("run", ("far_targets",), "--far"),
         ("run", ("max_rank",), "--max-rank"),
         ("run", ("nan", "reject"), "--nan reject"),
-        ("run", ("labels_key", "id"), "--labels id"),
-        ("run", ("scores_key", "my scores"), "--scores 'my scores'"),
-        ("run", ("first_index", 0), "--first-index 0"),
+        ("run", ("columns.labels", "id"), "--columns labels=id"),
+        ("run", ("columns.scores", "my scores"), "--columns 'scores=my scores'"),
+        ("run", ("first_index", 0), "--lists first_index=0"),
         ("run", ("unmated", "skip"), 'unmated = "skip" in a protocol card'),
-        ("run", ("gallery", "all"), 'gallery="all"'),
+        ("run", ("gallery_labels", "g.csv"), "--gallery g.csv"),
         ("simulate", ("session_sd",), "--session-sd"),
         ("simulate", ("random_state",), "--seed"),
         ("simulate", ("layout", "pairs"), "--layout pairs"),
@@ -1092,9 +1092,7 @@ def test_choices_are_those_of_the_library():
     from bioeval.cli.commands.run import command
     from bioeval.plot.files import FORMATS
     from bioeval.plot.plot_style import LOOKS
-    from bioeval.scores.formats.format import MISSING, READ_AS
     from bioeval.scores.labelled_matrix import KINDS, NAN_POLICIES
-    from bioeval.scores.listed_templates import KEEP
     from bioeval.stats import METHODS
     from bioeval.views.terms import TERMS
 
@@ -1104,19 +1102,16 @@ def test_choices_are_those_of_the_library():
     assert choices.pop("plot_style") == (*LOOKS,)
     assert choices.pop("interval") == METHODS
     assert choices.pop("terms") == TERMS
-    assert choices.pop("as_") == READ_AS
-    assert choices.pop("keep") == KEEP
-    assert choices.pop("leave_out_query") == ("yes", "no")
     assert choices.pop("rank_unit") == get_args(RankUnit)
     assert choices.pop("templates") == get_args(Templates)
-    assert choices == {"kind": KINDS, "nan": NAN_POLICIES, "missing_pairs": MISSING}
+    assert choices == {"kind": KINDS, "nan": NAN_POLICIES}
 
 
 @pytest.mark.slow
 def test_a_system_is_named_after_its_file_and_array_or_as_it_is_called(tmp_path, capsys):
     x = np.random.default_rng(0).normal(size=(8, 3))
     np.savez("faces.npz", first=x, second=x[:, :2], who=np.arange(8) // 2)
-    read = ["faces.npz", "--embeddings", "first", "--labels", "who"]
+    read = ["faces.npz", "--columns", "embeddings=first,labels=who"]
     for command in ("run", "threshold"):
         more = ["--folds", 2, "--repeats", 1] if command == "threshold" else []
         for given, expected in (([], "faces:first"), (["--name", "old"], "old")):

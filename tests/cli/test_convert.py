@@ -124,12 +124,12 @@ def test_from_matlab_to_the_rest(here, capsys):
 
 def test_options_are_those_of_run(here, capsys):
     np.savez("x.npz", far=np.arange(4.0).reshape(2, 2), who=["a", "b"])
-    args = ["--scores", "far", "--labels", "who", "--kind", "similarity"]
+    args = ["--columns", "scores=far,labels=who", "--kind", "similarity"]
     assert main(["convert", "x.npz", "y.csv", *args, "--nan", "reject"]) == 0
     assert "read it with --nan reject" in capsys.readouterr().err
     assert be.load("y.csv").kind == "similarity"
     assert main(["convert", "x.npz", "z.npz"]) == 2
-    assert "--scores far" in capsys.readouterr().err
+    assert "--columns scores=far" in capsys.readouterr().err
 
 
 def test_what_is_there_stays_unless_forced(here, capsys):
@@ -160,7 +160,7 @@ def test_what_is_there_stays_unless_forced(here, capsys):
         (["p.npz", "b.npy"], "a list of pairs is not a matrix"),
         (["odd.npz", "b.csv"], "probe label 0 is ' b'; CSV would change this text"),
         (["oddp.npz", "b.csv"], "subject_b 1 is ' c'; CSV would change this text"),
-        (["a.npz"], "expected DATA and OUT, or --list"),
+        (["a.npz"], "files are given; expected DATA"),
     ],
 )
 def test_what_cannot_be_converted(here, capsys, args, message):
@@ -198,10 +198,12 @@ def test_scores_without_subjects_have_intervals_of_wilson(tmp_path, capsys):
     assert (tmp_path / "r.html").exists()
 
 
-def test_trials_are_named_where_three_files_are_given(here, capsys):
+def test_the_second_of_three_files_is_that_of_the_first(here, capsys):
     (here / "a.scores").write_text("a b 0.5\na c 0.1\n")
     (here / "a.trials").write_text("a b 1\na c 0\n")
-    assert main(["convert", "a.scores", "a.trials", "o.npz", "--kind", "similarity"]) == 2
-    assert "3 files are given; give a.trials as --trials" in capsys.readouterr().err
+    assert main(["convert", "a.scores", "a.trials", "o.npz", "--kind", "similarity"]) == 0
+    assert be.load(here / "o.npz").genuine.tolist() == [True, False]
+    four = ["convert", "a.scores", "a.trials", "a.scores", "o.npz"]
+    assert main(four) == 2 and "4 files are given" in capsys.readouterr().err
     with pytest.raises(be.DataError, match=r"expected one of .*\.csv, \.tsv, \.txt"):
         format_to_write(Path("o.scores"))

@@ -41,7 +41,7 @@ def output_of(folder, capsys):
     """Return what a command prints, with single spaces."""
 
     def run(*arguments):
-        assert main([*arguments, "--kind", "distance", "--meta", "session=session"]) == 0
+        assert main([*arguments, "--kind", "distance", "--columns", "session=session"]) == 0
         return " ".join(capsys.readouterr().out.split())
 
     return run
@@ -53,9 +53,9 @@ COMMANDS = {
     "calibration": "a.npz",
     "calibration, logistic": "a.npz --calibrate logistic",
     "fuse": "a.npz b.npz",
-    "error-discard": "a.npz --quality quality --meta quality=quality --threshold eer",
+    "error-discard": "a.npz --quality quality --columns quality=quality --threshold eer",
     "gallery-size": "a.npz",
-    "groups": "a.npz --by group --meta group=group",
+    "groups": "a.npz --by group --columns group=group",
     "threshold": "a.npz",
     "zoo": "a.npz",
 }
@@ -78,4 +78,4 @@ def test_a_command_says_what_is_excluded(command, output_of):
     ],
 )
 def test_what_a_card_excludes_is_said(arguments, output_of):
-    assert SAID in output_of(*arguments.split(), "--meta", "camera=camera")
+    assert SAID in output_of(*arguments.split(), "--columns", "camera=camera")

@@ -69,7 +69,7 @@ TEXTS = {
     "labels": ["run", "plain.npz", "--labels", "x.txt"],
     "names": ["run", "plain.npz", "--labels", "x.txt", "--names-of", "market1501"],
     "xml": ["run", "plain.npz", "--labels", "x.txt", "--names-of", "label-xml"],
-    "top-K": ["run", "x.txt", "--labels", "l.csv", "--gallery-labels", "l.csv"],
+    "top-K": ["run", "x.txt", "--labels", "l.csv", "--gallery", "l.csv"],
     "tracks": ["tracking", "x.txt", "x.txt"],
     "tracks gzip": ["tracking", "x.txt.gz", "x.txt.gz"],
 }

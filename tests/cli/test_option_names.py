@@ -22,11 +22,12 @@ OF_EVERY_COMMAND = {
 OF_THE_COMMAND = {
     # A Calibrator that is fitted to a set, and the scores of others.
     "calibration": {"apply", "calibrate", "save_to", "train"},
-    "convert": {"dry_run", "listed"},
+    "compare": {"intervals_for"},
+    "convert": {"dry_run", "keep_embeddings", "listed"},
     "example": {"components", "people", "system"},  # of faces, which bioeval.datasets has
     "explain": {"steps"},
     "normalise": {"min_dcf", "save_to"},  # what is shown of the scores, and where they are written
-    "pad": {"most"},
+    "pad": {"most", "scores_key"},
     "protocols": {"check", "toml"},
     "report": {"check", "folds", "names", "probes", "workload", "zoo"},  # of several calls
     # The option of be.set_options, failure rates, a column of the metadata, and priors of a card.
@@ -52,18 +53,13 @@ tests/cli/test_option_names.py.
 
 
 def arguments(call: Callable[..., Any]) -> Iterator[str]:
-    """The arguments of a function, or of a class and its public methods.
-
-    An argument ``labels_key``, the name of an array, has the option ``--labels``.
-    """
+    """The arguments of a function, or of a class and its public methods."""
     calls = [call]
     if inspect.isclass(call):
         methods = inspect.getmembers(call, inspect.isroutine)
         calls += [method for name, method in methods if not name.startswith("_")]
     for each in calls:
-        for argument in inspect.signature(each).parameters:
-            yield argument
-            yield argument.removesuffix("_key")
+        yield from inspect.signature(each).parameters
 
 
 @pytest.mark.parametrize("command", sorted(COMMANDS))

@@ -12,7 +12,7 @@ import click
 
 from bioeval.base.errors import BioevalError
 from bioeval.cli.calls import options_of
-from bioeval.cli.command import Command
+from bioeval.cli.command import Command, option
 from bioeval.cli.options import shared_options, take_interval
 from bioeval.cli.study_command import StudyCommand
 
@@ -57,7 +57,14 @@ def compared_systems(
 
 @click.command("compare", cls=Command)
 @click.argument("data", nargs=-1, required=True)
-@options_of("compare", "measures", "protocol", "far_targets", "frr_targets", "gallery", "adjust")
+@options_of("compare", "measures", "protocol", "far_targets", "frr_targets", "adjust")
+@option(
+    "--intervals-for",
+    "Intervals of identification are for new people, enrolled and searched for (new), or for other "
+    "probes in this gallery (fixed).",
+    ["new", "fixed"],
+    "new",
+)
 @shared_options(interval=True, plots=True, names=True)
 def command(data: tuple[str, ...], **options: Any) -> None:
     """Compare systems on the same templates in the same order.
@@ -78,6 +85,7 @@ def command(data: tuple[str, ...], **options: Any) -> None:
     if len(data) == 1:
         raise click.UsageError(f"one system is given, {data[0]}; expected two or more")
     options["measures"] = list(options["measures"]) or None
+    gallery = options.pop("intervals_for")
     take_interval(options, "subject-bootstrap")
     with StudyCommand(data[0], options) as run:
         stems = [Path(file).stem for file in data]
@@ -91,7 +99,8 @@ def command(data: tuple[str, ...], **options: Any) -> None:
         for name, file in zip(names, data, strict=True):
             reading = run.reading if file == data[0] else run.reading_of(file)
             systems[name] = partial(run.read, file, name, reading=reading)
-        comparison = run.count(compare, systems, **run.options)
+        how = {**run.options, "gallery": gallery}
+        comparison = run.count(compare, systems, **how)
         protocol = run.options.get("protocol") or "auto"
         read = (reader() for reader in systems.values())
         run.require_defined([comparison["value"]], read, protocol)

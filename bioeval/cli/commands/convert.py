@@ -10,7 +10,7 @@ import click
 from bioeval.base.errors import Words, printable, wrapped
 from bioeval.cli.command import Command, naming, option, progress_shown
 from bioeval.cli.console import note, put, show_json, terminal_width
-from bioeval.cli.options import shared_options, take_reading
+from bioeval.cli.options import load_file, shared_options, take_reading
 from bioeval.cli.outputs import take_scores
 from bioeval.scores.formats.registry import format_to_write, listing, written_formats
 
@@ -23,9 +23,7 @@ The ending of OUT chooses the format: {_WRITTEN}. The command lists what OUT can
 
 
 @click.command("convert", cls=Command, help=HELP)
-@click.argument("data", required=False)
-@click.argument("out", required=False)
-@click.argument("more_files", nargs=-1, metavar="")
+@click.argument("files", nargs=-1, metavar="DATA [FILE] OUT")
 @option("--list", "List the formats that are read and written.", bool, name="listed")
 @option("--dry-run", "Print what would be written and what lost; write nothing.", bool)
 @option("--keep-embeddings", "Write the embeddings of DATA, not their distances.", bool)
@@ -33,9 +31,7 @@ The ending of OUT chooses the format: {_WRITTEN}. The command lists what OUT can
 @option("--json", "Describe the written file as JSON.", bool, name="as_json")
 @shared_options(files=False, page=False, printed=False, name=False)
 def command(
-    data: str | None,
-    out: str | None,
-    more_files: tuple[str, ...],
+    files: tuple[str, ...],
     listed: bool,
     dry_run: bool,
     keep_embeddings: bool,
@@ -47,18 +43,14 @@ def command(
     if listed:
         put(_formats())
         return
-    if data is None or out is None:
-        raise click.UsageError("expected DATA and OUT, or --list")
-    if more_files:
-        from bioeval.scores.formats.registry import role_of_second_file
-
-        advice = "expected DATA and OUT"
-        if Path(data).exists() and Path(out).exists():
-            role = role_of_second_file(Path(data), Path(out)).replace("_", "-")
-            advice = f"give {out} as --{role}"
-        raise click.UsageError(f"{2 + len(more_files)} files are given; {advice}")
-    reading = take_reading(data, options)
-    from bioeval.scores.formats import load, losses_in_parts, save
+    if len(files) not in (2, 3):
+        raise click.UsageError(
+            f"{len(files)} files are given; expected DATA, perhaps its second file, and OUT; or "
+            "--list"
+        )
+    data, *second, out = files
+    reading = take_reading(data, {**options, "second": second[0] if second else None})
+    from bioeval.scores.formats import losses_in_parts, save
 
     place = Path(out)
     form = format_to_write(place)
@@ -67,7 +59,7 @@ def command(
     take_scores(out, force or dry_run)
     with progress_shown() as stages:
         stages(f"reading {data}")
-        scores = load(data, **reading, keep_embeddings=keep_embeddings)
+        scores = load_file(data, reading, keep_embeddings=keep_embeddings)
         if not dry_run:
             stages(f"writing {out}")
             save(scores, place)

@@ -30,7 +30,7 @@ _IN_FOLDS = "Means over the folds of the test parts; ± is the standard deviatio
 @option(
     "--weights NAME=W",
     "With --method weighted: weight of a system; once per system.",
-    Value.METADATA,
+    Value.ENTRIES,
     multiple=True,
 )
 @option(
@@ -142,9 +142,9 @@ def _require_distinct(names: tuple[str, ...]) -> None:
             raise click.UsageError(f"two systems are called {called!r}; name each with --name")
 
 
-def _weights(weights: tuple[tuple[str, str], ...]) -> dict[str, float] | None:
+def _weights(weights: tuple[tuple[tuple[str, str], ...], ...]) -> dict[str, float] | None:
     try:
-        return {name: float(value) for name, value in weights} or None
+        return {name: float(value) for entry in weights for name, value in entry} or None
     except ValueError as error:
         raise click.BadParameter(
             f"{error}; expected NAME=NUMBER", param_hint="'--weights'"

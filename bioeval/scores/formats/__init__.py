@@ -4,22 +4,18 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from bioeval.base.arguments import require_path
-from bioeval.base.errors import (
-    BioevalError,
-    DataError,
-    Part,
-)
+from bioeval.base.errors import Argument, BioevalError, DataError, Part
 from bioeval.base.kinds import Kind
 from bioeval.scores.embeddings import Metric
 from bioeval.scores.formats import registry
-from bioeval.scores.formats.format import MissingPairs, ReadAs, ReadOptions
+from bioeval.scores.formats.format import LOAD_NAMES, ReadOptions
 from bioeval.scores.image_names import PATTERNS
 from bioeval.scores.labelled_matrix import NanPolicy
-from bioeval.scores.listed_templates import Kept
 from bioeval.scores.matrix import Scores
 from bioeval.scores.pairs import PairScores
 
@@ -29,39 +25,20 @@ __all__ = ["load", "losses", "save"]
 def load(
     path: Any,
     *,
-    scores_key: str | None = None,
-    genuine_key: str | None = None,
-    embeddings_key: str | None = None,
-    gallery_embeddings_key: str | None = None,
-    gallery_embeddings: str | os.PathLike[str] | None = None,
-    indices_key: str | None = None,
-    first_index: int | None = None,
-    leave_out_query: bool | None = None,
-    labels_key: str | None = None,
-    gallery_labels_key: str | None = None,
     labels: str | os.PathLike[str] | None = None,
-    gallery_labels: str | os.PathLike[str] | None = None,
-    names_of: str | None = None,
-    mask_key: str | None = None,
-    pairs_key: str | None = None,
-    pairs: str | os.PathLike[str] | None = None,
-    missing_pairs: MissingPairs | None = None,
-    mask: str | os.PathLike[str] | None = None,
+    gallery: str | os.PathLike[str] | None = None,
     trials: str | os.PathLike[str] | None = None,
-    impostor: str | os.PathLike[str] | None = None,
-    subject_from: str | None = None,
-    session_from: str | None = None,
-    as_: ReadAs | None = None,
-    keep: Kept | Sequence[Kept] | None = None,
-    unordered: bool = False,
-    meta: Mapping[str, str] | Sequence[str] | None = None,
-    metric: Metric | None = None,
     kind: Kind | None = None,
+    metric: Metric | None = None,
     nan: NanPolicy | None = None,
+    mask: str | os.PathLike[str] | None = None,
     exclude: Sequence[str] = (),
-    format_: str | None = None,
     average: Sequence[str] | None = None,
-    keep_embeddings: bool | None = None,
+    subject_from: str | None = None,
+    names_of: str | None = None,
+    columns: Mapping[str, str] | None = None,
+    lists: Mapping[str, Any] | None = None,
+    format: str | None = None,
 ) -> Scores:
     r"""Read scores, or embeddings, with their labels.
 
@@ -70,98 +47,78 @@ def load(
     path
         ``.npz``: scores, a list of pairs, or embeddings, with labels and metadata. ``.npy``: a
         matrix of scores, memory-mapped, with its labels beside it in ``x.labels.csv``, or in
-        ``x.probe.csv`` and ``x.gallery.csv``. With `metric` or `gallery_embeddings`: embeddings,
-        one per row. Text, also compressed: a list of pairs with a score on each line; see
-        ``docs/formats.md``.
+        ``x.probe.csv`` and ``x.gallery.csv``. With `metric`, or embeddings as `gallery`:
+        embeddings, one per row. Text, also compressed: a list of pairs with a score on each line.
         ``.mat``: MATLAB 5 to 7.3, with the arrays of a .npz file, or ``query_f``, ``query_label``,
-        ``query_cam``, ``gallery_f``, ``gallery_label`` and ``gallery_cam``. Text with
-        `labels` and `gallery_labels`: top-K lists, one query per line. HDF5, Parquet and BEE
-        matrices: ``docs/formats.md``.
-    scores_key, genuine_key, embeddings_key, gallery_embeddings_key, mask_key
-        Names of arrays in a .npz file of another layout (columns, in a CSV list of pairs).
-    gallery_embeddings
-        A .npy file with the gallery's embeddings, where `path` is one with the probes'.
-    indices_key
-        Name of an integer array (queries, K) of gallery entries, nearest first: top-K lists, whose
-        distances, if any, `scores_key` names. Without it, ``indices`` and ``distances``.
-    first_index : {0, 1}, optional
-        How the first gallery entry is numbered in top-K lists. Required for text
-        in which neither 0 nor the number of the last entry occurs; 0 for arrays unless given.
-    leave_out_query : bool, optional
-        Whether queries of top-K lists that are gallery entries themselves are left out of their own
-        lists; see :class:`TopKScores`. An array ``query_positions`` names the entries.
-    labels_key, gallery_labels_key
-        Names of arrays with the subject of each row, and of each column where these are other
-        templates.
-    labels, gallery_labels
-        ``.npy`` arrays of text or whole numbers, or CSV files with a column ``label`` (or
-        ``subject``, ``identity``, ``person``, ``pid``, ``id``, ``subject_id``) and any further
-        columns as metadata; or one column without a header. Labels from CSV are text: ``007``
-        stays ``007``. With `names_of`, lists of images.
-        With `trials`, `labels` is a list of templates, as of IJB: ``docs/formats.md``.
+        ``query_cam``, ``gallery_f``, ``gallery_label`` and ``gallery_cam``. Text with `labels`
+        and `gallery`: top-K lists, one query per line. HDF5, Parquet and BEE matrices:
+        ``docs/formats.md``. Two files: genuine scores and impostor scores.
+    labels
+        Subjects of the rows, and of the columns where there is no `gallery`. A ``.npy`` array of
+        text or whole numbers, or a CSV file with a column ``label`` (or ``subject``, ``identity``,
+        ``person``, ``pid``, ``id``, ``subject_id``) and any further columns as metadata; or one
+        column without a header. Labels from CSV are text: ``007`` stays ``007``. With `names_of`,
+        a list of images. Of a list with names, and with `trials`, a table of the templates.
+    gallery
+        Subjects of the columns, in the same way; or, of a ``.npy`` file of embeddings, the
+        embeddings of the gallery, with their labels beside them in ``x.labels.csv``.
+    trials
+        A text with the trials of a list of scores: the names of both sides, and whether the pair is
+        genuine; a list of names alone lists the genuine pairs. Names are looked up in any order.
+        The first name of a trial is that of the enrolled template, unless its column is called
+        otherwise. Or a list of pairs in LFW's form (``pairs.txt``), whose names are the labels, and
+        whose numbers the metadata ``image_number``.
+    kind : {"distance", "similarity", "llr", "order"}, optional
+        What the scores are: what the file says, else distance; of a text that does not say it,
+        required.
+    metric : {"cosine", "l2", "l1", "linf", "bhattacharyya"}, optional
+        How to compare embeddings: what the file says, else cosine.
+    nan : {"raise", "reject", "exclude"}, optional
+        What a comparison that failed means: what the file says, else raise.
+    mask
+        The mask of a BEE matrix (``.mtx``): which cells are genuine, impostor, or ignored.
+    exclude : sequence of str
+        Comparisons that are left out, as for :class:`Scores`: ``"session"``, ``"clothes!="``,
+        ``"all:camera=3/2"``.
+    average : sequence of str, optional
+        Metadata columns by which several embeddings become one template, as the template and the
+        media of IJB. See :meth:`Scores.from_embeddings`.
+    subject_from : str, optional
+        A regular expression whose one group is the subject within the name of a template, as
+        ``'id(\d+)/'``; of groups with names, ``subject`` is, and the others are metadata:
+        ``'(?P<subject>\w+)_day(?P<session>\d+)'``.
     names_of : str, optional
         The labels are names of images as this data set has them (``"market1501"``,
         ``"dukemtmc-reid"``, ``"msmt17"``, ``"veri776"``, ``"vehicleid"``), from which identities
         and cameras are read: text files with a name on each line, CSV files with a column
         ``name``, or arrays of text. ``"label-xml"``: the lists of VeRi-776 and AI City.
-    pairs_key
-        Name of an integer array of pairs to evaluate alone: index a, index b and, in the last of
-        further columns, 1 for the same subject. With two columns, the labels decide.
-    pairs
-        A list of pairs in LFW's form (``pairs.txt``): ``name i j`` and ``name i other j``, in
-        folds. The templates' labels are the names (or, whole numbers, places in an array
-        ``names``), and their metadata ``image_number`` the numbers.
-    missing_pairs : {"raise", "skip"}, optional
-        What to do with pairs of that list of which an image is not in the file: an error, or
-        leave them out and report their number.
-    mask
-        The mask of a BEE matrix (``.mtx``): which cells are genuine, impostor, or ignored.
-    trials
-        A text with the trials of a list of scores: the names of both sides, and whether the pair is
-        genuine; a list of names alone lists the genuine pairs. Names are looked up in any order.
-        The first name of a trial is that of the enrolled template, unless its column is called
-        otherwise.
-    impostor
-        A text with one impostor score a line, where `path` has the genuine scores.
-    subject_from : str, optional
-        A regular expression whose one group is the subject within the name of a template, as
-        ``r"id(\d+)/"``.
-    session_from : str, optional
-        In the same way the session within the name of a template, of a matrix as text or of a list
-        that is read as one: metadata, by which `exclude` leaves out pairs of one session.
-    as_ : {"pairs", "matrix"}, optional
-        What a list of pairs is read as. A matrix has the probes as rows and the gallery templates
-        as columns; pairs that are not listed are excluded.
-    keep : {"self", "repeated"}, or several of them, optional
-        Lines to count of a list that names its templates: comparisons of a template with itself,
-        which are left out otherwise, and pairs as often as they are listed, which count once.
-    unordered : bool
-        Count a-b and b-a of such a list as one attempt. By default they are two, as in a matrix.
-        With ``as_="matrix"`` each score is that of both orders.
-    meta
-        Metadata columns, as ``["camera"]``, or under other names, as ``{"camera": "cam_id"}``; for
-        probe-against-gallery
-        ``{"probe_camera": "q_cam", "gallery_camera": "g_cam"}``.
-    metric : {"cosine", "l2", "l1", "linf", "bhattacharyya"}, optional
-        How to compare embeddings. What the file says, else cosine.
-    kind : {"distance", "similarity", "llr", "order"}, optional
-        What the scores are. What the file says, else distance; of a text that does not say it,
-        required.
-    nan : {"raise", "reject", "exclude"}, optional
-        What a comparison that failed means. What the file says, else raise.
-    exclude : sequence of str
-        Comparisons that are left out, as for :class:`Scores`: ``"session"``, ``"clothes!="``,
-        ``"all:camera=3/2"``.
-    format_ : str, optional
+    columns : mapping of str to str, optional
+        The array, or column of a table, that has a role: ``scores``, ``genuine``, ``labels``,
+        ``gallery_labels``, ``embeddings``, ``gallery_embeddings``, ``indices``, ``mask`` or
+        ``pairs``; any other word is the name of a metadata column. As ``{"scores": "D", "labels":
+        "y", "camera": "cam"}``; metadata of one side are ``probe_camera`` or ``gallery_camera``.
+        ``indices`` are top-K lists: gallery entries of each query, nearest first. Pairs are
+        evaluated alone: index a, index b and, in the last of further columns, 1 for the same
+        subject.
+    lists : mapping, optional
+        What lists alone need: ``as``, ``unordered``, ``keep``, ``missing_pairs``; of top-K lists
+        ``first_index`` and ``leave_out_query``. The values are:
+
+        - ``as``: ``"matrix"`` reads pairs with names as a matrix, with the probes as rows; pairs
+          that are not listed are excluded.
+        - ``unordered``: True counts a-b and b-a as one attempt; in a matrix, each score is that of
+          both orders. By default they are two.
+        - ``keep``: lines to count of a list with names that are left out otherwise: ``"self"``, a
+          template compared with itself, and ``"repeated"``, a pair as often as it is listed.
+        - ``missing_pairs``: ``"skip"`` leaves out, with their number, trials without a score or an
+          image, and scores without a trial, in place of the error.
+        - ``first_index``: 0 or 1, the number of the first gallery entry in top-K lists. Required
+          for text in which neither 0 nor the number of the last entry occurs.
+        - ``leave_out_query``: whether queries that are gallery entries themselves are left out of
+          their own lists; see :class:`TopKScores`.
+    format : str, optional
         The format of the file, as ``"npz"``, where it is not what its content shows:
         ``bioeval convert --list`` has all.
-    average : sequence of str, optional
-        Metadata columns by which several embeddings become one template, such as ``("template",
-        "media")``; see :meth:`Scores.from_embeddings`.
-    keep_embeddings : bool, optional
-        The file must hold embeddings, and :func:`save` to an array format (.npz, .h5) then writes
-        these and not their distances, which are computed as they are read. Averaged embeddings
-        are written as the templates that they became.
 
     Returns
     -------
@@ -181,13 +138,34 @@ def load(
     Examples
     --------
     >>> import bioeval as be
-    >>> scores = be.load("faces.npz", embeddings_key="dlib128", labels_key="subject", metric="l2")
-    ... # doctest: +SKIP
+    >>> roles = {"embeddings": "dlib128", "labels": "subject"}
+    >>> scores = be.load("faces.npz", columns=roles, metric="l2")  # doctest: +SKIP
     """
     arguments = dict(locals())
-    scores = registry.read(arguments.pop("path"), ReadOptions.parse(**arguments))
-    if names_of in PATTERNS:
-        known = PATTERNS[names_of]
+    return read_with(arguments.pop("path"), **arguments)
+
+
+def read_with(path: Any, *, keep_embeddings: bool = False, **arguments: Any) -> Scores:
+    """Read a file, or two of genuine and impostor scores, by the arguments of :func:`load`.
+
+    With `keep_embeddings` the file must hold embeddings; :func:`save` to a format of arrays then
+    writes these and not their distances, which are computed as they are read.
+    """
+    path, *others = path if isinstance(path, list | tuple) else (path,)
+    if len(others) > 1:
+        raise DataError(
+            Argument("path"),
+            f" has {1 + len(others)} files; expected one, or genuine and impostor scores",
+        )
+    impostor = require_path("path", others[0]) if others else None
+    try:
+        options = ReadOptions.parse(**arguments)
+        options = replace(options, impostor=impostor, keep_embeddings=keep_embeddings)
+        scores = registry.read(path, options)
+    except DataError as error:
+        raise error.renamed(LOAD_NAMES) from error.__cause__
+    if arguments.get("names_of") in PATTERNS:
+        known = PATTERNS[arguments["names_of"]]
         return scores._marking(known.distractor_ids, known.junk_ids)
     return scores
 

@@ -11,7 +11,7 @@ from bioeval.base.errors import DataError
 from bioeval.scores.columns import CodedSides
 from bioeval.scores.formats.files import content, existing_file
 from bioeval.scores.formats.format import ReadOptions, say
-from bioeval.scores.formats.listed_pairs import both_sides, how_read, subject_in
+from bioeval.scores.formats.listed_pairs import both_sides, how_read
 from bioeval.scores.formats.pair_layouts import PairLayout, keyed, with_header
 from bioeval.scores.formats.text_table import Columns, read_columns, shape_of
 from bioeval.scores.formats.trials import read_media
@@ -28,6 +28,7 @@ def is_text(path: str | Path) -> bool:
 
 def read_cohort_list(path: str | Path, options: ReadOptions) -> PairScores:
     """Read two names and a score on each line, in either order of names; all are impostors."""
+    options.allow("cohort scores", ("kind", "nan", "subject_from", "labels", "columns.scores"))
     place = existing_file(path, "cohort scores")
     shape = shape_of(place)
     layout = with_header(shape, options) or keyed(shape, options)
@@ -117,11 +118,11 @@ def _subjects(
             return None, frozenset()
         whose = {**media.subject_of()}
     elif options.subject_from is not None:
-        whose = {name: subject_in(name, options.subject_from) for name in names.values}
+        whose = {name: options.subject_from.part(name) for name in names.values}
         if not any(whose.values()):
             raise DataError(
                 f"{table.path}: ",
-                say("subject_from", options.subject_from),
+                say("subject_from", str(options.subject_from)),
                 f" matches none of its names, such as {names.values[0]!r}; expected the names of "
                 "the trials",
             )

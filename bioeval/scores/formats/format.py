@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal, cast, get_args
 
@@ -21,7 +21,10 @@ from bioeval.base.errors import (
     Argument,
     DataError,
     Part,
+    Words,
+    counted,
     enumerated,
+    nearest_name,
     received,
     require_choice,
 )
@@ -44,140 +47,150 @@ KIND_ASSUMED = "taken as distances: the file does not state the kind of its scor
 ReadAs = Literal["pairs", "matrix"]
 READ_AS: tuple[ReadAs, ...] = get_args(ReadAs)
 
-_FILES = (
-    *("gallery_embeddings", "labels", "gallery_labels", "pairs"),
-    *("mask", "trials", "impostor"),
+#: What plays a part in a file of arrays or in a table: keys of ``columns``; others are metadata.
+ROLES = (
+    *("scores", "genuine", "labels", "gallery_labels", "embeddings", "gallery_embeddings"),
+    *("indices", "mask", "pairs"),
 )
+
+# Words that could be taken for metadata, and the role that they mean.
+_MEANT = {f"{role.removesuffix('s')}": role for role in ROLES if role.endswith("s")} | {
+    "probe_labels": "labels",
+    "distances": "scores",
+    "similarities": "scores",
+}
+
+#: Keys of ``lists``, each with the field of :class:`ReadOptions` that holds it.
+LISTS = {
+    "as": "as_",
+    "keep": "keep",
+    "unordered": "unordered",
+    "missing_pairs": "missing_pairs",
+    "first_index": "first_index",
+    "leave_out_query": "leave_out_query",
+}
+
+#: What arguments of :class:`Scores` and of lists are called as arguments of :func:`load`.
+LOAD_NAMES = {"gallery_labels": "gallery"} | {
+    key: f"lists.{key}" for key in ("keep", "unordered", "first_index", "leave_out_query")
+}
+
+_FILES = ("labels", "gallery", "trials", "mask")
+
+# The argument of `load` that gives what a field holds, where it has another name.
+_ARGUMENT_OF = {
+    "gallery_labels": "gallery",
+    "gallery_embeddings": "gallery",
+    "pairs": "trials",
+    "impostor": "path",
+    "meta": "columns",
+}
 
 
 @dataclass(frozen=True)
 class ReadOptions:
-    """The options of :func:`bioeval.load`, checked; None means not given."""
+    """The options of :func:`bioeval.load`, checked; None means not given.
 
-    scores_key: str | None = None
-    genuine_key: str | None = None
-    embeddings_key: str | None = None
-    gallery_embeddings_key: str | None = None
-    gallery_embeddings: Path | None = None
-    indices_key: str | None = None
-    first_index: int | None = None
-    leave_out_query: bool | None = None
-    labels_key: str | None = None
-    gallery_labels_key: str | None = None
+    The argument `gallery` gives the labels or the embeddings of the gallery, and `trials` may be
+    `pairs` in LFW's form, as their content shows. `columns` has the roles alone, and `meta` the
+    metadata among them.
+    """
+
     labels: Path | None = None
     gallery_labels: Path | None = None
-    names_of: str | None = None
-    mask_key: str | None = None
-    pairs_key: str | None = None
-    pairs: Path | None = None
-    missing_pairs: MissingPairs | None = None
-    mask: Path | None = None
+    gallery_embeddings: Path | None = None
     trials: Path | None = None
+    pairs: Path | None = None
+    mask: Path | None = None
     impostor: Path | None = None
-    subject_from: str | None = None
-    session_from: str | None = None
+    kind: Kind | None = None
+    nan: NanPolicy | None = None
+    metric: Metric | None = None
+    exclude: tuple[str, ...] = ()
+    average: tuple[str, ...] | None = None
+    subject_from: NamePattern | None = None
+    names_of: str | None = None
+    columns: Mapping[str, str] = field(default_factory=dict)
+    meta: Mapping[str, str] = field(default_factory=dict)
     as_: ReadAs | None = None
     keep: tuple[Kept, ...] | None = None
     unordered: bool | None = None
-    meta: Mapping[str, str] = field(default_factory=dict)
-    metric: Metric | None = None
-    kind: Kind | None = None
-    nan: NanPolicy | None = None
-    exclude: tuple[str, ...] = ()
-    format_: str | None = None
-    average: tuple[str, ...] | None = None
-    keep_embeddings: bool | None = None
+    missing_pairs: MissingPairs | None = None
+    first_index: int | None = None
+    leave_out_query: bool | None = None
+    format: str | None = None
+    keep_embeddings: bool = False
     #: Columns that the reader chose for the subjects, in words.
     chosen_columns: list[str] = field(default_factory=list, init=False, compare=False)
 
     @classmethod
     def parse(cls, **arguments: Any) -> ReadOptions:
         """Check and convert the arguments of :func:`bioeval.load`."""
+        given = {name: value for name, value in arguments.items() if value is not None}
         for name in _FILES:
-            if arguments[name] is not None:
-                arguments[name] = require_path(name, arguments[name])
+            if name in given:
+                given[name] = require_path(name, given[name])
         for name in ("exclude", "average"):
-            value = arguments[name]
-            if value is not None:
-                words = [value] if isinstance(value, str) else require_list(name, value)
-                arguments[name] = tuple(require_text(name, word) for word in words)
-        for name in arguments:
-            if arguments[name] is not None and (name.endswith("_key") or name in _PATTERNS):
-                require_text(name, arguments[name])
-        if arguments.get("leave_out_query") is not None:
-            require_flag("leave_out_query", arguments["leave_out_query"])
-        arguments["unordered"] = require_flag("unordered", arguments["unordered"]) or None
-        arguments["keep_embeddings"] = (
-            require_flag("keep_embeddings", arguments["keep_embeddings"]) or None
-        )
-        keep = arguments["keep"]
-        arguments["keep"] = ListRules.parse(keep, arguments["unordered"]).keep or None
-        arguments["meta"] = _columns(arguments["meta"])
-        options = cls(**arguments)
+            if name in given:
+                words = given[name]
+                words = [words] if isinstance(words, str) else require_list(name, words)
+                given[name] = tuple(require_text(name, word) for word in words)
+        given |= _roles(given.pop("columns", None)) | _lists(given.pop("lists", None))
         for name, choices in _CHOICES.items():
-            value = getattr(options, name)
+            value = given.get(name)
             if value is not None and not (name == "metric" and callable(value)):
                 require_choice(name, value, choices)
-        if options.first_index is not None:
-            require_integer("first_index", options.first_index, low=0, high=1)
-        if options.pairs_key is not None and options.pairs is not None:
+        if "gallery" in given:
+            given["gallery_labels"] = given.pop("gallery")
+        if "missing_pairs" in given and "trials" not in given:
             raise DataError(
-                say("pairs_key"), " and ", say("pairs"), " are both given; expected one"
-            )
-        if options.missing_pairs is not None and options.pairs is None and options.trials is None:
-            raise DataError(
-                say("missing_pairs"),
-                " is about a list of pairs by name; expected ",
-                say("pairs"),
-                " or ",
+                say("lists.missing_pairs"),
+                " is about pairs that are listed by name; expected ",
                 say("trials"),
                 " with it",
             )
-        for name, example in _PATTERNS.items():
-            pattern = getattr(options, name)
-            if pattern is None:
-                continue
-            try:
-                groups = re.compile(pattern).groups
-            except re.error as error:
-                raise DataError(
-                    say(name, pattern), f" is not a regular expression: {error}"
-                ) from None
-            if groups != 1:
-                raise DataError(
-                    say(name, pattern),
-                    f" has {groups} groups; expected one, the {name.removesuffix('_from')}, as in "
-                    f"'{example}'",
-                )
-        return options
+        if "subject_from" in given:
+            given["subject_from"] = NamePattern.parse(given["subject_from"])
+        return cls(**given)
 
     def in_use(self) -> dict[str, object]:
-        """Return the options given about the file, without those of every format."""
+        """Return the options given about the file, without those of every format.
+
+        A role is ``columns.scores``, and what concerns lists ``lists.keep``.
+        """
         given = {}
-        for name in FLAGS:
-            value = getattr(self, name)
-            if name not in EVERY_FORMAT and value is not None and value != {}:
+        for name in OPTIONS:
+            if name.startswith("columns."):
+                value: object = self.columns.get(name.removeprefix("columns."))
+            else:
+                value = getattr(self, LISTS.get(name.removeprefix("lists."), name))
+            if value is not None and value != {}:
                 given[name] = value
         return given
 
     @property
     def names_arrays(self) -> bool:
         """Whether any array is named; the file is then not in bioeval's own layout."""
-        return any(name.endswith("_key") for name in self.in_use())
+        return bool(self.columns)
 
     @property
     def lists_pairs(self) -> bool:
         """Whether only a list of pairs is evaluated."""
-        return self.pairs_key is not None or self.pairs is not None
+        return "pairs" in self.columns or self.pairs is not None
+
+    def said(self, name: str) -> Argument:
+        """Return an option that is given as an argument, for a message."""
+        return say(f"columns.{next(iter(self.meta))}" if name == "meta" and self.meta else name)
 
     def allow(self, input_name: str, names: Iterable[str]) -> None:
         """Raise :class:`DataError` if an option is given that has no meaning for `input_name`."""
         names = list(names)
         for name in self.in_use():
             if name not in names:
-                accepted = enumerated(map(say, names)) if names else "no options"
                 raise DataError(
-                    say(name), f" has no meaning for {input_name}; it accepts ", accepted
+                    self.said(name),
+                    f" has no meaning for {input_name}; it accepts ",
+                    _listed(names),
                 )
 
     def kind_of(self, declared: str = "", where: str = "") -> tuple[Kind, tuple[str, ...]]:
@@ -228,9 +241,9 @@ class ReadOptions:
                 raise DataError(
                     f"{where}: the numbers {int(listed.min())} to {int(listed.max())} of {size} "
                     "gallery entries do not show whether the first entry is 0 or 1; give ",
-                    say("first_index", 0),
+                    say("lists.first_index", 0),
                     " or ",
-                    say("first_index", 1),
+                    say("lists.first_index", 1),
                 )
             first_index = int(guess and from_1 and not from_0)
         if first_index and (listed == 0).any():
@@ -241,49 +254,128 @@ class ReadOptions:
         return lists
 
 
-def _columns(meta: Any) -> dict[str, str]:
-    """Return names of metadata and of their columns from text."""
-    if meta is None:
+def _listed(names: Sequence[str]) -> Part:
+    """Return options as an enumeration, with the keys of each mapping in brackets."""
+    keys: dict[str, list[str]] = {}
+    for name in names:
+        argument, point, key = say(name).name.partition(".")
+        keys.setdefault(argument, []).extend([key] if point else [])
+    parts = [Words(say(x), f" ({', '.join(y)})") if y else say(x) for x, y in keys.items()]
+    return enumerated(parts) if parts else "no options"
+
+
+def _roles(columns: Any) -> dict[str, Any]:
+    """Return the roles among `columns`, and the metadata."""
+    if columns is None:
+        return {"columns": {}}
+    words = [*columns.keys(), *columns.values()] if isinstance(columns, Mapping) else [0]
+    if not all(isinstance(word, str) and word for word in words):
+        raise DataError(
+            say("columns"),
+            f" is {received(columns)}; expected roles with names in the file, such as "
+            "{'scores': 'D', 'labels': 'y', 'camera': 'cam'}",
+        )
+    for word in columns:
+        if word in _MEANT:
+            raise DataError(
+                say(f"columns.{word}", columns[word]),
+                f" names no role; did you mean {_MEANT[word]!r}? The roles are {', '.join(ROLES)}; "
+                "any other word is the name of a metadata column",
+            )
+    roles = {role: name for role, name in columns.items() if role in ROLES}
+    return {"columns": roles, "meta": {k: v for k, v in columns.items() if k not in roles}}
+
+
+def _lists(lists: Any) -> dict[str, Any]:
+    """Return what `lists` says, checked, by the fields that hold it."""
+    if lists is None:
         return {}
-    if isinstance(meta, list | tuple) and all(isinstance(word, str) for word in meta):
-        meta = dict(zip(meta, meta, strict=True))
-    words = [*meta.keys(), *meta.values()] if isinstance(meta, Mapping) else [0]
-    if not all(isinstance(word, str) for word in words):
-        raise DataError(say("meta"), f" is {received(meta)}; expected names and columns, as text")
-    return dict(meta)
+    if not isinstance(lists, Mapping):
+        raise DataError(
+            say("lists"), f" is {received(lists)}; expected a mapping such as {{'as': 'matrix'}}"
+        )
+    for key in lists:
+        if key not in LISTS:
+            raise DataError(
+                say("lists"),
+                f" has the key {received(key)}; expected {', '.join(LISTS)}."
+                f"{nearest_name(key, LISTS)}",
+            )
+    given = {key: value for key, value in lists.items() if value is not None}
+    for key in given.keys() & {"unordered", "leave_out_query"}:
+        require_flag(say(f"lists.{key}"), given[key])
+    if "first_index" in given:
+        require_integer(say("lists.first_index"), given["first_index"], low=0, high=1)
+    for key, choices in (("as", READ_AS), ("missing_pairs", MISSING)):
+        if key in given:
+            require_choice(say(f"lists.{key}"), given[key], choices)
+    unordered = given.pop("unordered", False)
+    if keep := ListRules.parse(given.pop("keep", None), unordered).keep:
+        given["keep"] = keep
+    if unordered:
+        given["unordered"] = True
+    return {LISTS[key]: value for key, value in given.items()}
 
 
-# Patterns of a part of a template's name, each with an example.
-_PATTERNS = {"subject_from": r"id(\d+)/", "session_from": r"_day(\d+)"}
+@dataclass(frozen=True)
+class NamePattern:
+    """What a regular expression takes out of the name of a template: its subject, and metadata."""
+
+    pattern: re.Pattern[str]
+
+    @classmethod
+    def parse(cls, text: Any) -> NamePattern:
+        """Compile the text of ``subject_from``: one group, or groups with names."""
+        require_text("subject_from", text)
+        try:
+            pattern = re.compile(text)
+        except re.error as error:
+            raise DataError(
+                say("subject_from", text), f" is not a regular expression: {error}"
+            ) from None
+        if pattern.groups != 1 and "subject" not in pattern.groupindex:
+            raise DataError(
+                say("subject_from", text),
+                f" has {counted(pattern.groups, 'groups')}; expected one, the subject, as in "
+                r"'id(\d+)/', or named ones, as in '(?P<subject>\w+)_day(?P<session>\d+)'",
+            )
+        return cls(pattern)
+
+    def __str__(self) -> str:
+        """Return its text."""
+        return self.pattern.pattern
+
+    @property
+    def metadata(self) -> list[str]:
+        """The names of the metadata that it takes."""
+        return [name for name in self.pattern.groupindex if name != "subject"]
+
+    def part(self, name: str, group: str = "subject") -> str | None:
+        """Return a part of a name; None where the pattern does not match."""
+        match = self.pattern.search(name)
+        if match is None:
+            return None
+        return match[group if group in self.pattern.groupindex else 1] or None
 
 
-#: The flag of each option on the command line.
-FLAGS = {
-    f.name: "--" + f.name.removesuffix("_key").strip("_").replace("_", "-")
-    for f in fields(ReadOptions)
-    if f.init
-}
-
-#: The options that hold for every format.
-EVERY_FORMAT = ("exclude", "format_", "keep_embeddings")
+#: The options about a file, with roles and what concerns lists.
+OPTIONS = (
+    *("labels", "gallery_labels", "gallery_embeddings", "trials", "pairs", "mask", "impostor"),
+    *("kind", "nan", "metric", "average", "subject_from", "names_of", "meta"),
+    *map("columns.{}".format, ROLES),
+    *map("lists.{}".format, LISTS),
+)
 
 #: The options of files with named arrays.
-_NOT_OF_ARRAYS = ("mask", "trials", "impostor", *_PATTERNS, "as_", *EVERY_FORMAT)
-ARRAYS = tuple(name for name in FLAGS if name not in _NOT_OF_ARRAYS)
+_NOT_OF_ARRAYS = ("mask", "trials", "impostor", "subject_from", "lists.as")
+ARRAYS = tuple(name for name in OPTIONS if name not in _NOT_OF_ARRAYS)
 
-_CHOICES = {
-    "kind": KINDS,
-    "nan": NAN_POLICIES,
-    "metric": METRICS,
-    "names_of": NAMES_OF,
-    "missing_pairs": MISSING,
-    "as_": READ_AS,
-}
+_CHOICES = {"kind": KINDS, "nan": NAN_POLICIES, "metric": METRICS, "names_of": NAMES_OF}
 
 
 def say(name: str, value: object = None) -> Argument:
     """Return an option as an argument of :func:`bioeval.load`, for a message."""
-    return Argument(name, value)
+    return Argument(_ARGUMENT_OF.get(name, name), value)
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -16,7 +15,7 @@ from bioeval.base.memory import require_memory
 from bioeval.base.messages import Message
 from bioeval.scores.arrays import Mask
 from bioeval.scores.columns import PIECE, CodedSides, GrowingColumn, places_among, release, united
-from bioeval.scores.formats.format import ReadOptions, say
+from bioeval.scores.formats.format import NamePattern, ReadOptions, say
 from bioeval.scores.formats.pair_layouts import PairLayout, misspelt
 from bioeval.scores.formats.spellings import is_attack, no_species
 from bioeval.scores.formats.text_table import MOST_NAMES, Columns, TextColumn
@@ -221,7 +220,7 @@ def as_matrix(
     if holes:
         notes.append(Message("not-listed", missing=holes, comparisons=matrix.size))
     labels: dict[str, Any] = {}
-    probe_meta, gallery_meta = _metadata(path, probe, options), _metadata(path, gallery, options)
+    probe_meta, gallery_meta = _metadata(probe), _metadata(gallery)
     if probe.subjects is not None and gallery.subjects is not None:
         labels["labels"] = probe.subjects
         if not square:
@@ -237,11 +236,8 @@ def as_matrix(
     return scores._with(_remarks=tuple(notes))
 
 
-def _metadata(path: Path, side: Side, options: ReadOptions) -> dict[str, np.ndarray]:
-    columns = {"template": np.array(side.names, dtype=object), **side.meta}
-    if options.session_from is not None:
-        columns["session"] = sessions_of(path, side.names, options)
-    return columns
+def _metadata(side: Side) -> dict[str, np.ndarray]:
+    return {"template": np.array(side.names, dtype=object), **side.meta}
 
 
 def _one_set(path: Path, first: Side, second: Side) -> tuple[Side, Side]:
@@ -367,7 +363,7 @@ def pairs_of_columns(
     if options.as_ == "matrix" and listed.attack is not None:
         raise DataError(
             f"{table.path}: has attack presentations; a matrix has no place for them; leave out ",
-            say("as_", "matrix"),
+            say("lists.as", "matrix"),
         )
     bona_fide = _has_classes(pairs) and listed.attack is None
     rules = _rules(options)
@@ -407,8 +403,9 @@ def _first_failed(pairs: _PairRows) -> tuple[int, str] | None:
 
 def _in_order(table: Columns, layout: PairLayout, options: ReadOptions, kind: Kind) -> PairScores:
     """Return scores in the order of a list of pairs in LFW's form."""
-    for option in ("trials", "impostor", "subject_from", "labels", "as_"):
-        if getattr(options, option) is not None:
+    given = options.in_use()
+    for option in ("impostor", "subject_from", "labels", "lists.as"):
+        if option in given:
             raise DataError(say(option), " has no meaning with ", say("pairs"), "; leave it out")
     known = ""
     if layout.genuine is not None:
@@ -428,18 +425,11 @@ def _in_order(table: Columns, layout: PairLayout, options: ReadOptions, kind: Ki
 
 def _rules(options: ReadOptions) -> ListRules:
     """Return the rules for lines of a list that are not attempts of their own."""
-    if options.session_from is not None and options.as_ != "matrix":
-        raise DataError(
-            say("session_from"),
-            " needs metadata, and a list of pairs has none; give ",
-            say("as_", "matrix"),
-            ", too, or leave the pairs of one session out of the list",
-        )
     if options.as_ == "matrix" and options.keep:
         raise DataError(
-            say("keep", options.keep[0]),
+            say("lists.keep", options.keep[0]),
             " has no meaning with ",
-            say("as_", "matrix"),
+            say("lists.as", "matrix"),
             ": a matrix has one cell for each pair, and none for a template with itself",
         )
     return ListRules.parse(options.keep, options.unordered)
@@ -520,10 +510,13 @@ def _known(table: Columns, layout: PairLayout, options: ReadOptions) -> _PairRow
             meta[name] = _of_templates(table, layout, values, options)
     elif options.meta:
         raise DataError(
-            say("meta"),
+            options.said("meta"),
             " names metadata, and a list of pairs has none; give the table of its templates as ",
             say("labels"),
         )
+    if options.subject_from is not None:
+        for name in options.subject_from.metadata:
+            meta[name] = _from_names(table, layout, options.subject_from, name)
     if joined is not None:
         return _PairRows(
             table,
@@ -628,12 +621,14 @@ def _subjects(
     return (a, b), (named_by(shown),)
 
 
-def _from_names(table: Columns, layout: PairLayout, pattern: str) -> Two:
-    """Return the subjects of both sides from parts of the names of the templates."""
+def _from_names(
+    table: Columns, layout: PairLayout, pattern: NamePattern, part: str = "subject"
+) -> Two:
+    """Return the subjects, or another part of the names of the templates, of both sides."""
     first, second = layout.templates or (0, 0)
     return (
-        _named_subjects(table, layout, first, pattern),
-        _named_subjects(table, layout, second, pattern),
+        _named_parts(table, layout, first, pattern, part),
+        _named_parts(table, layout, second, pattern, part),
     )
 
 
@@ -681,29 +676,6 @@ def _require_agreement(
                 )
 
 
-def subject_in(name: str, pattern: str) -> str | None:
-    """Return the part of a name that is its subject; None where the pattern does not match."""
-    match = re.search(pattern, name)
-    if match is not None:
-        return match[1] or None
-    return None
-
-
-def sessions_of(path: Path, names: Sequence[str], options: ReadOptions) -> np.ndarray:
-    """Return the sessions of templates, from their names."""
-    pattern = options.session_from or ""
-    sessions = [subject_in(name, pattern) for name in names]
-    if None in sessions:
-        raise DataError(
-            f"{path}: ",
-            say("session_from", pattern),
-            f" does not match the template {names[sessions.index(None)]!r}, as "
-            f"{sessions.count(None):,} of {len(names):,} do not; expected a regular expression "
-            "with one group, the session",
-        )
-    return np.array(sessions, dtype=object)
-
-
 def _all_names(table: Columns, layout: PairLayout) -> list[str]:
     """Return the names of the templates of both sides, each once."""
     names: dict[str, None] = {}
@@ -712,23 +684,25 @@ def _all_names(table: Columns, layout: PairLayout) -> list[str]:
     return [*names]
 
 
-def _named_subjects(table: Columns, layout: PairLayout, number: int, pattern: str) -> TextColumn:
-    """Return the subjects of a column of templates from parts of their names."""
+def _named_parts(
+    table: Columns, layout: PairLayout, number: int, pattern: NamePattern, part: str
+) -> TextColumn:
+    """Return the subjects, or another part of their names, of a column of templates."""
     column = table.text[number]
-    subjects = []
+    parts = []
     for code, name in enumerate(column.values):
-        subject = subject_in(name, pattern)
-        if subject is None:
+        found = pattern.part(name, part)
+        if found is None:
             row = int(np.argmax(column.codes == code))
             raise DataError(
                 f"{table.at(row)}: ",
-                say("subject_from", pattern),
+                say("subject_from", str(pattern)),
                 f" does not match the name {name!r}; expected a regular expression with one "
-                "group, the subject, such as "
+                f"group, the {part}, such as "
                 f"'{subject_pattern(_all_names(table, layout))}'",
             )
-        subjects.append(subject)
-    return column.renamed(subjects)
+        parts.append(found)
+    return column.renamed(parts)
 
 
 def _same(a: TextColumn, b: TextColumn) -> np.ndarray:
@@ -751,7 +725,7 @@ def _matrix(pairs: _PairRows, options: ReadOptions, how: dict[str, Any]) -> Scor
     if layout.templates is None or len(layout.templates) != 2:
         raise DataError(
             f"{table.path}: has no names of templates; ",
-            say("as_", "matrix"),
+            say("lists.as", "matrix"),
             " needs them; expected two columns such as template_a and "
             f"template_b{misspelt(layout.names)}",
         )

@@ -520,11 +520,15 @@ def _read(path: Path, options: ReadOptions) -> Scores:
     """Read the arrays of a file, each transposed to have a template a row."""
     archive = MatArchive(path)
     options = reid_layout(archive, options)
-    wide = [options.embeddings_key or "embeddings"]
-    wide.append(options.gallery_embeddings_key or "gallery_embeddings")
-    wide.append(options.indices_key or "indices")
-    if options.genuine_key is None and "genuine" not in archive and options.pairs is None:
-        wide.append(options.scores_key or "scores")  # without it, one row is one probe
+    wide = [options.columns.get("embeddings") or "embeddings"]
+    wide.append(options.columns.get("gallery_embeddings") or "gallery_embeddings")
+    wide.append(options.columns.get("indices") or "indices")
+    if (
+        options.columns.get("genuine") is None
+        and "genuine" not in archive
+        and options.pairs is None
+    ):
+        wide.append(options.columns.get("scores") or "scores")  # without it, one row is one probe
     for key in wide:
         if key in archive:
             if archive.headers[key].dtype.hasobject:
@@ -540,11 +544,11 @@ def _orient(archive: MatArchive, options: ReadOptions) -> None:
     Programs disagree on which dimension is the templates'. Where the number of labels fits both
     dimensions (as many features as templates), the other side's matrix decides.
     """
-    labels = _shapes(archive, options.labels_key, options.gallery_labels_key)
+    labels = _shapes(archive, options.columns.get("labels"), options.columns.get("gallery_labels"))
     if [*map(len, labels)] != [1, 1]:
         return
     (probes,), (gallery,) = labels
-    keys = (options.embeddings_key, options.gallery_embeddings_key)
+    keys = (options.columns.get("embeddings"), options.columns.get("gallery_embeddings"))
     features = _shapes(archive, *keys)
     if [*map(len, features)] == [2, 2]:
         as_is = [shape[0] for shape in features] == [probes, gallery]
@@ -552,9 +556,9 @@ def _orient(archive: MatArchive, options: ReadOptions) -> None:
         if turned and not as_is:
             for key in filter(None, keys):
                 archive.transpose(key)
-    for shape in _shapes(archive, options.scores_key):
+    for shape in _shapes(archive, options.columns.get("scores")):
         if shape == (gallery, probes) != (probes, gallery):
-            archive.transpose(options.scores_key or "")
+            archive.transpose(options.columns.get("scores") or "")
 
 
 def _shapes(archive: MatArchive, *keys: str | None) -> list[tuple[int, ...]]:

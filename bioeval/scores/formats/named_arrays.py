@@ -121,7 +121,7 @@ REID_CAMERAS = _both_sides(
     *("query_camid", "query_camids"),
 )
 _MAIN_ARRAYS = ("scores", "embeddings", "indices")
-_SIDES = {"labels_key", "gallery_labels_key"}
+_SIDES = ("labels", "gallery_labels")
 _LABEL_ARRAYS = ("labels", "probe_labels", "gallery_labels")
 
 
@@ -131,11 +131,10 @@ def reid_layout(file: Arrays, options: ReadOptions) -> ReadOptions:
     What the caller names stays; a file in bioeval's own layout is left as it is.
     """
     options_given = options.in_use()
-    chosen = options_given.keys() & {"scores_key", "embeddings_key", "indices_key", "pairs_key"}
+    chosen = options.columns.keys() & {"scores", "embeddings", "indices", "pairs"}
     keys = {}
     if not chosen:
-        named = {name for name in options_given if name.endswith("_key")}
-        if named - _SIDES or not file.headers.keys().isdisjoint(_MAIN_ARRAYS):
+        if options.columns.keys() - {*_SIDES} or not file.headers.keys().isdisjoint(_MAIN_ARRAYS):
             return options
         features = _first_pair(file, REID_FEATURES)
         matrices = [x for x in DISTANCES if x in file and len(file.headers[x].shape) == 2]
@@ -143,16 +142,16 @@ def reid_layout(file: Arrays, options: ReadOptions) -> ReadOptions:
         if features and distances:
             raise DataError(
                 f"{file.path}: holds both {distances} and {features[0]}; choose by ",
-                say("scores_key", distances),
+                say("columns.scores", distances),
                 ", or by ",
-                say("embeddings_key", features[0]),
+                say("columns.embeddings", features[0]),
                 " with ",
-                say("gallery_embeddings_key", features[1]),
+                say("columns.gallery_embeddings", features[1]),
             )
         if features:
-            keys = {"embeddings_key": features[0], "gallery_embeddings_key": features[1]}
+            keys = {"embeddings": features[0], "gallery_embeddings": features[1]}
         elif distances:
-            keys = {"scores_key": distances}
+            keys = {"scores": distances}
         else:
             return options
     elif len(chosen) > 1 or not _fits(file, options):
@@ -164,13 +163,11 @@ def _with_sides(
     file: Arrays, options: ReadOptions, options_given: dict[str, object], keys: dict[str, Any]
 ) -> ReadOptions:
     """Add the arrays of labels and cameras of both sides."""
-    rows, columns = (
-        x in options_given or f"{x}_key" in options_given for x in ("labels", "gallery_labels")
-    )
+    rows, columns = (x in options_given or f"columns.{x}" in options_given for x in _SIDES)
     labels = _first_pair(file, REID_LABELS)
     if labels is None and rows and not columns:
-        return replace(options, **keys)
-    for i, side in enumerate(("labels", "gallery_labels")):
+        return replace(options, columns={**options.columns, **keys})
+    for i, side in enumerate(_SIDES):
         if (rows, columns)[i]:
             continue
         if labels is None and keys:
@@ -183,21 +180,24 @@ def _with_sides(
                 f". It holds: {file.listing()}",
             )
         if labels is not None:
-            keys[f"{side}_key"] = labels[i]
+            keys[side] = labels[i]
     meta = dict(options.meta)
     if "camera" not in meta:
         for i, side in enumerate(("probe", "gallery")):
             for names in REID_CAMERAS:
                 if names[i] in file:
                     meta.setdefault(f"{side}_camera", names[i])
-    return replace(options, meta=meta, **keys)
+    return replace(options, meta=meta, columns={**options.columns, **keys})
 
 
 def _fits(file: Arrays, options: ReadOptions) -> bool:
     """Whether the arrays named have as many rows, or columns, as there are labels."""
     labels = _first_pair(file, REID_LABELS)
-    matrix = options.scores_key
-    of_probes, of_gallery = options.embeddings_key, options.gallery_embeddings_key
+    matrix = options.columns.get("scores")
+    of_probes, of_gallery = (
+        options.columns.get("embeddings"),
+        options.columns.get("gallery_embeddings"),
+    )
     if labels is None or not file.headers.keys().isdisjoint(_LABEL_ARRAYS):
         return False
     probes = prod(file.headers[labels[0]].shape)
@@ -247,11 +247,11 @@ class NamedArrays:
     used: set[str] = field(default_factory=set)
     notes: tuple[str, ...] = ()  # on how the file is read
 
-    def key(self, option: str, *native: str) -> str | None:
-        """Return the array that an option names, or the first of the layout's names present."""
-        wanted = getattr(self.options, option)
+    def key(self, role: str, *native: str) -> str | None:
+        """Return the array that has a role, or the first of the layout's names present."""
+        wanted = self.options.columns.get(role)
         if wanted is not None:
-            self.file.require(option, wanted)
+            self.file.require(f"columns.{role}", wanted)
             self.used.add(wanted)
             return wanted
         for name in native:
@@ -268,7 +268,9 @@ class NamedArrays:
         for name in names:
             if name in option:
                 raise DataError(
-                    f"{self.file.path}: ", say(name), f" has no meaning for {input_name}"
+                    f"{self.file.path}: ",
+                    self.options.said(name),
+                    f" has no meaning for {input_name}",
                 )
 
     def labels(
@@ -276,29 +278,24 @@ class NamedArrays:
     ) -> Labels | None:
         """Read the labels of a side from the array or the file that holds them."""
         options = self.options
-        names = [side, f"{side}_key"]
-        named_options = [name for name in names if getattr(options, name)]
-        if len(named_options) > 1:
-            raise DataError(
-                say(named_options[0]),
-                " and ",
-                say(named_options[1]),
-                " are both given; expected one",
-            )
-        if named_options and not named_options[0].endswith("_key"):
-            path = getattr(options, named_options[0])
+        path = getattr(options, side)
+        if path is not None:
+            if side in options.columns:
+                raise DataError(
+                    say(side), " and ", say(f"columns.{side}"), " are both given; expected one"
+                )
             if str(path) in self.file and not path.exists():
                 raise DataError(
                     f"{self.file.path}: ",
-                    say(named_options[0], str(path)),
+                    say(side, str(path)),
                     f" is a file, and there is no such file; {str(path)!r} is an array in the "
                     "file: name it with ",
-                    say(named_options[0] + "_key", str(path)),
+                    say(f"columns.{side}", str(path)),
                 )
             labels = read_side(path, options, options.meta if square else None)
             labels.expect(count, input_name)
             return labels
-        key = self.key(named_options[0] if named_options else f"{side}_key", *native)
+        key = self.key(side, *native)
         if key is None:
             return None
         shape = self.file.headers[key].shape
@@ -380,15 +377,16 @@ class NamedArrays:
         else:
             places = [(0, name, f"probe_{key}"), (1, name, f"gallery_{key}")]
             if f"probe_{key}" not in self.file and f"gallery_{key}" not in self.file:
-                self.file.require("meta", key)
+                self.file.require(f"columns.{name}", key)
                 raise DataError(
                     f"{self.file.path}: {key!r} is given for {name!r}, but probes and gallery "
-                    f"differ; say probe_{name}={key} and gallery_{name}=... (",
-                    say("meta"),
-                    ")",
+                    "differ; say ",
+                    say(f"columns.probe_{name}", key),
+                    " and ",
+                    say(f"columns.gallery_{name}"),
                 )
         for side, column, where in places:
-            self.file.require("meta", where if where in self.file else key)
+            self.file.require(f"columns.{name}", where if where in self.file else key)
             if self.file.headers[where].shape != (sides.count(side),):
                 raise DataError(
                     f"{self.file.path}: {where!r}, for {name!r}, has shape "
@@ -468,7 +466,9 @@ class NamedArrays:
 def no_arrays_message(file: Arrays) -> Part:
     """Return the error of a file without scores, and which arrays could be meant."""
     shapes = file.headers
-    hint = Words("name the array to use with ", say("scores_key"), " or ", say("embeddings_key"))
+    hint = Words(
+        "name the array to use with ", say("columns.scores"), " or ", say("columns.embeddings")
+    )
     wide = []
     for key, header in shapes.items():
         if len(header.shape) == 2 and header.dtype.kind in "iuf" and key not in ("pairs", "mask"):
@@ -476,28 +476,30 @@ def no_arrays_message(file: Arrays) -> Part:
     wide.sort(key=lambda key: "/" in key)  # the others in folders last
     if lists := _as_search_result({key: shapes[key] for key in wide}):
         values, entries = lists
-        hint = Words("say ", say("indices_key", entries), " with ", say("scores_key", values))
+        hint = Words(
+            "say ", say("columns.indices", entries), " with ", say("columns.scores", values)
+        )
     elif wide:
         key = wide[0]
         m, n = shapes[key].shape
         near = [k for k in shapes if "/" not in k or "/" in key]
         per_row = [k for k in near if shapes[k].shape == (m,)]
         per_column = [k for k in near if shapes[k].shape == (n,)]
-        option = "embeddings_key"
+        option = "columns.embeddings"
         if per_row and (m == n or per_column):
-            option = "scores_key"
+            option = "columns.scores"
         hint = Words("say, for instance, ", say(option, key))
-        if option == "scores_key" and m != n:
+        if option == "columns.scores" and m != n:
             hint += Words(
                 " with ",
-                say("labels_key", per_row[0]),
+                say("columns.labels", per_row[0]),
                 " and ",
-                say("gallery_labels_key", per_column[0]),
+                say("columns.gallery_labels", per_column[0]),
             )
-        elif per_row and option == "scores_key":
+        elif per_row and option == "columns.scores":
             hint += Words(" with ", _of_both_sides(file, per_row[0]))
         elif per_row:
-            hint += Words(" with ", say("labels_key", per_row[0]))
+            hint += Words(" with ", say("columns.labels", per_row[0]))
     return Words(
         f"{file.path}: no array 'scores' or 'embeddings'; ", hint, f". It holds: {file.listing()}"
     )
@@ -521,8 +523,8 @@ def _of_both_sides(file: Arrays, key: str) -> Part:
     """
     labels = file.read(key)
     if len(set(labels.tolist())) < len(labels):
-        return say("labels_key", key)
-    return Words(say("labels_key", key), " and ", say("gallery_labels_key", key))
+        return say("columns.labels", key)
+    return Words(say("columns.labels", key), " and ", say("columns.gallery_labels", key))
 
 
 def no_labels(file: Arrays, m: int, n: int | None) -> Words:
@@ -538,12 +540,15 @@ def no_labels(file: Arrays, m: int, n: int | None) -> Words:
         hint = Words("say ", _of_both_sides(file, rows[0]))
     elif n is None or n == m:
         if rows:
-            hint = Words("say ", say("labels_key", rows[0]))
+            hint = Words("say ", say("columns.labels", rows[0]))
         else:
             hint = Words("give ", say("labels"), " a CSV")
     elif rows and columns:
         hint = Words(
-            "say ", say("labels_key", rows[0]), " and ", say("gallery_labels_key", columns[0])
+            "say ",
+            say("columns.labels", rows[0]),
+            " and ",
+            say("columns.gallery_labels", columns[0]),
         )
     else:
         hint = Words("give CSV files with ", say("labels"), " and ", say("gallery_labels"))

@@ -164,10 +164,11 @@ def embedding_labels(path: Path, option: str, options: ReadOptions, count: int) 
     if place is None:
         place = sibling(path, "labels.csv")
         if not place.exists():
+            other = Words(", or ", say("labels")) if option == "labels" else ""
             raise DataError(
                 f"{path}: the labels of its {count} rows are missing; expected {place.name} "
-                "beside it, or ",
-                say(option),
+                "beside it",
+                other,
             )
     meta = options.meta
     if options.gallery_embeddings is not None:
@@ -285,9 +286,9 @@ def _refuse_self_pair(a: np.ndarray, b: np.ndarray, options: ReadOptions) -> Non
 
 _MATRIX = ("labels", "gallery_labels", "names_of", "meta", "kind", "nan")
 _ALL_EMBEDDINGS = ("labels", "gallery_embeddings", "names_of", "meta", "metric", "nan", "average")
-_RULES = ("keep", "unordered")
+_RULES = ("lists.keep", "lists.unordered")
 _TWO_SIDES = ("gallery_labels", *_ALL_EMBEDDINGS)
-_FEATURE_PAIRS = ("trials", "genuine_key", "labels", "metric", "average", "nan")
+_FEATURE_PAIRS = ("trials", "columns.genuine", "labels", "metric", "average", "nan")
 
 
 def _read(path: Path, options: ReadOptions) -> Scores:
@@ -316,7 +317,7 @@ def read_bare(path: Path, values: Any, options: ReadOptions) -> Scores:
 
 def _read_in_order(path: Path, values: np.ndarray, options: ReadOptions) -> Scores:
     """Read scores in the order of a list of trials, or a matrix of the templates that it names."""
-    options.allow("scores of listed trials", ("trials", "genuine_key", "labels", "kind", "nan"))
+    options.allow("scores of listed trials", ("trials", "columns.genuine", "labels", "kind", "nan"))
     if values.ndim == 2 and 1 in values.shape:
         values = values.reshape(-1)
     if values.ndim != 1 and not (values.ndim == 2 and options.labels):
@@ -524,7 +525,7 @@ FORMAT = Format(
     read=_read,
     options=tuple(
         dict.fromkeys(
-            (*_MATRIX, *_ALL_EMBEDDINGS, "trials", "genuine_key", "impostor", "pairs", *_RULES)
+            (*_MATRIX, *_ALL_EMBEDDINGS, "trials", "columns.genuine", "impostor", "pairs", *_RULES)
         )
     ),
     written="the matrix, with CSV files of labels beside it",

@@ -59,33 +59,40 @@ def read_arrays(file: Arrays, options: ReadOptions) -> Scores:
 def _read_named(named: NamedArrays) -> Scores:
     """Read the scores in named arrays: lists, embeddings, pairs or a matrix."""
     file, options = named.file, named.options
-    keyed = options.scores_key or options.embeddings_key
+    keyed = options.columns.get("scores") or options.columns.get("embeddings")
     lists = "indices" in file and not (keyed or "embeddings" in file)
     if lists and "scores" in file:  # of the entries of lists, or a matrix
         lists = file.headers["scores"].shape == file.headers["indices"].shape
-    if options.indices_key is not None or lists:
+    if options.columns.get("indices") is not None or lists:
         return _read_lists(named)
-    named.refuse("anything but a top-K list", ["first_index", "leave_out_query"])
-    if options.embeddings_key is not None and options.scores_key is not None:
+    named.refuse("anything but a top-K list", ["lists.first_index", "lists.leave_out_query"])
+    if options.columns.get("embeddings") is not None and options.columns.get("scores") is not None:
         raise DataError(
-            say("scores_key"), " and ", say("embeddings_key"), " are both given; expected one"
+            say("columns.scores"),
+            " and ",
+            say("columns.embeddings"),
+            " are both given; expected one",
         )
-    has_scores = options.scores_key is not None or "scores" in file
-    has_embeddings = options.embeddings_key is not None or "embeddings" in file
-    if has_scores and has_embeddings and not (options.scores_key or options.embeddings_key):
+    has_scores = options.columns.get("scores") is not None or "scores" in file
+    has_embeddings = options.columns.get("embeddings") is not None or "embeddings" in file
+    if (
+        has_scores
+        and has_embeddings
+        and not (options.columns.get("scores") or options.columns.get("embeddings"))
+    ):
         raise DataError(
             f"{file.path}: holds both scores and embeddings; choose by ",
-            say("scores_key", "scores"),
+            say("columns.scores", "scores"),
             " or ",
-            say("embeddings_key", "embeddings"),
+            say("columns.embeddings", "embeddings"),
         )
-    if options.embeddings_key is not None or not has_scores and has_embeddings:
+    if options.columns.get("embeddings") is not None or not has_scores and has_embeddings:
         return read_embeddings(named)
     if not has_scores and (two := _two_vectors(file)):
         return _read_two_vectors(named, *two)
     if not has_scores:
         raise DataError(no_arrays_message(file))
-    key = named.key("scores_key", "scores") or ""
+    key = named.key("scores", "scores") or ""
     shape = file.headers[key].shape
     if len(shape) == 1:
         return _read_pair_list(named, key)
@@ -100,11 +107,17 @@ def _read_named(named: NamedArrays) -> Scores:
 def _read_matrix(named: NamedArrays, key: str) -> Scores:
     """Read a matrix with labels or a mask; of some of its pairs where the options list them."""
     file = named.file
-    embedded = ("metric", "gallery_embeddings_key", "gallery_embeddings", "genuine_key", "average")
+    embedded = (
+        "metric",
+        "columns.gallery_embeddings",
+        "gallery_embeddings",
+        "columns.genuine",
+        "average",
+    )
     named.refuse("scores", embedded + _of_lists(named))
     m, n = file.headers[key].shape
     gallery = named.labels("gallery_labels", n, "gallery templates", "gallery_labels")
-    mask = named.key("mask_key", "mask")
+    mask = named.key("mask", "mask")
     names = ("probe_labels", "labels")
     probe = named.labels("labels", m, "probes", *names, square=gallery is None and m == n)
     if probe is None and (mask is None or gallery is not None):
@@ -113,7 +126,7 @@ def _read_matrix(named: NamedArrays, key: str) -> Scores:
         raise DataError(
             f"{file.path}: {key!r} is {m} x {n}, not square, and there are no gallery labels; "
             "name them with ",
-            say("gallery_labels_key"),
+            say("columns.gallery_labels"),
             f". It holds: {file.listing()}",
         )
     sides = Sides(probe, gallery, m, n, square=gallery is None and probe is not None)
@@ -147,9 +160,15 @@ def _read_matrix(named: NamedArrays, key: str) -> Scores:
 
 # Options that top-K lists refuse.
 _NOT_OF_LISTS = (
-    *("embeddings_key", "gallery_embeddings_key", "genuine_key", "mask_key", "pairs_key"),
-    *("average", "pairs", "missing_pairs", "metric", "nan"),
-    *("keep", "unordered"),
+    *(
+        "columns.embeddings",
+        "columns.gallery_embeddings",
+        "columns.genuine",
+        "columns.mask",
+        "columns.pairs",
+    ),
+    *("average", "pairs", "lists.missing_pairs", "metric", "nan"),
+    *("lists.keep", "lists.unordered"),
 )
 
 
@@ -161,7 +180,7 @@ def _read_lists(named: NamedArrays) -> TopKScores:
     """Read lists of the nearest gallery entries of each query."""
     file, options = named.file, named.options
     named.refuse("top-K lists", _NOT_OF_LISTS)
-    key = named.key("indices_key", "indices") or ""
+    key = named.key("indices", "indices") or ""
     lists = file.read(key)
     if lists.ndim != 2 or lists.dtype.kind not in "iu":
         raise DataError(
@@ -169,7 +188,7 @@ def _read_lists(named: NamedArrays) -> TopKScores:
             "the nearest gallery entries of each query"
         )
     values = [x for x in _VALUES_OF_LISTS if x in file and file.headers[x].shape == lists.shape]
-    distances = named.key("scores_key", *values)
+    distances = named.key("scores", *values)
     if distances == "similarities" and options.kind is None and "kind" not in file:
         kind: Kind = "similarity"
     else:
@@ -216,12 +235,12 @@ def _gallery_size(file: Arrays, options: ReadOptions) -> int:
     """Return the number of gallery entries; only their labels show it."""
     if options.gallery_labels is not None:
         return len(read_side(options.gallery_labels, options).label)
-    side = options.gallery_labels_key or "gallery_labels"
-    if side not in file and options.gallery_labels_key is None and "labels" in file:
+    side = options.columns.get("gallery_labels") or "gallery_labels"
+    if side not in file and options.columns.get("gallery_labels") is None and "labels" in file:
         side = "labels"
     if side not in file:
-        if options.gallery_labels_key is not None:
-            file.require("gallery_labels_key", side)
+        if options.columns.get("gallery_labels") is not None:
+            file.require("columns.gallery_labels", side)
         raise DataError(
             f"{file.path}: no gallery_labels; top-K lists need the identity of every gallery "
             "entry, listed or not: an array gallery_labels, or a CSV file by ",
@@ -235,9 +254,9 @@ def _gallery_size(file: Arrays, options: ReadOptions) -> int:
 
 # Options of matrices and of embeddings, which a list of pairs refuses.
 _OF_TEMPLATES = (
-    *("labels_key", "gallery_labels_key", "labels"),
-    *("gallery_labels", "mask_key", "meta", "metric", "pairs_key", "pairs", "names_of"),
-    *("gallery_embeddings", "missing_pairs"),
+    *("columns.labels", "columns.gallery_labels", "labels"),
+    *("gallery_labels", "columns.mask", "meta", "metric", "columns.pairs", "pairs", "names_of"),
+    *("gallery_embeddings", "lists.missing_pairs"),
 )
 
 # Names of two vectors of scores, in lower case and without "scores".
@@ -261,7 +280,7 @@ def _two_vectors(file: Arrays) -> tuple[str, str] | None:
 
 def _read_two_vectors(named: NamedArrays, genuine: str, impostor: str) -> PairScores:
     """Read genuine and impostor scores from two arrays."""
-    refused = ("genuine_key", "keep", "unordered", *_OF_TEMPLATES)
+    refused = ("columns.genuine", "lists.keep", "lists.unordered", *_OF_TEMPLATES)
     named.refuse("genuine and impostor scores", refused)
     mated = named.file.read(genuine).reshape(-1)
     nonmated = named.file.read(impostor).reshape(-1)
@@ -279,7 +298,7 @@ def _read_two_vectors(named: NamedArrays, genuine: str, impostor: str) -> PairSc
 def _read_pair_list(named: NamedArrays, key: str) -> PairScores:
     """Read a list of pairs: classes in an array, or those of a list of pairs in order."""
     file = named.file
-    genuine = named.key("genuine_key", "genuine")
+    genuine = named.key("genuine", "genuine")
     in_order = genuine is None and named.options.pairs is not None
     refused = [*_OF_TEMPLATES]
     if in_order:
@@ -292,7 +311,7 @@ def _read_pair_list(named: NamedArrays, key: str) -> PairScores:
         raise DataError(
             f"{file.path}: {key!r} is a list of {file.headers[key].shape[0]} scores without "
             "classes; name the array of 0 and 1 with ",
-            say("genuine_key"),
+            say("columns.genuine"),
             f". It holds: {file.listing()}",
         )
     pairs = Scores.from_pairs(
@@ -344,7 +363,7 @@ def _templates(file: Arrays, pairs: int) -> np.ndarray | CodedSides | None:
 
 def _of_lists(named: NamedArrays) -> tuple[str, ...]:
     """Return the options that apply to lists of pairs alone."""
-    return () if named.options.lists_pairs else ("keep", "unordered")
+    return () if named.options.lists_pairs else ("lists.keep", "lists.unordered")
 
 
 def _attempts(
@@ -369,7 +388,7 @@ def _pairs_to_evaluate(
     """Read the pairs to evaluate: an array of indices, or a list of names."""
     file, options = named.file, named.options
     if options.pairs is None:
-        key = named.key("pairs_key") or ""
+        key = named.key("pairs") or ""
         array = file.read(key)
         where = f"{file.path}: {key!r}"
         return _read_pairs(array, where, sides)
@@ -384,7 +403,7 @@ def _pairs_to_evaluate(
         raise DataError(
             f"{file.path}: {listed.path.name} numbers the images of each subject, but there are "
             f"no whole numbers called {IMAGE_NUMBER!r}; name them with ",
-            say("meta", f"{IMAGE_NUMBER}=KEY"),
+            say(f"columns.{IMAGE_NUMBER}"),
             f". It holds: {file.listing()}",
         )
     names = named.names_of_subjects(labels)
@@ -455,15 +474,15 @@ def _read_pairs(array: np.ndarray, input_name: str, sides: Sides) -> FoundPairs:
 def read_embeddings(named: NamedArrays) -> Scores:
     """Read embeddings of one side or of both, compared as a matrix or in listed pairs."""
     file = named.file
-    refused = ("genuine_key", "gallery_embeddings", *_of_lists(named))
+    refused = ("columns.genuine", "gallery_embeddings", *_of_lists(named))
     named.refuse("embeddings in one file", refused)
     if named.options.kind not in (None, "distance"):
         raise DataError(
             say("kind", named.options.kind),
             " has no meaning for embeddings; they are compared by distances",
         )
-    key = named.key("embeddings_key", "embeddings") or ""
-    other = named.key("gallery_embeddings_key", "gallery_embeddings")
+    key = named.key("embeddings", "embeddings") or ""
+    other = named.key("gallery_embeddings", "gallery_embeddings")
     counts = []
     for name in filter(None, (key, other)):
         shape = file.headers[name].shape
@@ -483,7 +502,7 @@ def read_embeddings(named: NamedArrays) -> Scores:
     sides = Sides(probe, gallery, m, n, square=other is None)
     probe_meta, gallery_meta = named.metadata(sides, plain=True)
     metric = named.word("metric", "cosine", METRICS)
-    mask = named.key("mask_key", "mask")
+    mask = named.key("mask", "mask")
     left = right = as_embeddings(file.read(key), f"{file.path}: {key}")
     if other:
         right = as_embeddings(file.read(other), f"{file.path}: {other}")
@@ -502,7 +521,7 @@ def read_embeddings(named: NamedArrays) -> Scores:
             exclude=named.exclude,
             average=named.options.average or (),
         )
-    named.refuse("a list of pairs", ["mask_key", "average"])
+    named.refuse("a list of pairs", ["columns.mask", "average"])
     evaluated = _pairs_to_evaluate(named, sides, probe.label, probe_meta)
     a, b = probe.label[evaluated.a], (gallery or probe).label[evaluated.b]
     same = evaluated.same

@@ -135,7 +135,9 @@ def with_header(shape: Shape, options: ReadOptions) -> PairLayout | None:
     cells = shape.cells[0]
     places = {folded(cell): i for i, cell in reversed([*enumerate(cells)])}
     named = _names_columns(shape, places)
-    if not named and {options.scores_key, options.genuine_key}.isdisjoint(cells):
+    if not named and {options.columns.get("scores"), options.columns.get("genuine")}.isdisjoint(
+        cells
+    ):
         return None
     for number, name in enumerate(cells, 1):
         if not name and number > 1:  # the first may be the index of pandas
@@ -155,7 +157,7 @@ def with_header(shape: Shape, options: ReadOptions) -> PairLayout | None:
         if option and key is None and len(several) > 1:
             raise DataError(
                 f"{shape.path}: line {shape.skipped + 1}: {' and '.join(map(repr, several))} "
-                f"could each be the column of {option.removesuffix('_key')}; say ",
+                f"could each be the column of {option.removeprefix('columns.')}; say ",
                 say(option, several[0]),
             )
         if not key:
@@ -171,8 +173,8 @@ def with_header(shape: Shape, options: ReadOptions) -> PairLayout | None:
             return None
         return (a, b)
 
-    score = column(options.scores_key, tuple(SCORE_NAMES), "scores_key")
-    genuine = column(options.genuine_key, TRUTH_NAMES, "genuine_key")
+    score = column(options.columns.get("scores"), tuple(SCORE_NAMES), "columns.scores")
+    genuine = column(options.columns.get("genuine"), TRUTH_NAMES, "columns.genuine")
     subjects, templates = sides(SUBJECT_NAMES), sides(TEMPLATE_NAMES)
     if subjects and not templates and _are_recordings(shape, subjects, genuine, options):
         subjects, templates = None, subjects
@@ -350,9 +352,9 @@ def find_layout(shape: Shape, options: ReadOptions) -> PairLayout | None:
         raise DataError(
             f"{shape.path}: line {shape.skipped + 1}: the columns {names} have no name that is "
             "known; give ",
-            say("scores_key", shape.cells[0][layout.score]),
+            say("columns.scores", shape.cells[0][layout.score]),
             " and ",
-            say("genuine_key"),
+            say("columns.genuine"),
             ", or call them score and genuine",
         )
     return layout
@@ -374,7 +376,8 @@ def trial_layout(shape: Shape, options: ReadOptions) -> PairLayout:
 
     Two names alone are a genuine pair.
     """
-    layout = with_header(shape, ReadOptions(genuine_key=options.genuine_key))
+    columns = {role: name for role, name in options.columns.items() if role == "genuine"}
+    layout = with_header(shape, ReadOptions(columns=columns))
     if layout is None:
         truths, numbers = _truths(shape), _kept(shape, like_number)
         if truths and shape.columns == 2:
@@ -388,9 +391,7 @@ def trial_layout(shape: Shape, options: ReadOptions) -> PairLayout:
             raise DataError(
                 f"{shape.path}: is not a list of trials; expected two names and a word such as "
                 "target or nontarget, 1 or 0, on each line, or the names of genuine pairs alone "
-                "(impostor scores are ",
-                say("impostor"),
-                ")",
+                "(impostor scores are the second of two files of scores)"
             )
         return PairLayout(names=_numbered_columns(shape), genuine=truths[0] if truths else None)
     if layout.genuine is None and shape.columns > 2:
@@ -398,7 +399,7 @@ def trial_layout(shape: Shape, options: ReadOptions) -> PairLayout:
             f"{shape.path}: no column marks genuine trials; its columns are "
             f"{', '.join(map(repr, layout.names))}, expected one called genuine, target or label, "
             "or another that ",
-            say("genuine_key"),
+            say("columns.genuine"),
             " names",
         )
     return layout
@@ -413,9 +414,9 @@ def unknown_layout(shape: Shape) -> DataError:
         f"{shape.path}: no column 'score', and the first line, {first!r}, is none of a known "
         "list; expected a first line with the names of the columns, such as 'distance,genuine' or "
         "'similarity,subject_a,subject_b' (others by ",
-        say("scores_key"),
+        say("columns.scores"),
         " and ",
-        say("genuine_key"),
+        say("columns.genuine"),
         f"). A matrix of scores is read from .npy or .npz{misspelt(shape.cells[0])}",
     )
 

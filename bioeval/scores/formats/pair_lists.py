@@ -210,7 +210,7 @@ def _recognise(file: FileFacts) -> bool:
                 "and columns",
             )
         return False
-    listed: object = options.scores_key or options.trials or options.subject_from
+    listed: object = options.columns.get("scores") or options.trials or options.subject_from
     labels = options.labels
     listed = listed or (labels and labels.is_file() and lists_templates(labels))
     advice = matrix_advice(file.path) if not listed else ""
@@ -236,7 +236,7 @@ def begins_with_names(file: FileFacts) -> bool:
 
 def _shape(path: Path, options: ReadOptions) -> Shape:
     """Return the columns of a text; an empty first cell is `label` in a square matrix."""
-    shape = shape_of(path, (options.scores_key, options.genuine_key))
+    shape = shape_of(path, (options.columns.get("scores"), options.columns.get("genuine")))
     (corner, *names), *rows = shape.cells
     if not corner and len(rows) > 1 and [row[0] for row in rows] == names[: len(rows)]:
         shape.cells[0][0] = "label"
@@ -272,10 +272,10 @@ def _read_shape(path: Path, shape: Shape, options: ReadOptions) -> Scores:
             )
         columns = ", ".join(map(repr, layout.names))
         raise DataError(
-            f"{shape.path}: no column {options.scores_key or 'score'!r}; its columns are "
+            f"{shape.path}: no column {options.columns.get('scores', 'score')!r}; its columns are "
             f"{columns}. A list of pairs has a column score, distance or similarity (name others "
             "with ",
-            say("scores_key"),
+            say("columns.scores"),
             "). A CSV file of labels goes with a .npy matrix: give the matrix, and the CSV file "
             "as ",
             say("labels"),
@@ -343,18 +343,17 @@ def _two_files(
     """Read genuine scores and, from a second file, impostor scores or trials in order."""
     if layout.genuine is not None:
         raise DataError(
-            f"{shape.path}: {layout.names[layout.genuine]} marks genuine pairs; leave out ",
-            say("impostor"),
+            f"{shape.path}: {layout.names[layout.genuine]} marks genuine pairs; give this "
+            "file alone"
         )
     if options.impostor is None and options.trials is None:
         raise DataError(
             f"{shape.path}: holds one number per line; if these are genuine scores, give the file "
-            "of the impostor scores as ",
-            say("impostor"),
-            "; if they are in the order of a list of trials, give that as ",
+            "of the impostor scores as a second one; if they are in the order of a list of trials, "
+            "give that as ",
             say("trials"),
             f". A command of several systems takes one file of each: bioeval convert {shape.path} "
-            f"{shape.path.stem}.npz --impostor FILE --kind KIND",
+            f"IMPOSTOR {shape.path.stem}.npz --kind KIND",
         )
     if options.impostor is None:
         alone = scores_alone(shape, layout)
@@ -398,9 +397,9 @@ FORMAT = Format(
     needs="a list of pairs has a score on each line",
     read=_read,
     options=(
-        *("scores_key", "genuine_key", "kind", "nan"),
-        *("trials", "impostor", "missing_pairs", "subject_from", "session_from", "as_", "labels"),
-        *("meta", "keep", "unordered", "pairs"),
+        *("columns.scores", "columns.genuine", "kind", "nan"),
+        *("trials", "impostor", "lists.missing_pairs", "subject_from", "lists.as", "labels"),
+        *("meta", "lists.keep", "lists.unordered", "pairs"),
     ),
     written="a list of pairs, also as .tsv, .txt or .csv.gz; a matrix as .wide.csv",
     otherwise=(

@@ -8,9 +8,12 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import replace
 from itertools import chain
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from bioeval.base.errors import (
     DataError,
@@ -31,13 +34,16 @@ from bioeval.scores.formats import (
     top_k_text,
     wide_tables,
 )
+from bioeval.scores.formats.bee import is_bee
 from bioeval.scores.formats.files import (
     COMPRESSED,
     content,
     existing_file,
     guarded,
 )
-from bioeval.scores.formats.format import FileFacts, Format, ReadOptions
+from bioeval.scores.formats.format import FileFacts, Format, ReadOptions, say
+from bioeval.scores.formats.text_table import shape_of
+from bioeval.scores.formats.trials import lists_lfw_pairs, lists_templates
 from bioeval.scores.labelled_matrix import memory_attributes
 from bioeval.scores.matrix import Scores
 
@@ -59,12 +65,19 @@ FORMATS: tuple[Format, ...] = (
 def read(path: Any, options: ReadOptions) -> Scores:
     """Read a file by the format that its content shows; every error names the file."""
     place = existing_file(path)
-    if options.format_ is not None:
+    options = _by_content(options)
+    if options.format is not None:
         by_word = {form.word: form for form in FORMATS}
-        require_choice("format_", options.format_, by_word)
-        form = by_word[options.format_]
+        require_choice("format", options.format, by_word)
+        form = by_word[options.format]
     else:
         form = recognise(place, options)
+    if options.trials is not None and "trials" not in form.options and "pairs" in form.options:
+        options = replace(options, trials=None, pairs=options.trials)  # the trials of arrays
+    if options.pairs is not None and "pairs" in options.columns:
+        raise DataError(
+            say("columns.pairs"), " and ", say("trials"), " are both given; expected one"
+        )
     try:
         options.allow(form.expected, form.options)
         limit = {"memory_limit": 1} if options.keep_embeddings else {}  # no distances are made
@@ -87,6 +100,19 @@ def read(path: Any, options: ReadOptions) -> Scores:
         if printable(str(place)) in str(error):
             raise
         raise error.preceded_by(f"{place}: ") from error.__cause__
+
+
+def _by_content(options: ReadOptions) -> ReadOptions:
+    """Return options that know what the trials and the file of the gallery are."""
+    gallery, trials = options.gallery_labels, options.trials
+    if gallery is not None and gallery.is_file() and content(gallery) == "npy":
+        with guarded(gallery, expected="a .npy file"):
+            is_matrix = np.load(gallery, mmap_mode="r", allow_pickle=False).ndim > 1
+        if is_matrix:
+            options = replace(options, gallery_labels=None, gallery_embeddings=gallery)
+    if trials is not None and lists_lfw_pairs(trials):
+        return replace(options, trials=None, pairs=trials)
+    return options
 
 
 def _version(path: Path) -> tuple[int, ...]:
@@ -176,20 +202,13 @@ def holds_labels(file: str) -> bool:
 
 
 def role_of_second_file(path: Path, second: Path) -> str:
-    """Return the option of a second file.
-
-    It is a mask, labels, pairs, impostor scores, or trials.
-    """
-    from bioeval.scores.formats.bee import is_bee
-    from bioeval.scores.formats.text_table import shape_of
-    from bioeval.scores.formats.trials import lists_lfw_pairs, lists_templates
-
+    """Return the option of a second file: a mask, labels, impostor scores, or trials."""
     if is_bee(existing_file(path)):
         if second.suffix.lower() == ".xml":
             return "labels"
         return "mask"
     if lists_lfw_pairs(second):
-        return "pairs"
+        return "trials"
     if lists_templates(second):
         return "labels"
     if content(path) == content(second) == "npy":

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import numpy as np
 
-from bioeval.base.errors import Argument, DataError, Words
+from bioeval.base.errors import DataError, Words
 from bioeval.scores.formats.files import read_text
-from bioeval.scores.formats.format import Format, ReadOptions
+from bioeval.scores.formats.format import Format, ReadOptions, say
 from bioeval.scores.formats.label_files import matrix_advice, read_side
 from bioeval.scores.top_k import TopKScores
 
@@ -91,14 +91,14 @@ FORMAT = Format(
         and file.options.labels is not None
         and file.options.gallery_labels is not None
     ),
-    needs=Words("top-K lists need ", Argument("labels"), " and ", Argument("gallery_labels")),
+    needs=Words("top-K lists need ", say("labels"), " and ", say("gallery_labels")),
     read=_read,
     options=(
         "labels",
         "gallery_labels",
         "names_of",
-        "first_index",
-        "leave_out_query",
+        "lists.first_index",
+        "lists.leave_out_query",
         "meta",
     ),
 )

@@ -204,7 +204,7 @@ def _suggest_unordered(
         raise DataError(
             f"{listed.file.path}: lists {more:,} of the {pairs} {reading} in the other order (b "
             "a); to count a-b and b-a as one attempt, give ",
-            say("unordered"),
+            say("lists.unordered"),
         )
 
 
@@ -257,7 +257,7 @@ def _match(wanted: _Pairs, listed: _Pairs, genuine: np.ndarray, skip: bool) -> J
 def _left_out(missing: np.ndarray, file: Columns, have: str, skip: bool) -> list[Message]:
     """Return a message on lines that are left out; raise where they may not be, or are all."""
     if not skip or missing.all():
-        advice = Words("; to leave them out say ", say("missing_pairs", "skip"))
+        advice = Words("; to leave them out say ", say("lists.missing_pairs", "skip"))
         _refuse(missing, file, f"has {have}", advice)
     if not missing.any():
         return []
@@ -366,9 +366,8 @@ def refuse_same(path: Path, values: np.ndarray, other: Path, other_values: np.nd
     )
     if path.samefile(other) or same:
         raise DataError(
-            f"{path}: has the same scores as {other}, the file of ",
-            say("impostor"),
-            "; expected genuine scores in one file and impostor scores in another",
+            f"{path}: has the same scores as {other}; expected genuine scores in one file and "
+            "impostor scores in another"
         )
 
 
@@ -728,7 +727,7 @@ def find_pairs(
             image = other
         advice: Part = ""
         if there.any():
-            advice = Words("; to leave such pairs out say ", say("missing_pairs", "skip"))
+            advice = Words("; to leave such pairs out say ", say("lists.missing_pairs", "skip"))
         raise DataError(
             f"{listed.path}: of {int((~there).sum()):,} of {len(there):,} pairs an image is not "
             f"among the {len(names):,} templates, the first on line {listed.lines[first]}: "

@@ -25,6 +25,7 @@ from bioeval.scores.formats.files import replacing, text_to_write
 from bioeval.scores.formats.format import (
     FileFacts,
     Format,
+    NamePattern,
     ReadOptions,
     is_square,
     metadata_losses,
@@ -37,7 +38,7 @@ from bioeval.scores.formats.label_files import (
     matrix_advice,
     side_arguments,
 )
-from bioeval.scores.formats.listed_pairs import EXAMPLES, named_by, sessions_of, subject_in
+from bioeval.scores.formats.listed_pairs import EXAMPLES, named_by
 from bioeval.scores.formats.npy import matrix_labels, read_bare
 from bioeval.scores.formats.spellings import COLUMN_NAMES, SCORE_NAMES, folded
 from bioeval.scores.formats.text_table import MOST_COLUMNS, read_columns, shape_of
@@ -58,7 +59,7 @@ def is_wide(names: Sequence[str], options: ReadOptions) -> bool:
     return (
         len(names) > 2
         and names[0].casefold() in _ROW_NAMES
-        and options.scores_key is None
+        and options.columns.get("scores") is None
         and SCORE_NAMES.keys().isdisjoint(map(str.casefold, names))
     )
 
@@ -99,13 +100,11 @@ def wide_scores(
     the rows.
     Where the options say how to find subjects, the names are those of templates.
     """
-    options.allow(
-        "a matrix as a table", ("kind", "nan", "subject_from", "session_from", "labels", "as_")
-    )
+    options.allow("a matrix as a table", ("kind", "nan", "subject_from", "labels", "lists.as"))
     if options.as_ == "pairs":
         raise DataError(
             f"{path}: is a matrix, not a list of pairs; leave out ",
-            say("as_", "pairs"),
+            say("lists.as", "pairs"),
             ", or convert it to a list",
         )
     if options.kind is None:
@@ -133,15 +132,12 @@ def wide_scores(
             "rows of a table whose gallery has more templates, probe for label"
         )
     finds_subjects = options.subject_from is not None or options.labels is not None
-    templates = finds_subjects or options.session_from is not None
-    for side in (rows, columns):
-        if templates:
-            side.meta["template"] = side.names
-        if options.session_from is not None:
-            side.meta["session"] = sessions_of(path, side.names.tolist(), options)
-    if finds_subjects:
-        rows.subjects = _subjects(path, rows.names, options)
-        columns.subjects = _subjects(path, columns.names, options)
+    for side in (rows, columns) if finds_subjects else ():
+        side.meta["template"] = side.names
+        side.subjects = _subjects(path, side.names, options)
+        if options.subject_from is not None:
+            for part in options.subject_from.metadata:
+                side.meta[part] = _from_names(path, side.names, options.subject_from, part)
     scores = Scores(
         values,
         rows.subjects,
@@ -161,7 +157,7 @@ def wide_scores(
         reading.append(f"metadata from the {noun} {', '.join(meta)}")
     ids = {}
     m, n = len(np.unique(rows.names)), len(np.unique(columns.names))
-    if templates and not square and scores.shape == (m, n):
+    if finds_subjects and not square and scores.shape == (m, n):
         every = np.unique(np.concatenate([rows.names, columns.names]))
         ids["probe_ids"] = np.searchsorted(every, rows.names)
         ids["gallery_ids"] = np.searchsorted(every, columns.names)
@@ -172,22 +168,29 @@ def _subjects(path: Path, names: np.ndarray, options: ReadOptions) -> np.ndarray
     """Return the subjects of the templates of rows or columns, from their names or from a list."""
     templates = names.tolist()
     if options.subject_from is not None:
-        subjects = [subject_in(name, options.subject_from) for name in templates]
-    else:
-        subjects = [*map(read_media(options.labels or Path()).subject_of().get, templates)]
+        return _from_names(path, names, options.subject_from)
+    subjects = [*map(read_media(options.labels or Path()).subject_of().get, templates)]
     if None not in subjects:
         return np.array(subjects, dtype=str)
     first = templates[subjects.index(None)]
-    if options.subject_from is not None:
-        raise DataError(
-            f"{path}: ",
-            say("subject_from", options.subject_from),
-            f" does not match the template {first!r}; expected a regular expression with one "
-            f"group, the subject, such as '{subject_pattern(templates)}'",
-        )
     raise DataError(
         f"{path}: the template {first!r} is not in {options.labels}, as "
         f"{subjects.count(None):,} of {len(templates):,} templates are not"
+    )
+
+
+def _from_names(
+    path: Path, names: np.ndarray, pattern: NamePattern, part: str = "subject"
+) -> np.ndarray:
+    """Return the subjects of templates, or another part of their names."""
+    parts = [pattern.part(name, part) for name in names.tolist()]
+    if None not in parts:
+        return np.array(parts, dtype=str)
+    raise DataError(
+        f"{path}: ",
+        say("subject_from", str(pattern)),
+        f" does not match the template {str(names[parts.index(None)])!r}; expected a regular "
+        f"expression with one group, the {part}, such as '{subject_pattern(names.tolist())}'",
     )
 
 

@@ -11,7 +11,7 @@ from bioeval.base.arguments import require_path
 from bioeval.base.errors import Argument, DataError, require_choice
 from bioeval.base.kinds import Kind
 from bioeval.scores.embeddings import EmbeddingSource
-from bioeval.scores.formats import load
+from bioeval.scores.formats import load, read_with
 from bioeval.scores.formats.cohorts import is_text, read_cohort_list
 from bioeval.scores.formats.files import existing_file
 from bioeval.scores.formats.format import ReadOptions
@@ -23,11 +23,8 @@ from bioeval.studies.fusion.cohort_moments import require_cells
 def read_cohort(
     path: str | os.PathLike[str],
     *,
-    kind: Kind | None = None,
     recordings: str | os.PathLike[str] | None = None,
-    subject_from: str | None = None,
-    labels: str | os.PathLike[str] | None = None,
-    **options: Any,
+    **reading: Any,
 ) -> Scores:
     r"""Read the scores of the templates of trials against a cohort of other people.
 
@@ -37,17 +34,15 @@ def read_cohort(
         A text with a name of the trials, a name of the cohort and their score on each line, in
         either order of names; or a file of a matrix with names of templates; or, with `recordings`,
         the embeddings of the cohort.
-    kind : {"distance", "similarity", "llr"}, optional
-        Kind of the scores; text needs it unless its first line states it. Of embeddings, their
-        cosines are ``"similarity"`` (the default), and 1 minus them ``"distance"``.
     recordings
         Embeddings of the templates of the trials, with their names as metadata ``template``.
-    subject_from, labels
-        Of text: the pattern that takes the subject from a name, or the table of the templates with
-        their subjects, as for :func:`load`. :func:`normalise` then refuses a cohort that has
-        subjects of the trials. A name of which neither gives the subject is its own subject.
-    **options
-        As for :func:`load`, of files other than text.
+    **reading
+        As for :func:`load`. `kind` is that of the scores, and text needs it unless its first line
+        states it; of embeddings, their cosines are ``"similarity"`` (the default), and 1 minus
+        them ``"distance"``. Of text, `subject_from` takes the subject from a name, or `labels` is
+        the table of the templates with their subjects: :func:`normalise` then refuses a cohort
+        that has subjects of the trials. A name of which neither gives the subject is its own
+        subject.
 
     Returns
     -------
@@ -70,9 +65,11 @@ def read_cohort(
     ...     be.read_cohort(place, kind="similarity")
     <PairScores 2 pairs, 0 genuine, float64 similarity, nan='raise'>
     """
+    kind = reading.pop("kind", None)
     if kind is not None:
         require_choice("kind", kind, Kind)
     place = existing_file(require_path("path", path), "cohort scores")
+    of_text = [name for name in ("subject_from", "labels") if reading.get(name) is not None]
     if is_text(place):
         if recordings is not None:
             raise DataError(
@@ -80,19 +77,15 @@ def read_cohort(
                 Argument("recordings"),
                 " go with the embeddings of a cohort; leave them out",
             )
-        if subject_from is not None and labels is not None:
+        if len(of_text) > 1:
             raise DataError(
                 Argument("subject_from"),
                 " and ",
                 Argument("labels"),
                 " are both given; expected one",
             )
-        table = None if labels is None else existing_file(require_path("labels", labels))
-        of_text = ReadOptions(
-            kind=kind, nan=options.get("nan"), subject_from=subject_from, labels=table
-        )
-        return read_cohort_list(place, of_text)
-    if subject_from is not None or labels is not None:
+        return read_cohort_list(place, ReadOptions.parse(kind=kind, **reading))
+    if of_text:
         raise DataError(
             f"{place}: is no text; ",
             Argument("subject_from"),
@@ -101,22 +94,22 @@ def read_cohort(
             " give the subjects of the names in a text; leave them out",
         )
     if recordings is None:
-        scores = load(place, **options)
+        scores = load(place, **reading)
         if scores._metric:
             raise DataError(
                 f"{place}: holds embeddings; give those of the templates of the trials, too, as ",
                 Argument("recordings"),
                 ", or the scores against the cohort in place of embeddings",
             )
-        return scores if kind in (None, scores.kind) else load(place, kind=kind, **options)
+        return scores if kind in (None, scores.kind) else load(place, kind=kind, **reading)
     if kind == "llr":
         raise DataError(
             Argument("recordings"),
             " gives cosines of embeddings, and the trials are log-likelihood ratios; give the "
             "scores of the cohort by the same system",
         )
-    own, names, _ = _embeddings(recordings, options)
-    others, cohort, people = _embeddings(place, options)
+    own, names, _ = _embeddings(recordings, reading)
+    others, cohort, people = _embeddings(place, reading)
     if own.shape[1] != others.shape[1]:
         raise DataError(
             f"{recordings}: has embeddings of {own.shape[1]} features, and {place} of "
@@ -140,10 +133,10 @@ def read_cohort(
 
 
 def _embeddings(
-    file: str | os.PathLike[str], options: dict[str, Any]
+    file: str | os.PathLike[str], reading: dict[str, Any]
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return the embeddings of a file, with the names and the subjects of their templates."""
-    scores = load(file, keep_embeddings=True, **options)
+    scores = read_with(file, keep_embeddings=True, **reading)
     source = scores._base
     if not isinstance(source, EmbeddingSource) or source.metric != "cosine":
         raise DataError(

@@ -17,7 +17,14 @@ from typing import Any, Literal
 import numpy as np
 
 from bioeval.base.arguments import require_integer
-from bioeval.base.errors import CardError, DataError, ProtocolError, received, require_choice
+from bioeval.base.errors import (
+    Argument,
+    CardError,
+    DataError,
+    ProtocolError,
+    received,
+    require_choice,
+)
 from bioeval.base.messages import Message
 from bioeval.protocol.card import Protocol
 from bioeval.protocol.loading import available, is_path, load
@@ -188,8 +195,11 @@ def cameras_of(scores: Any) -> tuple[np.ndarray, np.ndarray]:
         raise ProtocolError(
             "the convention removes gallery entries by camera, but there is no column 'camera' in "
             f"{where}; give the cameras "
-            "of both sides (on the command line --meta probe_camera=KEY --meta "
-            "gallery_camera=KEY), or choose a convention that removes none"
+            "of both sides (of a file, ",
+            Argument("columns.probe_camera"),
+            " and ",
+            Argument("columns.gallery_camera"),
+            "), or choose a convention that removes none",
         )
     queries, gallery = (meta[names[side]] for side, meta in sides.items())
     return queries, gallery

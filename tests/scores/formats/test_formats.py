@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 import strategies
 from hypothesis import HealthCheck, given, settings
+from named_arguments import raises_about
 from strategies import examples_of
 
 import bioeval as be
@@ -280,11 +281,14 @@ def reid(tmp_path) -> Path:
 def test_keys_of_a_matrix(reid):
     scores = be.load(
         reid,
-        scores_key="matrix",
-        labels_key="rows_of",
-        gallery_labels_key="columns_of",
-        meta={"probe_camera": "q_cam", "gallery_camera": "g_cam"},
         nan="exclude",
+        columns={
+            "scores": "matrix",
+            "labels": "rows_of",
+            "gallery_labels": "columns_of",
+            "probe_camera": "q_cam",
+            "gallery_camera": "g_cam",
+        },
     )
     assert scores.shape == (2, 3)
     assert scores.nan == "exclude"
@@ -310,7 +314,7 @@ def faces(tmp_path) -> Path:
 
 def test_keys_of_embeddings(faces):
     scores = be.load(
-        faces, embeddings_key="net", labels_key="who", metric="l2", meta={"camera": "cam"}
+        faces, metric="l2", columns={"embeddings": "net", "labels": "who", "camera": "cam"}
     )
     assert scores.layout == "all-against-all"
     np.testing.assert_allclose(scores.values[0], [0, 1, np.sqrt(2), np.sqrt(18)])
@@ -318,16 +322,16 @@ def test_keys_of_embeddings(faces):
 
 
 def test_keys_of_pairs(faces):
-    options = {"embeddings_key": "net", "labels_key": "who", "metric": "l2"}
-    pairs = be.load(faces, pairs_key="view2", **options)
+    columns = {"embeddings": "net", "labels": "who"}
+    pairs = be.load(faces, columns={**columns, "pairs": "view2"}, metric="l2")
     assert pairs.layout == "pairs"
     np.testing.assert_allclose(pairs.values, [1, np.sqrt(2), np.sqrt(13)])
     assert pairs.genuine.tolist() == [True, False, False]
     assert pairs.pair_subjects.tolist() == [[5, 5], [6, 5], [5, 7]]  # rows are probes
-    by_labels = be.load(faces, pairs_key="plain", **options)
+    by_labels = be.load(faces, columns={**columns, "pairs": "plain"}, metric="l2")
     assert by_labels.genuine.tolist() == [True, False]
     with pytest.raises(DataError, match="last column of pair 0 is 3"):
-        be.load(faces, pairs_key="wrong", **options)
+        be.load(faces, columns={**columns, "pairs": "wrong"}, metric="l2")
 
 
 def test_pairs_of_a_matrix(tmp_path):
@@ -339,7 +343,7 @@ def test_pairs_of_a_matrix(tmp_path):
         gallery_labels=[1, 2, 3],
         trials=np.array([(0, 2, 1, False), (1, 1, 2, True)], dtype=kinds),
     )
-    pairs = be.load(tmp_path / "x.npz", pairs_key="trials")
+    pairs = be.load(tmp_path / "x.npz", columns={"pairs": "trials"})
     assert pairs.values.tolist() == [2, 4]
     assert pairs.genuine.tolist() == [False, True]
 
@@ -357,7 +361,7 @@ def test_pairs_of_a_matrix(tmp_path):
 def test_bad_pairs(tmp_path, trials, message):
     np.savez(tmp_path / "x.npz", embeddings=np.eye(4), labels=[1, 1, 2, 2], trials=trials)
     with pytest.raises(DataError, match=message):
-        be.load(tmp_path / "x.npz", pairs_key="trials")
+        be.load(tmp_path / "x.npz", columns={"pairs": "trials"})
 
 
 def test_gallery_embeddings(tmp_path):
@@ -387,18 +391,27 @@ def test_csv_labels_for_npz(tmp_path):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({}, r"no array 'scores'.*scores_key=.matrix..*rows_of.*\(2, 3\) f"),
-        ({"scores_key": "matrixx"}, "no array 'matrixx'.*Did you mean 'matrix'.*It holds: "),
-        ({"scores_key": "matrix"}, r"no labels.*labels_key=.rows_of.*gallery_labels_key=.c"),
-        ({"scores_key": "matrix", "labels_key": "rows_of"}, "2 x 3, not square"),
-        ({"scores_key": "matrix", "labels_key": "columns_of"}, r"\(3,\); expected \(2,\)"),
-        ({"scores_key": "junk", "labels_key": "rows_of"}, r"\(2,\); expected \(5,\)"),
-        ({"scores_key": "junk", "embeddings_key": "junk"}, "both given"),
-        ({"scores_key": "junk", "labels_key": "a", "labels": "b"}, "both given"),
-        ({"scores_key": "matrix", "metric": "l2"}, "metric has no meaning for scores"),
-        ({"scores_key": "rows_of"}, "scores without classes"),
-        ({"embeddings_key": "junk", "kind": "similarity"}, "compared by distances"),
-        ({"embeddings_key": "rows_of", "labels_key": "rows_of"}, "expected one embedding per row"),
+        ({}, r"no array 'scores'.*\"scores\": .matrix..*rows_of.*\(2, 3\) f"),
+        (
+            {"columns": {"scores": "matrixx"}},
+            "no array 'matrixx'.*Did you mean 'matrix'.*It holds: ",
+        ),
+        (
+            {"columns": {"scores": "matrix"}},
+            r"no labels.*\"labels\": .rows_of.*\"gallery_labels\": .c",
+        ),
+        ({"columns": {"scores": "matrix", "labels": "rows_of"}}, "2 x 3, not square"),
+        ({"columns": {"scores": "matrix", "labels": "columns_of"}}, r"\(3,\); expected \(2,\)"),
+        ({"columns": {"scores": "junk", "labels": "rows_of"}}, r"\(2,\); expected \(5,\)"),
+        ({"columns": {"scores": "junk", "embeddings": "junk"}}, "both given"),
+        ({"labels": "b", "columns": {"scores": "junk", "labels": "a"}}, "both given"),
+        ({"metric": "l2", "columns": {"scores": "matrix"}}, "metric has no meaning for scores"),
+        ({"columns": {"scores": "rows_of"}}, "scores without classes"),
+        ({"kind": "similarity", "columns": {"embeddings": "junk"}}, "compared by distances"),
+        (
+            {"columns": {"embeddings": "rows_of", "labels": "rows_of"}},
+            "expected one embedding per row",
+        ),
     ],
 )
 def test_what_is_missing_is_told(reid, options, message):
@@ -408,17 +421,13 @@ def test_what_is_missing_is_told(reid, options, message):
 
 
 def test_metadata_that_do_not_fit(reid):
-    named = {
-        "scores_key": "matrix",
-        "labels_key": "rows_of",
-        "gallery_labels_key": "columns_of",
-    }
-    with pytest.raises(DataError, match="say probe_camera=q_cam and gallery_camera="):
-        be.load(reid, meta={"camera": "q_cam"}, **named)
+    named = {"scores": "matrix", "labels": "rows_of", "gallery_labels": "columns_of"}
+    with raises_about(DataError, "columns.probe_camera", "columns.gallery_camera"):
+        be.load(reid, columns={"camera": "q_cam", **named})
     with pytest.raises(DataError, match=r"'g_cam', for 'probe_camera', has shape \(3,\); expected"):
-        be.load(reid, meta={"probe_camera": "g_cam"}, **named)
+        be.load(reid, columns={"probe_camera": "g_cam", **named})
     with pytest.raises(DataError, match="no array 'q_camm'.*Did you mean 'q_cam'"):
-        be.load(reid, meta={"probe_camera": "q_camm"}, **named)
+        be.load(reid, columns={"probe_camera": "q_camm", **named})
 
 
 def test_a_native_file_with_metadata_of_the_wrong_length(tmp_path):
@@ -446,16 +455,19 @@ def test_one_set_of_templates_has_its_metadata_once_or_under_both_names(tmp_path
 
 def test_only_what_is_requested_is_read(faces):
     """A pickled array elsewhere in the file does no harm; requested, it is refused."""
-    be.load(faces, embeddings_key="net", labels_key="who")
+    be.load(faces, columns={"embeddings": "net", "labels": "who"})
     with pytest.raises(DataError, match="never unpickles"):
-        be.load(faces, embeddings_key="net", labels_key="objects")
+        be.load(faces, columns={"embeddings": "net", "labels": "objects"})
 
 
 def test_scores_and_embeddings_in_one_file(tmp_path):
     np.savez(tmp_path / "x.npz", scores=np.eye(2), embeddings=np.eye(2), labels=[1, 2])
     with pytest.raises(DataError, match="both scores and embeddings"):
         be.load(tmp_path / "x.npz")
-    assert be.load(tmp_path / "x.npz", scores_key="scores").values.tolist() == [[1, 0], [0, 1]]
+    assert be.load(tmp_path / "x.npz", columns={"scores": "scores"}).values.tolist() == [
+        [1, 0],
+        [0, 1],
+    ]
 
 
 def test_options_overrule_the_file_but_not_its_kind(tmp_path):
@@ -486,7 +498,7 @@ def test_a_kind_that_nothing_declares_is_said(tmp_path, monkeypatch, capsys):
     np.savez(tmp_path / "named.npz", distance=matrix, labels=who)
     np.savez(tmp_path / "pairs.npz", scores=[1.0, 2, 3], genuine=[0, 0, 1])
     said = ("taken as distances: the file does not state the kind of its scores",)
-    labels, key = {"labels": tmp_path / "who.npy"}, {"scores_key": "distance"}
+    labels, key = {"labels": tmp_path / "who.npy"}, {"columns": {"scores": "distance"}}
     for name, options, expected in (
         ("x.npy", labels, said), ("x.npy", {**labels, "kind": "similarity"}, ()),
         ("x.npz", {}, said), ("x.npz", {"kind": "distance"}, ()), ("declared.npz", {}, ()),
@@ -526,7 +538,7 @@ def test_labels_in_an_array(kind, tmp_path):
     found = be.load(tmp_path / "m.npy", labels=tmp_path / "who.npy")
     assert found.layout == "all-against-all"
     np.testing.assert_array_equal(found.probe_labels, expected)
-    sides = {"labels": tmp_path / "who.npy", "gallery_labels": tmp_path / "two.npy"}
+    sides = {"labels": tmp_path / "who.npy", "gallery": tmp_path / "two.npy"}
     np.savez(tmp_path / "m.npz", scores=values[:, :2])
     for name in ("wide.npy", "m.npz"):
         found = be.load(tmp_path / name, **sides)
@@ -535,7 +547,7 @@ def test_labels_in_an_array(kind, tmp_path):
     with pytest.raises(DataError, match=r"two.npy: 2 labels for 4 rows"):
         be.load(tmp_path / "m.npy", labels=tmp_path / "two.npy")
     with pytest.raises(DataError, match="who.npy: has labels alone, and no column 'cam'"):
-        be.load(tmp_path / "m.npy", labels=tmp_path / "who.npy", meta={"camera": "cam"})
+        be.load(tmp_path / "m.npy", labels=tmp_path / "who.npy", columns={"camera": "cam"})
 
 
 @pytest.mark.parametrize(
@@ -585,10 +597,10 @@ def test_csv_labels(matrix, text, labels):
 def test_csv_metadata_can_be_renamed(matrix):
     (matrix.parent / "x.probe.csv").write_text("label,cam\na,1\nb,2\n")
     (matrix.parent / "x.gallery.csv").write_text("label,cam\na,1\nb,2\n")
-    scores = be.load(matrix, meta={"camera": "cam"})
+    scores = be.load(matrix, columns={"camera": "cam"})
     assert list(scores.probe_meta) == list(scores.gallery_meta) == ["camera"]
     with pytest.raises(DataError, match="no column 'camm'.*Did you mean 'cam'"):
-        be.load(matrix, meta={"camera": "camm"})
+        be.load(matrix, columns={"camera": "camm"})
 
 
 @pytest.mark.parametrize(
@@ -629,7 +641,7 @@ def test_labels_that_are_not_there(matrix):
         be.load(matrix)
     assert be.load(matrix, labels=matrix.parent / "x.labels.csv").shape == (2, 2)
     with pytest.raises(DataError, match="labels is missing"):
-        be.load(matrix, gallery_labels=matrix.parent / "x.probe.csv")
+        be.load(matrix, gallery=matrix.parent / "x.probe.csv")
     with pytest.raises(DataError, match="nowhere.csv: no such file"):
         be.load(matrix, labels=matrix.parent / "nowhere.csv")
 
@@ -642,8 +654,8 @@ def test_one_list_of_labels_for_a_rectangle(tmp_path):
 
 
 def test_options_without_a_meaning(matrix):
-    with pytest.raises(DataError, match="scores_key has no meaning for a .npy"):
-        be.load(matrix, scores_key="x")
+    with pytest.raises(DataError, match="columns=.* has no meaning for a .npy"):
+        be.load(matrix, columns={"scores": "x"})
 
 
 def test_another_programs_json_is_left_alone(matrix):
@@ -676,7 +688,7 @@ def test_a_matrix_as_text_is_told_apart(tmp_path):
     with pytest.raises(DataError, match="begins with a line of numbers"):
         be.load(tmp_path / "wide.csv", labels="people.csv")
     (tmp_path / "p.csv").write_text("1,2,3\n0.5,1,0\n")  # columns may have such names
-    pairs = be.load(tmp_path / "p.csv", scores_key="1", genuine_key="2", kind="distance")
+    pairs = be.load(tmp_path / "p.csv", kind="distance", columns={"scores": "1", "genuine": "2"})
     assert pairs.values.tolist() == [0.5]
     (tmp_path / "p.txt").write_text("0 1 2\n1 0 3\n2 3 0\n")
     with pytest.raises(DataError, match=r"is text; expected .*np.loadtxt\('.*p.txt'\)\)"):
@@ -694,7 +706,7 @@ def test_a_matrix_of_numbers_alone_with_its_labels(tmp_path, mark):
     np.save(tmp_path / "t.npy", values)
     (tmp_path / "p.csv").write_text("label,camera\na,1\nb,1\na,2\nb,2\n")
     (tmp_path / "g.csv").write_text("a\nb\nc\na\nb\nc\n")
-    sides = {"labels": tmp_path / "p.csv", "gallery_labels": tmp_path / "g.csv"}
+    sides = {"labels": tmp_path / "p.csv", "gallery": tmp_path / "g.csv"}
     found, wanted = (be.load(tmp_path / f"t.{x}", kind="llr", **sides) for x in ("csv", "npy"))
     np.testing.assert_array_equal(found.values, wanted.values)
     assert found.kind == "llr" and found.probe_meta["camera"].tolist() == ["1", "1", "2", "2"]
@@ -709,7 +721,7 @@ def test_a_matrix_of_numbers_alone_with_its_labels(tmp_path, mark):
 
 def test_a_matrix_of_whole_numbers_and_one_that_is_no_matrix(tmp_path):
     (tmp_path / "g.csv").write_text("a\nb\na\n")
-    sides = dict.fromkeys(("labels", "gallery_labels"), tmp_path / "g.csv")
+    sides = dict.fromkeys(("labels", "gallery"), tmp_path / "g.csv")
     for name in ("t.csv", "t.txt"):
         (tmp_path / name).write_text("0,5,7\n5,0,2\n7,2,0\n")
     square = be.load(tmp_path / "t.csv", labels=tmp_path / "g.csv")
@@ -742,7 +754,7 @@ def test_a_file_in_the_place_of_a_folder(tmp_path):
 
 def test_csv_pairs_under_other_names(tmp_path):
     (tmp_path / "p.csv").write_text("similarity,same\n1,1\n2,0\n")
-    pairs = be.load(tmp_path / "p.csv", scores_key="similarity", genuine_key="same")
+    pairs = be.load(tmp_path / "p.csv", columns={"scores": "similarity", "genuine": "same"})
     assert pairs.genuine.tolist() == [True, False]
 
 
@@ -928,9 +940,8 @@ def test_published_faces(shared):
     """Distances of dlib's descriptors; 0.6 is the threshold that its makers name."""
     scores = be.load(
         shared / "orl_faces" / "embeddings.npz",
-        embeddings_key="dlib128",
-        labels_key="subject",
         metric="l2",
+        columns={"embeddings": "dlib128", "labels": "subject"},
     )
     assert (scores.shape, len(scores.subjects)) == ((400, 400), 40)
     assert set(scores.probe_meta) == {"sample", "pca_train", "dlib_face_detected"}
@@ -941,10 +952,8 @@ def test_published_faces(shared):
 def test_published_pairs(shared):
     pairs = be.load(
         shared / "lfw_dlib" / "embeddings.npz",
-        embeddings_key="dlib128",
-        labels_key="label",
-        pairs_key="pairs",
         metric="l2",
+        columns={"embeddings": "dlib128", "labels": "label", "pairs": "pairs"},
     )
     assert (len(pairs.values), int(pairs.genuine.sum())) == (5605, 2803)
 
@@ -952,10 +961,13 @@ def test_published_pairs(shared):
 def test_published_reid(shared):
     scores = be.load(
         shared / "reid" / "two_camera.npz",
-        scores_key="distmat",
-        labels_key="q_pids",
-        gallery_labels_key="g_pids",
-        meta={"probe_camera": "q_camids", "gallery_camera": "g_camids"},
+        columns={
+            "scores": "distmat",
+            "labels": "q_pids",
+            "gallery_labels": "g_pids",
+            "probe_camera": "q_camids",
+            "gallery_camera": "g_camids",
+        },
     )
     assert scores.layout == "probe-against-gallery"
     assert list(scores.probe_meta) == ["camera"]
@@ -963,8 +975,8 @@ def test_published_reid(shared):
 
 def test_an_array_named_where_a_csv_file_is_meant(tmp_path):
     np.savez(tmp_path / "x.npz", d=np.ones((2, 2)), who=np.array([1, 2]))
-    with pytest.raises(DataError, match=r"'who' is an array in the file: name it with labels_key"):
-        be.load(tmp_path / "x.npz", scores_key="d", labels="who")
+    with pytest.raises(DataError, match=r"'who' is an array in the file: name it with columns"):
+        be.load(tmp_path / "x.npz", labels="who", columns={"scores": "d"})
 
 
 @pytest.mark.parametrize(("word", "meant"), [("Euclidean", "l2"), ("Manhattan", "l1")])

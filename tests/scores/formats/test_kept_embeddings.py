@@ -5,7 +5,7 @@ import pytest
 
 import bioeval as be
 from bioeval.cli.program import main
-from bioeval.scores.formats import losses
+from bioeval.scores.formats import losses, read_with
 
 ENDINGS = [".npz", ".h5"]
 RNG = np.random.default_rng(5)
@@ -32,7 +32,7 @@ def test_embeddings_come_back_as_they_were(tmp_path, ending, sides):
     original = be.load(tmp_path / "in.npz")
     path = tmp_path / f"out{ending}"
     assert main(["convert", str(tmp_path / "in.npz"), str(path), "--keep-embeddings"]) == 0
-    again = be.load(path, keep_embeddings=True)
+    again = read_with(path, keep_embeddings=True)
     probe, gallery = again._base.sides
     np.testing.assert_array_equal(probe, x)
     np.testing.assert_array_equal(gallery, x if y is None else y)
@@ -53,7 +53,7 @@ def test_embeddings_come_back_as_they_were(tmp_path, ending, sides):
 
 def test_a_selection_of_embeddings(tmp_path):
     x, y = _written(tmp_path, 2)
-    scores = be.load(tmp_path / "in.npz", keep_embeddings=True).select(probes=[4, 0], gallery=[2])
+    scores = read_with(tmp_path / "in.npz", keep_embeddings=True).select(probes=[4, 0], gallery=[2])
     be.save(scores, tmp_path / "out.npz")
     with np.load(tmp_path / "out.npz") as file:
         assert "scores" not in file
@@ -67,12 +67,12 @@ def test_what_has_no_embeddings_to_keep(tmp_path, capsys):
     path = tmp_path / "s.npz"
     be.save(be.Scores(np.eye(3), list("aab")), path)
     with pytest.raises(be.DataError, match="holds no embeddings that could be kept"):
-        be.load(path, keep_embeddings=True)
+        read_with(path, keep_embeddings=True)
     _written(tmp_path, 1)
     command = ["convert", str(tmp_path / "in.npz"), str(tmp_path / "x.csv"), "--keep-embeddings"]
     assert main(command) == 2
     assert "--keep-embeddings has no meaning for x.csv" in capsys.readouterr().err
-    both = be.load(tmp_path / "in.npz", keep_embeddings=True)
+    both = read_with(tmp_path / "in.npz", keep_embeddings=True)
     overlapping = both.select(probes=[0, 1], gallery=[1, 3])
     with pytest.raises(be.DataError, match="are on both sides"):
         be.save(overlapping, tmp_path / "o.npz")

@@ -53,17 +53,15 @@ def test_it_is_read_line_by_line(folder):
 
 
 def test_pairs_of_embeddings_and_of_a_matrix(folder):
-    pairs = be.load(folder / "x.npz", pairs=folder / "pairs.txt", metric="l2")
+    pairs = be.load(folder / "x.npz", trials=folder / "pairs.txt", metric="l2")
     x = np.arange(16.0).reshape(8, 2) ** 2
     expected = [np.linalg.norm(x[a] - x[b]) for a, b in ((0, 1), (0, 3), (5, 6), (4, 7))]
     np.testing.assert_allclose(pairs.values, expected)
     assert pairs.genuine.tolist() == [True, False, True, False]
     assert pairs.pair_folds.tolist() == [0, 0, 1, 1]
     assert pairs.pair_subjects.tolist()[1] == ["ann", "bob"]
-    again = be.load(
-        folder / "d.npz", pairs=folder / "pairs.txt", scores_key="scores", labels_key="labels",
-        meta={"image_number": "number"},
-    )  # fmt: skip
+    columns = {"scores": "scores", "labels": "labels", "image_number": "number"}
+    again = be.load(folder / "d.npz", trials=folder / "pairs.txt", columns=columns)
     np.testing.assert_allclose(again.values, expected)
     assert again.pair_folds.tolist() == [0, 0, 1, 1]
 
@@ -71,14 +69,14 @@ def test_pairs_of_embeddings_and_of_a_matrix(folder):
 def test_missing_images(folder):
     (folder / "more.txt").write_text(LIST.replace("bob 2", "bob 7"))
     with pytest.raises(DataError, match=r"of 1 of 4 pairs .* on line 3: 'bob', 7.*missing_pairs"):
-        be.load(folder / "x.npz", pairs=folder / "more.txt")
-    pairs = be.load(folder / "x.npz", pairs=folder / "more.txt", missing_pairs="skip")
+        be.load(folder / "x.npz", trials=folder / "more.txt")
+    pairs = be.load(folder / "x.npz", trials=folder / "more.txt", lists={"missing_pairs": "skip"})
     assert (len(pairs.values), pairs.missing) == (3, 1)
     left_out = arguments(be.verification(pairs), "listed-pairs-missing")
     assert left_out == {"pairs": 1, "listed": 4}
     (folder / "none.txt").write_text("1\neve 1 2\neve 1 fay 1\n")
     with pytest.raises(DataError, match="of 2 of 2 pairs"):
-        be.load(folder / "x.npz", pairs=folder / "none.txt", missing_pairs="skip")
+        be.load(folder / "x.npz", trials=folder / "none.txt", lists={"missing_pairs": "skip"})
 
 
 @pytest.mark.parametrize(
@@ -100,21 +98,21 @@ def test_missing_images(folder):
 def test_bad_lists(folder, text, message):
     (folder / "bad.txt").write_text(text)
     with pytest.raises(DataError) as caught:
-        be.load(folder / "x.npz", pairs=folder / "bad.txt")
+        be.load(folder / "x.npz", trials=folder / "bad.txt")
     assert message in str(caught.value)
     assert "bad.txt" in str(caught.value)
 
 
 def test_what_does_not_go_with_it(folder):
-    given = {"pairs": folder / "pairs.txt"}
-    with pytest.raises(DataError, match="no whole numbers called 'image_number'.*meta="):
+    given = {"trials": folder / "pairs.txt"}
+    with raises_about(DataError, "columns.image_number"):
         be.load(folder / "d.npz", **given)
     with pytest.raises(DataError, match="both given"):
-        be.load(folder / "x.npz", pairs_key="labels", **given)
-    with pytest.raises(DataError, match="missing_pairs.*expected pairs"):
-        be.load(folder / "x.npz", missing_pairs="skip")
-    with raises_about(DataError, "missing_pairs"):
-        be.load(folder / "x.npz", missing_pairs="drop", **given)
+        be.load(folder / "x.npz", columns={"pairs": "labels"}, **given)
+    with pytest.raises(DataError, match="missing_pairs.*expected trials"):
+        be.load(folder / "x.npz", lists={"missing_pairs": "skip"})
+    with raises_about(DataError, "lists.missing_pairs"):
+        be.load(folder / "x.npz", lists={"missing_pairs": "drop"}, **given)
     np.savez(
         folder / "g.npz", embeddings=np.ones((2, 2)), labels=["a", "b"],
         gallery_embeddings=np.ones((2, 2)), gallery_labels=["a", "b"],
@@ -133,19 +131,23 @@ def test_what_does_not_go_with_it(folder):
 def test_lfw_by_its_own_list(shared, tmp_path):
     """The same pairs as the array of indices that was made from it, and the same accuracy."""
     data = shared / "lfw_dlib"
-    options = {"embeddings_key": "dlib128", "labels_key": "label", "metric": "l2"}
+    options = {"metric": "l2", "columns": {"embeddings": "dlib128", "labels": "label"}}
     by_name = be.load(
-        data / "embeddings.npz", pairs=data / "pairs.txt", missing_pairs="skip", **options
+        data / "embeddings.npz",
+        trials=data / "pairs.txt",
+        lists={"missing_pairs": "skip"},
+        **options,
     )
-    by_index = be.load(data / "embeddings.npz", pairs_key="pairs", **options)
+    options["columns"]["pairs"] = "pairs"
+    by_index = be.load(data / "embeddings.npz", **options)
     np.testing.assert_array_equal(by_name.values, by_index.values)
     np.testing.assert_array_equal(by_name.genuine, by_index.genuine)
     np.testing.assert_array_equal(by_name.pair_folds, by_index.pair_folds)
     assert by_name.missing == 395
-    words = ["run", str(data / "embeddings.npz"), "--embeddings", "dlib128", "--labels", "label"]
-    words += ["--metric", "l2", "--pairs", str(data / "pairs.txt"), "--protocol", "lfw-view2"]
+    words = ["run", str(data / "embeddings.npz"), "--columns", "embeddings=dlib128,labels=label"]
+    words += ["--metric", "l2", "--trials", str(data / "pairs.txt"), "--protocol", "lfw-view2"]
     done = CliRunner().invoke(
-        root, [*words, "--missing-pairs", "skip", "--json"], catch_exceptions=False
+        root, [*words, "--lists", "missing_pairs=skip", "--json"], catch_exceptions=False
     )
     task = json.loads(done.stdout)["tasks"]["folds/verification/single"]
     assert task["accuracy_mean"] == pytest.approx(0.9810719633009473, abs=1e-12)

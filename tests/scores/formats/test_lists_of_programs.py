@@ -138,21 +138,21 @@ def test_genuine_and_impostor_scores_as_arrays(tmp_path, capsys):
     g, i = tmp_path / "g.npy", tmp_path / "i.npy"
     np.save(g, [0.5])
     np.save(i, np.array([[-1e3], [2.0]]))
-    found = holds(be.load(g, impostor=i, kind="similarity"))
+    found = holds(be.load((g, i), kind="similarity"))
     assert found._reading == ("genuine scores from g.npy, impostor scores from i.npy",)
     assert "genuine scores from g.npy" in read_line(capsys, g, i, "--kind", "similarity")
     with pytest.raises(DataError, match=r"g.npy: does not state whether its scores are dist"):
-        be.load(g, impostor=i)
+        be.load((g, i))
     with pytest.raises(DataError, match=r"g.npy: has the same scores as .*i.npy"):
         np.save(g, [-1e3, 2.0])
-        be.load(g, impostor=i, kind="similarity")
+        be.load((g, i), kind="similarity")
     with pytest.raises(
         DataError, match=r"i.npy: has shape \(2, 2\); expected one score an attempt"
     ):
         np.save(i, np.eye(2))
-        be.load(g, impostor=i, kind="similarity")
+        be.load((g, i), kind="similarity")
     with pytest.raises(DataError, match=r"i.txt: is text; expected a .npy file of impostor scores"):
-        be.load(g, impostor=put(tmp_path, "i.txt", "1\n2\n"), kind="similarity")
+        be.load((g, put(tmp_path, "i.txt", "1\n2\n")), kind="similarity")
 
 
 @pytest.mark.parametrize("suffix", [".mat", ".npz", ".h5"])
@@ -193,21 +193,21 @@ def test_arrays_in_groups(tmp_path, capsys):
         out["run7/again"] = out["run7"]  # a circle
         out["else"] = h5py.ExternalLink("other.h5", "/x")
         out["run7/soft"] = h5py.SoftLink("/run7/sim")
-    keys = {"labels_key": "run7/deep/who", "gallery_labels_key": "run7/them"}
-    found = be.load(tmp_path / "x.h5", scores_key="run7/sim", kind="similarity", **keys)
+    keys = {"labels": "run7/deep/who", "gallery_labels": "run7/them"}
+    columns = {"scores": "run7/sim", **keys}
+    found = be.load(tmp_path / "x.h5", kind="similarity", columns=columns)
     np.testing.assert_array_equal(found.values, MATRIX)
-    options = ["--scores", "run7/sim", "--kind", "similarity"]
-    options += ["--labels", "run7/deep/who", "--gallery-labels", "run7/them"]
+    options = ["--columns", "scores=run7/sim", "--kind", "similarity"]
+    options += ["--columns", "labels=run7/deep/who,gallery_labels=run7/them"]
     assert main(["run", str(tmp_path / "x.h5"), *options]) == 0
-    with pytest.raises(
-        DataError, match="no array 'run7'; scores_key names it. Did you mean 'run7/"
-    ):
-        be.load(tmp_path / "x.h5", scores_key="run7")
-    linked = be.load(tmp_path / "x.h5", scores_key="run7/soft", kind="similarity", **keys)
+    with pytest.raises(DataError, match="no array 'run7'; .*names it. Did you mean 'run7/"):
+        be.load(tmp_path / "x.h5", columns={"scores": "run7"})
+    columns = {"scores": "run7/soft", **keys}
+    linked = be.load(tmp_path / "x.h5", kind="similarity", columns=columns)
     np.testing.assert_array_equal(linked.values, MATRIX)
     with pytest.raises(DataError, match="'else' is an external link to 'other.h5'"):
-        be.load(tmp_path / "x.h5", scores_key="else")
-    with pytest.raises(DataError, match='say, for instance, scores_key="run7/sim"'):
+        be.load(tmp_path / "x.h5", columns={"scores": "else"})
+    with pytest.raises(DataError, match='say, for instance, columns={"scores": "run7/sim"}'):
         be.load(tmp_path / "x.h5")
 
 
@@ -231,7 +231,7 @@ def test_scores_in_the_order_of_lfw(tmp_path, name, capsys):
     else:
         head = "similarity\n" if name == "x.csv" else ""
         put(tmp_path, name, head + "".join(f"{x}\n" for x in FOUR))
-    found = be.load(place, pairs=pairs, kind="similarity")
+    found = be.load(place, trials=pairs, kind="similarity")
     assert found.values.tolist() == FOUR
     assert found.genuine.tolist() == [True, False, True, False]
     assert found.pair_folds.astype(str).tolist() == ["0", "0", "1", "1"]
@@ -239,20 +239,20 @@ def test_scores_in_the_order_of_lfw(tmp_path, name, capsys):
     said = "scores in the order of the 4 pairs of pairs.txt, in 2 folds"
     assert said in found._reading
     assert said in read_line(capsys, place, pairs, "--kind", "similarity")
-    options = ["--pairs", str(pairs), "--kind", "similarity"]
+    options = ["--trials", str(pairs), "--kind", "similarity"]
     assert main(["convert", str(place), str(tmp_path / "y.npz"), *options]) == 0
     how = {"kind": "similarity"}
     with pytest.raises(DataError, match=f"{name}: has 4 scores, and pairs.txt lists 2 pairs"):
-        be.load(place, pairs=put(tmp_path, "pairs.txt", "1\nann 1 2\nann 1 bob 1\n"), **how)
+        be.load(place, trials=put(tmp_path, "pairs.txt", "1\nann 1 2\nann 1 bob 1\n"), **how)
     with pytest.raises(DataError, match=r"pairs.txt: line 3 is 'ann 1'; expected 'name i other j'"):
-        be.load(place, pairs=put(tmp_path, "pairs.txt", "1\nann 1 2\nann 1\n"), **how)
+        be.load(place, trials=put(tmp_path, "pairs.txt", "1\nann 1 2\nann 1\n"), **how)
 
 
 def test_scores_with_names_are_in_no_order(tmp_path):
     place = put(tmp_path, "x.txt", "a b 0.5\nc d 0.2\n")
     pairs = put(tmp_path, "pairs.txt", "1\nann 1 2\nann 1 bob 1\n")
     with pytest.raises(DataError, match="x.txt: names its templates; .*one score per line"):
-        be.load(place, pairs=pairs, kind="llr")
+        be.load(place, trials=pairs, kind="llr")
 
 
 # ------------------------------------------------------------------------- BEE
@@ -279,7 +279,7 @@ def bee(tmp_path):
 def test_sigsets_of_both_sides(tmp_path, bee, capsys):
     probe = sigset(tmp_path, "q.xml", WHO)
     gallery = sigset(tmp_path, "t.xml", WHO[:4])
-    found = be.load(bee, labels=probe, gallery_labels=gallery)
+    found = be.load(bee, labels=probe, gallery=gallery)
     assert (found.probe_labels.tolist(), found.gallery_labels.tolist()) == (WHO, WHO[:4])
     assert found.probe_meta["image"][0] == "p0.jpg"
     assert "subjects from the sigsets q.xml and t.xml" in found._reading
@@ -307,13 +307,13 @@ def test_signatures_of_several_presentations(tmp_path, bee):
     two = SIGNATURE.format("a", 1, more) + SIGNATURE.format("b", 2, more)
     gallery = sigset(tmp_path, "t.xml", ["ann", "bob"], more)
     probe = sigset(tmp_path, "q.xml", WHO, more)
-    found = be.load(bee, labels=probe, gallery_labels=gallery)
+    found = be.load(bee, labels=probe, gallery=gallery)
     assert found.probe_labels.tolist() == WHO  # a row a signature
     assert found.gallery_labels.tolist() == ["ann", "ann", "bob", "bob"]  # a column an image
     with pytest.raises(
         DataError, match="q.xml: holds 2 signatures with 4 presentations; expected 5 of eith"
     ):
-        be.load(bee, labels=put(tmp_path, "q.xml", SIGSET.format(two)), gallery_labels=gallery)
+        be.load(bee, labels=put(tmp_path, "q.xml", SIGSET.format(two)), gallery=gallery)
 
 
 @pytest.mark.parametrize(
@@ -328,7 +328,7 @@ def test_signatures_of_several_presentations(tmp_path, bee):
 def test_damaged_sigsets(tmp_path, bee, text, message):
     place = put(tmp_path, "q.xml", text)
     with pytest.raises(DataError, match=f"q.xml: {message}"):
-        be.load(bee, labels=place, gallery_labels=place)
+        be.load(bee, labels=place, gallery=place)
 
 
 # ------------------------------------------------------------------------- wide tables

@@ -59,7 +59,7 @@ def test_groups_of_a_list_are_those_of_its_columns(lists):
     expected = be.by_group(pairs, (sides[1], sides[0]), threshold=2.0)  # probes, enrolled
     found = be.by_group(pairs, "gender", threshold=2.0)
     assert found.equals(expected) and found.group.values.tolist() == ["f", "m"]
-    matrix = be.by_group(load(folder, as_="matrix"), "gender", threshold=2.0)
+    matrix = be.by_group(load(folder, lists={"as": "matrix"}), "gender", threshold=2.0)
     np.testing.assert_array_equal(matrix.frr, found.frr)
     np.testing.assert_array_equal(matrix.fa, found.fa)
 
@@ -72,7 +72,9 @@ def test_the_command_takes_the_table(lists, capsys):
     document = json.loads(capsys.readouterr().out)
     ds = be.by_group(load(folder), "gender", threshold=2.0)
     assert [x["frr"] for x in document["groups"]] == ds.frr.values.tolist()
-    assert main([*given, "--meta", "sex=gender", "--by", "sex", "--threshold", "2", "--json"]) == 0
+    assert (
+        main([*given, "--columns", "sex=gender", "--by", "sex", "--threshold", "2", "--json"]) == 0
+    )
     capsys.readouterr()
     assert main([*given, "--by", "sex"]) == 2
     assert "both sides have: gender, age" in capsys.readouterr().err
@@ -117,11 +119,11 @@ def test_columns_of_images_are_no_metadata_of_templates(tmp_path):
     options = {"kind": "distance", "labels": tmp_path / "t.csv"}
     assert [*be.load(tmp_path / "x.txt", **options).probe_meta] == ["gender"]
     with pytest.raises(be.DataError, match="'image' .* has several values for one template"):
-        be.load(tmp_path / "x.txt", meta={"file": "image"}, **options)
+        be.load(tmp_path / "x.txt", columns={"file": "image"}, **options)
     with pytest.raises(be.DataError, match="'gendr' .* is no column; it has 'gender'"):
-        be.load(tmp_path / "x.txt", meta={"sex": "gendr"}, **options)
-    with raises_about(be.DataError, "meta", "labels"):
-        be.load(tmp_path / "x.txt", meta={"sex": "gender"}, kind="distance", subject_from="(.)")
+        be.load(tmp_path / "x.txt", columns={"sex": "gendr"}, **options)
+    with raises_about(be.DataError, "columns.sex", "labels"):
+        be.load(tmp_path / "x.txt", kind="distance", subject_from="(.)", columns={"sex": "gender"})
 
 
 def test_metadata_of_pairs_are_kept_in_a_file(lists, tmp_path):

@@ -134,7 +134,7 @@ def test_a_matrix_of_scores_under_other_names(tmp_path, write, shape):
         tmp_path / "d.mat", {"far": values, "who": np.arange(m) + 1.0, "other": np.arange(n) + 1.0}
     )
     scores = be.load(
-        tmp_path / "d.mat", scores_key="far", labels_key="who", gallery_labels_key="other"
+        tmp_path / "d.mat", columns={"scores": "far", "labels": "who", "gallery_labels": "other"}
     )
     np.testing.assert_array_equal(scores.values, values)
     write(
@@ -142,7 +142,7 @@ def test_a_matrix_of_scores_under_other_names(tmp_path, write, shape):
         {"far": values.T, "who": np.arange(m) + 1.0, "other": np.arange(n) + 1.0},
     )
     scores = be.load(
-        tmp_path / "d.mat", scores_key="far", labels_key="who", gallery_labels_key="other"
+        tmp_path / "d.mat", columns={"scores": "far", "labels": "who", "gallery_labels": "other"}
     )
     np.testing.assert_array_equal(scores.values, values)
 

@@ -59,8 +59,14 @@ def test_every_form_of_a_list(tmp_path, form):
         Message("repeated-pairs", pairs=1),
         Message("self-comparisons-left-out", comparisons=1),
     )
-    assert len(read(tmp_path, form, [AGAIN, ITSELF], keep=["self", "repeated"]).values) == 5
-    assert read(tmp_path, form, [TURNED], unordered=True).values.tolist() == [0.5, 2.0, 3.0]
+    assert (
+        len(read(tmp_path, form, [AGAIN, ITSELF], lists={"keep": ["self", "repeated"]}).values) == 5
+    )
+    assert read(tmp_path, form, [TURNED], lists={"unordered": True}).values.tolist() == [
+        0.5,
+        2.0,
+        3.0,
+    ]
     where = {"txt": "lines 2 and 4", "csv": "lines 3 and 5",
              "npz": "pairs 1 and 3"}.get(form, "rows 1 and 3")  # fmt: skip
     with pytest.raises(be.DataError, match=f"'id1/a' and 'id2/c' .{where}: 2.0 and 2.5"):
@@ -78,7 +84,7 @@ def test_classes_against_the_subjects_of_the_line(tmp_path, form):
     with pytest.raises(be.DataError, match=match):
         read(tmp_path, form, lines, subject_from=r"id(\d)")
     with pytest.raises(be.DataError, match=match):
-        read(tmp_path, form, lines, subject_from=r"id(\d)", as_="matrix")
+        read(tmp_path, form, lines, subject_from=r"id(\d)", lists={"as": "matrix"})
 
 
 def test_classes_against_columns_and_trials(tmp_path):
@@ -137,13 +143,13 @@ def test_one_file_of_both_classes(tmp_path, capsys):
 def test_two_files_with_names(tmp_path):
     (tmp_path / "g.txt").write_text("a b 0.5\na c 0.6\na b 0.5\n")
     (tmp_path / "i.txt").write_text("a d 2\nb d 3\n")
-    read_two = {"kind": "distance", "impostor": tmp_path / "i.txt"}
-    found = be.load(tmp_path / "g.txt", **read_two)
+    two = tmp_path / "g.txt", tmp_path / "i.txt"
+    found = be.load(two, kind="distance")
     assert found.values.tolist() == [0.5, 0.6, 2, 3]
     assert found._remarks[0] == Message("repeated-pairs", pairs=1)
     (tmp_path / "i.txt").write_text("a d 2\n\nc a 0.6\n")
     with pytest.raises(be.DataError, match="1 pair is both .*.line 2 and line 3 of i.txt"):
-        be.load(tmp_path / "g.txt", **read_two)
+        be.load(two, kind="distance")
 
 
 # ------------------------------------------------------------------------- names of templates
@@ -193,7 +199,10 @@ def test_too_many_names_are_said(tmp_path, monkeypatch):
     monkeypatch.setattr("bioeval.scores.formats.listed_pairs.MOST_NAMES", 2)
     found = read(tmp_path, "txt", [AGAIN, ITSELF, ("0", "q", "r", "1")])
     assert len(found.values) == 6 and found._remarks[0].code == "too-many-names"
-    assert len(read(tmp_path, "txt", [AGAIN, ("0", "q", "r", "1")], as_="matrix").probe_ids) == 5
+    assert (
+        len(read(tmp_path, "txt", [AGAIN, ("0", "q", "r", "1")], lists={"as": "matrix"}).probe_ids)
+        == 5
+    )
 
 
 # ------------------------------------------------------------------------- commands and files
@@ -210,21 +219,27 @@ def test_commands_take_what_is_to_be_kept(tmp_path, capsys):
         return single["genuine_attempts"], single["impostor_attempts"], said
 
     genuine, impostor, said = run()
-    assert (genuine, impostor) == (2, 2) and "; --keep self counts them" in said
-    assert "1 of 3 pairs are listed in both orders" in said and "; --unordered counts each" in said
-    assert run("--keep", "self", "--keep", "repeated")[:2] == (3, 3)
-    assert run("--unordered")[:2] == (1, 2)
+    assert (genuine, impostor) == (2, 2) and "; --lists keep=self counts them" in said
+    assert (
+        "1 of 3 pairs are listed in both orders" in said
+        and "; --lists unordered counts each" in said
+    )
+    assert run("--lists", "keep=self,repeated")[:2] == (3, 3)
+    assert run("--lists", "unordered")[:2] == (1, 2)
     assert main(["check", path, "--kind", "distance", "--json"]) == 0
     findings = {x["check"]: x for x in json.loads(capsys.readouterr().out)["findings"]}
-    assert findings["list"]["severity"] == "note" and "--keep self" in findings["list"]["message"]
-    assert main(["check", path, "--kind", "distance", "--json", "--keep", "self"]) == 0
+    assert findings["list"]["severity"] == "note" and "keep=self" in findings["list"]["message"]
+    assert main(["check", path, "--kind", "distance", "--json", "--lists", "keep=self"]) == 0
     findings = {x["check"]: x for x in json.loads(capsys.readouterr().out)["findings"]}
     assert findings["zero-distance"]["severity"] == "warning"
     out = str(tmp_path / "y.npz")
-    assert main(["convert", path, out, "--kind", "distance", "--as", "matrix"]) == 0
+    assert main(["convert", path, out, "--kind", "distance", "--lists", "as=matrix"]) == 0
     assert be.load(out).shape == (3, 3)
-    assert main(["run", path, "--kind", "distance", "--as", "matrix", "--keep", "self"]) == 2
-    assert "--keep self has no meaning with --as matrix" in capsys.readouterr().err
+    assert (
+        main(["run", path, "--kind", "distance", "--lists", "as=matrix", "--lists", "keep=self"])
+        == 2
+    )
+    assert "--lists keep=self has no meaning with --lists as=matrix" in capsys.readouterr().err
 
 
 def test_labels_in_several_spellings_are_warned_of(tmp_path):
@@ -277,10 +292,12 @@ def test_pairs_of_an_array_file(tmp_path):
     d = np.arange(9.0).reshape(3, 3)
     pairs = np.array([[0, 1, 1], [0, 2, 0], [0, 1, 1], [1, 0, 1]])
     np.savez(tmp_path / "x.npz", scores=d, probe_labels=["a", "a", "b"], view=pairs)
-    found = be.load(tmp_path / "x.npz", pairs_key="view")
+    found = be.load(tmp_path / "x.npz", columns={"pairs": "view"})
     assert found.values.tolist() == [1, 2, 3] and len(found._remarks) == 2
-    assert be.load(tmp_path / "x.npz", pairs_key="view", keep="repeated").shape == (4,)
+    assert be.load(
+        tmp_path / "x.npz", columns={"pairs": "view"}, lists={"keep": "repeated"}
+    ).shape == (4,)
     with pytest.raises(be.DataError, match="different scores"):
-        be.load(tmp_path / "x.npz", pairs_key="view", unordered=True)
-    with pytest.raises(be.DataError, match="keep has no meaning for scores"):
-        be.load(tmp_path / "x.npz", keep="self")
+        be.load(tmp_path / "x.npz", columns={"pairs": "view"}, lists={"unordered": True})
+    with pytest.raises(be.DataError, match='lists={"keep": ...} has no meaning for scores'):
+        be.load(tmp_path / "x.npz", lists={"keep": "self"})

@@ -13,23 +13,29 @@ import bioeval as be
 from bioeval.cli.commands.convert import command
 from bioeval.scores.formats import losses, registry
 from bioeval.scores.formats.files import replacing
-from bioeval.scores.formats.format import EVERY_FORMAT, FLAGS, Format, ReadOptions, keeps_everything
+from bioeval.scores.formats.format import (
+    LISTS,
+    OPTIONS,
+    Format,
+    ReadOptions,
+    keeps_everything,
+    say,
+)
 
 PAIRS = be.Scores.from_pairs([0.1, 0.2], [1, 0])
 SQUARE = be.Scores(np.arange(4.0).reshape(2, 2), ["a", "b"])
 
 
-def test_the_options_are_the_arguments_of_load():
-    arguments = list(inspect.signature(be.load).parameters)
-    assert arguments[0] == "path"
-    assert arguments[1:] == [x.name for x in dataclasses.fields(ReadOptions) if x.init]
+def test_the_options_of_formats_are_those_of_load():
+    arguments = {*inspect.signature(be.load).parameters}
+    assert {say(name).name.partition(".")[0] for name in OPTIONS} <= arguments
     for form in registry.FORMATS:
-        assert set(form.options) < set(FLAGS)
+        assert set(form.options) < set(OPTIONS)
 
 
-def test_every_flag_is_one_of_the_command():
-    flags = {flag for option in command.params for flag in option.opts if flag.startswith("--")}
-    assert set(FLAGS.values()) <= flags
+def test_the_options_of_the_command_are_those_of_load():
+    of_command = {option.name for option in command.params}
+    assert {*inspect.signature(be.load).parameters} - of_command == {"path", "mask", "format"}
 
 
 WAYS = [(form, x) for form in registry.written_formats() for x in form.written_as or form.suffixes]
@@ -51,11 +57,13 @@ def test_a_written_format_is_read_and_recognised(tmp_path, form, suffix):
     assert found.kind == scores.kind
 
 
-LISTS = be.TopKScores([[0, 1], [1, 0]], ["a", "b"], ["a", "b"])
+NEAREST = be.TopKScores([[0, 1], [1, 0]], ["a", "b"], ["a", "b"])
 
 
 @pytest.mark.parametrize("form", registry.written_formats(), ids=lambda form: form.name)
-@pytest.mark.parametrize("scores", [SQUARE, PAIRS, LISTS], ids=lambda scores: type(scores).__name__)
+@pytest.mark.parametrize(
+    "scores", [SQUARE, PAIRS, NEAREST], ids=lambda scores: type(scores).__name__
+)
 @pytest.mark.cases(1)
 def test_a_format_writes_scores_or_says_why_not(tmp_path, form, scores):
     path = tmp_path / f"x{form.suffixes[0]}"
@@ -70,9 +78,14 @@ def test_a_format_writes_scores_or_says_why_not(tmp_path, form, scores):
 @pytest.mark.parametrize("form", registry.FORMATS, ids=lambda form: form.name)
 def test_options_that_a_format_does_not_have(tmp_path, form):
     """An option outside the registered ones is refused, before the file is read."""
-    for name in set(FLAGS) - set(form.options) - set(EVERY_FORMAT):
-        with pytest.raises(be.DataError, match=f"{name} has no meaning for"):
-            ReadOptions(**{name: 1}).allow(form.expected, form.options)
+    for name in set(OPTIONS) - set(form.options):
+        argument, _, key = name.partition(".")
+        given = {name: {"camera": "x"} if name == "meta" else 1}
+        if key:
+            given = {"columns": {key: "x"}} if argument == "columns" else {LISTS[key]: 1}
+        with pytest.raises(be.DataError, match="has no meaning for") as caught:
+            ReadOptions(**given).allow(form.expected, form.options)
+        assert caught.value.arguments[0] == ("columns.camera" if name == "meta" else say(name).name)
 
 
 def test_the_help_names_what_can_be_written():

@@ -76,7 +76,7 @@ def test_hdf5_attributes_and_links(tmp_path):
         file["elsewhere"] = h5py.ExternalLink("y.h5", "/scores")
     assert be.load(tmp_path / "x.h5").kind == "similarity"
     with pytest.raises(DataError, match="is an external link to 'y.h5'"):
-        be.load(tmp_path / "x.h5", scores_key="elsewhere", labels_key="labels")
+        be.load(tmp_path / "x.h5", columns={"scores": "elsewhere", "labels": "labels"})
     raw = (tmp_path / "x.h5").read_bytes()
     (tmp_path / "y.h5").write_bytes(raw[:-600])
     with pytest.raises(DataError, match="y.h5.* is truncated or damaged"):
@@ -177,7 +177,7 @@ def test_subjects_of_a_matrix_as_a_table_are_found_in_its_names(tmp_path, suffix
     assert listed.probe_labels.tolist() == found.probe_labels.tolist()
     for options, message in (
         ({"subject_from": "(no)"}, "does not match the template 'id1/a'"),
-        ({"as_": "pairs"}, "is a matrix, not a list of pairs"),
+        ({"lists": {"as": "pairs"}}, "is a matrix, not a list of pairs"),
         ({"trials": tmp_path / "list.csv"}, "trials has no meaning for a matrix as a table"),
     ):
         with pytest.raises(DataError, match=message):
@@ -255,10 +255,13 @@ TRUTHS = {
     "bob_atnt_scores-nonorm-openset-dev.txt": {"kind": "distance"},
     "bob_scores-cmc-4col.txt": {"kind": "similarity"},
     "bob_scores.mtx": {"mask": "bob_scores.mask"},
-    "pyeer_exp1": {"kind": "similarity", "impostor": "pyeer_exp1_false.txt"},
+    "pyeer_exp1": {"kind": "similarity"},
     "pyeer_cmc_exp1": {"kind": "similarity", "trials": "pyeer_cmc_exp1_tp.txt"},  # probes first
 }
-FILES = {"pyeer_exp1": "pyeer_exp1_true.txt", "pyeer_cmc_exp1": "pyeer_cmc_exp1_scores.txt"}
+FILES = {
+    "pyeer_exp1": ["pyeer_exp1_true.txt", "pyeer_exp1_false.txt"],
+    "pyeer_cmc_exp1": ["pyeer_cmc_exp1_scores.txt"],
+}
 
 
 @pytest.mark.parametrize("name", TRUTHS)
@@ -268,15 +271,15 @@ def test_files_of_other_programs(shared, name, tmp_path):
     known = json.loads((folder / "README.json").read_text())["basic_truth_sklearn"]
     truth = next(value for key, value in known.items() if key.split(" ")[0] == name)
     options = {
-        key: folder / value if key in ("mask", "impostor", "trials") else value
+        key: folder / value if key in ("mask", "trials") else value
         for key, value in TRUTHS[name].items()
     }
     if "trials" in options:
         named = tmp_path / "trials.txt"
         named.write_text("probe gallery\n" + options["trials"].read_text())
         options["trials"] = named
-    path = folder / FILES.get(name, name)
-    readings = [{}] if "n_probes_with_mate" not in truth else [{}, {"as_": "matrix"}]
+    path = [folder / file for file in FILES.get(name, [name])]
+    readings = [{}] if "n_probes_with_mate" not in truth else [{}, {"lists": {"as": "matrix"}}]
     for reading in readings:
         scores = be.load(path, **options, **reading)
         ds = be.verification(scores, far_targets=[0.1, 0.01])

@@ -23,9 +23,9 @@ SCORES = [0.5, -1e3, 2.0]
 SAME = [True, False, False]
 
 
-def load(folder, text, name="x.txt", kind="distance", **options):
+def load(folder, text, name="x.txt", kind="distance", second=None, **options):
     (folder / name).write_text(text)
-    return be.load(folder / name, kind=kind, **options)
+    return be.load([folder / name, second] if second else folder / name, kind=kind, **options)
 
 
 def holds(pairs):
@@ -83,17 +83,17 @@ def test_names_of_columns(tmp_path):
 
 def test_genuine_and_impostor_scores_in_two_files(tmp_path, capsys):
     (tmp_path / "i.txt").write_text("-1e3\n2.0\n")
-    holds(load(tmp_path, "0.5\n", impostor=tmp_path / "i.txt"))
+    holds(load(tmp_path, "0.5\n", second=tmp_path / "i.txt"))
     args = [str(tmp_path / "x.txt"), str(tmp_path / "i.txt")]
     assert main(["run", *args, "--kind", "distance", "--json"]) == 0
     document = json.loads(capsys.readouterr().out)
     assert document["tasks"]["verification/single"]["impostor_attempts"] == 2
-    with pytest.raises(DataError, match="holds one number per line; .* as impostor"):
+    with pytest.raises(DataError, match="holds one number per line; .* scores as a second one"):
         load(tmp_path, "0.5\n")
     (tmp_path / "i.txt").write_text("1_1.tif 2_1.tif OK -1e3\n1_1.tif 3_1.tif FAIL 2.0\n")  # FVC
-    holds(load(tmp_path, "1_1.tif 1_2.tif OK 0.5\n", impostor=tmp_path / "i.txt"))
+    holds(load(tmp_path, "1_1.tif 1_2.tif OK 0.5\n", second=tmp_path / "i.txt"))
     with pytest.raises(DataError, match="has 4 columns; expected the impostor scores in 1, as"):
-        load(tmp_path, "0.5\n", impostor=tmp_path / "i.txt")
+        load(tmp_path, "0.5\n", second=tmp_path / "i.txt")
     with pytest.raises(DataError, match="taken for bob's list of claimed and real subjects"):
         load(tmp_path, "1_1.tif 1_2.tif OK 0.5\n")
 
@@ -220,7 +220,7 @@ def test_bad_lists(tmp_path, text, message):
 def test_two_files_are_read_in_one_way_or_not_at_all(tmp_path, capsys, genuine, impostor, message):
     (tmp_path / "i.txt").write_text(impostor)
     with pytest.raises(DataError, match=message):
-        load(tmp_path, genuine, name="g.txt", impostor=tmp_path / "i.txt")
+        load(tmp_path, genuine, "g.txt", second=tmp_path / "i.txt")
     files = map(str, (tmp_path / "g.txt", tmp_path / "i.txt"))
     assert main(["run", *files, "--kind", "distance"]) == 2
     assert capsys.readouterr().err.startswith("bioeval: error: ")
@@ -286,7 +286,7 @@ def test_trials_and_scores_that_lack_each_other(tmp_path):
         load(tmp_path, KEYED, trials=trials)
     with pytest.raises(DataError, match="2 of 4 lines: each has no score; the first on line 3, 4"):
         load(tmp_path, KEYED.split("\n", 1)[1], trials=trials)
-    found = load(tmp_path, KEYED, trials=trials, missing_pairs="skip")
+    found = load(tmp_path, KEYED, trials=trials, lists={"missing_pairs": "skip"})
     assert found.values.tolist() == [0.5, 2.0]
     notes = [x.arguments for x in be.messages(be.verification(found)) if x.code == "lines-left-out"]
     assert notes == [
@@ -317,7 +317,7 @@ def test_subjects_from_names(tmp_path):
             load(tmp_path, text, subject_from=pattern)
 
     said = "subjects from names: id1/a -> 1, id2/c -> 2"
-    for options in ({}, {"as_": "matrix"}):
+    for options in ({}, {"lists": {"as": "matrix"}}):
         found = be.verification(load(tmp_path, text, subject_from=r"id(\d+)/", **options))
         assert found.attrs["reading"] == said
         assert not any("subjects from" in message.sentence for message in be.messages(found))
@@ -396,18 +396,21 @@ def test_a_trial_that_is_listed_again(tmp_path):
     """It adds no attempt, whatever is kept; in the other order its score is not found."""
     scores, trials = "a b 0.5\na c 0.1\n", tmp_path / "trials"
     trials.write_text("a b 1\na c 0\na b 1\n")
-    for options in ({}, {"keep": "repeated"}):
+    for options in ({}, {"lists": {"keep": "repeated"}}):
         found = load(tmp_path, scores, trials=trials, **options)
         assert found.values.tolist() == [0.5, 0.1]
         (note,) = be.messages(be.verification(found))[:1]
         assert note.sentence == "a pair is listed again on 1 line of trials, which adds no attempts"
-    kept = load(tmp_path, scores + "a b 0.5\n", trials=trials, keep="repeated")
+    kept = load(tmp_path, scores + "a b 0.5\n", trials=trials, lists={"keep": "repeated"})
     assert kept.values.tolist() == [0.5, 0.1, 0.5]
     trials.write_text("a b 1\na c 0\nb a 1\n")
-    wrong = "lists 1 of the 3 pairs whose score has its names in the other order .*, give unordered"
+    wrong = "lists 1 of the 3 pairs whose score has its names in the other order .*unordered"
     with pytest.raises(DataError, match=wrong):
         load(tmp_path, scores, trials=trials)
-    assert load(tmp_path, scores, trials=trials, unordered=True).values.tolist() == [0.5, 0.1]
+    assert load(tmp_path, scores, trials=trials, lists={"unordered": True}).values.tolist() == [
+        0.5,
+        0.1,
+    ]
     trials.write_text("a b 1\na c 0\na d 0\n")
     with pytest.raises(DataError, match="1 of 3 lines: each has no score"):
         load(tmp_path, scores, trials=trials)
@@ -448,7 +451,7 @@ def test_a_list_of_all_pairs_is_a_matrix(tmp_path):
         f"{enrolled[j]} m{j} {whose[i]} p{i} {float(d[i, j])!r}" for j in range(4) for i in range(3)
     ]
     rng.shuffle(lines)
-    found = load(tmp_path, "\n".join(lines), as_="matrix")
+    found = load(tmp_path, "\n".join(lines), lists={"as": "matrix"})
     expected = be.Scores(d, whose, enrolled)
     order = np.argsort(found.probe_meta["template"].astype(str))
     columns = np.argsort(found.gallery_meta["template"].astype(str))
@@ -462,7 +465,7 @@ def test_a_list_of_all_pairs_is_a_matrix(tmp_path):
 
 def test_holes_are_excluded_and_counted(tmp_path):
     text = "score,genuine,template_a,template_b\n1,1,p,g\n2,0,p,h\n3,0,q,g\n"
-    found = load(tmp_path, text, as_="matrix")
+    found = load(tmp_path, text, lists={"as": "matrix"})
     assert found.shape == (2, 2) and found.mask.tolist() == [[2, 1], [1, 0]]
     ds = be.verification(found)
     assert (int(ds.genuine_attempts), int(ds.impostor_attempts)) == (1, 2)
@@ -474,14 +477,15 @@ def test_a_matrix_of_pairs_in_one_order_is_warned_of_and_mirrored_on_request(tmp
     half = np.random.default_rng(1).permutation(np.column_stack(np.triu_indices(18, 1)))
     half = [(j, i) if (i + j) % 3 else (i, j) for i, j in half]
     text = "".join(f"{i // 3}_{i} {j // 3}_{j} {float(made.values[i, j])!r}\n" for i, j in half)
-    given = {"as_": "matrix", "subject_from": "(.+)_", "kind": made.kind}
+    given = {"subject_from": "(.+)_", "kind": made.kind, "lists": {"as": "matrix"}}
     (tmp_path / "half.txt").write_text(text)
     plain = be.load(tmp_path / "half.txt", **given)
     in_one_order = arguments(be.closed_set(plain), "pairs-in-one-order")
     assert in_one_order == {"one_order": 153, "pairs": 153}
     said = "153 of 153 pairs are listed in one order only"
     assert said in be.check_data(plain, read_scores=False)["list"].message
-    found = be.load(tmp_path / "half.txt", unordered=True, **given)
+    given["lists"] = {"as": "matrix", "unordered": True}
+    found = be.load(tmp_path / "half.txt", **given)
     assert not found._has_mask and "pairs-in-one-order" not in [x.code for x in found._remarks]
     order = np.argsort([int(x.split("_")[1]) for x in found.probe_meta["template"]])
     values = found.values[order][:, order]
@@ -491,13 +495,14 @@ def test_a_matrix_of_pairs_in_one_order_is_warned_of_and_mirrored_on_request(tmp
     # Of pairs in both orders nothing is missing.
     both = text + "".join("{1} {0} {2}\n".format(*line.split()) for line in text.splitlines())
     (tmp_path / "both.txt").write_text(both)
+    given["lists"] = {"as": "matrix"}
     both_orders = be.load(tmp_path / "both.txt", **given)
     assert "pairs-in-one-order" not in [x.code for x in both_orders._remarks]
 
 
 def test_one_set_of_templates_is_all_against_all(tmp_path):
     text = "id1/a id1/b 1\nid1/b id2/c 2\nid2/c id1/a 3\n"
-    found = load(tmp_path, text, as_="matrix", subject_from="id(.)/")
+    found = load(tmp_path, text, subject_from="id(.)/", lists={"as": "matrix"})
     assert found.layout == "all-against-all" and found.shape == (3, 3)
     ds = be.verification(found)
     assert (int(ds.genuine_attempts), int(ds.impostor_attempts)) == (1, 2)
@@ -505,17 +510,17 @@ def test_one_set_of_templates_is_all_against_all(tmp_path):
 
 def test_cells_that_are_listed_twice(tmp_path):
     text = "score,genuine,template_a,template_b\n1,1,p,g\n{},1,p,g\n2,0,p,h\n"
-    ds = be.verification(load(tmp_path, text.format(1), as_="matrix"))
+    ds = be.verification(load(tmp_path, text.format(1), lists={"as": "matrix"}))
     assert arguments(ds, "repeated-pairs") == {"pairs": 1}
     with pytest.raises(DataError, match="listed more than once with different scores: 'p' and 'g'"):
-        load(tmp_path, text.format(3), as_="matrix")
+        load(tmp_path, text.format(3), lists={"as": "matrix"})
     bob = "ann ann p 1\nann bob q 3\nann ann p {}\n"  # models without names
-    ds = be.verification(load(tmp_path, bob.format(1), as_="matrix"))
+    ds = be.verification(load(tmp_path, bob.format(1), lists={"as": "matrix"}))
     assert arguments(ds, "repeated-pairs-in-matrix") == {"pairs": 1}
     with pytest.raises(DataError, match="listed more than once, 1 of them with another score; th"):
-        load(tmp_path, bob.format(2), as_="matrix")
-    with pytest.raises(DataError, match=r'has no names of templates; as_="matrix"'):
-        load(tmp_path, "1 2\n0 3.5\n", as_="matrix")
+        load(tmp_path, bob.format(2), lists={"as": "matrix"})
+    with pytest.raises(DataError, match=r'has no names of templates; lists=."as": "matrix"'):
+        load(tmp_path, "1 2\n0 3.5\n", lists={"as": "matrix"})
 
 
 def test_a_wide_table(tmp_path):
@@ -530,10 +535,10 @@ def test_sessions_in_names_of_templates(tmp_path):
     names = [f"id{k // 4}_day{k % 4 // 2}_{k % 2}" for k in range(12)]
     rows = [f"{abs(i - j) / 8} {names[i]} {names[j]}" for i in range(12) for j in range(i + 1, 12)]
     text = "distance template_a template_b\n" + "\n".join(rows)
-    given = {"subject_from": r"id(\d+)_", "session_from": r"_day(\d)_", "kind": "distance"}
-    found = load(tmp_path, text, as_="matrix", **given)
+    given = {"subject_from": r"id(?P<subject>\d+)_day(?P<session>\d)_", "kind": "distance"}
+    found = load(tmp_path, text, lists={"as": "matrix"}, **given)
     assert found.probe_meta["session"].tolist() == ["0", "0", "1", "1"] * 3
-    apart = load(tmp_path, text, as_="matrix", exclude=["session"], **given)
+    apart = load(tmp_path, text, exclude=["session"], lists={"as": "matrix"}, **given)
     # Of each person six pairs, two of them of one session.
     attempts = [int(be.verification(x).genuine_attempts) for x in (found, apart)]
     assert attempts[1] == attempts[0] * 4 / 6
@@ -544,12 +549,13 @@ def test_sessions_in_names_of_templates(tmp_path):
     matrix = be.load(tmp_path / "m.csv", **given)
     assert matrix.probe_meta["session"].tolist() == found.probe_meta["session"].tolist()
     assert matrix.layout == "all-against-all"
-    with pytest.raises(DataError, match="a list of pairs has none; give as_=.matrix."):
-        load(tmp_path, text, **given)
-    with pytest.raises(DataError, match=r"does not match the template 'id0_day1_0', as 6 of 12"):
-        load(tmp_path, text, as_="matrix", **{**given, "session_from": r"_day(0)_"})
-    with pytest.raises(DataError, match=r"has 0 groups; expected one, the session"):
-        load(tmp_path, text, as_="matrix", **{**given, "session_from": r"_day"})
+    pairs = load(tmp_path, text, **given)
+    assert [pairs.gallery_meta["session"][0], pairs.probe_meta["session"][10]] == ["0", "1"]
+    with pytest.raises(DataError, match=r"does not match the name 'id0_day1_0'"):
+        load(tmp_path, text, subject_from=r"(?P<subject>id\d+)_day(?P<session>0)")
+    for pattern, groups in (("_day", "0 groups"), (r"(id\d+)_day(\d)", "2 groups")):
+        with pytest.raises(DataError, match=rf"has {groups}; expected one, the subject"):
+            load(tmp_path, text, subject_from=pattern)
 
 
 @pytest.mark.parametrize(

@@ -266,7 +266,14 @@ def test_pairs_carry_their_folds(tmp_path):
 @pytest.mark.slow
 def test_lfw_on_the_command_line(shared, tmp_path):
     data = str(shared / "lfw_dlib" / "embeddings.npz")
-    named = ("--embeddings", "dlib128", "--labels", "label", "--metric", "l2", "--pairs", "pairs")
+    named = (
+        "--columns",
+        "embeddings=dlib128,labels=label",
+        "--metric",
+        "l2",
+        "--columns",
+        "pairs=pairs",
+    )
     done = run(data, *named, "--protocol", "lfw-view2", "--json")
     assert done.exit_code == 0
     task = json.loads(done.stdout)["tasks"]["folds/verification/single"]

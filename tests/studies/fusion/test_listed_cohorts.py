@@ -279,7 +279,20 @@ def test_one_list_may_have_the_cohorts_of_both_sides(tmp_path):
     np.testing.assert_allclose(made.values, expected, rtol=0, atol=1e-12)
 
 
-@pytest.mark.parametrize(("method", "unordered"), [("z", ()), ("t", ()), ("z", ("--unordered",))])
+@pytest.mark.parametrize(
+    ("method", "unordered"),
+    [
+        ("z", ()),
+        ("t", ()),
+        (
+            "z",
+            (
+                "--lists",
+                "unordered",
+            ),
+        ),
+    ],
+)
 def test_the_trials_decide_who_is_enrolled(tmp_path, method, unordered):
     trials, cohort, scores = data("similarity", holes=False)
     names = [(b, a) if i % 2 or not unordered else (a, b) for i, (a, b, _) in enumerate(trials)]

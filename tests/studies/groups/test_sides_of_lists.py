@@ -69,7 +69,7 @@ def table(tmp_path):
 @pytest.mark.parametrize("form", [None, "matrix"])
 def test_groups_of_a_list_with_named_columns(tmp_path, table, head, form):
     (tmp_path / "x.csv").write_text(lines(head))
-    scores = be.load(tmp_path / "x.csv", labels=table, as_=form)
+    scores = be.load(tmp_path / "x.csv", labels=table, lists={"as": form})
     require_expected(be.by_group(scores, "gender", threshold=THRESHOLD))
 
 

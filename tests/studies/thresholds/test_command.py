@@ -151,7 +151,7 @@ def test_sessions_from_names_leave_out_pairs_of_one_session(files, capsys, tmp_p
         for name, row in zip(names, scores.values, strict=True)
     ]
     (tmp_path / "m.csv").write_text("\n".join(lines), encoding="utf-8")
-    read = ["--kind", "distance", "--subject-from", r"id(\d+)_", "--session-from", r"_day(\d)_"]
+    read = ["--kind", "distance", "--subject-from", r"id(?P<subject>\d+)_day(?P<session>\d)_"]
     study = ["threshold", "m.csv", *read, "--exclude", "session", "--target", "far=1/10"]
     assert main([*study, "--assure", "0.95", "--repeats", "1", "--json"]) == 0
     result = json.loads(capsys.readouterr().out)

@@ -104,11 +104,11 @@ def test_lists_are_run_and_checked_by_default(tmp_path, capsys):
     assert main(["check", str(path)]) == 0
     out = " ".join(capsys.readouterr().out.split())
     assert "12 subjects with 3 templates each" in out
-    assert main(["run", str(path), "--leave-out-query", "yes", "--json"]) == 0
+    assert main(["run", str(path), "--lists", "leave_out_query=yes", "--json"]) == 0
     assert '"own-queries-left-out"' in capsys.readouterr().out
-    tree = be.evaluate(be.load(path, leave_out_query=True))
+    tree = be.evaluate(be.load(path, lists={"leave_out_query": True}))
     np.testing.assert_allclose(tree["reid"]["cmc"].values, naive_cmc(np.arange(36), 7))
-    assert be.check_data(be.load(path, leave_out_query=True)).misleads is False
+    assert be.check_data(be.load(path, lists={"leave_out_query": True})).misleads is False
 
 
 def test_files_name_one_set_or_the_positions_of_queries(tmp_path):
@@ -166,11 +166,11 @@ def test_errors_of_files_name_options_and_what_the_arrays_are(tmp_path, capsys):
     d, i = search(np.arange(36), 8)
     np.savez(tmp_path / "faiss.npz", D=d, I=i, labels=WHO)
     assert main(["run", str(tmp_path / "faiss.npz")]) == 2
-    assert "say --indices I with --scores D." in capsys.readouterr().err
-    assert main(["run", str(tmp_path / "faiss.npz"), "--indices", "I", "--scores", "D"]) == 0
+    assert "say --columns indices=I with --columns scores=D." in capsys.readouterr().err
+    assert main(["run", str(tmp_path / "faiss.npz"), "--columns", "indices=I,scores=D"]) == 0
     np.savez(tmp_path / "bare.npz", distances=d, indices=i)
     assert main(["check", str(tmp_path / "bare.npz")]) == 2
-    expected = "an array gallery_labels, or a CSV file by --gallery-labels"
+    expected = "an array gallery_labels, or a CSV file by --gallery."
     assert expected in capsys.readouterr().err
 
 

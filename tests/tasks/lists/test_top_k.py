@@ -343,25 +343,26 @@ def test_lists_under_other_names(tmp_path):
         gallery=["ann", "bob", "ann"],
         scores=np.eye(2),
     )
-    keys = {"labels_key": "who", "gallery_labels_key": "gallery", "indices_key": "top"}
-    result = be.load(tmp_path / "x.npz", scores_key="far", first_index=1, **keys)
+    sides = {"labels": "who", "gallery_labels": "gallery"}
+    columns = {"scores": "far", "indices": "top", **sides}
+    result = be.load(tmp_path / "x.npz", columns=columns, lists={"first_index": 1})
     same(result, be.TopKScores(LISTS.indices, ["ann", "bob"], ["ann", "bob", "ann"],
                               distances=[[0.1, 0.2], [0.3, 0.4]]))  # fmt: skip
     with pytest.raises(DataError, match="outside of 0..2, the first is 3 .*begin with 1"):
-        be.load(tmp_path / "x.npz", scores_key="far", **keys)
+        be.load(tmp_path / "x.npz", columns=columns)
     with pytest.raises(DataError, match="no gallery_labels; top-K lists need .* every gallery"):
-        be.load(tmp_path / "x.npz", indices_key="top", labels_key="who")
-    with pytest.raises(DataError, match="first_index has no meaning"):
-        be.load(tmp_path / "x.npz", scores_key="far", first_index=1)
+        be.load(tmp_path / "x.npz", columns={"indices": "top", "labels": "who"})
+    with pytest.raises(DataError, match="first_index.* has no meaning"):
+        be.load(tmp_path / "x.npz", columns={"scores": "far"}, lists={"first_index": 1})
     with pytest.raises(DataError, match="'who'.*expected integers"):
-        be.load(tmp_path / "x.npz", **{**keys, "indices_key": "who"})
+        be.load(tmp_path / "x.npz", columns={"indices": "who", **sides})
 
 
 @pytest.fixture
 def sides(tmp_path):
     (tmp_path / "q.csv").write_text("label,camera\nann,1\nbob,1\n")
     (tmp_path / "g.csv").write_text("label,camera\nann,1\nbob,2\nann,2\n")
-    return {"labels": tmp_path / "q.csv", "gallery_labels": tmp_path / "g.csv"}
+    return {"labels": tmp_path / "q.csv", "gallery": tmp_path / "g.csv"}
 
 
 @pytest.mark.parametrize(
@@ -370,8 +371,8 @@ def sides(tmp_path):
         ("2 0\n1 2\n", {}, [[2, 0], [1, 2]]),
         ("3 1\n2 3\n", {}, [[2, 0], [1, 2]]),
         ("0003,0001\n0002\n\n", {}, [[2, 0], [1, -1]]),
-        ("2 1\n1\n", {"first_index": 0}, [[2, 1], [1, -1]]),
-        ("2 1\n1\n", {"first_index": 1}, [[1, 0], [0, -1]]),
+        ("2 1\n1\n", {"lists": {"first_index": 0}}, [[2, 1], [1, -1]]),
+        ("2 1\n1\n", {"lists": {"first_index": 1}}, [[1, 0], [0, -1]]),
     ],
 )
 def test_lists_as_text(tmp_path, sides, text, options, indices):
@@ -385,10 +386,18 @@ def test_lists_as_text(tmp_path, sides, text, options, indices):
 @pytest.mark.parametrize(
     ("text", "options", "message"),
     [
-        ("2 1\n1 2\n", {}, r"do not show whether .* give first_index=0 or"),
+        ("2 1\n1 2\n", {}, r"do not show whether .* give .*first_index.*: 0. or"),
         ("0 3\n1 2\n", {}, "outside of 0..2, the first is 3"),
-        ("2 0\n1 2\n", {"first_index": 1}, "list 0 holds 0, and the first entry is said to be 1"),
-        ("2 0\n1 2\n", {"first_index": 2}, "first_index is 2; expected an integer from 0 to 1"),
+        (
+            "2 0\n1 2\n",
+            {"lists": {"first_index": 1}},
+            "list 0 holds 0, and the first entry is said to be 1",
+        ),
+        (
+            "2 0\n1 2\n",
+            {"lists": {"first_index": 2}},
+            ".*first_index.* is 2; expected an integer from 0 to 1",
+        ),
         ("2 0\n", {}, "2 labels for 1 lists, one per query"),
         ("2 0\n\n1 2\n", {}, "line 2: is blank"),
         ("2 0\n1 x\n", {}, "line 2: expected whole numbers"),
@@ -409,7 +418,7 @@ def test_text_that_is_no_list(tmp_path, sides, text, options, message):
 
 def test_lists_in_text_need_labels(tmp_path):
     (tmp_path / "x.txt").write_text("118 7 32 5\n90 2 118 41\n")
-    with pytest.raises(DataError, match="top-K lists need labels and gallery_labels"):
+    with pytest.raises(DataError, match="top-K lists need labels and gallery"):
         be.load(tmp_path / "x.txt")
 
 
@@ -423,7 +432,7 @@ def test_features_as_npy(tmp_path):
     np.save(tmp_path / "g.npy", gallery)
     (tmp_path / "q.labels.csv").write_text("id,camera\n7,1\n8,2\n")
     (tmp_path / "g.labels.csv").write_text("id,camera\n7,1\n8,2\n7,2\n")
-    result = be.load(tmp_path / "q.npy", gallery_embeddings=tmp_path / "g.npy", metric="l2")
+    result = be.load(tmp_path / "q.npy", gallery=tmp_path / "g.npy", metric="l2")
     expected = be.Scores.from_embeddings(query, [7, 8], gallery, [7, 8, 7], metric="l2")
     np.testing.assert_array_equal(result.values, expected.values)
     assert result.gallery_labels.tolist() == ["7", "8", "7"]
@@ -434,7 +443,7 @@ def test_features_as_npy(tmp_path):
 
     np.save(tmp_path / "g.npy", gallery[:, :3])
     with pytest.raises(DataError, match="4 features a row and .*g.npy 3"):
-        be.load(tmp_path / "q.npy", gallery_embeddings=tmp_path / "g.npy")
+        be.load(tmp_path / "q.npy", gallery=tmp_path / "g.npy")
     with pytest.raises(DataError, match="3 labels for 2 rows"):
         be.load(tmp_path / "q.npy", metric="l2", labels=tmp_path / "g.labels.csv")
     (tmp_path / "q.labels.csv").unlink()
@@ -447,8 +456,8 @@ def test_features_as_npy(tmp_path):
     with pytest.raises(DataError, match="kind has no meaning for embeddings without names"):
         be.load(tmp_path / "q.npy", metric="l2", kind="distance")
     (tmp_path / "t.csv").write_text("label\na\n")
-    with pytest.raises(DataError, match="t.csv: is text; expected a .npy file of embeddings"):
-        be.load(tmp_path / "q.npy", gallery_embeddings=tmp_path / "t.csv")
+    with pytest.raises(DataError, match="labels is missing, the labels of the rows"):
+        be.load(tmp_path / "q.npy", gallery=tmp_path / "t.csv")
 
 
 def test_the_command_line(tmp_path, sides, capsys, monkeypatch):
@@ -457,12 +466,11 @@ def test_the_command_line(tmp_path, sides, capsys, monkeypatch):
     monkeypatch.chdir(tmp_path)
     np.save("q.npy", np.eye(2))
     np.save("g.npy", np.eye(3)[:, :2] + 0.1)
-    args = ["run", "q.npy", "--gallery-embeddings", "g.npy", "--json"]
-    args += ["--labels", "q.csv", "--gallery-labels", "g.csv"]
-    assert main(args) == 0
+    (tmp_path / "g.labels.csv").write_text((tmp_path / "g.csv").read_text())
+    assert main(["run", "q.npy", "--gallery", "g.npy", "--labels", "q.csv", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["tasks"]["closed_set"]
     (tmp_path / "l.txt").write_text("2 0\n1 2\n")
-    labels = ["--labels", "q.csv", "--gallery-labels", "g.csv"]
+    labels = ["--labels", "q.csv", "--gallery", "g.csv"]
     assert main(["run", "l.txt", *labels, "--protocol", "course-probe-vs-gallery"]) == 2
     assert "a top-K list has the 2 nearest alone" in capsys.readouterr().err
     assert main(["run", "l.txt", *labels]) == 0

@@ -109,29 +109,28 @@ def features(tmp_path):
     return tmp_path / "f.npz"
 
 
-@pytest.mark.parametrize("gallery", [{"gallery_labels": "g.txt"}, {"gallery_labels": "g.csv"}])
+@pytest.mark.parametrize("gallery", ["g.txt", "g.csv"])
 def test_lists_of_names_label_embeddings(features, gallery):
     scores = be.load(
         features,
-        embeddings_key="x",
-        gallery_embeddings_key="g",
         labels=features.with_name("q.txt"),
-        gallery_labels=features.with_name(gallery["gallery_labels"]),
+        gallery=features.with_name(gallery),
         names_of="market1501",
         metric="l2",
+        columns={"embeddings": "x", "gallery_embeddings": "g"},
     )
     assert scores.values[0].tolist() == [1, 2, 3]
     assert scores.gallery_labels.tolist() == [2, 2, -1]
     assert scores.probe_meta["camera"].tolist() == [1, 2]
     assert scores.gallery_meta["camera"].tolist() == [1, 2, 1]
-    assert ("weather" in scores.gallery_meta) == gallery["gallery_labels"].endswith(".csv")
+    assert ("weather" in scores.gallery_meta) == gallery.endswith(".csv")
 
 
 @pytest.mark.slow
 def test_lists_of_names_on_the_command_line(features, capsys):
     sides = ["--labels", str(features.with_name("q.txt"))]
-    sides += ["--gallery-labels", str(features.with_name("g.txt"))]
-    keys = ["--embeddings", "x", "--gallery-embeddings", "g", "--metric", "l2", "--json"]
+    sides += ["--gallery", str(features.with_name("g.txt"))]
+    keys = ["--columns", "embeddings=x,gallery_embeddings=g", "--metric", "l2", "--json"]
     assert main(["run", str(features), *keys, *sides, "--names-of", "market1501"]) == 0
     result = json.loads(capsys.readouterr().out)
     assert (result["gallery_templates"], result["gallery_subjects"]) == (3, 1)  # -1 is no person
@@ -145,11 +144,13 @@ def test_lists_of_names_on_the_command_line(features, capsys):
 def test_names_in_the_file_itself(features):
     scores = be.load(
         features,
-        embeddings_key="x",
-        gallery_embeddings_key="g",
-        labels_key="q_names",
-        gallery_labels_key="g_names",
         names_of="market1501",
+        columns={
+            "embeddings": "x",
+            "gallery_embeddings": "g",
+            "labels": "q_names",
+            "gallery_labels": "g_names",
+        },
     )
     assert scores.gallery_labels.tolist() == [2, 2, -1]
 
@@ -158,7 +159,7 @@ def test_names_beside_a_matrix(tmp_path):
     np.save(tmp_path / "dist.npy", np.ones((2, 3)))
     (tmp_path / "q.txt").write_text("\n".join(MARKET[:2]))
     (tmp_path / "g.csv").write_text("\n".join(MARKET))  # a list without a header
-    sides = {"labels": tmp_path / "q.txt", "gallery_labels": tmp_path / "g.csv"}
+    sides = {"labels": tmp_path / "q.txt", "gallery": tmp_path / "g.csv"}
     scores = be.load(tmp_path / "dist.npy", names_of="market1501", **sides)
     assert scores.gallery_meta["camera"].tolist() == [1, 2, 1]
     with pytest.raises(DataError, match='give names_of="market1501"'):
@@ -167,7 +168,7 @@ def test_names_beside_a_matrix(tmp_path):
         be.load(tmp_path / "dist.npy", names_of="veri776", **sides)
     with pytest.raises(DataError, match="names_of is 'markt1501'.*Did you mean 'market1501'"):
         be.load(tmp_path / "dist.npy", names_of="markt1501", **sides)
-    sides["labels"] = sides["gallery_labels"]
+    sides["labels"] = sides["gallery"]
     with pytest.raises(DataError, match="3 labels for 2 rows"):
         be.load(tmp_path / "dist.npy", names_of="market1501", **sides)
 
@@ -199,10 +200,10 @@ def test_a_label_list_in_xml(tmp_path, encoding):
     assert scores.probe_meta["camera"].tolist() == [16, 1]
     assert scores.probe_meta["image"].tolist() == ["000001.jpg", "000002.jpg"]
     assert scores.probe_meta["color"].tolist() == ["\u7ea2", "\u84dd"]
-    renamed = be.load(tmp_path / "d.npy", labels=tmp_path / "l.xml", meta={"hue": "color"})
+    renamed = be.load(tmp_path / "d.npy", labels=tmp_path / "l.xml", columns={"hue": "color"})
     assert "hue" in renamed.probe_meta
     with pytest.raises(DataError, match="these names have no 'colour'.*Did you mean 'color'"):
-        be.load(tmp_path / "d.npy", labels=tmp_path / "l.xml", meta={"hue": "colour"})
+        be.load(tmp_path / "d.npy", labels=tmp_path / "l.xml", columns={"hue": "colour"})
 
 
 BOMB = """<?xml version="1.0"?>

@@ -351,7 +351,7 @@ def test_identity_0_is_a_distractor_only_where_names_say_so(tmp_path):
     np.savez(
         tmp_path / "x.npz", scores=[[1.0, 2.0]] * 2, probe_names=names[0], gallery_names=names[1]
     )
-    keys = {"labels_key": "probe_names", "gallery_labels_key": "gallery_names"}
+    keys = {"columns": {"labels": "probe_names", "gallery_labels": "gallery_names"}}
     read = be.load(tmp_path / "x.npz", names_of="market1501", kind="distance", **keys)
     for scores in (read, read.select(probes=[1, 0], gallery=[1, 0])):
         result = be.reid(scores)
@@ -610,9 +610,8 @@ def on_disk(tmp_path, monkeypatch):
     return scores
 
 
-RUN = ("run", "reid.npz", "--scores", "distmat", "--labels", "q_pids", "--gallery-labels",
-       "g_pids")  # fmt: skip
-CAMERAS = ("--meta", "probe_camera=q_camids", "--meta", "gallery_camera=g_camids")
+RUN = ("run", "reid.npz", "--columns", "scores=distmat,labels=q_pids,gallery_labels=g_pids")
+CAMERAS = ("--columns", "probe_camera=q_camids,gallery_camera=g_camids")
 
 
 def test_a_run_by_a_convention(on_disk, capsys):
@@ -627,7 +626,7 @@ def test_a_run_by_a_convention(on_disk, capsys):
     np.savez("reid.npz", **{name: file[name] for name in ("distmat", "q_pids", "g_pids")})
     assert main([*RUN, "--protocol", "market1501"]) == 2
     message = capsys.readouterr().err
-    assert "no column 'camera'" in message and "--meta probe_camera=KEY" in message
+    assert "no column 'camera'" in message and "--columns probe_camera=NAME" in message
 
 
 @pytest.mark.parametrize("matrix", ["distmat", "dist"])
@@ -650,23 +649,23 @@ def test_arrays_under_their_usual_names(matrix, names, tmp_path, capsys):
     place = tmp_path / "r.npz"
     np.savez(place, **arrays)
     expected = be.reid(scores)
-    for options in ({}, {"scores_key": matrix}, {"kind": "distance"}):
+    for options in ({}, {"columns": {"scores": matrix}}, {"kind": "distance"}):
         assert be.reid(be.load(place, **options)).mean_ap == expected.mean_ap
     assert main(["run", str(place), "--protocol", "market1501", "--json"]) == 0
     result = json.loads(capsys.readouterr().out)["tasks"]["reid"]
     assert result["mean_ap"] == float(expected.mean_ap)
-    other = be.load(place, meta={"probe_camera": names[0], "gallery_camera": names[1]})
+    other = be.load(place, columns={"probe_camera": names[0], "gallery_camera": names[1]})
     np.testing.assert_array_equal(other.probe_meta["camera"], scores.probe_labels)
 
     np.savez(place, **arrays, qf=np.eye(40), gf=np.eye(40))
-    with pytest.raises(be.DataError, match=f"holds both {matrix} and qf; choose by scores_key="):
+    with pytest.raises(be.DataError, match=f"holds both {matrix} and qf; choose by columns="):
         be.load(place)
-    assert be.load(place, scores_key=matrix).shape == scores.shape
+    assert be.load(place, columns={"scores": matrix}).shape == scores.shape
     np.savez(place, **arrays, qf=np.eye(40, 3), gf=np.eye(72, 3))
-    features = be.load(place, embeddings_key="qf", gallery_embeddings_key="gf", metric="l2")
+    features = be.load(place, metric="l2", columns={"embeddings": "qf", "gallery_embeddings": "gf"})
     np.testing.assert_array_equal(features.gallery_labels, scores.gallery_labels)
     np.savez(place, **arrays, who=scores.probe_labels + 1)
-    result = be.load(place, labels_key="who")
+    result = be.load(place, columns={"labels": "who"})
     np.testing.assert_array_equal(result.probe_labels, scores.probe_labels + 1)
     np.testing.assert_array_equal(result.probe_meta["camera"], scores.probe_meta["camera"])
     np.savez(place, **{name: x for name, x in arrays.items() if name != names[3]})
