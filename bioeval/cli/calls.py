@@ -51,6 +51,8 @@ _HOW: dict[str, tuple[str, Any]] = {
     "measure": ("--measure M", str),
     "measures": ("--measure M", str),
     "metric": ("--metric M", str),
+    "n_subjects": ("--subjects N", int),
+    "n_templates": ("--templates N", Value.COUNTS),
     "normalize": ("--normalize LOW,HIGH", Value.NUMBERS),
     "people_per_day": ("--people N", int),
     "priors": ("--priors P,P", Value.NUMBERS),

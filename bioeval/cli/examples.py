@@ -264,7 +264,7 @@ bioeval threshold scores.npz --target far=1e-3
 # Find a threshold whose FAR is at most 1 % with 95 % confidence
 bioeval threshold scores.npz --target far=1% --assure 0.95
 # Test on other subjects whether a threshold keeps a FAR of 1 %
-bioeval threshold others.npz --at 3.61 --claim far=1%
+bioeval threshold others.npz --threshold 3.61 --claim far=1%
 # Choose the threshold of minDCF on one set of trials, judge it on another
 bioeval threshold dev.scores dev.txt --kind similarity --target min-dcf=0.01 --on eval.scores eval.txt
 # Find it for visits of several tries at all enrolled templates

@@ -235,7 +235,7 @@ class Experiment(Division[ExperimentParts]):
     train, validation : float, int or None
         A proportion of the subjects in (0, 1), rounded down for training and up for validation, or
         their number. None or 0: there is no such part. All other subjects are tested. With
-        ``by="sample"`` of the templates of each seen subject.
+        ``unit="sample"`` of the templates of each seen subject.
     gallery_templates : int, float, mapping or None
         Templates that each enrolled subject has in the gallery: their number, or a proportion of
         the subject's templates in (0, 1); ``{"quality": "sharpness", "number": 2}`` enrols the
@@ -256,12 +256,12 @@ class Experiment(Division[ExperimentParts]):
     probe_templates : int or None
         At most this number of templates of each enrolled subject probe, drawn at random; the others
         are left out. None: all that are not enrolled.
-    by : {"subject", "sample"}
+    unit : {"subject", "sample"}
         What training, validation and test divide. By subject, the test subjects are new. By
         sample, seen subjects have templates in training and other templates in the test: at least
         one in each, so that a subject with one template is only tested.
     unseen : float, int or None
-        With ``by="sample"``, the subjects who are only tested, beside those with one template: a
+        With ``unit="sample"``, the subjects who are only tested, beside those with one template: a
         proportion of the others in (0, 1), rounded up, or their number.
     stratify : str, optional
         A metadata column whose values training has in the same proportions as all templates. A
@@ -294,7 +294,7 @@ class Experiment(Division[ExperimentParts]):
 
     One template in three of each seen subject trains, and one subject is only tested:
 
-    >>> experiment = Experiment(train=1 / 3, by="sample", unseen=1, random_state=0)
+    >>> experiment = Experiment(train=1 / 3, unit="sample", unseen=1, random_state=0)
     >>> parts = next(experiment.split(y=subject))
     >>> print(subject[parts.train])
     ['ann' 'bob' 'dan' 'eve' 'fay']
@@ -308,7 +308,7 @@ class Experiment(Division[ExperimentParts]):
     too_few: TooFew = "raise"
     enrolled: float | int | None = None
     probe_templates: int | None = None
-    by: PartitionUnit = "subject"
+    unit: PartitionUnit = "subject"
     unseen: float | int | None = None
     stratify: str | None = None
     repeats: int = 1
@@ -318,7 +318,7 @@ class Experiment(Division[ExperimentParts]):
         """Check the options, and those that do not go together."""
         who = type(self).__name__
         check_sizes(who, self._sizes)
-        require_choice(f"{who}: by", self.by, UNITS)
+        require_choice(f"{who}: unit", self.unit, UNITS)
         require_column(who, self.stratify)
         self._require_training()
         self._galleries = self._gallery_split()
@@ -356,10 +356,10 @@ class Experiment(Division[ExperimentParts]):
                     Argument("unseen"),
                     f" is {self.unseen!r}, but a division by subject tests new subjects alone; "
                     "give ",
-                    Argument("by", "sample"),
+                    Argument("unit", "sample"),
                     " with it",
                 )
-        needed = {"by": None if self.by_subject else self.by, "stratify": self.stratify}
+        needed = {"unit": None if self.by_subject else self.unit, "stratify": self.stratify}
         for name, value in needed.items():
             if value is not None and not self.chooses:
                 raise DataError(
@@ -410,7 +410,7 @@ class Experiment(Division[ExperimentParts]):
     @property
     def by_subject(self) -> bool:
         """Whether whole subjects are divided into training, validation and test."""
-        return self.by == "subject"
+        return self.unit == "subject"
 
     @property
     def chooses(self) -> bool:

@@ -117,7 +117,7 @@ PARTITIONS = {
         splitter="Experiment",
         arguments={
             **dict(zip(EXPERIMENT, EXPERIMENT, strict=True)),
-            "by": "unit",
+            "unit": "unit",
             "repeats": "repeats",
             "random_state": "seed",
         },

@@ -184,7 +184,7 @@ def with_own_retrieval(cell: Cell, rng: np.random.Generator) -> dict[str, Verdic
 
 def in_this_gallery(cell: Cell, rng: np.random.Generator) -> dict[str, Verdict]:
     """Return the measures of :func:`with_own` whose gallery is taken as it is."""
-    verdicts = searches(cell, rng, own=True, gallery="fixed")
+    verdicts = searches(cell, rng, own=True, population="fixed")
     return {x: y for x, y in verdicts.items() if x.startswith(("recognition", "DIR"))}
 
 
@@ -213,7 +213,7 @@ CLAIMS = (
     Claim(
         "two equal systems, own people, the gallery fixed",
         "no claim for new people: the result is for this gallery",
-        "be.compare(gallery='fixed')",
+        "be.compare(population='fixed')",
         in_this_gallery,
         cells(PLACES, (25, 50, 100), (4,), BOTH),
     ),

@@ -220,7 +220,7 @@ def test_training_by_sample(sizes, train, validation, unseen, seed):
     rng = np.random.default_rng(seed)
     subject = rng.permutation(np.repeat(np.arange(len(sizes)), sizes))
     able = sum(size > 1 for size in sizes)
-    given_ = {"by": "sample", "unseen": unseen, "random_state": seed}
+    given_ = {"unit": "sample", "unseen": unseen, "random_state": seed}
     if not train and not validation:
         with pytest.raises(DataError, match="is 'sample' without train or validation"):
             Experiment(train, validation, **given_)
@@ -268,7 +268,7 @@ def test_training_has_the_strata_of_all(sizes, names, by, train, seed):
         rng.choice(["a", "b", "c"], len(subject)) if names else rng.integers(0, 9, len(subject))
     )
     place = (lambda v: v) if names else quarters(column)
-    experiment = Experiment(train, by=by, stratify="column", repeats=2, random_state=seed)
+    experiment = Experiment(train, unit=by, stratify="column", repeats=2, random_state=seed)
     try:
         splits = list(experiment.split(y=subject, meta={"column": column}))
     except DataError as error:
@@ -304,7 +304,7 @@ def test_strata_of_six_people():
 def test_strata_that_no_training_part_can_have():
     """Only h can train, with four of one day and four nights: at least three nights of twelve."""
     subject, light = [*"abcdefg", *"hhhhh"], ["day"] * 8 + ["night"] * 4
-    experiment = Experiment(4, by="sample", stratify="light", random_state=0)
+    experiment = Experiment(4, unit="sample", stratify="light", random_state=0)
     words = "has 4 of 12 templates. A training part of 4 needs 1 to 2 of them"
     with pytest.raises(DataError, match=words):
         experiment.split(y=subject, meta={"light": light})
@@ -322,7 +322,7 @@ def test_the_best_templates_of_each_part_are_enrolled():
         ):
             assert set(gallery % 4) == {1, 2}
             assert set(probe % 4) == {0, 3}
-    by_sample = Experiment(2, None, {**best, "number": 1}, by="sample", random_state=4)
+    by_sample = Experiment(2, None, {**best, "number": 1}, unit="sample", random_state=4)
     for parts in by_sample.split(y=subject, meta={"sharpness": sharpness}):
         for one in parts.gallery:
             own = [i for i in np.union1d(parts.gallery, parts.probes) if subject[i] == subject[one]]
@@ -332,10 +332,13 @@ def test_the_best_templates_of_each_part_are_enrolled():
 @pytest.mark.parametrize(
     ("given", "words"),
     [
-        ({"train": 0.5, "by": "template"}, "by is 'template'; expected one of 'subject', 'sample'"),
-        ({"train": 0.5, "unseen": 0.3}, 'unseen is 0.3, but .* give by="sample" with it'),
-        ({"train": 0.5, "by": "sample", "unseen": 1.5}, "unseen is 1.5"),
-        ({"by": "sample"}, "by is 'sample' without train or validation"),
+        (
+            {"train": 0.5, "unit": "template"},
+            "unit is 'template'; expected one of 'subject', 'sample'",
+        ),
+        ({"train": 0.5, "unseen": 0.3}, 'unseen is 0.3, but .* give unit="sample" with it'),
+        ({"train": 0.5, "unit": "sample", "unseen": 1.5}, "unseen is 1.5"),
+        ({"unit": "sample"}, "unit is 'sample' without train or validation"),
         ({"stratify": "sex"}, "stratify is 'sex' without train or validation"),
         ({"train": 0.5, "stratify": 3}, "stratify is 3; expected None or the name"),
         ({"gallery_templates": {"quality": "q", "number": 0}}, "number in gallery_templates is 0"),

@@ -83,7 +83,7 @@ def test_every_place_gives_the_same_number_of_people():
         repeats=1,
         interval=be.stats.IntervalMethod("subject-bootstrap", replicates=100),
     )
-    planned = be.sample_size(far=0.01, frr=0.02, icc=0.2, templates=3)
+    planned = be.sample_size(far=0.01, frr=0.02, icc=0.2, n_templates=3)
     numbers = zip((3, 30), (25, 78), strict=True)
     for rule, people in numbers:
         assert study[f"subjects_for_{rule}"] == planned[f"subjects_rule_of_{rule}"] == people

@@ -375,16 +375,16 @@ OBLONG = {"layout": "probe-against-gallery"}
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        ({"subjects": 0}, ["subjects", "0", ">= 1"]),
-        ({"subjects": 2.5}, ["subjects", "2.5", "integer"]),
-        ({"subjects": True}, ["subjects", "True", "integer"]),
-        ({"templates": 0}, ["templates", "0", ">= 1"]),
-        ({"templates": (3, 2)}, ["templates", "(3, 2)", "backwards"]),
-        ({"templates": [1, 2]}, ["templates", "2 counts", "list of 5 counts"]),
-        ({"templates": [1, 2, 3, 4, 0]}, ["templates", ">= 1"]),
-        ({"templates": [1.5] * 5}, ["templates", "1.5", "integer"]),
-        ({"templates": "many"}, ["templates", "'many'", "integer"]),
-        ({"templates": [[1] * 5]}, ["templates", "[[1", "list of 5 counts"]),
+        ({"n_subjects": 0}, ["subjects", "0", ">= 1"]),
+        ({"n_subjects": 2.5}, ["subjects", "2.5", "integer"]),
+        ({"n_subjects": True}, ["subjects", "True", "integer"]),
+        ({"n_templates": 0}, ["templates", "0", ">= 1"]),
+        ({"n_templates": (3, 2)}, ["templates", "(3, 2)", "backwards"]),
+        ({"n_templates": [1, 2]}, ["templates", "2 counts", "list of 5 counts"]),
+        ({"n_templates": [1, 2, 3, 4, 0]}, ["templates", ">= 1"]),
+        ({"n_templates": [1.5] * 5}, ["templates", "1.5", "integer"]),
+        ({"n_templates": "many"}, ["templates", "'many'", "integer"]),
+        ({"n_templates": [[1] * 5]}, ["templates", "[[1", "list of 5 counts"]),
         ({"model": "gaussian"}, ["model", "'gaussian-embeddings'", "'gaussian-scores'"]),
         ({"layout": "square"}, ["layout", "'all-against-all'"]),
         ({"kind": "order"}, ["kind", "'order'", "'distance'"]),
@@ -419,7 +419,7 @@ OBLONG = {"layout": "probe-against-gallery"}
 )
 def test_bad_arguments_are_named_with_what_was_expected(arguments, words):
     with pytest.raises(DataError) as caught:
-        simulate(**{"subjects": 5, "templates": 2, **arguments})
+        simulate(**{"n_subjects": 5, "n_templates": 2, **arguments})
     for word in words:
         assert word in str(caught.value)
 
@@ -454,12 +454,12 @@ def test_closed_forms_refuse_what_is_no_model(call, word):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"subjects": 10**12}, "1,000,000,000,000 subjects would take"),
-        ({"subjects": 10**20}, "subjects would take"),
-        ({"subjects": 2 * 10**8}, "2,000,000,000 templates would take"),
-        ({"subjects": 10, "templates": 10**12}, "10,000,000,000,000 templates would take"),
-        ({"subjects": 1000, "dimensions": 10**9}, "embeddings of 10,000 templates would take"),
-        ({"subjects": 10**6, "model": "gaussian-scores"}, "10,000,000 x 10,000,000 scores would"),
+        ({"n_subjects": 10**12}, "1,000,000,000,000 subjects would take"),
+        ({"n_subjects": 10**20}, "subjects would take"),
+        ({"n_subjects": 2 * 10**8}, "2,000,000,000 templates would take"),
+        ({"n_subjects": 10, "n_templates": 10**12}, "10,000,000,000,000 templates would take"),
+        ({"n_subjects": 1000, "dimensions": 10**9}, "embeddings of 10,000 templates would take"),
+        ({"n_subjects": 10**6, "model": "gaussian-scores"}, "10,000,000 x 10,000,000 scores would"),
     ],
 )
 @pytest.mark.cases(2)

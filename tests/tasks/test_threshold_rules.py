@@ -49,7 +49,7 @@ FUNCTIONS = {
     "cross_evaluate": lambda s, t: be.cross_evaluate(s, OneFold(), threshold=t).threshold.item(),
     "error_discard": lambda s, t: be.error_discard(s, "quality", threshold=t).threshold,
     "explain": lambda s, t: be.explain(s, 0, threshold=t).threshold,
-    "sample_size": lambda s, t: be.sample_size(s, far=0.05, threshold=t, templates=4).threshold,
+    "sample_size": lambda s, t: be.sample_size(s, far=0.05, threshold=t, n_templates=4).threshold,
     "step_by_step": lambda s, t: be.step_by_step(s, threshold=t).walks[0].threshold,
     "zoo": lambda s, t: be.zoo(s, threshold=t, permutations=9).threshold,
 }

@@ -12,7 +12,7 @@ import click
 
 from bioeval.base.errors import BioevalError
 from bioeval.cli.calls import options_of
-from bioeval.cli.command import Command, option
+from bioeval.cli.command import Command
 from bioeval.cli.options import shared_options, take_interval
 from bioeval.cli.study_command import StudyCommand
 
@@ -57,14 +57,7 @@ def compared_systems(
 
 @click.command("compare", cls=Command)
 @click.argument("data", nargs=-1, required=True)
-@options_of("compare", "measures", "protocol", "far_targets", "frr_targets", "adjust")
-@option(
-    "--intervals-for",
-    "Intervals of identification are for new people, enrolled and searched for (new), or for other "
-    "probes in this gallery (fixed).",
-    ["new", "fixed"],
-    "new",
-)
+@options_of("compare", "measures", "protocol", "far_targets", "frr_targets", "population", "adjust")
 @shared_options(interval=True, plots=True, names=True)
 def command(data: tuple[str, ...], **options: Any) -> None:
     """Compare systems on the same templates in the same order.

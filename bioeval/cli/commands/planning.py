@@ -37,6 +37,7 @@ TASKS = ("verification/single", "verification/multi", "open_set")
     "Numbers of templates per subject; or multi, with PILOT: a claim is compared with all enrolled "
     "templates of the subject.  [2,3,5,10]",
     Value("numbers", _numbers_or_multi, "whole numbers such as 2,3,5, or multi"),
+    name="n_templates",
 )
 @TRIES_AND_ENROLMENT
 @FUSION_IN_USE
@@ -47,7 +48,7 @@ def sample_size_command(pilot: str | None, **options: Any) -> None:
     PILOT is the scores of a first, small test, which gives the variation between subjects. Without
     it, --frr and --icc are assumed.
     """
-    numbers = options.pop("templates")
+    numbers = options.pop("n_templates")
     if numbers == "multi":
         numbers, options["templates"] = None, "multi"
     with StudyCommand(pilot or "", options) as run:
@@ -57,7 +58,7 @@ def sample_size_command(pilot: str | None, **options: Any) -> None:
             raise click.UsageError(f"--{next(iter(run.use))} is of a pilot: give PILOT")
         scores = run.read() if pilot is not None else None
         run.stages("counting")
-        ds = sample_size(scores, templates=numbers, **run.options)
+        ds = sample_size(scores, n_templates=numbers, **run.options)
         run.finish(ds)
 
 

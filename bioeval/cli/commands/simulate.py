@@ -9,7 +9,6 @@ from typing import Any
 import click
 
 from bioeval.base.errors import DataError
-from bioeval.cli.arguments import Value
 from bioeval.cli.calls import options_of
 from bioeval.cli.command import Command, option
 from bioeval.cli.console import put, show_json
@@ -21,7 +20,7 @@ MOST_SEEDS = 1_000_000_000
 
 
 @click.command("simulate", cls=Command)
-@options_of("simulate", "subjects", "templates", templates={"type": Value.COUNTS, "default": "10"})
+@options_of("simulate", "n_subjects", "n_templates", n_templates={"default": "10"})
 @option("--out FILE", "File to write: .npz, or .npy.", required=True)
 @option("--force", "Replace FILE if it exists.", bool)
 @options_of("simulate", "model", "layout", "probes", "unenrolled", "kind", "random_state")

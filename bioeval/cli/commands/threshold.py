@@ -26,7 +26,7 @@ _NOT_WITH_ON = {
     "folds": "--folds",
     "repeats": "--repeats",
     "assure": "--assure",
-    "threshold": "--at",
+    "threshold": "--threshold",
     "claim": "--claim",
 }
 
@@ -76,12 +76,11 @@ class RatesOnNewPeople(MoreResults):
 )
 @options_of("study_threshold", "target", "task", "folds", "repeats", "assure")
 @option(
-    "--at T",
+    "--threshold T",
     "With --claim: the threshold that it is about.",
     float,
-    name="threshold",
 )
-@option("--claim RATE", "Test whether the data show far=X or frr=X at the threshold --at.")
+@option("--claim RATE", "Test whether the data show far=X or frr=X at --threshold.")
 @options_of("study_threshold", "rank_unit")
 @shared_options(use=True, interval=True, plots=True)
 def command(data: str, **options: Any) -> None:
@@ -111,7 +110,7 @@ def command(data: str, **options: Any) -> None:
         _check_claim(data, options)
         return
     if options["threshold"] is not None:
-        raise click.UsageError("--at is for a claim: give --claim far=X too")
+        raise click.UsageError("--threshold is for a claim: give --claim far=X too")
     for name in ("threshold", "claim", "target"):
         del options[name]
     files_read = [data, options.get("second")]
@@ -165,7 +164,7 @@ def _check_claim(data: str, options: dict[str, Any]) -> None:
     """Say whether the data show, refute or leave open a claim."""
     at, claim = options.pop("threshold"), options.pop("claim")
     if at is None:
-        raise DataError("--claim needs the threshold that it is about: --at T")
+        raise DataError("--claim needs the threshold that it is about: --threshold T")
     if options.pop("task") != "verification":
         raise DataError("--claim is of comparisons; leave out --task open_set")
     for name in ("folds", "repeats", "assure", "target", "rank_unit"):

@@ -134,8 +134,8 @@ class Population:
 
 
 def draw_design(
-    subjects: int,
-    templates: Counts,
+    n_subjects: int,
+    n_templates: Counts,
     layout: str,
     probes: Counts | None,
     unenrolled: int | float,
@@ -146,7 +146,7 @@ def draw_design(
 ) -> Design:
     """Check the numbers of people and samples, and draw those given as ranges."""
     seed = seed_sequence(random_state)
-    subjects = require_integer("subjects", subjects, low=1)
+    subjects = require_integer("n_subjects", n_subjects, low=1)
     require_integer("first_subject", first_subject, low=1, high=2**52)
     require_choice("layout", layout, LAYOUTS)
     for name, value in (("sessions", sessions), ("cameras", cameras)):
@@ -158,7 +158,7 @@ def draw_design(
         24 * (subjects + unenrolled_people), f"{subjects + unenrolled_people:,} subjects", FEWER
     )
     stream = Stream(seed, _TEMPLATE_COUNTS)
-    template_counts = _counts("templates", templates, subjects, 1, stream)
+    template_counts = _counts("n_templates", n_templates, subjects, 1, stream)
     if layout == "all-against-all":
         if probes is not None:
             raise DataError(

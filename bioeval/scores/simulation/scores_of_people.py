@@ -32,8 +32,8 @@ MODELS: tuple[Model, ...] = get_args(Model)
 
 
 def simulate(
-    subjects: int = 100,
-    templates: Counts = 10,
+    n_subjects: int = 100,
+    n_templates: Counts = 10,
     *,
     model: Model = "gaussian-embeddings",
     layout: PopulationLayout = "all-against-all",
@@ -60,9 +60,9 @@ def simulate(
 
     Parameters
     ----------
-    subjects : int
+    n_subjects : int
         Enrolled subjects.
-    templates : int, (low, high) or list of int
+    n_templates : int, (low, high) or list of int
         Templates of each subject: 5, a range to draw from, or a list. The same number for all; a
         tuple of two, from which each subject's number is drawn, both ends included; or a list with
         each subject's number.
@@ -74,7 +74,7 @@ def simulate(
     layout : {"all-against-all", "probe-against-gallery"}
         Layout of the scores.
     probes : int, (low, high) or list of int
-        Probes of each person, for probe-against-gallery; 5 by default. Given as `templates` is, a
+        Probes of each person, for probe-against-gallery; 5 by default. Given as `n_templates` is, a
         list with the enrolled subjects first.
     unenrolled : int or float
         People who only probe: their number, or a fraction of the subjects. For
@@ -155,7 +155,7 @@ def simulate(
     Examples
     --------
     >>> import bioeval as be
-    >>> be.simulate(subjects=20, templates=4).shape
+    >>> be.simulate(n_subjects=20, n_templates=4).shape
     (80, 80)
 
     Everyone enrols once and probes twice, beside 5 people who are not enrolled:
@@ -170,8 +170,8 @@ def simulate(
     require_choice("model", model, MODELS)
     require_choice("kind", kind, get_args(PlainKind))
     of_people: dict[str, Any] = {
-        "subjects": subjects,
-        "templates": templates,
+        "n_subjects": n_subjects,
+        "n_templates": n_templates,
         "layout": layout,
         "probes": probes,
         "unenrolled": unenrolled,
@@ -220,8 +220,8 @@ def simulate(
 
 
 def simulate_embeddings(
-    subjects: int = 100,
-    templates: Counts = 10,
+    n_subjects: int = 100,
+    n_templates: Counts = 10,
     *,
     layout: PopulationLayout = "all-against-all",
     probes: Counts | None = None,
@@ -240,7 +240,7 @@ def simulate_embeddings(
 
     Parameters
     ----------
-    subjects, templates, layout, probes, unenrolled, dimensions, between, within, sessions, \
+    n_subjects, n_templates, layout, probes, unenrolled, dimensions, between, within, sessions, \
 session_sd, cameras, camera_sd, first_subject, random_state
         As for :func:`simulate`.
 
@@ -265,8 +265,8 @@ session_sd, cameras, camera_sd, first_subject, random_state
     [1, 2, 1, 2, 1, 2]
     """
     design = draw_design(
-        subjects,
-        templates,
+        n_subjects,
+        n_templates,
         layout,
         probes,
         unenrolled,

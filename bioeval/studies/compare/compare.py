@@ -81,7 +81,7 @@ def compare(
     rank_unit: RankUnit = "template",
     ties: Ties = "pessimistic",
     impostors: ImpostorProbes = "auto",
-    gallery: ComparedGallery = "new",
+    population: ComparedGallery = "new",
     interval: str | IntervalMethod = "subject-bootstrap",
     adjust: Adjustment = "none",
     protocol: Named | None = None,
@@ -114,7 +114,7 @@ def compare(
         As for :func:`verification`.
     rank_unit, fusion, ties, impostors
         As for :func:`open_set`.
-    gallery : {"new", "fixed"}
+    population : {"new", "fixed"}
         Whether intervals of identification are for new people, or for other probes in this gallery.
         ``"new"``: new people, enrolled and searched for; each person is left out as probe and from
         the gallery. ``"fixed"``: other probes in this gallery, whose people are not left out. It is
@@ -184,7 +184,7 @@ def compare(
     """
     method = required_interval(interval, ("subject-bootstrap",))
     require_choice("adjust", adjust, ADJUSTMENTS)
-    require_choice("gallery", gallery, GALLERIES)
+    require_choice("population", population, GALLERIES)
     search = OpenSet(rank_unit=rank_unit, fusion=fusion, ties=ties, impostors=impostors)
     targets, at_frr = check_targets(far_targets), check_targets(frr_targets, "frr_targets")
     rules = convention_of(protocol) if protocol is not None else None
@@ -200,8 +200,8 @@ def compare(
 
     def measure(scores: Scores) -> MeasuredSystem:
         if rules is not None:
-            return by_queries(scores, rules, wanted, method, gallery)
-        return by_attempts(scores, wanted, search, method, gallery)
+            return by_queries(scores, rules, wanted, method, population)
+        return by_attempts(scores, wanted, search, method, population)
 
     systems = _Systems(_by_name(a, b), measure, rules, protocol)
     with rows_reported():

@@ -87,7 +87,7 @@ def sample_size(
     threshold: Any = None,
     frr: float | None = None,
     icc: float | None = None,
-    templates: int | Sequence[int] | None = None,
+    n_templates: int | Sequence[int] | None = None,
     confidence: float = IntervalMethod.CONFIDENCE,
 ) -> xr.Dataset:
     """Return how many subjects and templates a test of verification needs.
@@ -109,7 +109,7 @@ def sample_size(
         Without a pilot: expected FRR.
     icc : float, optional
         Without a pilot: correlation of two genuine errors of a subject.
-    templates : int or sequence of int, optional
+    n_templates : int or sequence of int, optional
         Templates of each subject, all compared with each other; 2, 3, 5 and 10 by default. Of a
         pilot of :func:`claim_scores` with one score for each subject they are not given: 1, 2, 3
         and 5 attempts of each subject are planned.
@@ -178,10 +178,10 @@ def sample_size(
         # Each subject is claimed once by an attempt: claim scores of several templates.
         of_attempts = bool(pilot._claims) and each == 1
         if of_attempts:
-            if templates is not None:
+            if n_templates is not None:
                 raise DataError(
                     "a pilot of claims plans attempts for the interval of its FRR; leave out ",
-                    Argument("templates"),
+                    Argument("n_templates"),
                 )
             components = replace(components, template=0.0)
             without = [replace(x, template=0.0) for x in without]
@@ -190,7 +190,7 @@ def sample_size(
         shares = pair_shares(pilot, up_to=far)
         variables["pilot_subjects"] = np.int64(len(tables))
         variables["people_estimated"] = people_to_promise(shares, far, confidence).people
-    sizes = np.array(ATTEMPTS if of_attempts else _sizes(templates))
+    sizes = np.array(ATTEMPTS if of_attempts else _sizes(n_templates))
     if pilot is not None and not of_attempts and sizes[-1] > round(each):
         messages.append(Message("more-templates-than-pilot", templates=round(each)))
     rate = components.rate
@@ -341,18 +341,18 @@ def _trials(rule: int, rate: float, confidence: float) -> int:
     return RuleOf(rule).attempts_for(rate)
 
 
-def _sizes(templates: Any) -> list[int]:
+def _sizes(n_templates: Any) -> list[int]:
     """Return the numbers of templates to plan for, checked."""
-    if templates is None:
+    if n_templates is None:
         return list(TEMPLATES)
     try:
-        template_numbers = np.atleast_1d(np.asarray(templates)).tolist()
+        template_numbers = np.atleast_1d(np.asarray(n_templates)).tolist()
     except ValueError:  # of unequal lengths
-        template_numbers = [templates]
-    sizes = [require_integer("templates", x, low=2) for x in template_numbers]
+        template_numbers = [n_templates]
+    sizes = [require_integer("n_templates", x, low=2) for x in template_numbers]
     if not sizes or sizes != sorted(set(sizes)):
         raise DataError(
-            Argument("templates"), f" is {received(templates)}; expected increasing numbers"
+            Argument("n_templates"), f" is {received(n_templates)}; expected increasing numbers"
         )
     return sizes
 

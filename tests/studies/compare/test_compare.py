@@ -272,7 +272,7 @@ def test_systems_are_read_one_after_another():
         ({"measures": []}, "measures is empty"),
         ({"measures": ["mean_ap"]}, "a measure of measures is 'mean_ap'"),
         ({"adjust": "bonferroni"}, "adjust is 'bonferroni'"),
-        ({"gallery": "old"}, "gallery is 'old'"),
+        ({"population": "old"}, "population is 'old'"),
     ],
 )
 def test_wrong_options_are_refused(options, says):
@@ -517,7 +517,7 @@ def test_in_a_fixed_gallery_systems_far_apart_are_told_apart():
     for noise in (0.1, 3.0, 9.0):
         values = 4.0 * (who[:, None] != who) + noise * rng.normal(size=(120, 120))
         systems[f"noise {noise:g}"] = be.Scores(values, who)
-    how = {"gallery": "fixed", "interval": FEW}
+    how = {"population": "fixed", "interval": FEW}
     ranking = be.compare(systems, measures=["recognition_rate"], **how).isel(measure=0)
     assert ranking["letters"].values.tolist() == ["a", "b", "c"]
     first, second, _ = systems.values()

@@ -103,7 +103,7 @@ def test_limits_are_those_of_people_left_out_on_both_sides(layout):
             *pair,
             far_targets=TARGETS,
             interval=be.stats.IntervalMethod("subject-bootstrap", replicates=200),
-            gallery="fixed",
+            population="fixed",
         )
     )
     names = ["recognition rate", "DIR at FAR <= 30 %, rank 1", "DIR at FAR <= 10 %, rank 1"]
@@ -148,7 +148,7 @@ def test_one_person_near_to_everyone_makes_no_winner_among_new_people(gallery):
     compared = of_pair(
         be.compare(
             *pair,
-            gallery=gallery,
+            population=gallery,
             interval=be.stats.IntervalMethod("subject-bootstrap", replicates=200),
         )
     )
@@ -211,7 +211,7 @@ def test_a_gallery_of_lists_is_fixed():
 def test_the_table_says_for_whom_intervals_are(gallery, capsys):
     compared = be.compare(
         *(scores_of(matrix(x), "square") for x in (3, 4)),
-        gallery=gallery,
+        population=gallery,
         interval=be.stats.IntervalMethod("subject-bootstrap", replicates=100),
     )
     be.show(compared)

@@ -52,7 +52,7 @@ def test_values_and_limits_are_those_of_the_queries(pair):
         *pair,
         protocol="market1501",
         interval=be.stats.IntervalMethod("subject-bootstrap", replicates=300),
-        gallery="fixed",
+        population="fixed",
     )
     results = [be.reid(scores, per_query=True) for scores in pair]
     labels = pair[0].probe_labels
@@ -127,7 +127,7 @@ def test_lists_are_compared_as_far_as_they_reach(pair):
         *pair,
         protocol="vehicleid",
         interval=be.stats.IntervalMethod("subject-bootstrap", replicates=100),
-        gallery="fixed",
+        population="fixed",
     )
     assert result.measure.values[0] == "rank-40 mAP"
     for name in ("CMC(1)", "CMC(5)"):

@@ -470,7 +470,7 @@ def test_a_card_by_sample_is_its_experiment():
     card = small("course-experiment", unit="sample", unenrolled=None, **given)
     tree = expanded(be.evaluate(scores, card))
     result = tree["folds/verification/single"].to_dataset()
-    experiment = be.partition.Experiment(0.5, by="sample", repeats=3, random_state=0, **given)
+    experiment = be.partition.Experiment(0.5, unit="sample", repeats=3, random_state=0, **given)
     expected = crossed(scores, experiment, interval="quantile")
     for name in ("fa", "fr", "far_mean", "frr_high", "threshold"):
         np.testing.assert_array_equal(result[name], expected[name])

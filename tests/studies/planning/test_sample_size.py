@@ -166,7 +166,7 @@ def test_planned_tests_reach_their_width_in_90_to_97_per_cent(line):
 
 def test_the_assumptions_that_a_pilot_shows_make_its_plan():
     scores = be.simulate(80, 4, random_state=2)
-    plan = be.sample_size(scores, far=0.01, frr_width=0.05, templates=4)
+    plan = be.sample_size(scores, far=0.01, frr_width=0.05, n_templates=4)
     ds = be.verification(scores, far_targets=[0.01])
     assert plan.attrs["threshold"] == float(ds.threshold_at_far[0])
     assert float(plan.value) == pytest.approx(float(ds.frr_at_far[0]))
@@ -181,7 +181,7 @@ def test_the_assumptions_that_a_pilot_shows_make_its_plan():
     assert float(plan.icc) == pytest.approx(between / total)
     assert float(plan.template_icc) == pytest.approx(template / total)
     stated = be.sample_size(
-        far=0.01, frr_width=0.05, templates=4, frr=float(plan.value), icc=float(plan.icc)
+        far=0.01, frr_width=0.05, n_templates=4, frr=float(plan.value), icc=float(plan.icc)
     )
     assert stated.subjects < plan.subjects < 2 * stated.subjects
 
@@ -190,7 +190,7 @@ def test_a_pilot_of_probes_and_gallery_in_any_order():
     scores = be.simulate(40, 5, random_state=5)
     values, who = np.asarray(scores.values), np.asarray(scores.probe_labels)
     order = np.random.default_rng(0).permutation(len(who))
-    options = {"threshold": 3.0, "frr_width": 0.05, "templates": 5}
+    options = {"threshold": 3.0, "frr_width": 0.05, "n_templates": 5}
     square = be.sample_size(scores, **options)
     mixed = be.sample_size(be.Scores(values[np.ix_(order, order)], who[order]), **options)
     assert square.subjects.equals(mixed.subjects)
@@ -205,10 +205,10 @@ def test_a_pilot_of_probes_and_gallery_in_any_order():
 
 
 def test_more_of_anything_takes_more_people():
-    base = {"far": 1e-3, "frr": 0.02, "icc": 0.2, "frr_width": 0.01, "templates": 5}
+    base = {"far": 1e-3, "frr": 0.02, "icc": 0.2, "frr_width": 0.01, "n_templates": 5}
     n = int(be.sample_size(**base).subjects[0])
     for more in ({"icc": 0.3}, {"frr": 0.03}, {"frr_width": 0.008}, {"confidence": 0.99},
-                 {"templates": 4}):  # fmt: skip
+                 {"n_templates": 4}):  # fmt: skip
         assert int(be.sample_size(**{**base, **more}).subjects[0]) > n
     rules = be.sample_size(**base)
     assert (int(rules.trials_rule_of_3), int(rules.trials_rule_of_30)) == (3000, 30_000)
@@ -226,8 +226,8 @@ def test_what_is_refused():
         (None, {**stated, "far": 0}, "far is 0"),
         (None, {**stated, "frr_width": 0}, "frr_width is 0"),
         (None, {**stated, "frr_width": 1e-9}, "takes more than 10,000,000,000 subjects"),
-        (None, {**stated, "templates": [3, 2]}, "expected increasing numbers"),
-        (None, {**stated, "templates": 1}, "templates is 1"),
+        (None, {**stated, "n_templates": [3, 2]}, "expected increasing numbers"),
+        (None, {**stated, "n_templates": 1}, "n_templates is 1"),
         (None, {**stated, "threshold": 1.0}, "threshold needs a pilot"),
         (scores, stated, "assumed instead of a pilot"),
         (scores, {"threshold": 1e9}, "no genuine error at the threshold"),

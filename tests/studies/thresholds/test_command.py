@@ -60,9 +60,9 @@ def test_similarities_have_the_same_promise_turned_round(files, capsys):
 
 def test_a_claim_is_shown_refuted_or_open(files, capsys):
     for at, verdict in (("2", "Shown"), ("9", "Refuted")):
-        assert main(["threshold", "b.npz", "--at", at, "--claim", "far=10%"]) == 0
+        assert main(["threshold", "b.npz", "--threshold", at, "--claim", "far=10%"]) == 0
         assert capsys.readouterr().out.startswith(f"{verdict}: the FAR at {at} is ")
-    claim = ["threshold", "b.npz", "--at", "4", "--claim", "frr=0.2", "--json"]
+    claim = ["threshold", "b.npz", "--threshold", "4", "--claim", "frr=0.2", "--json"]
     assert main(claim) == 0
     result = json.loads(capsys.readouterr().out)
     assert result["verdict"] in ("shown", "refuted", "open")
@@ -72,9 +72,9 @@ def test_a_claim_is_shown_refuted_or_open(files, capsys):
 @pytest.mark.parametrize(
     ("words", "says"),
     [
-        (["--claim", "far=1%"], "--claim needs the threshold that it is about: --at T"),
-        (["--at", "3"], "--at is for a claim: give --claim far=X too"),
-        (["--at", "3", "--claim", "eer"], "--claim is eer; expected far=X or frr=X"),
+        (["--claim", "far=1%"], "--claim needs the threshold that it is about: --threshold T"),
+        (["--threshold", "3"], "--threshold is for a claim: give --claim far=X too"),
+        (["--threshold", "3", "--claim", "eer"], "--claim is eer; expected far=X or frr=X"),
         (["--target", "eer", "--assure", "0.95"], "--target is eer; what can be assured is a FAR"),
         (["--assure", "1"], "--assure"),
     ],
@@ -217,7 +217,7 @@ def test_a_page_of_folds_needs_no_option(files, capsys):
 @pytest.mark.slow
 def test_a_claim_next_to_the_rate_is_beyond_more_people(files, capsys):
     far = float(be.check_claim(be.load("a.npz"), 5.0, far=0.5).far)
-    given = ["threshold", "a.npz", "--at", "5", "--claim"]
+    given = ["threshold", "a.npz", "--threshold", "5", "--claim"]
     assert main([*given, f"far={far + 1e-6!r}"]) == 0
     shown = " ".join(capsys.readouterr().out.split())
     assert "the rate is too near the claim to be settled by more people" in shown

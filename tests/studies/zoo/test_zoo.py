@@ -107,7 +107,7 @@ def test_halves_are_those_of_the_loops(data):
 
 
 def faces(**given) -> be.Scores:
-    given = {"subjects": 12, "templates": (2, 6), "random_state": 3, **given}
+    given = {"n_subjects": 12, "n_templates": (2, 6), "random_state": 3, **given}
     return be.simulate(**given)
 
 
@@ -150,7 +150,7 @@ def test_quantiles_that_cannot_be(quantile):
 
 def test_a_quantile_is_a_decimal_number():
     """0.1 of 30 is 3, though 0.1 * 30 is more in binary."""
-    ds = be.zoo(faces(subjects=30, templates=2), quantile=0.1, threshold=4.0, permutations=1)
+    ds = be.zoo(faces(n_subjects=30, n_templates=2), quantile=0.1, threshold=4.0, permutations=1)
     assert ds.animal_expected.values.tolist() == [9 / 30] * 4
 
 
@@ -186,7 +186,7 @@ def test_halves_of_templates_and_of_sessions(seed, square, sessions):
 
 
 def test_a_part_of_a_square_matrix_shares_no_template_between_halves():
-    scores = faces(templates=6).select(probes=range(0, 60), gallery=range(10, 70))
+    scores = faces(n_templates=6).select(probes=range(0, 60), gallery=range(10, 70))
     halves = draw_halves(scores, people_of(scores), stream())
     place = {x: h for x, h in zip(scores.probe_ids, halves.probe, strict=True)}
     assert all(
@@ -274,7 +274,7 @@ def test_the_least_p_value_and_subjects_left_out():
 
 
 def test_too_few_templates_are_said():
-    ds = be.zoo(faces(templates=3))
+    ds = be.zoo(faces(n_templates=3))
     assert math.isnan(ds.goat_p) and not math.isnan(ds.wolf_p)
     (message,) = be.messages(ds)
     assert message.code == "too-few-halves"
@@ -300,7 +300,7 @@ def test_kruskal_is_that_of_scipy_over_single_genuine_scores():
 
 def test_sessions_are_whole_halves():
     """A session's offset makes goats of sessions where templates are divided."""
-    given = {"subjects": 60, "templates": 8, "between": 0.0, "sessions": 4, "session_sd": 2.0}
+    given = {"n_subjects": 60, "n_templates": 8, "between": 0.0, "sessions": 4, "session_sd": 2.0}
     scores = be.simulate(**given, random_state=4)
     without = be.Scores(scores.values, scores.probe_labels)
     assert be.zoo(without, threshold=3.0).goat_p < 0.01
@@ -367,7 +367,7 @@ def test_plot_of_the_zoo(kind):
 @pytest.mark.slow
 def test_zoo_of_the_command_line(tmp_path, capsys, monkeypatch):
     monkeypatch.setenv("COLUMNS", "120")
-    scores = faces(subjects=20)
+    scores = faces(n_subjects=20)
     file, out = str(tmp_path / "s.npz"), tmp_path / "out"
     be.save(scores, file)
     ds = be.zoo(scores, threshold="far=0.01", permutations=99, random_state=4)
