@@ -293,46 +293,6 @@ def test_accessible_in_light_and_dark_on_a_desk_and_a_phone(browser, page, schem
     visit.context.close()
 
 
-def test_opens_in_a_second_with_four_systems_and_is_small(browser, trees, tmp_path):
-    four = {**trees, "fourth": trees["first"]}
-    path = be.report(four, tmp_path / "four.html")
-    assert path.stat().st_size < 3_000_000
-    visit = Visit(browser, path)
-    assert visit.problems == []
-    assert visit.page.locator("svg[data-plot=roc] .key text").count() == 8
-    empty = tmp_path / "empty.html"
-    ready = "<script>document.body.dataset.ready = ''</script>"
-    empty.write_text(f"<!DOCTYPE html><title>x</title><p>x</p>{ready}")
-    times = {p: [_opened(browser, p) for _ in range(5)] for p in (path, empty)}
-    for step in ("paint", "load", "ready"):  # seen with -s: a machine that is busy asserts nothing
-        own, none = (min(found[step] for found in times[p]) for p in (path, empty))
-        print(f"{step}: {own / 1000:.2f} of a second, {own / none:.1f} times an empty page")
-
-
-def _opened(browser, path) -> dict[str, float]:
-    """Milliseconds from navigation in a new context to the first paint, the load, and readiness."""
-    context = browser.new_context()
-    page = context.new_page()
-    page.add_init_script(
-        "new MutationObserver((_, o) => { if (document.body?.dataset.ready !== undefined) {"
-        " window.readyAt = performance.now(); o.disconnect(); } })"
-        ".observe(document, {subtree: true, childList: true, attributes: true})"
-    )
-    page.goto(path.as_uri())
-    # A string to wait for would be evaluated in the page, which its security policy forbids.
-    page.evaluate(
-        "() => new Promise(resolve => { const look = () =>"
-        " window.readyAt && performance.getEntriesByName('first-paint').length"
-        " ? resolve() : requestAnimationFrame(look); look(); })"
-    )
-    found = page.evaluate(
-        "({paint: performance.getEntriesByName('first-paint')[0].startTime, ready: window.readyAt,"
-        " load: performance.getEntriesByType('navigation')[0].loadEventEnd})"
-    )
-    context.close()
-    return found
-
-
 def test_labels_and_names_are_text(browser, tmp_path):
     evil = '</script><img src=x onerror="window.evil=1"><b>'
     scores = be.simulate(8, 3, random_state=0)

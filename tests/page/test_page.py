@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import itertools
 import json
 import math
 import re
@@ -21,8 +20,8 @@ from bioeval.base.errors import DataError
 from bioeval.cli.program import main
 from bioeval.document.cells import threshold_to_install
 from bioeval.page.contents import digest
-from bioeval.page.figures import GRID, Drawing, figures_of, path, steps_after, thinned
-from bioeval.page.parts import ArrayStore, LiveRow, LiveState, parts_of
+from bioeval.page.figures import GRID, steps_after, thinned
+from bioeval.page.parts import LiveRow, LiveState, parts_of
 from bioeval.page.writer import digits
 from bioeval.views.writers.lines import Lines
 
@@ -164,37 +163,6 @@ def _distance(x: float, y: float, xs: np.ndarray, ys: np.ndarray) -> float:
         share = min(1, max(0, share))
         best = min(best, math.hypot(x - x0 - share * (x1 - x0), y - y0 - share * (y1 - y0)))
     return best
-
-
-@pytest.mark.slow
-def test_bands_keys_and_ticks_of_the_pictures(tree, tmp_path):
-    """No band around a curve that is off its axis, no key of one curve, and ticks side by side."""
-    text, _ = written(tree, tmp_path)
-    parts = LiveState(parts_of(tree)).parts
-    drawing = Drawing(ArrayStore(), {"simulated": 0}, False)
-    figures = {figure.plot: figure for figure in figures_of(parts[:1], drawing)}
-    det, rates = figures["det"], figures["error_rates"]
-    live = parts[0]
-    assert (live.columns["frr"] == 0).any()
-    (band,) = (c["path"] for c in det.curves if c["kind"] == "band")
-    shown = det.x.place(live.columns["far"][live.columns["frr"] >= det.y.low])
-    places = [float(x) for x in re.findall(r"[MLH]([\d.]+)", band)]
-    assert max(places) <= shown.max() + GRID
-    assert det.keyed == [] and [c["name"] for c in rates.keyed] == ["FAR", "FRR"]
-    for axis in (det.x, figures["roc"].x):
-        ticks = axis.ticks
-        for (a, left), (b, right) in itertools.pairwise(ticks):
-            assert b - a > 3.4 * (len(left) + len(right))
-
-
-def test_a_path_is_short():
-    x, y = thinned(np.array([0.0, 10, 20, 20, 20, 30]), np.array([5.0, 5, 5, 7, 9, 12]))
-    assert path(x, y) == "M0 5H20V9L30 12"
-
-
-def test_there_and_back_on_a_line_keeps_its_turn():
-    x, y = thinned(np.array([0.0, 10, 4, 8]), np.array([1.0, 1, 1, 1]))
-    assert x.tolist() == [0, 10, 4, 8]
 
 
 def test_a_threshold_on_a_page_is_never_rounded_to_one_that_accepts_more():
@@ -339,12 +307,6 @@ def test_what_is_no_result_is_refused(tree, tmp_path):
     with pytest.raises(DataError, match="is a folder"):
         be.report(tree, tmp_path)
     assert list(tmp_path.iterdir()) == []
-
-
-def test_the_digest_is_that_of_the_bytes(tmp_path):
-    (tmp_path / "a").write_bytes(b"")
-    # The digest of nothing, from the reference implementation of XXH3.
-    assert digest(tmp_path / "a") == "99aa06d3014798d86001c324468d497f"
 
 
 @pytest.mark.slow

@@ -58,32 +58,6 @@ def test_every_gallery(drawn_case, impostors, max_rank):
 
 
 @pytest.mark.slow
-@given(drawn_cases())
-def test_properties(drawn_case):
-    case, limits, ties = drawn_case
-    scores = be.Scores(**case.scores())
-    limits = np.append(limits[limits < np.inf], np.inf)
-    if case.kind == "similarity":
-        limits = np.append(-np.inf, limits[(limits > -np.inf) & (limits < np.inf)])
-    ds = be.open_set(scores, gallery="single", ties=ties, thresholds=limits)
-    closed = be.closed_set(scores, gallery="single", ties=ties, unmated="skip")
-    # CMS is DIR without a threshold, to the last bit.
-    loosest = 0 if case.kind == "similarity" else -1
-    np.testing.assert_array_equal(ds.dir[loosest], closed.cms)
-    step = -1 if case.kind == "similarity" else 1
-    for name in ("dir", "far", "ttr", "ttr_identity", "ftr"):
-        assert not (np.diff(ds[name].values[::step], axis=0) < -1e-14).any(), name
-    assert not (np.diff(ds.dir.values, axis=1) < 0).any()
-    if closed.attempts:
-        assert float(closed.cms[-1]) == pytest.approx(1.0, abs=1e-14)
-        low, mean, high = (
-            be.closed_set(scores, gallery="single", ties=t, unmated="skip").cms.values
-            for t in ("pessimistic", "expected", "optimistic")
-        )
-        assert (low <= mean + 1e-14).all() and (mean <= high + 1e-14).all()
-
-
-@pytest.mark.slow
 @given(drawn_cases(sizes=((1,), (1, 1), (1, 1, 1, 1))))
 def test_one_template_a_subject_leaves_nothing_to_draw(drawn_case):
     case, limits, ties = drawn_case
@@ -147,18 +121,6 @@ def test_successes_against_the_fourier_transform(count, limit):
     room = min(limit, count + 1)
     np.testing.assert_allclose(out[:room], chances[:room], rtol=0, atol=1e-13)
     assert (out >= 0).all() and (out[room:] == 0).all()
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("limit", [5, 60, 400, 3000])
-def test_repeated_trials_are_the_trials_one_by_one(limit):
-    rng = np.random.default_rng(3)
-    p = np.concatenate([rng.random(12), [1e-9, 0.999999, 0.5]])
-    times = np.concatenate([rng.integers(1, 60, 12), [300, 200, 2000]])
-    once = np.repeat(p, times)
-    one_by_one = successes(once, np.zeros(len(once)), 0.0, limit)
-    together = successes(p, np.zeros(len(p)), 0.0, limit, times)
-    np.testing.assert_allclose(together, one_by_one, rtol=1e-9, atol=1e-25)
 
 
 @pytest.mark.parametrize(("count", "limit"), [(5, 1), (30, 4), (400, 50), (3000, 50)])
@@ -226,18 +188,6 @@ def test_expected_ties_against_a_convolution(count):
     for q in range(starts[rule], starts[rule + 1]):
         result += weights[q] * successes(closer, tied, nodes[q], count + 1)
     np.testing.assert_allclose(result, convolved(closer, tied), rtol=0, atol=2e-14)
-
-
-@pytest.mark.slow
-def test_fewer_nodes_than_the_degree_are_enough_for_many_ties():
-    """All of 2,000 subjects tied: every place is as likely as every other."""
-    count = 2000
-    sizes, starts, nodes, weights = _rules(count)
-    assert sizes[-1] < count // 2
-    result, none, all_ = np.zeros(count + 1), np.zeros(count), np.ones(count)
-    for q in range(starts[-2], starts[-1]):
-        result += weights[q] * successes(none, all_, nodes[q], count + 1)
-    np.testing.assert_allclose(result, 1 / (count + 1), rtol=1e-10)
 
 
 # ------------------------------------------------------------------------- more than a handful

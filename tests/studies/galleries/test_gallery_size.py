@@ -49,35 +49,6 @@ def test_every_smaller_gallery(drawn_case, fusion, impostors):
             np.testing.assert_allclose(ds.far[i], floats(far), rtol=0, atol=1e-13)
 
 
-@pytest.mark.slow
-@given(cases())
-def test_the_whole_gallery_is_the_ordinary_result(drawn_case):
-    case, limits, ties = drawn_case
-    scores, whole = be.Scores(**case.scores()), subjects_of(case)
-    options = {"ties": ties, "max_rank": whole, "thresholds": limits}
-    ds = be.gallery_size(scores, [whole], **options).isel(gallery_size=0)
-    ordinary = be.open_set(scores, rank_unit="subject", **options)
-    np.testing.assert_allclose(ds.dir, ordinary.dir, rtol=0, atol=1e-14)
-    np.testing.assert_allclose(ds.frr, ordinary.frr, rtol=0, atol=1e-14)
-    if whole > 1:
-        far = be.gallery_size(scores, [whole - 1], **options)
-        if ordinary.impostors == "leave-subject-out":
-            np.testing.assert_allclose(far.far[0], ordinary.far, rtol=0, atol=1e-14)
-
-
-@pytest.mark.slow
-@given(cases())
-def test_properties(drawn_case):
-    case, limits, ties = drawn_case
-    sizes = list(range(1, subjects_of(case) + 1))
-    ds = be.gallery_size(be.Scores(**case.scores()), sizes, thresholds=limits, ties=ties)
-    if ds.genuine_attempts:
-        np.testing.assert_allclose(ds.cms[0], 1, rtol=1e-14)  # alone in the gallery
-        assert not (np.diff(ds.cms, axis=0) > 1e-14).any()
-        assert not (np.diff(ds.cms, axis=1) < -1e-14).any()
-    assert not (np.diff(ds.far, axis=0) < -1e-14).any()
-
-
 @pytest.mark.parametrize(
     ("population", "drawn", "limit"), [(30, 12, 31), (30, 30, 8), (900, 40, 60)]
 )

@@ -79,15 +79,6 @@ def test_names_as_numpy_has_them():
         assert be.parse_names(listed, "market1501").label.tolist() == [2, -1]
 
 
-@pytest.mark.slow
-def test_many_names():
-    """Every name is looked at once: a million take seconds."""
-    names = [f"{i % 1502:04d}_c{i % 6 + 1}s1_{i:06d}_00.jpg" for i in range(100_000)]
-    result = be.parse_names(names * 3, "market1501")
-    np.testing.assert_array_equal(result.label, np.tile(np.arange(100_000) % 1502, 3))
-    np.testing.assert_array_equal(result.camera, np.tile(np.arange(100_000) % 6 + 1, 3))
-
-
 # ------------------------------------------------------------------------ lists
 
 
