@@ -22,7 +22,6 @@ OF_EVERY_COMMAND = {
 OF_THE_COMMAND = {
     # A Calibrator that is fitted to a set, and the scores of others.
     "calibration": {"apply", "calibrate", "save_to", "train"},
-    "compare": {"intervals_for"},
     "convert": {"dry_run", "keep_embeddings", "listed"},
     "example": {"components", "people", "system"},  # of faces, which bioeval.datasets has
     "explain": {"steps"},

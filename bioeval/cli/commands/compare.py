@@ -78,7 +78,6 @@ def command(data: tuple[str, ...], **options: Any) -> None:
     if len(data) == 1:
         raise click.UsageError(f"one system is given, {data[0]}; expected two or more")
     options["measures"] = list(options["measures"]) or None
-    gallery = options.pop("intervals_for")
     take_interval(options, "subject-bootstrap")
     with StudyCommand(data[0], options) as run:
         stems = [Path(file).stem for file in data]
@@ -92,8 +91,7 @@ def command(data: tuple[str, ...], **options: Any) -> None:
         for name, file in zip(names, data, strict=True):
             reading = run.reading if file == data[0] else run.reading_of(file)
             systems[name] = partial(run.read, file, name, reading=reading)
-        how = {**run.options, "gallery": gallery}
-        comparison = run.count(compare, systems, **how)
+        comparison = run.count(compare, systems, **run.options)
         protocol = run.options.get("protocol") or "auto"
         read = (reader() for reader in systems.values())
         run.require_defined([comparison["value"]], read, protocol)
